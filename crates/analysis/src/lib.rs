@@ -1,0 +1,1 @@
+//! What a recording means: boot phases, services, devices, processes, CPU, disk.

@@ -1,0 +1,2 @@
+//! The `onoff` program.
+fn main() {}

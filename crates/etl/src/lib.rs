@@ -1,0 +1,1 @@
+//! Event Trace Log files: buffers, compression, event headers, time order, clocks.

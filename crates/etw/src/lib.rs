@@ -1,0 +1,1 @@
+//! What Event Tracing for Windows events mean: kernel classes, manifests, TraceLogging.

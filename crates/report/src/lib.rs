@@ -1,0 +1,1 @@
+//! One file per output format for the results of the analysis.

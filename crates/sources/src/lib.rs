@@ -1,0 +1,1 @@
+//! One reader per recording kind, each filling the tables of the model.

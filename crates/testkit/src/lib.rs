@@ -1,0 +1,1 @@
+//! Recordings for tests: an Event Trace Log assembler and a machine simulator.

@@ -1,0 +1,1 @@
+//! The model of a recording: tables, strings, system configuration, losses.
