@@ -1,1 +1,159 @@
-//! The model of a recording: tables, strings, system configuration, losses.
+//! The model of a recording: a [`Trace`] is tables, texts, stacks, a clock, the system's configuration, and losses.
+//! The same tables whatever recorded them.
+//!
+//! # Design constraints
+//!
+//! * Knows no file format; readers fill it, analyses read it.
+//! * Times are `i64` nanoseconds since the recording's first event; sizes are bytes; open ends are `None`.
+//! * A table is columns; it becomes an Arrow record batch without copying numbers.
+//! * Large tables come in consecutive pieces ([`Batches`]), so that readers can fill them in parallel.
+//! * Whatever was lost on the way here is a named counter in [`Losses`].
+
+#![forbid(unsafe_code)]
+
+pub mod cell;
+pub mod clock;
+pub mod losses;
+pub mod milestone;
+pub mod stack;
+pub mod string;
+pub mod system;
+pub mod table;
+pub mod tables;
+pub mod wanted;
+
+pub use clock::Clock;
+pub use losses::{Counter, Loss, Losses, Severity};
+pub use stack::{StackId, StackPool};
+pub use string::{StringId, StringPool};
+pub use system::SystemConfiguration;
+pub use table::{Batches, Table};
+pub use tables::*;
+pub use wanted::{TableName, Tables};
+
+use serde::Serialize;
+
+/// One file of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RecordingFile {
+    /// Name as the caller gave it.
+    pub name: String,
+    /// Bytes as stored.
+    pub bytes: u64,
+    /// Whether its event data is compressed inside the format.
+    pub compressed: bool,
+    /// Whether the recorder finished it; `false` after a power loss.
+    pub finished: bool,
+}
+
+/// How many events of one provider were recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ProviderCount {
+    /// GUID as lower-case text with hyphens; empty when the provider has none.
+    pub guid: String,
+    /// Name; the GUID when it is not known.
+    pub name: String,
+    /// Events.
+    pub events: u64,
+    /// Bytes of those events, headers included.
+    pub bytes: u64,
+}
+
+/// How many events of one kind were recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct KindCount {
+    /// Provider's name.
+    pub provider: String,
+    /// Kind, e.g. `CSwitch` or `Microsoft-Windows-Kernel-PnP/DeviceStart/Start`.
+    pub name: String,
+    /// Event id, or the hook (`group << 8 | type`) of a kernel event.
+    pub id: u32,
+    /// Version.
+    pub version: u16,
+    /// Events.
+    pub events: u64,
+    /// Bytes of those events, headers included.
+    pub bytes: u64,
+}
+
+/// The count of everything recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Inventory {
+    /// All records, those that describe the recording itself included.
+    pub events: u64,
+    /// By provider, most events first.
+    pub providers: Vec<ProviderCount>,
+    /// By kind, most events first.
+    pub kinds: Vec<KindCount>,
+}
+
+/// A recording as tables.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Name of the recorder or session.
+    pub recorder: String,
+    /// The files it was read from.
+    pub files: Vec<RecordingFile>,
+    /// The axis.
+    pub clock: Clock,
+    /// Time of the last event, ns.
+    pub duration_ns: i64,
+    /// Events that the recorder itself says it lost.
+    pub events_lost: u64,
+    /// Buffers that the recorder itself says it lost.
+    pub buffers_lost: u64,
+    /// The machine.
+    pub system: SystemConfiguration,
+    /// Which tables were asked for: an empty table outside this set says nothing.
+    pub wanted: Tables,
+    /// Every distinct text.
+    pub strings: StringPool,
+    /// Every distinct call stack.
+    pub stack_pool: StackPool,
+    /// Processes, by start.
+    pub processes: Processes,
+    /// Threads, by start.
+    pub threads: Threads,
+    /// Modules, by load.
+    pub images: Images,
+    /// Context switches, by time.
+    pub context_switches: Batches<ContextSwitches>,
+    /// Threads made ready, by time.
+    pub ready_threads: Batches<ReadyThreads>,
+    /// Profile samples, by time.
+    pub samples: Batches<Samples>,
+    /// Stacks, by time.
+    pub stacks: Batches<Stacks>,
+    /// Interrupts and deferred procedure calls, by end.
+    pub interrupts: Batches<Interrupts>,
+    /// Disk requests, by completion.
+    pub disk_ios: DiskIos,
+    /// File operations, by begin.
+    pub file_ios: FileIos,
+    /// Hard faults, by end.
+    pub hard_faults: HardFaults,
+    /// Service transitions, by start.
+    pub service_transitions: ServiceTransitions,
+    /// Device operations, by start.
+    pub device_operations: DeviceOperations,
+    /// Milestones, by time.
+    pub milestones: Milestones,
+    /// Activities, by begin.
+    pub activities: Activities,
+    /// Generic events, by time.
+    pub events: Batches<Events>,
+    /// Fields of generic events.
+    pub event_fields: Batches<EventFields>,
+    /// Counts by provider and kind, when asked for.
+    pub inventory: Option<Inventory>,
+    /// What was lost.
+    pub losses: Losses,
+}
+
+impl Trace {
+    /// The text of `id`.
+    #[must_use]
+    pub fn text(&self, id: StringId) -> &str {
+        self.strings.get(id)
+    }
+}

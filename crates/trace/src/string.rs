@@ -1,0 +1,201 @@
+//! Texts, each kept once: tables hold a four-byte [`StringId`].
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::builder::StringViewBuilder;
+use arrow_buffer::Buffer;
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// A text of a [`StringPool`]. [`StringId::EMPTY`] is the empty text, which means "not known".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StringId(u32);
+
+impl StringId {
+    /// The empty text: not known.
+    pub const EMPTY: StringId = StringId(0);
+
+    /// Whether this is the empty text.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+    /// Position in the pool.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Every distinct text of a recording, in one piece of memory.
+///
+/// Holds at most 4 GiB of text; what would not fit is kept as the empty text, and
+/// [`StringPool::refused`] counts it.
+#[derive(Clone, Debug)]
+pub struct StringPool {
+    text: String,
+    spans: Vec<(u32, u32)>,
+    index: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    refused: u64,
+}
+
+impl Default for StringPool {
+    fn default() -> Self {
+        Self {
+            text: String::new(),
+            spans: vec![(0, 0)],
+            index: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            refused: 0,
+        }
+    }
+}
+
+impl StringPool {
+    /// A pool that holds the empty text only.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The id of `text`, which is added if it is new.
+    pub fn intern(&mut self, text: &str) -> StringId {
+        if text.is_empty() {
+            return StringId::EMPTY;
+        }
+        let hash = self.hasher.hash_one(text);
+        let Self {
+            text: all,
+            spans,
+            index,
+            hasher,
+            ..
+        } = self;
+        if let Some(&found) = index.find(hash, |&id| slice(all, spans, id) == text) {
+            return StringId(found);
+        }
+        let (Ok(start), Ok(length), Ok(id)) = (
+            u32::try_from(all.len()),
+            u32::try_from(text.len()),
+            u32::try_from(spans.len()),
+        ) else {
+            self.refused += 1;
+            return StringId::EMPTY;
+        };
+        if start.checked_add(length).is_none() {
+            self.refused += 1;
+            return StringId::EMPTY;
+        }
+        all.push_str(text);
+        spans.push((start, length));
+        index.insert_unique(hash, id, |&id| hasher.hash_one(slice(all, spans, id)));
+        StringId(id)
+    }
+
+    /// The id of `text` if the pool holds it.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Option<StringId> {
+        if text.is_empty() {
+            return Some(StringId::EMPTY);
+        }
+        let hash = self.hasher.hash_one(text);
+        self.index
+            .find(hash, |&id| slice(&self.text, &self.spans, id) == text)
+            .map(|&id| StringId(id))
+    }
+
+    /// The text of `id`; empty for an id of another pool that this one does not have.
+    #[must_use]
+    pub fn get(&self, id: StringId) -> &str {
+        slice(&self.text, &self.spans, id.0)
+    }
+
+    /// Number of distinct texts, the empty one included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether only the empty text is held.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.spans.len() == 1
+    }
+
+    /// Texts that did not fit and became empty.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Bytes of memory held.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.text.capacity() + self.spans.capacity() * 8 + self.index.allocation_size()
+    }
+
+    /// The texts of `ids` as an Arrow `Utf8View` array; the empty text is null. The text itself is copied once,
+    /// however many rows refer to it.
+    #[must_use]
+    pub fn view_array(&self, ids: &[StringId]) -> ArrayRef {
+        let mut builder = StringViewBuilder::with_capacity(ids.len());
+        let block = builder.append_block(Buffer::from(self.text.as_bytes()));
+        for id in ids {
+            match self.spans.get(id.index()) {
+                // A view into the block fails only beyond its end, which `intern` excludes.
+                Some(&(start, length)) if length > 0 => {
+                    if builder.try_append_view(block, start, length).is_err() {
+                        builder.append_null();
+                    }
+                }
+                _ => builder.append_null(),
+            }
+        }
+        Arc::new(builder.finish())
+    }
+}
+
+fn slice<'a>(text: &'a str, spans: &[(u32, u32)], id: u32) -> &'a str {
+    spans
+        .get(id as usize)
+        .and_then(|&(start, length)| text.get(start as usize..start as usize + length as usize))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Array;
+    use arrow_array::cast::AsArray;
+
+    #[test]
+    fn a_text_is_kept_once_and_found_again() {
+        let mut pool = StringPool::new();
+        let first = pool.intern("svchost.exe");
+        let second = pool.intern("a text longer than twelve bytes");
+        assert_eq!(pool.intern("svchost.exe"), first);
+        assert_ne!(first, second);
+        assert_eq!(pool.get(second), "a text longer than twelve bytes");
+        assert_eq!(pool.find("svchost.exe"), Some(first));
+        assert_eq!(pool.find("absent"), None);
+        assert_eq!(pool.intern(""), StringId::EMPTY);
+        assert_eq!(pool.len(), 3);
+    }
+
+    #[test]
+    fn arrow_sees_the_texts_and_null_for_unknown() {
+        let mut pool = StringPool::new();
+        let ids = [
+            pool.intern("x"),
+            StringId::EMPTY,
+            pool.intern("a text longer than twelve bytes"),
+        ];
+        let array = pool.view_array(&ids);
+        let array = array.as_string_view();
+        assert_eq!(array.value(0), "x");
+        assert!(array.is_null(1));
+        assert_eq!(array.value(2), "a text longer than twelve bytes");
+    }
+}

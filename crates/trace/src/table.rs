@@ -1,0 +1,200 @@
+//! How a table is declared: a row, its columns, and their way to Arrow.
+
+/// Declares a row type and the table that holds many of them, one column per field.
+///
+/// The table has `push`, `get`, `iter`, `len`, collects from rows, and becomes an Arrow `RecordBatch`.
+macro_rules! table {
+    (
+        $(#[$meta:meta])*
+        $table:ident of $row:ident {
+            $($(#[$field_meta:meta])* $field:ident: $cell:ty),* $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $row {
+            $($(#[$field_meta])* pub $field: $cell),*
+        }
+
+        #[doc = concat!("Table of [`", stringify!($row), "`] rows, one column per field.")]
+        #[derive(Clone, Debug, Default)]
+        pub struct $table {
+            $($(#[$field_meta])* pub $field: <$cell as $crate::cell::Cell>::Column,)*
+            rows: usize,
+        }
+
+        impl $table {
+            /// An empty table.
+            #[must_use]
+            pub fn new() -> Self {
+                Self::default()
+            }
+            /// Appends a row.
+            #[inline]
+            pub fn push(&mut self, row: $row) {
+                $(<$cell as $crate::cell::Cell>::push(&mut self.$field, row.$field);)*
+                self.rows += 1;
+            }
+            /// Number of rows.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.rows
+            }
+            /// Whether there is no row.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.rows == 0
+            }
+            /// The row at `index`, if there is one.
+            #[must_use]
+            pub fn get(&self, index: usize) -> Option<$row> {
+                (index < self.rows).then(|| self.row(index))
+            }
+            fn row(&self, index: usize) -> $row {
+                $row { $($field: <$cell as $crate::cell::Cell>::get(&self.$field, index)),* }
+            }
+            /// The rows in order.
+            pub fn iter(&self) -> impl ExactSizeIterator<Item = $row> + DoubleEndedIterator + '_ {
+                (0..self.rows).map(|index| self.row(index))
+            }
+            /// Bytes of memory the columns hold.
+            #[must_use]
+            pub fn memory(&self) -> usize {
+                0 $(+ <$cell as $crate::cell::Cell>::memory(&self.$field))*
+            }
+            /// The Arrow schema: one field per column, in declaration order.
+            #[must_use]
+            pub fn schema() -> ::std::sync::Arc<::arrow_schema::Schema> {
+                ::std::sync::Arc::new(::arrow_schema::Schema::new(vec![
+                    $(::arrow_schema::Field::new(
+                        stringify!($field),
+                        <$cell as $crate::cell::Cell>::data_type(),
+                        <$cell as $crate::cell::Cell>::NULLABLE,
+                    )),*
+                ]))
+            }
+            /// The table as an Arrow record batch; ids become texts and stacks. Numbers are moved, not copied.
+            ///
+            /// # Errors
+            /// Columns of different length, which only a caller that wrote to the public columns by itself can cause.
+            pub fn into_record_batch(
+                self,
+                pools: $crate::cell::Pools<'_>,
+            ) -> Result<::arrow_array::RecordBatch, ::arrow_schema::ArrowError> {
+                ::arrow_array::RecordBatch::try_new(
+                    Self::schema(),
+                    vec![$(<$cell as $crate::cell::Cell>::into_array(self.$field, pools)),*],
+                )
+            }
+        }
+
+        impl FromIterator<$row> for $table {
+            fn from_iter<I: IntoIterator<Item = $row>>(rows: I) -> Self {
+                let mut table = Self::new();
+                table.extend(rows);
+                table
+            }
+        }
+
+        impl Extend<$row> for $table {
+            fn extend<I: IntoIterator<Item = $row>>(&mut self, rows: I) {
+                for row in rows {
+                    self.push(row);
+                }
+            }
+        }
+
+        impl $crate::table::Table for $table {
+            type Row = $row;
+            fn len(&self) -> usize {
+                self.rows
+            }
+            fn row_at(&self, index: usize) -> Option<$row> {
+                self.get(index)
+            }
+            fn memory(&self) -> usize {
+                self.memory()
+            }
+        }
+    };
+}
+
+pub(crate) use table;
+
+/// What every table can do, whatever its rows.
+pub trait Table: Default {
+    /// One row.
+    type Row: Copy;
+    /// Number of rows.
+    fn len(&self) -> usize;
+    /// Whether there is no row.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The row at `index`, if there is one.
+    fn row_at(&self, index: usize) -> Option<Self::Row>;
+    /// Bytes of memory the columns hold.
+    fn memory(&self) -> usize;
+}
+
+/// A large table in consecutive pieces, as parallel readers fill it; rows stay in order across pieces.
+#[derive(Clone, Debug)]
+pub struct Batches<T> {
+    pieces: Vec<T>,
+}
+
+impl<T> Default for Batches<T> {
+    fn default() -> Self {
+        Self { pieces: Vec::new() }
+    }
+}
+
+impl<T: Table> Batches<T> {
+    /// Appends a piece whose rows come after all present ones. Empty pieces are dropped.
+    pub fn push(&mut self, piece: T) {
+        if !piece.is_empty() {
+            self.pieces.push(piece);
+        }
+    }
+    /// The pieces in order; none is empty.
+    #[must_use]
+    pub fn pieces(&self) -> &[T] {
+        &self.pieces
+    }
+    /// The pieces in order, for a caller that moves them into Arrow.
+    #[must_use]
+    pub fn into_pieces(self) -> Vec<T> {
+        self.pieces
+    }
+    /// Number of rows of all pieces.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pieces.iter().map(Table::len).sum()
+    }
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+    /// All rows in order.
+    pub fn iter(&self) -> impl Iterator<Item = T::Row> + '_ {
+        self.pieces
+            .iter()
+            .flat_map(|piece| (0..piece.len()).filter_map(|index| piece.row_at(index)))
+    }
+    /// Bytes of memory held.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.pieces.iter().map(Table::memory).sum()
+    }
+}
+
+impl<T: Table> FromIterator<T> for Batches<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(pieces: I) -> Self {
+        let mut batches = Self::default();
+        for piece in pieces {
+            batches.push(piece);
+        }
+        batches
+    }
+}
