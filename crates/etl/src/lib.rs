@@ -1,1 +1,37 @@
-//! Event Trace Log files: buffers, compression, event headers, time order, clocks.
+//! Event Trace Log files: bytes in, records in time order out.
+//!
+//! An `.etl` file is a concatenation of *buffers*; a buffer holds *records* of one processor. This crate reads buffers of every
+//! version, undoes their compression, recognises every record header, and merges the per-processor streams of one or several
+//! files into one sequence ordered by time, in nanoseconds since the recording started. It does not know what a record means:
+//! that is `onoff-etw`.
+//!
+//! # Layers, outermost first
+//!
+//! | module | question it answers |
+//! | --- | --- |
+//! | [`Recording`] | what does this set of files hold, and in which order did it happen? |
+//! | [`Window`] | the same for one span of time, so that spans can be decoded in parallel |
+//! | [`Record`] | one event: header fields and payload |
+//! | [`Clock`], [`LogfileHeader`], [`BufferInfo`] | when, by what machine, from which bytes? |
+//!
+//! # Design constraints
+//!
+//! - Pure: the caller gives slices (usually a memory map); nothing here reads a file, prints or looks at the clock.
+//! - Records borrow the caller's bytes; only compressed buffers are copied, one per processor at a time.
+//! - Input is hostile until proven otherwise: no panic, no allocation larger than the format allows, and every byte range that
+//!   is given up is counted by name in [`Losses`].
+//!
+//! Layouts follow the Windows headers `evntrace.h`, `evntcons.h` and the structures of `ntwmi.h`.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod extended_item;
+mod layout;
+mod record;
+
+pub use error::Error;
+pub use extended_item::{ExtendedItem, ExtendedItems};
+pub use record::{Defect, EventDescriptor, HeaderKind, InstanceIds, ProcessorTimes, Record};
+/// A GUID as Windows stores it. Its text form is lower-case and hyphenated.
+pub use uuid::Uuid as Guid;

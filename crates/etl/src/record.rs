@@ -1,0 +1,720 @@
+//! One event: its header, whichever of the eight kinds it is, and its payload.
+
+use crate::extended_item::ExtendedItems;
+use crate::layout::{guid_at, u16_at, u32_at, u64_at};
+use crate::{ExtendedItem, Guid};
+
+/// Which header a record begins with. The 32- and 64-bit variants are one kind; see [`Record::pointer_size`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HeaderKind {
+    /// `SYSTEM_TRACE_HEADER`: kernel event with thread, process and processor times.
+    System,
+    /// `SYSTEM_TRACE_HEADER` without processor times.
+    Compact,
+    /// `PERFINFO_TRACE_HEADER`: kernel event with a time stamp only.
+    Perfinfo,
+    /// `EVENT_TRACE_HEADER`: classic (MOF) event of a class GUID.
+    Full,
+    /// `EVENT_INSTANCE_GUID_HEADER`: classic event with instance numbers.
+    Instance,
+    /// `EVENT_HEADER`: manifest or TraceLogging event.
+    Event,
+    /// `MESSAGE_TRACE_HEADER`: WPP software tracing.
+    Message,
+    /// A record that can be stepped over but whose layout is not known: header type (below 0x80), or the marker byte
+    /// (0xA0: bare number, 0xB0: number and time stamp).
+    Other(u8),
+}
+
+impl HeaderKind {
+    /// Name used in reports, lower-case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            HeaderKind::System => "system",
+            HeaderKind::Compact => "compact",
+            HeaderKind::Perfinfo => "perfinfo",
+            HeaderKind::Full => "full",
+            HeaderKind::Instance => "instance",
+            HeaderKind::Event => "event",
+            HeaderKind::Message => "message",
+            HeaderKind::Other(_) => "other",
+        }
+    }
+}
+
+/// Identity of a manifest or TraceLogging event (`EVENT_DESCRIPTOR`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EventDescriptor {
+    /// Event identifier, unique with `version` in its provider; 0 for TraceLogging.
+    pub id: u16,
+    /// Version of the payload.
+    pub version: u8,
+    /// Channel; 11 marks TraceLogging.
+    pub channel: u8,
+    /// Severity, 1 critical to 5 verbose; 0 always logged.
+    pub level: u8,
+    /// Operation within the task.
+    pub opcode: u8,
+    /// Component of the provider.
+    pub task: u16,
+    /// Categories, one bit each.
+    pub keyword: u64,
+}
+
+/// Processor time the logging thread had used, in ticks of the system timer (`LogfileHeader::timer_resolution`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessorTimes {
+    /// Ticks in kernel mode.
+    pub kernel: u32,
+    /// Ticks in user mode.
+    pub user: u32,
+}
+
+/// What an `EVENT_INSTANCE_GUID_HEADER` adds to a classic header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstanceIds {
+    /// Instance this event is about.
+    pub instance: u32,
+    /// Instance that caused it.
+    pub parent: u32,
+    /// Class of the parent instance.
+    pub parent_guid: Guid,
+}
+
+/// Why bytes are not a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Defect {
+    /// Fewer bytes than any header takes.
+    #[error("fewer than 8 bytes")]
+    Short,
+    /// The space was reserved and never written (fill pattern 0xFF).
+    #[error("never written (fill pattern)")]
+    Fill,
+    /// The first four bytes are not the marker of a trace header.
+    #[error("marker {0:#010x} is not a trace header")]
+    Marker(u32),
+    /// The record says it is smaller than its header, or larger than the space it is in.
+    #[error("record size {size} does not fit: header {header}, space {space}")]
+    Size {
+        /// Size the record announces.
+        size: usize,
+        /// Bytes its header takes.
+        header: usize,
+        /// Bytes between the record's start and the end of the buffer.
+        space: usize,
+    },
+}
+
+const NO_TIME: u8 = 0;
+const NO_ID: u32 = u32::MAX;
+
+const MESSAGE_SEQUENCE: u16 = 0x0001;
+const MESSAGE_GUID: u16 = 0x0002;
+const MESSAGE_COMPONENT: u16 = 0x0004;
+const MESSAGE_TIMESTAMP: u16 = 0x0008;
+const MESSAGE_PERFORMANCE_TIMESTAMP: u16 = 0x0010;
+const MESSAGE_SYSTEM_INFO: u16 = 0x0020;
+const MESSAGE_POINTER_32: u16 = 0x0040;
+
+const EVENT_EXTENDED: u16 = 0x0001;
+
+/// What the first eight bytes of a record settle: enough to step over it and to order it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    pub kind: HeaderKind,
+    /// 4 or 8.
+    pub pointer_size: u8,
+    /// Unpadded size in bytes, header included.
+    pub size: u32,
+    /// Bytes before the payload; for events with extended items, bytes before the first item.
+    pub header: u8,
+    /// Offset of the time stamp, `NO_TIME` where the header has none.
+    time: u8,
+}
+
+impl Shape {
+    /// Recognises the record that begins at the start of `bytes`, which ends where the buffer's valid bytes end.
+    #[inline]
+    pub(crate) fn of(bytes: &[u8]) -> Result<Shape, Defect> {
+        let Some(&[b0, b1, b2, b3, b4, b5, b6, b7]) = bytes.first_chunk::<8>() else {
+            return Err(Defect::Short);
+        };
+        let low = u16::from_le_bytes([b0, b1]);
+        let high = u16::from_le_bytes([b4, b5]);
+        let shape = |kind, pointer_size, size: u16, header, time| Shape {
+            kind,
+            pointer_size,
+            size: u32::from(size),
+            header,
+            time,
+        };
+        let shape = match (b3, b2) {
+            (0xC0, 0x11) => shape(HeaderKind::Perfinfo, 8, high, perfinfo_header(b1), 8),
+            (0xC0, 0x10) => shape(HeaderKind::Perfinfo, 4, high, perfinfo_header(b1), 8),
+            (0xC0, 0x13) => shape(HeaderKind::Event, 8, low, 0x50, 0x10),
+            (0xC0, 0x12) => shape(HeaderKind::Event, 4, low, 0x50, 0x10),
+            (0xC0, 0x02) => shape(HeaderKind::System, 8, high, 0x20, 0x10),
+            (0xC0, 0x01) => shape(HeaderKind::System, 4, high, 0x20, 0x10),
+            (0xC0, 0x04) => shape(HeaderKind::Compact, 8, high, 0x18, 0x10),
+            (0xC0, 0x03) => shape(HeaderKind::Compact, 4, high, 0x18, 0x10),
+            (0xC0, 0x14) => shape(HeaderKind::Full, 8, low, 0x30, 0x10),
+            (0xC0, 0x0A) => shape(HeaderKind::Full, 4, low, 0x30, 0x10),
+            (0xC0, 0x15) => shape(HeaderKind::Instance, 8, low, 0x48, 0x10),
+            (0xC0, 0x0B) => shape(HeaderKind::Instance, 4, low, 0x48, 0x10),
+            (0xC0, 0x0C..=0x0E) => shape(HeaderKind::Other(b2), 8, low, 8, NO_TIME),
+            (0x90, _) => {
+                let options = u16::from_le_bytes([b6, b7]);
+                let places = MessagePlaces::of(options);
+                let pointer_size = if options & MESSAGE_POINTER_32 != 0 {
+                    4
+                } else {
+                    8
+                };
+                shape(
+                    HeaderKind::Message,
+                    pointer_size,
+                    low,
+                    places.end,
+                    places.time,
+                )
+            }
+            (0xA0, _) => shape(HeaderKind::Other(b3), 8, low, 8, NO_TIME),
+            (0xB0, _) => shape(HeaderKind::Other(b3), 8, low, 16, 8),
+            _ if [b0, b1, b2, b3] == [0xFF; 4] => return Err(Defect::Fill),
+            _ => return Err(Defect::Marker(u32::from_le_bytes([b0, b1, b2, b3]))),
+        };
+        let size = shape.size as usize;
+        if size < usize::from(shape.header) || size > bytes.len() {
+            return Err(Defect::Size {
+                size,
+                header: usize::from(shape.header),
+                space: bytes.len(),
+            });
+        }
+        Ok(shape)
+    }
+
+    /// The time stamp, in ticks of the log's clock.
+    #[inline]
+    pub(crate) fn ticks(&self, bytes: &[u8]) -> Option<u64> {
+        if self.time == NO_TIME {
+            None
+        } else {
+            u64_at(bytes, usize::from(self.time))
+        }
+    }
+
+    /// From this record's start to the next one's: sizes are stored unpadded, records begin at multiples of 8.
+    #[inline]
+    pub(crate) fn stride(&self) -> usize {
+        (self.size as usize + 7) & !7
+    }
+}
+
+// A PEBS index and up to seven counters may sit between the header and the payload.
+#[inline]
+const fn perfinfo_header(flags: u8) -> u8 {
+    16 + 8 * ((flags >> 7) + (flags & 7))
+}
+
+/// Where the optional fields of a message header are; they are packed in the order of this struct.
+#[derive(Clone, Copy)]
+struct MessagePlaces {
+    sequence: u8,
+    component: u8,
+    guid: u8,
+    time: u8,
+    ids: u8,
+    end: u8,
+}
+
+impl MessagePlaces {
+    /// 0 = absent.
+    #[inline]
+    fn of(options: u16) -> MessagePlaces {
+        let mut end = 8;
+        let mut take = |present: bool, size: u8| {
+            let place = end;
+            if present {
+                end += size;
+                place
+            } else {
+                0
+            }
+        };
+        let sequence = take(options & MESSAGE_SEQUENCE != 0, 4);
+        let component = take(options & MESSAGE_COMPONENT != 0, 4);
+        let guid = take(component == 0 && options & MESSAGE_GUID != 0, 16);
+        let stamp = take(
+            options & (MESSAGE_TIMESTAMP | MESSAGE_PERFORMANCE_TIMESTAMP) != 0,
+            8,
+        );
+        // The obsolete flag alone reserves the space without a time of the log's clock in it.
+        let time = if options & MESSAGE_TIMESTAMP != 0 {
+            stamp
+        } else {
+            0
+        };
+        let ids = take(options & MESSAGE_SYSTEM_INFO != 0, 8);
+        MessagePlaces {
+            sequence,
+            component,
+            guid,
+            time,
+            ids,
+            end,
+        }
+    }
+}
+
+/// One event, borrowed from the file or from a decompressed buffer.
+///
+/// Accessors read the header when they are called; making or copying a `Record` costs nothing but itself. A field that the
+/// record's header kind does not have is `None` (or 0 where documented).
+#[derive(Clone, Copy)]
+pub struct Record<'b> {
+    bytes: &'b [u8],
+    ticks: u64,
+    time_ns: i64,
+    cpu: u16,
+    file: u16,
+    kind: HeaderKind,
+    pointer_size: u8,
+    header: u8,
+}
+
+impl<'b> Record<'b> {
+    /// Reads the record that begins at the start of `bytes`; what follows it is ignored.
+    ///
+    /// For bytes that stand alone: the record gets its own time stamp, time 0 and processor 0 ([`Record::placed`] sets them).
+    ///
+    /// # Errors
+    /// [`Defect`] when the bytes are not a record or do not hold all of it.
+    pub fn parse(bytes: &'b [u8]) -> Result<Record<'b>, Defect> {
+        let shape = Shape::of(bytes)?;
+        let ticks = shape.ticks(bytes).unwrap_or(0);
+        Ok(Record::from_shape(
+            bytes.get(..shape.size as usize).unwrap_or(bytes),
+            shape,
+            ticks,
+            0,
+            0,
+            0,
+        ))
+    }
+
+    /// The same record at another place and time. `time_ns` counts from the start of the recording.
+    #[must_use]
+    pub fn placed(self, file: u16, cpu: u16, time_ns: i64) -> Record<'b> {
+        Record {
+            file,
+            cpu,
+            time_ns,
+            ..self
+        }
+    }
+
+    #[inline]
+    pub(crate) fn from_shape(
+        bytes: &'b [u8],
+        shape: Shape,
+        ticks: u64,
+        time_ns: i64,
+        cpu: u16,
+        file: u16,
+    ) -> Record<'b> {
+        Record {
+            bytes,
+            ticks,
+            time_ns,
+            cpu,
+            file,
+            kind: shape.kind,
+            pointer_size: shape.pointer_size,
+            header: shape.header,
+        }
+    }
+
+    /// Kind of the header.
+    #[inline]
+    #[must_use]
+    pub fn kind(&self) -> HeaderKind {
+        self.kind
+    }
+
+    /// Size of pointers in the payload, 4 or 8 bytes. A property of each record: one file may hold both.
+    #[inline]
+    #[must_use]
+    pub fn pointer_size(&self) -> usize {
+        usize::from(self.pointer_size)
+    }
+
+    /// Processor that logged the record. 0 when the log did not keep buffers per processor.
+    #[inline]
+    #[must_use]
+    pub fn cpu(&self) -> u16 {
+        self.cpu
+    }
+
+    /// Which input the record comes from, by position.
+    #[inline]
+    #[must_use]
+    pub fn file(&self) -> usize {
+        usize::from(self.file)
+    }
+
+    /// Time stamp in ticks of the recording's clock, the one the record is ordered by.
+    ///
+    /// It is the stored stamp ([`Record::raw_ticks`]) except for records that have none, for those whose stamp contradicts
+    /// their buffer's place in the stream, and for files that tick differently from the first one.
+    #[inline]
+    #[must_use]
+    pub fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
+    /// Time stamp as stored, in ticks of its own file's clock. `None` when the header has none.
+    #[must_use]
+    pub fn raw_ticks(&self) -> Option<u64> {
+        Shape::of(self.bytes).ok()?.ticks(self.bytes)
+    }
+
+    /// Nanoseconds since the recording started. Negative for records stamped before the logfile header.
+    #[inline]
+    #[must_use]
+    pub fn time_ns(&self) -> i64 {
+        self.time_ns
+    }
+
+    /// The whole record, header included, without padding.
+    #[inline]
+    #[must_use]
+    pub fn bytes(&self) -> &'b [u8] {
+        self.bytes
+    }
+
+    /// Size of the whole record in bytes.
+    #[inline]
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// What follows the header and its extensions.
+    #[inline]
+    #[must_use]
+    pub fn payload(&self) -> &'b [u8] {
+        let start = if self.kind == HeaderKind::Event {
+            self.event_payload_offset()
+        } else {
+            usize::from(self.header)
+        };
+        self.bytes.get(start..).unwrap_or_default()
+    }
+
+    #[inline]
+    fn event_payload_offset(&self) -> usize {
+        if !self.has_extended_items() {
+            return usize::from(self.header);
+        }
+        let mut items = self.extended_items();
+        while items.next().is_some() {}
+        items.position()
+    }
+
+    #[inline]
+    fn has_extended_items(&self) -> bool {
+        self.kind == HeaderKind::Event && self.u16(4) & EVENT_EXTENDED != 0
+    }
+
+    /// Extended data items, in file order. Empty for every kind but [`HeaderKind::Event`].
+    #[must_use]
+    pub fn extended_items(&self) -> ExtendedItems<'b> {
+        ExtendedItems::new(
+            self.bytes,
+            usize::from(self.header),
+            self.has_extended_items(),
+        )
+    }
+
+    /// The first extended item of a type.
+    #[must_use]
+    pub fn extended_item(&self, kind: u16) -> Option<ExtendedItem<'b>> {
+        self.extended_items().find(|item| item.kind == kind)
+    }
+
+    /// Kernel event number, `group << 8 | type`; `None` for records that are not kernel events.
+    #[inline]
+    #[must_use]
+    pub fn hook(&self) -> Option<u16> {
+        match self.kind {
+            HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo => Some(self.u16(6)),
+            _ => None,
+        }
+    }
+
+    /// Thread in whose context the record was logged. `None` when not recorded or recorded as "none" (0xFFFFFFFF).
+    #[inline]
+    #[must_use]
+    pub fn thread_id(&self) -> Option<u32> {
+        self.id(0)
+    }
+
+    /// Process in whose context the record was logged. `None` when not recorded or recorded as "none" (0xFFFFFFFF).
+    #[inline]
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.id(4)
+    }
+
+    #[inline]
+    fn id(&self, which: usize) -> Option<u32> {
+        let place = match self.kind {
+            HeaderKind::System
+            | HeaderKind::Compact
+            | HeaderKind::Full
+            | HeaderKind::Instance
+            | HeaderKind::Event => 8,
+            HeaderKind::Message => match self.message_places().ids {
+                0 => return None,
+                place => usize::from(place),
+            },
+            HeaderKind::Perfinfo | HeaderKind::Other(_) => return None,
+        };
+        u32_at(self.bytes, place + which).filter(|&id| id != NO_ID)
+    }
+
+    /// Operation: event type of kernel and classic events, opcode of manifest events, 0 otherwise.
+    #[inline]
+    #[must_use]
+    pub fn opcode(&self) -> u8 {
+        match self.kind {
+            HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo => self.u8(6),
+            HeaderKind::Full | HeaderKind::Instance => self.u8(4),
+            HeaderKind::Event => self.u8(0x2D),
+            HeaderKind::Message | HeaderKind::Other(_) => 0,
+        }
+    }
+
+    /// Version of the payload's layout, 0 where the header has none.
+    #[inline]
+    #[must_use]
+    pub fn version(&self) -> u16 {
+        match self.kind {
+            HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo => {
+                u16::from(self.u8(0))
+            }
+            HeaderKind::Full | HeaderKind::Instance => self.u16(6),
+            HeaderKind::Event => u16::from(self.u8(0x2A)),
+            HeaderKind::Message | HeaderKind::Other(_) => 0,
+        }
+    }
+
+    /// Severity, 1 critical to 5 verbose, 0 where the header has none.
+    #[inline]
+    #[must_use]
+    pub fn level(&self) -> u8 {
+        match self.kind {
+            HeaderKind::Full | HeaderKind::Instance => self.u8(5),
+            HeaderKind::Event => self.u8(0x2C),
+            _ => 0,
+        }
+    }
+
+    /// The GUID that says who defines the payload: event class (`Full`, `Instance`), provider (`Event`), or message file
+    /// (`Message`).
+    #[inline]
+    #[must_use]
+    pub fn class_guid(&self) -> Option<Guid> {
+        match self.kind {
+            HeaderKind::Full | HeaderKind::Instance | HeaderKind::Event => {
+                guid_at(self.bytes, 0x18)
+            }
+            HeaderKind::Message => match self.message_places().guid {
+                0 => None,
+                place => guid_at(self.bytes, usize::from(place)),
+            },
+            _ => None,
+        }
+    }
+
+    /// Descriptor of a manifest or TraceLogging event.
+    #[inline]
+    #[must_use]
+    pub fn descriptor(&self) -> Option<EventDescriptor> {
+        if self.kind != HeaderKind::Event {
+            return None;
+        }
+        Some(EventDescriptor {
+            id: self.u16(0x28),
+            version: self.u8(0x2A),
+            channel: self.u8(0x2B),
+            level: self.u8(0x2C),
+            opcode: self.u8(0x2D),
+            task: self.u16(0x2E),
+            keyword: u64_at(self.bytes, 0x30)?,
+        })
+    }
+
+    /// Activity a manifest or TraceLogging event belongs to; all zero when it belongs to none.
+    #[inline]
+    #[must_use]
+    pub fn activity_id(&self) -> Option<Guid> {
+        if self.kind == HeaderKind::Event {
+            guid_at(self.bytes, 0x40)
+        } else {
+            None
+        }
+    }
+
+    /// `EVENT_HEADER.Flags` of a manifest or TraceLogging event.
+    #[must_use]
+    pub fn event_flags(&self) -> Option<u16> {
+        if self.kind == HeaderKind::Event {
+            u16_at(self.bytes, 4)
+        } else {
+            None
+        }
+    }
+
+    /// `EVENT_HEADER.EventProperty` of a manifest or TraceLogging event.
+    #[must_use]
+    pub fn event_property(&self) -> Option<u16> {
+        if self.kind == HeaderKind::Event {
+            u16_at(self.bytes, 6)
+        } else {
+            None
+        }
+    }
+
+    /// Processor time of the logging thread. Current Windows does not keep it reliably for manifest events.
+    #[must_use]
+    pub fn processor_times(&self) -> Option<ProcessorTimes> {
+        let place = match self.kind {
+            HeaderKind::System => 0x18,
+            HeaderKind::Full | HeaderKind::Instance => 0x28,
+            HeaderKind::Event => 0x38,
+            _ => return None,
+        };
+        Some(ProcessorTimes {
+            kernel: u32_at(self.bytes, place)?,
+            user: u32_at(self.bytes, place + 4)?,
+        })
+    }
+
+    /// Instance numbers of an [`HeaderKind::Instance`] record.
+    #[must_use]
+    pub fn instance(&self) -> Option<InstanceIds> {
+        if self.kind != HeaderKind::Instance {
+            return None;
+        }
+        Some(InstanceIds {
+            instance: u32_at(self.bytes, 0x30)?,
+            parent: u32_at(self.bytes, 0x34)?,
+            parent_guid: guid_at(self.bytes, 0x38)?,
+        })
+    }
+
+    /// Index of the processor's event-based sample that a kernel event carries.
+    #[must_use]
+    pub fn pebs_index(&self) -> Option<u64> {
+        if self.kind == HeaderKind::Perfinfo && self.u8(1) & 0x80 != 0 {
+            u64_at(self.bytes, 0x10)
+        } else {
+            None
+        }
+    }
+
+    /// Hardware counters that a kernel event carries, in the order they were configured. Empty for most records.
+    pub fn hardware_counters(&self) -> impl Iterator<Item = u64> + use<'b> {
+        let bytes = self.bytes;
+        let (first, end) = match self.kind {
+            HeaderKind::Perfinfo => (
+                0x10 + 8 * usize::from(self.u8(1) >> 7),
+                usize::from(self.header),
+            ),
+            _ => (0, 0),
+        };
+        (first..end)
+            .step_by(8)
+            .filter_map(move |place| u64_at(bytes, place))
+    }
+
+    /// Number of a WPP message within its message file.
+    #[must_use]
+    pub fn message_number(&self) -> Option<u16> {
+        if self.kind == HeaderKind::Message {
+            u16_at(self.bytes, 4)
+        } else {
+            None
+        }
+    }
+
+    /// Option flags of a WPP message: which optional header fields it has.
+    #[must_use]
+    pub fn message_flags(&self) -> Option<u16> {
+        if self.kind == HeaderKind::Message {
+            u16_at(self.bytes, 6)
+        } else {
+            None
+        }
+    }
+
+    /// Sequence number of a WPP message.
+    #[must_use]
+    pub fn message_sequence(&self) -> Option<u32> {
+        match self.kind {
+            HeaderKind::Message => self.message_field(self.message_places().sequence),
+            _ => None,
+        }
+    }
+
+    /// Component number of a WPP message, which some loggers store instead of a GUID.
+    #[must_use]
+    pub fn message_component(&self) -> Option<u32> {
+        match self.kind {
+            HeaderKind::Message => self.message_field(self.message_places().component),
+            _ => None,
+        }
+    }
+
+    fn message_field(&self, place: u8) -> Option<u32> {
+        if place == 0 {
+            None
+        } else {
+            u32_at(self.bytes, usize::from(place))
+        }
+    }
+
+    fn message_places(&self) -> MessagePlaces {
+        MessagePlaces::of(self.u16(6))
+    }
+
+    // The header's bytes are there: `Shape::of` checked the size against it. 0 is never reached, it only spares a panic path.
+    #[inline]
+    fn u8(&self, offset: usize) -> u8 {
+        self.bytes.get(offset).copied().unwrap_or_default()
+    }
+
+    #[inline]
+    fn u16(&self, offset: usize) -> u16 {
+        u16_at(self.bytes, offset).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Record<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Record")
+            .field("kind", &self.kind)
+            .field("time_ns", &self.time_ns)
+            .field("cpu", &self.cpu)
+            .field("hook", &self.hook())
+            .field("class_guid", &self.class_guid())
+            .field("opcode", &self.opcode())
+            .field("version", &self.version())
+            .field("size", &self.size())
+            .finish_non_exhaustive()
+    }
+}
