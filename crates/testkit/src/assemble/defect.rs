@@ -1,0 +1,146 @@
+//! Damage on purpose: what readers must survive and count.
+
+use super::buffer::{BUFFER_HEADER_SIZE, Buffer};
+
+/// One kind of damage. Buffers are numbered from 0 without the header buffer; records from 0
+/// inside their buffer. A defect whose target does not exist does nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// The record's size field holds this value (0, less than a header, beyond the buffer...).
+    RecordSize {
+        /// Buffer number.
+        buffer: usize,
+        /// Record number in the buffer.
+        record: usize,
+        /// Value of the size field.
+        size: u16,
+    },
+    /// The record's marker byte (offset 3) holds this value; without bit 7 it is no header.
+    RecordMarker {
+        /// Buffer number.
+        buffer: usize,
+        /// Record number in the buffer.
+        record: usize,
+        /// Value of the marker byte.
+        marker: u8,
+    },
+    /// The buffer is missing although its sequence number was used.
+    MissingBuffer {
+        /// Buffer number.
+        buffer: usize,
+    },
+    /// The buffer stands in the file twice.
+    RepeatedBuffer {
+        /// Buffer number.
+        buffer: usize,
+    },
+    /// The buffer announces another fill level; in a compressed buffer, another output length.
+    FillLevel {
+        /// Buffer number.
+        buffer: usize,
+        /// Announced fill level, bytes from the buffer's start.
+        offset: u32,
+    },
+    /// The buffer announces another size, so the next header is sought elsewhere.
+    BufferSize {
+        /// Buffer number.
+        buffer: usize,
+        /// Announced size, bytes.
+        size: u32,
+    },
+    /// The file ends here.
+    Truncated {
+        /// Bytes kept.
+        length: usize,
+    },
+    /// One byte of the file is inverted.
+    FlippedByte {
+        /// Offset in the file.
+        offset: usize,
+    },
+}
+
+impl Defect {
+    pub(super) fn apply_to_buffers(self, buffers: &mut Vec<Buffer>) {
+        match self {
+            Self::RecordSize {
+                buffer,
+                record,
+                size,
+            } => {
+                if let Some(bytes) = record_bytes(buffers, buffer, record) {
+                    // Headers with a typed version word keep their size at +4, others at +0.
+                    let at = match bytes.get(2..4) {
+                        Some([0x01..=0x04 | 0x10 | 0x11, 0xC0]) => 4,
+                        _ => 0,
+                    };
+                    if let Some(field) = bytes.get_mut(at..at + 2) {
+                        field.copy_from_slice(&size.to_le_bytes());
+                    }
+                }
+            }
+            Self::RecordMarker {
+                buffer,
+                record,
+                marker,
+            } => {
+                if let Some(byte) =
+                    record_bytes(buffers, buffer, record).and_then(|bytes| bytes.get_mut(3))
+                {
+                    *byte = marker;
+                }
+            }
+            Self::MissingBuffer { buffer } => {
+                if buffer < buffers.len() {
+                    buffers.remove(buffer);
+                }
+            }
+            Self::RepeatedBuffer { buffer } => {
+                if let Some(again) = buffers.get(buffer).cloned() {
+                    buffers.insert(buffer + 1, again);
+                }
+            }
+            Self::FillLevel { buffer, offset } => {
+                if let Some(buffer) = buffers.get_mut(buffer) {
+                    buffer.announced_offset = Some(offset);
+                }
+            }
+            Self::BufferSize { buffer, size } => {
+                if let Some(buffer) = buffers.get_mut(buffer) {
+                    buffer.announced_size = Some(size);
+                }
+            }
+            Self::Truncated { .. } | Self::FlippedByte { .. } => {}
+        }
+    }
+
+    pub(super) fn apply_to_file(self, file: &mut Vec<u8>) {
+        match self {
+            Self::Truncated { length } => file.truncate(length),
+            Self::FlippedByte { offset } => {
+                if let Some(byte) = file.get_mut(offset) {
+                    *byte = !*byte;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn record_bytes(buffers: &mut [Buffer], buffer: usize, record: usize) -> Option<&mut [u8]> {
+    let buffer = buffers.get_mut(buffer)?;
+    let start = *buffer.starts.get(record)? as usize;
+    buffer.records.get_mut(start..)
+}
+
+/// Offset in the file of a record of an uncompressed, undamaged file: buffers are numbered as in
+/// [`Defect`], `start` is the record's offset in its buffer's records.
+#[must_use]
+pub fn file_offset(
+    header_buffer_size: u32,
+    buffer_size: u32,
+    buffer: usize,
+    start: usize,
+) -> usize {
+    header_buffer_size as usize + buffer * buffer_size as usize + BUFFER_HEADER_SIZE + start
+}

@@ -1,0 +1,99 @@
+//! A greedy LZ77 matcher over hash chains, shared by both XPRESS encoders.
+
+/// A piece of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// One byte as it is.
+    Literal(u8),
+    /// `length` bytes that repeat what stands `distance` bytes earlier; they may overlap.
+    Copy {
+        /// Bytes back, at least 1.
+        distance: usize,
+        /// Bytes to copy, at least 3.
+        length: usize,
+    },
+}
+
+const MINIMUM: usize = 3;
+const HASH_BITS: u32 = 15;
+/// Candidates tried per position: enough for real matches, few enough to stay linear.
+const CHAIN: usize = 16;
+const NONE: u32 = u32::MAX;
+
+/// Finds matches with distances up to `window`.
+pub(super) struct Matcher<'a> {
+    input: &'a [u8],
+    window: usize,
+    head: Vec<u32>,
+    previous: Vec<u32>,
+    position: usize,
+}
+
+impl<'a> Matcher<'a> {
+    pub(super) fn new(input: &'a [u8], window: usize) -> Self {
+        Self {
+            input,
+            window,
+            head: vec![NONE; 1 << HASH_BITS],
+            previous: vec![NONE; input.len()],
+            position: 0,
+        }
+    }
+
+    /// The next token, none of which reaches beyond `end` (a block boundary). `None` at `end`.
+    pub(super) fn next(&mut self, end: usize) -> Option<Token> {
+        let end = end.min(self.input.len());
+        if self.position >= end {
+            return None;
+        }
+        let best = self.longest(end);
+        let (token, length) = match best {
+            Some((distance, length)) => (Token::Copy { distance, length }, length),
+            None => (Token::Literal(self.input[self.position]), 1),
+        };
+        for position in self.position..self.position + length {
+            self.enter(position);
+        }
+        self.position += length;
+        Some(token)
+    }
+
+    fn longest(&self, end: usize) -> Option<(usize, usize)> {
+        let here = self.position;
+        let mut candidate = self.head[self.hash(here)?];
+        let mut best: Option<(usize, usize)> = None;
+        for _ in 0..CHAIN {
+            if candidate == NONE {
+                break;
+            }
+            let start = candidate as usize;
+            let distance = here - start;
+            if distance > self.window {
+                break;
+            }
+            let length = self.input[start..]
+                .iter()
+                .zip(&self.input[here..end])
+                .take_while(|(old, new)| old == new)
+                .count();
+            if length >= MINIMUM && best.is_none_or(|(_, longest)| length > longest) {
+                best = Some((distance, length));
+            }
+            candidate = self.previous[start];
+        }
+        best
+    }
+
+    fn enter(&mut self, position: usize) {
+        if let Some(hash) = self.hash(position) {
+            self.previous[position] = self.head[hash];
+            self.head[hash] = position as u32;
+        }
+    }
+
+    fn hash(&self, position: usize) -> Option<usize> {
+        let bytes = self.input.get(position..position + MINIMUM)?;
+        let key = u32::from(bytes[0]) | u32::from(bytes[1]) << 8 | u32::from(bytes[2]) << 16;
+        Some((key.wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize)
+    }
+}

@@ -1,0 +1,197 @@
+//! The encoders against plain decoders written from MS-XCA, byte for byte.
+
+use onoff_testkit::compress::Compression;
+use proptest::prelude::*;
+
+/// MS-XCA 2.4.4.
+fn expand_xpress(input: &[u8], size: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    let (mut at, mut flags, mut left) = (0, 0u32, 0);
+    let mut nibble_at: Option<usize> = None;
+    while out.len() < size {
+        if left == 0 {
+            flags = u32::from_le_bytes(input[at..at + 4].try_into().unwrap());
+            at += 4;
+            left = 32;
+        }
+        left -= 1;
+        if flags >> left & 1 == 0 {
+            out.push(input[at]);
+            at += 1;
+            continue;
+        }
+        let word = usize::from(u16::from_le_bytes([input[at], input[at + 1]]));
+        at += 2;
+        let distance = (word >> 3) + 1;
+        let mut length = word & 7;
+        if length == 7 {
+            length = match nibble_at.take() {
+                Some(half) => usize::from(input[half] >> 4),
+                None => {
+                    nibble_at = Some(at);
+                    at += 1;
+                    usize::from(input[at - 1] & 15)
+                }
+            };
+            if length == 15 {
+                length = usize::from(input[at]);
+                at += 1;
+                if length == 255 {
+                    length = usize::from(u16::from_le_bytes([input[at], input[at + 1]]));
+                    at += 2;
+                    if length == 0 {
+                        length = u32::from_le_bytes(input[at..at + 4].try_into().unwrap()) as usize;
+                        at += 4;
+                    }
+                    length -= 22;
+                }
+                length += 15;
+            }
+            length += 7;
+        }
+        for _ in 0..length + 3 {
+            out.push(out[out.len() - distance]);
+        }
+    }
+    out
+}
+
+/// MS-XCA 2.2.4, decoding bit by bit.
+fn expand_huffman(input: &[u8], size: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while out.len() < size {
+        let lengths: Vec<u8> = input[at..at + 256]
+            .iter()
+            .flat_map(|pair| [pair & 15, pair >> 4])
+            .collect();
+        at += 256;
+        let word = |at: usize| u32::from(u16::from_le_bytes([input[at], input[at + 1]]));
+        let mut window = u64::from(word(at) << 16 | word(at + 2)) << 32;
+        at += 4;
+        let mut extra: i32 = 16;
+        let block_end = (out.len() + 0x1_0000).min(size);
+        while out.len() < block_end {
+            let take = |count: u32, window: &mut u64, extra: &mut i32, at: &mut usize| -> usize {
+                let value = if count == 0 {
+                    0
+                } else {
+                    (*window >> (64 - count)) as usize
+                };
+                *window <<= count;
+                *extra -= count as i32;
+                if *extra < 0 {
+                    let next = if *at + 1 < input.len() { word(*at) } else { 0 };
+                    *window |= u64::from(next) << (32 - *extra) as u32;
+                    *at += 2;
+                    *extra += 16;
+                }
+                value
+            };
+            // Canonical decoding: walk lengths until the prefix names a symbol.
+            let (mut code, mut first, mut symbol) = (0usize, 0usize, None);
+            let mut count = 0u32;
+            while symbol.is_none() {
+                count += 1;
+                assert!(count <= 15, "no symbol has this prefix");
+                code = (window >> (64 - count)) as usize;
+                first <<= 1;
+                let of_length: Vec<usize> = (0..512)
+                    .filter(|&s| u32::from(lengths[s]) == count)
+                    .collect();
+                if code < first + of_length.len() {
+                    symbol = Some(of_length[code - first]);
+                }
+                first += of_length.len();
+            }
+            let _ = code;
+            take(count, &mut window, &mut extra, &mut at);
+            let symbol = symbol.unwrap();
+            if symbol < 256 {
+                out.push(symbol as u8);
+                continue;
+            }
+            let mut length = (symbol - 256) & 15;
+            let width = (symbol - 256) >> 4;
+            if length == 15 {
+                length = usize::from(input[at]) + 15;
+                at += 1;
+                if length == 270 {
+                    length = usize::from(u16::from_le_bytes([input[at], input[at + 1]]));
+                    at += 2;
+                }
+            }
+            let distance = (1 << width) + take(width as u32, &mut window, &mut extra, &mut at);
+            for _ in 0..length + 3 {
+                out.push(out[out.len() - distance]);
+            }
+        }
+    }
+    out
+}
+
+fn round_trip(input: &[u8]) {
+    let xpress = Compression::Xpress.compress(input);
+    assert_eq!(expand_xpress(&xpress, input.len()), input, "plain XPRESS");
+    let huffman = Compression::XpressHuffman.compress(input);
+    assert_eq!(
+        expand_huffman(&huffman, input.len()),
+        input,
+        "XPRESS Huffman"
+    );
+    let mut lznt1 = Vec::new();
+    lznt1::decompress(&Compression::Lznt1.compress(input), &mut lznt1).unwrap();
+    assert_eq!(lznt1, input, "LZNT1");
+}
+
+#[test]
+fn copies_of_every_length_class_survive() {
+    // Length classes of the formats: 3-bit, nibble, byte, 16-bit; with overlap (distance 1).
+    for length in [3, 9, 10, 24, 25, 279, 280, 281, 70_000] {
+        let mut input = b"abcdefgh".to_vec();
+        input.resize(input.len() + length, b'h');
+        input.extend_from_slice(b"abcdefgh and on");
+        round_trip(&input);
+    }
+}
+
+#[test]
+fn real_matches_make_records_smaller() {
+    let mut input = Vec::new();
+    for event in 0..1500u32 {
+        input.extend_from_slice(&[4, 0, 0x11, 0xC0, 0x28, 0, 0x24, 5]);
+        input.extend_from_slice(&u64::from(event * 317).to_le_bytes());
+        input.extend_from_slice(&(event % 7 * 4).to_le_bytes());
+        input.extend_from_slice(&[0; 20]);
+    }
+    for compression in [
+        Compression::Lznt1,
+        Compression::Xpress,
+        Compression::XpressHuffman,
+    ] {
+        let packed = compression.compress(&input).len();
+        assert!(
+            packed * 2 < input.len(),
+            "{compression:?}: {packed} of {}",
+            input.len()
+        );
+    }
+    round_trip(&input);
+}
+
+#[test]
+fn a_single_repeated_byte_has_a_code() {
+    round_trip(&[0x55]);
+    round_trip(&[0x55; 200_000]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn any_bytes_survive(input in proptest::collection::vec(0u8..6, 1..5000), noise in proptest::collection::vec(any::<u8>(), 1..3000)) {
+        let mut all = input.clone();
+        all.extend_from_slice(&noise);
+        all.extend_from_slice(&input);
+        round_trip(&all);
+    }
+}
