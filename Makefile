@@ -1,0 +1,79 @@
+# Every target does its own set-up. `make help` lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench fuzz fuzz-seeds windows wasm book catalogue samples clean
+
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
+export PATH := $(PATH):$(TARGET_DIR)/tools/bin
+
+# The rooms that neither read files, nor print, nor look at the clock.
+PURE := onoff-etl onoff-etw onoff-trace onoff-analysis onoff-report
+PURE_FLAGS := $(addprefix --package ,$(PURE))
+
+RECORDING ?= samples/slow-boot.etl
+FUZZ_SECONDS ?= 600
+FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: ## show where a recorded boot's time went (RECORDING=FILE for another)
+	@tools/setup rust
+	cargo run --quiet --release --package onoff-cli -- boot $(RECORDING)
+
+test: ## every test
+	@tools/setup rust
+	cargo test --workspace --locked
+
+lint: ## format, clippy, documentation, purity, who imports whom, the book
+	@tools/setup rust
+	@tools/setup wasm
+	@tools/setup mdbook
+	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	python3 tools/check_rooms.py
+	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	RUSTC_BOOTSTRAP=1 cargo clippy --manifest-path fuzz/Cargo.toml --target-dir $(TARGET_DIR)/fuzz --locked -- --deny warnings
+	# The pure rooms again: for a target without files or a clock, and with the calls that reach for them banned.
+	CLIPPY_CONF_DIR=$(CURDIR)/tools/purity cargo clippy --lib $(PURE_FLAGS) --target wasm32-unknown-unknown --locked -- --deny warnings
+	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
+	mdbook build docs --dest-dir $(TARGET_DIR)/book
+
+bench: ## measure beside cat and the public readers; BENCH_SIZE=1GiB
+	@tools/setup rust
+	@tools/setup readers
+	$(TARGET_DIR)/readers/bin/python bench/compare.py $(if $(BENCH_SIZE),--size $(BENCH_SIZE))
+
+fuzz-seeds:
+	python3 fuzz/seeds.py
+
+fuzz: fuzz-seeds ## feed each reader broken recordings, FUZZ_SECONDS (600) each
+	@tools/setup rust
+	@tools/setup fuzz
+	for target in $(FUZZ_TARGETS); do \
+	    RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir fuzz --target-dir $(TARGET_DIR)/fuzz $$target -- \
+	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=20 -max_len=1048576 -print_final_stats=1; \
+	done
+
+windows: ## build for Windows and compare what it prints under Wine
+	@tools/setup rust
+	@tools/setup windows
+	@tools/setup wine
+	cargo build --locked --package onoff-cli
+	cargo build --locked --package onoff-cli --target x86_64-pc-windows-gnu
+	tools/compare-under-wine $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe $(RECORDING)
+
+wasm: ## build the pure rooms for WebAssembly
+	@tools/setup rust
+	@tools/setup wasm
+	cargo build --locked --lib $(PURE_FLAGS) --target wasm32-unknown-unknown
+
+book: ## the book, as pages
+	@tools/setup mdbook
+	mdbook build docs --dest-dir $(TARGET_DIR)/book
+	@echo "$(TARGET_DIR)/book/index.html"
+
+clean: ## remove what was built
+	cargo clean
