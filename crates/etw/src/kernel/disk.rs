@@ -1,0 +1,401 @@
+//! Group 0x01: disks, and the dispatch routines of drivers.
+
+use super::{KernelPayload, parse_from_record};
+
+/// What a disk did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DiskOperation {
+    /// Read from the medium.
+    Read,
+    /// Written to the medium.
+    Write,
+    /// The disk's cache was flushed.
+    Flush,
+}
+
+/// I/O request packet flags of a disk transfer (`IRP_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct IrpFlags(pub u32);
+
+impl IrpFlags {
+    /// Whether memory management asked: page faults, the prefetcher, the cache's lazy writer.
+    #[must_use]
+    pub fn is_paging_io(self) -> bool {
+        self.0 & 0x2 != 0
+    }
+
+    /// Priority of the request: 0 not set, 1 very low, 2 low, 3 normal, 4 high, 5 critical.
+    #[must_use]
+    pub fn priority(self) -> u8 {
+        (self.0 >> 17 & 7) as u8
+    }
+}
+
+/// A disk completed a read or a write. Hooks 0x010A, 0x010B; on optical disks 0x0137, 0x0138.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskTransfer {
+    /// [`DiskOperation::Read`] or [`DiskOperation::Write`].
+    pub operation: DiskOperation,
+    /// Whether the disk is an optical one.
+    pub optical: bool,
+    /// Number of the disk, as the system configuration numbers them.
+    pub disk_number: u32,
+    /// How the request was made.
+    pub irp_flags: IrpFlags,
+    /// Size in bytes.
+    pub transfer_size: u32,
+    /// Offset in bytes from the beginning of the disk.
+    pub byte_offset: u64,
+    /// Key of the file, as file name events give it (not a file object); 0 = none.
+    pub file_key: u64,
+    /// The I/O request packet; zero before version 2.
+    pub irp: u64,
+    /// How long the request took, in ticks of the log's clock: it was issued that long before the event.
+    /// `None` in version 0.
+    pub response_ticks: Option<u64>,
+    /// Thread that issued the request; `None` before version 3, where the record's thread is the one.
+    pub issuing_thread_id: Option<u32>,
+}
+
+impl DiskTransfer {
+    /// Reads the payload of one of the four hooks.
+    #[inline]
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        let (operation, optical) = match payload.hook {
+            0x010a => (DiskOperation::Read, false),
+            0x010b => (DiskOperation::Write, false),
+            0x0137 => (DiskOperation::Read, true),
+            0x0138 => (DiskOperation::Write, true),
+            _ => return None,
+        };
+        let version = payload.version;
+        let mut fields = payload.fields;
+        let disk_number = fields.u32()?;
+        let irp_flags = IrpFlags(fields.u32()?);
+        let transfer_size = fields.u32()?;
+        fields.skip(4)?;
+        let byte_offset = fields.u64()?;
+        let file_key = fields.pointer()?;
+        let irp = if version >= 2 { fields.pointer()? } else { 0 };
+        let response_ticks = if version >= 1 {
+            Some(fields.u64()?)
+        } else {
+            None
+        };
+        let issuing_thread_id = if version >= 3 {
+            Some(fields.u32()?)
+        } else {
+            None
+        };
+        Some(Self {
+            operation,
+            optical,
+            disk_number,
+            irp_flags,
+            transfer_size,
+            byte_offset,
+            file_key,
+            irp,
+            response_ticks,
+            issuing_thread_id,
+        })
+    }
+}
+parse_from_record!(DiskTransfer);
+
+/// A disk completed a flush of its cache. Hook 0x010E; on optical disks 0x0139.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskFlush {
+    /// Whether the disk is an optical one.
+    pub optical: bool,
+    /// Number of the disk.
+    pub disk_number: u32,
+    /// How the request was made.
+    pub irp_flags: IrpFlags,
+    /// How long the request took, in ticks of the log's clock.
+    pub response_ticks: u64,
+    /// The I/O request packet.
+    pub irp: u64,
+    /// Thread that issued the request; `None` before version 3.
+    pub issuing_thread_id: Option<u32>,
+}
+
+impl DiskFlush {
+    /// Reads the payload of either hook.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        let optical = match payload.hook {
+            0x010e => false,
+            0x0139 => true,
+            _ => return None,
+        };
+        let mut fields = payload.fields;
+        Some(Self {
+            optical,
+            disk_number: fields.u32()?,
+            irp_flags: IrpFlags(fields.u32()?),
+            response_ticks: fields.u64()?,
+            irp: fields.pointer()?,
+            issuing_thread_id: if payload.version >= 3 {
+                Some(fields.u32()?)
+            } else {
+                None
+            },
+        })
+    }
+}
+parse_from_record!(DiskFlush);
+
+/// A request was issued to a disk; its completion names the same packet. Hooks 0x010C read, 0x010D write,
+/// 0x010F flush; on optical disks 0x013A to 0x013C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskRequestStart {
+    /// What is asked for.
+    pub operation: DiskOperation,
+    /// Whether the disk is an optical one.
+    pub optical: bool,
+    /// The I/O request packet.
+    pub irp: u64,
+    /// Thread that issues the request; `None` before version 3.
+    pub issuing_thread_id: Option<u32>,
+}
+
+impl DiskRequestStart {
+    /// Reads the payload of one of the six hooks.
+    #[inline]
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        let (operation, optical) = match payload.hook {
+            0x010c => (DiskOperation::Read, false),
+            0x010d => (DiskOperation::Write, false),
+            0x010f => (DiskOperation::Flush, false),
+            0x013a => (DiskOperation::Read, true),
+            0x013b => (DiskOperation::Write, true),
+            0x013c => (DiskOperation::Flush, true),
+            _ => return None,
+        };
+        let mut fields = payload.fields;
+        Some(Self {
+            operation,
+            optical,
+            irp: fields.pointer()?,
+            issuing_thread_id: if payload.version >= 3 {
+                Some(fields.u32()?)
+            } else {
+                None
+            },
+        })
+    }
+}
+parse_from_record!(DiskRequestStart);
+
+/// A driver's dispatch routine is called. Hook 0x0122.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverMajorFunctionCall {
+    /// Major function of the request (`IRP_MJ_*`).
+    pub major_function: u32,
+    /// Minor function of the request.
+    pub minor_function: u32,
+    /// Address of the routine: its image is the driver.
+    pub routine: u64,
+    /// The file object of the request.
+    pub file_object: u64,
+    /// The I/O request packet.
+    pub irp: u64,
+    /// Number that pairs the call with its return.
+    pub match_id: u32,
+}
+
+impl DriverMajorFunctionCall {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0122;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        if payload.version < 2 {
+            let match_id = fields.u32()?;
+            let routine = fields.pointer()?;
+            let irp = fields.pointer()?;
+            return Some(Self {
+                major_function: fields.u32()?,
+                minor_function: fields.u32()?,
+                file_object: fields.pointer()?,
+                routine,
+                irp,
+                match_id,
+            });
+        }
+        Some(Self {
+            major_function: fields.u32()?,
+            minor_function: fields.u32()?,
+            routine: fields.pointer()?,
+            file_object: fields.pointer()?,
+            irp: fields.pointer()?,
+            match_id: fields.u32()?,
+        })
+    }
+}
+parse_from_record!(DriverMajorFunctionCall);
+
+/// A driver's dispatch routine returns. Hook 0x0123.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverMajorFunctionReturn {
+    /// The I/O request packet.
+    pub irp: u64,
+    /// Number that pairs the return with its call.
+    pub match_id: u32,
+}
+
+impl DriverMajorFunctionReturn {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0123;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        if payload.version < 2 {
+            let match_id = fields.u32()?;
+            return Some(Self {
+                irp: fields.pointer()?,
+                match_id,
+            });
+        }
+        Some(Self {
+            irp: fields.pointer()?,
+            match_id: fields.u32()?,
+        })
+    }
+}
+parse_from_record!(DriverMajorFunctionReturn);
+
+/// What happened to a request when a driver completed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DriverCompletionKind {
+    /// A completion routine is called (0x0125).
+    Routine,
+    /// The driver completes the request (0x0134).
+    Request,
+    /// Completing the request returns (0x0135).
+    RequestReturn,
+}
+
+/// A driver completes a request. Hooks 0x0125, 0x0134, 0x0135.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverCompletion {
+    /// Which of the three events this is.
+    pub kind: DriverCompletionKind,
+    /// Address of the routine; zero for [`DriverCompletionKind::RequestReturn`].
+    pub routine: u64,
+    /// The I/O request packet.
+    pub irp: u64,
+    /// Number that pairs call and return.
+    pub match_id: u32,
+}
+
+impl DriverCompletion {
+    /// Reads the payload of one of the three hooks.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        let kind = match payload.hook {
+            0x0125 => DriverCompletionKind::Routine,
+            0x0134 => DriverCompletionKind::Request,
+            0x0135 => DriverCompletionKind::RequestReturn,
+            _ => return None,
+        };
+        let mut fields = payload.fields;
+        let routine = if kind == DriverCompletionKind::RequestReturn {
+            0
+        } else {
+            fields.pointer()?
+        };
+        Some(Self {
+            kind,
+            routine,
+            irp: fields.pointer()?,
+            match_id: fields.u32()?,
+        })
+    }
+}
+parse_from_record!(DriverCompletion);
+
+/// The boot prefetcher acts. Hook 0x0136.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BootPrefetchInformation {
+    /// What it does (undocumented numbers).
+    pub action: i32,
+    /// NT status of the action.
+    pub status: u32,
+    /// Pages concerned.
+    pub pages: i32,
+}
+
+impl BootPrefetchInformation {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0136;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        Some(Self {
+            action: fields.i32()?,
+            status: fields.u32()?,
+            pages: fields.i32()?,
+        })
+    }
+}
+parse_from_record!(BootPrefetchInformation);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfer_versions_2_and_3() {
+        let mut bytes: Vec<u8> = [1u32, 0x0006_0043, 4096, 0]
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
+        bytes.extend(0x12_3400_0000u64.to_le_bytes());
+        bytes.extend(0xffff_f8a0_0000_1000u64.to_le_bytes());
+        bytes.extend(0xffff_fa80_0000_2000u64.to_le_bytes());
+        bytes.extend(777u64.to_le_bytes());
+        let read = DiskTransfer::read(KernelPayload::new(0x010a, 2, &bytes, 8)).unwrap();
+        assert_eq!((read.operation, read.disk_number), (DiskOperation::Read, 1));
+        assert_eq!(
+            (read.irp_flags.priority(), read.irp_flags.is_paging_io()),
+            (3, true)
+        );
+        assert_eq!(
+            (read.response_ticks, read.issuing_thread_id),
+            (Some(777), None)
+        );
+        assert!(DiskTransfer::read(KernelPayload::new(0x010b, 3, &bytes, 8)).is_none());
+        bytes.extend(88u32.to_le_bytes());
+        let write = DiskTransfer::read(KernelPayload::new(0x010b, 3, &bytes, 8)).unwrap();
+        assert_eq!(write.issuing_thread_id, Some(88));
+    }
+
+    #[test]
+    fn dispatch_call_versions_order_their_fields_differently() {
+        let v1: Vec<u8> = [9u32, 0x1000, 0x2000, 3, 4, 0x3000]
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
+        let v2: Vec<u8> = [3u32, 4, 0x1000, 0x3000, 0x2000, 9]
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
+        assert_eq!(
+            DriverMajorFunctionCall::read(KernelPayload::new(0x0122, 1, &v1, 4)),
+            DriverMajorFunctionCall::read(KernelPayload::new(0x0122, 2, &v2, 4)),
+        );
+    }
+}

@@ -1,0 +1,269 @@
+//! Group 0x14 (and hook 0x030A): executable images, and the records that merging adds to identify them.
+
+use onoff_etl::{Guid, Record};
+
+use super::{KernelPayload, parse_from_record};
+use crate::reader::Reader;
+use crate::text::{Ansi, Utf16};
+
+/// What an [`Image`] event says about its image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageEventKind {
+    /// It was mapped (0x030A: in the process group, yet about an image).
+    Load,
+    /// It was unmapped (0x1402).
+    Unload,
+    /// It was already mapped when recording began (0x1403).
+    RundownStart,
+    /// It was still mapped when recording ended (0x1404).
+    RundownEnd,
+}
+
+/// An executable image is mapped, unmapped, or described by a rundown. Hooks 0x030A, 0x1402 to 0x1404.
+#[derive(Clone, Copy, Debug)]
+pub struct Image<'b> {
+    /// Which of the four events this is.
+    pub kind: ImageEventKind,
+    /// Address it is mapped at.
+    pub image_base: u64,
+    /// Size in bytes.
+    pub image_size: u64,
+    /// Process; 0 or 4 = the kernel. Zero in version 0.
+    pub process_id: u32,
+    /// Checksum of the PE header; zero before version 2.
+    pub image_checksum: u32,
+    /// Time stamp of the PE header; zero before version 2.
+    pub time_date_stamp: u32,
+    /// Address the image prefers; zero before version 2.
+    pub default_base: u64,
+    /// NT path, such as `\Device\HarddiskVolume3\Windows\System32\ntdll.dll`.
+    pub file_name: Utf16<'b>,
+}
+
+impl<'b> Image<'b> {
+    /// Reads the payload of one of the four hooks.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        let kind = match payload.hook {
+            0x030a => ImageEventKind::Load,
+            0x1402 => ImageEventKind::Unload,
+            0x1403 => ImageEventKind::RundownStart,
+            0x1404 => ImageEventKind::RundownEnd,
+            _ => return None,
+        };
+        let version = payload.version;
+        let mut fields = payload.fields;
+        let image_base = fields.pointer()?;
+        let mut image = Image {
+            kind,
+            image_base,
+            image_size: 0,
+            process_id: 0,
+            image_checksum: 0,
+            time_date_stamp: 0,
+            default_base: 0,
+            file_name: Utf16::default(),
+        };
+        if version == 0 {
+            image.image_size = fields.u32()?.into();
+        } else {
+            image.image_size = fields.pointer()?;
+            image.process_id = fields.u32()?;
+        }
+        if version >= 2 {
+            image.image_checksum = fields.u32()?;
+            image.time_date_stamp = fields.u32()?;
+            // Reserved in version 2, signature level and type in version 3: the same four bytes.
+            fields.skip(4)?;
+            image.default_base = fields.pointer()?;
+            fields.skip(16)?;
+        }
+        image.file_name = fields.utf16_z();
+        Some(image)
+    }
+}
+parse_from_record!(Image<'b>);
+
+/// An identification of an image, added when a recording is merged: the same time, process and thread as
+/// the image event it belongs to. FULL header, class `b3e675d7-2554-4f18-830b-2762732560de`.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum ImageIdentification<'b> {
+    /// Size and file name as linked (type 0).
+    Info(ImageInfo<'b>),
+    /// PDB of native code (type 36) or of precompiled managed code (type 37).
+    DebugId(ImageDebugId<'b>),
+    /// Version resource (type 64).
+    FileVersion(ImageFileVersion<'b>),
+}
+
+/// Class of the records that identify images.
+pub const IMAGE_ID_CLASS: Guid = Guid::from_u128(0xb3e675d7_2554_4f18_830b_2762732560de);
+
+/// Which image, by size, link time and original name.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageInfo<'b> {
+    /// Address it is mapped at.
+    pub image_base: u64,
+    /// Size in bytes.
+    pub image_size: u64,
+    /// Process; 0 or 4 = the kernel.
+    pub process_id: u32,
+    /// Time stamp of the PE header.
+    pub time_date_stamp: u32,
+    /// Name the image was linked with.
+    pub original_file_name: Utf16<'b>,
+}
+
+/// The PDB of an image: its GUID and age name the symbols exactly.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageDebugId<'b> {
+    /// Address the image is mapped at.
+    pub image_base: u64,
+    /// Process; 0 or 4 = the kernel.
+    pub process_id: u32,
+    /// GUID of the PDB.
+    pub guid: Guid,
+    /// Age of the PDB.
+    pub age: u32,
+    /// File name of the PDB, with the folder of the build machine where it was kept.
+    pub pdb_file_name: Ansi<'b>,
+    /// Whether this is the PDB of the intermediate language behind precompiled code (type 37).
+    pub managed: bool,
+}
+
+/// The version resource of an image.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageFileVersion<'b> {
+    /// Size in bytes.
+    pub image_size: u32,
+    /// Time stamp of the PE header.
+    pub time_date_stamp: u32,
+    /// `OriginalFilename`.
+    pub original_file_name: Utf16<'b>,
+    /// `FileDescription`.
+    pub file_description: Utf16<'b>,
+    /// `FileVersion`, as text.
+    pub file_version: Utf16<'b>,
+    /// The four numbers of the version.
+    pub binary_file_version: Utf16<'b>,
+    /// Language of the resource.
+    pub language: Utf16<'b>,
+    /// `ProductName`.
+    pub product_name: Utf16<'b>,
+    /// `CompanyName`.
+    pub company_name: Utf16<'b>,
+    /// `ProductVersion`.
+    pub product_version: Utf16<'b>,
+    /// Identity of the file as application telemetry has it.
+    pub file_id: Utf16<'b>,
+    /// Identity of the program as application telemetry has it.
+    pub program_id: Utf16<'b>,
+}
+
+impl<'b> ImageIdentification<'b> {
+    /// Reads the event out of a record; `None` for other records, for types that carry no identity (32
+    /// none, 38 features, 40 deterministic, 41 not opened, …) and for payloads too short.
+    #[must_use]
+    pub fn parse(record: &Record<'b>) -> Option<Self> {
+        if record.class_guid()? != IMAGE_ID_CLASS {
+            return None;
+        }
+        Self::read(
+            record.opcode(),
+            Reader::new(record.payload(), record.pointer_size()),
+        )
+    }
+
+    /// Reads a payload of the class by its type (the record's opcode).
+    #[must_use]
+    pub fn read(opcode: u8, mut fields: Reader<'b>) -> Option<Self> {
+        match opcode {
+            0 => Some(Self::Info(ImageInfo {
+                image_base: fields.pointer()?,
+                image_size: fields.pointer()?,
+                process_id: fields.u32()?,
+                time_date_stamp: fields.u32()?,
+                original_file_name: fields.utf16_z(),
+            })),
+            36 | 37 => Some(Self::DebugId(ImageDebugId {
+                image_base: fields.pointer()?,
+                process_id: fields.u32()?,
+                guid: fields.guid()?,
+                age: fields.u32()?,
+                pdb_file_name: fields.ansi_z(),
+                managed: opcode == 37,
+            })),
+            64 => Some(Self::FileVersion(ImageFileVersion {
+                image_size: fields.u32()?,
+                time_date_stamp: fields.u32()?,
+                original_file_name: fields.utf16_z(),
+                file_description: fields.utf16_z(),
+                file_version: fields.utf16_z(),
+                binary_file_version: fields.utf16_z(),
+                language: fields.utf16_z(),
+                product_name: fields.utf16_z(),
+                company_name: fields.utf16_z(),
+                product_version: fields.utf16_z(),
+                file_id: fields.utf16_z(),
+                program_id: fields.utf16_z(),
+            })),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn utf16_z(text: &str) -> Vec<u8> {
+        text.encode_utf16()
+            .chain([0])
+            .flat_map(u16::to_le_bytes)
+            .collect()
+    }
+
+    #[test]
+    fn load_of_each_version() {
+        let mut v0 = 0x1000u32.to_le_bytes().to_vec();
+        v0.extend(0x2000u32.to_le_bytes());
+        v0.extend(utf16_z("a.dll"));
+        let image = Image::read(KernelPayload::new(0x030a, 0, &v0, 4)).unwrap();
+        assert_eq!((image.image_base, image.image_size), (0x1000, 0x2000));
+        assert_eq!(image.file_name, "a.dll");
+
+        let mut v3 = 0x7ff0_0000_1000u64.to_le_bytes().to_vec();
+        v3.extend(0x2000u64.to_le_bytes());
+        v3.extend(
+            [600u32, 0xabc, 0x5f00_0000, 0]
+                .iter()
+                .flat_map(|v| v.to_le_bytes()),
+        );
+        v3.extend(0x1_8000_0000u64.to_le_bytes());
+        v3.extend([0; 16]);
+        v3.extend(utf16_z("\\Device\\b.dll"));
+        let image = Image::read(KernelPayload::new(0x1403, 3, &v3, 8)).unwrap();
+        assert_eq!(image.kind, ImageEventKind::RundownStart);
+        assert_eq!((image.process_id, image.image_checksum), (600, 0xabc));
+        assert_eq!(image.default_base, 0x1_8000_0000);
+        assert_eq!(image.file_name, "\\Device\\b.dll");
+    }
+
+    #[test]
+    fn debug_id_names_the_pdb() {
+        let mut bytes = 0x1000u64.to_le_bytes().to_vec();
+        bytes.extend(4u32.to_le_bytes());
+        bytes.extend(IMAGE_ID_CLASS.to_bytes_le());
+        bytes.extend(2u32.to_le_bytes());
+        bytes.extend(b"ntkrnlmp.pdb\0");
+        let Some(ImageIdentification::DebugId(id)) =
+            ImageIdentification::read(36, Reader::new(&bytes, 8))
+        else {
+            panic!("not a debug id")
+        };
+        assert_eq!((id.guid, id.age, id.managed), (IMAGE_ID_CLASS, 2, false));
+        assert_eq!(id.pdb_file_name, "ntkrnlmp.pdb");
+        assert!(ImageIdentification::read(36, Reader::new(&bytes[..20], 8)).is_none());
+    }
+}

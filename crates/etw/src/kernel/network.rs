@@ -1,0 +1,119 @@
+//! Groups 0x06 and 0x08: TCP and UDP.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::{KernelPayload, parse_from_record};
+
+/// The protocol of a [`NetworkTransfer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NetworkProtocol {
+    /// Group 0x06.
+    Tcp,
+    /// Group 0x08.
+    Udp,
+}
+
+/// What a [`NetworkTransfer`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NetworkOperation {
+    /// Data were sent.
+    Send,
+    /// Data were received.
+    Receive,
+    /// A connection was made by this machine.
+    Connect,
+    /// A connection ended.
+    Disconnect,
+    /// Data were sent again.
+    Retransmit,
+    /// A connection was made by the other machine.
+    Accept,
+    /// A connection attempt is repeated.
+    Reconnect,
+    /// Received data were copied to the program.
+    Copy,
+}
+
+/// Something happened on a socket. Types 0x0A to 0x10 and 0x12 of either group over IPv4, 0x10 more over
+/// IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkTransfer {
+    /// Protocol.
+    pub protocol: NetworkProtocol,
+    /// What happened.
+    pub operation: NetworkOperation,
+    /// Process of the socket.
+    pub process_id: u32,
+    /// Size in bytes of the data.
+    pub size: u32,
+    /// The other machine.
+    pub destination: (IpAddr, u16),
+    /// This machine.
+    pub source: (IpAddr, u16),
+}
+
+impl NetworkTransfer {
+    /// Reads the payload of one of the hooks.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        let protocol = match payload.hook >> 8 {
+            0x06 => NetworkProtocol::Tcp,
+            0x08 => NetworkProtocol::Udp,
+            _ => return None,
+        };
+        let kind = payload.hook & 0xff;
+        let wide = (0x1a..0x2a).contains(&kind);
+        let operation = match if wide { kind - 0x10 } else { kind } {
+            0x0a => NetworkOperation::Send,
+            0x0b => NetworkOperation::Receive,
+            0x0c => NetworkOperation::Connect,
+            0x0d => NetworkOperation::Disconnect,
+            0x0e => NetworkOperation::Retransmit,
+            0x0f => NetworkOperation::Accept,
+            0x10 => NetworkOperation::Reconnect,
+            0x12 => NetworkOperation::Copy,
+            _ => return None,
+        };
+        let mut fields = payload.fields;
+        let process_id = fields.u32()?;
+        let size = fields.u32()?;
+        let mut address = || -> Option<IpAddr> {
+            Some(if wide {
+                Ipv6Addr::from(*fields.array::<16>()?).into()
+            } else {
+                Ipv4Addr::from(*fields.array::<4>()?).into()
+            })
+        };
+        let (destination, source) = (address()?, address()?);
+        let mut port = || fields.array().copied().map(u16::from_be_bytes);
+        Some(Self {
+            protocol,
+            operation,
+            process_id,
+            size,
+            destination: (destination, port()?),
+            source: (source, port()?),
+        })
+    }
+}
+parse_from_record!(NetworkTransfer);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_ports_are_in_network_order() {
+        let mut bytes: Vec<u8> = [4u32, 100].iter().flat_map(|v| v.to_le_bytes()).collect();
+        bytes.extend([10, 0, 0, 1, 127, 0, 0, 1, 0, 80, 0x1f, 0x90]);
+        let sent = NetworkTransfer::read(KernelPayload::new(0x060a, 2, &bytes, 8)).unwrap();
+        assert_eq!(
+            (sent.protocol, sent.operation),
+            (NetworkProtocol::Tcp, NetworkOperation::Send)
+        );
+        assert_eq!(sent.destination, (IpAddr::from([10, 0, 0, 1]), 80));
+        assert_eq!(sent.source, (IpAddr::from([127, 0, 0, 1]), 8080));
+        assert!(NetworkTransfer::read(KernelPayload::new(0x061a, 2, &bytes, 8)).is_none());
+        assert!(NetworkTransfer::read(KernelPayload::new(0x0611, 2, &bytes, 8)).is_none());
+    }
+}

@@ -1,0 +1,333 @@
+//! Group 0x0F: samples, interrupts, deferred procedure calls, system calls, marks.
+
+use onoff_etl::{Guid, Record};
+
+use super::{KernelPayload, parse_from_record};
+use crate::text::{Ansi, Utf16};
+
+/// The profiling interrupt found this instruction running. Hook 0x0F2E.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampledProfile {
+    /// The instruction.
+    pub instruction_pointer: u64,
+    /// The thread.
+    pub thread_id: u32,
+    /// How many samples the event stands for.
+    pub count: u16,
+    /// Undocumented flags; zero in version 1.
+    pub flags: u8,
+    /// Undocumented; zero in version 1.
+    pub rank: u8,
+}
+
+impl SampledProfile {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0f2e;
+
+    /// Reads the payload.
+    #[inline]
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        let instruction_pointer = fields.pointer()?;
+        let thread_id = fields.u32()?;
+        let count = fields.u16()?;
+        let (flags, rank) = if payload.version >= 2 {
+            (fields.u8()?, fields.u8()?)
+        } else {
+            (0, 0)
+        };
+        Some(Self {
+            instruction_pointer,
+            thread_id,
+            count,
+            flags,
+            rank,
+        })
+    }
+}
+parse_from_record!(SampledProfile);
+
+/// Which kind of deferred routine a [`DeferredProcedureCall`] ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeferredProcedureCallKind {
+    /// In a thread of its own (0x0F42).
+    Threaded,
+    /// An ordinary one (0x0F44).
+    Ordinary,
+    /// Because a timer expired (0x0F45).
+    Timer,
+    /// The I/O timer of a device (0x0F46).
+    IoTimer,
+}
+
+/// A deferred procedure call (DPC) has run. Hooks 0x0F42, 0x0F44 to 0x0F46.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeferredProcedureCall {
+    /// Which kind.
+    pub kind: DeferredProcedureCallKind,
+    /// When it began, in ticks of the log's clock; it ended when the event was logged.
+    pub start_ticks: u64,
+    /// Address of the routine: its image is the driver.
+    pub routine: u64,
+}
+
+impl DeferredProcedureCall {
+    /// Reads the payload of one of the four hooks.
+    #[inline]
+    #[must_use]
+    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
+        let kind = match payload.hook {
+            0x0f42 => DeferredProcedureCallKind::Threaded,
+            0x0f44 => DeferredProcedureCallKind::Ordinary,
+            0x0f45 => DeferredProcedureCallKind::Timer,
+            0x0f46 => DeferredProcedureCallKind::IoTimer,
+            _ => return None,
+        };
+        Some(Self {
+            kind,
+            start_ticks: payload.fields.u64()?,
+            routine: payload.fields.pointer()?,
+        })
+    }
+}
+parse_from_record!(DeferredProcedureCall);
+
+/// Which kind of interrupt an [`InterruptServiceRoutine`] served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InterruptKind {
+    /// Signalled by a message (0x0F32).
+    Message,
+    /// Signalled by a line (0x0F43).
+    Line,
+    /// Served at passive level (0x0F5F).
+    Passive,
+}
+
+/// An interrupt service routine (ISR) has run. Hooks 0x0F32, 0x0F43, 0x0F5F.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterruptServiceRoutine {
+    /// Which kind.
+    pub kind: InterruptKind,
+    /// When it began, in ticks of the log's clock; it ended when the event was logged.
+    pub start_ticks: u64,
+    /// Address of the routine: its image is the driver.
+    pub routine: u64,
+    /// Whether the routine said the interrupt was its own.
+    pub claimed: bool,
+    /// Vector of the interrupt; zero in version 1.
+    pub vector: u16,
+    /// Number of the message; only [`InterruptKind::Message`].
+    pub message_number: Option<u32>,
+}
+
+impl InterruptServiceRoutine {
+    /// Reads the payload of one of the three hooks.
+    #[inline]
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        let kind = match payload.hook {
+            0x0f32 => InterruptKind::Message,
+            0x0f43 => InterruptKind::Line,
+            0x0f5f => InterruptKind::Passive,
+            _ => return None,
+        };
+        let mut fields = payload.fields;
+        let start_ticks = fields.u64()?;
+        let routine = fields.pointer()?;
+        let [returned, vector_low, vector_high, reserved] = *fields.array()?;
+        // Version 1 has a 32-bit return value where later versions have a byte and the vector.
+        let (claimed, vector) = if payload.version <= 1 {
+            (returned | vector_low | vector_high | reserved != 0, 0)
+        } else {
+            (returned != 0, u16::from_le_bytes([vector_low, vector_high]))
+        };
+        let message_number = if kind == InterruptKind::Message {
+            Some(fields.u32()?)
+        } else {
+            None
+        };
+        Some(Self {
+            kind,
+            start_ticks,
+            routine,
+            claimed,
+            vector,
+            message_number,
+        })
+    }
+}
+parse_from_record!(InterruptServiceRoutine);
+
+/// A system call begins. Hook 0x0F33.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemCallEnter {
+    /// Address of the service routine.
+    pub address: u64,
+}
+
+impl SystemCallEnter {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0f33;
+
+    /// Reads the payload.
+    #[inline]
+    #[must_use]
+    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        Some(Self {
+            address: payload.fields.pointer()?,
+        })
+    }
+}
+parse_from_record!(SystemCallEnter);
+
+/// A system call returns. Hook 0x0F34.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemCallExit {
+    /// NT status it returned.
+    pub status: u32,
+}
+
+impl SystemCallExit {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0f34;
+
+    /// Reads the payload.
+    #[inline]
+    #[must_use]
+    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        Some(Self {
+            status: payload.fields.u32()?,
+        })
+    }
+}
+parse_from_record!(SystemCallExit);
+
+/// What a [`ProfileInterval`] event says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProfileIntervalKind {
+    /// The interval was changed (0x0F48).
+    Change,
+    /// The interval when recording began (0x0F49).
+    RundownStart,
+    /// The interval when recording ended (0x0F4A).
+    RundownEnd,
+}
+
+/// The time between two samples. Hooks 0x0F48 to 0x0F4A.
+#[derive(Clone, Copy, Debug)]
+pub struct ProfileInterval<'b> {
+    /// Which of the three events this is.
+    pub kind: ProfileIntervalKind,
+    /// Number of the profile source; 0 = time.
+    pub source: u32,
+    /// Interval from now on; units of 100 ns when the source is time.
+    pub new_interval: u32,
+    /// Interval before.
+    pub old_interval: u32,
+    /// Name of the source; empty before version 3.
+    pub source_name: Utf16<'b>,
+}
+
+impl<'b> ProfileInterval<'b> {
+    /// Reads the payload of one of the three hooks.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        let kind = match payload.hook {
+            0x0f48 => ProfileIntervalKind::Change,
+            0x0f49 => ProfileIntervalKind::RundownStart,
+            0x0f4a => ProfileIntervalKind::RundownEnd,
+            _ => return None,
+        };
+        let mut fields = payload.fields;
+        Some(Self {
+            kind,
+            source: fields.u32()?,
+            new_interval: fields.u32()?,
+            old_interval: fields.u32()?,
+            source_name: if payload.version >= 3 {
+                fields.utf16_z()
+            } else {
+                Utf16::default()
+            },
+        })
+    }
+}
+parse_from_record!(ProfileInterval<'b>);
+
+/// Somebody marked a moment by a text (`xperf -m`, WPR). Hook 0x0F22, or a FULL header with the class of
+/// this group and type 34.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark<'b> {
+    /// The text.
+    pub message: Ansi<'b>,
+}
+
+/// Class of this group, when its events come with a FULL header.
+pub const PERF_INFO_CLASS: Guid = Guid::from_u128(0xce1dbfb4_137e_4da6_87b0_3f59aa102cbc);
+
+impl<'b> Mark<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0f22;
+
+    /// Reads the event out of a record of either form; `None` for any other.
+    #[must_use]
+    pub fn parse(record: &Record<'b>) -> Option<Self> {
+        match KernelPayload::of(record) {
+            Some(payload) => Self::read(payload),
+            None => {
+                (record.class_guid()? == PERF_INFO_CLASS && record.opcode() == 0x22).then(|| Self {
+                    message: Ansi::new(record.payload()).until_nul(),
+                })
+            }
+        }
+    }
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then(|| Self {
+            message: payload.fields.ansi_z(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interrupt_vector_is_16_bits_at_an_odd_place() {
+        let mut bytes = 10u64.to_le_bytes().to_vec();
+        bytes.extend(0xffff_f800_0000_1000u64.to_le_bytes());
+        bytes.extend([1, 0x91, 0x01, 0]);
+        let isr = InterruptServiceRoutine::read(KernelPayload::new(0x0f43, 2, &bytes, 8)).unwrap();
+        assert_eq!(
+            (isr.claimed, isr.vector, isr.message_number),
+            (true, 0x191, None)
+        );
+        assert!(
+            InterruptServiceRoutine::read(KernelPayload::new(0x0f32, 2, &bytes, 8)).is_none(),
+            "a message interrupt also has the message's number"
+        );
+        bytes.extend(3u32.to_le_bytes());
+        let isr = InterruptServiceRoutine::read(KernelPayload::new(0x0f32, 2, &bytes, 8)).unwrap();
+        assert_eq!(isr.message_number, Some(3));
+    }
+
+    #[test]
+    fn sample_versions() {
+        let mut bytes = 0x1000u32.to_le_bytes().to_vec();
+        bytes.extend(44u32.to_le_bytes());
+        bytes.extend(1u16.to_le_bytes());
+        let v1 = SampledProfile::read(KernelPayload::new(0x0f2e, 1, &bytes, 4)).unwrap();
+        assert_eq!((v1.thread_id, v1.count, v1.flags), (44, 1, 0));
+        assert!(SampledProfile::read(KernelPayload::new(0x0f2e, 2, &bytes, 4)).is_none());
+        bytes.extend([0x40, 2]);
+        let v2 = SampledProfile::read(KernelPayload::new(0x0f2e, 2, &bytes, 4)).unwrap();
+        assert_eq!((v2.flags, v2.rank), (0x40, 2));
+    }
+}

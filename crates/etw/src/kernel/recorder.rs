@@ -1,0 +1,181 @@
+//! Group 0x00: what the recorder says about itself and the machine it runs on.
+
+use onoff_etl::Guid;
+
+use super::{KernelPayload, parse_from_record};
+use crate::text::{Ansi, Utf16};
+
+/// The kernel groups that were enabled. Hooks 0x0005 at the beginning, 0x0020 at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupMasks {
+    /// Whether this is the state at the end of the recording.
+    pub at_end: bool,
+    /// Bit `b` of dword `i` enables group `i << 29 | 1 << b`; dword 0 is the public `EnableFlags`.
+    pub masks: [u32; 8],
+    /// Version of the kernel's events; `None` before version 2.
+    pub kernel_event_version: Option<u32>,
+}
+
+impl GroupMasks {
+    /// Reads the payload of either hook.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        let at_end = match payload.hook {
+            0x0005 => false,
+            0x0020 => true,
+            _ => return None,
+        };
+        let mut fields = payload.fields;
+        let mut masks = [0; 8];
+        for mask in &mut masks {
+            *mask = fields.u32()?;
+        }
+        Some(Self {
+            at_end,
+            masks,
+            kernel_event_version: fields.u32(),
+        })
+    }
+}
+parse_from_record!(GroupMasks);
+
+/// The PDB of the kernel itself. Hook 0x0040.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelDebugId<'b> {
+    /// GUID of the PDB.
+    pub guid: Guid,
+    /// Age of the PDB.
+    pub age: u32,
+    /// File name of the PDB.
+    pub pdb_name: Ansi<'b>,
+}
+
+impl<'b> KernelDebugId<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0040;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        Some(Self {
+            guid: payload.fields.guid()?,
+            age: payload.fields.u32()?,
+            pdb_name: payload.fields.ansi_z(),
+        })
+    }
+}
+parse_from_record!(KernelDebugId<'b>);
+
+/// The build the system was made by, such as `19041.1.amd64fre.vb_release.191206-1406`. Hook 0x0042.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildLab<'b> {
+    /// The text.
+    pub build: Ansi<'b>,
+}
+
+impl<'b> BuildLab<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0042;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then(|| Self {
+            build: payload.fields.ansi_z(),
+        })
+    }
+}
+parse_from_record!(BuildLab<'b>);
+
+/// The partition of a hypervisor or container the recording was made in. Hook 0x0050.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartitionInfo {
+    /// Kind of partition (undocumented numbers).
+    pub partition_type: u32,
+    /// What to add to this machine's clock to get the host's, in ticks.
+    pub ticks_offset_from_root: i64,
+    /// This partition.
+    pub partition_id: Guid,
+    /// The one around it.
+    pub parent_id: Guid,
+}
+
+impl PartitionInfo {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0050;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        fields.skip(4)?;
+        Some(Self {
+            partition_type: fields.u32()?,
+            ticks_offset_from_root: fields.i64()?,
+            partition_id: fields.guid()?,
+            parent_id: fields.guid()?,
+        })
+    }
+}
+parse_from_record!(PartitionInfo);
+
+/// Where the binary of some providers lies. Hook 0x0043.
+#[derive(Clone, Copy, Debug)]
+pub struct ProviderBinaryPath<'b> {
+    guids: &'b [u8],
+    /// NT path of the binary.
+    pub path: Utf16<'b>,
+}
+
+impl<'b> ProviderBinaryPath<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0043;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let count = usize::try_from(payload.fields.u32()?).ok()?;
+        Some(Self {
+            guids: payload.fields.take(count.checked_mul(16)?)?,
+            path: payload.fields.utf16_z(),
+        })
+    }
+
+    /// The providers.
+    pub fn providers(&self) -> impl Iterator<Item = Guid> + 'b {
+        self.guids
+            .as_chunks::<16>()
+            .0
+            .iter()
+            .map(|guid| Guid::from_bytes_le(*guid))
+    }
+}
+parse_from_record!(ProviderBinaryPath<'b>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn group_masks_without_and_with_the_event_version() {
+        let bytes: Vec<u8> = (1..=9u32).flat_map(u32::to_le_bytes).collect();
+        let old = GroupMasks::read(KernelPayload::new(0x0005, 0, &bytes[..32], 8)).unwrap();
+        assert_eq!((old.masks[7], old.kernel_event_version), (8, None));
+        let new = GroupMasks::read(KernelPayload::new(0x0020, 2, &bytes, 8)).unwrap();
+        assert_eq!((new.at_end, new.kernel_event_version), (true, Some(9)));
+    }
+
+    #[test]
+    fn provider_binary_path_does_not_trust_its_count() {
+        let mut bytes = u32::MAX.to_le_bytes().to_vec();
+        bytes.extend([0; 40]);
+        assert!(ProviderBinaryPath::read(KernelPayload::new(0x0043, 2, &bytes, 8)).is_none());
+        bytes[..4].copy_from_slice(&2u32.to_le_bytes());
+        let path = ProviderBinaryPath::read(KernelPayload::new(0x0043, 2, &bytes, 8)).unwrap();
+        assert_eq!(path.providers().count(), 2);
+        assert!(path.path.is_empty());
+    }
+}

@@ -1,0 +1,193 @@
+//! Group 0x18: call stacks, and the keys that stand for them.
+//!
+//! A stack belongs to the event with the same time on the same thread; its kernel and user halves may come
+//! as two records. To save space a session may log a key instead; what the key stands for follows when the
+//! key is deleted or run down, usually much later. A reference resolves to the first definition of its key
+//! at or after it.
+
+use super::{KernelPayload, parse_from_record};
+
+/// Return addresses, innermost first, read on demand.
+#[derive(Clone, Copy, Debug)]
+pub struct Frames<'b> {
+    bytes: &'b [u8],
+    wide: bool,
+}
+
+impl<'b> Frames<'b> {
+    /// Takes `bytes` as return addresses of `pointer_size` bytes; a cut last one is left out.
+    #[must_use]
+    pub fn new(bytes: &'b [u8], pointer_size: usize) -> Self {
+        Self {
+            bytes,
+            wide: pointer_size == 8,
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len() / if self.wide { 8 } else { 4 }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The addresses, innermost first.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + 'b {
+        let wide = self.wide;
+        self.bytes
+            .chunks_exact(if wide { 8 } else { 4 })
+            .map(move |address| {
+                let mut widened = [0; 8];
+                widened[..address.len()].copy_from_slice(address);
+                u64::from_le_bytes(widened)
+            })
+    }
+}
+
+/// A call stack. Hook 0x1820.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack<'b> {
+    /// Time of the event it belongs to, in ticks of the log's clock.
+    pub event_ticks: u64,
+    /// Process of that event.
+    pub process_id: u32,
+    /// Thread of that event.
+    pub thread_id: u32,
+    /// Return addresses, innermost first.
+    pub frames: Frames<'b>,
+}
+
+impl<'b> Stack<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x1820;
+
+    /// Reads the payload.
+    #[inline]
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        Some(Self {
+            event_ticks: fields.u64()?,
+            process_id: fields.u32()?,
+            thread_id: fields.u32()?,
+            frames: Frames::new(fields.rest(), fields.pointer_size()),
+        })
+    }
+}
+parse_from_record!(Stack<'b>);
+
+/// When a key's meaning was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StackKeyDefinitionKind {
+    /// As the key comes into use (0x1822).
+    Create,
+    /// As the key goes out of use (0x1823): later uses of its number mean another stack.
+    Delete,
+    /// As recording ends (0x1824).
+    Rundown,
+}
+
+/// What a key stands for. Hooks 0x1822 to 0x1824.
+#[derive(Clone, Copy, Debug)]
+pub struct StackKeyDefinition<'b> {
+    /// When it was told.
+    pub kind: StackKeyDefinitionKind,
+    /// The key.
+    pub stack_key: u64,
+    /// Return addresses, innermost first.
+    pub frames: Frames<'b>,
+}
+
+impl<'b> StackKeyDefinition<'b> {
+    /// Reads the payload of one of the three hooks.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        let kind = match payload.hook {
+            0x1822 => StackKeyDefinitionKind::Create,
+            0x1823 => StackKeyDefinitionKind::Delete,
+            0x1824 => StackKeyDefinitionKind::Rundown,
+            _ => return None,
+        };
+        let mut fields = payload.fields;
+        Some(Self {
+            kind,
+            stack_key: fields.pointer()?,
+            frames: Frames::new(fields.rest(), fields.pointer_size()),
+        })
+    }
+}
+parse_from_record!(StackKeyDefinition<'b>);
+
+/// Half of a call stack, by its key. Hooks 0x1825 kernel, 0x1826 user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackKeyReference {
+    /// Whether this is the user half.
+    pub user: bool,
+    /// Time of the event it belongs to, in ticks of the log's clock.
+    pub event_ticks: u64,
+    /// Process of that event.
+    pub process_id: u32,
+    /// Thread of that event.
+    pub thread_id: u32,
+    /// The key.
+    pub stack_key: u64,
+}
+
+impl StackKeyReference {
+    /// Reads the payload of either hook.
+    #[inline]
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        let user = match payload.hook {
+            0x1825 => false,
+            0x1826 => true,
+            _ => return None,
+        };
+        let mut fields = payload.fields;
+        Some(Self {
+            user,
+            event_ticks: fields.u64()?,
+            process_id: fields.u32()?,
+            thread_id: fields.u32()?,
+            stack_key: fields.pointer()?,
+        })
+    }
+}
+parse_from_record!(StackKeyReference);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_fill_the_record() {
+        let mut bytes = 99u64.to_le_bytes().to_vec();
+        bytes.extend([4u32, 8].iter().flat_map(|v| v.to_le_bytes()));
+        bytes.extend(
+            [0x1000u32, 0xf000_2000]
+                .iter()
+                .flat_map(|v| v.to_le_bytes()),
+        );
+        bytes.push(1);
+        let narrow = Stack::read(KernelPayload::new(0x1820, 2, &bytes, 4)).unwrap();
+        assert_eq!(
+            narrow.frames.iter().collect::<Vec<_>>(),
+            [0x1000, 0xf000_2000]
+        );
+        let wide = Stack::read(KernelPayload::new(0x1820, 2, &bytes, 8)).unwrap();
+        assert_eq!(
+            wide.frames.iter().collect::<Vec<_>>(),
+            [0xf000_2000_0000_1000]
+        );
+        assert_eq!(
+            (wide.event_ticks, wide.thread_id, wide.frames.len()),
+            (99, 8, 1)
+        );
+    }
+}

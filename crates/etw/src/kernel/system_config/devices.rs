@@ -1,0 +1,318 @@
+//! Devices: Plug and Play, interrupt lines, displays, network adapters.
+
+use onoff_etl::Guid;
+
+use crate::kernel::{KernelPayload, parse_from_record};
+use crate::reader::Reader;
+use crate::text::Utf16;
+
+/// A device. Hook 0x0B16.
+#[derive(Clone, Copy, Debug)]
+pub struct PlugAndPlayDevice<'b> {
+    /// Device setup class; `None` before version 4.
+    pub class_guid: Option<Guid>,
+    /// Device instance path, such as `PCI\VEN_8086&…`.
+    pub device_id: Utf16<'b>,
+    /// What it is.
+    pub description: Utf16<'b>,
+    /// What people call it; often empty.
+    pub friendly_name: Utf16<'b>,
+    /// Its physical device object; empty before version 3.
+    pub pdo_name: Utf16<'b>,
+    /// Service that drives it; empty before version 4.
+    pub service_name: Utf16<'b>,
+    /// `DN_*` status; `None` before version 5.
+    pub status: Option<u32>,
+    /// `CM_PROB_*` problem; `None` before version 5.
+    pub problem: Option<u32>,
+    upper_filters: u32,
+    lower_filters: u32,
+    filters: &'b [u8],
+}
+
+impl<'b> PlugAndPlayDevice<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0b16;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let version = payload.version;
+        let mut fields = payload.fields;
+        let mut device = Self {
+            class_guid: None,
+            device_id: Utf16::default(),
+            description: Utf16::default(),
+            friendly_name: Utf16::default(),
+            pdo_name: Utf16::default(),
+            service_name: Utf16::default(),
+            status: None,
+            problem: None,
+            upper_filters: 0,
+            lower_filters: 0,
+            filters: &[],
+        };
+        if version >= 4 {
+            device.class_guid = Some(fields.guid()?);
+            device.upper_filters = fields.u32()?;
+            device.lower_filters = fields.u32()?;
+        } else {
+            // Lengths of the three texts that follow; they are terminated all the same.
+            fields.skip(12)?;
+        }
+        if version >= 5 {
+            device.status = Some(fields.u32()?);
+            device.problem = Some(fields.u32()?);
+        }
+        device.device_id = fields.utf16_z();
+        device.description = fields.utf16_z();
+        device.friendly_name = fields.utf16_z();
+        if version >= 3 {
+            device.pdo_name = fields.utf16_z();
+        }
+        if version >= 4 {
+            device.service_name = fields.utf16_z();
+            device.filters = fields.rest();
+        }
+        Some(device)
+    }
+
+    /// Drivers above the function driver, in the order recorded.
+    pub fn upper_filters(&self) -> impl Iterator<Item = Utf16<'b>> + 'b {
+        Self::texts(Reader::new(self.filters, 4), self.upper_filters)
+    }
+
+    /// Drivers below the function driver, in the order recorded.
+    pub fn lower_filters(&self) -> impl Iterator<Item = Utf16<'b>> + 'b {
+        let mut filters = Reader::new(self.filters, 4);
+        for _ in Self::texts_of(&mut filters, self.upper_filters) {}
+        Self::texts(filters, self.lower_filters)
+    }
+
+    fn texts(mut from: Reader<'b>, count: u32) -> impl Iterator<Item = Utf16<'b>> + 'b {
+        let mut left = count;
+        std::iter::from_fn(move || Self::next_text(&mut from, &mut left))
+    }
+
+    fn texts_of(from: &mut Reader<'b>, count: u32) -> impl Iterator<Item = Utf16<'b>> {
+        let mut left = count;
+        std::iter::from_fn(move || Self::next_text(from, &mut left))
+    }
+
+    // The count is not to be trusted: the texts end where the payload does.
+    fn next_text(from: &mut Reader<'b>, left: &mut u32) -> Option<Utf16<'b>> {
+        if *left == 0 || from.remaining() < 2 {
+            return None;
+        }
+        *left -= 1;
+        Some(from.utf16_z())
+    }
+}
+parse_from_record!(PlugAndPlayDevice<'b>);
+
+/// The device on an interrupt line. Hook 0x0B15.
+#[derive(Clone, Copy, Debug)]
+pub struct InterruptLine<'b> {
+    /// Processors that may serve it.
+    pub affinity: u64,
+    /// Processor group of the mask; 0 before version 3.
+    pub group: u16,
+    /// Number of the line; message-signalled interrupts have large ones.
+    pub number: u32,
+    /// What the device is.
+    pub device_description: Utf16<'b>,
+}
+
+impl<'b> InterruptLine<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0b15;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        let affinity = fields.u64()?;
+        let group = if payload.version >= 3 {
+            let group = fields.u16()?;
+            fields.skip(2)?;
+            group
+        } else {
+            0
+        };
+        let number = fields.u32()?;
+        fields.skip(4)?;
+        Some(Self {
+            affinity,
+            group,
+            number,
+            device_description: fields.utf16_z(),
+        })
+    }
+}
+parse_from_record!(InterruptLine<'b>);
+
+/// A display adapter. Hook 0x0B0E.
+#[derive(Clone, Copy, Debug)]
+pub struct VideoAdapter<'b> {
+    /// Memory in bytes.
+    pub memory_size: u32,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// Bits in a pixel.
+    pub bits_per_pixel: u32,
+    /// Refreshes per second.
+    pub refresh_hz: u32,
+    /// Chip.
+    pub chip_type: Utf16<'b>,
+    /// Digital-analog converter.
+    pub dac_type: Utf16<'b>,
+    /// Name of the adapter.
+    pub adapter: Utf16<'b>,
+    /// Its firmware.
+    pub bios: Utf16<'b>,
+    /// Device it is.
+    pub device_id: Utf16<'b>,
+    /// `DISPLAY_DEVICE_*` flags.
+    pub state_flags: u32,
+}
+
+impl<'b> VideoAdapter<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0b0e;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        Some(Self {
+            memory_size: fields.u32()?,
+            width: fields.u32()?,
+            height: fields.u32()?,
+            bits_per_pixel: fields.u32()?,
+            refresh_hz: fields.u32()?,
+            chip_type: fields.utf16_array(256)?,
+            dac_type: fields.utf16_array(256)?,
+            adapter: fields.utf16_array(256)?,
+            bios: fields.utf16_array(256)?,
+            device_id: fields.utf16_array(256)?,
+            state_flags: fields.u32()?,
+        })
+    }
+}
+parse_from_record!(VideoAdapter<'b>);
+
+/// A network adapter. Hook 0x0B0D.
+#[derive(Clone, Copy, Debug)]
+pub struct NetworkAdapter<'b> {
+    /// Hardware address: its first `physical_address_length` bytes count.
+    pub physical_address: [u8; 8],
+    /// Bytes of the hardware address in use; at most 8 are kept.
+    pub physical_address_length: u32,
+    /// Name.
+    pub description: Utf16<'b>,
+    /// IP addresses as text; empty before version 2.
+    pub ip_addresses: Utf16<'b>,
+    /// DNS servers as text; empty before version 2.
+    pub dns_servers: Utf16<'b>,
+}
+
+impl<'b> NetworkAdapter<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0b0d;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        if payload.version < 2 {
+            let description = fields.utf16_array(256)?;
+            fields.skip(4)?;
+            let physical_address_length = fields.u32()?;
+            // Eight UTF-16 units, of which the low bytes make the address.
+            let units: &[u8; 16] = fields.array()?;
+            return Some(Self {
+                physical_address: std::array::from_fn(|at| units[at * 2]),
+                physical_address_length,
+                description,
+                ip_addresses: Utf16::default(),
+                dns_servers: Utf16::default(),
+            });
+        }
+        let physical_address = *fields.array()?;
+        let physical_address_length = fields.u32()?;
+        fields.skip(8)?;
+        Some(Self {
+            physical_address,
+            physical_address_length,
+            description: fields.utf16_z(),
+            ip_addresses: fields.utf16_z(),
+            dns_servers: fields.utf16_z(),
+        })
+    }
+}
+parse_from_record!(NetworkAdapter<'b>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn utf16_z(text: &str) -> Vec<u8> {
+        text.encode_utf16()
+            .chain([0])
+            .flat_map(u16::to_le_bytes)
+            .collect()
+    }
+
+    #[test]
+    fn device_filters_are_counted_texts() {
+        let mut bytes = vec![7; 16];
+        bytes.extend([2u32, 1, 0x180200a, 0].iter().flat_map(|v| v.to_le_bytes()));
+        for text in [
+            "PCI\\A",
+            "Disk",
+            "",
+            "\\Device\\1",
+            "disk",
+            "up1",
+            "up2",
+            "low",
+        ] {
+            bytes.extend(utf16_z(text));
+        }
+        let device = PlugAndPlayDevice::read(KernelPayload::new(0x0b16, 5, &bytes, 8)).unwrap();
+        assert_eq!(device.service_name, "disk");
+        assert_eq!(device.status, Some(0x180200a));
+        let names =
+            |filters: Vec<Utf16<'_>>| filters.iter().map(Utf16::to_string).collect::<Vec<_>>();
+        assert_eq!(names(device.upper_filters().collect()), ["up1", "up2"]);
+        assert_eq!(names(device.lower_filters().collect()), ["low"]);
+    }
+
+    #[test]
+    fn an_absurd_filter_count_ends_with_the_payload() {
+        let mut bytes = vec![7; 16];
+        bytes.extend([u32::MAX, u32::MAX].iter().flat_map(|v| v.to_le_bytes()));
+        for text in ["a", "b", "c", "d", "e", "f"] {
+            bytes.extend(utf16_z(text));
+        }
+        let device = PlugAndPlayDevice::read(KernelPayload::new(0x0b16, 4, &bytes, 8)).unwrap();
+        assert_eq!(device.upper_filters().count(), 1);
+        assert_eq!(device.lower_filters().count(), 0);
+    }
+
+    #[test]
+    fn interrupt_line_versions() {
+        let mut bytes = 3u64.to_le_bytes().to_vec();
+        bytes.extend([9u32, 10].iter().flat_map(|v| v.to_le_bytes()));
+        bytes.extend(utf16_z("disk"));
+        let line = InterruptLine::read(KernelPayload::new(0x0b15, 2, &bytes, 8)).unwrap();
+        assert_eq!((line.number, line.group), (9, 0));
+        assert_eq!(line.device_description, "disk");
+    }
+}

@@ -1,0 +1,296 @@
+//! Processors, memory, firmware and operating system.
+
+use onoff_etl::{Guid, Record};
+
+use crate::kernel::{KernelPayload, parse_from_record};
+use crate::text::Utf16;
+
+/// Processors and memory of the machine. Hook 0x0B0A.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessorConfiguration<'b> {
+    /// Clock of the processors in MHz.
+    pub mhz: u32,
+    /// Logical processors.
+    pub processors: u32,
+    /// Memory in MiB.
+    pub memory_mib: u32,
+    /// Size of a page in bytes.
+    pub page_size: u32,
+    /// Granularity of allocations in bytes.
+    pub allocation_granularity: u32,
+    /// Name of the computer.
+    pub computer_name: Utf16<'b>,
+    /// Domain or workgroup.
+    pub domain_name: Utf16<'b>,
+    /// Which logical processors share a core: bit mask.
+    pub hyper_threading: u64,
+    /// Memory clock in MHz; `None` before version 3.
+    pub memory_speed: Option<u32>,
+    /// `PROCESSOR_ARCHITECTURE_*`: 0 x86, 5 ARM, 9 x64, 12 ARM64; `None` before version 3.
+    pub architecture: Option<u16>,
+}
+
+impl<'b> ProcessorConfiguration<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0b0a;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let version = payload.version;
+        let mut fields = payload.fields;
+        let mut configuration = Self {
+            mhz: fields.u32()?,
+            processors: fields.u32()?,
+            memory_mib: fields.u32()?,
+            page_size: fields.u32()?,
+            allocation_granularity: fields.u32()?,
+            computer_name: fields.utf16_array(256)?,
+            domain_name: fields.utf16_array(if version < 2 { 132 } else { 134 })?,
+            hyper_threading: fields.pointer()?,
+            memory_speed: None,
+            architecture: None,
+        };
+        if version >= 3 {
+            fields.pointer()?;
+            configuration.architecture = Some(fields.u16()?);
+            fields.skip(6)?;
+            configuration.memory_speed = Some(fields.u32()?);
+        }
+        Some(configuration)
+    }
+}
+parse_from_record!(ProcessorConfiguration<'b>);
+
+/// One processor and what it is called. Hook 0x0B23.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessorDescription<'b> {
+    /// Number of the processor.
+    pub index: u32,
+    /// `PF_*` features.
+    pub feature_set: u32,
+    /// Clock in MHz.
+    pub mhz: u32,
+    /// Marketing name.
+    pub name: Utf16<'b>,
+    /// Vendor, such as `GenuineIntel`.
+    pub vendor: Utf16<'b>,
+    /// Family, model and stepping.
+    pub identifier: Utf16<'b>,
+}
+
+impl<'b> ProcessorDescription<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0b23;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        Some(Self {
+            index: fields.u32()?,
+            feature_set: fields.u32()?,
+            mhz: fields.u32()?,
+            name: fields.utf16_array(64)?,
+            vendor: fields.utf16_array(16)?,
+            identifier: fields.utf16_array(128)?,
+        })
+    }
+}
+parse_from_record!(ProcessorDescription<'b>);
+
+/// Maker and firmware of the machine. Hook 0x0B19.
+#[derive(Clone, Copy, Debug)]
+pub struct Platform<'b> {
+    /// Who made it.
+    pub manufacturer: Utf16<'b>,
+    /// What it is called.
+    pub product_name: Utf16<'b>,
+    /// Date of the firmware, as the firmware writes it.
+    pub bios_date: Utf16<'b>,
+    /// Version of the firmware.
+    pub bios_version: Utf16<'b>,
+}
+
+impl<'b> Platform<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0b19;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        Some(Self {
+            manufacturer: fields.utf16_z(),
+            product_name: fields.utf16_z(),
+            bios_date: fields.utf16_z(),
+            bios_version: fields.utf16_z(),
+        })
+    }
+}
+parse_from_record!(Platform<'b>);
+
+/// Sleep states the machine supports. Hook 0x0B10.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowerConfiguration {
+    /// S1.
+    pub s1: bool,
+    /// S2.
+    pub s2: bool,
+    /// S3: suspend to memory.
+    pub s3: bool,
+    /// S4: hibernate.
+    pub s4: bool,
+    /// S5: off.
+    pub s5: bool,
+    /// Modern standby (always on, always connected); false before version 2.
+    pub modern_standby: bool,
+}
+
+impl PowerConfiguration {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0b10;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let states: &[u8; 8] = payload.fields.array()?;
+        Some(Self {
+            s1: states[0] != 0,
+            s2: states[1] != 0,
+            s3: states[2] != 0,
+            s4: states[3] != 0,
+            s5: states[4] != 0,
+            modern_standby: payload.version >= 2 && states[5] != 0,
+        })
+    }
+}
+parse_from_record!(PowerConfiguration);
+
+/// Limits of the TCP/IP stack. Hook 0x0B11.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkConfiguration {
+    /// Partitions of the table of connections.
+    pub tcb_table_partitions: u32,
+    /// Largest size of the hash table.
+    pub max_hash_table_size: u32,
+    /// Highest port given out.
+    pub max_user_port: u32,
+    /// How long a closed connection is remembered, in seconds.
+    pub tcp_timed_wait_delay: u32,
+}
+
+impl NetworkConfiguration {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0b11;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        Some(Self {
+            tcb_table_partitions: fields.u32()?,
+            max_hash_table_size: fields.u32()?,
+            max_user_port: fields.u32()?,
+            tcp_timed_wait_delay: fields.u32()?,
+        })
+    }
+}
+parse_from_record!(NetworkConfiguration);
+
+/// Class of the configuration records that merging adds.
+pub const SYSTEM_CONFIG_EX_CLASS: Guid = Guid::from_u128(0x9b79ee91_b5fd_41c0_a243_4248e266e9d0);
+
+/// A configuration record that merging adds. FULL header, class [`SYSTEM_CONFIG_EX_CLASS`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum SystemConfigEx<'b> {
+    /// Build and product (type 32).
+    BuildInfo {
+        /// When the system was installed, as FILETIME.
+        install_date: u64,
+        /// Build, such as `18362.1.amd64fre.19h1_release.190318-1202`.
+        build_lab: Utf16<'b>,
+        /// Edition, such as `Windows 10 Pro`.
+        product_name: Utf16<'b>,
+    },
+    /// Folders of the system (type 33).
+    SystemPaths {
+        /// Such as `C:\Windows\system32\`.
+        system_directory: Utf16<'b>,
+        /// Such as `C:\Windows\`.
+        windows_directory: Utf16<'b>,
+    },
+    /// A volume without a letter (type 34).
+    UnknownVolume {
+        /// Its name.
+        name: Utf16<'b>,
+    },
+    /// What a device path means in drive letters (type 35).
+    VolumeMapping {
+        /// Such as `\Device\HarddiskVolume3\`.
+        nt_path: Utf16<'b>,
+        /// Such as `C:\`.
+        dos_path: Utf16<'b>,
+    },
+}
+
+impl<'b> SystemConfigEx<'b> {
+    /// Reads the event out of a record; `None` when it is another event or too short.
+    #[must_use]
+    pub fn parse(record: &Record<'b>) -> Option<Self> {
+        (record.class_guid()? == SYSTEM_CONFIG_EX_CLASS).then_some(())?;
+        let mut fields = crate::reader::Reader::new(record.payload(), record.pointer_size());
+        Some(match record.opcode() {
+            32 => Self::BuildInfo {
+                install_date: fields.u64()?,
+                build_lab: fields.utf16_z(),
+                product_name: fields.utf16_z(),
+            },
+            33 => Self::SystemPaths {
+                system_directory: fields.utf16_z(),
+                windows_directory: fields.utf16_z(),
+            },
+            34 => Self::UnknownVolume {
+                name: fields.utf16_z(),
+            },
+            35 => Self::VolumeMapping {
+                nt_path: fields.utf16_z(),
+                dos_path: fields.utf16_z(),
+            },
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_configuration_grew_twice() {
+        let mut bytes: Vec<u8> = [2400u32, 4, 8192, 4096, 65536]
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
+        let head = bytes.len();
+        bytes.resize(head + 512, 0);
+        bytes[head..head + 4].copy_from_slice(&[b'p', 0, b'c', 0]);
+        bytes.resize(head + 512 + 268, 0);
+        bytes.extend(5u64.to_le_bytes());
+        let v2 = ProcessorConfiguration::read(KernelPayload::new(0x0b0a, 2, &bytes, 8)).unwrap();
+        assert_eq!((v2.mhz, v2.memory_mib, v2.hyper_threading), (2400, 8192, 5));
+        assert_eq!(v2.computer_name, "pc");
+        bytes.extend(u64::MAX.to_le_bytes());
+        bytes.extend([9, 0, 6, 0, 1, 0, 1, 1]);
+        bytes.extend(2667u32.to_le_bytes());
+        assert_eq!(bytes.len(), 828);
+        let v3 = ProcessorConfiguration::read(KernelPayload::new(0x0b0a, 3, &bytes, 8)).unwrap();
+        assert_eq!((v3.architecture, v3.memory_speed), (Some(9), Some(2667)));
+    }
+}

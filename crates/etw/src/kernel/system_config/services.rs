@@ -1,0 +1,97 @@
+//! Services of the service control manager.
+
+use crate::kernel::{KernelPayload, parse_from_record};
+use crate::text::Utf16;
+
+/// A service and the process it runs in. Hook 0x0B0F.
+#[derive(Clone, Copy, Debug)]
+pub struct ServiceConfiguration<'b> {
+    /// Process the service runs in; 0 = none.
+    pub process_id: u32,
+    /// `SERVICE_*` state, 1 stopped to 4 running (7 paused); `None` before version 2.
+    pub state: Option<u32>,
+    /// Tag its threads carry, which tells services in a shared process apart; `None` before version 2.
+    pub sub_process_tag: Option<u32>,
+    /// Name.
+    pub service_name: Utf16<'b>,
+    /// Name shown to people.
+    pub display_name: Utf16<'b>,
+    /// Executable, without its folder.
+    pub process_name: Utf16<'b>,
+    /// Load-order group; empty before version 3.
+    pub load_order_group: Utf16<'b>,
+    /// Group of services that share a process; empty before version 3.
+    pub svchost_group: Utf16<'b>,
+}
+
+impl<'b> ServiceConfiguration<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0b0f;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        if payload.version < 2 {
+            let service_name = fields.utf16_array(34)?;
+            let display_name = fields.utf16_array(256)?;
+            let process_name = fields.utf16_array(34)?;
+            return Some(Self {
+                process_id: fields.u32()?,
+                state: None,
+                sub_process_tag: None,
+                service_name,
+                display_name,
+                process_name,
+                load_order_group: Utf16::default(),
+                svchost_group: Utf16::default(),
+            });
+        }
+        let mut service = Self {
+            process_id: fields.u32()?,
+            state: Some(fields.u32()?),
+            sub_process_tag: Some(fields.u32()?),
+            service_name: fields.utf16_z(),
+            display_name: fields.utf16_z(),
+            process_name: fields.utf16_z(),
+            load_order_group: Utf16::default(),
+            svchost_group: Utf16::default(),
+        };
+        if payload.version >= 3 {
+            service.load_order_group = fields.utf16_z();
+            service.svchost_group = fields.utf16_z();
+        }
+        Some(service)
+    }
+}
+parse_from_record!(ServiceConfiguration<'b>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn service_version_3_has_its_groups() {
+        let mut bytes: Vec<u8> = [700u32, 4, 9]
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
+        for text in [
+            "PlugPlay",
+            "Plug and Play",
+            "svchost.exe",
+            "PlugPlay",
+            "DcomLaunch",
+        ] {
+            bytes.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
+        }
+        let service = ServiceConfiguration::read(KernelPayload::new(0x0b0f, 3, &bytes, 8)).unwrap();
+        assert_eq!((service.process_id, service.state), (700, Some(4)));
+        assert_eq!(service.sub_process_tag, Some(9));
+        assert_eq!(service.display_name, "Plug and Play");
+        assert_eq!(service.svchost_group, "DcomLaunch");
+        let older = ServiceConfiguration::read(KernelPayload::new(0x0b0f, 2, &bytes, 8)).unwrap();
+        assert!(older.load_order_group.is_empty());
+    }
+}

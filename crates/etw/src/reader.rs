@@ -1,0 +1,223 @@
+//! A checked little-endian cursor over the payload of one record.
+
+use onoff_etl::Guid;
+
+use crate::security_identifier::Sid;
+use crate::text::{Ansi, Utf16};
+
+/// Reads fields one after the other from a payload. Nothing here panics: a read past the end is `None` and
+/// moves nothing. Pointers are read in the size of the record's header.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'b> {
+    rest: &'b [u8],
+    wide_pointers: bool,
+}
+
+impl<'b> Reader<'b> {
+    /// Starts at the first byte of `bytes`; `pointer_size` is 4 or 8 (anything else reads as 4).
+    #[inline]
+    #[must_use]
+    pub fn new(bytes: &'b [u8], pointer_size: usize) -> Self {
+        Self {
+            rest: bytes,
+            wide_pointers: pointer_size == 8,
+        }
+    }
+
+    /// What has not been read yet.
+    #[inline]
+    #[must_use]
+    pub fn rest(&self) -> &'b [u8] {
+        self.rest
+    }
+
+    /// Bytes not read yet.
+    #[inline]
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Size of a pointer in bytes: 4 or 8.
+    #[inline]
+    #[must_use]
+    pub fn pointer_size(&self) -> usize {
+        if self.wide_pointers { 8 } else { 4 }
+    }
+
+    /// The next `count` bytes.
+    #[inline]
+    pub fn take(&mut self, count: usize) -> Option<&'b [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(count)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    /// Leaves out `count` bytes.
+    #[inline]
+    pub fn skip(&mut self, count: usize) -> Option<()> {
+        self.take(count).map(|_| ())
+    }
+
+    /// The next `N` bytes, as an array.
+    #[inline]
+    pub fn array<const N: usize>(&mut self) -> Option<&'b [u8; N]> {
+        let (taken, rest) = self.rest.split_first_chunk::<N>()?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    /// An unsigned byte.
+    #[inline]
+    pub fn u8(&mut self) -> Option<u8> {
+        self.array::<1>().map(|bytes| bytes[0])
+    }
+
+    /// A signed byte.
+    #[inline]
+    pub fn i8(&mut self) -> Option<i8> {
+        self.array().copied().map(i8::from_le_bytes)
+    }
+
+    /// An unsigned 16-bit integer.
+    #[inline]
+    pub fn u16(&mut self) -> Option<u16> {
+        self.array().copied().map(u16::from_le_bytes)
+    }
+
+    /// An unsigned 32-bit integer.
+    #[inline]
+    pub fn u32(&mut self) -> Option<u32> {
+        self.array().copied().map(u32::from_le_bytes)
+    }
+
+    /// A signed 32-bit integer.
+    #[inline]
+    pub fn i32(&mut self) -> Option<i32> {
+        self.array().copied().map(i32::from_le_bytes)
+    }
+
+    /// An unsigned 64-bit integer.
+    #[inline]
+    pub fn u64(&mut self) -> Option<u64> {
+        self.array().copied().map(u64::from_le_bytes)
+    }
+
+    /// A signed 64-bit integer.
+    #[inline]
+    pub fn i64(&mut self) -> Option<i64> {
+        self.array().copied().map(i64::from_le_bytes)
+    }
+
+    /// A pointer or `SIZE_T`, widened.
+    #[inline]
+    pub fn pointer(&mut self) -> Option<u64> {
+        if self.wide_pointers {
+            self.u64()
+        } else {
+            self.u32().map(u64::from)
+        }
+    }
+
+    /// A GUID in its Windows (mixed-endian) form.
+    #[inline]
+    pub fn guid(&mut self) -> Option<Guid> {
+        self.array().map(|bytes| Guid::from_bytes_le(*bytes))
+    }
+
+    /// UTF-16 text up to its NUL, or to the end when there is none. At the end of the payload: empty.
+    #[inline]
+    pub fn utf16_z(&mut self) -> Utf16<'b> {
+        let units = self.rest.len() / 2;
+        let end = self.rest.chunks_exact(2).position(|unit| unit == [0, 0]);
+        let (text, rest) = match end {
+            Some(end) => (&self.rest[..end * 2], &self.rest[end * 2 + 2..]),
+            None => self.rest.split_at(units * 2),
+        };
+        self.rest = rest;
+        Utf16::new(text)
+    }
+
+    /// 8-bit text up to its NUL, or to the end when there is none. At the end of the payload: empty.
+    #[inline]
+    pub fn ansi_z(&mut self) -> Ansi<'b> {
+        let end = self.rest.iter().position(|&byte| byte == 0);
+        let (text, rest) = match end {
+            Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
+            None => (self.rest, &[][..]),
+        };
+        self.rest = rest;
+        Ansi::new(text)
+    }
+
+    /// A fixed array of `units` UTF-16 code units, cut at its first NUL.
+    #[inline]
+    pub fn utf16_array(&mut self, units: usize) -> Option<Utf16<'b>> {
+        self.take(units.checked_mul(2)?)
+            .map(|bytes| Utf16::new(bytes).until_nul())
+    }
+
+    /// A security identifier: 8 bytes and 4 for each sub-authority.
+    pub fn sid(&mut self) -> Option<Sid<'b>> {
+        let (sid, rest) = Sid::split(self.rest)?;
+        self.rest = rest;
+        Some(sid)
+    }
+
+    /// The kernel's `TOKEN_USER` image: two pointers, then the SID; a zero first dword means no SID, and is
+    /// all there is. The outer `None` means a payload too short.
+    pub fn token_user_sid(&mut self) -> Option<Option<Sid<'b>>> {
+        let mut ahead = *self;
+        let sid = if ahead.u32()? == 0 {
+            None
+        } else {
+            ahead = *self;
+            ahead.skip(2 * self.pointer_size())?;
+            Some(ahead.sid()?)
+        };
+        *self = ahead;
+        Some(sid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_in_order_and_stops_at_the_end() {
+        let bytes = [1, 2, 0, 3, 0, 0, 0, 0xff];
+        let mut reader = Reader::new(&bytes, 4);
+        assert_eq!(reader.u8(), Some(1));
+        assert_eq!(reader.u16(), Some(2));
+        assert_eq!(reader.pointer(), Some(3));
+        assert_eq!(reader.u32(), None);
+        assert_eq!(reader.remaining(), 1, "a failed read moves nothing");
+        assert_eq!(reader.i8(), Some(-1));
+    }
+
+    #[test]
+    fn text_ends_at_nul_or_at_the_end() {
+        let mut reader = Reader::new(b"a\0\0\0bc\0rest", 8);
+        assert_eq!(reader.utf16_z(), "a");
+        assert_eq!(reader.ansi_z(), "bc");
+        assert_eq!(reader.ansi_z(), "rest");
+        assert_eq!(reader.ansi_z(), "");
+        assert_eq!(reader.utf16_z(), "");
+    }
+
+    #[test]
+    fn token_user_is_four_bytes_when_absent() {
+        let mut reader = Reader::new(&[0, 0, 0, 0, 7], 8);
+        assert_eq!(reader.token_user_sid(), Some(None));
+        assert_eq!(reader.u8(), Some(7));
+
+        let mut bytes = vec![1; 16];
+        bytes.extend([1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0]);
+        let mut reader = Reader::new(&bytes, 8);
+        let sid = reader.token_user_sid().unwrap().unwrap();
+        assert_eq!(sid.to_string(), "S-1-5-18");
+        assert_eq!(reader.remaining(), 0);
+        assert!(Reader::new(&bytes[..20], 8).token_user_sid().is_none());
+    }
+}

@@ -1,0 +1,66 @@
+//! Security identifiers (SID) as they lie in a payload.
+
+use std::fmt;
+
+/// A SID: revision, sub-authority count, a 6-byte big-endian authority, then the sub-authorities.
+/// Shown as Windows shows it: `S-1-5-21-…`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sid<'b> {
+    bytes: &'b [u8],
+}
+
+impl<'b> Sid<'b> {
+    /// Splits a SID off the front of `bytes`; `None` when they do not hold it whole.
+    #[must_use]
+    pub fn split(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
+        let sub_authorities = usize::from(*bytes.get(1)?);
+        let (sid, rest) = bytes.split_at_checked(8 + 4 * sub_authorities)?;
+        Some((Self { bytes: sid }, rest))
+    }
+
+    /// The SID as it lies in the record.
+    #[must_use]
+    pub fn as_bytes(self) -> &'b [u8] {
+        self.bytes
+    }
+}
+
+impl fmt::Display for Sid<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let authority = self.bytes[2..8]
+            .iter()
+            .fold(0u64, |value, &byte| value << 8 | u64::from(byte));
+        write!(f, "S-{}-", self.bytes[0])?;
+        // Authorities that do not fit in 32 bits are shown in hex.
+        if authority >> 32 == 0 {
+            write!(f, "{authority}")?;
+        } else {
+            write!(f, "{authority:#014x}")?;
+        }
+        self.bytes[8..].chunks_exact(4).try_for_each(|part| {
+            write!(
+                f,
+                "-{}",
+                u32::from_le_bytes([part[0], part[1], part[2], part[3]])
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_the_usual_and_the_wide_authority() {
+        let local_service = [1, 1, 0, 0, 0, 0, 0, 5, 19, 0, 0, 0, 9];
+        let (sid, rest) = Sid::split(&local_service).unwrap();
+        assert_eq!((sid.to_string().as_str(), rest), ("S-1-5-19", &[9][..]));
+        let wide = [1, 0, 1, 0, 0, 0, 0, 2];
+        assert_eq!(
+            Sid::split(&wide).unwrap().0.to_string(),
+            "S-1-0x010000000002"
+        );
+        assert!(Sid::split(&local_service[..9]).is_none());
+    }
+}
