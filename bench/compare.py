@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Measures onoff beside `cat` and beside the public readers, on the same files, and prints a Markdown page.
+
+    bench/compare.py [--size 1GiB] [--cut 32MiB] [--runs 3] [--big FILE] [--skip-readers]
+
+The big file is a simulated boot, made once by the test kit and kept beside the build. The public readers run in Python
+and would need hours for it, so they get its first part; onoff is measured on that part too. Real recordings are taken
+from ONOFF_SAMPLES, or from ../shared/samples, when there are any.
+"""
+
+import argparse
+import json
+import lzma
+import os
+import pathlib
+import platform
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+KEPT = TARGET / "bench"
+MIB = 1024 * 1024
+
+# Recordings that at least one public reader opens, and the largest real ones.
+REAL = [
+    "ShutdownPerfDiagLogger.etl",
+    "net.4.5.2.x64.etl",
+    "TraceLoggingTester.etl.xz",
+]
+
+
+def size(text):
+    for suffix, factor in (("GiB", 1024 * MIB), ("MiB", MIB), ("KiB", 1024)):
+        if text.endswith(suffix):
+            return int(float(text[: -len(suffix)]) * factor)
+    return int(text)
+
+
+def say(*words):
+    print("bench:", *words, file=sys.stderr, flush=True)
+
+
+# A small parent of its own, so that the peak and the CPU times are those of one program alone.
+WRAPPER = """
+import json, resource, subprocess, sys, time
+with open(sys.argv[1], "wb") as output:
+    began = time.perf_counter()
+    status = subprocess.call(sys.argv[2:], stdout=output, stdin=subprocess.DEVNULL)
+    wall = time.perf_counter() - began
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps({"status": status, "wall": wall, "cpu": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss * 1024}))
+"""
+
+
+def measured(command, runs=1, seconds_allowed=None, **environment):
+    """The quickest of `runs`: wall and CPU seconds, peak resident bytes, and what the program said as JSON."""
+    best = None
+    for _ in range(runs):
+        output = KEPT / "output"
+        process = subprocess.Popen(
+            [sys.executable, "-c", WRAPPER, output, *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **environment},
+            start_new_session=True,
+        )
+        try:
+            answer, errors = process.communicate(timeout=seconds_allowed)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return {"error": f"not finished after {seconds_allowed} s"}
+        result = json.loads(answer)
+        if result["status"] != 0:
+            return {"error": (errors.decode(errors="replace").strip().splitlines() or ["failed"])[-1]}
+        text = output.read_bytes()
+        result["json"] = json.loads(text) if len(text) < 4096 and text.startswith(b"{") else None
+        if best is None or result["wall"] < best["wall"]:
+            best = result
+    return best
+
+
+def build():
+    say("building")
+    cargo = ["cargo", "build", "--quiet", "--locked", "--release"]
+    subprocess.run([*cargo, "--package", "onoff-cli", "--package", "onoff-bench"], cwd=ROOT, check=True)
+    subprocess.run([*cargo, "--package", "onoff-testkit", "--example", "make_trace"], cwd=ROOT, check=True)
+
+
+def big_file(wanted):
+    path = KEPT / f"boot-{wanted}.etl"
+    if not path.exists():
+        say("simulating", path.name)
+        scenario = ROOT / "crates/testkit/scenarios/benchmark.toml"
+        partial = path.with_suffix(".partial")
+        program = TARGET / "release/examples/make_trace"
+        subprocess.run([program, scenario, partial, "--size", wanted], cwd=ROOT, check=True)
+        partial.rename(path)
+    return path
+
+
+def cut_of(path, length):
+    """The first buffers of a recording, `length` bytes or a little less."""
+    cut = KEPT / f"{path.stem}-first-{length // MIB}MiB.etl"
+    with open(path, "rb") as whole:
+        end = 0
+        while True:
+            whole.seek(end)
+            word = whole.read(4)
+            if len(word) < 4 or end + struct.unpack("<I", word)[0] > length:
+                break
+            end += struct.unpack("<I", word)[0]
+        whole.seek(0)
+        with open(cut, "wb") as part:
+            part.write(whole.read(end))
+    return cut
+
+
+def real_files():
+    folder = pathlib.Path(os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared/samples")) / "etl"
+    for name in REAL:
+        path = folder / name
+        if not path.exists():
+            say("not there, skipped:", name)
+            continue
+        if path.suffix == ".xz":
+            unpacked = KEPT / path.stem
+            if not unpacked.exists():
+                with lzma.open(path) as packed, open(unpacked, "wb") as plain:
+                    shutil.copyfileobj(packed, plain)
+            path = unpacked
+        yield path
+
+
+class Table:
+    def __init__(self, path, note=""):
+        self.path = path
+        self.bytes = path.stat().st_size
+        self.note = note
+        self.rows = []
+
+    def add(self, what, result, events=None, seconds=None):
+        """`seconds` is what the program itself took, when its start is not to be counted."""
+        if "error" in result:
+            self.rows.append((what, None, result["error"]))
+            say(f"  {what}: {result['error']}")
+            return
+        seconds = seconds or result["wall"]
+        self.rows.append((what, {**result, "seconds": seconds, "events": events}, ""))
+        say(f"  {what}: {seconds:.3f} s")
+
+    def rate(self, what):
+        for name, result, _ in self.rows:
+            if name == what and result and result["events"]:
+                return result["events"] / result["seconds"]
+        return None
+
+    def markdown(self):
+        lines = [
+            f"### `{self.path.name}`, {self.bytes / MIB:.1f} MiB{self.note}",
+            "",
+            "| | events | s | CPU s | events/s | MiB/s | peak MiB |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        ]
+        for what, result, error in self.rows:
+            if not result:
+                lines.append(f"| {what} | {error} | | | | | |")
+                continue
+            events, seconds = result["events"], result["seconds"]
+            lines.append(
+                f"| {what} | {events if events else '':,} | {seconds:.3f} | {result['cpu']:.2f} | "
+                if events
+                else f"| {what} | | {seconds:.3f} | {result['cpu']:.2f} | "
+            )
+            lines[-1] += f"{events / seconds:,.0f}" if events else ""
+            lines[-1] += f" | {self.bytes / MIB / seconds:,.1f} | {result['peak'] / MIB:,.0f} |"
+        return "\n".join(lines)
+
+
+def measure_onoff(table, runs):
+    bench = TARGET / "release/onoff-bench"
+    file = table.path
+    table.add("`cat FILE > /dev/null`", measured(["cat", file], runs))
+    for what, arguments, environment in (
+        ("onoff, every header", ["headers"], {}),
+        ("onoff, every event into tables", ["decode"], {}),
+        ("onoff, every event into tables, 1 thread", ["decode"], {"RAYON_NUM_THREADS": "1"}),
+    ):
+        result = measured([bench, *arguments, file], runs, **environment)
+        table.add(what, result, (result.get("json") or {}).get("events"))
+
+
+def measure_boot(table, runs):
+    result = measured([TARGET / "release/onoff", "boot", table.path], runs)
+    table.add("`onoff boot FILE`", result)
+
+
+def measure_readers(table, seconds_allowed):
+    python = TARGET / "readers/bin/python"
+    for reader in ("dissect.etl", "etl-parser"):
+        for depth, what in (("headers", "every header"), ("fields", "every field it knows")):
+            result = measured([python, ROOT / "bench/readers.py", reader, depth, table.path], 1, seconds_allowed)
+            answer = result.get("json") or {}
+            if answer.get("events"):
+                note = f" ({answer['decoded']:,} decoded)" if depth == "fields" else ""
+                table.add(f"{reader}, {what}{note}", result, answer["events"], answer["seconds"])
+            else:
+                table.add(f"{reader}, {what}", {"error": result.get("error") or f"no event: {answer.get('error')}"})
+
+
+def ratios(table):
+    ours = {"headers": table.rate("onoff, every header"), "fields": table.rate("onoff, every event into tables")}
+    for name, result, _ in table.rows:
+        if not result or not result["events"] or not name.startswith(("dissect", "etl-parser")):
+            continue
+        depth = "headers" if "header" in name else "fields"
+        if ours[depth]:
+            yield f"- {ours[depth] * result['seconds'] / result['events']:,.0f} times {name.split(' (')[0]}, by events per second"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", default="1GiB", help="of the simulated boot")
+    parser.add_argument("--cut", default="32MiB", help="what the public readers get of it")
+    parser.add_argument("--runs", type=int, default=3, help="of onoff and cat; the quickest counts")
+    parser.add_argument("--big", type=pathlib.Path, help="a large recording to use instead of a simulated one")
+    parser.add_argument("--skip-readers", action="store_true", help="onoff and cat alone")
+    parser.add_argument("--seconds-allowed", type=int, default=900, help="for one run of a public reader")
+    options = parser.parse_args()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    build()
+    big = options.big or big_file(options.size)
+    cut = cut_of(big, size(options.cut))
+
+    processor = next(
+        (line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine()
+    )
+    print(f"{os.cpu_count()} processors ({processor}), {platform.system()}; load when it began {os.getloadavg()[0]:.1f}.")
+    print("The quickest of", options.runs, "runs, files in the page cache. Peak memory counts the pages of the mapped file that were resident.")
+
+    tables = [Table(big, ", simulated boot"), Table(cut, ", its first part"), *map(Table, real_files())]
+    for table in tables:
+        say(table.path.name)
+        measure_onoff(table, options.runs)
+        if table.path == big:
+            measure_boot(table, options.runs)
+        elif not options.skip_readers:
+            measure_readers(table, options.seconds_allowed)
+        print("\n" + table.markdown())
+        lines = list(ratios(table))
+        if lines:
+            print("\nHere onoff is\n\n" + "\n".join(lines))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

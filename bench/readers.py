@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Drives one of the two public readers over a recording and says what it did, as one line of JSON.
+
+    readers.py dissect.etl|etl-parser headers|fields FILE
+
+`headers` walks the records; `fields` also asks for each record's payload to be decoded. Loading the reader (etl-parser
+takes over a second for its schemas) is not counted: `seconds` is the walk alone.
+"""
+
+import json
+import sys
+import time
+
+
+def dissect(path, fields):
+    from dissect.etl import ETL
+
+    events = decoded = 0
+    began = time.perf_counter()
+    error = None
+    try:
+        with open(path, "rb") as file:
+            for record in ETL(file):
+                events += 1
+                # `event` decodes the payload if there is a definition; its own `event_values()` raises with
+                # the dissect.cstruct that pip installs beside it.
+                if fields:
+                    try:
+                        decoded += record.event._struct is not None
+                    except Exception:  # a payload it cannot take: counted as not decoded
+                        pass
+    except Exception as raised:  # what a reader cannot do is a result here
+        error = f"{type(raised).__name__}: {raised}"
+    return events, decoded, time.perf_counter() - began, error
+
+
+def etl_parser(path, fields):
+    from etl.error import GuidNotFound
+    from etl.etl import IEtlFileObserver, build_from_stream
+    from etl.parsers.etw import core as _etw  # noqa: F401, loads the schemas
+    from etl.parsers.kernel import core as _kernel  # noqa: F401
+
+    def no_layout(_event):
+        raise NotImplementedError
+
+    class Counter(IEtlFileObserver):
+        events = decoded = 0
+
+        def count(self, record, decode):
+            self.events += 1
+            if fields:
+                try:
+                    decode(record)
+                    self.decoded += 1
+                except Exception:  # no layout for this kind: counted as not decoded
+                    pass
+
+        def on_event_record(self, event):
+            def decode(event):
+                try:
+                    event.parse_etw()
+                except GuidNotFound:
+                    event.parse_tracelogging()
+
+            self.count(event, decode)
+
+        def on_perfinfo_trace(self, obj):
+            self.count(obj, lambda o: o.get_mof())
+
+        def on_system_trace(self, obj):
+            self.count(obj, lambda o: o.get_mof())
+
+        def on_trace_record(self, event):
+            self.count(event, no_layout)
+
+        def on_win_trace(self, obj):
+            self.count(obj, lambda o: o.parse_etw())
+
+    counter = Counter()
+    began = time.perf_counter()
+    error = None
+    try:
+        with open(path, "rb") as file:
+            build_from_stream(file.read()).parse(counter)
+    except Exception as raised:
+        error = f"{type(raised).__name__}: {raised}"
+    return counter.events, counter.decoded, time.perf_counter() - began, error
+
+
+def main():
+    reader, depth, path = sys.argv[1:]
+    drive = {"dissect.etl": dissect, "etl-parser": etl_parser}[reader]
+    events, decoded, seconds, error = drive(path, depth == "fields")
+    print(json.dumps({"events": events, "decoded": decoded, "seconds": seconds, "error": error}))
+
+
+if __name__ == "__main__":
+    main()
