@@ -54,7 +54,7 @@ fuzz: fuzz-seeds ## feed each reader broken recordings, FUZZ_SECONDS (600) each
 	@tools/setup fuzz
 	for target in $(FUZZ_TARGETS); do \
 	    RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir fuzz --target-dir $(TARGET_DIR)/fuzz $$target -- \
-	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=20 -max_len=1048576 -print_final_stats=1; \
+	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=20 -max_len=262144 -print_final_stats=1; \
 	done
 
 windows: ## build for Windows and compare what it prints under Wine

@@ -12,7 +12,7 @@ import os
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LONGEST = 256 * 1024
+LONGEST = 128 * 1024
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 
 
