@@ -1,0 +1,73 @@
+//! Bars on a common axis: where in the whole an interval lies, to an eighth of a character.
+
+const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+const FULL: char = '█';
+
+/// An axis of `cells` characters from `start_ns` to `end_ns`.
+#[derive(Clone, Copy, Debug)]
+pub struct Axis {
+    start_ns: i64,
+    end_ns: i64,
+    cells: usize,
+}
+
+impl Axis {
+    /// An axis; an empty or reversed span draws nothing.
+    #[must_use]
+    pub fn new(start_ns: i64, end_ns: i64, cells: usize) -> Self {
+        Self {
+            start_ns,
+            end_ns,
+            cells,
+        }
+    }
+
+    /// The bar of an interval: blanks up to its start, then blocks. What lasted at all shows at least an eighth.
+    #[must_use]
+    pub fn bar(&self, start_ns: i64, end_ns: i64) -> String {
+        let (start, end) = (self.eighths(start_ns), self.eighths(end_ns));
+        if end_ns <= start_ns || self.end_ns <= self.start_ns || self.cells == 0 {
+            return String::new();
+        }
+        // A block begins at a character's edge, so the start goes to the nearest one; the end keeps its eighth.
+        let first = ((start + 4) / 8).min(self.cells - 1);
+        let length = end.saturating_sub(first * 8).max(1);
+        let mut bar = " ".repeat(first);
+        bar.extend(std::iter::repeat_n(FULL, length / 8));
+        if length % 8 > 0 {
+            bar.push(EIGHTHS[length % 8]);
+        }
+        bar
+    }
+
+    fn eighths(&self, time_ns: i64) -> usize {
+        let span = i128::from(self.end_ns) - i128::from(self.start_ns);
+        if span <= 0 {
+            return 0;
+        }
+        let offset =
+            i128::from(time_ns.clamp(self.start_ns, self.end_ns)) - i128::from(self.start_ns);
+        let eighths = offset * (self.cells as i128 * 8) / span;
+        usize::try_from(eighths).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_lie_where_their_interval_does() {
+        let axis = Axis::new(0, 80, 10);
+        assert_eq!(axis.bar(0, 80), "██████████");
+        assert_eq!(axis.bar(40, 60), "     ██▌");
+        assert_eq!(axis.bar(0, 1), "▏");
+        assert_eq!(axis.bar(79, 80), "         █");
+        assert_eq!(axis.bar(30, 30), "");
+        assert_eq!(Axis::new(5, 5, 10).bar(0, 9), "");
+        assert_eq!(
+            Axis::new(i64::MIN, i64::MAX, 8).bar(0, i64::MAX),
+            "    ████"
+        );
+    }
+}

@@ -1,0 +1,7 @@
+//! Text for people: aligned, worst first, times readable.
+
+pub mod bar;
+pub mod printable;
+pub mod quantity;
+pub mod style;
+pub mod table;

@@ -1,0 +1,26 @@
+//! The few colours and weights of text output.
+//!
+//! Writers always emit them; who owns the stream strips them where it is not a terminal that wants colour.
+
+use anstyle::{AnsiColor, Style};
+
+/// The answer.
+pub const HEADLINE: Style = Style::new().bold();
+/// A section's title.
+pub const TITLE: Style = Style::new().bold();
+/// Column titles, rules, certainty: there for who looks.
+pub const QUIET: Style = Style::new().dimmed();
+/// Work in a bar.
+pub const BAR: Style = AnsiColor::Cyan.on_default();
+/// What is worst.
+pub const WORST: Style = AnsiColor::Yellow.on_default().bold();
+/// What is inferred or incomplete.
+pub const DOUBT: Style = AnsiColor::Yellow.on_default();
+/// What is missing.
+pub const MISSING: Style = AnsiColor::Red.on_default().bold();
+
+/// `text` in `style`.
+#[must_use]
+pub fn styled(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}
