@@ -13,6 +13,8 @@
 
 pub mod cell;
 pub mod clock;
+pub mod described_event;
+pub mod directory;
 pub mod losses;
 pub mod milestone;
 pub mod stack;
@@ -20,15 +22,19 @@ pub mod string;
 pub mod system;
 pub mod table;
 pub mod tables;
+pub mod utc;
 pub mod wanted;
 
 pub use clock::Clock;
+pub use described_event::{Derived, DescribedEvent, EventOrigin, Field, FieldValue, StreamHeader};
+pub use directory::Directory;
 pub use losses::{Counter, Loss, Losses, Severity};
 pub use stack::{StackId, StackPool};
 pub use string::{StringId, StringPool};
 pub use system::SystemConfiguration;
 pub use table::{Batches, Table};
 pub use tables::*;
+pub use utc::CivilTime;
 pub use wanted::{TableName, Tables};
 
 use serde::Serialize;

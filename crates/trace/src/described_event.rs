@@ -1,0 +1,204 @@
+//! One event of a stream with everything named, as a reader hands it to a front end.
+//!
+//! The tables hold events for analysis; this is one event at a time, for showing a recording as it is read.
+
+use std::borrow::Cow;
+
+use crate::directory::Directory;
+
+/// What kind of record an event was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventOrigin {
+    /// Kernel event; its hook is `group << 8 | type`.
+    Kernel {
+        /// The hook.
+        hook: u16,
+    },
+    /// Classic (MOF) event of a provider outside the kernel.
+    Classic,
+    /// Manifest event.
+    Manifest,
+    /// Event that carries its own description.
+    TraceLogging,
+    /// Software tracing message, shown raw.
+    Message,
+    /// A record that no description fits.
+    Unknown,
+}
+
+impl EventOrigin {
+    /// Name in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kernel { .. } => "kernel",
+            Self::Classic => "classic",
+            Self::Manifest => "manifest",
+            Self::TraceLogging => "tracelogging",
+            Self::Message => "message",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A value of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FieldValue<'a> {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Boolean(bool),
+    /// A number.
+    Signed(i64),
+    /// A number.
+    Unsigned(u64),
+    /// A number that is read in hexadecimal: flags, addresses, codes; with its digits.
+    Hexadecimal(u64, u8),
+    /// A number.
+    Float(f64),
+    /// A text, or anything with one usual text form: GUID, SID, time, address.
+    Text(Cow<'a, str>),
+    /// Several values.
+    List(Vec<FieldValue<'a>>),
+    /// Named values.
+    Structure(Vec<Field<'a>>),
+}
+
+impl FieldValue<'_> {
+    /// The value as a number, if it is a whole one and not negative.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        match *self {
+            Self::Unsigned(number) | Self::Hexadecimal(number, _) => Some(number),
+            Self::Signed(number) => u64::try_from(number).ok(),
+            Self::Boolean(flag) => Some(u64::from(flag)),
+            _ => None,
+        }
+    }
+
+    /// The value as a text, if it is one.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// A named value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field<'a> {
+    /// Name.
+    pub name: Cow<'a, str>,
+    /// Value.
+    pub value: FieldValue<'a>,
+}
+
+/// What the recording does not hold as such but follows from events before. Times are ns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Derived<'a> {
+    /// How long the work took that the event ends: interrupt, disk request, fault.
+    pub elapsed_ns: Option<i64>,
+    /// Time the disk itself worked on the request.
+    pub service_ns: Option<i64>,
+    /// Time since the new thread of a context switch last ran.
+    pub since_last_ns: Option<i64>,
+    /// How long the old thread of a context switch had run.
+    pub ran_ns: Option<i64>,
+    /// Path of the file the event is about.
+    pub file: Option<&'a str>,
+}
+
+/// One event.
+#[derive(Clone, Debug)]
+pub struct DescribedEvent<'a> {
+    /// Time on the recording's axis, ns.
+    pub time_ns: i64,
+    /// Real time: ns since 1970-01-01 UTC.
+    pub unix_ns: Option<i64>,
+    /// Processor.
+    pub cpu: u16,
+    /// Process that logged it or that it is charged to.
+    pub pid: Option<u32>,
+    /// Thread that logged it or that it is charged to.
+    pub tid: Option<u32>,
+    /// What kind of record it was.
+    pub origin: EventOrigin,
+    /// Provider's name; its GUID when the name is not known.
+    pub provider: &'a str,
+    /// Provider's or class's GUID: lower-case text with hyphens; empty when there is none.
+    pub guid: &'a str,
+    /// Event's name, e.g. `CSwitch` or `Microsoft-Windows-Kernel-PnP/DeviceStart/win:Start`.
+    pub name: &'a str,
+    /// Task's name; empty when not known.
+    pub task: &'a str,
+    /// Opcode's name; empty when not known.
+    pub opcode_name: &'a str,
+    /// Event id; for kernel and classic events the opcode, for messages their number.
+    pub id: u16,
+    /// Opcode.
+    pub opcode: u8,
+    /// Version of the event.
+    pub version: u16,
+    /// Level.
+    pub level: u8,
+    /// Keyword bits.
+    pub keyword: u64,
+    /// Bytes of the record, header included.
+    pub size: u32,
+    /// Decoded fields, in the record's order.
+    pub fields: &'a [Field<'a>],
+    /// Whether the fields account for the whole payload.
+    pub complete: bool,
+    /// What follows from events before.
+    pub derived: Derived<'a>,
+    /// Who is who now.
+    pub directory: &'a Directory,
+}
+
+impl<'a> DescribedEvent<'a> {
+    /// The value of a field.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&FieldValue<'a>> {
+        self.fields
+            .iter()
+            .find(|field| field.name == name)
+            .map(|field| &field.value)
+    }
+
+    /// The value of a field as a number.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.field(name)?.as_u64()
+    }
+
+    /// Image name of the process the event is charged to.
+    #[must_use]
+    pub fn process(&self) -> Option<&'a str> {
+        self.directory.process(self.pid?)
+    }
+}
+
+/// What a stream knows before its first event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamHeader {
+    /// Operating system's major and minor version and build.
+    pub os_version: (u8, u8, u32),
+    /// Bytes of a pointer: 4 or 8.
+    pub pointer_bytes: u8,
+    /// Bytes of all files, as unpacked.
+    pub bytes: u64,
+    /// Events the recorder says it lost.
+    pub events_lost: u64,
+    /// Buffers the recorder says it lost.
+    pub buffers_lost: u64,
+    /// Real time of time zero: ns since 1970-01-01 UTC.
+    pub start_unix_ns: Option<i64>,
+    /// Minutes to add to local time to get UTC, as recorded.
+    pub utc_bias_minutes: Option<i32>,
+    /// Time from start to end as the recorder wrote it when it finished; `None` when it did not.
+    pub duration_ns: Option<i64>,
+    /// Name of the first file.
+    pub name: String,
+}

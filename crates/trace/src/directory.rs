@@ -1,0 +1,140 @@
+//! Who is who at one point of a stream of events: processes, threads and modules seen so far.
+//!
+//! The tables know the whole recording; a stream knows its past only. Ids are reused, so an entry is what the
+//! id meant last: a process keeps its name after its end until another takes its id.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+
+/// A module in an address space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Module {
+    end: u64,
+    name: Box<str>,
+}
+
+/// Processes, threads, modules and files known so far.
+#[derive(Clone, Debug, Default)]
+pub struct Directory {
+    processes: HashMap<u32, Box<str>>,
+    threads: HashMap<u32, u32>,
+    /// By process and base address; process 0 is the kernel, which every process sees.
+    modules: HashMap<u32, BTreeMap<u64, Module>>,
+    files: HashMap<u64, Box<str>>,
+}
+
+impl Directory {
+    /// Nobody known yet, but the idle process.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut directory = Self::default();
+        directory.set_process(0, "Idle");
+        directory
+    }
+
+    /// The process `pid` runs `image`.
+    pub fn set_process(&mut self, pid: u32, image: &str) {
+        if self.process(pid) != Some(image) {
+            self.processes.insert(pid, image.into());
+            self.modules.remove(&pid);
+        }
+    }
+
+    /// The thread `tid` belongs to `pid`.
+    pub fn set_thread(&mut self, tid: u32, pid: u32) {
+        self.threads.insert(tid, pid);
+    }
+
+    /// A module lies at `base` in the address space of `pid`; 0 is the kernel's.
+    pub fn set_module(&mut self, pid: u32, base: u64, size: u64, path: &str) {
+        let end = base.saturating_add(size);
+        let name = path.rsplit('\\').next().unwrap_or(path).into();
+        self.modules
+            .entry(pid)
+            .or_default()
+            .insert(base, Module { end, name });
+    }
+
+    /// The module at `base` is gone.
+    pub fn remove_module(&mut self, pid: u32, base: u64) {
+        if let Some(modules) = self.modules.get_mut(&pid) {
+            modules.remove(&base);
+        }
+    }
+
+    /// The file that `key` stands for is `path`.
+    pub fn set_file(&mut self, key: u64, path: &str) {
+        if self.file(key) != Some(path) {
+            self.files.insert(key, path.into());
+        }
+    }
+
+    /// Image name of a process.
+    #[must_use]
+    pub fn process(&self, pid: u32) -> Option<&str> {
+        self.processes.get(&pid).map(AsRef::as_ref)
+    }
+
+    /// Process of a thread. Thread 0 is a processor's idle thread.
+    #[must_use]
+    pub fn process_of_thread(&self, tid: u32) -> Option<u32> {
+        if tid == 0 {
+            Some(0)
+        } else {
+            self.threads.get(&tid).copied()
+        }
+    }
+
+    /// File name of the module that holds `address` in the address space of `pid`.
+    #[must_use]
+    pub fn module(&self, pid: u32, address: u64) -> Option<&str> {
+        // Drivers are listed under the process that loaded them, the system's included.
+        [pid, 0, SYSTEM_PROCESS].into_iter().find_map(|pid| {
+            let (_, module) = self.modules.get(&pid)?.range(..=address).next_back()?;
+            (address < module.end).then_some(&*module.name)
+        })
+    }
+
+    /// Path of a file.
+    #[must_use]
+    pub fn file(&self, key: u64) -> Option<&str> {
+        self.files.get(&key).map(AsRef::as_ref)
+    }
+}
+
+/// Process id of the Windows `System` process.
+const SYSTEM_PROCESS: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reused_process_id_takes_its_new_name_and_drops_the_old_modules() {
+        let mut directory = Directory::new();
+        directory.set_process(600, "smss.exe");
+        directory.set_module(600, 0x1000, 0x100, r"\Windows\System32\smss.exe");
+        directory.set_module(0, 0x8000, 0x100, r"\SystemRoot\ntoskrnl.exe");
+        assert_eq!(directory.module(600, 0x10ff), Some("smss.exe"));
+        assert_eq!(directory.module(600, 0x1100), None);
+        assert_eq!(directory.module(600, 0x8000), Some("ntoskrnl.exe"));
+        directory.set_process(600, "csrss.exe");
+        assert_eq!(directory.process(600), Some("csrss.exe"));
+        assert_eq!(directory.module(600, 0x1000), None);
+    }
+
+    #[test]
+    fn thread_zero_is_idle() {
+        let mut directory = Directory::new();
+        directory.set_thread(8, 4);
+        assert_eq!(directory.process_of_thread(8), Some(4));
+        assert_eq!(
+            directory
+                .process_of_thread(0)
+                .and_then(|pid| directory.process(pid)),
+            Some("Idle")
+        );
+        assert_eq!(directory.process_of_thread(9), None);
+    }
+}
