@@ -1,5 +1,27 @@
 //! What a recording means: boot phases, services, devices, processes, CPU, disk.
+//!
+//! Every analysis is a pure function from a [`Trace`](onoff_trace::Trace) to a result that can be serialized.
+//!
+//! # Design constraints
+//!
+//! * Knows no file format and no output format; reads the tables of `onoff-trace`, whatever recorded them.
+//! * Units are in the names: `_ns` is nanoseconds since the recording's first event (a time) or a number of
+//!   nanoseconds (a duration); `_percent` says what it is a percentage of.
+//! * An answer carries what it rests on: the rule, the event, a [`Certainty`], and what was missing for a better one.
+//!   Nothing is made up: what cannot be known is `None` and [`Certainty::Missing`].
+//! * An answer names the losses of the recording that touch it.
 
 #![forbid(unsafe_code)]
 
+pub mod activity;
+pub mod cpu;
+pub mod devices;
+pub mod disk;
+pub mod evidence;
+pub mod idle;
+pub mod processes;
 pub mod recording;
+pub mod services;
+pub mod transition;
+
+pub use evidence::{Boundary, Certainty, Span};

@@ -1,0 +1,5 @@
+//! Where the time of a boot went.
+
+pub mod report;
+
+pub use report::*;

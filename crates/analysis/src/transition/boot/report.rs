@@ -1,0 +1,325 @@
+//! The result of the boot analysis. Its serialized names are the documented contract of `boot --format json`.
+
+use onoff_trace::Losses;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::activity::Work;
+use crate::cpu::CpuUsage;
+use crate::devices::{Device, DevicePhaseSpan, DeviceTotal};
+use crate::disk::DiskUsage;
+use crate::evidence::{Boundary, Certainty, Span};
+use crate::idle::{IdleMetric, Settling};
+use crate::processes::{ProcessLife, ProcessSummary};
+use crate::services::{Service, ServiceGroup};
+
+/// What a caller can choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BootOptions {
+    /// How PostBoot is found.
+    pub idle: IdleMetric,
+    /// Image name of the user's shell, compared without case.
+    pub shell: String,
+    /// Image names that the process summary takes as expected, besides `Idle` and `System`.
+    pub expected_processes: Vec<String>,
+}
+
+impl Default for BootOptions {
+    fn default() -> Self {
+        Self {
+            idle: IdleMetric::XPERF,
+            shell: "explorer.exe".to_owned(),
+            expected_processes: Vec::new(),
+        }
+    }
+}
+
+/// A phase of the boot, in order of time. Names are those of xperf and the Microsoft paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub enum PhaseName {
+    /// The kernel and its boot-start drivers, until the session manager starts.
+    #[serde(rename = "PreSMSS")]
+    PreSmss,
+    /// The session manager: registry, remaining drivers, subsystems, until the logon process starts.
+    #[serde(rename = "SMSSInit")]
+    SmssInit,
+    /// Services and logon, until the shell starts.
+    WinLogonInit,
+    /// The shell, until the desktop is ready.
+    ExplorerInit,
+    /// Work after the desktop, until the computer has settled.
+    PostBoot,
+    /// The rest of the recording.
+    TraceTail,
+}
+
+impl PhaseName {
+    /// Every phase, in order.
+    pub const ALL: [PhaseName; 6] = [
+        Self::PreSmss,
+        Self::SmssInit,
+        Self::WinLogonInit,
+        Self::ExplorerInit,
+        Self::PostBoot,
+        Self::TraceTail,
+    ];
+
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PreSmss => "PreSMSS",
+            Self::SmssInit => "SMSSInit",
+            Self::WinLogonInit => "WinLogonInit",
+            Self::ExplorerInit => "ExplorerInit",
+            Self::PostBoot => "PostBoot",
+            Self::TraceTail => "TraceTail",
+        }
+    }
+}
+
+/// A phase: when it was, what set that, and what the machine did in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Phase {
+    /// Which.
+    pub name: PhaseName,
+    /// Begin, ns; `None` when no rule found it.
+    pub start_ns: Option<i64>,
+    /// End, ns; `None` when no rule found it.
+    pub end_ns: Option<i64>,
+    /// Length, ns; `None` when an end is unknown.
+    pub duration_ns: Option<i64>,
+    /// The rule that set the end, as a phrase.
+    pub rule: String,
+    /// The record that set the end.
+    pub event: String,
+    /// How certain the weaker end is.
+    pub certainty: Certainty,
+    /// What set the begin.
+    pub starts: Boundary,
+    /// What set the end.
+    pub ends: Boundary,
+    /// Who used the processors; `None` when an end is unknown or neither switches nor samples were recorded.
+    pub cpu: Option<CpuUsage>,
+    /// What the disks did; `None` when an end is unknown or no disk request was recorded.
+    pub disk: Option<DiskUsage>,
+    /// Names of the losses that touch its ends.
+    pub touched_by: Vec<String>,
+}
+
+/// Kind of boot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BootKind {
+    /// From power-off, everything initialised.
+    Cold,
+    /// Fast startup: the kernel session is resumed from a file, the user session is new.
+    FastStartup,
+    /// Resume from hibernation.
+    Resume,
+    /// Not recorded.
+    #[default]
+    Unknown,
+}
+
+/// A time that lies before the recording's time zero: only its length is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EarlierTime {
+    /// Length, ns; `None` when not recorded.
+    pub duration_ns: Option<i64>,
+    /// The rule that found it.
+    pub rule: String,
+    /// The record.
+    pub event: String,
+    /// How certain it is.
+    pub certainty: Certainty,
+}
+
+/// What happened before the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BeforeKernel {
+    /// Kind of boot.
+    pub boot_kind: BootKind,
+    /// Firmware, from power-on to the boot manager.
+    pub firmware: EarlierTime,
+    /// Boot manager.
+    pub boot_manager: EarlierTime,
+    /// Loader of the operating system.
+    pub os_loader: EarlierTime,
+    /// Time a person took at a boot menu or a disk password; part of the others.
+    pub user_input: EarlierTime,
+}
+
+/// Initialisation of the video driver, which the start of the first program after the subsystem shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct VideoInitialisation {
+    /// In the system's session: end of the first start of csrss.exe to the start of wininit.exe.
+    pub system_session: Span,
+    /// In the user's session: end of the second start of csrss.exe to the start of winlogon.exe.
+    pub user_session: Span,
+}
+
+/// Policy applied while booting and logging on, each list longest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GroupPolicy {
+    /// Policy applied for the computer or a user.
+    pub applications: Vec<Work>,
+    /// Policy extensions.
+    pub extensions: Vec<Work>,
+    /// Scripts.
+    pub scripts: Vec<Work>,
+    /// Waits for the network.
+    pub network_waits: Vec<Work>,
+}
+
+/// Logon: what a person and the system did between the welcome screen and the shell, by begin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Logon {
+    /// The welcome screen.
+    pub welcome_screens: Vec<Work>,
+    /// Waits for a person's credentials; they lengthen the boot but are nobody's fault.
+    pub credential_requests: Vec<Work>,
+    /// Checks of credentials.
+    pub authentications: Vec<Work>,
+    /// User profiles loaded.
+    pub user_profiles: Vec<Work>,
+    /// Subscribers of session notifications, longest first.
+    pub notification_subscribers: Vec<Work>,
+    /// Time in which the recording waited for a person, ns: the credential requests, counted once where they overlap.
+    pub person_ns: i64,
+}
+
+/// Programs that start with the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StartupApplications {
+    /// The programs, longest first.
+    pub programs: Vec<Work>,
+    /// The lists that the shell walked.
+    pub lists: Vec<Work>,
+}
+
+/// How well the boot read-ahead (ReadyBoot) knows this machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrainingState {
+    /// No boot since the last servicing was learnt from: expect a slow boot.
+    Untrained,
+    /// Fewer boots than [`ReadAhead::TRAINED_BOOTS`].
+    Training,
+    /// Enough boots.
+    Trained,
+    /// Not recorded.
+    #[default]
+    Unknown,
+}
+
+/// The boot read-ahead (ReadyBoot).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ReadAhead {
+    /// Boots learnt from since the last servicing.
+    pub training_count: Option<i64>,
+    /// The state that follows.
+    pub state: TrainingState,
+    /// Files read ahead, by begin.
+    pub work: Vec<Work>,
+    /// The record that carried the count; empty when none.
+    pub event: String,
+}
+
+impl ReadAhead {
+    /// Boots after which the read-ahead counts as trained: in the paper's table 4 the third boot is the first that
+    /// later ones no longer improve on.
+    pub const TRAINED_BOOTS: i64 = 3;
+}
+
+/// Where the time of a boot went.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BootReport {
+    /// Kernel start to settled, the required idle time left out, ns: the boot's duration. `None` when the end is not
+    /// in the recording.
+    pub total_ns: Option<i64>,
+    /// The same with the required idle time, ns.
+    pub total_with_idle_ns: Option<i64>,
+    /// `total_ns` and the loader's time, ns; `None` when either is unknown.
+    pub total_with_loader_ns: Option<i64>,
+    /// A lower bound of `total_ns`, ns: `total_ns` itself when known, else the busy time up to the recording's end.
+    pub total_at_least_ns: i64,
+    /// How certain the total is.
+    pub total_certainty: Certainty,
+    /// Loader's time, ns; before time zero and not part of `total_ns`.
+    pub os_loader_ns: Option<i64>,
+    /// What happened before the kernel.
+    pub before_kernel: BeforeKernel,
+    /// PreSMSS to ExplorerInit: kernel start to desktop.
+    pub main_path_boot: Span,
+    /// The phases, all six, in order; unknown ones have no times.
+    pub phases: Vec<Phase>,
+    /// How long the computer took to settle after the desktop.
+    pub post_boot: Settling,
+    /// The window in which services start by themselves.
+    pub auto_start: Span,
+    /// Services, by start.
+    pub services: Vec<Service>,
+    /// Load-order groups, by begin.
+    pub service_groups: Vec<ServiceGroup>,
+    /// Names of the losses that touch services.
+    pub services_touched_by: Vec<String>,
+    /// Phases of device initialisation, all three, in order.
+    pub device_phases: Vec<DevicePhaseSpan>,
+    /// Device and driver operations, longest first.
+    pub devices: Vec<Device>,
+    /// By driver, longest first.
+    pub drivers: Vec<DeviceTotal>,
+    /// By device, longest first.
+    pub device_totals: Vec<DeviceTotal>,
+    /// Names of the losses that touch devices.
+    pub devices_touched_by: Vec<String>,
+    /// Policy.
+    pub group_policy: GroupPolicy,
+    /// Logon.
+    pub logon: Logon,
+    /// Video driver.
+    pub video: VideoInitialisation,
+    /// Programs that start with the session.
+    pub startup_applications: StartupApplications,
+    /// Boot read-ahead.
+    pub read_ahead: ReadAhead,
+    /// Processes, by start.
+    pub processes: Vec<ProcessLife>,
+    /// How many processes of each class.
+    pub process_summary: ProcessSummary,
+    /// Names of the losses that touch processes.
+    pub processes_touched_by: Vec<String>,
+    /// Everything that was lost.
+    pub losses: Losses,
+}
+
+impl BootReport {
+    /// The phase of that name.
+    #[must_use]
+    pub fn phase(&self, name: PhaseName) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.name == name)
+    }
+}
+
+/// The recording holds no boot. Says what it holds instead.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[error("the recording holds no boot: {reason}; it holds {found}")]
+pub struct NotABoot {
+    /// Why it is no boot: what was looked for.
+    pub reason: String,
+    /// What it holds, in words.
+    pub found: String,
+    /// Name of the recorder or session.
+    pub recorder: String,
+    /// Length of the recording, ns.
+    pub duration_ns: i64,
+    /// Processes that were there when the recording began.
+    pub processes_before: u64,
+    /// Processes that started in it.
+    pub processes_started: u64,
+    /// Processes that ended in it.
+    pub processes_ended: u64,
+    /// Everything that was lost.
+    pub losses: Losses,
+}

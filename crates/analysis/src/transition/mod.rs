@@ -1,0 +1,3 @@
+//! Transitions of a computer between on and off.
+
+pub mod boot;
