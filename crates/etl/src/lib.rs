@@ -25,13 +25,31 @@
 
 #![forbid(unsafe_code)]
 
+mod buffer;
+mod clock;
+mod compression;
 mod error;
 mod extended_item;
+mod file;
 mod layout;
+mod logfile_header;
+mod losses;
+mod merge;
 mod record;
+mod recording;
+mod scan;
+mod window;
 
+pub use buffer::{BufferFlags, BufferInfo, BufferKind};
+pub use clock::{Clock, ClockKind};
+pub use compression::CompressionFormat;
 pub use error::Error;
 pub use extended_item::{ExtendedItem, ExtendedItems};
+pub use file::{FileSummary, Input};
+pub use logfile_header::{LogfileHeader, TimeZone, log_file_mode};
+pub use losses::{Loss, Losses, Place, Severity};
 pub use record::{Defect, EventDescriptor, HeaderKind, InstanceIds, ProcessorTimes, Record};
+pub use recording::{BufferSpace, Recording, Walk};
 /// A GUID as Windows stores it. Its text form is lower-case and hyphenated.
 pub use uuid::Uuid as Guid;
+pub use window::{FileRange, Window};

@@ -205,6 +205,12 @@ impl Shape {
         }
     }
 
+    /// Whether the header has a time stamp.
+    #[inline]
+    pub(crate) fn has_time(&self) -> bool {
+        self.time != NO_TIME
+    }
+
     /// From this record's start to the next one's: sizes are stored unpadded, records begin at multiples of 8.
     #[inline]
     pub(crate) fn stride(&self) -> usize {

@@ -1,0 +1,220 @@
+//! The logfile header: the first record of a file (hook 0x0000, `TRACE_LOGFILE_HEADER`), which describes the rest.
+
+use crate::Error;
+use crate::layout::{u16_at, u32_at, u64_at};
+
+/// Size of a buffer header; the logfile header record follows the first one.
+pub(crate) const BUFFER_HEADER_SIZE: usize = 0x48;
+const SYSTEM_HEADER_SIZE: usize = 0x20;
+/// Sizes without the names that follow.
+const FIXED_SIZE_32: usize = 0x110;
+const FIXED_SIZE_64: usize = 0x118;
+
+/// Bits of [`LogfileHeader::log_file_mode`] (`EVENT_TRACE_..._MODE` in `evntrace.h`).
+pub mod log_file_mode {
+    /// A ring: the oldest buffers are overwritten.
+    pub const CIRCULAR: u32 = 0x2;
+    /// Several sessions one behind the other.
+    pub const APPEND: u32 = 0x4;
+    /// A new file is begun whenever one is full.
+    pub const NEW_FILE: u32 = 0x8;
+    /// The file was made as large as it may become.
+    pub const PREALLOCATE: u32 = 0x20;
+    /// A ring in memory, written on demand.
+    pub const BUFFERING: u32 = 0x400;
+    /// Logged by a process for itself.
+    pub const PRIVATE_LOGGER: u32 = 0x800;
+    /// Written again from other files (merged).
+    pub const RELOG: u32 = 0x1_0000;
+    /// Kernel events may be recorded.
+    pub const SYSTEM_LOGGER: u32 = 0x200_0000;
+    /// Buffers are compressed.
+    pub const COMPRESSED: u32 = 0x400_0000;
+    /// All processors log into the same buffers.
+    pub const NO_PER_PROCESSOR_BUFFERING: u32 = 0x1000_0000;
+}
+
+/// Time zone of the recorded machine (`TIME_ZONE_INFORMATION`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TimeZone {
+    /// Minutes to add to local time to get UTC.
+    pub bias_minutes: i32,
+    /// Name outside daylight saving time; may be a resource reference such as `@tzres.dll,-212`.
+    pub standard_name: String,
+    /// Minutes to add to `bias_minutes` outside daylight saving time.
+    pub standard_bias_minutes: i32,
+    /// Name in daylight saving time.
+    pub daylight_name: String,
+    /// Minutes to add to `bias_minutes` in daylight saving time.
+    pub daylight_bias_minutes: i32,
+}
+
+/// What the recorder says about the file, the machine and the clock. Times are FILETIMEs: 100 ns since 1601-01-01 UTC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogfileHeader {
+    /// Size of the recorder's buffers in bytes, before compression.
+    pub buffer_size: u32,
+    /// Windows version, e.g. (10, 0).
+    pub os_version: (u8, u8),
+    /// Version of the log's layout: 1.4 Vista, 1.5 Windows 7 and later, 2.0 compressed, large buffers or many processors.
+    pub layout_version: (u8, u8),
+    /// Windows build number.
+    pub os_build: u32,
+    /// Number of processors; 1 when all log into the same buffers.
+    pub processors: u32,
+    /// When the recording stopped; 0 when it never did.
+    pub end_time: u64,
+    /// System timer interval, 100 ns.
+    pub timer_resolution: u32,
+    /// Limit of the file's size, MB (KB with mode 0x2000); 0 none.
+    pub maximum_file_size: u32,
+    /// Bits of [`log_file_mode`].
+    pub log_file_mode: u32,
+    /// Buffers written over the recording's life; 0 or 1 in files that were never finished.
+    pub buffers_written: u32,
+    /// Size of pointers on the recorded machine, as the program that started the recording saw it: 4 or 8 bytes.
+    pub pointer_size: u32,
+    /// Events lost, as counted at the end.
+    pub events_lost: u32,
+    /// Buffers lost, as counted at the end.
+    pub buffers_lost: u32,
+    /// Nominal processor speed, MHz.
+    pub cpu_speed_mhz: u32,
+    /// Time zone of the machine.
+    pub time_zone: TimeZone,
+    /// When the machine was booted; on current Windows rounded to 0.5 s and moved by clock adjustments.
+    pub boot_time: u64,
+    /// Performance counter ticks per second.
+    pub perf_freq: u64,
+    /// When the recording started: UTC of `start_ticks`.
+    pub start_time: u64,
+    /// Clock type: 1 performance counter, 2 system time, 3 processor cycles.
+    pub clock_type: u32,
+    /// Time stamp of the header record, in ticks of the log's clock.
+    pub start_ticks: u64,
+    /// Name of the recording session.
+    pub logger_name: String,
+    /// Name under which the file was written.
+    pub log_file_name: String,
+}
+
+impl LogfileHeader {
+    /// Reads the header out of a file's first buffer.
+    pub(crate) fn read(file: &str, bytes: &[u8]) -> Result<LogfileHeader, Error> {
+        let record = bytes.get(BUFFER_HEADER_SIZE..).unwrap_or_default();
+        let not_a_log = |reason: String| Error::NotAnEventTraceLog {
+            file: file.to_owned(),
+            offset: BUFFER_HEADER_SIZE as u64,
+            reason,
+        };
+        let cut = |needed: usize| Error::Truncated {
+            file: file.to_owned(),
+            offset: BUFFER_HEADER_SIZE as u64,
+            structure: "logfile header",
+            needed,
+            available: record.len(),
+        };
+        let marker = u32_at(record, 0).ok_or_else(|| cut(SYSTEM_HEADER_SIZE + FIXED_SIZE_32))?;
+        let fixed_size = match marker >> 16 {
+            0xC001 => FIXED_SIZE_32,
+            0xC002 => FIXED_SIZE_64,
+            _ => {
+                return Err(not_a_log(format!(
+                    "the first record should be a logfile header, its marker is {marker:#010x}"
+                )));
+            }
+        };
+        let needed = SYSTEM_HEADER_SIZE + fixed_size;
+        let hook = u16_at(record, 6).ok_or_else(|| cut(needed))?;
+        if hook != 0 {
+            return Err(not_a_log(format!(
+                "the first record should be a logfile header (hook 0x0000), it is hook {hook:#06x}"
+            )));
+        }
+        let size = usize::from(u16_at(record, 4).ok_or_else(|| cut(needed))?);
+        if size < needed {
+            return Err(not_a_log(format!(
+                "the logfile header should take at least {needed} bytes, it says {size}"
+            )));
+        }
+        // Names may be cut away with the rest of the file; the fixed part may not.
+        let record = record.get(..size).unwrap_or(record);
+        let start_ticks = u64_at(record, 0x10).ok_or_else(|| cut(needed))?;
+        Self::fields(
+            record.get(SYSTEM_HEADER_SIZE..).unwrap_or_default(),
+            fixed_size,
+            start_ticks,
+        )
+        .ok_or_else(|| cut(needed))
+    }
+
+    fn fields(payload: &[u8], fixed_size: usize, start_ticks: u64) -> Option<LogfileHeader> {
+        let fixed = payload.get(..fixed_size)?;
+        let byte = |offset: usize| fixed.get(offset).copied();
+        // Two pointer-sized slots precede the time zone; it and the padding after it take 0xB0 bytes.
+        let zone = if fixed_size == FIXED_SIZE_64 {
+            0x48
+        } else {
+            0x40
+        };
+        let times = zone + 0xB0;
+        let names = payload.get(fixed_size..)?;
+        let (logger_name, rest) = utf16_until_nul(names);
+        let (log_file_name, _) = utf16_until_nul(rest);
+        let signed = |offset: usize| u32_at(fixed, offset).map(u32::cast_signed);
+        Some(LogfileHeader {
+            buffer_size: u32_at(fixed, 0x00)?,
+            os_version: (byte(4)?, byte(5)?),
+            layout_version: (byte(6)?, byte(7)?),
+            os_build: u32_at(fixed, 0x08)?,
+            processors: u32_at(fixed, 0x0C)?,
+            end_time: u64_at(fixed, 0x10)?,
+            timer_resolution: u32_at(fixed, 0x18)?,
+            maximum_file_size: u32_at(fixed, 0x1C)?,
+            log_file_mode: u32_at(fixed, 0x20)?,
+            buffers_written: u32_at(fixed, 0x24)?,
+            pointer_size: u32_at(fixed, 0x2C)?,
+            events_lost: u32_at(fixed, 0x30)?,
+            cpu_speed_mhz: u32_at(fixed, 0x34)?,
+            time_zone: TimeZone {
+                bias_minutes: signed(zone)?,
+                standard_name: utf16_until_nul(fixed.get(zone + 0x04..zone + 0x44)?).0,
+                standard_bias_minutes: signed(zone + 0x54)?,
+                daylight_name: utf16_until_nul(fixed.get(zone + 0x58..zone + 0x98)?).0,
+                daylight_bias_minutes: signed(zone + 0xA8)?,
+            },
+            boot_time: u64_at(fixed, times)?,
+            perf_freq: u64_at(fixed, times + 0x08)?,
+            start_time: u64_at(fixed, times + 0x10)?,
+            clock_type: u32_at(fixed, times + 0x18)?,
+            buffers_lost: u32_at(fixed, times + 0x1C)?,
+            start_ticks,
+            logger_name,
+            log_file_name,
+        })
+    }
+
+    /// Whether the recorder closed the file.
+    #[must_use]
+    pub fn finished(&self) -> bool {
+        self.end_time != 0
+    }
+
+    /// Whether any of the given bits of [`log_file_mode`] is set.
+    #[must_use]
+    pub fn has_mode(&self, bits: u32) -> bool {
+        self.log_file_mode & bits != 0
+    }
+}
+
+/// The text up to the first NUL or the end, and what follows the NUL.
+fn utf16_until_nul(bytes: &[u8]) -> (String, &[u8]) {
+    let (units, _) = bytes.as_chunks::<2>();
+    let units: Vec<u16> = units
+        .iter()
+        .map(|&unit| u16::from_le_bytes(unit))
+        .take_while(|&unit| unit != 0)
+        .collect();
+    let rest = bytes.get(2 * (units.len() + 1)..).unwrap_or_default();
+    (String::from_utf16_lossy(&units), rest)
+}

@@ -1,0 +1,284 @@
+//! Buffers of several processors and files into one sequence by time.
+//!
+//! A buffer takes part from the moment its earliest record is due until its last record is given out, so only as many buffers
+//! are open at once as overlap in time: normally one for each processor.
+
+use std::ops::ControlFlow;
+
+use crate::recording::Recording;
+use crate::scan::BufferRecords;
+use crate::{Losses, Record, Walk};
+
+/// The next record of an open buffer. Equal times are ordered by the buffer's rank, then by position in the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    ticks: u64,
+    rank: u32,
+    slot: u32,
+}
+
+/// A binary min-heap that also shows the second smallest, up to which the smallest may run.
+#[derive(Debug, Default)]
+struct Heads {
+    heap: Vec<Head>,
+}
+
+impl Heads {
+    fn first(&self) -> Option<Head> {
+        self.heap.first().copied()
+    }
+
+    fn second(&self) -> Option<Head> {
+        match (self.heap.get(1), self.heap.get(2)) {
+            (Some(&left), Some(&right)) => Some(left.min(right)),
+            (left, _) => left.copied(),
+        }
+    }
+
+    fn push(&mut self, head: Head) {
+        let mut child = self.heap.len();
+        self.heap.push(head);
+        while child > 0 {
+            let parent = (child - 1) / 2;
+            match (self.heap.get(parent), self.heap.get(child)) {
+                (Some(above), Some(below)) if below < above => self.heap.swap(parent, child),
+                _ => break,
+            }
+            child = parent;
+        }
+    }
+
+    fn replace_first(&mut self, head: Head) {
+        if let Some(first) = self.heap.first_mut() {
+            *first = head;
+            self.sink();
+        }
+    }
+
+    fn remove_first(&mut self) {
+        if !self.heap.is_empty() {
+            self.heap.swap_remove(0);
+            self.sink();
+        }
+    }
+
+    fn sink(&mut self) {
+        let mut parent = 0;
+        loop {
+            let left = 2 * parent + 1;
+            let child = match (self.heap.get(left), self.heap.get(left + 1)) {
+                (Some(a), Some(b)) if b < a => left + 1,
+                (Some(_), _) => left,
+                (None, _) => return,
+            };
+            match (self.heap.get(parent), self.heap.get(child)) {
+                (Some(above), Some(below)) if below < above => self.heap.swap(parent, child),
+                _ => return,
+            }
+            parent = child;
+        }
+    }
+}
+
+/// An open buffer.
+struct Slot<'a> {
+    records: BufferRecords<'a>,
+    next: usize,
+    cpu: u16,
+    file: u16,
+}
+
+/// The part of a recording to merge.
+pub(crate) struct Part<'p> {
+    /// Buffers that begin before `from` and may reach into the part.
+    pub carried: &'p [u32],
+    /// Buffers that begin in the part, by the time they begin.
+    pub owned: &'p [u32],
+    /// First time stamp of the part.
+    pub from: u64,
+    /// First time stamp after it; `None` at the end of the recording.
+    pub until: Option<u64>,
+}
+
+pub(crate) fn merge<B>(
+    recording: &Recording<'_>,
+    part: &Part<'_>,
+    mut visit: impl FnMut(&Record<'_>) -> ControlFlow<B>,
+) -> Walk<B> {
+    let mut opened = Opened {
+        recording,
+        from: part.from,
+        slots: Vec::new(),
+        free: Vec::new(),
+        heads: Heads::default(),
+    };
+    let mut losses = Losses::default();
+    // A buffer's losses belong to the part it begins in.
+    let mut elsewhere = Losses::default();
+    for &buffer in part.carried {
+        opened.open(buffer, &mut elsewhere);
+    }
+    let mut records = 0;
+    let mut pending = part.owned.iter().copied().peekable();
+    loop {
+        let mut limit = (
+            part.until.unwrap_or(u64::MAX),
+            if part.until.is_some() { 0 } else { u32::MAX },
+        );
+        while let Some(&buffer) = pending.peek() {
+            let begins = recording.begins(buffer);
+            if opened
+                .heads
+                .first()
+                .is_some_and(|head| (head.ticks, head.rank) < begins)
+            {
+                limit = limit.min(begins);
+                break;
+            }
+            opened.open(buffer, &mut losses);
+            pending.next();
+        }
+        let Some(head) = opened.heads.first() else {
+            break;
+        };
+        if part.until.is_some_and(|until| head.ticks >= until) {
+            break;
+        }
+        if let Some(other) = opened.heads.second() {
+            limit = limit.min((other.ticks, other.rank));
+        }
+        let outcome = opened.run(head, limit, &mut records, &mut visit);
+        if outcome.is_break() {
+            return Walk {
+                outcome,
+                losses,
+                records,
+            };
+        }
+    }
+    Walk {
+        outcome: ControlFlow::Continue(()),
+        losses,
+        records,
+    }
+}
+
+struct Opened<'r, 'a> {
+    recording: &'r Recording<'a>,
+    from: u64,
+    slots: Vec<Slot<'a>>,
+    free: Vec<u32>,
+    heads: Heads,
+}
+
+impl Opened<'_, '_> {
+    fn open(&mut self, buffer: u32, losses: &mut Losses) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot {
+                records: BufferRecords::default(),
+                next: 0,
+                cpu: 0,
+                file: 0,
+            });
+            self.slots.len() as u32 - 1
+        });
+        let Some(slot) = self.slots.get_mut(place as usize) else {
+            return;
+        };
+        (slot.cpu, slot.file) = self.recording.load(buffer, &mut slot.records, losses);
+        slot.next = slot
+            .records
+            .entries
+            .partition_point(|entry| entry.ticks < self.from);
+        match slot.records.entries.get(slot.next) {
+            Some(entry) => {
+                let (_, rank) = self.recording.begins(buffer);
+                self.heads.push(Head {
+                    ticks: entry.ticks,
+                    rank,
+                    slot: place,
+                });
+            }
+            None => self.free.push(place),
+        }
+    }
+
+    /// Gives out the records of the first open buffer that come before `limit`.
+    #[inline]
+    fn run<B>(
+        &mut self,
+        head: Head,
+        limit: (u64, u32),
+        records: &mut u64,
+        visit: &mut impl FnMut(&Record<'_>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let Some(slot) = self.slots.get_mut(head.slot as usize) else {
+            return ControlFlow::Continue(());
+        };
+        let clock = self.recording.clock();
+        let payload = slot.records.payload.bytes();
+        let rest = slot.records.entries.get(slot.next..).unwrap_or_default();
+        let mut taken = 0;
+        for entry in rest {
+            if (entry.ticks, head.rank) >= limit {
+                break;
+            }
+            taken += 1;
+            let start = entry.offset as usize;
+            let Some(bytes) = payload.get(start..start + entry.shape.size as usize) else {
+                continue;
+            };
+            let record = Record::from_shape(
+                bytes,
+                entry.shape,
+                entry.ticks,
+                clock.ns(entry.ticks),
+                slot.cpu,
+                slot.file,
+            );
+            *records += 1;
+            visit(&record)?;
+        }
+        slot.next += taken;
+        match rest.get(taken) {
+            Some(entry) => self.heads.replace_first(Head {
+                ticks: entry.ticks,
+                ..head
+            }),
+            None => {
+                self.heads.remove_first();
+                self.free.push(head.slot);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_come_out_in_order_and_show_the_second() {
+        let mut heads = Heads::default();
+        for ticks in [5u64, 3, 9, 1, 7, 3, 8, 2] {
+            heads.push(Head {
+                ticks,
+                rank: ticks as u32,
+                slot: 0,
+            });
+        }
+        let mut seen = Vec::new();
+        while let Some(head) = heads.first() {
+            let second = heads.second();
+            seen.push(head.ticks);
+            if head.ticks == 2 {
+                heads.replace_first(Head { ticks: 6, ..head });
+                continue;
+            }
+            heads.remove_first();
+            assert_eq!(second, heads.first(), "after {seen:?}");
+        }
+        assert_eq!(seen, [1, 2, 3, 3, 5, 6, 7, 8, 9]);
+    }
+}

@@ -1,0 +1,276 @@
+//! Real recordings: the event counts that an independent walk found, and every property that should hold for a sound file.
+
+mod samples_folder;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use onoff_etl::{BufferSpace, CompressionFormat, HeaderKind, Input, Loss, Recording, Severity};
+use samples_folder::{Sample, samples, sources_table};
+
+fn open(sample: &Sample) -> Recording<'_> {
+    Recording::open(&[Input {
+        name: &sample.name,
+        bytes: &sample.bytes,
+    }])
+    .unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn event_counts_are_those_of_the_sources() {
+    let table = sources_table();
+    let samples = samples();
+    for sample in &samples {
+        let Some(row) = table.get(&sample.name) else {
+            continue;
+        };
+        let recording = open(sample);
+        let walk = recording.for_each(|_| ControlFlow::<()>::Continue(()));
+        let header = recording.header();
+        assert_eq!(walk.records, row.events, "{}", sample.name);
+        assert_eq!(header.os_build, row.os_build, "{}", sample.name);
+        assert_eq!(header.pointer_size * 8, row.bits, "{}", sample.name);
+        assert_eq!(header.processors, row.processors, "{}", sample.name);
+    }
+    if !samples.is_empty() {
+        let missing: Vec<_> = table
+            .keys()
+            .filter(|name| !samples.iter().any(|sample| sample.name == **name))
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "named in SOURCES.md, not there: {missing:?}"
+        );
+    }
+}
+
+#[test]
+fn every_record_can_be_walked_and_nothing_is_lost_in_reading() {
+    for sample in &samples() {
+        let recording = open(sample);
+        let mut last = i64::MIN;
+        let mut others = 0;
+        let walk = recording.for_each(|record| {
+            assert!(
+                record.time_ns() >= last,
+                "{}: time runs backwards at {record:?}",
+                sample.name
+            );
+            last = record.time_ns();
+            others += u64::from(matches!(record.kind(), HeaderKind::Other(_)));
+            ControlFlow::<()>::Continue(())
+        });
+        let mut losses = recording.losses().clone();
+        losses.merge(&walk.losses);
+        let recorded = [Loss::EventsLost, Loss::BuffersLost, Loss::UnfinishedFile];
+        let unexpected: Vec<_> = losses
+            .iter()
+            .filter(|(loss, ..)| loss.severity() > Severity::Notice && !recorded.contains(loss))
+            .collect();
+        assert!(unexpected.is_empty(), "{}: {unexpected:?}", sample.name);
+        assert_eq!(losses.count(Loss::TimeInversion), 0, "{}", sample.name);
+        assert_eq!(others, 0, "{}", sample.name);
+        assert_eq!(recording.duration_ns(), last.max(0), "{}", sample.name);
+    }
+}
+
+#[test]
+fn windows_together_are_the_whole() {
+    for sample in &samples() {
+        let recording = open(sample);
+        let identity = |record: &onoff_etl::Record<'_>| {
+            (
+                record.ticks(),
+                record.cpu(),
+                record.kind(),
+                record.size(),
+                record.opcode(),
+                record.hook(),
+            )
+        };
+        let mut whole = Vec::new();
+        let walk = recording.for_each(|record| {
+            whole.push(identity(record));
+            ControlFlow::<()>::Continue(())
+        });
+        for count in [1, 2, 3, 7, 40] {
+            let windows = recording.windows(count);
+            assert!(windows.len() <= count);
+            let mut losses = onoff_etl::Losses::default();
+            let mut parts = Vec::with_capacity(whole.len());
+            for window in &windows {
+                let walk = window.for_each(|record| {
+                    parts.push(identity(record));
+                    ControlFlow::<()>::Continue(())
+                });
+                losses.merge(&walk.losses);
+            }
+            assert!(
+                parts == whole,
+                "{}: {count} windows differ from the whole",
+                sample.name
+            );
+            assert_eq!(losses, walk.losses, "{}: {count} windows", sample.name);
+        }
+    }
+}
+
+#[test]
+fn ranges_of_finished_windows_cover_each_file_once() {
+    for sample in &samples() {
+        let recording = open(sample);
+        let with_records: usize = {
+            let mut space = BufferSpace::default();
+            let buffers = recording.buffers().iter().filter(|buffer| {
+                recording
+                    .for_each_in_buffer(buffer, &mut space, |_| ControlFlow::<()>::Continue(()))
+                    .records
+                    > 0
+            });
+            buffers.map(|buffer| buffer.available).sum()
+        };
+        let ranges = recording
+            .windows(9)
+            .iter()
+            .flat_map(|window| window.finished_ranges())
+            .collect::<Vec<_>>();
+        assert_eq!(
+            ranges.iter().map(|range| range.bytes.len()).sum::<usize>(),
+            with_records,
+            "{}",
+            sample.name
+        );
+    }
+}
+
+#[test]
+fn buffer_by_buffer_gives_the_same_records() {
+    for sample in &samples() {
+        let recording = open(sample);
+        let mut merged = BTreeMap::new();
+        let mut single = BTreeMap::new();
+        let _ = recording.for_each(|record| {
+            *merged
+                .entry((record.kind(), record.time_ns(), record.size()))
+                .or_insert(0) += 1;
+            ControlFlow::<()>::Continue(())
+        });
+        let mut space = BufferSpace::default();
+        for buffer in recording.buffers() {
+            let walk = recording.for_each_in_buffer(buffer, &mut space, |record| {
+                *single
+                    .entry((record.kind(), record.time_ns(), record.size()))
+                    .or_insert(0) += 1;
+                ControlFlow::<()>::Continue(())
+            });
+            assert!(
+                walk.losses
+                    .iter()
+                    .all(|(loss, ..)| loss.severity() == Severity::Notice)
+            );
+        }
+        assert!(merged == single, "{}", sample.name);
+    }
+}
+
+#[test]
+fn a_span_of_time_holds_what_the_whole_holds_there() {
+    for sample in &samples() {
+        let recording = open(sample);
+        let (start, end) = (recording.duration_ns() / 3, recording.duration_ns() / 3 * 2);
+        let mut expected = 0;
+        let _ = recording.for_each(|record| {
+            expected += u64::from((start..end).contains(&record.time_ns()));
+            ControlFlow::<()>::Continue(())
+        });
+        let walk = recording.between(start, end).for_each(|record| {
+            assert!((start..end).contains(&record.time_ns()));
+            ControlFlow::<()>::Continue(())
+        });
+        assert_eq!(walk.records, expected, "{}", sample.name);
+    }
+}
+
+#[test]
+fn breaking_off_stops_at_once() {
+    for sample in &samples() {
+        let recording = open(sample);
+        let walk = recording.for_each(|record| ControlFlow::Break(record.time_ns()));
+        assert!(walk.outcome.is_break());
+        assert_eq!(walk.records, 1);
+    }
+}
+
+#[test]
+fn compression_is_found() {
+    for sample in &samples() {
+        let compressed = [
+            "net.4.5.2.x64.etl",
+            "SelfDescribingSingleEvent.etl",
+            "smallEtlFile.etl",
+        ];
+        let expected = compressed
+            .contains(&sample.name.as_str())
+            .then_some(CompressionFormat::Xpress);
+        assert_eq!(
+            open(sample).files()[0].compression,
+            expected,
+            "{}",
+            sample.name
+        );
+    }
+}
+
+#[test]
+fn boots_in_a_row_share_the_system_clock() {
+    let samples = samples();
+    let boots: Vec<Input<'_>> = ["CldFlt2.etl", "CldFlt0.etl", "CldFlt1.etl"]
+        .iter()
+        .filter_map(|name| samples.iter().find(|sample| sample.name == *name))
+        .map(|sample| Input {
+            name: &sample.name,
+            bytes: &sample.bytes,
+        })
+        .collect();
+    if boots.len() < 3 {
+        return;
+    }
+    let recording = Recording::open(&boots).unwrap();
+    let mut files = Vec::new();
+    let walk = recording.for_each(|record| {
+        files.push(record.file());
+        ControlFlow::<()>::Continue(())
+    });
+    assert_eq!(walk.records, 17 + 7 + 2);
+    files.dedup();
+    assert_eq!(files, [1, 2, 0]);
+    assert_eq!(recording.losses().count(Loss::UnrelatedFile), 0);
+    assert_eq!(recording.losses().count(Loss::UnfinishedFile), 1);
+}
+
+#[test]
+fn recordings_of_different_machines_are_placed_by_utc_and_said_to_be() {
+    let samples = samples();
+    let find = |name: &str| samples.iter().find(|sample| sample.name == name);
+    let (Some(newer), Some(older)) = (find("AMSITrace.etl"), find("HTTP_Server.etl")) else {
+        return;
+    };
+    let inputs = [newer, older].map(|sample| Input {
+        name: &sample.name,
+        bytes: &sample.bytes,
+    });
+    let recording = Recording::open(&inputs).unwrap();
+    assert_eq!(recording.losses().count(Loss::UnrelatedFile), 1);
+    assert_eq!(recording.clock().start_filetime(), 129_402_939_974_768_585);
+    let mut first_of_newer = None;
+    let walk = recording.for_each(|record| {
+        if record.file() == 0 {
+            first_of_newer.get_or_insert(recording.clock().filetime(record.time_ns()));
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    assert_eq!(walk.records, 21 + 2042);
+    // To the other clock's tick: 1,818,300 ticks a second are 550 ns each.
+    let apart = first_of_newer.unwrap() - 132_264_173_104_203_138;
+    assert!((-6..=6).contains(&apart), "{apart}");
+}

@@ -1,0 +1,104 @@
+//! Where the real recordings are, and what is known about them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "shared by tests, outside their functions"
+)]
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// One recording, unpacked.
+pub struct Sample {
+    /// File name without `.xz`; `sawbuck/...` for those of that folder.
+    pub name: String,
+    pub bytes: Vec<u8>,
+}
+
+/// What `SOURCES.md` says about a recording.
+pub struct Row {
+    pub events: u64,
+    pub os_build: u32,
+    pub bits: u32,
+    pub processors: u32,
+}
+
+/// The folder of samples: `ONOFF_SAMPLES`, or the one beside the workspace. `None`, and said, when there is none.
+pub fn folder() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples");
+    let folder = std::env::var_os("ONOFF_SAMPLES").map_or(beside, PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!(
+        "skipped: no recordings in {} (set ONOFF_SAMPLES)",
+        folder.display()
+    );
+    None
+}
+
+/// Every recording of the folder; none when the folder is not there.
+pub fn samples() -> Vec<Sample> {
+    let Some(folder) = folder() else {
+        return Vec::new();
+    };
+    let mut samples = Vec::new();
+    for (directory, prefix) in [("etl", ""), ("etl/sawbuck", "sawbuck/")] {
+        for entry in std::fs::read_dir(folder.join(directory)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let bytes = if name.ends_with(".etl") {
+                std::fs::read(&path).unwrap()
+            } else if name.ends_with(".etl.xz") {
+                unpack(&path)
+            } else {
+                continue;
+            };
+            let name = format!("{prefix}{}", name.trim_end_matches(".xz"));
+            samples.push(Sample { name, bytes });
+        }
+    }
+    samples.sort_by(|a, b| a.name.cmp(&b.name));
+    samples
+}
+
+fn unpack(path: &Path) -> Vec<u8> {
+    let packed = std::io::BufReader::new(std::fs::File::open(path).unwrap());
+    let mut bytes = Vec::new();
+    lzma_rust2::XzReader::new(packed, true)
+        .read_to_end(&mut bytes)
+        .unwrap();
+    bytes
+}
+
+/// The table of `SOURCES.md`, by file name.
+#[allow(dead_code)] // not every test that shares this module needs it
+pub fn sources_table() -> BTreeMap<String, Row> {
+    let Some(folder) = folder() else {
+        return BTreeMap::new();
+    };
+    let text = std::fs::read_to_string(folder.join("etl/SOURCES.md")).unwrap();
+    let rows = text.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [name, events, os_build, bits, processors, ..] = cells[..] else {
+            return None;
+        };
+        let number = |text: &str| text.parse::<u32>().ok();
+        let row = Row {
+            events: u64::from(number(events)?),
+            os_build: number(os_build)?,
+            bits: number(bits)?,
+            processors: number(processors)?,
+        };
+        Some((name.to_owned(), row))
+    });
+    let table: BTreeMap<_, _> = rows.collect();
+    assert!(
+        table.len() >= 20,
+        "SOURCES.md has {} readable rows",
+        table.len()
+    );
+    table
+}
