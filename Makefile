@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench fuzz fuzz-seeds windows wasm book catalogue samples clean
+.PHONY: help demo test lint bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -34,6 +34,7 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	python3 tools/check_rooms.py
+	python3 tools/json_reference.py --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	RUSTC_BOOTSTRAP=1 cargo clippy --manifest-path fuzz/Cargo.toml --target-dir $(TARGET_DIR)/fuzz --locked -- --deny warnings
 	# The pure rooms again: for a target without files or a clock, and with the calls that reach for them banned.
@@ -74,6 +75,9 @@ book: ## the book, as pages
 	@tools/setup mdbook
 	mdbook build docs --dest-dir $(TARGET_DIR)/book
 	@echo "$(TARGET_DIR)/book/index.html"
+
+reference: ## write the pages of the book that come from the code
+	python3 tools/json_reference.py
 
 clean: ## remove what was built
 	cargo clean

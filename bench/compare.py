@@ -19,7 +19,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -173,13 +172,16 @@ class Table:
                 lines.append(f"| {what} | {error} | | | | | |")
                 continue
             events, seconds = result["events"], result["seconds"]
-            lines.append(
-                f"| {what} | {events if events else '':,} | {seconds:.3f} | {result['cpu']:.2f} | "
-                if events
-                else f"| {what} | | {seconds:.3f} | {result['cpu']:.2f} | "
-            )
-            lines[-1] += f"{events / seconds:,.0f}" if events else ""
-            lines[-1] += f" | {self.bytes / MIB / seconds:,.1f} | {result['peak'] / MIB:,.0f} |"
+            cells = [
+                what,
+                f"{events:,}" if events else "",
+                f"{seconds:.3f}",
+                f"{result['cpu']:.2f}",
+                f"{events / seconds:,.0f}" if events else "",
+                f"{self.bytes / MIB / seconds:,.1f}",
+                f"{result['peak'] / MIB:,.0f}",
+            ]
+            lines.append("| " + " | ".join(cells) + " |")
         return "\n".join(lines)
 
 
@@ -215,13 +217,22 @@ def measure_readers(table, seconds_allowed):
 
 
 def ratios(table):
-    ours = {"headers": table.rate("onoff, every header"), "fields": table.rate("onoff, every event into tables")}
+    ours = {"header": table.rate("onoff, every header"), "field": table.rate("onoff, every event into tables")}
     for name, result, _ in table.rows:
         if not result or not result["events"] or not name.startswith(("dissect", "etl-parser")):
             continue
-        depth = "headers" if "header" in name else "fields"
-        if ours[depth]:
-            yield f"- {ours[depth] * result['seconds'] / result['events']:,.0f} times {name.split(' (')[0]}, by events per second"
+        rate = ours["header" if "header" in name else "field"]
+        if rate:
+            times = rate * result["seconds"] / result["events"]
+            yield f"- {times:,.0f} times {name.split(' (')[0]}, by events per second"
+
+
+def processor():
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.split(":")[1].strip()
+    return platform.machine()
 
 
 def main():
@@ -238,11 +249,11 @@ def main():
     big = options.big or big_file(options.size)
     cut = cut_of(big, size(options.cut))
 
-    processor = next(
-        (line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine()
+    print(
+        f"{os.cpu_count()} processors ({processor()}), {platform.system()}; load {os.getloadavg()[0]:.1f} at the start."
     )
-    print(f"{os.cpu_count()} processors ({processor}), {platform.system()}; load when it began {os.getloadavg()[0]:.1f}.")
-    print("The quickest of", options.runs, "runs, files in the page cache. Peak memory counts the pages of the mapped file that were resident.")
+    print(f"The quickest of {options.runs} runs, files in the page cache.")
+    print("Peak memory counts the pages of the mapped file that were resident.")
 
     tables = [Table(big, ", simulated boot"), Table(cut, ", its first part"), *map(Table, real_files())]
     for table in tables:

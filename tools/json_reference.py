@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Writes docs/src/reference/json.md: the names and units of `--format json`, from the comments of the result types.
+
+tools/json_reference.py            write the page
+tools/json_reference.py --check    fail when the page is not what the code says
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/src/reference/json.md"
+SOURCES = ["crates/trace/src", "crates/analysis/src"]
+
+# What the two commands print, with how the page introduces it.
+COMMANDS = [
+    ("RecordingSummary", "`onoff info --format json`"),
+    ("BootReport", "`onoff boot --format json`"),
+]
+
+PLAIN = {
+    "String": "text",
+    "&'static str": "text",
+    "bool": "true or false",
+    "f64": "number",
+    "TableName": "name of a table",
+}
+PLAIN |= {kind: "integer" for kind in ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")}
+
+INTRODUCTION = """\
+# JSON
+
+`onoff info --format json` and `onoff boot --format json` each print one object. The names below are a contract: within
+a major version of onoff, names are added but none is renamed, removed or given another unit.
+
+- A name that ends in `_ns` is in nanoseconds: a time counts from the recording's first event, a duration is a length.
+- What the recording cannot tell is `null`, never zero. Texts that are not known are empty.
+- Names that end in `_percent` say in their description what they are a percentage of.
+
+This page is made from the code by `tools/json_reference.py`; `make lint` fails when it is out of date.
+"""
+
+
+def snake(name):
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+class Item:
+    """A serialized struct or enum: its comment, and per member its name, type and comment."""
+
+    def __init__(self, name, comment, attributes, body, is_enum):
+        self.name, self.comment, self.is_enum = name, comment, is_enum
+        self.transparent = "transparent" in attributes
+        rename = re.search(r'rename_all = "(\w+)"', attributes)
+        self.members = []
+        pending, notes = [], []
+        # A type may span lines: join each member up to its comma.
+        for line in re.sub(r"<\s*\n\s*", "<", body).splitlines():
+            line = line.strip()
+            if line.startswith("///"):
+                pending.append(line[3:].strip())
+            elif line.startswith("#["):
+                notes.append(line)
+            elif line:
+                member = self.member(line, " ".join(notes), rename)
+                if member:
+                    self.members.append((*member, " ".join(pending)))
+                pending, notes = [], []
+
+    def member(self, line, notes, rename):
+        if "serde(skip)" in notes:
+            return None
+        renamed = re.search(r'serde\(rename = "([^"]+)"', notes)
+        if self.is_enum:
+            found = re.match(r'(\w+)(?: = "([^"]+)")?', line)
+            if not found:
+                return None
+            name = renamed[1] if renamed else found[2] or (snake(found[1]) if rename else found[1])
+            return name, None, False
+        found = re.match(r"(?:pub )?(\w+): (.+?),?$", line)
+        if not found:
+            return None
+        return (renamed[1] if renamed else found[1]), found[2], "flatten" in notes
+
+
+def items():
+    pattern = re.compile(
+        r"(?P<comment>(?:^[ \t]*///[^\n]*\n)*)(?P<attributes>(?:^[ \t]*#\[[^\n]*\]\n)*)"
+        r"^[ \t]*pub (?P<kind>struct|enum) (?P<name>\w+) \{\n(?P<body>.*?)^[ \t]*\}",
+        re.MULTILINE | re.DOTALL,
+    )
+    found = {}
+    for folder in SOURCES:
+        for path in sorted((ROOT / folder).rglob("*.rs")):
+            for match in pattern.finditer(path.read_text()):
+                comment = [line.strip()[3:].strip() for line in match["comment"].splitlines()]
+                found[match["name"]] = Item(
+                    match["name"], " ".join(comment), match["attributes"], match["body"], match["kind"] == "enum"
+                )
+    return found
+
+
+def inner(kind):
+    return re.sub(r"^(?:Option|Vec)<(.+)>$", r"\1", kind)
+
+
+def target(known, kind):
+    """The type that a member's type comes down to, when it has a section of its own."""
+    while inner(kind) != kind:
+        kind = inner(kind)
+    kind = kind.removeprefix("&'static [").removesuffix("]")
+    item = known.get(kind)
+    if item and item.transparent:
+        return target(known, item.members[0][1])
+    return kind if item else None
+
+
+def worded(known, kind):
+    if kind.startswith("Option<"):
+        return f"{worded(known, inner(kind))} or null"
+    if kind.startswith("Vec<"):
+        return f"list of {worded(known, inner(kind))}"
+    if kind.startswith("&'static ["):
+        return f"list of {worded(known, kind[10:-1])}"
+    if kind in PLAIN:
+        return PLAIN[kind]
+    item = known.get(kind)
+    if item and item.transparent:
+        return worded(known, item.members[0][1])
+    if item:
+        return f"[{kind}](#{kind.lower()})"
+    raise SystemExit(f"json_reference: type {kind!r} is not known: say in this script what it is in JSON")
+
+
+def clean(known, comment):
+    def link(match):
+        name = match[1]
+        return f"[{name}](#{name.lower()})" if name in known else f"`{name}`"
+
+    comment = re.sub(r"\[`([^`\]]+)`\]", link, comment)
+    return comment.replace("`None`", "`null`").replace("|", r"\|")
+
+
+def members(known, item):
+    """The members as printed: those of a flattened member stand among its own."""
+    for name, kind, flattened, comment in item.members:
+        if flattened:
+            yield from members(known, known[kind])
+        else:
+            yield name, kind, comment
+
+
+def section(known, item, heading):
+    lines = [heading, "", clean(known, item.comment), ""]
+    if item.is_enum:
+        lines += ["| text | means |", "| --- | --- |"]
+        lines += [f"| `{name}` | {clean(known, comment)} |" for name, _, _, comment in item.members]
+    else:
+        lines += ["| name | | |", "| --- | --- | --- |"]
+        for name, kind, comment in members(known, item):
+            lines.append(f"| `{name}` | {worded(known, kind)} | {clean(known, comment)} |")
+    return "\n".join(lines) + "\n"
+
+
+def page():
+    known = items()
+    parts = [INTRODUCTION]
+    queue, seen = [], set()
+
+    def reach(item):
+        for _, kind, _ in [] if item.is_enum else members(known, item):
+            name = target(known, kind)
+            if name and name not in seen:
+                seen.add(name)
+                queue.append(name)
+
+    for root, heading in COMMANDS:
+        seen.add(root)
+        reach(known[root])
+        parts.append(section(known, known[root], f"## {heading}"))
+    parts.append("## The objects and texts inside\n")
+    while queue:
+        name = queue.pop(0)
+        reach(known[name])
+        parts.append(section(known, known[name], f"### {name}"))
+    return "\n".join(parts)
+
+
+def main():
+    text = page()
+    if sys.argv[1:] == ["--check"]:
+        if not PAGE.exists() or PAGE.read_text() != text:
+            print(f"{PAGE.relative_to(ROOT)} is out of date: run tools/json_reference.py", file=sys.stderr)
+            return 1
+        return 0
+    PAGE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
