@@ -9,4 +9,6 @@
 
 #![forbid(unsafe_code)]
 
+pub mod json;
 pub mod text;
+pub mod xperf;

@@ -106,6 +106,12 @@ pub struct Derived<'a> {
     pub since_last_ns: Option<i64>,
     /// How long the old thread of a context switch had run.
     pub ran_ns: Option<i64>,
+    /// State of the old thread of a context switch, by the kernel's name.
+    pub old_state: Option<&'a str>,
+    /// Why the old thread of a context switch waits, by the kernel's name.
+    pub old_wait_reason: Option<&'a str>,
+    /// Time of the event that a call stack belongs to.
+    pub stack_of_ns: Option<i64>,
     /// Path of the file the event is about.
     pub file: Option<&'a str>,
 }

@@ -14,11 +14,18 @@ struct Module {
     name: Box<str>,
 }
 
+/// A thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Thread {
+    pid: u32,
+    start_address: u64,
+}
+
 /// Processes, threads, modules and files known so far.
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
     processes: HashMap<u32, Box<str>>,
-    threads: HashMap<u32, u32>,
+    threads: HashMap<u32, Thread>,
     /// By process and base address; process 0 is the kernel, which every process sees.
     modules: HashMap<u32, BTreeMap<u64, Module>>,
     files: HashMap<u64, Box<str>>,
@@ -41,9 +48,9 @@ impl Directory {
         }
     }
 
-    /// The thread `tid` belongs to `pid`.
-    pub fn set_thread(&mut self, tid: u32, pid: u32) {
-        self.threads.insert(tid, pid);
+    /// The thread `tid` belongs to `pid` and begins at `start_address`, 0 when unknown.
+    pub fn set_thread(&mut self, tid: u32, pid: u32, start_address: u64) {
+        self.threads.insert(tid, Thread { pid, start_address });
     }
 
     /// A module lies at `base` in the address space of `pid`; 0 is the kernel's.
@@ -79,11 +86,17 @@ impl Directory {
     /// Process of a thread. Thread 0 is a processor's idle thread.
     #[must_use]
     pub fn process_of_thread(&self, tid: u32) -> Option<u32> {
-        if tid == 0 {
-            Some(0)
-        } else {
-            self.threads.get(&tid).copied()
+        match tid {
+            0 => Some(0),
+            _ => self.threads.get(&tid).map(|thread| thread.pid),
         }
+    }
+
+    /// Address at which a thread began.
+    #[must_use]
+    pub fn start_of_thread(&self, tid: u32) -> Option<u64> {
+        let start = self.threads.get(&tid)?.start_address;
+        (start != 0).then_some(start)
     }
 
     /// File name of the module that holds `address` in the address space of `pid`.
@@ -127,7 +140,7 @@ mod tests {
     #[test]
     fn thread_zero_is_idle() {
         let mut directory = Directory::new();
-        directory.set_thread(8, 4);
+        directory.set_thread(8, 4, 0);
         assert_eq!(directory.process_of_thread(8), Some(4));
         assert_eq!(
             directory

@@ -1,6 +1,9 @@
 //! Text for people: aligned, worst first, times readable.
 
 pub mod bar;
+pub mod boot;
+pub mod info;
+pub mod losses;
 pub mod printable;
 pub mod quantity;
 pub mod style;

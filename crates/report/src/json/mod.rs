@@ -1,0 +1,4 @@
+//! JSON: results as one document, events as one object per line.
+
+pub mod document;
+pub mod event;

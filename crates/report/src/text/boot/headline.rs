@@ -1,0 +1,199 @@
+//! How long the boot took and where most of it went, in a few sentences.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Certainty;
+use onoff_analysis::devices::Device;
+use onoff_analysis::recording::RecordingSummary;
+use onoff_analysis::services::Service;
+use onoff_analysis::transition::boot::{BootKind, BootReport, Phase, PhaseName};
+
+use crate::text::printable::printable;
+use crate::text::quantity::{counted, duration, percent, share, size};
+use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+
+/// From this share of its phase on, one piece of work is worth a sentence, percent.
+const NOTABLE_SHARE: f64 = 10.0;
+
+pub(super) fn write(
+    report: &BootReport,
+    recording: &RecordingSummary,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(report))?;
+    if let Some(sentence) = parts(report) {
+        writeln!(out, "{sentence}")?;
+    }
+    if let Some(phase) = longest_phase(report) {
+        write_longest(report, phase, out)?;
+    }
+    writeln!(out, "{QUIET}{}{QUIET:#}", machine(report, recording))
+}
+
+fn answer(report: &BootReport) -> String {
+    let kind = match report.before_kernel.boot_kind {
+        BootKind::Cold | BootKind::Unknown => "The boot",
+        BootKind::FastStartup => "The fast startup",
+        BootKind::Resume => "The resume",
+    };
+    match (report.total_ns, report.total_certainty) {
+        (Some(total), Certainty::Measured) => format!("{kind} took {}.", duration(total)),
+        (Some(total), _) => format!(
+            "{kind} took {}, as far as can be inferred.",
+            duration(total)
+        ),
+        (None, _) => format!(
+            "{kind} took at least {}: the recording ends before the computer settled.",
+            duration(report.total_at_least_ns)
+        ),
+    }
+}
+
+fn parts(report: &BootReport) -> Option<String> {
+    let desktop = report.main_path_boot.duration_ns?;
+    let busy = report.post_boot.busy_ns;
+    let mut sentence = format!("{} to a usable desktop", duration(desktop));
+    if report.post_boot.start_ns.is_some() {
+        sentence += &format!(", then {} of further work until it settled", duration(busy));
+    }
+    if let Some(loader) = report.os_loader_ns {
+        sentence += &format!("; before that, {} in the loader", duration(loader));
+    }
+    if let Some(firmware) = report.before_kernel.firmware.duration_ns {
+        sentence += &format!(" and {} in the firmware", duration(firmware));
+    }
+    if report.logon.person_ns > 0 {
+        sentence += &format!(
+            "; {} of it waiting for a person to log on",
+            duration(report.logon.person_ns)
+        );
+    }
+    Some(sentence + ".")
+}
+
+/// What a phase cost: PostBoot's required idle time is nobody's.
+pub(super) fn cost(report: &BootReport, phase: &Phase) -> Option<i64> {
+    match phase.name {
+        PhaseName::PostBoot => report.post_boot.start_ns.map(|_| report.post_boot.busy_ns),
+        PhaseName::TraceTail => None,
+        _ => phase.duration_ns,
+    }
+}
+
+fn longest_phase(report: &BootReport) -> Option<&Phase> {
+    let known = report
+        .phases
+        .iter()
+        .filter(|phase| cost(report, phase).is_some_and(|cost| cost > 0));
+    known.max_by_key(|phase| cost(report, phase))
+}
+
+fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io::Result<()> {
+    let length = cost(report, phase).unwrap_or(0);
+    let mut sentence = format!("Longest: {}, {}", phase.name.as_str(), duration(length));
+    if let Some(total) = report.total_ns {
+        sentence += &format!(" ({} of the boot)", percent(share(length, total)));
+    }
+    sentence += ".";
+    let notable = |ns: i64| share(ns, length) >= NOTABLE_SHARE;
+    if let Some((service, took)) = slowest_service(report, phase).filter(|&(_, took)| notable(took))
+    {
+        sentence += &format!(
+            " Slowest service in it: {}, {}",
+            printable(&service.name),
+            duration(took)
+        );
+        sentence += &match service.held_up.as_slice() {
+            [] => ".".to_owned(),
+            [one] => format!(", which held up {}.", printable(one)),
+            [first, rest @ ..] => {
+                format!(
+                    ", which held up {} and {} more.",
+                    printable(first),
+                    rest.len()
+                )
+            }
+        };
+    }
+    if let Some((device, took)) = slowest_device(report, phase).filter(|&(_, took)| notable(took)) {
+        sentence += &format!(
+            " Slowest driver in it: {}, {}",
+            driver_name(device),
+            duration(took)
+        );
+        sentence += if device.pend_ns.is_none() {
+            ", without letting others go on."
+        } else {
+            "."
+        };
+    }
+    writeln!(out, "{}", styled(WORST, sentence))
+}
+
+fn begins_in(phase: &Phase, start_ns: i64) -> bool {
+    phase.start_ns.is_none_or(|start| start <= start_ns)
+        && phase.end_ns.is_none_or(|end| start_ns < end)
+}
+
+fn slowest_service<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Service, i64)> {
+    let ended = report
+        .services
+        .iter()
+        .filter_map(|service| Some((service, service.total_ns?)));
+    ended
+        .filter(|(service, _)| begins_in(phase, service.start_ns))
+        .max_by_key(|&(_, took)| took)
+}
+
+fn slowest_device<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Device, i64)> {
+    let ended = report
+        .devices
+        .iter()
+        .filter_map(|device| Some((device, device.pre_pend_ns?)));
+    ended
+        .filter(|(device, _)| begins_in(phase, device.start_ns))
+        .max_by_key(|&(_, took)| took)
+}
+
+/// The best name a driver or device has.
+pub(super) fn driver_name(device: &Device) -> String {
+    let names = [
+        &device.driver,
+        &device.friendly_name,
+        &device.description,
+        &device.device,
+    ];
+    let name = names.into_iter().find(|name| !name.is_empty());
+    name.map_or_else(|| "unnamed".to_owned(), |name| printable(name).into_owned())
+}
+
+fn machine(report: &BootReport, recording: &RecordingSummary) -> String {
+    let mut parts = Vec::new();
+    if recording.os_build > 0 {
+        let os = if recording.os.is_empty() {
+            "Windows"
+        } else {
+            &recording.os
+        };
+        parts.push(format!("{} build {}", printable(os), recording.os_build));
+    }
+    if recording.processors > 0 {
+        parts.push(counted(recording.processors.into(), "processor"));
+    }
+    if recording.system.memory_bytes > 0 {
+        parts.push(format!("{} of memory", size(recording.system.memory_bytes)));
+    }
+    if let Some(start) = &recording.start_utc {
+        // To the second: nobody compares boots by the decimals of their date.
+        let second = start.get(..19).unwrap_or(start);
+        parts.push(format!("recorded {} UTC", second.replace('T', " ")));
+    }
+    let boots = report.read_ahead.training_count;
+    if let Some(boots) = boots {
+        parts.push(format!(
+            "read-ahead trained on {}",
+            counted(boots.unsigned_abs(), "boot")
+        ));
+    }
+    parts.join(" · ")
+}

@@ -1,0 +1,125 @@
+//! Logon, policy, programs that start with the session, and what else happened around them.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Span;
+use onoff_analysis::activity::Work;
+use onoff_analysis::transition::boot::{BootReport, TrainingState};
+
+use super::title;
+use crate::text::losses;
+use crate::text::quantity::{count, duration, duration_or_dash};
+use crate::text::style::QUIET;
+use crate::text::table::{Table, cell, styled_cell};
+
+pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let policy = &report.group_policy;
+    let logon = &report.logon;
+    let mut table = Table::new()
+        .left("what", 20)
+        .left("name", 60)
+        .right("took")
+        .right("begins")
+        .left("", 60);
+    for (what, works) in [
+        ("policy", &policy.applications),
+        ("policy extension", &policy.extensions),
+        ("policy script", &policy.scripts),
+        ("wait for network", &policy.network_waits),
+        ("waited for a person", &logon.credential_requests),
+        ("authentication", &logon.authentications),
+        ("user profile", &logon.user_profiles),
+        ("session subscriber", &logon.notification_subscribers),
+    ] {
+        rows(what, works, top, &mut table);
+    }
+    video_row("video, system", &report.video.system_session, &mut table);
+    video_row("video, user", &report.video.user_session, &mut table);
+    if !table.is_empty() {
+        title("Logon and policy", "", out)?;
+        table.write(out)?;
+    }
+
+    let mut table = Table::new()
+        .left("program", 80)
+        .right("took")
+        .right("begins");
+    for program in report.startup_applications.programs.iter().take(top) {
+        table.row([
+            cell(&*program.name),
+            cell(duration_or_dash(program.duration_ns)),
+            cell(duration(program.start_ns)),
+        ]);
+    }
+    if !table.is_empty() {
+        let programs = report.startup_applications.programs.len() as u64;
+        title(
+            "Programs that start with the session",
+            &format!("slowest of {}", count(programs)),
+            out,
+        )?;
+        table.write(out)?;
+    }
+
+    write_processes(report, out)?;
+    write_read_ahead(report, out)
+}
+
+fn rows(what: &str, works: &[Work], top: usize, table: &mut Table) {
+    for work in works.iter().take(top) {
+        let took = work
+            .duration_ns
+            .map_or_else(|| "never ended".to_owned(), duration);
+        table.row([
+            cell(what),
+            cell(&*work.name),
+            cell(took),
+            cell(duration(work.start_ns)),
+            styled_cell(QUIET, &*work.detail),
+        ]);
+    }
+}
+
+fn video_row(what: &str, span: &Span, table: &mut Table) {
+    if let (Some(start), Some(took)) = (span.start_ns, span.duration_ns) {
+        table.row([
+            cell(what),
+            cell("driver initialisation"),
+            cell(duration(took)),
+            cell(duration(start)),
+            styled_cell(QUIET, &*span.rule),
+        ]);
+    }
+}
+
+fn write_processes(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    let summary = &report.process_summary;
+    if summary.total == 0 {
+        return Ok(());
+    }
+    let note = format!(
+        "{}: {} expected, {} long-lived, {} short-lived, {} ended within {}",
+        count(summary.total),
+        count(summary.expected),
+        count(summary.long_lived),
+        count(summary.short_lived),
+        count(summary.very_short_lived),
+        duration(summary.very_short_lived_below_ns),
+    );
+    title("Processes", &note, out)?;
+    losses::write_touching(&report.processes_touched_by, out)
+}
+
+fn write_read_ahead(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    let advice = match report.read_ahead.state {
+        TrainingState::Untrained => {
+            "has not learnt this machine yet: expect the next boots to be faster"
+        }
+        TrainingState::Training => "is still learning this machine: measure after the third boot",
+        TrainingState::Trained | TrainingState::Unknown => return Ok(()),
+    };
+    writeln!(
+        out,
+        "\n{QUIET}The boot read-ahead (ReadyBoot) {advice}.{QUIET:#}"
+    )
+}

@@ -1,0 +1,78 @@
+//! Where the time of a boot went, for a person: the answer first, then the phases, then the worst of each kind.
+
+mod devices;
+mod headline;
+mod logon;
+mod phases;
+mod services;
+mod usage;
+
+use std::io::{self, Write};
+
+use onoff_analysis::recording::RecordingSummary;
+use onoff_analysis::transition::boot::{BootReport, NotABoot};
+
+use super::losses;
+use super::printable::printable;
+use super::quantity::duration;
+use super::style::{QUIET, TITLE};
+
+/// How much to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BootTextOptions {
+    /// Rows of each list.
+    pub top: usize,
+}
+
+impl Default for BootTextOptions {
+    fn default() -> Self {
+        Self { top: 5 }
+    }
+}
+
+/// Writes the report.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(
+    report: &BootReport,
+    recording: &RecordingSummary,
+    options: &BootTextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let top = options.top;
+    headline::write(report, recording, out)?;
+    phases::write(report, out)?;
+    services::write(report, top, out)?;
+    devices::write(report, top, out)?;
+    usage::write_processors(report, out)?;
+    usage::write_disks(report, out)?;
+    logon::write(report, top, out)?;
+    writeln!(out)?;
+    losses::write(&report.losses, out)
+}
+
+/// Why there is no report, in one line.
+#[must_use]
+pub fn no_boot(answer: &NotABoot) -> String {
+    let recorder = if answer.recorder.is_empty() {
+        "an unnamed session".to_owned()
+    } else {
+        printable(&answer.recorder).into_owned()
+    };
+    format!(
+        "{} ({} recorded by {recorder})",
+        printable(&answer.to_string()),
+        duration(answer.duration_ns)
+    )
+}
+
+/// A section's title, after an empty line.
+fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    if note.is_empty() {
+        writeln!(out, "{TITLE}{text}{TITLE:#}")
+    } else {
+        writeln!(out, "{TITLE}{text}{TITLE:#}  {QUIET}{note}{QUIET:#}")
+    }
+}

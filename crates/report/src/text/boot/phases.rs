@@ -1,0 +1,146 @@
+//! The phases on one axis, and what set their ends.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Certainty;
+use onoff_analysis::cpu::CpuSource;
+use onoff_analysis::transition::boot::{BootReport, EarlierTime, Phase, PhaseName};
+
+use super::headline::cost;
+use super::title;
+use crate::text::bar::Axis;
+use crate::text::losses;
+use crate::text::printable::printable;
+use crate::text::quantity::{duration, duration_or_dash, percent, share};
+use crate::text::style::{BAR, DOUBT, MISSING, QUIET, WORST};
+use crate::text::table::{Table, cell, styled_cell};
+
+/// Characters of the axis.
+const AXIS_CELLS: usize = 32;
+
+pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    title("Phases", "", out)?;
+    let end = report
+        .phases
+        .iter()
+        .filter(|phase| phase.name != PhaseName::TraceTail)
+        .filter_map(|phase| phase.end_ns)
+        .max();
+    let axis = Axis::new(0, end.unwrap_or(0), AXIS_CELLS);
+    let mut table = Table::new()
+        .left("phase", 16)
+        .right("begins")
+        .right("ends")
+        .right("took")
+        .right("share")
+        .left("", AXIS_CELLS)
+        .left("ended by", 80);
+    for (name, earlier) in [
+        ("firmware", &report.before_kernel.firmware),
+        ("boot manager", &report.before_kernel.boot_manager),
+        ("OSLoader", &report.before_kernel.os_loader),
+    ] {
+        earlier_row(name, earlier, &mut table);
+    }
+    let longest = report
+        .phases
+        .iter()
+        .filter_map(|phase| cost(report, phase))
+        .max();
+    for phase in &report.phases {
+        let took = cost(report, phase);
+        let style = if took.is_some() && took == longest {
+            WORST
+        } else {
+            anstyle::Style::new()
+        };
+        let part = match (took, report.total_ns) {
+            (Some(took), Some(total)) => percent(share(took, total)),
+            _ => String::new(),
+        };
+        let bar = match (phase.start_ns, phase.end_ns) {
+            (Some(start), Some(end)) if phase.name != PhaseName::TraceTail => axis.bar(start, end),
+            _ => String::new(),
+        };
+        let (rule_style, rule) = ended_by(phase);
+        table.row([
+            styled_cell(style, phase.name.as_str()),
+            cell(duration_or_dash(phase.start_ns)),
+            cell(duration_or_dash(phase.end_ns)),
+            styled_cell(style, duration_or_dash(phase.duration_ns)),
+            cell(part),
+            styled_cell(BAR, bar),
+            styled_cell(rule_style, rule),
+        ]);
+    }
+    table.write(out)?;
+    write_settling(report, out)?;
+    let mut touching: Vec<String> = Vec::new();
+    for name in report.phases.iter().flat_map(|phase| &phase.touched_by) {
+        if !touching.contains(name) {
+            touching.push(name.clone());
+        }
+    }
+    losses::write_touching(&touching, out)
+}
+
+fn earlier_row(name: &str, earlier: &EarlierTime, table: &mut Table) {
+    if let Some(took) = earlier.duration_ns {
+        let rule = format!("before time zero; {}", printable(&earlier.rule));
+        table.row([
+            cell(name),
+            cell(""),
+            cell(""),
+            cell(duration(took)),
+            cell(""),
+            cell(""),
+            styled_cell(QUIET, rule),
+        ]);
+    }
+}
+
+fn ended_by(phase: &Phase) -> (anstyle::Style, String) {
+    let rule = printable(&phase.rule);
+    match phase.certainty {
+        Certainty::Measured => (QUIET, rule.into_owned()),
+        Certainty::Inferred => {
+            let missing = phase
+                .ends
+                .missing
+                .first()
+                .or_else(|| phase.starts.missing.first());
+            let missing = missing.map_or_else(String::new, |missing| {
+                format!("; no {}", printable(missing))
+            });
+            (DOUBT, format!("inferred: {rule}{missing}"))
+        }
+        Certainty::Missing if rule.is_empty() => (MISSING, "not found".to_owned()),
+        Certainty::Missing => (MISSING, format!("not found: {rule}")),
+    }
+}
+
+fn write_settling(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    let settling = &report.post_boot;
+    if settling.start_ns.is_none() {
+        return Ok(());
+    }
+    let source = match settling.cpu_source {
+        CpuSource::ContextSwitches => "context switches",
+        CpuSource::Samples => "samples: an estimate",
+        CpuSource::None => "nothing: processor time was not recorded",
+    };
+    writeln!(
+        out,
+        "  {QUIET}PostBoot: {} idle of the {} wanted, {} busy; {} metric, from {source}{}.{QUIET:#}",
+        duration(settling.idle_ns),
+        duration(settling.metric.required_idle_ns),
+        duration(settling.busy_ns),
+        settling.metric.name,
+        if settling.disk_recorded {
+            ""
+        } else {
+            "; disk requests were not recorded"
+        },
+    )?;
+    losses::write_touching(&settling.touched_by, out)
+}

@@ -1,0 +1,137 @@
+//! What processors and disks did, phase by phase.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Certainty;
+use onoff_analysis::cpu::{CpuSource, CpuUsage};
+use onoff_analysis::disk::{DiskUsage, NamedDiskUsage};
+use onoff_analysis::transition::boot::{BootReport, Phase};
+
+use super::title;
+use crate::text::losses;
+use crate::text::printable::printable;
+use crate::text::quantity::{count, duration, percent, share, size};
+use crate::text::style::QUIET;
+use crate::text::table::{Table, cell, styled_cell};
+
+/// Names beside each phase.
+const NAMES: usize = 3;
+
+fn of_phases<'a, U: 'a>(
+    report: &'a BootReport,
+    usage: impl Fn(&'a Phase) -> Option<&'a U> + 'a,
+) -> impl Iterator<Item = (&'a Phase, &'a U)> {
+    report
+        .phases
+        .iter()
+        .filter_map(move |phase| Some((phase, usage(phase)?)))
+}
+
+pub(super) fn write_processors(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    let usages: Vec<(&Phase, &CpuUsage)> = of_phases(report, |phase| phase.cpu.as_ref()).collect();
+    let Some((_, first)) = usages.first() else {
+        return Ok(());
+    };
+    let note = match (first.source, first.certainty) {
+        (CpuSource::Samples, _) => "busy share of all processors; estimated from samples",
+        (_, Certainty::Measured) => "busy share of all processors",
+        _ => "busy share of all processors; some of it not recorded",
+    };
+    title("Processors", note, out)?;
+    let mut table = Table::new()
+        .left("phase", 16)
+        .right("busy")
+        .right("busy time")
+        .left("most by", 100);
+    for (phase, cpu) in &usages {
+        let names: Vec<String> = cpu
+            .by_process
+            .iter()
+            .filter(|process| process.cpu_ns > 0)
+            .take(NAMES)
+            .map(|process| {
+                format!(
+                    "{} {}",
+                    process_name(&process.image, process.pid),
+                    duration(process.cpu_ns)
+                )
+            })
+            .collect();
+        table.row([
+            cell(phase.name.as_str()),
+            cell(percent(share(cpu.busy_ns, cpu.capacity_ns))),
+            cell(duration(cpu.busy_ns)),
+            cell(names.join(", ")),
+        ]);
+    }
+    table.write(out)?;
+    losses::write_touching(&first.touched_by, out)
+}
+
+pub(super) fn write_disks(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    let usages: Vec<(&Phase, &DiskUsage)> =
+        of_phases(report, |phase| phase.disk.as_ref()).collect();
+    let Some((_, first)) = usages.first() else {
+        return Ok(());
+    };
+    title("Disks", "service time summed over disks", out)?;
+    let mut table = Table::new()
+        .left("phase", 16)
+        .right("working")
+        .right("share")
+        .right("read")
+        .right("requests")
+        .right("written")
+        .right("requests")
+        .right("read ahead")
+        .left("most for", 90);
+    for (phase, disk) in &usages {
+        let (read, write) = (&disk.operations.read, &disk.operations.write);
+        let read_ahead = if disk.read_ahead.operations > 0 {
+            size(disk.read_ahead.bytes)
+        } else {
+            String::new()
+        };
+        table.row([
+            cell(phase.name.as_str()),
+            cell(duration(disk.service_ns)),
+            cell(percent(share(
+                disk.service_ns,
+                phase.duration_ns.unwrap_or(0),
+            ))),
+            cell(size(read.bytes)),
+            cell(count(read.operations)),
+            cell(size(write.bytes)),
+            cell(count(write.operations)),
+            cell(read_ahead),
+            styled_cell(QUIET, most_for(&disk.by_file)),
+        ]);
+    }
+    table.write(out)?;
+    losses::write_touching(&first.touched_by, out)
+}
+
+fn most_for(files: &[NamedDiskUsage]) -> String {
+    let names: Vec<String> = files
+        .iter()
+        .filter(|file| file.service_ns > 0)
+        .take(NAMES)
+        .map(|file| {
+            // The last part tells a reader most; the whole path is in the JSON.
+            let name = file.name.rsplit(['\\', '/']).next().unwrap_or_default();
+            let name = if name.is_empty() { "unnamed" } else { name };
+            format!("{} {}", printable(name), duration(file.service_ns))
+        })
+        .collect();
+    names.join(", ")
+}
+
+/// `svchost.exe (536)`; without a name or id, what there is.
+fn process_name(image: &str, pid: Option<u32>) -> String {
+    match (image, pid) {
+        ("", None) => "unknown".to_owned(),
+        ("", Some(pid)) => format!("process {pid}"),
+        (image, Some(pid)) => format!("{} ({pid})", printable(image)),
+        (image, None) => printable(image).into_owned(),
+    }
+}

@@ -1,0 +1,292 @@
+//! What a recording holds, for a person.
+
+use std::io::{self, Write};
+
+use onoff_analysis::recording::RecordingSummary;
+
+use super::losses;
+use super::printable::printable;
+use super::quantity::{count, counted, duration, percent, size};
+use super::style::{DOUBT, HEADLINE, QUIET, TITLE};
+use super::table::{Table, cell, styled_cell};
+
+/// How much to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InfoTextOptions {
+    /// Rows of each list.
+    pub top: usize,
+}
+
+impl Default for InfoTextOptions {
+    fn default() -> Self {
+        Self { top: 15 }
+    }
+}
+
+/// Writes the summary.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(
+    summary: &RecordingSummary,
+    options: &InfoTextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write_recording(summary, out)?;
+    write_machine(summary, out)?;
+    write_providers(summary, options.top, out)?;
+    write_kinds(summary, options.top, out)?;
+    writeln!(out)?;
+    losses::write(&summary.losses, out)
+}
+
+fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
+    let recorder = if summary.recorder.is_empty() {
+        "an unnamed session"
+    } else {
+        &summary.recorder
+    };
+    writeln!(
+        out,
+        "{HEADLINE}{} over {}, recorded by {}.{HEADLINE:#}",
+        counted(summary.events, "event"),
+        duration(summary.duration_ns),
+        printable(recorder)
+    )?;
+    let mut table = Table::new().left("", 24).left("", 120);
+    for file in &summary.files {
+        let mut notes = vec![size(file.bytes)];
+        if file.compressed {
+            notes.push("compressed".to_owned());
+        }
+        if !file.finished {
+            notes.push("never finished by its recorder".to_owned());
+        }
+        table.row([
+            styled_cell(QUIET, "file"),
+            cell(format!("{} ({})", file.name, notes.join(", "))),
+        ]);
+    }
+    let unknown = || "not recorded".to_owned();
+    table.row([
+        styled_cell(QUIET, "start"),
+        cell(summary.start_utc.clone().unwrap_or_else(unknown)),
+    ]);
+    table.row([
+        styled_cell(QUIET, "last event"),
+        cell(summary.end_utc.clone().unwrap_or_else(unknown)),
+    ]);
+    if !summary.clock.is_empty() {
+        let rate = match summary.clock_ticks_per_second {
+            0 => String::new(),
+            ticks => format!(", {} ticks per second", count(ticks)),
+        };
+        table.row([
+            styled_cell(QUIET, "clock"),
+            cell(format!("{}{rate}", summary.clock)),
+        ]);
+    }
+    let lost = format!(
+        "{}, {}",
+        counted(summary.events_lost, "event"),
+        counted(summary.buffers_lost, "buffer")
+    );
+    let style = if summary.events_lost + summary.buffers_lost > 0 {
+        DOUBT
+    } else {
+        anstyle::Style::new()
+    };
+    table.row([
+        styled_cell(QUIET, "lost by the recorder"),
+        styled_cell(style, lost),
+    ]);
+    table.write(out)
+}
+
+fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
+    let system = &summary.system;
+    let mut table = Table::new().left("", 24).left("", 120);
+    let mut row = |name: &str, text: String| {
+        if !text.is_empty() {
+            table.row([styled_cell(QUIET, name), cell(text)]);
+        }
+    };
+    let os = if summary.os.is_empty() {
+        "Windows"
+    } else {
+        &summary.os
+    };
+    let build = if summary.os_build > 0 {
+        format!(" build {}", summary.os_build)
+    } else {
+        String::new()
+    };
+    let laboratory = if system.os_build_text.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", system.os_build_text)
+    };
+    let bits = if summary.pointer_bits > 0 {
+        format!(", {}-bit", summary.pointer_bits)
+    } else {
+        String::new()
+    };
+    row("system", format!("{os}{build}{laboratory}{bits}"));
+    row("computer", joined(&[&system.computer, &system.model]));
+    row("firmware", system.firmware.clone());
+    let mut processors = counted(summary.processors.into(), "processor");
+    if !system.processor_name.is_empty() {
+        processors += &format!(", {}", system.processor_name);
+    }
+    if system.processor_mhz > 0 {
+        processors += &format!(", {} MHz", system.processor_mhz);
+    }
+    row("processors", processors);
+    row(
+        "memory",
+        if system.memory_bytes > 0 {
+            size(system.memory_bytes)
+        } else {
+            String::new()
+        },
+    );
+    for disk in &system.disks {
+        row(
+            &format!("disk {}", disk.number),
+            joined(&[&disk.model, &size(disk.size_bytes)]),
+        );
+    }
+    for volume in &system.volumes {
+        let name = if volume.drive.is_empty() {
+            "volume"
+        } else {
+            &volume.drive
+        };
+        let place = format!("disk {}, partition {}", volume.disk, volume.partition);
+        row(
+            name,
+            joined(&[
+                &volume.file_system,
+                &size(volume.size_bytes),
+                &place,
+                &volume.device_path,
+            ]),
+        );
+    }
+    for adapter in &system.network_adapters {
+        row(
+            "network",
+            joined(&[
+                &adapter.description,
+                &adapter.physical_address,
+                &adapter.addresses,
+            ]),
+        );
+    }
+    for adapter in &system.display_adapters {
+        let resolution = match (adapter.width, adapter.height) {
+            (0, _) | (_, 0) => String::new(),
+            (width, height) => format!("{width} × {height}"),
+        };
+        row("display", joined(&[&adapter.name, &resolution]));
+    }
+    row("sleep states", system.sleep_states.join(", "));
+    for (what, number) in [
+        ("services", system.services.len()),
+        ("devices", system.devices.len()),
+    ] {
+        row(
+            what,
+            if number > 0 {
+                count(number as u64)
+            } else {
+                String::new()
+            },
+        );
+    }
+    writeln!(out, "\n{TITLE}Machine{TITLE:#}")?;
+    table.write(out)
+}
+
+fn joined(parts: &[&str]) -> String {
+    parts
+        .iter()
+        .filter(|part| !part.is_empty())
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn write_providers(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = Table::new()
+        .right("events")
+        .right("share")
+        .right("bytes")
+        .left("provider", 70)
+        .left("", 36);
+    for provider in summary.providers.iter().take(top) {
+        // A provider without a name shows its GUID once.
+        let guid = if provider.name == provider.guid {
+            ""
+        } else {
+            &provider.guid
+        };
+        table.row([
+            cell(count(provider.events)),
+            cell(share_of(provider.events, summary.events)),
+            cell(size(provider.bytes)),
+            cell(&*provider.name),
+            styled_cell(QUIET, guid),
+        ]);
+    }
+    list("Providers", table, summary.providers.len(), top, out)
+}
+
+fn write_kinds(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = Table::new()
+        .right("events")
+        .right("share")
+        .right("bytes")
+        .left("event", 90)
+        .left("", 60);
+    for kind in summary.kinds.iter().take(top) {
+        let provider = if kind.name.starts_with(&kind.provider) {
+            ""
+        } else {
+            &kind.provider
+        };
+        table.row([
+            cell(count(kind.events)),
+            cell(share_of(kind.events, summary.events)),
+            cell(size(kind.bytes)),
+            cell(&*kind.name),
+            styled_cell(QUIET, provider),
+        ]);
+    }
+    list("Events", table, summary.kinds.len(), top, out)
+}
+
+fn share_of(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        String::new()
+    } else {
+        percent(part as f64 * 100.0 / whole as f64)
+    }
+}
+
+fn list(name: &str, table: Table, total: usize, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    if table.is_empty() {
+        return Ok(());
+    }
+    let note = if total > top {
+        format!(
+            "{} of {}; --top shows more",
+            count(top as u64),
+            count(total as u64)
+        )
+    } else {
+        count(total as u64)
+    };
+    writeln!(out, "\n{TITLE}{name}{TITLE:#}  {QUIET}{note}{QUIET:#}")?;
+    table.write(out)
+}

@@ -1,0 +1,57 @@
+//! What was lost, and what to do about it.
+
+use std::io::{self, Write};
+
+use onoff_trace::{Losses, Severity};
+
+use super::printable::printable;
+use super::quantity::count;
+use super::style::{DOUBT, MISSING, QUIET, TITLE};
+
+/// Writes the losses, gravest first, each with its help; one quiet line when there are none.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
+    if losses.is_empty() {
+        return writeln!(out, "{QUIET}Nothing was lost.{QUIET:#}");
+    }
+    writeln!(out, "{TITLE}Lost on the way{TITLE:#}")?;
+    let mut rows: Vec<_> = losses.iter().collect();
+    rows.sort_by_key(|loss| std::cmp::Reverse(loss.severity));
+    for loss in rows {
+        let style = match loss.severity {
+            Severity::Error => MISSING,
+            Severity::Warning => DOUBT,
+            Severity::Notice => QUIET,
+        };
+        writeln!(
+            out,
+            "  {style}{:<7}{style:#} {} × {}",
+            loss.severity.as_str(),
+            count(loss.count),
+            loss.counter.replace('_', " "),
+        )?;
+        writeln!(out, "          {QUIET}{}{QUIET:#}", loss.help)?;
+        if let Some(first) = &loss.first {
+            writeln!(out, "          {QUIET}first: {}{QUIET:#}", printable(first))?;
+        }
+    }
+    Ok(())
+}
+
+/// One line on the losses that touch an answer, if any do.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_touching(names: &[String], out: &mut dyn Write) -> io::Result<()> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = names.iter().map(|name| name.replace('_', " ")).collect();
+    writeln!(
+        out,
+        "  {DOUBT}May be incomplete: {}.{DOUBT:#}",
+        names.join(", ")
+    )
+}

@@ -1,0 +1,370 @@
+//! `xperf -a boot`: the summary of a boot as XML, in ms.
+
+use std::io::{self, Write};
+
+use onoff_analysis::cpu::CpuUsage;
+use onoff_analysis::devices::{Device, DevicePhaseSpan};
+use onoff_analysis::disk::{DiskOperations, DiskUsage, DiskWork};
+use onoff_analysis::processes::{Lifetime, ProcessLife};
+use onoff_analysis::services::Service;
+use onoff_analysis::transition::boot::{BootReport, Phase, PhaseName};
+use onoff_trace::{DeviceOperationKind, DevicePhase};
+
+use super::{milliseconds, rounded};
+use crate::text::printable::printable;
+use crate::text::quantity::share;
+
+/// Name under which xperf shows reads that belong to no file: those of the boot read-ahead.
+const READ_AHEAD_FILE: &str = "Unknown (0x0)";
+
+/// Writes the document.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<results timeFormat=\"msec\">")?;
+    writeln!(out, "<boot type=\"boot\">")?;
+    write_process_summary(report, out)?;
+    write_timing(report, out)?;
+    write_services(report, out)?;
+    write_pnp(report, out)?;
+    write_group_policy(report, out)?;
+    writeln!(out, "</boot>")?;
+    writeln!(out, "</results>")
+}
+
+/// A text as the value of an attribute. Control characters are no XML, whatever escape they would get.
+fn attribute(text: &str) -> String {
+    quick_xml::escape::escape(printable(text)).into_owned()
+}
+
+fn write_process_summary(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    let summary = &report.process_summary;
+    writeln!(
+        out,
+        "<processSummary numProcesses=\"{}\" numUnexpectedLonglived=\"{}\" numUnexpectedShortlived=\"{}\" \
+         numUnexpectedVeryShortlived=\"{}\">",
+        summary.total, summary.long_lived, summary.short_lived, summary.very_short_lived
+    )?;
+    for (element, lifetime) in [
+        ("expectedProcesses", Lifetime::Expected),
+        ("unexpectedLonglived", Lifetime::LongLived),
+        ("unexpectedShortlived", Lifetime::ShortLived),
+        ("unexpectedVeryShortlived", Lifetime::VeryShortLived),
+    ] {
+        writeln!(out, "<{element}>")?;
+        for process in report
+            .processes
+            .iter()
+            .filter(|process| process.lifetime == lifetime)
+        {
+            write_process(process, out)?;
+        }
+        writeln!(out, "</{element}>")?;
+    }
+    writeln!(out, "</processSummary>")
+}
+
+fn write_process(process: &ProcessLife, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<process name=\"{}\" startTime=\"{}\" endTime=\"{}\" lifetime=\"{}\"/>",
+        attribute(&process.image),
+        milliseconds(Some(process.start_ns.unwrap_or(0))),
+        milliseconds(process.end_ns),
+        milliseconds(process.lifetime_ns),
+    )
+}
+
+fn write_timing(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    let desktop = milliseconds(report.main_path_boot.end_ns);
+    let required = rounded(report.post_boot.metric.required_idle_ns, 1_000_000);
+    // Readers add these up, so they add up here, however each would round by itself.
+    let (disturbance, settled) = match report.post_boot.end_ns {
+        Some(_) if desktop >= 0 => {
+            let disturbance = rounded(report.post_boot.busy_ns, 1_000_000);
+            (disturbance, desktop + required + disturbance)
+        }
+        _ => (-1, -1),
+    };
+    writeln!(
+        out,
+        "<timing bootDoneViaExplorer=\"{desktop}\" bootDoneViaPostBoot=\"{settled}\" osLoaderDuration=\"{}\"",
+        milliseconds(report.os_loader_ns),
+    )?;
+    write!(
+        out,
+        "postBootRequiredIdleTime=\"{required}\" postBootDisturbance=\"{disturbance}\""
+    )?;
+    for (prefix, phase) in [
+        ("pnpBootStart", DevicePhase::BootStart),
+        ("pnpSystemStart", DevicePhase::SystemStart),
+    ] {
+        let span = device_phase(report, phase);
+        write!(
+            out,
+            "\n{prefix}StartTime=\"{}\" {prefix}EndTime=\"{}\" {prefix}Duration=\"{}\"",
+            milliseconds(span.and_then(|phase| phase.span.start_ns)),
+            milliseconds(span.and_then(|phase| phase.span.end_ns)),
+            milliseconds(span.and_then(|phase| phase.span.duration_ns)),
+        )?;
+    }
+    writeln!(out, ">")?;
+    for phase in &report.phases {
+        write_interval(phase, out)?;
+    }
+    writeln!(out, "</timing>")
+}
+
+fn device_phase(report: &BootReport, name: DevicePhase) -> Option<&DevicePhaseSpan> {
+    report.device_phases.iter().find(|phase| phase.name == name)
+}
+
+fn write_interval(phase: &Phase, out: &mut dyn Write) -> io::Result<()> {
+    let name = match phase.name {
+        PhaseName::PostBoot => "PostExplorerPeriod",
+        name => name.as_str(),
+    };
+    writeln!(
+        out,
+        "<interval name=\"{name}\" startTime=\"{}\" endTime=\"{}\" duration=\"{}\">",
+        milliseconds(phase.start_ns),
+        milliseconds(phase.end_ns),
+        milliseconds(phase.duration_ns),
+    )?;
+    if let Some(cpu) = &phase.cpu {
+        write_cpu(cpu, out)?;
+    }
+    if let Some(disk) = &phase.disk {
+        write_disk(disk, out)?;
+    }
+    writeln!(out, "</interval>")
+}
+
+fn write_cpu(cpu: &CpuUsage, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<perProcess>")?;
+    let idle = share(cpu.idle_ns, cpu.capacity_ns);
+    writeln!(
+        out,
+        "<perProcessCPUUsage name=\"Idle\" time=\"{}\" percentOfInterval=\"{idle:.2}\"/>",
+        milliseconds(Some(cpu.idle_ns)),
+    )?;
+    for process in &cpu.by_process {
+        let name = if process.image.is_empty() {
+            "Unknown"
+        } else {
+            &process.image
+        };
+        writeln!(
+            out,
+            "<perProcessCPUUsage name=\"{}\" time=\"{}\" percentOfInterval=\"{:.2}\"/>",
+            attribute(name),
+            milliseconds(Some(process.cpu_ns)),
+            process.percent,
+        )?;
+    }
+    writeln!(out, "</perProcess>")?;
+    writeln!(out, "<perPriority>")?;
+    for row in &cpu.by_priority {
+        writeln!(
+            out,
+            "<perPriorityCPUUsage priority=\"{}\" time=\"{}\" percentOfInterval=\"{:.2}\"/>",
+            row.priority,
+            milliseconds(Some(row.cpu_ns)),
+            row.percent,
+        )?;
+    }
+    writeln!(out, "</perPriority>")
+}
+
+fn write_disk(disk: &DiskUsage, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<diskIO {}>", disk_attributes(&disk.operations))?;
+    writeln!(out, "<byFile>")?;
+    if disk.read_ahead.operations > 0 {
+        let read_ahead = DiskOperations {
+            read: disk.read_ahead,
+            ..DiskOperations::default()
+        };
+        writeln!(
+            out,
+            "<file name=\"{READ_AHEAD_FILE}\" {}/>",
+            disk_attributes(&read_ahead)
+        )?;
+    }
+    for file in &disk.by_file {
+        writeln!(
+            out,
+            "<file name=\"{}\" {}/>",
+            attribute(&file.name),
+            disk_attributes(&file.operations)
+        )?;
+    }
+    writeln!(out, "</byFile>")?;
+    writeln!(out, "<byExtension>")?;
+    for extension in &disk.by_extension {
+        writeln!(
+            out,
+            "<extension name=\"{}\" {}/>",
+            attribute(&extension.name),
+            disk_attributes(&extension.operations)
+        )?;
+    }
+    writeln!(out, "</byExtension>")?;
+    writeln!(out, "</diskIO>")
+}
+
+/// Totals are of reads and writes: flushes move no bytes.
+fn disk_attributes(operations: &DiskOperations) -> String {
+    let DiskOperations { read, write, flush } = operations;
+    let total = DiskWork {
+        operations: read.operations + write.operations,
+        bytes: read.bytes + write.bytes,
+        service_ns: read.service_ns + write.service_ns,
+    };
+    let of = |prefix: &str, work: &DiskWork| {
+        format!(
+            "{prefix}Bytes=\"{}\" {prefix}Ops=\"{}\" {prefix}Time=\"{}\"",
+            work.bytes,
+            work.operations,
+            milliseconds(Some(work.service_ns))
+        )
+    };
+    format!(
+        "{} {} {} flushOps=\"{}\" flushTime=\"{}\"",
+        of("read", read),
+        of("write", write),
+        of("total", &total),
+        flush.operations,
+        milliseconds(Some(flush.service_ns))
+    )
+}
+
+fn write_services(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<services autoStartStartTime=\"{}\" autoStartEndTime=\"{}\" autoStartDuration=\"{}\">",
+        milliseconds(report.auto_start.start_ns),
+        milliseconds(report.auto_start.end_ns),
+        milliseconds(report.auto_start.duration_ns),
+    )?;
+    for service in &report.services {
+        write_service(service, out)?;
+    }
+    writeln!(out, "</services>")
+}
+
+fn write_service(service: &Service, out: &mut dyn Write) -> io::Result<()> {
+    // Without a checkpoint of its own the service was working from its start on.
+    let checkpoint = service.container_done_ns.unwrap_or(service.start_ns);
+    writeln!(
+        out,
+        "<serviceTransition name=\"{}\" group=\"{}\" transition=\"{}\" totalTransitionTimeDelta=\"{}\" \
+         firstCheckpointTimeDelta=\"{}\" processingTimeDelta=\"{}\" container=\"{}\" startedAt=\"{}\" \
+         firstCheckpointedAt=\"{}\" endedAt=\"{}\"/>",
+        attribute(&service.name),
+        attribute(&service.group),
+        service.kind,
+        milliseconds(service.total_ns),
+        milliseconds(Some(checkpoint - service.start_ns)),
+        milliseconds(service.end_ns.map(|end| end - checkpoint)),
+        attribute(&container(service)),
+        milliseconds(Some(service.start_ns)),
+        milliseconds(Some(checkpoint)),
+        milliseconds(service.end_ns),
+    )
+}
+
+/// `DcomLaunch svchost (536)` for a shared host and its group, `image.exe (536)` for a host of its own.
+fn container(service: &Service) -> String {
+    let pid = service
+        .container_pid
+        .map_or_else(|| "-1".to_owned(), |pid| pid.to_string());
+    let mut words = service.container.split_ascii_whitespace();
+    let group = words
+        .by_ref()
+        .find(|word| word.eq_ignore_ascii_case("-k"))
+        .and_then(|_| words.next());
+    match (group, service.container_image.as_str()) {
+        (_, "") => String::new(),
+        (Some(group), image) => format!(
+            "{group} {} ({pid})",
+            image.strip_suffix(".exe").unwrap_or(image)
+        ),
+        (None, image) => format!("{image} ({pid})"),
+    }
+}
+
+fn write_pnp(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<pnp>")?;
+    for phase in &report.device_phases {
+        writeln!(
+            out,
+            "<phase name=\"{}\" startTime=\"{}\" endTime=\"{}\" duration=\"{}\">",
+            phase.name,
+            milliseconds(phase.span.start_ns),
+            milliseconds(phase.span.end_ns),
+            milliseconds(phase.span.duration_ns),
+        )?;
+        // The report has them longest first, as xperf does.
+        for device in report
+            .devices
+            .iter()
+            .filter(|device| device.phase == phase.name)
+        {
+            write_device(device, out)?;
+        }
+        writeln!(out, "</phase>")?;
+    }
+    writeln!(out, "</pnp>")
+}
+
+fn write_device(device: &Device, out: &mut dyn Write) -> io::Result<()> {
+    let activity = match device.kind {
+        DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit => "Init",
+        DeviceOperationKind::DriverLoad => "Load",
+        DeviceOperationKind::DeviceStart => "Start",
+        DeviceOperationKind::DeviceEnum => "Enum",
+        other => other.as_str(),
+    };
+    let is_device = !device.device.is_empty();
+    let (kind, name) = if is_device {
+        ("Device", attribute(&device.device))
+    } else if device.driver.starts_with('\\') {
+        ("Driver", attribute(&device.driver))
+    } else {
+        ("Driver", attribute(&format!("\\Driver\\{}", device.driver)))
+    };
+    write!(
+        out,
+        "<pnpObject name=\"{name}\" type=\"{kind}\" activity=\"{activity}\" startTime=\"{}\" endTime=\"{}\" \
+         duration=\"{}\" prePendTime=\"{}\"",
+        milliseconds(Some(device.start_ns)),
+        milliseconds(device.end_ns),
+        milliseconds(device.duration_ns),
+        milliseconds(device.pre_pend_ns),
+    )?;
+    if is_device {
+        write!(
+            out,
+            " description=\"{}\" friendlyName=\"{}\"",
+            attribute(&device.description),
+            attribute(&device.friendly_name)
+        )?;
+    }
+    writeln!(out, "/>")
+}
+
+fn write_group_policy(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<groupPolicy>")?;
+    for script in &report.group_policy.scripts {
+        writeln!(
+            out,
+            "<script name=\"{}\" startTime=\"{}\" endTime=\"{}\" duration=\"{}\"/>",
+            attribute(&script.name),
+            milliseconds(Some(script.start_ns)),
+            milliseconds(script.end_ns),
+            milliseconds(script.duration_ns),
+        )?;
+    }
+    writeln!(out, "</groupPolicy>")
+}

@@ -1,0 +1,57 @@
+//! `xperf -a pnp`: one row per device or driver operation, in µs, then sums per device and per driver.
+
+use std::io::{self, Write};
+
+use onoff_analysis::devices::{Device, DeviceTotal};
+use onoff_analysis::transition::boot::BootReport;
+
+use super::microseconds;
+use crate::text::printable::printable;
+
+/// Writes the device operations of a boot.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "EventType, StartTS, PendTS, EndTS, InstancePath")?;
+    let mut devices: Vec<&Device> = report.devices.iter().collect();
+    devices.sort_by_key(|device| device.start_ns);
+    for device in devices {
+        let path = if device.device.is_empty() {
+            &device.driver
+        } else {
+            &device.device
+        };
+        writeln!(
+            out,
+            "{}, {}, {}, {}, {}",
+            device.kind,
+            microseconds(Some(device.start_ns)),
+            microseconds(device.pend_ns.or(device.end_ns)),
+            microseconds(device.end_ns),
+            printable(path),
+        )?;
+    }
+    write_totals("Device", &report.device_totals, out)?;
+    write_totals("Driver", &report.drivers, out)
+}
+
+fn write_totals(what: &str, totals: &[DeviceTotal], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    writeln!(
+        out,
+        "{what}, Operations, TotalInitTime, PrePendInitTime, PostPendInitTime"
+    )?;
+    for total in totals {
+        writeln!(
+            out,
+            "{}, {}, {}, {}, {}",
+            printable(&total.name),
+            total.operations,
+            microseconds(Some(total.duration_ns)),
+            microseconds(Some(total.pre_pend_ns)),
+            microseconds(Some(total.post_pend_ns)),
+        )?;
+    }
+    Ok(())
+}
