@@ -35,6 +35,8 @@ pub trait Cell: Copy + Debug + PartialEq {
     fn get(column: &Self::Column, row: usize) -> Self;
     /// Bytes of memory the column holds.
     fn memory(column: &Self::Column) -> usize;
+    /// Gives back the memory that the column holds beyond its rows.
+    fn shrink(column: &mut Self::Column);
     /// The column as an Arrow array. Numbers are moved, not copied.
     fn into_array(column: Self::Column, pools: Pools<'_>) -> ArrayRef;
 }
@@ -55,6 +57,16 @@ impl<T> Default for Nullable<T> {
     }
 }
 
+impl<T: Default> Nullable<T> {
+    /// Replaces the value at `row`; nothing happens when there is no such row. For what becomes known later.
+    pub fn set(&mut self, row: usize, value: Option<T>) {
+        if let (Some(cell), Some(present)) = (self.values.get_mut(row), self.present.get_mut(row)) {
+            *present = value.is_some();
+            *cell = value.unwrap_or_default();
+        }
+    }
+}
+
 macro_rules! number_cell {
     ($($number:ty => $arrow:ty),* $(,)?) => {$(
         impl Cell for $number {
@@ -64,6 +76,7 @@ macro_rules! number_cell {
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.capacity() * size_of::<$number>() }
+            fn shrink(column: &mut Self::Column) { column.shrink_to_fit(); }
             fn into_array(column: Self::Column, _: Pools<'_>) -> ArrayRef {
                 Arc::new(PrimitiveArray::<$arrow>::new(ScalarBuffer::from(column), None))
             }
@@ -81,6 +94,10 @@ macro_rules! number_cell {
             }
             fn memory(column: &Self::Column) -> usize {
                 column.values.capacity() * size_of::<$number>() + column.present.capacity()
+            }
+            fn shrink(column: &mut Self::Column) {
+                column.values.shrink_to_fit();
+                column.present.shrink_to_fit();
             }
             fn into_array(column: Self::Column, _: Pools<'_>) -> ArrayRef {
                 let nulls = NullBuffer::from(column.present);
@@ -111,6 +128,9 @@ impl Cell for bool {
     fn memory(column: &Self::Column) -> usize {
         column.capacity()
     }
+    fn shrink(column: &mut Self::Column) {
+        column.shrink_to_fit();
+    }
     fn into_array(column: Self::Column, _: Pools<'_>) -> ArrayRef {
         Arc::new(BooleanArray::from(column))
     }
@@ -132,6 +152,9 @@ impl Cell for StringId {
     fn memory(column: &Self::Column) -> usize {
         column.capacity() * size_of::<StringId>()
     }
+    fn shrink(column: &mut Self::Column) {
+        column.shrink_to_fit();
+    }
     fn into_array(column: Self::Column, pools: Pools<'_>) -> ArrayRef {
         pools.strings.view_array(&column)
     }
@@ -151,6 +174,9 @@ impl Cell for StackId {
     }
     fn memory(column: &Self::Column) -> usize {
         column.capacity() * size_of::<StackId>()
+    }
+    fn shrink(column: &mut Self::Column) {
+        column.shrink_to_fit();
     }
     fn into_array(column: Self::Column, pools: Pools<'_>) -> ArrayRef {
         pools.stacks.list_array(&column)
@@ -210,6 +236,7 @@ macro_rules! codes {
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.capacity() }
+            fn shrink(column: &mut Self::Column) { column.shrink_to_fit(); }
             fn into_array(column: Self::Column, _: $crate::cell::Pools<'_>) -> $crate::cell::ArrayAlias {
                 $crate::cell::codes_to_array(&column)
             }

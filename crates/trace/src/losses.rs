@@ -94,6 +94,11 @@ impl Losses {
     /// Counts one more of `counter` and keeps `place` if it is the first.
     pub fn add_at(&mut self, counter: &Counter, place: impl FnOnce() -> String) {
         self.add(counter, 1);
+        self.place(counter, place);
+    }
+
+    /// Keeps `place` as the first of `counter` if none is kept and anything was counted.
+    pub fn place(&mut self, counter: &Counter, place: impl FnOnce() -> String) {
         if let Some(row) = self.rows.iter_mut().find(|row| row.counter == counter.name)
             && row.first.is_none()
         {

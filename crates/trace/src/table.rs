@@ -62,6 +62,10 @@ macro_rules! table {
             pub fn memory(&self) -> usize {
                 0 $(+ <$cell as $crate::cell::Cell>::memory(&self.$field))*
             }
+            /// Gives back the memory that growing reserved beyond the rows.
+            pub fn shrink_to_fit(&mut self) {
+                $(<$cell as $crate::cell::Cell>::shrink(&mut self.$field);)*
+            }
             /// The Arrow schema: one field per column, in declaration order.
             #[must_use]
             pub fn schema() -> ::std::sync::Arc<::arrow_schema::Schema> {
