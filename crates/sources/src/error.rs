@@ -1,0 +1,82 @@
+//! Why a recording cannot be read at all. What could be read with something missing is a loss, not an error.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Opening a recording cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No file was named.
+    #[error("no recording was named")]
+    NoFile,
+    /// A file could not be opened or read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A packed file is damaged.
+    #[error(
+        "{name}: byte offset {offset:#x} of what it unpacks to: the {packing} stream is damaged: {source}"
+    )]
+    Unpack {
+        /// The file, and the member inside it.
+        name: String,
+        /// Name of the packing, e.g. `xz`.
+        packing: &'static str,
+        /// Bytes that came out before the damage.
+        offset: u64,
+        /// Why.
+        source: io::Error,
+    },
+    /// A packed file unpacks to more than is allowed.
+    #[error(
+        "{name}: unpacks to more than {limit} bytes (from {stored}); unpack it with another tool and open the result"
+    )]
+    TooLarge {
+        /// The file, and the member inside it.
+        name: String,
+        /// Bytes of the packed file.
+        stored: u64,
+        /// Most bytes that it may unpack to.
+        limit: u64,
+    },
+    /// A packed file holds packed files, too deep.
+    #[error("{name}: packed more than {limit} times over")]
+    TooDeep {
+        /// The file, and the member inside it.
+        name: String,
+        /// Most layers that are undone.
+        limit: usize,
+    },
+    /// An archive holds no recording.
+    #[error("{name}: the archive holds no recording ({members} members)")]
+    NoRecordingInside {
+        /// The archive.
+        name: String,
+        /// Number of members.
+        members: usize,
+    },
+    /// The file is of no kind that can be read.
+    #[error("{name}: byte offset 0: not a recording of a known kind: it begins with {beginning}")]
+    NotARecording {
+        /// The file, and the member inside it.
+        name: String,
+        /// Its first bytes in hexadecimal.
+        beginning: String,
+    },
+    /// An event schema that the user named cannot be used.
+    #[error("{}: {reason}", path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// An Event Trace Log cannot be read.
+    #[error(transparent)]
+    EventTraceLog(#[from] onoff_etl::Error),
+}

@@ -1,0 +1,129 @@
+//! What kind of file bytes are, told by the bytes and never by a name.
+
+/// A kind of recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RecordingKind {
+    /// Windows Event Trace Log.
+    EventTraceLog,
+}
+
+/// A packing that a recording may be shared in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Packing {
+    /// XZ.
+    Xz,
+    /// Gzip.
+    Gzip,
+    /// Zstandard.
+    Zstandard,
+    /// Zip archive.
+    Zip,
+}
+
+impl Packing {
+    /// The packing's name in messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Xz => "xz",
+            Self::Gzip => "gzip",
+            Self::Zstandard => "zstd",
+            Self::Zip => "zip",
+        }
+    }
+}
+
+/// What bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Content {
+    /// A recording.
+    Recording(RecordingKind),
+    /// Something packed.
+    Packed(Packing),
+    /// Nothing at all, or zeros: an Event Trace Log that was reserved and never written looks like this.
+    Empty,
+    /// Something else.
+    Unknown,
+}
+
+/// Bytes that [`sniff`] looks at; more change nothing.
+pub const SNIFFED: usize = 0x58;
+
+/// Tells what `bytes`, the beginning of a file, are.
+///
+/// An Event Trace Log begins with a buffer header (`WMI_BUFFER_HEADER`, 0x48 bytes) of type 4 whose first record is
+/// the logfile header: marker 0xC001 or 0xC002 and hook 0.
+#[must_use]
+pub fn sniff(bytes: &[u8]) -> Content {
+    const MAGICS: [(&[u8], Packing); 4] = [
+        (b"\xFD7zXZ\0", Packing::Xz),
+        (b"\x1F\x8B\x08", Packing::Gzip),
+        (b"\x28\xB5\x2F\xFD", Packing::Zstandard),
+        (b"PK\x03\x04", Packing::Zip),
+    ];
+    for (magic, packing) in MAGICS {
+        if bytes.starts_with(magic) {
+            return Content::Packed(packing);
+        }
+    }
+    if bytes.iter().take(SNIFFED).all(|&byte| byte == 0) {
+        return Content::Empty;
+    }
+    if is_event_trace_log(bytes) {
+        return Content::Recording(RecordingKind::EventTraceLog);
+    }
+    Content::Unknown
+}
+
+fn is_event_trace_log(bytes: &[u8]) -> bool {
+    let Some(head) = bytes.first_chunk::<0x50>() else {
+        // Cut inside the first buffer header: the reader of the format says so better than this can.
+        return bytes.len() >= 4 && plausible_buffer_size(bytes);
+    };
+    let record = &head[0x48..];
+    plausible_buffer_size(bytes)
+        && (head[0x36] == 4 || record[2..4] == [0x01, 0xC0] || record[2..4] == [0x02, 0xC0])
+        && record[3] == 0xC0
+        && record[6..8] == [0, 0]
+}
+
+fn plausible_buffer_size(bytes: &[u8]) -> bool {
+    bytes
+        .first_chunk::<4>()
+        .is_some_and(|size| (0x48..=64 << 20).contains(&u32::from_le_bytes(*size)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event_trace_log() -> Vec<u8> {
+        let mut bytes = vec![0; 0x200];
+        bytes[..4].copy_from_slice(&0x1_0000u32.to_le_bytes());
+        bytes[0x36] = 4;
+        bytes[0x48..0x50].copy_from_slice(&[2, 0, 2, 0xC0, 0x60, 1, 0, 0]);
+        bytes
+    }
+
+    #[test]
+    fn content_decides() {
+        let log = event_trace_log();
+        let recording = Content::Recording(RecordingKind::EventTraceLog);
+        assert_eq!(sniff(&log), recording);
+        assert_eq!(sniff(&log[..0x30]), recording, "cut, but of this kind");
+        assert_eq!(sniff(b"\xFD7zXZ\0rest"), Content::Packed(Packing::Xz));
+        assert_eq!(sniff(b"\x1F\x8B\x08rest"), Content::Packed(Packing::Gzip));
+        assert_eq!(sniff(b"PK\x03\x04rest"), Content::Packed(Packing::Zip));
+        assert_eq!(
+            sniff(b"\x28\xB5\x2F\xFDrest"),
+            Content::Packed(Packing::Zstandard)
+        );
+        assert_eq!(sniff(&[]), Content::Empty);
+        assert_eq!(sniff(&[0; 4096]), Content::Empty);
+        assert_eq!(sniff(b"#!/bin/sh\n"), Content::Unknown);
+        let mut other = log;
+        other[0x4B] = 0x90;
+        assert_eq!(sniff(&other), Content::Unknown);
+    }
+}

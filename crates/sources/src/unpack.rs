@@ -1,0 +1,248 @@
+//! Undoing the packings that recordings are shared in, never further than allowed.
+
+use std::io::{self, Cursor, Read};
+
+use crate::error::Error;
+use crate::sniff::{Content, Packing, sniff};
+
+/// How far packed files may expand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes that one file may unpack to; it is held in memory.
+    pub unpacked_bytes: u64,
+    /// Most bytes that each packed byte may stand for, beyond [`Limits::free_bytes`].
+    pub ratio: u64,
+    /// Bytes that any file may unpack to, however small it is.
+    pub free_bytes: u64,
+    /// Most packings inside each other that are undone, e.g. 2 for an `.etl.xz` in a `.zip`.
+    pub layers: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            unpacked_bytes: 8 << 30,
+            // A recording of an idle machine that was reserved and hardly used shrinks a few hundredfold.
+            ratio: 400,
+            free_bytes: 256 << 20,
+            layers: 3,
+        }
+    }
+}
+
+impl Limits {
+    fn for_stored(&self, stored: u64) -> u64 {
+        self.unpacked_bytes
+            .min(self.free_bytes.max(stored.saturating_mul(self.ratio)))
+    }
+}
+
+// Decoders of the streaming formats may keep this much history.
+const DICTIONARY_KIB: u32 = 256 << 10;
+
+/// Undoes all packings of `bytes` and returns what is inside: the members' names and bytes, in the archive's order.
+///
+/// An archive's members that are neither recordings nor packed are left out.
+pub(crate) fn unpack(
+    name: &str,
+    packing: Packing,
+    bytes: &[u8],
+    limits: &Limits,
+) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    unpack_layer(name, packing, bytes, limits, limits.layers)
+}
+
+fn unpack_layer(
+    name: &str,
+    packing: Packing,
+    bytes: &[u8],
+    limits: &Limits,
+    layers: usize,
+) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    if layers == 0 {
+        return Err(Error::TooDeep {
+            name: name.into(),
+            limit: limits.layers,
+        });
+    }
+    let members = match packing {
+        Packing::Xz => {
+            let reader = lzma_rust2::XzReader::new_mem_limit(bytes, true, DICTIONARY_KIB);
+            vec![read_stream(name, packing, reader, bytes, limits)?]
+        }
+        Packing::Gzip => {
+            let reader = flate2::read::MultiGzDecoder::new(bytes);
+            vec![read_stream(name, packing, reader, bytes, limits)?]
+        }
+        Packing::Zstandard => {
+            let reader = ZstandardFrames {
+                rest: bytes,
+                frame: None,
+            };
+            vec![read_stream(name, packing, reader, bytes, limits)?]
+        }
+        Packing::Zip => return unpack_archive(name, bytes, limits, layers),
+    };
+    let mut unpacked = Vec::new();
+    for (name, bytes) in members {
+        match sniff(&bytes) {
+            Content::Packed(packing) => {
+                unpacked.extend(unpack_layer(&name, packing, &bytes, limits, layers - 1)?);
+            }
+            _ => unpacked.push((name, bytes)),
+        }
+    }
+    Ok(unpacked)
+}
+
+fn unpack_archive(
+    name: &str,
+    bytes: &[u8],
+    limits: &Limits,
+    layers: usize,
+) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    let failed = |source: zip::result::ZipError| Error::Unpack {
+        name: name.into(),
+        packing: Packing::Zip.as_str(),
+        offset: 0,
+        source: io::Error::other(source.to_string()),
+    };
+    let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(failed)?;
+    let members = archive.len();
+    let mut unpacked = Vec::new();
+    let mut left = limits.for_stored(bytes.len() as u64);
+    for index in 0..members {
+        let mut member = archive.by_index(index).map_err(failed)?;
+        if !member.is_file() {
+            continue;
+        }
+        let member_name = match member.name() {
+            Ok(member) => format!("{name}/{member}"),
+            Err(_) => format!("{name}/member {index}"),
+        };
+        let mut head = Vec::new();
+        let place = |offset: usize, source| Error::Unpack {
+            name: member_name.clone(),
+            packing: Packing::Zip.as_str(),
+            offset: offset as u64,
+            source,
+        };
+        (&mut member)
+            .take(crate::sniff::SNIFFED as u64)
+            .read_to_end(&mut head)
+            .map_err(|source| place(0, source))?;
+        let content = sniff(&head);
+        if matches!(content, Content::Unknown | Content::Empty) {
+            continue;
+        }
+        let mut contents = head;
+        let read = (&mut member).take(left + 1).read_to_end(&mut contents);
+        if let Err(source) = read {
+            return Err(place(contents.len(), source));
+        }
+        if contents.len() as u64 > left {
+            return Err(Error::TooLarge {
+                name: member_name,
+                stored: bytes.len() as u64,
+                limit: limits.for_stored(bytes.len() as u64),
+            });
+        }
+        left -= contents.len() as u64;
+        match content {
+            Content::Packed(packing) => unpacked.extend(unpack_layer(
+                &member_name,
+                packing,
+                &contents,
+                limits,
+                layers - 1,
+            )?),
+            _ => unpacked.push((member_name, contents)),
+        }
+    }
+    if unpacked.is_empty() {
+        return Err(Error::NoRecordingInside {
+            name: name.into(),
+            members,
+        });
+    }
+    Ok(unpacked)
+}
+
+fn read_stream(
+    name: &str,
+    packing: Packing,
+    reader: impl Read,
+    stored: &[u8],
+    limits: &Limits,
+) -> Result<(String, Vec<u8>), Error> {
+    let limit = limits.for_stored(stored.len() as u64);
+    let mut unpacked = Vec::new();
+    if let Err(source) = reader.take(limit + 1).read_to_end(&mut unpacked) {
+        return Err(Error::Unpack {
+            name: name.into(),
+            packing: packing.as_str(),
+            offset: unpacked.len() as u64,
+            source,
+        });
+    }
+    if unpacked.len() as u64 > limit {
+        return Err(Error::TooLarge {
+            name: name.into(),
+            stored: stored.len() as u64,
+            limit,
+        });
+    }
+    Ok((name.into(), unpacked))
+}
+
+/// A Zstandard file may hold frame after frame, some of which are to be skipped; a decoder reads one.
+struct ZstandardFrames<'a> {
+    rest: &'a [u8],
+    frame: Option<ZstandardFrame<'a>>,
+}
+
+type ZstandardFrame<'a> =
+    ruzstd::decoding::StreamingDecoder<Remainder<'a>, ruzstd::decoding::FrameDecoder>;
+
+/// What a frame's decoder has not read.
+struct Remainder<'a>(&'a [u8]);
+
+impl Read for Remainder<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+const SKIPPABLE_FRAMES: std::ops::RangeInclusive<u32> = 0x184D_2A50..=0x184D_2A5F;
+
+impl Read for ZstandardFrames<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            if let Some(frame) = &mut self.frame {
+                let count = frame.read(buffer)?;
+                if count > 0 {
+                    return Ok(count);
+                }
+                self.rest = frame.get_ref().0;
+                self.frame = None;
+            }
+            let Some((magic, after)) = self.rest.split_first_chunk::<4>() else {
+                return Ok(0);
+            };
+            if SKIPPABLE_FRAMES.contains(&u32::from_le_bytes(*magic)) {
+                let Some((length, after)) = after.split_first_chunk::<4>() else {
+                    return Ok(0);
+                };
+                let length = u32::from_le_bytes(*length) as usize;
+                self.rest = after.get(length..).unwrap_or_default();
+                continue;
+            }
+            let frame = ruzstd::decoding::StreamingDecoder::new(Remainder(self.rest))
+                .map_err(|error| io::Error::other(error.to_string()))?;
+            self.frame = Some(frame);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The pieces of all windows put together in order, and the trackers that follow what happens across them.
+
+use onoff_etl::{Clock, Record};
+use onoff_etw::kernel::{
+    DirectoryOperation, DiskFlush, DiskRequestStart, DiskTransfer, FileInformation, FileMapping,
+    FileName, FileOpen, FileOperation, FileOperationEnd, FileTransfer, HardFault, Image,
+    ImageIdentification, KernelPayload, Process, StackKeyDefinition, Thread, ThreadName,
+};
+use onoff_trace::{
+    Batches, ContextSwitches, Interrupts, Losses, ReadyThreads, Samples, TableName, Trace,
+};
+
+use super::copies::Copies;
+use super::counters;
+use super::disk::DiskTracker;
+use super::file_names::FileNames;
+use super::file_operations::FileOperationTracker;
+use super::hard_faults::HardFaultTracker;
+use super::images::ImageTracker;
+use super::piece::{Piece, Running};
+use super::processes::ProcessTracker;
+use super::selection::class_hook;
+use super::stacks::StackTracker;
+use super::system::SystemTracker;
+use super::texts::Texts;
+use super::threads::ThreadTracker;
+
+/// Everything known so far of a recording that is being read.
+pub(super) struct Assembly<'r> {
+    clock: &'r Clock,
+    texts: Texts,
+    losses: Losses,
+    walk_losses: onoff_etl::Losses,
+    running: Running,
+    context_switches: Batches<ContextSwitches>,
+    ready_threads: Batches<ReadyThreads>,
+    samples: Batches<Samples>,
+    interrupts: Batches<Interrupts>,
+    stacks: StackTracker,
+    processes: ProcessTracker,
+    threads: ThreadTracker,
+    images: ImageTracker,
+    file_names: FileNames,
+    disk: DiskTracker,
+    file_operations: FileOperationTracker,
+    hard_faults: HardFaultTracker,
+    system: SystemTracker,
+    at_end: Copies,
+}
+
+impl<'r> Assembly<'r> {
+    pub(super) fn new(clock: &'r Clock, system: SystemTracker) -> Self {
+        Self {
+            clock,
+            texts: Texts::default(),
+            losses: Losses::new(),
+            walk_losses: onoff_etl::Losses::default(),
+            running: Running::default(),
+            context_switches: Batches::default(),
+            ready_threads: Batches::default(),
+            samples: Batches::default(),
+            interrupts: Batches::default(),
+            stacks: StackTracker::default(),
+            processes: ProcessTracker::default(),
+            threads: ThreadTracker::default(),
+            images: ImageTracker::default(),
+            file_names: FileNames::default(),
+            disk: DiskTracker::default(),
+            file_operations: FileOperationTracker::default(),
+            hard_faults: HardFaultTracker::default(),
+            system,
+            at_end: Copies::default(),
+        }
+    }
+
+    /// Takes the next piece; pieces must come in the order of their windows.
+    pub(super) fn absorb(&mut self, mut piece: Piece) {
+        for &(row, cpu) in &piece.unattributed {
+            piece
+                .ready_threads
+                .readying_tid
+                .set(row, self.running.get(cpu));
+        }
+        self.running.update(&piece.running);
+        self.context_switches.push(piece.context_switches);
+        self.ready_threads.push(piece.ready_threads);
+        self.samples.push(piece.samples);
+        self.interrupts.push(piece.interrupts);
+        self.stacks
+            .absorb(piece.stacks, &piece.stack_pool, piece.stack_references);
+        for record in piece.ordered.iter() {
+            if self.on_record(&record).is_none() {
+                self.losses
+                    .add_at(&counters::SHORT_PAYLOAD, || describe(&record));
+            }
+        }
+        self.at_end.append(&piece.at_end);
+        self.losses.merge(piece.losses);
+        self.walk_losses.merge(&piece.walk_losses);
+    }
+
+    /// Takes a record whose meaning depends on those before it. `None` when its payload is too short.
+    fn on_record(&mut self, record: &Record<'_>) -> Option<()> {
+        let Self {
+            clock,
+            texts,
+            losses,
+            ..
+        } = self;
+        let time_ns = record.time_ns();
+        let Some(hook) = record.hook().or_else(|| {
+            record
+                .class_guid()
+                .and_then(|class| class_hook(class, record.opcode()))
+        }) else {
+            match ImageIdentification::parse(record) {
+                Some(identification) => {
+                    self.images
+                        .on_identification(time_ns, &identification, texts);
+                }
+                None => self.system.on_record(record)?,
+            }
+            return Some(());
+        };
+        let payload = KernelPayload::new(
+            hook,
+            record.version(),
+            record.payload(),
+            record.pointer_size(),
+        );
+        match hook {
+            0x010a | 0x010b | 0x0137 | 0x0138 => {
+                let transfer = DiskTransfer::read(payload)?;
+                self.disk.on_transfer(record, &transfer, clock, losses);
+            }
+            0x010e | 0x0139 => {
+                let flush = DiskFlush::read(payload)?;
+                self.disk.on_flush(record, &flush, clock, losses);
+            }
+            0x010c | 0x010d | 0x010f | 0x013a..=0x013c => {
+                let start = DiskRequestStart::read(payload)?;
+                self.disk.on_start(record, &start);
+            }
+            HardFault::HOOK => {
+                let fault = HardFault::read(payload)?;
+                self.hard_faults.on_fault(record, &fault, clock, losses);
+            }
+            0x0301..=0x0304 | 0x0327 => {
+                let process = Process::read(payload)?;
+                self.processes
+                    .on_process(time_ns, &process, clock, texts, losses);
+            }
+            0x0501..=0x0504 => {
+                let thread = Thread::read(payload)?;
+                self.threads.on_thread(time_ns, &thread, texts, losses);
+            }
+            ThreadName::HOOK => self.threads.on_name(&ThreadName::read(payload)?, texts),
+            0x030a | 0x1402..=0x1404 => {
+                let image = Image::read(payload)?;
+                self.images.on_image(time_ns, &image, texts, losses);
+            }
+            0x0400 | 0x0420 | 0x0423 | 0x0424 => {
+                let name = FileName::read(payload)?;
+                let text = texts.utf16(name.file_name);
+                self.file_names
+                    .on_name(time_ns, name.file_key, name.kind, text);
+            }
+            FileOpen::HOOK => {
+                let open = FileOpen::read(payload)?;
+                self.file_operations.on_open(record, &open, texts);
+            }
+            0x0441 | 0x0442 | 0x0449 => {
+                let operation = FileOperation::read(payload)?;
+                self.file_operations.on_operation(record, &operation);
+            }
+            0x0443 | 0x0444 => {
+                let transfer = FileTransfer::read(payload)?;
+                self.file_operations.on_transfer(record, &transfer);
+            }
+            0x0445..=0x0447 | 0x044a | 0x044b | 0x044f..=0x0451 => {
+                let information = FileInformation::read(payload)?;
+                self.file_operations
+                    .on_information(record, &information, texts);
+            }
+            0x0448 | 0x044d => {
+                let directory = DirectoryOperation::read(payload)?;
+                self.file_operations.on_directory(record, &directory);
+            }
+            FileOperationEnd::HOOK => {
+                let end = FileOperationEnd::read(payload)?;
+                self.file_operations.on_end(record, &end);
+            }
+            0x0425 => {
+                let mapping = FileMapping::read(payload)?;
+                self.file_operations.on_mapping(record, &mapping);
+            }
+            0x1822..=0x1824 => {
+                let definition = StackKeyDefinition::read(payload)?;
+                self.stacks.on_definition(time_ns, &definition);
+            }
+            _ => self.system.on_record(record)?,
+        }
+        Some(())
+    }
+
+    /// What was read, into `trace`, which says which tables are wanted.
+    pub(super) fn finish(self, trace: &mut Trace) -> onoff_etl::Losses {
+        let Self {
+            texts,
+            mut losses,
+            walk_losses,
+            ..
+        } = self;
+        let wants = |table| trace.wanted.contains(table);
+        let owners = self.threads.owners();
+        trace.system = self.system.finish();
+        if wants(TableName::DiskIos) {
+            trace.disk_ios = self.disk.finish(&self.file_names, &owners, &mut losses);
+        }
+        if wants(TableName::FileIos) {
+            trace.file_ios = self
+                .file_operations
+                .finish(&self.file_names, &owners, &mut losses);
+        }
+        if wants(TableName::HardFaults) {
+            trace.hard_faults = self
+                .hard_faults
+                .finish(&self.file_names, &owners, &mut losses);
+        }
+        if wants(TableName::Processes) {
+            trace.processes = self.processes.finish();
+        }
+        if wants(TableName::Threads) {
+            trace.threads = self.threads.finish();
+        }
+        if wants(TableName::Images) {
+            trace.images = self.images.finish();
+        }
+        if wants(TableName::ContextSwitches) {
+            trace.context_switches = self.context_switches;
+        }
+        trace.ready_threads = self.ready_threads;
+        trace.samples = self.samples;
+        trace.interrupts = self.interrupts;
+        (trace.stacks, trace.stack_pool) = self.stacks.finish(&mut losses);
+        losses.add(&counters::TEXTS_REFUSED, texts.pool.refused());
+        trace.strings = texts.pool;
+        trace.losses.merge(losses);
+        walk_losses
+    }
+}
+
+fn describe(record: &Record<'_>) -> String {
+    format!(
+        "hook {:#06x} version {} at {} ns",
+        record.hook().unwrap_or_default(),
+        record.version(),
+        record.time_ns()
+    )
+}

@@ -1,0 +1,241 @@
+//! File operations as programs asked for them: begins paired with ends by request packet.
+
+use hashbrown::HashMap;
+use onoff_etl::Record;
+use onoff_etw::kernel::{
+    DirectoryOperation, FileInformation, FileInformationKind, FileMapping, FileMappingKind,
+    FileOpen, FileOperation, FileOperationEnd, FileOperationKind, FileSubject, FileTransfer,
+};
+use onoff_trace::{FileIo, FileIos, Losses, StringId};
+
+use super::counters;
+use super::file_names::FileNames;
+use super::texts::Texts;
+use super::threads::ThreadOwners;
+
+#[derive(Debug, Default)]
+pub(super) struct FileOperationTracker {
+    rows: Vec<Tracked>,
+    /// The operations under way by request packet; a file system may pass one packet on for another operation.
+    begun: HashMap<u64, Vec<usize>>,
+    /// The path that each file object was opened by, for files whose key has no name.
+    opened: HashMap<u64, StringId>,
+    unmatched_ends: u64,
+}
+
+#[derive(Debug)]
+struct Tracked {
+    row: FileIo,
+    file_key: u64,
+}
+
+struct Begin {
+    operation: onoff_trace::FileOperation,
+    subject: FileSubject,
+    offset: u64,
+    size: u64,
+    path: StringId,
+}
+
+impl FileOperationTracker {
+    pub(super) fn on_open(&mut self, record: &Record<'_>, open: &FileOpen<'_>, texts: &mut Texts) {
+        let path = texts.utf16(open.open_path);
+        self.opened.insert(open.file_object, path);
+        let subject = FileSubject {
+            irp: open.irp,
+            file_object: open.file_object,
+            file_key: 0,
+            thread_id: open.thread_id,
+        };
+        let operation = onoff_trace::FileOperation::Create;
+        self.begin(
+            record,
+            Begin {
+                operation,
+                subject,
+                offset: 0,
+                size: 0,
+                path,
+            },
+        );
+    }
+
+    pub(super) fn on_operation(&mut self, record: &Record<'_>, event: &FileOperation) {
+        let operation = match event.kind {
+            FileOperationKind::Cleanup => onoff_trace::FileOperation::Cleanup,
+            FileOperationKind::Close => onoff_trace::FileOperation::Close,
+            FileOperationKind::Flush => onoff_trace::FileOperation::Flush,
+        };
+        self.begin(record, Begin::plain(operation, event.subject));
+    }
+
+    pub(super) fn on_transfer(&mut self, record: &Record<'_>, transfer: &FileTransfer) {
+        let operation = if transfer.write {
+            onoff_trace::FileOperation::Write
+        } else {
+            onoff_trace::FileOperation::Read
+        };
+        self.begin(
+            record,
+            Begin {
+                offset: transfer.offset,
+                size: u64::from(transfer.size),
+                ..Begin::plain(operation, transfer.subject)
+            },
+        );
+    }
+
+    pub(super) fn on_information(
+        &mut self,
+        record: &Record<'_>,
+        event: &FileInformation<'_>,
+        texts: &mut Texts,
+    ) {
+        let operation = match event.kind {
+            FileInformationKind::Set | FileInformationKind::SetLinkPath => {
+                onoff_trace::FileOperation::SetInformation
+            }
+            FileInformationKind::Delete | FileInformationKind::DeletePath => {
+                onoff_trace::FileOperation::Delete
+            }
+            FileInformationKind::Rename | FileInformationKind::RenamePath => {
+                onoff_trace::FileOperation::Rename
+            }
+            FileInformationKind::Query => onoff_trace::FileOperation::QueryInformation,
+            FileInformationKind::FileSystemControl => onoff_trace::FileOperation::FileSystemControl,
+        };
+        let path = texts.utf16(event.path);
+        self.begin(
+            record,
+            Begin {
+                path,
+                ..Begin::plain(operation, event.subject)
+            },
+        );
+    }
+
+    pub(super) fn on_directory(&mut self, record: &Record<'_>, event: &DirectoryOperation<'_>) {
+        let operation = if event.notify {
+            onoff_trace::FileOperation::DirectoryNotification
+        } else {
+            onoff_trace::FileOperation::DirectoryEnumeration
+        };
+        self.begin(
+            record,
+            Begin {
+                size: u64::from(event.length),
+                ..Begin::plain(operation, event.subject)
+            },
+        );
+    }
+
+    /// Mapping a file is done when it is logged.
+    pub(super) fn on_mapping(&mut self, record: &Record<'_>, mapping: &FileMapping) {
+        if mapping.kind != FileMappingKind::Map {
+            return;
+        }
+        let time_ns = record.time_ns();
+        self.rows.push(Tracked {
+            row: FileIo {
+                start_ns: time_ns,
+                end_ns: Some(time_ns),
+                operation: onoff_trace::FileOperation::Map,
+                pid: Some(mapping.process_id),
+                tid: record.thread_id(),
+                file: StringId::EMPTY,
+                offset: u64::try_from(mapping.byte_offset).unwrap_or(0),
+                size: mapping.view_size,
+                status: None,
+                irp: 0,
+                file_object: mapping.file_key,
+            },
+            file_key: mapping.file_key,
+        });
+    }
+
+    pub(super) fn on_end(&mut self, record: &Record<'_>, end: &FileOperationEnd) {
+        let Some(row) = self.begun.get_mut(&end.irp).and_then(Vec::pop) else {
+            self.unmatched_ends += 1;
+            return;
+        };
+        let row = &mut self.rows[row].row;
+        row.end_ns = Some(record.time_ns());
+        row.status = Some(end.status);
+    }
+
+    fn begin(&mut self, record: &Record<'_>, begin: Begin) {
+        // Nobody waits for a change notification to be asked for again; the depth bounds what never ends.
+        const DEPTH: usize = 16;
+        let Begin { subject, .. } = begin;
+        let under_way = self.begun.entry(subject.irp).or_default();
+        if under_way.len() == DEPTH {
+            under_way.remove(0);
+        }
+        under_way.push(self.rows.len());
+        self.rows.push(Tracked {
+            row: FileIo {
+                start_ns: record.time_ns(),
+                end_ns: None,
+                operation: begin.operation,
+                pid: record.process_id(),
+                tid: Some(subject.thread_id),
+                file: begin.path,
+                offset: begin.offset,
+                size: begin.size,
+                status: None,
+                irp: subject.irp,
+                file_object: subject.file_object,
+            },
+            file_key: subject.file_key,
+        });
+    }
+
+    /// The table, by begin, with files and processes resolved.
+    pub(super) fn finish(
+        self,
+        names: &FileNames,
+        owners: &ThreadOwners,
+        losses: &mut Losses,
+    ) -> FileIos {
+        let Self {
+            rows,
+            opened,
+            unmatched_ends,
+            ..
+        } = self;
+        let (mut unnamed, mut unfinished) = (0, 0);
+        let table = rows
+            .into_iter()
+            .map(|Tracked { mut row, file_key }| {
+                if let Some(owner) = row.tid.and_then(|tid| owners.process(tid, row.start_ns)) {
+                    row.pid = Some(owner);
+                }
+                if row.file.is_empty() {
+                    row.file = names.at(file_key, row.start_ns);
+                }
+                if row.file.is_empty() {
+                    row.file = opened.get(&row.file_object).copied().unwrap_or_default();
+                }
+                unnamed += u64::from(row.file.is_empty());
+                unfinished += u64::from(row.end_ns.is_none());
+                row
+            })
+            .collect();
+        losses.add(&counters::FILE_NAME_UNKNOWN, unnamed);
+        losses.add(&counters::FILE_IO_UNFINISHED, unfinished);
+        losses.add(&counters::FILE_END_WITHOUT_BEGIN, unmatched_ends);
+        table
+    }
+}
+
+impl Begin {
+    fn plain(operation: onoff_trace::FileOperation, subject: FileSubject) -> Begin {
+        Begin {
+            operation,
+            subject,
+            offset: 0,
+            size: 0,
+            path: StringId::EMPTY,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Modules: loads, unloads and rundown, joined with the identities that merging adds (ImageID records).
+
+use hashbrown::HashMap;
+use onoff_etw::kernel::{self, ImageEventKind, ImageIdentification};
+use onoff_trace::{Image, Images, Losses, StringId};
+
+use super::counters;
+use super::texts::Texts;
+
+#[derive(Debug, Default)]
+pub(super) struct ImageTracker {
+    rows: Vec<Tracked>,
+    alive: HashMap<(u32, u64), usize>,
+    debug_ids: HashMap<(u32, u64), Vec<DebugId>>,
+    /// Link time of an image by place, where the image event itself has none.
+    time_stamps: HashMap<(u32, u64), u32>,
+    /// By size and link time.
+    versions: HashMap<(u64, u32), StringId>,
+}
+
+#[derive(Debug)]
+struct Tracked {
+    image: Image,
+    /// Times of the first and last event about it: identities carry the same time.
+    first_ns: i64,
+    last_ns: i64,
+}
+
+#[derive(Debug)]
+struct DebugId {
+    time_ns: i64,
+    managed: bool,
+    pdb_name: StringId,
+    pdb_id: StringId,
+}
+
+impl ImageTracker {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn on_image(
+        &mut self,
+        time_ns: i64,
+        event: &kernel::Image<'_>,
+        texts: &mut Texts,
+        losses: &mut Losses,
+    ) {
+        let image = Image {
+            pid: event.process_id,
+            base: event.image_base,
+            size: event.image_size,
+            load_ns: None,
+            unload_ns: None,
+            path: texts.utf16(event.file_name),
+            time_stamp: event.time_date_stamp,
+            checksum: event.image_checksum,
+            default_base: event.default_base,
+            pdb_name: StringId::EMPTY,
+            pdb_id: StringId::EMPTY,
+            version: StringId::EMPTY,
+        };
+        match event.kind {
+            ImageEventKind::Load => self.load(time_ns, image, losses),
+            ImageEventKind::Unload => self.unload(time_ns, image),
+            ImageEventKind::RundownStart | ImageEventKind::RundownEnd => {
+                self.living(time_ns, image);
+            }
+        }
+    }
+
+    pub(super) fn on_identification(
+        &mut self,
+        time_ns: i64,
+        event: &ImageIdentification<'_>,
+        texts: &mut Texts,
+    ) {
+        match event {
+            ImageIdentification::Info(info) => {
+                let place = (info.process_id, info.image_base);
+                self.time_stamps.insert(place, info.time_date_stamp);
+            }
+            ImageIdentification::DebugId(id) => {
+                let pdb_name = texts.ansi(id.pdb_file_name);
+                let pdb_id = symbol_identity(id.guid, id.age, texts);
+                let ids = self.debug_ids.entry((id.process_id, id.image_base));
+                ids.or_default().push(DebugId {
+                    time_ns,
+                    managed: id.managed,
+                    pdb_name,
+                    pdb_id,
+                });
+            }
+            ImageIdentification::FileVersion(version) => {
+                let text = texts.utf16(version.file_version);
+                let key = (u64::from(version.image_size), version.time_date_stamp);
+                self.versions.entry(key).or_insert(text);
+            }
+            _ => {}
+        }
+    }
+
+    /// A module was loaded.
+    pub(super) fn load(&mut self, time_ns: i64, image: Image, losses: &mut Losses) {
+        let place = (image.pid, image.base);
+        if let Some(&row) = self.alive.get(&place) {
+            let present = &mut self.rows[row];
+            if present.image.load_ns == Some(time_ns) {
+                return;
+            }
+            present.image.unload_ns = Some(time_ns);
+            losses.add(&counters::IMAGE_UNLOAD_MISSING, 1);
+        }
+        self.alive.insert(place, self.rows.len());
+        self.rows.push(Tracked {
+            image: Image {
+                load_ns: Some(time_ns),
+                ..image
+            },
+            first_ns: time_ns,
+            last_ns: time_ns,
+        });
+    }
+
+    /// A module was unloaded.
+    pub(super) fn unload(&mut self, time_ns: i64, image: Image) {
+        let place = (image.pid, image.base);
+        let row = self.living(time_ns, image);
+        self.rows[row].image.unload_ns = Some(time_ns);
+        self.alive.remove(&place);
+    }
+
+    fn living(&mut self, time_ns: i64, image: Image) -> usize {
+        let row = *self
+            .alive
+            .entry((image.pid, image.base))
+            .or_insert_with(|| {
+                self.rows.push(Tracked {
+                    image,
+                    first_ns: time_ns,
+                    last_ns: time_ns,
+                });
+                self.rows.len() - 1
+            });
+        let present = &mut self.rows[row];
+        present.last_ns = time_ns;
+        if present.image.path.is_empty() {
+            present.image.path = image.path;
+        }
+        row
+    }
+
+    /// The table, by load.
+    pub(super) fn finish(self) -> Images {
+        let Self {
+            rows,
+            debug_ids,
+            time_stamps,
+            versions,
+            ..
+        } = self;
+        let mut images: Vec<Image> = rows
+            .into_iter()
+            .map(|tracked| {
+                let mut image = tracked.image;
+                let place = (image.pid, image.base);
+                if image.time_stamp == 0 {
+                    image.time_stamp = time_stamps.get(&place).copied().unwrap_or(0);
+                }
+                if let Some(&version) = versions.get(&(image.size, image.time_stamp)) {
+                    image.version = version;
+                }
+                if let Some(id) = debug_ids
+                    .get(&place)
+                    .and_then(|ids| closest(ids, tracked.first_ns, tracked.last_ns))
+                {
+                    image.pdb_name = id.pdb_name;
+                    image.pdb_id = id.pdb_id;
+                }
+                image
+            })
+            .collect();
+        images.sort_by_key(|image| image.load_ns);
+        images.into_iter().collect()
+    }
+}
+
+/// The identity recorded nearest to the image's events. A precompiled managed image has two, its own and that of the
+/// managed code: its own names its machine code.
+fn closest(ids: &[DebugId], first_ns: i64, last_ns: i64) -> Option<&DebugId> {
+    ids.iter().min_by_key(|id| {
+        let outside = if id.time_ns < first_ns {
+            first_ns - id.time_ns
+        } else {
+            (id.time_ns - last_ns).max(0)
+        };
+        (outside, id.managed)
+    })
+}
+
+/// A symbol file's identity as symbol stores name it: GUID digits in upper case, then the age in hexadecimal.
+pub(super) fn symbol_identity(guid: onoff_etl::Guid, age: u32, texts: &mut Texts) -> StringId {
+    let mut digits = [0; uuid::fmt::Simple::LENGTH];
+    let digits = guid.simple().encode_upper(&mut digits);
+    texts.display(format_args!("{digits}{age:X}"))
+}

@@ -1,0 +1,165 @@
+//! Windows recordings: Event Trace Logs into the tables of the model.
+//!
+//! Reading goes in two tiers. Records whose meaning stands alone (context switches, samples, interrupts: nearly all of a
+//! large recording) are decoded window by window, side by side on all processors, straight into columns. The others are set
+//! aside and followed in order by small trackers, one per subject. Names and owners are resolved last, because a recording
+//! says at its end what the files, threads and devices of its beginning were called.
+//!
+//! | module | question |
+//! | --- | --- |
+//! | [`selection`] | what is done with a record? |
+//! | [`piece`] | what does one window of time hold? |
+//! | [`assembly`] | what do the windows hold together? |
+//! | `processes`, `threads`, `images`, `stacks`, `disk`, `file_names`, `file_operations`, `hard_faults`, `system` | the trackers |
+//! | [`counters`] | what was gone on without? |
+
+#![allow(
+    dead_code,
+    reason = "the trackers of services, devices and activities use the rest"
+)]
+
+mod assembly;
+mod copies;
+mod counters;
+mod disk;
+mod file_names;
+mod file_operations;
+mod hard_faults;
+mod images;
+mod losses;
+mod phase_events;
+mod piece;
+mod processes;
+mod selection;
+mod stacks;
+mod system;
+mod texts;
+mod threads;
+
+use onoff_etl::{LogfileHeader, Recording, Window};
+use onoff_trace::{Clock, RecordingFile, Tables, Trace};
+use rayon::prelude::*;
+
+use crate::error::Error;
+use crate::opened::Files;
+use crate::{Options, Progress};
+use assembly::Assembly;
+use piece::Piece;
+use selection::Selection;
+use system::SystemTracker;
+
+/// Reads an Event Trace Log, of one or several files, into the wanted tables.
+pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
+    let recording = Recording::open(&files.inputs())?;
+    let selection = Selection::new(wanted);
+    let mut trace = describe(&recording, files, wanted);
+    let system = SystemTracker::new(recording.header());
+    let assembly = read_in_order(files, &recording, &selection, system, options);
+    let walk_losses = assembly.finish(&mut trace);
+    losses::count(&recording, &walk_losses, &mut trace.losses);
+    Ok(trace)
+}
+
+fn describe(recording: &Recording<'_>, files: &Files, wanted: Tables) -> Trace {
+    let header = recording.header();
+    let clock = recording.clock();
+    Trace {
+        recorder: header.logger_name.clone(),
+        files: recording
+            .files()
+            .iter()
+            .zip(files.iter())
+            .map(|(summary, opened)| RecordingFile {
+                name: summary.name.clone(),
+                bytes: opened.stored_bytes(),
+                compressed: summary.compression.is_some(),
+                finished: summary.finished,
+            })
+            .collect(),
+        clock: Clock {
+            start_unix_ns: Some(clock.start_unix_ns()),
+            utc_bias_minutes: Some(header.time_zone.bias_minutes),
+            source: clock.kind().name(),
+            ticks_per_second: clock.ticks_per_second(),
+        },
+        duration_ns: recording.duration_ns(),
+        events_lost: total(recording, |header| header.events_lost),
+        buffers_lost: total(recording, |header| header.buffers_lost),
+        wanted,
+        ..Trace::default()
+    }
+}
+
+fn total(recording: &Recording<'_>, counter: impl Fn(&LogfileHeader) -> u32) -> u64 {
+    recording
+        .files()
+        .iter()
+        .map(|file| u64::from(counter(&file.header)))
+        .sum()
+}
+
+/// Bytes of payload that a window is aimed to hold: enough to make up for its own cost, few enough that several fit in
+/// memory at once.
+const WINDOW_BYTES: usize = 8 << 20;
+
+/// Every processor's stream contributes a buffer to each window; a window that holds few of each mostly repeats its
+/// neighbours' buffers.
+const BUFFERS_PER_PROCESSOR: usize = 8;
+
+fn windows<'r>(recording: &'r Recording<'r>) -> Vec<Window<'r>> {
+    let payload: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
+    let header = recording.header();
+    let streams = (header.processors as usize).max(1);
+    let round = (header.buffer_size as usize).saturating_mul(streams);
+    let target = WINDOW_BYTES.max(round.saturating_mul(BUFFERS_PER_PROCESSOR));
+    recording.windows(payload.div_ceil(target).max(1))
+}
+
+fn read_in_order<'r>(
+    files: &Files,
+    recording: &'r Recording<'r>,
+    selection: &Selection,
+    system: SystemTracker,
+    options: &Options,
+) -> Assembly<'r> {
+    let clock = recording.clock();
+    let windows = windows(recording);
+    let total_bytes: u64 = windows.iter().map(|window| window.size() as u64).sum();
+    let mut assembly = Assembly::new(clock, system);
+    let mut done_bytes = 0;
+    let mut before: Vec<Piece> = Vec::new();
+    // While the windows of one wave are decoded, the pieces of the wave before are put together.
+    let wave = (rayon::current_num_threads() * 2).max(1);
+    for windows in windows.chunks(wave) {
+        let (pieces, ()) = rayon::join(
+            || decode(windows, selection, clock),
+            || absorb(&mut assembly, std::mem::take(&mut before)),
+        );
+        before = pieces;
+        for window in windows {
+            done_bytes += window.size() as u64;
+            for range in window.finished_ranges() {
+                files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
+            }
+        }
+        options.report(Progress {
+            done_bytes,
+            total_bytes,
+        });
+    }
+    absorb(&mut assembly, before);
+    assembly
+}
+
+fn decode(windows: &[Window<'_>], selection: &Selection, clock: &onoff_etl::Clock) -> Vec<Piece> {
+    windows
+        .par_iter()
+        .map(|window| Piece::decode(window, selection, clock))
+        .collect()
+}
+
+fn absorb(assembly: &mut Assembly<'_>, pieces: Vec<Piece>) {
+    for piece in pieces {
+        assembly.absorb(piece);
+    }
+}

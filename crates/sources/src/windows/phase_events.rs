@@ -1,0 +1,117 @@
+//! The manifest events that say what a transition is doing, by provider and id, and how their fields are read.
+//!
+//! They are few and are looked at when the whole recording has been read: its last records may hold their schemas, and
+//! what a service, a device or a processor is called.
+
+use onoff_etl::Guid;
+use onoff_trace::{TableName, Tables};
+
+/// A provider of such events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Provider {
+    pub(super) guid: Guid,
+    pub(super) name: &'static str,
+}
+
+macro_rules! providers {
+    ($($constant:ident = $guid:literal, $name:literal;)*) => {$(
+        pub(super) const $constant: Provider =
+            Provider { guid: Guid::from_u128($guid), name: $name };
+    )*};
+}
+
+providers! {
+    KERNEL_PROCESS = 0x22fb2cd6_0e7b_422b_a0c7_2fad1fd0e716, "Microsoft-Windows-Kernel-Process";
+    KERNEL_PNP = 0x9c205a39_1250_487d_abd7_e831c6290539, "Microsoft-Windows-Kernel-PnP";
+    KERNEL_BOOT = 0x15ca44ff_4d7a_4baa_bba5_0998955e531e, "Microsoft-Windows-Kernel-Boot";
+    KERNEL_GENERAL = 0xa68ca8b7_004f_d7b6_a698_07e2de0f1f5d, "Microsoft-Windows-Kernel-General";
+    KERNEL_PREFETCH = 0x5322d61a_9efa_4bc3_a3f9_14be95c144f8, "Microsoft-Windows-Kernel-Prefetch";
+    READY_BOOST = 0xe6307a09_292c_497e_aad6_498f68e2b619, "Microsoft-Windows-ReadyBoost";
+    SMSS = 0x43e63da5_41d1_4fbf_aded_1bbed98fdd1d, "Microsoft-Windows-Subsys-SMSS";
+    WINLOGON = 0xdbe9b383_7cf3_4331_91cc_a3cb16a3b538, "Microsoft-Windows-Winlogon";
+    SERVICES = 0x0063715b_eeda_4007_9429_ad526f62696e, "Microsoft-Windows-Services";
+    SVCHOST = 0x06184c97_5201_480e_92af_3a3626c5b140, "Microsoft-Windows-Services-Svchost";
+    SHELL_CORE = 0x30336ed4_e327_447c_9de0_51b652c86108, "Microsoft-Windows-Shell-Core";
+    PERF_TRACK = 0x030f2f57_abd0_4427_bcf1_3a3587d7dc7d, "Microsoft-Windows-Diagnostics-PerfTrack";
+    GROUP_POLICY = 0xaea1b4fa_97d1_45f2_a64c_4d69fffd92c9, "Microsoft-Windows-GroupPolicy";
+    USER_PROFILES = 0x89b1e9f0_5aff_44a6_9b44_0a07a7ce5845, "Microsoft-Windows-User Profiles Service";
+}
+
+const USED: &[(Provider, &[u16], &[TableName])] = &[
+    (KERNEL_PROCESS, &[1, 2, 15], &[TableName::Processes]),
+    (KERNEL_PROCESS, &[3, 4], &[TableName::Threads]),
+    (KERNEL_PROCESS, &[5, 6], &[TableName::Images]),
+    (
+        KERNEL_PNP,
+        &[200, 201, 202, 203],
+        &[TableName::Milestones, TableName::DeviceOperations],
+    ),
+    (KERNEL_PNP, &[204], &[TableName::Milestones]),
+    (
+        KERNEL_PNP,
+        &[210, 211, 212, 213, 216, 217, 218, 220, 221, 222, 226, 227],
+        &[TableName::DeviceOperations],
+    ),
+    (KERNEL_BOOT, &[7, 11, 27, 30, 32], &[TableName::Milestones]),
+    (KERNEL_GENERAL, &[1, 12, 13], &[TableName::Milestones]),
+    (KERNEL_PREFETCH, &[1, 2], &[TableName::Activities]),
+    (READY_BOOST, &[1024], &[TableName::Milestones]),
+    (SMSS, &[1, 2, 23, 24], &[TableName::Activities]),
+    (
+        WINLOGON,
+        &[9, 5001, 5002, 5005, 5007],
+        &[TableName::Milestones],
+    ),
+    (
+        WINLOGON,
+        &[1, 2, 201, 202, 203, 204, 805, 806, 811, 812],
+        &[TableName::Activities],
+    ),
+    (
+        SERVICES,
+        &[101, 102],
+        &[TableName::Milestones, TableName::ServiceTransitions],
+    ),
+    (
+        SERVICES,
+        &[103, 104],
+        &[TableName::Activities, TableName::ServiceTransitions],
+    ),
+    (SERVICES, &[105, 205], &[TableName::ServiceTransitions]),
+    (SVCHOST, &[101, 102], &[TableName::ServiceTransitions]),
+    (
+        SHELL_CORE,
+        &[9601, 9602, 27230, 27231],
+        &[TableName::Milestones],
+    ),
+    (
+        SHELL_CORE,
+        &[
+            9701, 9702, 9703, 9704, 9705, 9706, 9707, 9708, 9709, 9710, 9711, 9712,
+        ],
+        &[TableName::Activities],
+    ),
+    (
+        PERF_TRACK,
+        &[1000, 1003, 1100, 1103, 1500],
+        &[TableName::Milestones],
+    ),
+    (
+        GROUP_POLICY,
+        &[
+            4000, 4001, 4002, 4003, 4004, 4005, 4006, 4007, 4016, 4018, 4326, 5016, 5018, 5326,
+            6000, 6001, 6002, 6003, 6004, 6005, 6006, 6007, 6016, 6018, 6326, 7000, 7001, 7002,
+            7003, 7004, 7005, 7006, 7007, 7016, 7018, 7326, 8000, 8001, 8002, 8003, 8004, 8005,
+            8006, 8007,
+        ],
+        &[TableName::Activities],
+    ),
+    (USER_PROFILES, &[1, 2], &[TableName::Activities]),
+];
+
+/// The events that the wanted tables are made of.
+pub(super) fn wanted(wanted: Tables) -> impl Iterator<Item = (Guid, u16)> {
+    USED.iter()
+        .filter(move |(_, _, tables)| tables.iter().any(|&table| wanted.contains(table)))
+        .flat_map(|(provider, ids, _)| ids.iter().map(|&id| (provider.guid, id)))
+}

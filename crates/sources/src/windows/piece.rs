@@ -1,0 +1,330 @@
+//! One window of time, decoded: rows that need nothing else, and copies of records that do.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use onoff_etl::{Clock, ExtendedItem, HeaderKind, Record, Window};
+use onoff_etw::Reader;
+use onoff_etw::kernel::{
+    self, DeferredProcedureCall, DeferredProcedureCallKind, Frames, InterruptServiceRoutine,
+    KernelPayload, SampledProfile, StackKeyReference,
+};
+use onoff_trace::{
+    ContextSwitch, ContextSwitches, Interrupt, InterruptKind, Interrupts, Losses, ReadyThread,
+    ReadyThreads, Sample, Samples, StackId, StackPool, Stacks,
+};
+
+use super::copies::Copies;
+use super::counters;
+use super::selection::{Interest, Selection};
+
+/// What one window holds. Windows are decoded side by side; what one cannot know of those before it is settled
+/// when the pieces are put together in order.
+#[derive(Debug, Default)]
+pub(super) struct Piece {
+    pub(super) context_switches: ContextSwitches,
+    pub(super) ready_threads: ReadyThreads,
+    /// Rows of `ready_threads` that came before the first switch of their processor in this window.
+    pub(super) unattributed: Vec<(usize, u16)>,
+    /// The thread that each processor ran at the window's end, where a switch said so.
+    pub(super) running: Running,
+    pub(super) samples: Samples,
+    pub(super) interrupts: Interrupts,
+    pub(super) stacks: Stacks,
+    /// The distinct stacks of `stacks`.
+    pub(super) stack_pool: StackPool,
+    /// Rows of `stacks` that are known by key: row, key.
+    pub(super) stack_references: Vec<(usize, u64)>,
+    /// Records to be seen in order.
+    pub(super) ordered: Copies,
+    /// Records to be seen at the end.
+    pub(super) at_end: Copies,
+    pub(super) losses: Losses,
+    pub(super) walk_losses: onoff_etl::Losses,
+    frames: Vec<u64>,
+}
+
+/// The thread that each processor runs.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    threads: Vec<Option<u32>>,
+}
+
+impl Running {
+    #[inline]
+    pub(super) fn get(&self, cpu: u16) -> Option<u32> {
+        self.threads.get(usize::from(cpu)).copied().flatten()
+    }
+
+    #[inline]
+    fn set(&mut self, cpu: u16, tid: u32) {
+        let cpu = usize::from(cpu);
+        if cpu >= self.threads.len() {
+            self.threads.resize(cpu + 1, None);
+        }
+        self.threads[cpu] = Some(tid);
+    }
+
+    /// Takes over what `later` knows.
+    pub(super) fn update(&mut self, later: &Running) {
+        for (cpu, tid) in later.threads.iter().enumerate() {
+            if let (Some(tid), Ok(cpu)) = (tid, u16::try_from(cpu)) {
+                self.set(cpu, *tid);
+            }
+        }
+    }
+}
+
+impl Piece {
+    /// Decodes what `selection` asks for of `window`.
+    pub(super) fn decode(window: &Window<'_>, selection: &Selection, clock: &Clock) -> Piece {
+        let mut piece = Piece::default();
+        let walk = window.for_each(|record| {
+            piece.take(record, selection, clock);
+            ControlFlow::<Infallible>::Continue(())
+        });
+        piece.walk_losses = walk.losses;
+        // These stay as long as the recording is open: what growing reserved is given back.
+        piece.context_switches.shrink_to_fit();
+        piece.ready_threads.shrink_to_fit();
+        piece.samples.shrink_to_fit();
+        piece.interrupts.shrink_to_fit();
+        piece.stacks.shrink_to_fit();
+        piece
+    }
+
+    #[inline]
+    fn take(&mut self, record: &Record<'_>, selection: &Selection, clock: &Clock) {
+        let interest = match record.hook() {
+            Some(hook) => selection.of_hook(hook),
+            None => return self.take_other(record, selection),
+        };
+        let read = match interest {
+            Interest::Skip | Interest::Generic | Interest::AtEnd => Some(()),
+            Interest::ContextSwitch => self.context_switch(record),
+            Interest::ReadyThread => self.ready_thread(record),
+            Interest::Sample => self.sample(record),
+            Interest::DeferredProcedureCall => self.deferred_procedure_call(record, clock),
+            Interest::InterruptServiceRoutine => self.interrupt_service_routine(record, clock),
+            Interest::Stack => self.stack(record, clock),
+            Interest::StackReference => self.stack_reference(record, clock),
+            Interest::CompactSwitches => {
+                self.losses.add(&counters::COMPACT_SWITCHES, 1);
+                Some(())
+            }
+            Interest::Ordered => {
+                self.ordered.push(record);
+                Some(())
+            }
+        };
+        if read.is_none() {
+            self.count_short(record);
+        }
+    }
+
+    #[cold]
+    fn count_short(&mut self, record: &Record<'_>) {
+        self.losses.add_at(&counters::SHORT_PAYLOAD, || {
+            format!(
+                "hook {:#06x} version {} at {} ns",
+                record.hook().unwrap_or_default(),
+                record.version(),
+                record.time_ns()
+            )
+        });
+    }
+
+    fn take_other(&mut self, record: &Record<'_>, selection: &Selection) {
+        if record.kind() == HeaderKind::Event {
+            if selection.event_stacks {
+                self.event_stack(record);
+            }
+            if let (Some(provider), Some(descriptor)) = (record.class_guid(), record.descriptor())
+                && selection.at_end(provider, descriptor.id)
+            {
+                self.at_end.push(record);
+            }
+        }
+        if selection.of_other(record) == Interest::Ordered {
+            self.ordered.push(record);
+        }
+    }
+
+    #[inline]
+    fn context_switch(&mut self, record: &Record<'_>) -> Option<()> {
+        let switch = kernel::ContextSwitch::read(KernelPayload::of(record)?)?;
+        let cpu = record.cpu();
+        self.running.set(cpu, switch.new_thread_id);
+        self.context_switches.push(ContextSwitch {
+            time_ns: record.time_ns(),
+            cpu,
+            new_tid: switch.new_thread_id,
+            old_tid: switch.old_thread_id,
+            new_priority: switch.new_thread_priority,
+            old_priority: switch.old_thread_priority,
+            old_wait_reason: switch.old_thread_wait_reason,
+            old_wait_mode: switch.old_thread_wait_mode,
+            old_state: switch.old_thread_state,
+            previous_c_state: switch.previous_c_state,
+            old_ideal_processor: switch.old_thread_ideal_processor,
+            new_wait_ticks: switch.new_thread_wait_time,
+        });
+        Some(())
+    }
+
+    #[inline]
+    fn ready_thread(&mut self, record: &Record<'_>) -> Option<()> {
+        let ready = kernel::ReadyThread::read(KernelPayload::of(record)?)?;
+        let cpu = record.cpu();
+        let readying_tid = self.running.get(cpu);
+        if readying_tid.is_none() {
+            self.unattributed.push((self.ready_threads.len(), cpu));
+        }
+        self.ready_threads.push(ReadyThread {
+            time_ns: record.time_ns(),
+            cpu,
+            ready_tid: ready.thread_id,
+            readying_tid,
+            adjust_reason: ready.adjust_reason,
+            adjust_increment: ready.adjust_increment,
+            flags: ready.flags,
+        });
+        Some(())
+    }
+
+    #[inline]
+    fn sample(&mut self, record: &Record<'_>) -> Option<()> {
+        let sample = SampledProfile::read(KernelPayload::of(record)?)?;
+        self.samples.push(Sample {
+            time_ns: record.time_ns(),
+            cpu: record.cpu(),
+            tid: sample.thread_id,
+            address: sample.instruction_pointer,
+            count: sample.count,
+            source: 0,
+        });
+        Some(())
+    }
+
+    #[inline]
+    fn deferred_procedure_call(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
+        let call = DeferredProcedureCall::read(KernelPayload::of(record)?)?;
+        let kind = match call.kind {
+            DeferredProcedureCallKind::Threaded => InterruptKind::ThreadedDpc,
+            DeferredProcedureCallKind::Ordinary => InterruptKind::Dpc,
+            DeferredProcedureCallKind::Timer | DeferredProcedureCallKind::IoTimer => {
+                InterruptKind::TimerDpc
+            }
+        };
+        self.interrupt(record, clock, call.start_ticks, kind, call.routine, 0);
+        Some(())
+    }
+
+    #[inline]
+    fn interrupt_service_routine(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
+        let routine = InterruptServiceRoutine::read(KernelPayload::of(record)?)?;
+        self.interrupt(
+            record,
+            clock,
+            routine.start_ticks,
+            InterruptKind::Interrupt,
+            routine.routine,
+            routine.vector,
+        );
+        Some(())
+    }
+
+    /// The record is logged when the routine returns and carries the time it began.
+    #[inline]
+    fn interrupt(
+        &mut self,
+        record: &Record<'_>,
+        clock: &Clock,
+        start_ticks: u64,
+        kind: InterruptKind,
+        routine: u64,
+        vector: u16,
+    ) {
+        let end_ns = record.time_ns();
+        let mut start_ns = clock.ns(start_ticks);
+        if start_ns > end_ns {
+            self.losses.add(&counters::TIME_BACKWARDS, 1);
+            start_ns = end_ns;
+        }
+        self.interrupts.push(Interrupt {
+            start_ns,
+            end_ns,
+            cpu: record.cpu(),
+            kind,
+            routine,
+            vector,
+        });
+    }
+
+    fn stack(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
+        let stack = kernel::Stack::read(KernelPayload::of(record)?)?;
+        let id = self.intern(stack.frames);
+        self.stacks.push(onoff_trace::Stack {
+            time_ns: clock.ns(stack.event_ticks),
+            pid: stack.process_id,
+            tid: stack.thread_id,
+            stack: id,
+        });
+        Some(())
+    }
+
+    fn stack_reference(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
+        let stack = StackKeyReference::read(KernelPayload::of(record)?)?;
+        self.stack_references
+            .push((self.stacks.len(), stack.stack_key));
+        self.stacks.push(onoff_trace::Stack {
+            time_ns: clock.ns(stack.event_ticks),
+            pid: stack.process_id,
+            tid: stack.thread_id,
+            stack: StackId::EMPTY,
+        });
+        Some(())
+    }
+
+    /// Stacks of manifest events travel with the event itself, as frames or as a key.
+    fn event_stack(&mut self, record: &Record<'_>) {
+        let (Some(pid), Some(tid)) = (record.process_id(), record.thread_id()) else {
+            return;
+        };
+        for item in record.extended_items() {
+            let (pointer_size, keyed) = match item.kind {
+                ExtendedItem::STACK_TRACE_32 => (4, false),
+                ExtendedItem::STACK_TRACE_64 => (8, false),
+                ExtendedItem::STACK_KEY_32 => (4, true),
+                ExtendedItem::STACK_KEY_64 => (8, true),
+                _ => continue,
+            };
+            // The match id, which pairs the halves of a stack.
+            let mut fields = Reader::new(item.data, pointer_size);
+            if fields.skip(8).is_none() {
+                continue;
+            }
+            let stack = if keyed {
+                let Some(key) = fields.pointer() else {
+                    continue;
+                };
+                self.stack_references.push((self.stacks.len(), key));
+                StackId::EMPTY
+            } else {
+                self.intern(Frames::new(fields.rest(), pointer_size))
+            };
+            self.stacks.push(onoff_trace::Stack {
+                time_ns: record.time_ns(),
+                pid,
+                tid,
+                stack,
+            });
+        }
+    }
+
+    fn intern(&mut self, frames: Frames<'_>) -> StackId {
+        self.frames.clear();
+        self.frames.extend(frames.iter());
+        self.stack_pool.intern(&self.frames)
+    }
+}

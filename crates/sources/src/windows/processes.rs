@@ -1,0 +1,188 @@
+//! Processes: their starts, ends and rundown, as lives of process ids.
+//!
+//! ```text
+//!   (unknown) --start--------> alive, start known --end--> ended
+//!       |  \--rundown begin--> alive, start open  --end--> ended
+//!       |  \--rundown end----> alive, start open
+//!        \----end------------> ended, start open
+//! ```
+//!
+//! Merging repeats the rundown of every input, so what says no more than is known changes nothing.
+
+use hashbrown::HashMap;
+use onoff_etl::Clock;
+use onoff_etw::kernel::{self, ProcessEventKind};
+use onoff_trace::{Losses, Process, Processes, StringId};
+
+use super::counters;
+use super::texts::Texts;
+
+#[derive(Debug, Default)]
+pub(super) struct ProcessTracker {
+    rows: Vec<Process>,
+    alive: HashMap<u32, usize>,
+}
+
+const UNKNOWN_SESSION: u32 = u32::MAX;
+
+fn blank(pid: u32) -> Process {
+    Process {
+        pid,
+        parent_pid: None,
+        start_ns: None,
+        end_ns: None,
+        image: StringId::EMPTY,
+        command_line: StringId::EMPTY,
+        session: None,
+        exit_status: None,
+        user: StringId::EMPTY,
+        unique_key: 0,
+        page_directory: 0,
+        package: StringId::EMPTY,
+    }
+}
+
+impl ProcessTracker {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn on_process(
+        &mut self,
+        time_ns: i64,
+        event: &kernel::Process<'_>,
+        clock: &Clock,
+        texts: &mut Texts,
+        losses: &mut Losses,
+    ) {
+        let known = Process {
+            parent_pid: Some(event.parent_id),
+            image: texts.ansi(event.image_file_name),
+            command_line: texts.utf16(event.command_line),
+            session: Some(event.session_id).filter(|&session| session != UNKNOWN_SESSION),
+            user: event
+                .user_sid
+                .map_or(StringId::EMPTY, |sid| texts.display(sid)),
+            unique_key: event.unique_process_key,
+            page_directory: event.directory_table_base,
+            package: texts.utf16(event.package_full_name),
+            ..blank(event.process_id)
+        };
+        match event.kind {
+            ProcessEventKind::Start => self.start(time_ns, known, losses),
+            ProcessEventKind::End => self.end(time_ns, known, Some(event.exit_status)),
+            ProcessEventKind::RundownStart | ProcessEventKind::RundownEnd => {
+                let row = self.living(known.pid, known.unique_key);
+                fill(&mut self.rows[row], &known);
+            }
+            ProcessEventKind::Defunct => {
+                // Its object outlives it because somebody holds a handle. It says nothing new about a process that ended
+                // in the recording, and one that ended before is not part of it.
+                let ended_ns = event
+                    .exit_time
+                    .and_then(|filetime| i64::try_from(filetime).ok())
+                    .map(|filetime| (filetime - clock.start_filetime()).saturating_mul(100));
+                if let Some(&row) = self.alive.get(&known.pid)
+                    && self.rows[row].unique_key == known.unique_key
+                    && let Some(ended_ns) = ended_ns.filter(|&ended_ns| ended_ns <= time_ns)
+                {
+                    self.rows[row].end_ns = Some(ended_ns);
+                    self.rows[row].exit_status = Some(event.exit_status);
+                    self.alive.remove(&known.pid);
+                }
+            }
+        }
+    }
+
+    /// A process began. Everything but its times is taken from `known`.
+    pub(super) fn start(&mut self, time_ns: i64, known: Process, losses: &mut Losses) {
+        if let Some(&row) = self.alive.get(&known.pid) {
+            let present = &mut self.rows[row];
+            if present.start_ns == Some(time_ns) {
+                fill(present, &known);
+                return;
+            }
+            present.end_ns = Some(time_ns);
+            losses.add(&counters::PROCESS_END_MISSING, 1);
+        }
+        self.alive.insert(known.pid, self.rows.len());
+        self.rows.push(Process {
+            start_ns: Some(time_ns),
+            ..known
+        });
+    }
+
+    /// A process ended. Everything but its times is taken from `known`, where it was not known.
+    pub(super) fn end(&mut self, time_ns: i64, known: Process, exit_status: Option<i32>) {
+        let row = self.living(known.pid, known.unique_key);
+        let present = &mut self.rows[row];
+        fill(present, &known);
+        present.end_ns = Some(time_ns);
+        present.exit_status = exit_status;
+        self.alive.remove(&known.pid);
+    }
+
+    /// A process was there. Everything but its times is taken from `known`, where it was not known.
+    pub(super) fn present(&mut self, known: Process) {
+        let row = self.living(known.pid, known.unique_key);
+        fill(&mut self.rows[row], &known);
+    }
+
+    // A rundown can name a process that was seen to end a moment before: the object goes later than the process.
+    fn living(&mut self, pid: u32, unique_key: u64) -> usize {
+        if let Some(&row) = self.alive.get(&pid) {
+            return row;
+        }
+        if unique_key != 0 {
+            let same = |row: &Process| row.pid == pid && row.unique_key == unique_key;
+            // Ends are few and recent; a key this far back belongs to another process.
+            const RECENT: usize = 256;
+            let from = self.rows.len().saturating_sub(RECENT);
+            if let Some(found) = self.rows[from..].iter().rposition(same) {
+                return from + found;
+            }
+        }
+        self.rows.push(blank(pid));
+        self.alive.insert(pid, self.rows.len() - 1);
+        self.rows.len() - 1
+    }
+
+    /// The process that had `pid` at `time_ns`.
+    pub(super) fn at(&self, pid: u32, time_ns: i64) -> Option<&Process> {
+        self.rows
+            .iter()
+            .rev()
+            .filter(|row| row.pid == pid)
+            .find(|row| row.start_ns.is_none_or(|start_ns| start_ns <= time_ns))
+    }
+
+    /// The table, by start.
+    pub(super) fn finish(&self) -> Processes {
+        let mut rows = self.rows.clone();
+        rows.sort_by_key(|row| row.start_ns);
+        rows.into_iter().collect()
+    }
+}
+
+fn fill(row: &mut Process, known: &Process) {
+    row.parent_pid = row.parent_pid.or(known.parent_pid);
+    row.session = row.session.or(known.session);
+    for (field, value) in [
+        (&mut row.image, known.image),
+        (&mut row.command_line, known.command_line),
+        (&mut row.user, known.user),
+        (&mut row.package, known.package),
+    ] {
+        if field.is_empty() {
+            *field = value;
+        }
+    }
+    for (field, value) in [
+        (&mut row.unique_key, known.unique_key),
+        (&mut row.page_directory, known.page_directory),
+    ] {
+        if *field == 0 {
+            *field = value;
+        }
+    }
+}

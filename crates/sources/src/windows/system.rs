@@ -1,0 +1,270 @@
+//! The machine: what the logfile header and the SystemConfig records say about it.
+
+use std::fmt::Write as _;
+
+use onoff_etl::{LogfileHeader, Record};
+use onoff_etw::kernel::{
+    BuildLab, LogicalDisk, NetworkAdapter, PhysicalDisk, Platform, PlugAndPlayDevice,
+    PowerConfiguration, ProcessorConfiguration, ProcessorDescription, ServiceConfiguration,
+    SystemConfigEx, VideoAdapter,
+};
+use onoff_trace::SystemConfiguration;
+use onoff_trace::system::{self, Disk, DisplayAdapter, InstalledDevice, InstalledService, Volume};
+
+/// Collects the configuration. Merging repeats records, and what says the same again is left out.
+#[derive(Debug, Default)]
+pub(super) struct SystemTracker {
+    system: SystemConfiguration,
+    product: String,
+    /// NT path and DOS path of volumes.
+    mappings: Vec<(String, String)>,
+}
+
+impl SystemTracker {
+    pub(super) fn new(header: &LogfileHeader) -> Self {
+        let (major, minor) = header.os_version;
+        Self {
+            system: SystemConfiguration {
+                os: format!("Windows {major}.{minor}"),
+                os_build: header.os_build,
+                pointer_bits: header.pointer_size.saturating_mul(8),
+                processors: header.processors,
+                processor_mhz: header.cpu_speed_mhz,
+                ..SystemConfiguration::default()
+            },
+            ..Self::default()
+        }
+    }
+
+    /// The record's hooks that [`Self::on_record`] understands.
+    pub(super) const HOOKS: [u16; 11] = [
+        BuildLab::HOOK,
+        ProcessorConfiguration::HOOK,
+        PhysicalDisk::HOOK,
+        LogicalDisk::HOOK,
+        NetworkAdapter::HOOK,
+        VideoAdapter::HOOK,
+        ServiceConfiguration::HOOK,
+        PowerConfiguration::HOOK,
+        PlugAndPlayDevice::HOOK,
+        Platform::HOOK,
+        ProcessorDescription::HOOK,
+    ];
+
+    /// Takes a record about the machine. `None` when it is too short to be read.
+    pub(super) fn on_record(&mut self, record: &Record<'_>) -> Option<()> {
+        let system = &mut self.system;
+        match record.hook() {
+            Some(BuildLab::HOOK) => {
+                set(&mut system.os_build_text, BuildLab::parse(record)?.build);
+            }
+            Some(ProcessorConfiguration::HOOK) => {
+                let cpu = ProcessorConfiguration::parse(record)?;
+                set(&mut system.computer, cpu.computer_name);
+                if system.memory_bytes == 0 {
+                    system.memory_bytes = u64::from(cpu.memory_mib) << 20;
+                }
+                // A session that keeps one stream for all processors says that there is one.
+                system.processors = system.processors.max(cpu.processors);
+                if system.processor_mhz == 0 {
+                    system.processor_mhz = cpu.mhz;
+                }
+            }
+            Some(ProcessorDescription::HOOK) => {
+                let cpu = ProcessorDescription::parse(record)?;
+                set(&mut system.processor_name, cpu.name);
+            }
+            Some(Platform::HOOK) => {
+                let platform = Platform::parse(record)?;
+                set(
+                    &mut system.model,
+                    format_args!("{} {}", platform.manufacturer, platform.product_name),
+                );
+                set(
+                    &mut system.firmware,
+                    format_args!("{} {}", platform.bios_version, platform.bios_date),
+                );
+            }
+            Some(PhysicalDisk::HOOK) => {
+                let disk = PhysicalDisk::parse(record)?;
+                let size_bytes = disk.size();
+                add(
+                    &mut system.disks,
+                    Disk {
+                        number: disk.disk_number,
+                        model: text(disk.manufacturer),
+                        size_bytes,
+                        sector_bytes: disk.bytes_per_sector,
+                        boot_drive: text(disk.boot_drive_letter),
+                        write_cache: Some(disk.write_cache_enabled),
+                    },
+                );
+            }
+            Some(LogicalDisk::HOOK) => {
+                let disk = LogicalDisk::parse(record)?;
+                add(
+                    &mut system.volumes,
+                    Volume {
+                        disk: disk.disk_number,
+                        partition: disk.partition_number,
+                        drive: text(disk.drive_letter),
+                        file_system: text(disk.file_system),
+                        offset: disk.start_offset,
+                        size_bytes: disk.partition_size,
+                        device_path: String::new(),
+                    },
+                );
+            }
+            Some(NetworkAdapter::HOOK) => {
+                let adapter = NetworkAdapter::parse(record)?;
+                let length = (adapter.physical_address_length as usize).min(8);
+                let mut physical_address = String::new();
+                for (index, byte) in adapter.physical_address[..length].iter().enumerate() {
+                    let colon = if index == 0 { "" } else { ":" };
+                    let _ = write!(physical_address, "{colon}{byte:02x}");
+                }
+                add(
+                    &mut system.network_adapters,
+                    system::NetworkAdapter {
+                        description: text(adapter.description),
+                        physical_address,
+                        addresses: text(adapter.ip_addresses),
+                    },
+                );
+            }
+            Some(VideoAdapter::HOOK) => {
+                let adapter = VideoAdapter::parse(record)?;
+                let name = match text(adapter.adapter) {
+                    name if name.is_empty() => text(adapter.chip_type),
+                    name => name,
+                };
+                add(
+                    &mut system.display_adapters,
+                    DisplayAdapter {
+                        name,
+                        memory_bytes: u64::from(adapter.memory_size),
+                        width: adapter.width,
+                        height: adapter.height,
+                    },
+                );
+            }
+            Some(ServiceConfiguration::HOOK) => {
+                let service = ServiceConfiguration::parse(record)?;
+                add(
+                    &mut system.services,
+                    InstalledService {
+                        name: text(service.service_name),
+                        display_name: text(service.display_name),
+                        process: text(service.process_name),
+                        pid: service.process_id,
+                        tag: service.sub_process_tag.unwrap_or(0),
+                        load_order_group: text(service.load_order_group),
+                        container_group: text(service.svchost_group),
+                    },
+                );
+            }
+            Some(PowerConfiguration::HOOK) => {
+                let power = PowerConfiguration::parse(record)?;
+                let states = [
+                    (power.s1, "S1"),
+                    (power.s2, "S2"),
+                    (power.s3, "S3"),
+                    (power.s4, "S4"),
+                    (power.s5, "S5"),
+                    (power.modern_standby, "S0 low power idle"),
+                ];
+                for (offered, name) in states {
+                    if offered {
+                        add(&mut system.sleep_states, name.into());
+                    }
+                }
+            }
+            Some(PlugAndPlayDevice::HOOK) => {
+                let device = PlugAndPlayDevice::parse(record)?;
+                add(
+                    &mut system.devices,
+                    InstalledDevice {
+                        instance: text(device.device_id),
+                        description: text(device.description),
+                        friendly_name: text(device.friendly_name),
+                        driver: text(device.service_name),
+                        physical_device_object: text(device.pdo_name),
+                        class: device
+                            .class_guid
+                            .map_or_else(String::new, |class| class.to_string()),
+                    },
+                );
+            }
+            _ => match SystemConfigEx::parse(record) {
+                Some(SystemConfigEx::BuildInfo {
+                    build_lab,
+                    product_name,
+                    ..
+                }) => {
+                    set(&mut system.os_build_text, build_lab);
+                    set(&mut self.product, product_name);
+                }
+                Some(SystemConfigEx::VolumeMapping { nt_path, dos_path }) => {
+                    let mapping = (text(nt_path), text(dos_path));
+                    add(&mut self.mappings, mapping);
+                }
+                _ => {}
+            },
+        }
+        Some(())
+    }
+
+    /// The configuration.
+    pub(super) fn finish(self) -> SystemConfiguration {
+        let Self {
+            mut system,
+            product,
+            mappings,
+        } = self;
+        if !product.is_empty() {
+            system.os = product;
+        }
+        for (nt_path, dos_path) in mappings {
+            let device_path = nt_path.trim_end_matches('\\');
+            let drive = dos_path.trim_end_matches('\\');
+            if !device_path.starts_with(r"\Device\") || drive.is_empty() {
+                continue;
+            }
+            match system
+                .volumes
+                .iter_mut()
+                .find(|volume| volume.drive.eq_ignore_ascii_case(drive))
+            {
+                Some(volume) => volume.device_path = device_path.into(),
+                None => system.volumes.push(Volume {
+                    drive: drive.into(),
+                    device_path: device_path.into(),
+                    ..Volume::default()
+                }),
+            }
+        }
+        system
+    }
+}
+
+// Configurations are small, and a hostile one is bounded by the size of its own records: texts that repeat are found by
+// looking, up to a number no machine reaches.
+const MOST_ENTRIES: usize = 16 << 10;
+
+fn add<T: PartialEq>(entries: &mut Vec<T>, entry: T) {
+    if entries.len() < MOST_ENTRIES && !entries.contains(&entry) {
+        entries.push(entry);
+    }
+}
+
+fn set(field: &mut String, value: impl std::fmt::Display) {
+    if field.is_empty() {
+        *field = text(value);
+    }
+}
+
+fn text(value: impl std::fmt::Display) -> String {
+    let mut text = value.to_string();
+    text.truncate(text.trim_end().len());
+    text
+}

@@ -1,0 +1,179 @@
+//! Threads: their starts, ends and rundown, as lives of thread ids, and whose they are.
+
+use hashbrown::HashMap;
+use onoff_etw::kernel::{self, ThreadEventKind};
+use onoff_trace::{Losses, StringId, Thread, Threads};
+
+use super::counters;
+use super::texts::Texts;
+
+#[derive(Debug, Default)]
+pub(super) struct ThreadTracker {
+    rows: Vec<Thread>,
+    alive: HashMap<u32, usize>,
+}
+
+fn blank(tid: u32, pid: u32) -> Thread {
+    Thread {
+        tid,
+        pid,
+        start_ns: None,
+        end_ns: None,
+        start_address: 0,
+        base_priority: None,
+        page_priority: None,
+        io_priority: None,
+        service_tag: 0,
+        teb: 0,
+        stack_base: 0,
+        stack_limit: 0,
+        user_stack_base: 0,
+        user_stack_limit: 0,
+        name: StringId::EMPTY,
+    }
+}
+
+impl ThreadTracker {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn on_thread(
+        &mut self,
+        time_ns: i64,
+        event: &kernel::Thread<'_>,
+        texts: &mut Texts,
+        losses: &mut Losses,
+    ) {
+        let start_address = match event.win32_start_address {
+            0 => event.start_address,
+            address => address,
+        };
+        let known = Thread {
+            start_address,
+            base_priority: event.priorities.map(|priorities| priorities.base),
+            page_priority: event.priorities.map(|priorities| priorities.page),
+            io_priority: event.priorities.map(|priorities| priorities.io),
+            service_tag: event.sub_process_tag,
+            teb: event.teb_base,
+            stack_base: event.stack_base,
+            stack_limit: event.stack_limit,
+            user_stack_base: event.user_stack_base,
+            user_stack_limit: event.user_stack_limit,
+            name: texts.utf16(event.thread_name),
+            ..blank(event.thread_id, event.process_id)
+        };
+        match event.kind {
+            ThreadEventKind::Start => self.start(time_ns, known, losses),
+            ThreadEventKind::End => self.end(time_ns, known),
+            ThreadEventKind::RundownStart | ThreadEventKind::RundownEnd => self.present(known),
+        }
+    }
+
+    pub(super) fn on_name(&mut self, event: &kernel::ThreadName<'_>, texts: &mut Texts) {
+        let row = self.living(event.thread_id, event.process_id);
+        self.rows[row].name = texts.utf16(event.thread_name);
+    }
+
+    /// A thread began. Everything but its times is taken from `known`.
+    pub(super) fn start(&mut self, time_ns: i64, known: Thread, losses: &mut Losses) {
+        if let Some(&row) = self.alive.get(&known.tid) {
+            let present = &mut self.rows[row];
+            if present.start_ns == Some(time_ns) {
+                fill(present, &known);
+                return;
+            }
+            present.end_ns = Some(time_ns);
+            losses.add(&counters::THREAD_END_MISSING, 1);
+        }
+        self.alive.insert(known.tid, self.rows.len());
+        self.rows.push(Thread {
+            start_ns: Some(time_ns),
+            ..known
+        });
+    }
+
+    /// A thread ended.
+    pub(super) fn end(&mut self, time_ns: i64, known: Thread) {
+        let row = self.living(known.tid, known.pid);
+        let present = &mut self.rows[row];
+        fill(present, &known);
+        present.end_ns = Some(time_ns);
+        self.alive.remove(&known.tid);
+    }
+
+    /// A thread was there.
+    pub(super) fn present(&mut self, known: Thread) {
+        let row = self.living(known.tid, known.pid);
+        fill(&mut self.rows[row], &known);
+    }
+
+    // Thread id 0 is the idle thread of every processor: one row stands for them all.
+    fn living(&mut self, tid: u32, pid: u32) -> usize {
+        *self.alive.entry(tid).or_insert_with(|| {
+            self.rows.push(blank(tid, pid));
+            self.rows.len() - 1
+        })
+    }
+
+    /// An index to ask who a thread belonged to.
+    pub(super) fn owners(&self) -> ThreadOwners {
+        let mut lives: HashMap<u32, Vec<(i64, u32)>> = HashMap::new();
+        for row in &self.rows {
+            let start_ns = row.start_ns.unwrap_or(i64::MIN);
+            lives.entry(row.tid).or_default().push((start_ns, row.pid));
+        }
+        for owners in lives.values_mut() {
+            owners.sort_unstable();
+        }
+        ThreadOwners { lives }
+    }
+
+    /// The table, by start.
+    pub(super) fn finish(mut self) -> Threads {
+        self.rows.sort_by_key(|row| row.start_ns);
+        self.rows.into_iter().collect()
+    }
+}
+
+fn fill(row: &mut Thread, known: &Thread) {
+    row.base_priority = row.base_priority.or(known.base_priority);
+    row.page_priority = row.page_priority.or(known.page_priority);
+    row.io_priority = row.io_priority.or(known.io_priority);
+    for (field, value) in [
+        (&mut row.start_address, known.start_address),
+        (&mut row.teb, known.teb),
+        (&mut row.stack_base, known.stack_base),
+        (&mut row.stack_limit, known.stack_limit),
+        (&mut row.user_stack_base, known.user_stack_base),
+        (&mut row.user_stack_limit, known.user_stack_limit),
+    ] {
+        if *field == 0 {
+            *field = value;
+        }
+    }
+    if row.service_tag == 0 {
+        row.service_tag = known.service_tag;
+    }
+    if row.name.is_empty() {
+        row.name = known.name;
+    }
+}
+
+/// Who every thread belonged to, at any time.
+#[derive(Debug, Default)]
+pub(super) struct ThreadOwners {
+    /// By thread id: (start, process id), by start.
+    lives: HashMap<u32, Vec<(i64, u32)>>,
+}
+
+impl ThreadOwners {
+    /// The process of `tid` at `time_ns`. A thread that is known only from later is taken to have been there.
+    pub(super) fn process(&self, tid: u32, time_ns: i64) -> Option<u32> {
+        let owners = self.lives.get(&tid)?;
+        let after = owners.partition_point(|&(start_ns, _)| start_ns <= time_ns);
+        owners
+            .get(after.saturating_sub(1))
+            .map(|&(_, process)| process)
+    }
+}
