@@ -153,7 +153,7 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
     for disk in &system.disks {
         row(
             &format!("disk {}", disk.number),
-            joined(&[&disk.model, &size(disk.size_bytes)]),
+            joined(&[&disk.model, &known_size(disk.size_bytes)]),
         );
     }
     for volume in &system.volumes {
@@ -206,6 +206,15 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
     }
     writeln!(out, "\n{TITLE}Machine{TITLE:#}")?;
     table.write(out)
+}
+
+/// A size; empty for zero, which means that it was not recorded.
+fn known_size(bytes: u64) -> String {
+    if bytes > 0 {
+        size(bytes)
+    } else {
+        String::new()
+    }
 }
 
 fn joined(parts: &[&str]) -> String {

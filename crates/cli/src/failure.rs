@@ -1,0 +1,60 @@
+//! Why a command did not answer, and the exit code that says so.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// A command did not answer.
+#[derive(Debug)]
+pub enum Failure {
+    /// The recording cannot be read, or the answer not written: exit code 1.
+    Unreadable(String),
+    /// Who reads the answer has seen enough. Not a failure of anybody's: exit code 0, and quiet.
+    ReaderGone,
+}
+
+impl Failure {
+    /// Something cannot be read: the whole chain of causes in one line.
+    pub fn unreadable(error: &dyn Error) -> Self {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            // Many errors repeat their cause.
+            if !message.contains(&text) {
+                message += ": ";
+                message += &text;
+            }
+            cause = error.source();
+        }
+        Self::Unreadable(message)
+    }
+
+    /// Says what went wrong in one line on stderr, and gives the exit code.
+    pub fn report(self) -> ExitCode {
+        let (message, code) = match self {
+            Self::Unreadable(message) => (message, 1),
+            Self::ReaderGone => return ExitCode::SUCCESS,
+        };
+        let message = onoff_report::text::printable::printable(&message).into_owned();
+        // Where stderr is gone too, the code alone must do.
+        let _ = writeln!(io::stderr(), "onoff: {message}");
+        ExitCode::from(code)
+    }
+}
+
+impl From<onoff_sources::Error> for Failure {
+    fn from(error: onoff_sources::Error) -> Self {
+        Self::unreadable(&error)
+    }
+}
+
+/// Failures to write the answer.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            _ => Self::Unreadable(format!("cannot write the answer: {error}")),
+        }
+    }
+}

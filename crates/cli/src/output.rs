@@ -1,0 +1,78 @@
+//! Where the answer goes: stdout or a file, with or without colour.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+
+use anstream::{AutoStream, ColorChoice};
+use clap::ValueEnum;
+
+use crate::failure::Failure;
+
+/// When to colour text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Where the answer goes.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    /// A file; stdout when `None`.
+    pub path: Option<PathBuf>,
+    /// When to colour.
+    pub color: Color,
+}
+
+impl Destination {
+    /// Opens the destination, has `write` write to it, and makes sure that all of it arrived.
+    ///
+    /// A file is opened only now, when there is an answer: a command that fails leaves an existing one as it was.
+    pub fn write(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match &self.path {
+            Some(path) => {
+                let failed = |error: io::Error| {
+                    Failure::Unreadable(format!(
+                        "{}: cannot write the answer: {error}",
+                        path.display()
+                    ))
+                };
+                let file = File::create(path).map_err(failed)?;
+                let choice = if self.color == Color::Always {
+                    ColorChoice::Always
+                } else {
+                    ColorChoice::Never
+                };
+                let mut out = BufWriter::with_capacity(1 << 16, AutoStream::new(file, choice));
+                write(&mut out)?;
+                out.flush().map_err(failed)
+            }
+            None => {
+                let stdout = io::stdout();
+                let choice = match self.color {
+                    Color::Auto => AutoStream::choice(&stdout),
+                    Color::Always => ColorChoice::Always,
+                    Color::Never => ColorChoice::Never,
+                };
+                // A person sees each line as it comes; a pipe is filled a block at a time.
+                let capacity = if stdout.is_terminal() {
+                    1 << 10
+                } else {
+                    1 << 16
+                };
+                let mut out =
+                    BufWriter::with_capacity(capacity, AutoStream::new(stdout.lock(), choice));
+                write(&mut out)?;
+                Ok(out.flush()?)
+            }
+        }
+    }
+}

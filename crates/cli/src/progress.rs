@@ -1,0 +1,54 @@
+//! How far long work has come: one line on stderr, on a terminal only.
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use onoff_sources::Progress;
+
+/// Work shorter than this shows nothing.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// The line, while it is shown.
+#[derive(Debug)]
+pub struct ProgressLine {
+    bar: ProgressBar,
+}
+
+impl ProgressLine {
+    /// A line about reading; hidden where stderr is no terminal.
+    pub fn reading() -> Self {
+        let target = if io::stderr().is_terminal() {
+            ProgressDrawTarget::stderr_with_hz(8)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        // The template is ours and constant; a plain line would show if it were wrong.
+        if let Ok(style) = ProgressStyle::with_template(
+            "reading {bytes} of {total_bytes} {bar:24} {percent} % {binary_bytes_per_sec}",
+        ) {
+            bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
+        }
+        Self { bar }
+    }
+
+    /// What a reader calls as it goes on.
+    pub fn listener(&self) -> Arc<dyn Fn(Progress) + Send + Sync> {
+        let bar = self.bar.clone();
+        Arc::new(move |progress| {
+            if bar.elapsed() < PATIENCE {
+                return;
+            }
+            bar.set_length(progress.total_bytes);
+            bar.set_position(progress.done_bytes);
+        })
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
