@@ -56,11 +56,15 @@ impl RawBufferHeader {
         self.buffer_size.get() == 0 && self.offset.get() == 0 && self.sequence_number.get() == 0
     }
 
-    /// Stricter: for finding the next buffer after a damaged part, where a coincidence would cost real records.
+    pub(crate) fn is_compressed(&self) -> bool {
+        BufferFlags(self.flags.get()).is_compressed()
+    }
+
+    /// Stricter, but for the size: for finding the next buffer after a damaged part, where a coincidence would cost real records.
     pub(crate) fn is_convincing(&self, largest: usize) -> bool {
-        self.is_plausible()
-            && self.buffer_size.get() as usize <= largest
-            && (BUFFER_HEADER_SIZE..=largest).contains(&(self.offset.get() as usize))
+        (BUFFER_HEADER_SIZE..=largest).contains(&(self.offset.get() as usize))
+            && self.buffer_type.get() <= BufferKind::LARGEST
+            && self.flags.get() & !BufferFlags::KNOWN == 0
             && self.state.get() <= 6
             && self.sequence_number.get() < 1 << 40
     }
@@ -142,7 +146,7 @@ pub struct BufferInfo {
     pub file: usize,
     /// Where its header begins, in bytes from the start of the input.
     pub offset: usize,
-    /// Bytes it takes in the file, header included, as it announces.
+    /// Bytes it takes in the file, header included.
     pub size: usize,
     /// Bytes of it that the file holds: fewer than `size` when the file is cut.
     pub available: usize,
@@ -167,7 +171,6 @@ impl BufferInfo {
         raw: &RawBufferHeader,
         file: usize,
         offset: usize,
-        file_length: usize,
         header: &LogfileHeader,
         format: Option<CompressionFormat>,
     ) -> BufferInfo {
@@ -185,7 +188,7 @@ impl BufferInfo {
             file,
             offset,
             size,
-            available: size.min(file_length.saturating_sub(offset)),
+            available: size,
             fill: raw.offset.get() as usize,
             cpu,
             sequence: raw.sequence_number.get(),
@@ -194,6 +197,12 @@ impl BufferInfo {
             kind: BufferKind::of(raw.buffer_type.get()),
             compression: if flags.is_compressed() { format } else { None },
         }
+    }
+
+    /// Sets the size, of which a file of `file_length` bytes may hold less.
+    pub(crate) fn resize(&mut self, size: usize, file_length: usize) {
+        self.size = size;
+        self.available = size.min(file_length.saturating_sub(self.offset));
     }
 
     /// The bytes of the buffer that the file holds, header included.

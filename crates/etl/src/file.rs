@@ -153,29 +153,28 @@ impl Finder<'_, '_> {
         let bytes = self.input.bytes;
         let mut offset = 0;
         while offset < bytes.len() {
-            match RawBufferHeader::at(bytes, offset) {
-                Some(raw) if raw.is_plausible() && self.size_is_consistent(raw, offset) => {
-                    offset = offset.saturating_add(raw.buffer_size.get() as usize);
-                    self.add(raw, offset - raw.buffer_size.get() as usize);
+            let found = RawBufferHeader::at(bytes, offset);
+            match found.and_then(|raw| Some((raw, self.believable_size(raw, offset)?))) {
+                Some((raw, size)) => {
+                    self.add(raw, offset, size);
+                    offset = offset.saturating_add(size);
                 }
-                _ => offset = self.step_over(offset),
+                None => offset = self.step_over(offset),
             }
         }
     }
 
-    fn add(&mut self, raw: &RawBufferHeader, offset: usize) {
-        let buffer = BufferInfo::of(
-            raw,
-            self.number,
-            offset,
-            self.input.bytes.len(),
-            self.header,
-            self.format,
-        );
+    fn add(&mut self, raw: &RawBufferHeader, offset: usize, size: usize) {
+        let length = self.input.bytes.len();
+        let mut buffer = BufferInfo::of(raw, self.number, offset, self.header, self.format);
+        buffer.resize(size, length);
         let place = Place {
             file: self.number,
             offset: offset as u64,
         };
+        if size != raw.buffer_size.get() as usize {
+            self.losses.add_at(Loss::BufferSizeDamaged, 1, place);
+        }
         if buffer.is_cut() {
             self.losses.add_at(Loss::BufferTruncated, 1, place);
         }
@@ -188,20 +187,48 @@ impl Finder<'_, '_> {
         self.buffers.push(buffer);
     }
 
-    /// A damaged size would jump over good buffers: plain buffers all have the logger's size, or are followed by another.
-    fn size_is_consistent(&self, raw: &RawBufferHeader, offset: usize) -> bool {
-        let size = raw.buffer_size.get() as usize;
-        let expected = self.header.buffer_size as usize;
-        let end = offset.saturating_add(size);
-        if size == expected || end == self.input.bytes.len() {
-            return true;
+    /// How many bytes a buffer takes: what it announces if that leads to another buffer. A damaged size would jump over good
+    /// buffers; plain ones all have the logger's size. `None` when there is no buffer here.
+    fn believable_size(&self, raw: &RawBufferHeader, offset: usize) -> Option<usize> {
+        let bytes = self.input.bytes;
+        let usual = self.largest_buffer();
+        let announced = raw.buffer_size.get() as usize;
+        let plausible = raw.is_plausible();
+        if plausible && announced == usual {
+            return Some(announced);
         }
-        match RawBufferHeader::at(self.input.bytes, end) {
-            // Zeros: space that was reserved and never used.
-            Some(next) => next.is_plausible() || next.is_blank(),
-            // The last, cut buffer, or the one before a cut header.
-            None => size <= expected.max(1 << 20),
+        let end = offset.saturating_add(announced);
+        let leads_on = plausible
+            && match RawBufferHeader::at(bytes, end) {
+                // Zeros: space that was reserved and never used.
+                Some(next) => next.is_plausible() || next.is_blank(),
+                // The end of the file, or the last buffer, cut, or the one before a cut header.
+                None => end == bytes.len() || announced <= usual.max(1 << 20),
+            };
+        if leads_on && (announced < usual || offset == 0) {
+            return Some(announced);
         }
+        let usual_leads_on = !self.buffers.is_empty()
+            && raw.is_convincing(usual)
+            && !raw.is_compressed()
+            && match RawBufferHeader::at(bytes, offset.saturating_add(usual)) {
+                Some(next) => next.is_convincing(usual),
+                None => offset.saturating_add(usual) == bytes.len(),
+            };
+        if usual_leads_on {
+            return Some(usual);
+        }
+        // What follows is damaged, not this one: as far as can be told from here.
+        let stands_alone = plausible
+            && announced <= usual
+            && raw.is_convincing(usual)
+            && (offset == 0 || raw.is_compressed());
+        (leads_on || stands_alone).then_some(announced)
+    }
+
+    /// Bytes of an uncompressed buffer.
+    fn largest_buffer(&self) -> usize {
+        (self.header.buffer_size as usize).clamp(BUFFER_HEADER_SIZE, LARGEST_BUFFER)
     }
 
     /// Gives the offset of the next buffer after bytes that are none, or the end of the file.
@@ -222,7 +249,7 @@ impl Finder<'_, '_> {
             return bytes.len();
         }
         self.losses.add_at(Loss::UnreadableSpan, 1, place);
-        let largest = (self.header.buffer_size as usize).clamp(BUFFER_HEADER_SIZE, LARGEST_BUFFER);
+        let largest = self.largest_buffer();
         // Plain buffers stand at multiples of the buffer size behind the header buffer; compressed ones anywhere.
         let plain = !self.header.has_mode(log_file_mode::COMPRESSED);
         let step = if plain { largest } else { 1 };
@@ -325,7 +352,7 @@ fn count_losses(header: &LogfileHeader, file: usize, buffers: &[BufferInfo], los
     } else if !header
         .has_mode(log_file_mode::CIRCULAR | log_file_mode::APPEND | log_file_mode::BUFFERING)
     {
-        let found = losses.count(Loss::DuplicateBuffer) + buffers.len() as u64;
+        let found = buffers.len() as u64;
         losses.add(
             Loss::BuffersAbsent,
             u64::from(header.buffers_written).saturating_sub(found),

@@ -70,6 +70,8 @@ losses! {
         "Buffers that the recorder says it wrote and that the file does not hold: the file was cut.";
     BufferTruncated, "buffer_truncated", Error,
         "The file ends inside a buffer; the records that are whole were read.";
+    BufferSizeDamaged, "buffer_size_damaged", Warning,
+        "A buffer announces a size that cannot be; the size of the others was taken.";
     UnreadableSpan, "unreadable_span", Error,
         "A part of the file that is not a buffer was stepped over.";
     UnusedSpace, "unused_space", Notice,

@@ -142,47 +142,18 @@ impl Shape {
         };
         let low = u16::from_le_bytes([b0, b1]);
         let high = u16::from_le_bytes([b4, b5]);
-        let shape = |kind, pointer_size, size: u16, header, time| Shape {
-            kind,
-            pointer_size,
-            size: u32::from(size),
-            header,
-            time,
-        };
-        let shape = match (b3, b2) {
-            (0xC0, 0x11) => shape(HeaderKind::Perfinfo, 8, high, perfinfo_header(b1), 8),
-            (0xC0, 0x10) => shape(HeaderKind::Perfinfo, 4, high, perfinfo_header(b1), 8),
-            (0xC0, 0x13) => shape(HeaderKind::Event, 8, low, 0x50, 0x10),
-            (0xC0, 0x12) => shape(HeaderKind::Event, 4, low, 0x50, 0x10),
-            (0xC0, 0x02) => shape(HeaderKind::System, 8, high, 0x20, 0x10),
-            (0xC0, 0x01) => shape(HeaderKind::System, 4, high, 0x20, 0x10),
-            (0xC0, 0x04) => shape(HeaderKind::Compact, 8, high, 0x18, 0x10),
-            (0xC0, 0x03) => shape(HeaderKind::Compact, 4, high, 0x18, 0x10),
-            (0xC0, 0x14) => shape(HeaderKind::Full, 8, low, 0x30, 0x10),
-            (0xC0, 0x0A) => shape(HeaderKind::Full, 4, low, 0x30, 0x10),
-            (0xC0, 0x15) => shape(HeaderKind::Instance, 8, low, 0x48, 0x10),
-            (0xC0, 0x0B) => shape(HeaderKind::Instance, 4, low, 0x48, 0x10),
-            (0xC0, 0x0C..=0x0E) => shape(HeaderKind::Other(b2), 8, low, 8, NO_TIME),
-            (0x90, _) => {
-                let options = u16::from_le_bytes([b6, b7]);
-                let places = MessagePlaces::of(options);
-                let pointer_size = if options & MESSAGE_POINTER_32 != 0 {
-                    4
-                } else {
-                    8
-                };
-                shape(
-                    HeaderKind::Message,
-                    pointer_size,
-                    low,
-                    places.end,
-                    places.time,
-                )
+        let shape = match TYPED.get(usize::from(b2)) {
+            Some(typed) if b3 == 0xC0 && typed.header != 0 => {
+                let extension = perfinfo_extension(b1) & typed.extension;
+                Shape {
+                    kind: typed.kind,
+                    pointer_size: typed.pointer_size,
+                    size: u32::from(if typed.size_is_second { high } else { low }),
+                    header: typed.header + extension,
+                    time: typed.time,
+                }
             }
-            (0xA0, _) => shape(HeaderKind::Other(b3), 8, low, 8, NO_TIME),
-            (0xB0, _) => shape(HeaderKind::Other(b3), 8, low, 16, 8),
-            _ if [b0, b1, b2, b3] == [0xFF; 4] => return Err(Defect::Fill),
-            _ => return Err(Defect::Marker(u32::from_le_bytes([b0, b1, b2, b3]))),
+            _ => Shape::of_untyped([b0, b1, b2, b3], u16::from_le_bytes([b6, b7]))?,
         };
         let size = shape.size as usize;
         if size < usize::from(shape.header) || size > bytes.len() {
@@ -193,6 +164,40 @@ impl Shape {
             });
         }
         Ok(shape)
+    }
+
+    /// Markers without a header type.
+    #[cold]
+    fn of_untyped(marker: [u8; 4], options: u16) -> Result<Shape, Defect> {
+        let [low, high, _, flags] = marker;
+        let size = u32::from(u16::from_le_bytes([low, high]));
+        let other = |header, time| Shape {
+            kind: HeaderKind::Other(flags),
+            pointer_size: 8,
+            size,
+            header,
+            time,
+        };
+        match flags {
+            0x90 => {
+                let places = MessagePlaces::of(options);
+                Ok(Shape {
+                    kind: HeaderKind::Message,
+                    pointer_size: if options & MESSAGE_POINTER_32 != 0 {
+                        4
+                    } else {
+                        8
+                    },
+                    size,
+                    header: places.end,
+                    time: places.time,
+                })
+            }
+            0xA0 => Ok(other(8, NO_TIME)),
+            0xB0 => Ok(other(16, 8)),
+            _ if marker == [0xFF; 4] => Err(Defect::Fill),
+            _ => Err(Defect::Marker(u32::from_le_bytes(marker))),
+        }
     }
 
     /// The time stamp, in ticks of the log's clock.
@@ -218,11 +223,67 @@ impl Shape {
     }
 }
 
-// A PEBS index and up to seven counters may sit between the header and the payload.
+/// Bytes of a PEBS index and up to seven counters, which may sit between the header and the payload.
 #[inline]
-const fn perfinfo_header(flags: u8) -> u8 {
-    16 + 8 * ((flags >> 7) + (flags & 7))
+const fn perfinfo_extension(flags: u8) -> u8 {
+    8 * ((flags >> 7) + (flags & 7))
 }
+
+/// What a header type settles.
+#[derive(Clone, Copy)]
+struct Typed {
+    kind: HeaderKind,
+    pointer_size: u8,
+    /// The record's size is the third 16-bit word, not the first.
+    size_is_second: bool,
+    /// 0 where there is no such type.
+    header: u8,
+    time: u8,
+    /// Mask: which bytes of extension the header may have.
+    extension: u8,
+}
+
+/// By header type, the third byte of records whose fourth is 0xC0 (`TRACE_HEADER_TYPE_...` of `ntwmi.h`).
+static TYPED: [Typed; 0x16] = {
+    const fn typed(kind: HeaderKind, pointer_size: u8, header: u8) -> Typed {
+        let kernel = matches!(
+            kind,
+            HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo
+        );
+        let perfinfo = matches!(kind, HeaderKind::Perfinfo);
+        Typed {
+            kind,
+            pointer_size,
+            size_is_second: kernel,
+            header,
+            time: if perfinfo { 8 } else { 0x10 },
+            extension: if perfinfo { u8::MAX } else { 0 },
+        }
+    }
+    const fn other(header_type: u8) -> Typed {
+        Typed {
+            time: NO_TIME,
+            ..typed(HeaderKind::Other(header_type), 8, 8)
+        }
+    }
+    let mut table = [typed(HeaderKind::Other(0), 8, 0); 0x16];
+    table[0x01] = typed(HeaderKind::System, 4, 0x20);
+    table[0x02] = typed(HeaderKind::System, 8, 0x20);
+    table[0x03] = typed(HeaderKind::Compact, 4, 0x18);
+    table[0x04] = typed(HeaderKind::Compact, 8, 0x18);
+    table[0x0A] = typed(HeaderKind::Full, 4, 0x30);
+    table[0x0B] = typed(HeaderKind::Instance, 4, 0x48);
+    table[0x0C] = other(0x0C);
+    table[0x0D] = other(0x0D);
+    table[0x0E] = other(0x0E);
+    table[0x10] = typed(HeaderKind::Perfinfo, 4, 0x10);
+    table[0x11] = typed(HeaderKind::Perfinfo, 8, 0x10);
+    table[0x12] = typed(HeaderKind::Event, 4, 0x50);
+    table[0x13] = typed(HeaderKind::Event, 8, 0x50);
+    table[0x14] = typed(HeaderKind::Full, 8, 0x30);
+    table[0x15] = typed(HeaderKind::Instance, 8, 0x48);
+    table
+};
 
 /// Where the optional fields of a message header are; they are packed in the order of this struct.
 #[derive(Clone, Copy)]

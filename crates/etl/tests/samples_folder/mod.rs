@@ -3,7 +3,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "shared by tests, outside their functions"
+    dead_code,
+    reason = "shared by tests, outside their functions, and not every test needs all of it"
 )]
 
 use std::collections::BTreeMap;
@@ -74,7 +75,6 @@ fn unpack(path: &Path) -> Vec<u8> {
 }
 
 /// The table of `SOURCES.md`, by file name.
-#[allow(dead_code)] // not every test that shares this module needs it
 pub fn sources_table() -> BTreeMap<String, Row> {
     let Some(folder) = folder() else {
         return BTreeMap::new();
@@ -101,4 +101,19 @@ pub fn sources_table() -> BTreeMap<String, Row> {
         table.len()
     );
     table
+}
+
+/// The files of a folder and the folders in it that have an extension.
+pub fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_below(&path, extension));
+        } else if path.extension().is_some_and(|found| found == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
 }

@@ -1,0 +1,223 @@
+//! Any damage gives an error or a result that keeps its promises: never a panic, never more records than fit the bytes.
+
+mod samples_folder;
+
+use std::ops::ControlFlow;
+
+use onoff_etl::{BufferSpace, Input, Losses, Record, Recording};
+use onoff_testkit::assemble::{
+    ClassEvent, EtlBuilder, ExtendedItem, ManifestEvent, Message, Payload, Record as Assembled,
+    Session,
+};
+use onoff_testkit::compress::Compression;
+use proptest::prelude::*;
+
+/// A few records of every kind on two processors, in buffers of 1 KiB.
+fn small_recording(compression: Option<Compression>) -> Vec<u8> {
+    let session = Session {
+        buffer_size: 0x400,
+        header_buffer_size: 0x400,
+        ..Session::windows_10(2)
+    };
+    let session = match compression {
+        Some(compression) => session.compressed(compression),
+        None => session,
+    };
+    let mut etl = EtlBuilder::new(session);
+    let extended = vec![
+        ExtendedItem {
+            kind: 1,
+            data: vec![7; 16],
+        },
+        ExtendedItem {
+            kind: 6,
+            data: vec![1; 40],
+        },
+    ];
+    for number in 0..60u64 {
+        let ticks = 6_370_000 + number * 100;
+        let payload = || Payload::wide().u64(number).text("disk");
+        let record = match number % 6 {
+            0 => Assembled::system(0x0301, 4, ticks, 1, 2, payload()),
+            1 => Assembled::compact(0x0302, 4, ticks, 1, 2, payload()),
+            2 => Assembled::full(ClassEvent::default(), ticks, payload()),
+            3 => Assembled::manifest(
+                ManifestEvent {
+                    extended: extended.clone(),
+                    ..Default::default()
+                },
+                ticks,
+                payload(),
+            ),
+            4 => Assembled::message(
+                Message {
+                    timestamp: number % 4 == 0,
+                    ..Default::default()
+                },
+                ticks,
+                payload(),
+            ),
+            _ => Assembled::perfinfo(0x0524, 4, ticks, payload()),
+        };
+        etl.push((number % 2) as u16, &record);
+    }
+    etl.finish()
+}
+
+const FORMATS: [Option<Compression>; 4] = [
+    None,
+    Some(Compression::Lznt1),
+    Some(Compression::Xpress),
+    Some(Compression::XpressHuffman),
+];
+
+/// Opens and walks in every way there is; all must agree. Gives the number of records.
+fn check(bytes: &[u8]) -> Option<u64> {
+    let input = Input {
+        name: "damaged.etl",
+        bytes,
+    };
+    let recording = match Recording::open(&[input]) {
+        Ok(recording) => recording,
+        Err(error) => {
+            assert!(
+                error.to_string().starts_with("damaged.etl: byte offset "),
+                "{error}"
+            );
+            return None;
+        }
+    };
+    let mut last = i64::MIN;
+    let mut whole = Vec::new();
+    let walk = recording.for_each(|record| {
+        assert!(record.time_ns() >= last);
+        last = record.time_ns();
+        whole.push(identity(record));
+        ControlFlow::<()>::Continue(())
+    });
+    assert_eq!(walk.records, whole.len() as u64);
+
+    let mut parts = Vec::new();
+    let mut losses = Losses::default();
+    for window in recording.windows(3) {
+        let walk = window.for_each(|record| {
+            parts.push(identity(record));
+            ControlFlow::<()>::Continue(())
+        });
+        losses.merge(&walk.losses);
+        for range in window.finished_ranges() {
+            assert!(range.bytes.end <= bytes.len());
+        }
+    }
+    assert!(parts == whole);
+    assert_eq!(losses, walk.losses);
+
+    let mut space = BufferSpace::default();
+    let mut count = 0;
+    for buffer in recording.buffers() {
+        count += recording
+            .for_each_in_buffer(buffer, &mut space, |_| ControlFlow::<()>::Continue(()))
+            .records;
+    }
+    assert_eq!(count, walk.records);
+    Some(count)
+}
+
+fn identity(record: &Record<'_>) -> (u64, u16, usize, usize) {
+    let items = record
+        .extended_items()
+        .map(|item| item.data.len())
+        .sum::<usize>();
+    assert!(record.payload().len() + items <= record.size());
+    let _ = (
+        record.descriptor(),
+        record.class_guid(),
+        record.instance(),
+        record.message_sequence(),
+    );
+    (record.ticks(), record.cpu(), record.size(), items)
+}
+
+#[test]
+fn cut_at_every_byte() {
+    for format in FORMATS {
+        let bytes = small_recording(format);
+        let all = check(&bytes).unwrap();
+        assert_eq!(all, 61);
+        let mut before = 0;
+        for length in 0..bytes.len() {
+            let records = check(&bytes[..length]).unwrap_or(0);
+            assert!(records <= all, "{format:?} cut at {length}");
+            // In a plain file every further byte can only add.
+            assert!(
+                format.is_some() || records >= before,
+                "cut at {length}: {before} then {records}"
+            );
+            before = records;
+        }
+    }
+}
+
+#[test]
+fn every_byte_inverted() {
+    for format in FORMATS {
+        let bytes = small_recording(format);
+        for offset in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[offset] = !damaged[offset];
+            check(&damaged);
+        }
+    }
+}
+
+#[test]
+fn one_inverted_byte_of_a_plain_file_costs_one_buffer_at_most() {
+    let bytes = small_recording(None);
+    let most = (0x400 - 0x48) / 16;
+    for offset in 0x400..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[offset] = !damaged[offset];
+        let records = check(&damaged).unwrap();
+        assert!(
+            records + most >= 61,
+            "byte {offset:#x}: {records} records left"
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn many_bytes_overwritten(format in 0usize..4, writes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40), cut in any::<prop::sample::Index>()) {
+        let mut bytes = small_recording(FORMATS[format]);
+        for (place, value) in writes {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        bytes.truncate(bytes.len() - cut.index(bytes.len() / 4));
+        check(&bytes);
+    }
+
+    #[test]
+    fn anything_behind_a_good_header(format in 0usize..4, tail in prop::collection::vec(any::<u8>(), 0..5000)) {
+        let mut bytes = small_recording(FORMATS[format]);
+        bytes.truncate(0x400);
+        bytes.extend(tail);
+        check(&bytes);
+    }
+
+    #[test]
+    fn anything(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        check(&bytes);
+    }
+}
+
+/// Inputs that a fuzzer or a user found something with. They stay here so that it is not found again.
+#[test]
+fn what_was_found_before() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/found");
+    for path in samples_folder::files_below(&folder, "etl") {
+        check(&std::fs::read(&path).unwrap());
+    }
+}
