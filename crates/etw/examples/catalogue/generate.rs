@@ -1,0 +1,561 @@
+//! From the reference's JSON to catalogue bytes. The format is described in `src/catalogue`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::{Context as _, Result, bail};
+use onoff_etl::Guid;
+use onoff_etw::schema::{Count, InType, Length, OutType, Property};
+use serde_json::Value;
+
+/// A catalogue file before compression, so that two can be compared whatever compresses them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Catalogue {
+    /// GUID and name of each block; none for the kernel's single block.
+    pub directory: Vec<(Guid, String)>,
+    /// The blocks.
+    pub blocks: Vec<Vec<u8>>,
+}
+
+impl Catalogue {
+    /// The file.
+    pub fn encoded(&self) -> Result<Vec<u8>> {
+        let deflated: Vec<Vec<u8>> = self
+            .blocks
+            .iter()
+            .map(|block| miniz_oxide::deflate::compress_to_vec(block, 10))
+            .collect();
+        let mut file = Encoder::default();
+        if let ([], [block]) = (&self.directory[..], &deflated[..]) {
+            return Ok(block.clone());
+        }
+        file.number(self.directory.len() as u64);
+        for ((guid, name), block) in self.directory.iter().zip(&deflated) {
+            file.bytes.extend(guid.to_bytes_le());
+            file.text(name);
+            file.number(block.len() as u64);
+        }
+        file.bytes.extend(deflated.concat());
+        Ok(file.bytes)
+    }
+}
+
+#[derive(Default)]
+struct Encoder {
+    bytes: Vec<u8>,
+}
+
+impl Encoder {
+    fn number(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.bytes.extend(text.as_bytes());
+    }
+}
+
+/// Texts, maps and layouts, each kept once.
+#[derive(Default)]
+struct Shared {
+    texts: Vec<String>,
+    text_index: HashMap<String, usize>,
+    maps: Encoder,
+    map_index: HashMap<String, usize>,
+    layouts: Vec<Vec<u8>>,
+    layout_index: HashMap<Vec<u8>, usize>,
+}
+
+impl Shared {
+    fn text(&mut self, text: &str) -> u64 {
+        if let Some(&at) = self.text_index.get(text) {
+            return at as u64;
+        }
+        let at = self.texts.len();
+        self.texts.push(text.to_owned());
+        self.text_index.insert(text.to_owned(), at);
+        at as u64
+    }
+
+    fn map(&mut self, name: &str, map: &Value) -> Result<()> {
+        let at = self.text(name);
+        self.maps.number(at);
+        self.maps.number(u64::from(map["kind"] == "bitMap"));
+        let mut entries = map["values"]
+            .as_object()
+            .context("map without values")?
+            .iter()
+            .map(|(key, name)| Ok((parse_number(key)?, name.as_str().context("map name")?)))
+            .collect::<Result<Vec<_>>>()?;
+        entries.sort();
+        self.maps.number(entries.len() as u64);
+        for (key, name) in entries {
+            let at = self.text(name);
+            self.maps.number(key);
+            self.maps.number(at);
+        }
+        self.map_index.insert(name.to_owned(), self.map_index.len());
+        Ok(())
+    }
+
+    /// Members of structs come after the top-level properties.
+    fn layout(&mut self, top_level: usize, properties: &[Property]) -> u64 {
+        let mut out = Encoder::default();
+        out.number(properties.len() as u64);
+        out.number(top_level as u64);
+        for property in properties {
+            let name = self.text(&property.name);
+            out.number(name);
+            out.number(property.in_type as u64);
+            self.property(&mut out, property);
+        }
+        if let Some(&at) = self.layout_index.get(&out.bytes) {
+            return at as u64;
+        }
+        let at = self.layouts.len();
+        self.layouts.push(out.bytes.clone());
+        self.layout_index.insert(out.bytes, at);
+        at as u64
+    }
+
+    fn property(&self, out: &mut Encoder, property: &Property) {
+        let (length, length_value) = match property.length {
+            Length::Natural => (0, None),
+            Length::Fixed(length) => (1, Some(length)),
+            Length::Of(index) => (2, Some(index)),
+            Length::OfAndTerminator(index) => (3, Some(index)),
+        };
+        let (count, count_value) = match property.count {
+            Count::One => (0, None),
+            Count::Fixed(count) => (1, Some(count)),
+            Count::Of(index) => (2, Some(index)),
+            Count::Rest => (3, None),
+        };
+        let map = property
+            .map_name
+            .as_deref()
+            .and_then(|name| self.map_index.get(name));
+        let flags = u64::from(property.out_type != OutType::Default)
+            | length << 1
+            | count << 3
+            | u64::from(property.padding != [0; 2]) << 5
+            | u64::from(property.optional) << 6
+            | u64::from(map.is_some()) << 7
+            | u64::from(property.in_type == InType::Struct) << 8;
+        out.number(flags);
+        if property.out_type != OutType::Default {
+            out.number(property.out_type as u64);
+        }
+        for value in [length_value, count_value].into_iter().flatten() {
+            out.number(value.into());
+        }
+        if property.padding != [0; 2] {
+            property
+                .padding
+                .iter()
+                .for_each(|&padding| out.number(padding.into()));
+        }
+        if let Some(&map) = map {
+            out.number(map as u64);
+        }
+        if property.in_type == InType::Struct {
+            out.number(property.members.0.into());
+            out.number(property.members.1.into());
+        }
+    }
+
+    /// The beginning of a block, then what refers to it.
+    fn finish(self, entries: Encoder) -> Vec<u8> {
+        let mut out = Encoder::default();
+        out.number(self.texts.len() as u64);
+        self.texts.iter().for_each(|text| out.text(text));
+        out.number(self.map_index.len() as u64);
+        out.bytes.extend(self.maps.bytes);
+        out.number(self.layouts.len() as u64);
+        out.bytes.extend(self.layouts.concat());
+        out.bytes.extend(entries.bytes);
+        out.bytes
+    }
+}
+
+/// The manifest providers, from `providers.json`.
+pub fn providers(json: &str) -> Result<Catalogue> {
+    let reference: Value = serde_json::from_str(json)?;
+    let mut catalogue = Catalogue {
+        directory: Vec::new(),
+        blocks: Vec::new(),
+    };
+    let mut providers: Vec<&Value> = list(&reference["providers"])?.iter().collect();
+    providers.sort_by_key(|provider| provider["guid"].as_str());
+    for provider in providers {
+        let name = text(&provider["name"])?;
+        catalogue
+            .directory
+            .push((Guid::parse_str(text(&provider["guid"])?)?, name.to_owned()));
+        catalogue
+            .blocks
+            .push(self::provider(provider).with_context(|| name.to_owned())?);
+    }
+    Ok(catalogue)
+}
+
+fn provider(provider: &Value) -> Result<Vec<u8>> {
+    let mut shared = Shared::default();
+    for (name, map) in object(&provider["maps"])? {
+        shared.map(name, map)?;
+    }
+    let mut out = Encoder::default();
+    let mut keywords = object(&provider["keywords"])?
+        .iter()
+        .map(|(name, mask)| Ok((parse_number(text(mask)?)?, name.as_str())))
+        .collect::<Result<Vec<_>>>()?;
+    keywords.sort();
+    out.number(keywords.len() as u64);
+    for (mask, name) in keywords {
+        let name = shared.text(name);
+        out.number(mask);
+        out.number(name);
+    }
+    let events = list(&provider["events"])?;
+    out.number(events.len() as u64);
+    for event in events {
+        let number = |name: &str| event[name].as_u64().with_context(|| name.to_owned());
+        out.number(number("id")?);
+        out.number(number("version")?);
+        out.number(number("level")?);
+        // One more than the number; 0 = only the name is known.
+        out.number(event["opcode"].as_u64().map_or(0, |opcode| opcode + 1));
+        out.number(event["task"].as_u64().map_or(0, |task| task + 1));
+        out.number(parse_number(text(&event["keywords"])?)?);
+        for name in ["symbol", "taskName", "opcodeName"] {
+            let at = shared.text(event[name].as_str().unwrap_or_default());
+            out.number(at);
+        }
+        let properties = manifest_properties(event)?;
+        let layout = shared.layout(properties.len(), &properties);
+        out.number(layout);
+    }
+    Ok(shared.finish(out))
+}
+
+fn manifest_properties(event: &Value) -> Result<Vec<Property>> {
+    let fields = list(&event["fields"])?;
+    let names_only = event["numericPartial"] == true;
+    let known_until = structs_begin(fields)?;
+    let mut properties: Vec<Property> = Vec::with_capacity(fields.len());
+    for (at, field) in fields.iter().enumerate() {
+        let name = text(&field["name"])?;
+        if at == known_until {
+            properties.push(Property::new(name, InType::Opaque));
+            break;
+        }
+        let type_name = text(&field["inType"])?;
+        let in_type = InType::from_manifest_name(type_name)
+            .with_context(|| format!("unknown type {type_name}"))?;
+        let mut property = Property::new(name, in_type);
+        property.map_name = field["map"].as_str().map(Into::into);
+        if let Some(count) = field["count"].as_str() {
+            property.count = Count::Of(earlier(&fields[..at], count).context("count")?);
+        }
+        property.length = match field["length"].as_str() {
+            Some(length) => Length::Of(earlier(&fields[..at], length).context("length")?),
+            None => implied_length(&fields[..at], name, in_type, names_only),
+        };
+        // Without its size nothing after it can be found. 16 bytes were an IPv6 address whose meaning the
+        // reference does not record; those it does are few, so the field is not guessed at.
+        let size_unknown = in_type == InType::Binary && property.length == Length::Natural;
+        if size_unknown && at + 1 < fields.len() {
+            property.in_type = InType::Opaque;
+            properties.push(property);
+            break;
+        }
+        properties.push(property);
+    }
+    Ok(properties)
+}
+
+/// Where the fields are structs whose members the reference does not have. It was read from manifests in
+/// which a struct's type is the index of its first member: numbers beyond the types. The first struct's
+/// members follow the last top-level field, so its index is their count, which may look like a type.
+fn structs_begin(fields: &[Value]) -> Result<usize> {
+    let numbers: Vec<Option<u64>> = fields
+        .iter()
+        .map(|field| {
+            let name = text(&field["inType"])?;
+            if name == "Struct" {
+                return Ok(Some(24));
+            }
+            if let Some(in_type) = InType::from_manifest_name(name) {
+                return Ok(Some(in_type as u64));
+            }
+            let digits = name.trim_start_matches("type#");
+            digits
+                .parse()
+                .map(Some)
+                .with_context(|| format!("unknown type {name}"))
+        })
+        .collect::<Result<_>>()?;
+    let beyond = |number: &Option<u64>| number.is_some_and(|number| number >= 24);
+    if !numbers.iter().any(beyond) {
+        return Ok(fields.len());
+    }
+    let first = numbers
+        .iter()
+        .position(|&number| number == Some(fields.len() as u64));
+    let certain = numbers.iter().position(beyond);
+    Ok(first
+        .into_iter()
+        .chain(certain)
+        .min()
+        .unwrap_or(fields.len()))
+}
+
+/// Where the reference has names and types only, `X` after `XLength` or `XSize` is as long as that says.
+fn implied_length(earlier: &[Value], name: &str, in_type: InType, names_only: bool) -> Length {
+    let counted = match in_type {
+        InType::Binary => true,
+        InType::UnicodeString => names_only,
+        _ => false,
+    };
+    if !counted {
+        return Length::Natural;
+    }
+    let suffixes: &[&str] = if in_type == InType::Binary {
+        &["Length", "Size"]
+    } else {
+        &["Length"]
+    };
+    suffixes
+        .iter()
+        .find_map(|suffix| self::earlier(earlier, &format!("{name}{suffix}")))
+        .map_or(Length::Natural, Length::Of)
+}
+
+/// The last field of a name, which some manifests write with spaces or in another case.
+fn earlier(fields: &[Value], name: &str) -> Option<u16> {
+    let plain = |name: &str| {
+        name.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
+            .to_ascii_lowercase()
+    };
+    let wanted = plain(name);
+    let at = fields
+        .iter()
+        .rposition(|field| field["name"].as_str().map(plain) == Some(wanted.clone()))?;
+    u16::try_from(at).ok()
+}
+
+/// The kernel's events, from `kernel-mof.json`.
+pub fn kernel(json: &str) -> Result<Catalogue> {
+    let reference: Value = serde_json::from_str(json)?;
+    let mut shared = Shared::default();
+    let mut out = Encoder::default();
+    let groups = list(&reference["groups"])?;
+    out.number(groups.len() as u64);
+    for (at, group) in groups.iter().enumerate() {
+        if parse_number(text(&group["group"])?)? != at as u64 {
+            bail!("groups are out of order");
+        }
+        out.bytes
+            .extend(Guid::parse_str(text(&group["guid"])?)?.to_bytes_le());
+        let name = shared.text(text(&group["name"])?);
+        out.number(name);
+    }
+    let events = list(&reference["events"])?;
+    out.number(events.len() as u64);
+    for event in events {
+        out.number(parse_number(text(&event["hook"])?)?);
+        for name in ["name", "class"] {
+            let at = shared.text(text(&event[name])?);
+            out.number(at);
+        }
+        out.bytes
+            .extend(Guid::parse_str(text(&event["provider_guid"])?)?.to_bytes_le());
+        let versions: BTreeMap<u64, &Value> = list(&event["versions"])?
+            .iter()
+            .map(|version| Ok((version["version"].as_u64().context("version")?, version)))
+            .collect::<Result<_>>()?;
+        out.number(versions.len() as u64);
+        for (number, version) in versions {
+            let layout = kernel_layout(&mut shared, &version["fields"])
+                .with_context(|| format!("{} version {number}", event["hook"]))?;
+            out.number(number);
+            out.number(layout);
+        }
+    }
+    let merged = list(&reference["full_header_events"])?;
+    out.number(merged.len() as u64);
+    for event in merged {
+        out.bytes
+            .extend(Guid::parse_str(text(&event["provider_guid"])?)?.to_bytes_le());
+        out.number(event["opcode"].as_u64().context("opcode")?);
+        out.number(event["version"].as_u64().context("version")?);
+        for name in ["class", "name"] {
+            let at = shared.text(text(&event[name])?);
+            out.number(at);
+        }
+        let layout = kernel_layout(&mut shared, &event["fields"])
+            .with_context(|| format!("{}", event["name"]))?;
+        out.number(layout);
+    }
+    Ok(Catalogue {
+        directory: Vec::new(),
+        blocks: vec![shared.finish(out)],
+    })
+}
+
+fn kernel_layout(shared: &mut Shared, fields: &Value) -> Result<u64> {
+    let fields = list(fields)?;
+    let mut properties = kernel_properties(fields, 0)?;
+    for (at, field) in fields.iter().enumerate() {
+        let Some(members) = field.get("members") else {
+            continue;
+        };
+        let members = kernel_properties(list(members)?, 0)?;
+        properties[at].members = (properties.len() as u16, members.len() as u16);
+        properties.extend(members);
+    }
+    Ok(shared.layout(fields.len(), &properties))
+}
+
+fn kernel_properties(fields: &[Value], start: u64) -> Result<Vec<Property>> {
+    let mut ends = [Some(start); 2];
+    let mut properties: Vec<Property> = Vec::with_capacity(fields.len());
+    for field in fields {
+        let name = text(&field["name"])?;
+        let type_name = text(&field["type"])?;
+        let mut property = kernel_property(name, type_name, &properties)
+            .with_context(|| format!("{name}: {type_name}"))?;
+        for (wide, offset) in ["off32", "off64"].into_iter().enumerate() {
+            if let (Some(end), Some(offset)) = (ends[wide], field[offset].as_u64()) {
+                property.padding[wide] = offset
+                    .checked_sub(end)
+                    .context("overlapping fields")?
+                    .try_into()?;
+                ends[wide] = Some(offset);
+            }
+            let size = kernel_size(&property, if wide == 0 { 4 } else { 8 });
+            ends[wide] = ends[wide].zip(size).map(|(end, size)| end + size);
+        }
+        properties.push(property);
+    }
+    Ok(properties)
+}
+
+fn kernel_property(name: &str, type_name: &str, before: &[Property]) -> Result<Property> {
+    let index = |name: &str| -> Result<u16> {
+        let at = before.iter().position(|property| &*property.name == name);
+        Ok(at.with_context(|| format!("no field {name}"))?.try_into()?)
+    };
+    let Some((element, count)) = type_name.strip_suffix(']').and_then(|t| t.split_once('[')) else {
+        return kernel_scalar(name, type_name);
+    };
+    let number: Option<u16> = count.parse().ok();
+    if element == "wchar" {
+        let mut property = Property::new(name, InType::UnicodeArray);
+        property.length = match (number, count.strip_suffix("+1")) {
+            (Some(units), _) => Length::Fixed(units),
+            (None, Some(field)) => Length::OfAndTerminator(index(field)?),
+            (None, None) => Length::Of(index(count)?),
+        };
+        return Ok(property);
+    }
+    let mut property = kernel_scalar(name, element)?;
+    property.count = match number {
+        Some(count) => Count::Fixed(count),
+        None => Count::Of(index(count)?),
+    };
+    // Bytes without a meaning of their own are shown in one piece.
+    if let (InType::UInt8, Count::Fixed(size)) = (property.in_type, property.count) {
+        property.in_type = InType::Binary;
+        property.length = Length::Fixed(size);
+        property.count = Count::One;
+    }
+    Ok(property)
+}
+
+fn kernel_scalar(name: &str, type_name: &str) -> Result<Property> {
+    let (in_type, out_type) = match type_name {
+        "u8" => (InType::UInt8, OutType::Default),
+        "i8" => (InType::Int8, OutType::Default),
+        "u16" => (InType::UInt16, OutType::Default),
+        "i16" => (InType::Int16, OutType::Default),
+        "u32" => (InType::UInt32, OutType::Default),
+        "i32" => (InType::Int32, OutType::Default),
+        "x32" => (InType::HexInt32, OutType::Default),
+        "u64" => (InType::UInt64, OutType::Default),
+        "i64" => (InType::Int64, OutType::Default),
+        "x64" => (InType::HexInt64, OutType::Default),
+        "ptr" | "ptr*" => (InType::Pointer, OutType::Default),
+        "size" => (InType::SizeT, OutType::Default),
+        "qpc" => (InType::UInt64, OutType::EtwTime),
+        "filetime" => (InType::FileTime, OutType::Default),
+        "guid" => (InType::Guid, OutType::Default),
+        "astr" => (InType::AnsiString, OutType::Default),
+        "wstr" | "wstr?" => (InType::UnicodeString, OutType::Default),
+        "sid" => (InType::WbemSid, OutType::Default),
+        "be16" => (InType::UInt16, OutType::Port),
+        "ipv4" => (InType::UInt32, OutType::Ipv4),
+        "ipv6" => (InType::Binary, OutType::Ipv6),
+        "bytes" => (InType::Binary, OutType::Default),
+        "struct" => (InType::Struct, OutType::Default),
+        "struct16" => (InType::Binary, OutType::Default),
+        other => bail!("unknown type {other}"),
+    };
+    let mut property = Property::new(name, in_type);
+    property.out_type = out_type;
+    match type_name {
+        "ptr*" => property.count = Count::Rest,
+        "wstr?" => property.optional = true,
+        "ipv6" | "struct16" => property.length = Length::Fixed(16),
+        _ => {}
+    }
+    Ok(property)
+}
+
+/// Size in bytes, where it is always the same.
+fn kernel_size(property: &Property, pointer: u64) -> Option<u64> {
+    let element = match property.in_type {
+        InType::UInt8 | InType::Int8 => 1,
+        InType::UInt16 | InType::Int16 => 2,
+        InType::UInt32 | InType::Int32 | InType::HexInt32 => 4,
+        InType::UInt64 | InType::Int64 | InType::HexInt64 | InType::FileTime => 8,
+        InType::Guid => 16,
+        InType::Pointer | InType::SizeT => pointer,
+        InType::UnicodeArray | InType::Binary => match property.length {
+            Length::Fixed(length) if property.in_type == InType::Binary => length.into(),
+            Length::Fixed(units) => u64::from(units) * 2,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    match property.count {
+        Count::One => Some(element),
+        Count::Fixed(count) => Some(element * u64::from(count)),
+        Count::Of(_) | Count::Rest => None,
+    }
+}
+
+fn parse_number(text: &str) -> Result<u64> {
+    Ok(match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16)?,
+        None => text.parse()?,
+    })
+}
+
+fn list(value: &Value) -> Result<&Vec<Value>> {
+    value.as_array().context("not a list")
+}
+
+fn object(value: &Value) -> Result<&serde_json::Map<String, Value>> {
+    value.as_object().context("not an object")
+}
+
+fn text(value: &Value) -> Result<&str> {
+    value.as_str().context("not a text")
+}

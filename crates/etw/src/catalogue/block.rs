@@ -1,0 +1,154 @@
+//! The encoding shared by both catalogue files.
+
+use std::sync::Arc;
+
+use onoff_etl::Guid;
+
+use crate::schema::{Count, InType, Layout, Length, OutType, Property, ValueMap};
+
+/// A cursor over catalogue bytes. `None` from any method means the file is damaged.
+pub(crate) struct Block<'b> {
+    rest: &'b [u8],
+}
+
+impl<'b> Block<'b> {
+    pub fn new(bytes: &'b [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    pub fn bytes(&mut self, count: usize) -> Option<&'b [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(count)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    pub fn number(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.bytes(1)?.first()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// A number of things that follow, each of at least a byte.
+    pub fn count(&mut self) -> Option<usize> {
+        let count = usize::try_from(self.number()?).ok()?;
+        (count <= self.rest.len()).then_some(count)
+    }
+
+    pub fn small(&mut self) -> Option<u16> {
+        self.number()?.try_into().ok()
+    }
+
+    pub fn text(&mut self) -> Option<&'b str> {
+        let size = self.count()?;
+        std::str::from_utf8(self.bytes(size)?).ok()
+    }
+
+    pub fn guid(&mut self) -> Option<Guid> {
+        Some(Guid::from_bytes_le(self.bytes(16)?.try_into().ok()?))
+    }
+
+    /// What a block begins with: `n` texts; `n` maps, each text index (name), `n` 1 for bits, `n` entries of
+    /// value and text index; `n` layouts, each `n` properties, `n` of them top-level, and the properties.
+    pub fn shared(&mut self) -> Option<Shared> {
+        let mut shared = Shared::default();
+        for _ in 0..self.count()? {
+            shared.texts.push(self.text()?.into());
+        }
+        for _ in 0..self.count()? {
+            let name = shared.text(self)?;
+            let bits = self.number()? != 0;
+            let entries = (0..self.count()?)
+                .map(|_| Some((self.number()?, shared.text(self)?)))
+                .collect::<Option<_>>()?;
+            shared
+                .maps
+                .push((name, Arc::new(ValueMap { bits, entries })));
+        }
+        for _ in 0..self.count()? {
+            let layout = self.layout(&shared)?;
+            shared.layouts.push(Arc::new(layout));
+        }
+        Some(shared)
+    }
+
+    fn layout(&mut self, shared: &Shared) -> Option<Layout> {
+        let count = self.count()?;
+        let top_level = usize::try_from(self.number()?).ok()?;
+        let properties = (0..count)
+            .map(|_| self.property(shared))
+            .collect::<Option<Vec<_>>>()?;
+        (top_level <= properties.len()).then_some(Layout {
+            properties,
+            top_level,
+        })
+    }
+
+    /// Text index (name), `n` in type, `n` flags; then what the flags say is there: out type, length, count,
+    /// paddings, map index, members. Flags: bit 0 out type; 1-2 length natural, fixed, of, of + terminator;
+    /// 3-4 count one, fixed, of, rest; 5 paddings; 6 optional; 7 map; 8 members.
+    fn property(&mut self, shared: &Shared) -> Option<Property> {
+        let mut property = Property::new(shared.text(self)?, InType::from_number(self.small()?)?);
+        let flags = self.number()?;
+        if flags & 1 != 0 {
+            property.out_type = OutType::from_number(self.small()?);
+        }
+        property.length = match flags >> 1 & 3 {
+            0 => Length::Natural,
+            1 => Length::Fixed(self.small()?),
+            2 => Length::Of(self.small()?),
+            _ => Length::OfAndTerminator(self.small()?),
+        };
+        property.count = match flags >> 3 & 3 {
+            0 => Count::One,
+            1 => Count::Fixed(self.small()?),
+            2 => Count::Of(self.small()?),
+            _ => Count::Rest,
+        };
+        if flags & 0x20 != 0 {
+            property.padding = [
+                self.number()?.try_into().ok()?,
+                self.number()?.try_into().ok()?,
+            ];
+        }
+        property.optional = flags & 0x40 != 0;
+        if flags & 0x80 != 0 {
+            let (name, map) = shared.maps.get(usize::from(self.small()?))?;
+            property.map_name = Some(Arc::clone(name));
+            property.map = Some(Arc::clone(map));
+        }
+        if flags & 0x100 != 0 {
+            property.members = (self.small()?, self.small()?);
+        }
+        Some(property)
+    }
+}
+
+/// What the entries of a block refer to by index.
+#[derive(Default)]
+pub(crate) struct Shared {
+    texts: Vec<Arc<str>>,
+    maps: Vec<(Arc<str>, Arc<ValueMap>)>,
+    layouts: Vec<Arc<Layout>>,
+}
+
+impl Shared {
+    /// The text whose index comes next.
+    pub fn text(&self, block: &mut Block<'_>) -> Option<Arc<str>> {
+        self.texts
+            .get(usize::try_from(block.number()?).ok()?)
+            .cloned()
+    }
+
+    /// The layout whose index comes next.
+    pub fn layout(&self, block: &mut Block<'_>) -> Option<Arc<Layout>> {
+        self.layouts
+            .get(usize::try_from(block.number()?).ok()?)
+            .cloned()
+    }
+}

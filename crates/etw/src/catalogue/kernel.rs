@@ -1,0 +1,156 @@
+//! The kernel's events, by hook; and the records that merge tools add, by class and type.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use onoff_etl::Guid;
+
+use super::{Block, inflate};
+use crate::schema::Layout;
+
+/// Every known kernel event.
+///
+/// File: one deflated block. After what every block begins with: `n` groups, each 16 bytes class GUID and text
+/// index (class name), in the order of their numbers; `n` events, each `n` hook, text index (name), text
+/// index (class name), 16 bytes class GUID, `n` versions, each `n` version and layout index; `n` merged
+/// records, each 16 bytes class GUID, `n` type, `n` version, text indexes (class and name), layout index.
+#[derive(Default)]
+pub(crate) struct KernelCatalogue {
+    groups: HashMap<Guid, u8>,
+    by_hook: Vec<u16>,
+    events: Vec<KernelEvent>,
+    merged: HashMap<(Guid, u8), KernelEvent>,
+}
+
+/// One kernel event.
+#[derive(Default)]
+pub(crate) struct KernelEvent {
+    pub name: Arc<str>,
+    pub class: Arc<str>,
+    pub class_guid: Guid,
+    /// By version, lowest first; empty when no layout is known.
+    pub versions: Vec<KernelVersion>,
+}
+
+/// The payload of one version.
+pub(crate) struct KernelVersion {
+    pub version: u16,
+    pub layout: Arc<Layout>,
+}
+
+impl KernelEvent {
+    /// The layout to read a version with: its own, else the highest below it, else the lowest there is.
+    pub fn version(&self, version: u16) -> Option<&KernelVersion> {
+        let after = self
+            .versions
+            .partition_point(|known| known.version <= version);
+        self.versions.get(after.saturating_sub(1))
+    }
+}
+
+/// In `by_hook`: no event.
+const NONE: u16 = u16::MAX;
+
+impl KernelCatalogue {
+    pub fn read(deflated: &[u8]) -> Option<Self> {
+        let bytes = inflate(deflated)?;
+        let mut block = Block::new(&bytes);
+        let shared = block.shared()?;
+        let mut catalogue = Self::default();
+        for group in 0..block.count()? {
+            let guid = block.guid()?;
+            shared.text(&mut block)?;
+            catalogue.groups.insert(guid, group.try_into().ok()?);
+        }
+        for at in 0..block.count()? {
+            let hook = usize::from(block.small()?);
+            let name = shared.text(&mut block)?;
+            let class = shared.text(&mut block)?;
+            let class_guid = block.guid()?;
+            let versions = (0..block.count()?)
+                .map(|_| {
+                    Some(KernelVersion {
+                        version: block.small()?,
+                        layout: shared.layout(&mut block)?,
+                    })
+                })
+                .collect::<Option<_>>()?;
+            if catalogue.by_hook.len() <= hook {
+                catalogue.by_hook.resize(hook + 1, NONE);
+            }
+            *catalogue.by_hook.get_mut(hook)? = at.try_into().ok()?;
+            catalogue.events.push(KernelEvent {
+                name,
+                class,
+                class_guid,
+                versions,
+            });
+        }
+        for _ in 0..block.count()? {
+            let guid = block.guid()?;
+            let opcode = block.number()?.try_into().ok()?;
+            let version = block.small()?;
+            let class = shared.text(&mut block)?;
+            let name = shared.text(&mut block)?;
+            let layout = shared.layout(&mut block)?;
+            let event = catalogue.merged.entry((guid, opcode)).or_default();
+            event.name = name;
+            event.class = class;
+            event.class_guid = guid;
+            event.versions.push(KernelVersion { version, layout });
+            event.versions.sort_by_key(|known| known.version);
+        }
+        Some(catalogue)
+    }
+
+    /// The event of a hook.
+    pub fn by_hook(&self, hook: u16) -> Option<&KernelEvent> {
+        let at = *self.by_hook.get(usize::from(hook))?;
+        self.events.get(usize::from(at))
+    }
+
+    /// The event of a class and type, from a FULL or INSTANCE header: one that merge tools add, or a kernel
+    /// event in that form.
+    pub fn by_class(&self, class: Guid, opcode: u8) -> Option<&KernelEvent> {
+        self.merged.get(&(class, opcode)).or_else(|| {
+            let group = *self.groups.get(&class)?;
+            self.by_hook(u16::from_be_bytes([group, opcode]))
+        })
+    }
+
+    #[cfg(test)]
+    pub fn all(&self) -> impl Iterator<Item = &KernelEvent> {
+        self.events.iter().chain(self.merged.values())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel;
+
+    #[test]
+    fn hooks_classes_and_versions() {
+        assert_eq!(kernel().all().count(), 678 + 26);
+        let switch = kernel().by_hook(0x0524).unwrap();
+        assert_eq!((&*switch.class, &*switch.name), ("Thread", "CSwitch"));
+        assert_eq!(switch.version(0).unwrap().version, 1);
+        assert_eq!(switch.version(9).unwrap().version, 4);
+        let image = kernel().by_hook(0x030a).unwrap();
+        assert_eq!(
+            &*image.class, "Image",
+            "load is an image event in the process group"
+        );
+        assert!(kernel().by_hook(0x7777).is_none());
+
+        let class = crate::kernel::IMAGE_ID_CLASS;
+        assert_eq!(&*kernel().by_class(class, 36).unwrap().name, "DbgID_RSDS");
+        let mark = kernel()
+            .by_class(crate::kernel::PERF_INFO_CLASS, 34)
+            .unwrap();
+        assert_eq!(&*mark.name, "Mark");
+        let sample = kernel()
+            .by_class(crate::kernel::PERF_INFO_CLASS, 0x2e)
+            .unwrap();
+        assert_eq!(&*sample.name, "SampledProfile");
+    }
+}

@@ -1,0 +1,555 @@
+//! The shape of payloads: properties, their types, lengths, counts and maps.
+//!
+//! Whatever a schema was read from (the catalogue, a record of the trace, a manifest, a DLL), it becomes a
+//! [`Layout`], and one decoder reads them all.
+
+use std::sync::Arc;
+
+use onoff_etl::Guid;
+
+/// How a property lies in the payload. The numbers are those of `TDH_IN_TYPE_*`; the last few are ours, for
+/// what kernel layouts have and TDH has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+#[allow(
+    missing_docs,
+    reason = "the names are those of the Windows headers without their prefix"
+)]
+pub enum InType {
+    Null = 0,
+    UnicodeString = 1,
+    AnsiString = 2,
+    Int8 = 3,
+    UInt8 = 4,
+    Int16 = 5,
+    UInt16 = 6,
+    Int32 = 7,
+    UInt32 = 8,
+    Int64 = 9,
+    UInt64 = 10,
+    Float = 11,
+    Double = 12,
+    /// Four bytes.
+    Boolean = 13,
+    Binary = 14,
+    Guid = 15,
+    Pointer = 16,
+    FileTime = 17,
+    SystemTime = 18,
+    Sid = 19,
+    HexInt32 = 20,
+    HexInt64 = 21,
+    CountedUnicodeString = 22,
+    CountedAnsiString = 23,
+    Struct = 24,
+    CountedBinary = 25,
+    WbemCountedString = 300,
+    WbemCountedAnsiString = 301,
+    ReversedCountedString = 302,
+    ReversedCountedAnsiString = 303,
+    UnterminatedString = 304,
+    UnterminatedAnsiString = 305,
+    UnicodeChar = 306,
+    AnsiChar = 307,
+    SizeT = 308,
+    HexDump = 309,
+    WbemSid = 310,
+    /// One byte, true or false.
+    ByteBoolean = 400,
+    /// UTF-16 text in a fixed array of bytes, padded with NUL; the length counts units.
+    UnicodeArray = 401,
+    /// What a schema does not describe: everything that is left.
+    Opaque = 402,
+}
+
+impl InType {
+    /// The type of a number in a schema; `None` for numbers without meaning.
+    #[must_use]
+    pub fn from_number(number: u16) -> Option<Self> {
+        const FIRST: [InType; 26] = [
+            InType::Null,
+            InType::UnicodeString,
+            InType::AnsiString,
+            InType::Int8,
+            InType::UInt8,
+            InType::Int16,
+            InType::UInt16,
+            InType::Int32,
+            InType::UInt32,
+            InType::Int64,
+            InType::UInt64,
+            InType::Float,
+            InType::Double,
+            InType::Boolean,
+            InType::Binary,
+            InType::Guid,
+            InType::Pointer,
+            InType::FileTime,
+            InType::SystemTime,
+            InType::Sid,
+            InType::HexInt32,
+            InType::HexInt64,
+            InType::CountedUnicodeString,
+            InType::CountedAnsiString,
+            InType::Struct,
+            InType::CountedBinary,
+        ];
+        const WBEM: [InType; 11] = [
+            InType::WbemCountedString,
+            InType::WbemCountedAnsiString,
+            InType::ReversedCountedString,
+            InType::ReversedCountedAnsiString,
+            InType::UnterminatedString,
+            InType::UnterminatedAnsiString,
+            InType::UnicodeChar,
+            InType::AnsiChar,
+            InType::SizeT,
+            InType::HexDump,
+            InType::WbemSid,
+        ];
+        const OURS: [InType; 3] = [InType::ByteBoolean, InType::UnicodeArray, InType::Opaque];
+        let group = match number {
+            0..300 => FIRST.get(usize::from(number)),
+            300..400 => WBEM.get(usize::from(number - 300)),
+            _ => OURS.get(usize::from(number - 400)),
+        };
+        group.copied()
+    }
+
+    /// The type a manifest calls `win:` and this name.
+    #[must_use]
+    pub fn from_manifest_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "Null" => Self::Null,
+            "UnicodeString" => Self::UnicodeString,
+            "AnsiString" => Self::AnsiString,
+            "Int8" => Self::Int8,
+            "UInt8" => Self::UInt8,
+            "Int16" => Self::Int16,
+            "UInt16" => Self::UInt16,
+            "Int32" => Self::Int32,
+            "UInt32" => Self::UInt32,
+            "Int64" => Self::Int64,
+            "UInt64" => Self::UInt64,
+            "Float" => Self::Float,
+            "Double" => Self::Double,
+            "Boolean" => Self::Boolean,
+            "Binary" => Self::Binary,
+            "GUID" => Self::Guid,
+            "Pointer" => Self::Pointer,
+            "FILETIME" => Self::FileTime,
+            "SYSTEMTIME" => Self::SystemTime,
+            "SID" => Self::Sid,
+            "HexInt32" => Self::HexInt32,
+            "HexInt64" => Self::HexInt64,
+            "CountedUnicodeString" | "CountedUtf16String" => Self::CountedUnicodeString,
+            "CountedAnsiString" | "CountedMbcsString" => Self::CountedAnsiString,
+            "CountedBinary" => Self::CountedBinary,
+            _ => return None,
+        })
+    }
+}
+
+/// What a property means, where its type alone does not say. The numbers are those of `TDH_OUT_TYPE_*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[repr(u16)]
+#[allow(
+    missing_docs,
+    reason = "the names are those of the Windows headers without their prefix"
+)]
+pub enum OutType {
+    #[default]
+    Default = 0,
+    String = 1,
+    DateTime = 2,
+    Byte = 3,
+    UnsignedByte = 4,
+    Short = 5,
+    UnsignedShort = 6,
+    Int = 7,
+    UnsignedInt = 8,
+    Long = 9,
+    UnsignedLong = 10,
+    Float = 11,
+    Double = 12,
+    Boolean = 13,
+    Guid = 14,
+    HexBinary = 15,
+    HexInt8 = 16,
+    HexInt16 = 17,
+    HexInt32 = 18,
+    HexInt64 = 19,
+    ProcessId = 20,
+    ThreadId = 21,
+    /// Big-endian.
+    Port = 22,
+    Ipv4 = 23,
+    Ipv6 = 24,
+    SocketAddress = 25,
+    CimDateTime = 26,
+    /// In ticks of the log's clock.
+    EtwTime = 27,
+    Xml = 28,
+    ErrorCode = 29,
+    Win32Error = 30,
+    NtStatus = 31,
+    HResult = 32,
+    DateTimeCultureInsensitive = 33,
+    Json = 34,
+    Utf8 = 35,
+    Pkcs7 = 36,
+    CodePointer = 37,
+    DateTimeUtc = 38,
+}
+
+impl OutType {
+    const ALL: [OutType; 39] = [
+        OutType::Default,
+        OutType::String,
+        OutType::DateTime,
+        OutType::Byte,
+        OutType::UnsignedByte,
+        OutType::Short,
+        OutType::UnsignedShort,
+        OutType::Int,
+        OutType::UnsignedInt,
+        OutType::Long,
+        OutType::UnsignedLong,
+        OutType::Float,
+        OutType::Double,
+        OutType::Boolean,
+        OutType::Guid,
+        OutType::HexBinary,
+        OutType::HexInt8,
+        OutType::HexInt16,
+        OutType::HexInt32,
+        OutType::HexInt64,
+        OutType::ProcessId,
+        OutType::ThreadId,
+        OutType::Port,
+        OutType::Ipv4,
+        OutType::Ipv6,
+        OutType::SocketAddress,
+        OutType::CimDateTime,
+        OutType::EtwTime,
+        OutType::Xml,
+        OutType::ErrorCode,
+        OutType::Win32Error,
+        OutType::NtStatus,
+        OutType::HResult,
+        OutType::DateTimeCultureInsensitive,
+        OutType::Json,
+        OutType::Utf8,
+        OutType::Pkcs7,
+        OutType::CodePointer,
+        OutType::DateTimeUtc,
+    ];
+
+    /// The type of a number in a schema; unknown numbers mean nothing in particular.
+    #[must_use]
+    pub fn from_number(number: u16) -> Self {
+        Self::ALL
+            .get(usize::from(number))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// The type a manifest names, prefix (`win:` or `xs:`) and all.
+    #[must_use]
+    pub fn from_manifest_name(name: &str) -> Self {
+        match name {
+            "xs:string" => Self::String,
+            "xs:dateTime" => Self::DateTime,
+            "xs:byte" => Self::Byte,
+            "xs:unsignedByte" => Self::UnsignedByte,
+            "xs:short" => Self::Short,
+            "xs:unsignedShort" => Self::UnsignedShort,
+            "xs:int" => Self::Int,
+            "xs:unsignedInt" => Self::UnsignedInt,
+            "xs:long" => Self::Long,
+            "xs:unsignedLong" => Self::UnsignedLong,
+            "xs:float" => Self::Float,
+            "xs:double" => Self::Double,
+            "xs:boolean" => Self::Boolean,
+            "xs:GUID" => Self::Guid,
+            "xs:hexBinary" => Self::HexBinary,
+            "win:HexInt8" => Self::HexInt8,
+            "win:HexInt16" => Self::HexInt16,
+            "win:HexInt32" => Self::HexInt32,
+            "win:HexInt64" => Self::HexInt64,
+            "win:PID" => Self::ProcessId,
+            "win:TID" => Self::ThreadId,
+            "win:Port" => Self::Port,
+            "win:IPv4" => Self::Ipv4,
+            "win:IPv6" => Self::Ipv6,
+            "win:SocketAddress" => Self::SocketAddress,
+            "win:CIMDateTime" => Self::CimDateTime,
+            "win:ETWTIME" => Self::EtwTime,
+            "win:Xml" => Self::Xml,
+            "win:ErrorCode" => Self::ErrorCode,
+            "win:Win32Error" => Self::Win32Error,
+            "win:NTSTATUS" => Self::NtStatus,
+            "win:HResult" => Self::HResult,
+            "win:DateTimeCultureInsensitive" => Self::DateTimeCultureInsensitive,
+            "win:Json" => Self::Json,
+            "win:Utf8" => Self::Utf8,
+            "win:Pkcs7WithTypeInfo" => Self::Pkcs7,
+            "win:CodePointer" => Self::CodePointer,
+            "win:DateTimeUtc" => Self::DateTimeUtc,
+            _ => Self::Default,
+        }
+    }
+}
+
+/// How long one element of a property is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Length {
+    /// As its type says.
+    #[default]
+    Natural,
+    /// So many bytes, or UTF-16 units.
+    Fixed(u16),
+    /// As many as the property of this index says.
+    Of(u16),
+    /// One more than the property of this index says: the terminator is not counted.
+    OfAndTerminator(u16),
+}
+
+/// How many elements a property has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Count {
+    /// One, and it is no array.
+    #[default]
+    One,
+    /// An array of so many.
+    Fixed(u16),
+    /// An array of as many as the property of this index says.
+    Of(u16),
+    /// An array to the end of the payload.
+    Rest,
+}
+
+/// One property of a payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Property {
+    /// Its name; may be empty.
+    pub name: Arc<str>,
+    /// How it lies in the payload.
+    pub in_type: InType,
+    /// What it means.
+    pub out_type: OutType,
+    /// How long one element is.
+    pub length: Length,
+    /// How many elements there are.
+    pub count: Count,
+    /// Bytes left out before it, with 4- and with 8-byte pointers.
+    pub padding: [u8; 2],
+    /// Whether older records end before it.
+    pub optional: bool,
+    /// Name of the map that gives its values names.
+    pub map_name: Option<Arc<str>>,
+    /// That map, once known.
+    pub map: Option<Arc<ValueMap>>,
+    /// For [`InType::Struct`]: index and number of its members in [`Layout::properties`].
+    pub members: (u16, u16),
+}
+
+impl Property {
+    /// A scalar property of natural length, without further meaning.
+    #[must_use]
+    pub fn new(name: impl Into<Arc<str>>, in_type: InType) -> Self {
+        Self {
+            name: name.into(),
+            in_type,
+            out_type: OutType::Default,
+            length: Length::Natural,
+            count: Count::One,
+            padding: [0; 2],
+            optional: false,
+            map_name: None,
+            map: None,
+            members: (0, 0),
+        }
+    }
+}
+
+/// The properties of a payload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// First the top-level ones, in payload order; members of structs after them.
+    pub properties: Vec<Property>,
+    /// How many are top-level.
+    pub top_level: usize,
+}
+
+impl Layout {
+    /// A layout without structs.
+    #[must_use]
+    pub fn flat(properties: Vec<Property>) -> Self {
+        Self {
+            top_level: properties.len(),
+            properties,
+        }
+    }
+}
+
+/// Names of values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ValueMap {
+    /// Whether each bit has a name, rather than each value.
+    pub bits: bool,
+    /// Values (or masks) and their names, in the order of the schema.
+    pub entries: Vec<(u64, Arc<str>)>,
+}
+
+impl ValueMap {
+    /// The names that apply to a value: one for a value map, those of all set bits for a bit map.
+    pub fn names(&self, value: u64) -> impl Iterator<Item = &str> {
+        let bits = self.bits;
+        self.entries
+            .iter()
+            .filter(move |(key, _)| {
+                if bits {
+                    *key != 0 && value & key == *key
+                } else {
+                    value == *key
+                }
+            })
+            .take(if bits { usize::MAX } else { 1 })
+            .map(|(_, name)| &**name)
+    }
+}
+
+/// One event of a provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventSchema {
+    /// Identifier.
+    pub id: u16,
+    /// Version of its payload.
+    pub version: u8,
+    /// Level as declared.
+    pub level: u8,
+    /// Opcode as declared; `None` where the source of the schema has only its name.
+    pub opcode: Option<u8>,
+    /// Task as declared; `None` where the source of the schema has only its name.
+    pub task: Option<u16>,
+    /// Keywords as declared.
+    pub keyword: u64,
+    /// Symbolic name; may be empty.
+    pub name: Arc<str>,
+    /// Name of the task; may be empty.
+    pub task_name: Arc<str>,
+    /// Name of the opcode; may be empty.
+    pub opcode_name: Arc<str>,
+    /// Text for people, with `%1`, `%2`, … for the properties; may be empty.
+    pub message: Arc<str>,
+    /// The payload.
+    pub layout: Arc<Layout>,
+}
+
+/// What is known about a provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProviderSchema {
+    /// Its identity.
+    pub guid: Guid,
+    /// Its name; may be empty.
+    pub name: Arc<str>,
+    /// Its events, by id and version.
+    pub events: Vec<EventSchema>,
+    /// Its keywords: mask and name.
+    pub keywords: Vec<(u64, Arc<str>)>,
+}
+
+impl ProviderSchema {
+    /// Puts the events in the order look-ups need. Of two with the same id and version the first stays.
+    pub fn sort(&mut self) {
+        self.events.sort_by_key(|event| (event.id, event.version));
+        self.events.dedup_by_key(|event| (event.id, event.version));
+    }
+
+    /// The event of an id and version.
+    #[must_use]
+    pub fn exact(&self, id: u16, version: u8) -> Option<&EventSchema> {
+        let at = self
+            .events
+            .binary_search_by_key(&(id, version), |e| (e.id, e.version))
+            .ok()?;
+        self.events.get(at)
+    }
+
+    /// The event of an id with the version nearest to the one wanted: the highest below it, since payloads
+    /// mostly grow at their end, else the lowest above it.
+    #[must_use]
+    pub fn nearest(&self, id: u16, version: u8) -> Option<&EventSchema> {
+        let after = self
+            .events
+            .partition_point(|e| (e.id, e.version) <= (id, version));
+        let below = after.checked_sub(1).and_then(|at| self.events.get(at));
+        below
+            .filter(|e| e.id == id)
+            .or_else(|| self.events.get(after).filter(|e| e.id == id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_numbers_round_trip() {
+        for number in 0..=u16::from(u8::MAX) * 2 {
+            if let Some(in_type) = InType::from_number(number) {
+                assert_eq!(in_type as u16, number);
+            }
+        }
+        assert_eq!(InType::from_number(26), None);
+        assert_eq!(InType::from_number(310), Some(InType::WbemSid));
+        for (number, &out_type) in OutType::ALL.iter().enumerate() {
+            assert_eq!(out_type as usize, number);
+        }
+        assert_eq!(OutType::from_number(999), OutType::Default);
+    }
+
+    #[test]
+    fn the_nearest_version_is_below_before_above() {
+        let event = |id, version| EventSchema {
+            id,
+            version,
+            ..EventSchema::default()
+        };
+        let mut provider = ProviderSchema {
+            events: vec![
+                event(2, 3),
+                event(1, 0),
+                event(1, 2),
+                event(1, 5),
+                event(2, 3),
+            ],
+            ..ProviderSchema::default()
+        };
+        provider.sort();
+        assert_eq!(provider.events.len(), 4);
+        assert_eq!(provider.exact(1, 2).map(|e| e.version), Some(2));
+        assert_eq!(provider.exact(1, 3), None);
+        assert_eq!(provider.nearest(1, 4).map(|e| e.version), Some(2));
+        assert_eq!(provider.nearest(1, 9).map(|e| e.version), Some(5));
+        assert_eq!(provider.nearest(2, 0).map(|e| e.version), Some(3));
+        assert_eq!(provider.nearest(3, 0), None);
+    }
+
+    #[test]
+    fn maps_name_values_and_bits() {
+        let entries = vec![(0, "none".into()), (1, "read".into()), (2, "write".into())];
+        let values = ValueMap {
+            bits: false,
+            entries: entries.clone(),
+        };
+        assert_eq!(values.names(2).collect::<Vec<_>>(), ["write"]);
+        assert_eq!(values.names(3).count(), 0);
+        let bits = ValueMap {
+            bits: true,
+            entries,
+        };
+        assert_eq!(bits.names(3).collect::<Vec<_>>(), ["read", "write"]);
+    }
+}

@@ -1,0 +1,660 @@
+//! All that is known about events, and the look-ups in it.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use onoff_etl::{EventDescriptor, ExtendedItem, Guid, HeaderKind, Record};
+
+use crate::catalogue::{self, CatalogueProvider, KernelEvent};
+use crate::event_source::{Added, Chunks, MANIFEST_EVENT, MANIFEST_OPCODE};
+use crate::fields::Fields;
+use crate::manifest::{self, ManifestError};
+use crate::payload::{self, Status};
+use crate::provider_binary::{self, ProviderBinaryError};
+use crate::schema::{EventSchema, ProviderSchema, ValueMap};
+use crate::standard;
+use crate::trace_event_info::{self, EVENT_METADATA_CLASS, TraceEventInfo};
+use crate::trace_logging::{EventMetadata, ProviderTraits};
+use crate::value::Value;
+
+/// Most schemas that are learned from one set of recordings. Windows itself has some 50,000.
+const MOST_LEARNED: usize = 1 << 18;
+
+/// Where the schema of an event was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SchemaSource {
+    /// The table of kernel events.
+    Kernel,
+    /// The catalogue that comes with the program.
+    Catalogue,
+    /// The recording itself.
+    Embedded,
+    /// A manifest or provider binary the user gave.
+    User,
+    /// The event itself.
+    TraceLogging,
+    /// Software tracing: its format is in the program's symbols, which a recording does not have.
+    Wpp,
+    /// Nowhere.
+    Unknown,
+}
+
+/// A small number that stands for a provider for the life of a [`Schemas`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProviderIndex(pub u32);
+
+/// What an event is called and where that was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Description<'r> {
+    /// Identity of the provider, of the class for kernel and classic events, of the message file for WPP.
+    pub provider_guid: Option<Guid>,
+    /// Name of the provider or class; empty when unknown.
+    pub provider: &'r str,
+    /// Name of the task; empty when there is none or it is unknown.
+    pub task: &'r str,
+    /// Name of the opcode; empty when it is unknown.
+    pub opcode: &'r str,
+    /// Name of the event itself: of kernel and TraceLogging events, and the symbol of manifest events where
+    /// it is known. May be empty.
+    pub event: &'r str,
+    /// Text for people with `%1`, `%2`, … for the fields; empty when there is none.
+    pub message: &'r str,
+    /// Severity, 1 critical to 5 verbose, 0 always.
+    pub level: u8,
+    /// Categories.
+    pub keyword: u64,
+    /// Where the schema was found.
+    pub source: SchemaSource,
+    /// Whether it is of exactly the event's version.
+    pub exact_version: bool,
+}
+
+/// How decoding a record went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// How it ended.
+    pub status: Status,
+    /// Bytes of the payload that were read.
+    pub consumed: usize,
+    /// Bytes of the payload.
+    pub size: usize,
+    /// Where the schema was found.
+    pub source: SchemaSource,
+    /// Whether it is of exactly the event's version.
+    pub exact_version: bool,
+}
+
+impl Decoded {
+    /// Whether every byte of the payload is accounted for, and nothing is missing.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.status == Status::Exact
+    }
+}
+
+/// What could not be learned, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchemaLosses {
+    /// Schema records in a recording that are malformed.
+    pub malformed_records: u64,
+    /// Chunks of in-band manifests that are malformed or too many.
+    pub refused_chunks: u64,
+    /// In-band manifests that could not be read.
+    pub refused_manifests: u64,
+    /// Schemas beyond the number that is kept.
+    pub too_many: u64,
+}
+
+/// Schemas of events: those that come with the program, those a recording brings, those a user adds.
+///
+/// For an event with a manifest they are asked in this order: the user's (given on purpose, for this
+/// recording), the recording's, the catalogue's. A schema of the event's own version anywhere wins over one
+/// of another version; without one, the version nearest below it is used, else the nearest above. TraceLogging
+/// events describe themselves.
+///
+/// Learn first, decode after: schemas usually follow, near the end of a recording, the events they describe.
+#[derive(Default)]
+pub struct Schemas {
+    providers: HashMap<Guid, Known>,
+    order: Vec<Guid>,
+    classic: HashMap<(Guid, u8, u16), EventSchema>,
+    classic_names: HashMap<Guid, Arc<str>>,
+    chunks: Chunks,
+    learned: usize,
+    losses: SchemaLosses,
+}
+
+/// One provider.
+struct Known {
+    index: ProviderIndex,
+    name: Arc<str>,
+    user: Option<Box<ProviderSchema>>,
+    embedded: Option<Box<ProviderSchema>>,
+    maps: HashMap<Arc<str>, Arc<ValueMap>>,
+    catalogue: Option<&'static CatalogueProvider>,
+}
+
+impl Known {
+    /// The schema for an event, where it was found, and whether it is of the same version.
+    fn event(&self, id: u16, version: u8) -> Option<(&EventSchema, SchemaSource, bool)> {
+        let layers = || {
+            let user = self
+                .user
+                .as_deref()
+                .map(|schema| (schema, SchemaSource::User));
+            let embedded = self
+                .embedded
+                .as_deref()
+                .map(|schema| (schema, SchemaSource::Embedded));
+            user.into_iter().chain(embedded)
+        };
+        let own = |exact: bool| {
+            layers().find_map(|(schema, source)| {
+                let event = if exact {
+                    schema.exact(id, version)
+                } else {
+                    schema.nearest(id, version)
+                };
+                Some((event?, source, exact))
+            })
+        };
+        // The catalogue is expanded only for events the others do not have.
+        own(true)
+            .or_else(|| {
+                let event = self.catalogue?.schema().exact(id, version)?;
+                Some((event, SchemaSource::Catalogue, true))
+            })
+            .or_else(|| own(false))
+            .or_else(|| {
+                let event = self.catalogue?.schema().nearest(id, version)?;
+                Some((event, SchemaSource::Catalogue, false))
+            })
+    }
+
+    fn name(&self) -> &str {
+        match (self.name.is_empty(), self.catalogue) {
+            (true, Some(catalogue)) => catalogue.name,
+            _ => &self.name,
+        }
+    }
+}
+
+/// What [`Schemas::find`] found.
+enum Found<'r> {
+    Kernel(&'r KernelEvent),
+    Event(&'r EventSchema, SchemaSource, bool),
+    TraceLogging(EventMetadata<'r>),
+    Wpp,
+    Nothing,
+}
+
+impl Schemas {
+    /// The schemas that come with the program.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the providers of an instrumentation manifest (`.man`). Returns how many there are.
+    ///
+    /// # Errors
+    /// When the manifest cannot be understood; nothing is added then.
+    pub fn add_manifest(&mut self, xml: &str) -> Result<usize, ManifestError> {
+        Ok(self.add_user(manifest::parse(xml)?))
+    }
+
+    /// Adds the providers a DLL or EXE describes in its resources. Returns how many there are.
+    ///
+    /// # Errors
+    /// When the file is none of these, or describes no provider; nothing is added then.
+    pub fn add_provider_binary(&mut self, pe: &[u8]) -> Result<usize, ProviderBinaryError> {
+        Ok(self.add_user(provider_binary::read(pe)?))
+    }
+
+    fn add_user(&mut self, providers: Vec<ProviderSchema>) -> usize {
+        let count = providers.len();
+        for schema in providers {
+            let known = self.known(schema.guid);
+            if !schema.name.is_empty() {
+                known.name = Arc::clone(&schema.name);
+            }
+            merge(&mut known.user, schema);
+        }
+        count
+    }
+
+    /// Learns what a record teaches: schemas and maps that merging added, manifests event sources sent,
+    /// names of providers. Cheap for all other records.
+    pub fn observe(&mut self, record: &Record<'_>) {
+        match record.kind() {
+            HeaderKind::Event => self.observe_event(record),
+            HeaderKind::Full => {
+                if record.class_guid() == Some(EVENT_METADATA_CLASS) {
+                    self.observe_metadata(record);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn observe_event(&mut self, record: &Record<'_>) {
+        let Some(guid) = record.class_guid() else {
+            return;
+        };
+        let known = self.known(guid);
+        if known.name.is_empty() {
+            let item = record.extended_item(ExtendedItem::PROVIDER_TRAITS);
+            if let Some(traits) = item.and_then(|item| ProviderTraits::read(item.data)) {
+                known.name = traits.name.into();
+            }
+        }
+        let is_manifest = record.opcode() == MANIFEST_OPCODE
+            && record
+                .descriptor()
+                .is_some_and(|descriptor| descriptor.id == MANIFEST_EVENT);
+        if !is_manifest {
+            return;
+        }
+        let process = record.process_id().unwrap_or(u32::MAX);
+        match self.chunks.add(guid, process, record.payload()) {
+            Added::Nothing => {}
+            Added::Refused => self.losses.refused_chunks += 1,
+            Added::Manifest(xml) => self.add_in_band(guid, &xml),
+        }
+    }
+
+    fn add_in_band(&mut self, guid: Guid, xml: &str) {
+        let Ok(providers) = manifest::parse(xml) else {
+            self.losses.refused_manifests += 1;
+            return;
+        };
+        for mut schema in providers {
+            // A manifest may only speak for the provider that sent it.
+            if schema.guid != guid {
+                self.losses.refused_manifests += 1;
+                continue;
+            }
+            if !self.room_for(schema.events.len()) {
+                continue;
+            }
+            schema.events.iter_mut().for_each(name_event_source_event);
+            let known = self.known(guid);
+            if known.name.is_empty() {
+                known.name = Arc::clone(&schema.name);
+            }
+            merge(&mut known.embedded, schema);
+        }
+    }
+
+    fn observe_metadata(&mut self, record: &Record<'_>) {
+        let understood = match record.opcode() {
+            trace_event_info::EVENT_INFO => {
+                TraceEventInfo::read(record.payload()).map(|info| self.learn(info))
+            }
+            trace_event_info::EVENT_MAP_INFO => trace_event_info::read_map(record.payload())
+                .map(|(guid, name, map)| self.learn_map(guid, &name, map)),
+            _ => Some(()),
+        };
+        if understood.is_none() {
+            self.losses.malformed_records += 1;
+        }
+    }
+
+    fn learn(&mut self, info: TraceEventInfo) {
+        if !self.room_for(1) {
+            return;
+        }
+        let TraceEventInfo {
+            provider,
+            provider_name,
+            class,
+            mut event,
+        } = info;
+        if let Some(class) = class {
+            let key = (
+                class,
+                event.opcode.unwrap_or_default(),
+                u16::from(event.version),
+            );
+            if !provider_name.is_empty() {
+                self.classic_names.insert(class, provider_name);
+            }
+            self.classic.insert(key, event);
+            return;
+        }
+        let known = self.known(provider);
+        if known.name.is_empty() {
+            known.name = provider_name;
+        }
+        resolve_maps(&mut event, &known.maps);
+        let schema = known
+            .embedded
+            .get_or_insert_with(|| Box::new(empty(provider)));
+        let place = schema
+            .events
+            .binary_search_by_key(&(event.id, event.version), |e| (e.id, e.version));
+        match place {
+            Ok(at) => schema.events[at] = event,
+            Err(at) => schema.events.insert(at, event),
+        }
+    }
+
+    fn learn_map(&mut self, guid: Guid, name: &Arc<str>, map: ValueMap) {
+        if !self.room_for(1) {
+            return;
+        }
+        let known = self.known(guid);
+        known.maps.insert(Arc::clone(name), Arc::new(map));
+        if let Some(schema) = &mut known.embedded {
+            for event in &mut schema.events {
+                resolve_maps(event, &known.maps);
+            }
+        }
+    }
+
+    fn room_for(&mut self, events: usize) -> bool {
+        let after = self.learned.saturating_add(events);
+        if after > MOST_LEARNED {
+            self.losses.too_many += events as u64;
+            return false;
+        }
+        self.learned = after;
+        true
+    }
+
+    fn known(&mut self, guid: Guid) -> &mut Known {
+        let order = &mut self.order;
+        self.providers.entry(guid).or_insert_with(|| {
+            let index = ProviderIndex(u32::try_from(order.len()).unwrap_or(u32::MAX));
+            order.push(guid);
+            Known {
+                index,
+                name: Arc::default(),
+                user: None,
+                embedded: None,
+                maps: HashMap::new(),
+                catalogue: catalogue::providers().get(&guid),
+            }
+        })
+    }
+
+    /// What could not be learned.
+    #[must_use]
+    pub fn losses(&self) -> SchemaLosses {
+        self.losses
+    }
+
+    /// The number of a provider that has been observed or added. Numbers are given from 0 in order of
+    /// appearance.
+    #[must_use]
+    pub fn provider_index(&self, guid: Guid) -> Option<ProviderIndex> {
+        self.providers.get(&guid).map(|known| known.index)
+    }
+
+    /// The provider of a number.
+    #[must_use]
+    pub fn provider_guid(&self, index: ProviderIndex) -> Option<Guid> {
+        self.order.get(usize::try_from(index.0).ok()?).copied()
+    }
+
+    /// The name of a provider, observed or not, or of a kernel class.
+    #[must_use]
+    pub fn provider_name(&self, guid: Guid) -> Option<&str> {
+        let name = match self.providers.get(&guid) {
+            Some(known) => known.name(),
+            None => catalogue::providers()
+                .get(&guid)
+                .map_or("", |provider| provider.name),
+        };
+        let classic = || self.classic_names.get(&guid).map(|name| &**name);
+        Some(name).filter(|name| !name.is_empty()).or_else(classic)
+    }
+
+    /// The names of the keywords an event carries, as far as its provider's schema names them. The top 16
+    /// bits are channels and have none.
+    pub fn keyword_names<'s>(&'s self, record: &Record<'_>) -> impl Iterator<Item = &'s str> {
+        let keyword = record
+            .descriptor()
+            .map_or(0, |descriptor| descriptor.keyword);
+        let guid = record.class_guid().unwrap_or_default();
+        let known = self.providers.get(&guid);
+        let catalogue = || {
+            let provider = match known {
+                Some(known) => known.catalogue?,
+                None => catalogue::providers().get(&guid)?,
+            };
+            Some(provider.schema())
+        };
+        let named = |schema: &&ProviderSchema| !schema.keywords.is_empty();
+        known
+            .and_then(|known| known.user.as_deref())
+            .filter(named)
+            .or_else(|| {
+                known
+                    .and_then(|known| known.embedded.as_deref())
+                    .filter(named)
+            })
+            .or_else(catalogue)
+            .into_iter()
+            .flat_map(|schema| &schema.keywords)
+            .filter(move |(mask, _)| *mask != 0 && keyword & mask == *mask)
+            .map(|(_, name)| &**name)
+    }
+
+    /// What a record's event is called. Allocates nothing, apart from the first event of a catalogue
+    /// provider, which expands its entry.
+    #[must_use]
+    pub fn describe<'r>(&'r self, record: &Record<'r>) -> Description<'r> {
+        let guid = record.class_guid();
+        let descriptor = record.descriptor();
+        let mut description = Description {
+            provider_guid: guid,
+            provider: guid
+                .and_then(|guid| self.provider_name(guid))
+                .unwrap_or_default(),
+            task: "",
+            opcode: "",
+            event: "",
+            message: "",
+            level: record.level(),
+            keyword: descriptor.map_or(0, |descriptor| descriptor.keyword),
+            source: SchemaSource::Unknown,
+            exact_version: false,
+        };
+        let standard_opcode = descriptor
+            .and_then(|d| standard::opcode_name(d.opcode))
+            .unwrap_or_default();
+        match self.find(record) {
+            Found::Kernel(event) => {
+                description.provider_guid = Some(event.class_guid);
+                description.provider = &event.class;
+                description.task = &event.class;
+                description.opcode = &event.name;
+                description.event = &event.name;
+                description.source = SchemaSource::Kernel;
+                description.exact_version = event
+                    .version(record.version())
+                    .is_some_and(|version| version.version == record.version());
+            }
+            Found::Event(event, source, exact) => {
+                description.task = &event.task_name;
+                description.opcode = match &*event.opcode_name {
+                    "" => standard_opcode,
+                    name => name,
+                };
+                description.event = &event.name;
+                description.message = &event.message;
+                description.source = source;
+                description.exact_version = exact;
+            }
+            Found::TraceLogging(metadata) => {
+                if description.provider.is_empty() {
+                    let item = record.extended_item(ExtendedItem::PROVIDER_TRAITS);
+                    let traits = item.and_then(|item| ProviderTraits::read(item.data));
+                    description.provider = traits.map_or("", |traits| traits.name);
+                }
+                description.event = metadata.name;
+                description.task = metadata.name;
+                description.opcode = standard_opcode;
+                description.source = SchemaSource::TraceLogging;
+                description.exact_version = true;
+            }
+            Found::Wpp => description.source = SchemaSource::Wpp,
+            Found::Nothing => description.opcode = standard_opcode,
+        }
+        description
+    }
+
+    /// Reads the fields of a record's payload into `fields`, which is emptied first. Where no schema is
+    /// known, the one field is `Payload`, the bytes as they are; for WPP there are `MessageNumber` and
+    /// `Arguments`.
+    pub fn decode<'r>(&'r self, record: &Record<'r>, fields: &mut Fields<'r>) -> Decoded {
+        fields.clear();
+        let payload = record.payload();
+        let pointer_size = record.pointer_size();
+        let (source, exact_version, (status, consumed)) = match self.find(record) {
+            Found::Kernel(event) => match event.version(record.version()) {
+                Some(known) => (
+                    SchemaSource::Kernel,
+                    known.version == record.version(),
+                    payload::decode(&known.layout, payload, pointer_size, fields),
+                ),
+                None => (SchemaSource::Kernel, false, raw(payload, "Payload", fields)),
+            },
+            Found::Event(event, source, exact) => (
+                source,
+                exact,
+                payload::decode(&event.layout, payload, pointer_size, fields),
+            ),
+            Found::TraceLogging(metadata) => (
+                SchemaSource::TraceLogging,
+                true,
+                metadata.decode(payload, pointer_size, fields),
+            ),
+            Found::Wpp => {
+                let number = record.message_number().unwrap_or_default();
+                fields.push("MessageNumber", Value::UInt(number.into()));
+                (SchemaSource::Wpp, false, raw(payload, "Arguments", fields))
+            }
+            Found::Nothing => (
+                SchemaSource::Unknown,
+                false,
+                raw(payload, "Payload", fields),
+            ),
+        };
+        Decoded {
+            status,
+            consumed,
+            size: payload.len(),
+            source,
+            exact_version,
+        }
+    }
+
+    fn find<'r>(&'r self, record: &Record<'r>) -> Found<'r> {
+        match record.kind() {
+            HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo => record
+                .hook()
+                .and_then(|hook| catalogue::kernel().by_hook(hook))
+                .map_or(Found::Nothing, Found::Kernel),
+            HeaderKind::Full | HeaderKind::Instance => self.find_classic(record),
+            HeaderKind::Event => self.find_event(record),
+            HeaderKind::Message => Found::Wpp,
+            HeaderKind::Other(_) => Found::Nothing,
+        }
+    }
+
+    fn find_classic<'r>(&'r self, record: &Record<'r>) -> Found<'r> {
+        let Some(class) = record.class_guid() else {
+            return Found::Nothing;
+        };
+        let key = (class, record.opcode(), record.version());
+        if let Some(event) = self.classic.get(&key) {
+            return Found::Event(event, SchemaSource::Embedded, true);
+        }
+        let kernel = catalogue::kernel().by_class(class, record.opcode());
+        kernel.map_or(Found::Nothing, Found::Kernel)
+    }
+
+    fn find_event<'r>(&'r self, record: &Record<'r>) -> Found<'r> {
+        let item = record.extended_item(ExtendedItem::EVENT_SCHEMA_TRACELOGGING);
+        if let Some(metadata) = item.and_then(|item| EventMetadata::read(item.data)) {
+            return Found::TraceLogging(metadata);
+        }
+        let (Some(guid), Some(descriptor)) = (record.class_guid(), record.descriptor()) else {
+            return Found::Nothing;
+        };
+        match self.event_schema(guid, &descriptor) {
+            Some((event, source, exact)) => Found::Event(event, source, exact),
+            None => Found::Nothing,
+        }
+    }
+
+    fn event_schema(
+        &self,
+        guid: Guid,
+        descriptor: &EventDescriptor,
+    ) -> Option<(&EventSchema, SchemaSource, bool)> {
+        let (id, version) = (descriptor.id, descriptor.version);
+        if let Some(known) = self.providers.get(&guid) {
+            return known.event(id, version);
+        }
+        let schema = catalogue::providers().get(&guid)?.schema();
+        let exact = schema.exact(id, version);
+        let event = exact.or_else(|| schema.nearest(id, version))?;
+        Some((event, SchemaSource::Catalogue, exact.is_some()))
+    }
+}
+
+fn raw<'r>(payload: &'r [u8], name: &'r str, fields: &mut Fields<'r>) -> (Status, usize) {
+    if !payload.is_empty() {
+        fields.push(name, Value::Binary(payload));
+    }
+    (Status::NoSchema, 0)
+}
+
+fn empty(guid: Guid) -> ProviderSchema {
+    ProviderSchema {
+        guid,
+        ..ProviderSchema::default()
+    }
+}
+
+/// Adds events and keywords to a layer; what is there stays.
+fn merge(layer: &mut Option<Box<ProviderSchema>>, mut schema: ProviderSchema) {
+    match layer {
+        None => *layer = Some(Box::new(schema)),
+        Some(known) => {
+            known.events.append(&mut schema.events);
+            known.sort();
+            known.keywords.append(&mut schema.keywords);
+            known.keywords.sort();
+            known.keywords.dedup();
+        }
+    }
+}
+
+fn resolve_maps(event: &mut EventSchema, maps: &HashMap<Arc<str>, Arc<ValueMap>>) {
+    let unresolved = |property: &crate::schema::Property| {
+        property.map.is_none()
+            && property
+                .map_name
+                .as_ref()
+                .is_some_and(|name| maps.contains_key(name))
+    };
+    if !event.layout.properties.iter().any(unresolved) {
+        return;
+    }
+    for property in &mut Arc::make_mut(&mut event.layout).properties {
+        if let Some(map) = property.map_name.as_ref().and_then(|name| maps.get(name)) {
+            property.map = Some(Arc::clone(map));
+        }
+    }
+}
+
+/// Manifests of event sources give every event a task of its own named after it, but often no opcode.
+fn name_event_source_event(event: &mut EventSchema) {
+    if event.name.is_empty() {
+        event.name = Arc::clone(&event.task_name);
+    }
+}

@@ -1,0 +1,74 @@
+//! The opcodes and levels that every provider shares (`winmeta.xml`).
+
+/// Number, name as Windows shows it, name in manifests.
+const OPCODES: [(u8, &str, &str); 11] = [
+    (0, "Info", "win:Info"),
+    (1, "Start", "win:Start"),
+    (2, "Stop", "win:Stop"),
+    (3, "DC_Start", "win:DC_Start"),
+    (4, "DC_Stop", "win:DC_Stop"),
+    (5, "Extension", "win:Extension"),
+    (6, "Reply", "win:Reply"),
+    (7, "Resume", "win:Resume"),
+    (8, "Suspend", "win:Suspend"),
+    (9, "Send", "win:Send"),
+    (240, "Receive", "win:Receive"),
+];
+
+/// Name as Windows shows it, name in manifests; by number.
+const LEVELS: [(&str, &str); 6] = [
+    ("Always", "win:LogAlways"),
+    ("Critical", "win:Critical"),
+    ("Error", "win:Error"),
+    ("Warning", "win:Warning"),
+    ("Information", "win:Informational"),
+    ("Verbose", "win:Verbose"),
+];
+
+/// Name of a standard opcode; `None` for those a provider defines itself.
+#[must_use]
+pub fn opcode_name(opcode: u8) -> Option<&'static str> {
+    OPCODES
+        .iter()
+        .find(|(number, ..)| *number == opcode)
+        .map(|(_, name, _)| *name)
+}
+
+/// Name of a standard level; `None` for those a provider defines itself.
+#[must_use]
+pub fn level_name(level: u8) -> Option<&'static str> {
+    LEVELS.get(usize::from(level)).map(|(name, _)| *name)
+}
+
+/// Number and name of the opcode a manifest calls `win:` something.
+pub(crate) fn opcode_of_manifest_name(name: &str) -> Option<(u8, &'static str)> {
+    OPCODES
+        .iter()
+        .find(|(.., manifest)| *manifest == name)
+        .map(|(number, name, _)| (*number, *name))
+}
+
+/// Number of the level a manifest calls `win:` something.
+pub(crate) fn level_of_manifest_name(name: &str) -> Option<u8> {
+    (0..)
+        .zip(LEVELS)
+        .find(|(_, (_, manifest))| *manifest == name)
+        .map(|(number, _)| number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways() {
+        assert_eq!(opcode_name(2), Some("Stop"));
+        assert_eq!(opcode_name(10), None);
+        assert_eq!(
+            opcode_of_manifest_name("win:Receive"),
+            Some((240, "Receive"))
+        );
+        assert_eq!(level_of_manifest_name("win:Warning"), Some(3));
+        assert_eq!(level_name(3), Some("Warning"));
+    }
+}

@@ -1,0 +1,285 @@
+//! Schemas that merging writes into a recording: `TRACE_EVENT_INFO` and `EVENT_MAP_INFO` (sections 5.1 to
+//! 5.3 of the format reference).
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use onoff_etl::Guid;
+
+use crate::reader::Reader;
+use crate::schema::{Count, EventSchema, InType, Layout, Length, OutType, Property, ValueMap};
+use crate::text::Utf16;
+
+/// Class of the records that carry schemas.
+pub(crate) const EVENT_METADATA_CLASS: Guid =
+    Guid::from_u128(0xbbccf6c1_6cd1_48c4_80ff_839482e37671);
+/// Type of the records with one `TRACE_EVENT_INFO`.
+pub(crate) const EVENT_INFO: u8 = 32;
+/// Type of the records with a provider GUID and one `EVENT_MAP_INFO`.
+pub(crate) const EVENT_MAP_INFO: u8 = 33;
+
+/// Longest name in UTF-16 units; longer ones are cut. Names may overlap in a record, so without a limit a
+/// small record could be made to expand without end.
+const LONGEST_NAME: usize = 512;
+/// Longest message.
+const LONGEST_MESSAGE: usize = 8192;
+
+/// A schema out of a recording.
+pub(crate) struct TraceEventInfo {
+    pub provider: Guid,
+    pub provider_name: Arc<str>,
+    /// For classic events: their class.
+    pub class: Option<Guid>,
+    pub event: EventSchema,
+}
+
+/// Where the schema came from when it was written: `DecodingSource`.
+const WBEM: u32 = 1;
+
+mod flag {
+    pub const STRUCT: u32 = 0x01;
+    pub const LENGTH_OF: u32 = 0x02;
+    pub const COUNT_OF: u32 = 0x04;
+    pub const LENGTH_FIXED: u32 = 0x10;
+    pub const COUNT_FIXED: u32 = 0x20;
+}
+
+/// Texts by offset, each converted once.
+struct Texts<'b> {
+    bytes: &'b [u8],
+    known: HashMap<u32, Arc<str>>,
+}
+
+impl Texts<'_> {
+    fn get(&mut self, offset: u32, longest: usize) -> Arc<str> {
+        if offset == 0 {
+            return Arc::default();
+        }
+        let bytes = self.bytes;
+        let text = self.known.entry(offset).or_insert_with(|| {
+            let from = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
+            let from = from.unwrap_or_default();
+            let longest = from.len().min(longest * 2);
+            let text = Utf16::new(&from[..longest]).until_nul().to_string();
+            // Names out of message tables end in a space or a line end.
+            text.trim_end().into()
+        });
+        Arc::clone(text)
+    }
+
+    fn name(&mut self, offset: u32) -> Arc<str> {
+        self.get(offset, LONGEST_NAME)
+    }
+}
+
+impl TraceEventInfo {
+    /// Reads a `TRACE_EVENT_INFO`; `None` when it is malformed.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let mut texts = Texts {
+            bytes,
+            known: HashMap::new(),
+        };
+        let mut fields = Reader::new(bytes, 8);
+        let provider = fields.guid()?;
+        let event_guid = fields.guid()?;
+        let id = fields.u16()?;
+        let version = fields.u8()?;
+        let _channel = fields.u8()?;
+        let level = fields.u8()?;
+        let opcode = fields.u8()?;
+        let task = fields.u16()?;
+        let keyword = fields.u64()?;
+        let source = fields.u32()?;
+        let provider_name = texts.name(fields.u32()?);
+        fields.skip(4 * 3)?;
+        let task_name = texts.name(fields.u32()?);
+        let opcode_name = texts.name(fields.u32()?);
+        let message = texts.get(fields.u32()?, LONGEST_MESSAGE);
+        fields.skip(4 * 3)?;
+        let event_name = fields.u32()?;
+        fields.skip(4)?;
+        let count = usize::try_from(fields.u32()?).ok()?;
+        let top_level = usize::try_from(fields.u32()?).ok()?;
+        fields.skip(4)?;
+        // For WBEM the field names an activity id instead.
+        let name = if source == WBEM {
+            Arc::default()
+        } else {
+            texts.name(event_name)
+        };
+        if top_level > count || count.checked_mul(0x18)? > fields.remaining() {
+            return None;
+        }
+        let properties = (0..count)
+            .map(|_| property(&mut fields, &mut texts, count))
+            .collect::<Option<Vec<_>>>()?;
+        Some(Self {
+            provider,
+            provider_name,
+            class: (source == WBEM).then_some(event_guid),
+            event: EventSchema {
+                id,
+                version,
+                level,
+                opcode: Some(opcode),
+                task: Some(task),
+                keyword,
+                name,
+                task_name,
+                opcode_name,
+                message,
+                layout: Arc::new(Layout {
+                    properties,
+                    top_level,
+                }),
+            },
+        })
+    }
+}
+
+fn property(fields: &mut Reader<'_>, texts: &mut Texts<'_>, count: usize) -> Option<Property> {
+    let flags = fields.u32()?;
+    let name = texts.name(fields.u32()?);
+    let in_type = fields.u16()?;
+    let out_type = fields.u16()?;
+    let map_name = fields.u32()?;
+    let element_count = fields.u16()?;
+    let length = fields.u16()?;
+    fields.skip(4)?;
+    let mut property = Property::new(name, InType::Struct);
+    property.count = match element_count {
+        index if flags & flag::COUNT_OF != 0 => Count::Of(index),
+        count if flags & flag::COUNT_FIXED != 0 || count > 1 => Count::Fixed(count),
+        _ => Count::One,
+    };
+    if flags & flag::STRUCT != 0 {
+        let members = usize::from(in_type) + usize::from(out_type);
+        if members > count {
+            return None;
+        }
+        property.members = (in_type, out_type);
+        return Some(property);
+    }
+    property.in_type = InType::from_number(in_type).unwrap_or(InType::Opaque);
+    property.out_type = OutType::from_number(out_type);
+    property.length = match length {
+        index if flags & flag::LENGTH_OF != 0 => Length::Of(index),
+        // Fixed-size types state their size too (a pointer always 4), which says nothing.
+        length if takes_length(property.in_type) && length > 0 => Length::Fixed(length),
+        _ if flags & flag::LENGTH_FIXED != 0 && takes_length(property.in_type) => Length::Fixed(0),
+        _ => Length::Natural,
+    };
+    if map_name != 0 {
+        property.map_name = Some(texts.name(map_name));
+    }
+    Some(property)
+}
+
+fn takes_length(in_type: InType) -> bool {
+    matches!(
+        in_type,
+        InType::UnicodeString | InType::AnsiString | InType::Binary
+    )
+}
+
+/// A map out of a recording: its provider, its name, its entries. `None` when it is malformed.
+pub(crate) fn read_map(payload: &[u8]) -> Option<(Guid, Arc<str>, ValueMap)> {
+    const BITS: u32 = 0x02;
+    const WBEM_BITS: u32 = 0x10;
+    const WBEM_FLAG: u32 = 0x20;
+    const PATTERN: u32 = 0x04;
+    const NUMBER: u32 = 0;
+    let (guid, bytes) = payload.split_first_chunk::<16>()?;
+    let mut texts = Texts {
+        bytes,
+        known: HashMap::new(),
+    };
+    let mut fields = Reader::new(bytes, 8);
+    let name = texts.name(fields.u32()?);
+    let flags = fields.u32()?;
+    let count = usize::try_from(fields.u32()?).ok()?;
+    let value_type = fields.u32()?;
+    if flags & PATTERN != 0 || value_type != NUMBER || count.checked_mul(8)? > fields.remaining() {
+        return None;
+    }
+    let entries = (0..count)
+        .map(|_| {
+            let text = texts.name(fields.u32()?);
+            Some((fields.u32()?.into(), text))
+        })
+        .collect::<Option<Vec<_>>>()?;
+    let bits = flags & (BITS | WBEM_BITS | WBEM_FLAG) != 0;
+    Some((Guid::from_bytes_le(*guid), name, ValueMap { bits, entries }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn utf16_z(text: &str) -> Vec<u8> {
+        text.encode_utf16()
+            .chain([0])
+            .flat_map(u16::to_le_bytes)
+            .collect()
+    }
+
+    #[test]
+    fn a_map_is_read_from_its_own_start() {
+        let mut bytes = vec![9; 16];
+        let texts_at = 16 + 8;
+        bytes.extend(
+            [texts_at, 1, 1, 0]
+                .iter()
+                .flat_map(|v: &u32| v.to_le_bytes()),
+        );
+        bytes.extend([texts_at + 4, 7].iter().flat_map(|v: &u32| v.to_le_bytes()));
+        bytes.extend(utf16_z("M"));
+        bytes.extend(utf16_z("seven "));
+        let (guid, name, map) = read_map(&bytes).unwrap();
+        assert_eq!((guid, &*name), (Guid::from_bytes_le([9; 16]), "M"));
+        assert_eq!(map.entries, [(7, "seven".into())]);
+        assert!(!map.bits);
+        bytes[16 + 8] = 200;
+        assert!(read_map(&bytes).is_none(), "more entries than bytes");
+    }
+
+    #[test]
+    fn properties_with_structs_lengths_and_counts() {
+        let mut bytes = vec![1; 16];
+        bytes.extend([2; 16]);
+        bytes.extend([44, 0, 3, 0, 4, 1, 10, 0]);
+        bytes.extend(0x80u64.to_le_bytes());
+        bytes.resize(0x64, 0);
+        bytes.extend([4u32, 3, 0].iter().flat_map(|v| v.to_le_bytes()));
+        let mut property = |flags: u32, in_type: u16, out_type: u16, count: u16, length: u16| {
+            bytes.extend(flags.to_le_bytes());
+            bytes.extend(0u32.to_le_bytes());
+            bytes.extend([in_type, out_type].iter().flat_map(|v| v.to_le_bytes()));
+            bytes.extend(0u32.to_le_bytes());
+            bytes.extend([count, length].iter().flat_map(|v| v.to_le_bytes()));
+            bytes.extend(0u32.to_le_bytes());
+        };
+        property(0, 6, 0, 1, 2);
+        property(flag::LENGTH_OF, 1, 1, 1, 0);
+        property(flag::STRUCT | flag::COUNT_OF, 3, 1, 0, 0);
+        property(0, 16, 0, 1, 4);
+        let info = TraceEventInfo::read(&bytes).unwrap();
+        assert_eq!(
+            (info.event.id, info.event.version, info.event.keyword),
+            (44, 3, 0x80)
+        );
+        let layout = &info.event.layout;
+        assert_eq!((layout.properties.len(), layout.top_level), (4, 3));
+        assert_eq!(layout.properties[0].length, Length::Natural);
+        assert_eq!(layout.properties[1].length, Length::Of(0));
+        assert_eq!(layout.properties[2].members, (3, 1));
+        assert_eq!(layout.properties[2].count, Count::Of(0));
+        assert_eq!(layout.properties[3].length, Length::Natural);
+        for cut in 0..bytes.len() {
+            assert!(
+                TraceEventInfo::read(&bytes[..cut]).is_none(),
+                "cut at {cut}"
+            );
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! TraceLogging: events that carry their own schema (section 5.5 of the format reference).
+
+use onoff_etl::Guid;
+
+use crate::fields::{Fields, MOST_FIELDS};
+use crate::payload::{Scalar, Status};
+use crate::reader::Reader;
+use crate::schema::{InType, OutType};
+use crate::value::Value;
+
+/// Name and fields of an event, out of its metadata.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EventMetadata<'r> {
+    pub name: &'r str,
+    fields: &'r [u8],
+}
+
+impl<'r> EventMetadata<'r> {
+    /// Takes extended item 11 apart; `None` when it is malformed.
+    pub fn read(item: &'r [u8]) -> Option<Self> {
+        let mut reader = sized(item)?;
+        skip_tag(&mut reader)?;
+        let name = text(&mut reader)?;
+        Some(Self {
+            name,
+            fields: reader.rest(),
+        })
+    }
+
+    /// Reads the payload the metadata describe.
+    pub fn decode(
+        &self,
+        payload: &'r [u8],
+        pointer_size: usize,
+        fields: &mut Fields<'r>,
+    ) -> (Status, usize) {
+        let mut decoder = Decoder {
+            payload: Reader::new(payload, pointer_size),
+            fields,
+            steps: MOST_FIELDS * 2,
+            opaque: false,
+        };
+        let mut described = Reader::new(self.fields, pointer_size);
+        let mut end = Ok(());
+        while described.remaining() > 0 && end.is_ok() && !decoder.opaque {
+            end = decoder.field(&mut described, 0);
+        }
+        let consumed = payload.len() - decoder.payload.remaining();
+        let status = match end {
+            Err(Stop::Short) => Status::Short,
+            Err(Stop::Excessive) => Status::Excessive,
+            Err(Stop::Malformed) => Status::Opaque,
+            Ok(()) if decoder.opaque => Status::Opaque,
+            Ok(()) if consumed == payload.len() => Status::Exact,
+            Ok(()) => Status::Trailing,
+        };
+        (status, consumed)
+    }
+}
+
+/// What extended item 12 says about the provider.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProviderTraits<'r> {
+    pub name: &'r str,
+    pub group: Option<Guid>,
+}
+
+impl<'r> ProviderTraits<'r> {
+    /// Takes the item apart; `None` when it is malformed.
+    pub fn read(item: &'r [u8]) -> Option<Self> {
+        const GROUP: u8 = 1;
+        let mut reader = sized(item)?;
+        let name = text(&mut reader)?;
+        let mut group = None;
+        while let Some(size) = reader.u16() {
+            let Some(kind) = reader.u8() else { break };
+            let Some(data) = usize::from(size)
+                .checked_sub(3)
+                .and_then(|n| reader.take(n))
+            else {
+                break;
+            };
+            if kind == GROUP {
+                group = <[u8; 16]>::try_from(data).ok().map(Guid::from_bytes_le);
+            }
+        }
+        Some(Self { name, group })
+    }
+}
+
+/// Both items begin with their own size, which the item's padding may exceed.
+fn sized(item: &[u8]) -> Option<Reader<'_>> {
+    let size = usize::from(u16::from_le_bytes(*item.first_chunk()?));
+    Some(Reader::new(item.get(2..size.min(item.len()))?, 8))
+}
+
+/// UTF-8 up to its NUL; what is not valid ends it early.
+fn text<'r>(reader: &mut Reader<'r>) -> Option<&'r str> {
+    if reader.remaining() == 0 {
+        return None;
+    }
+    let bytes = reader.ansi_z().as_bytes();
+    Some(match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    })
+}
+
+/// 7 bits to a byte, the high bit says that another follows.
+fn skip_tag(reader: &mut Reader<'_>) -> Option<()> {
+    while reader.u8()? & 0x80 != 0 {}
+    Some(())
+}
+
+enum Stop {
+    /// The payload ends early.
+    Short,
+    /// More fields than a record can hold.
+    Excessive,
+    /// The metadata are cut or contradict themselves.
+    Malformed,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repeat {
+    Once,
+    Constant(u16),
+    /// A count in the payload.
+    Variable,
+    /// A byte count in the payload, then bytes only the provider understands.
+    Custom,
+}
+
+/// One field as the metadata describe it.
+#[derive(Clone, Copy)]
+struct Description<'r> {
+    name: &'r str,
+    in_type: u8,
+    out_type: u8,
+    repeat: Repeat,
+}
+
+/// Structs nested deeper than this are not followed.
+const DEEPEST: usize = 8;
+const STRUCT: u8 = 24;
+
+fn description<'r>(from: &mut Reader<'r>) -> Option<Description<'r>> {
+    let name = text(from)?;
+    let first = from.u8()?;
+    let mut out_type = 0;
+    if first & 0x80 != 0 {
+        let second = from.u8()?;
+        out_type = second & 0x7f;
+        if second & 0x80 != 0 {
+            skip_tag(from)?;
+        }
+    }
+    let repeat = match first & 0x60 {
+        0x00 => Repeat::Once,
+        0x20 => Repeat::Constant(from.u16()?),
+        0x40 => Repeat::Variable,
+        _ => {
+            let size = from.u16()?;
+            from.skip(size.into())?;
+            Repeat::Custom
+        }
+    };
+    Some(Description {
+        name,
+        in_type: first & 0x1f,
+        out_type,
+        repeat,
+    })
+}
+
+struct Decoder<'r, 'f> {
+    payload: Reader<'r>,
+    fields: &'f mut Fields<'r>,
+    /// Field descriptions that may still be looked at. Members of struct arrays are looked at once for each
+    /// element, so a record of 64 KiB could otherwise ask for hours of work.
+    steps: usize,
+    opaque: bool,
+}
+
+impl<'r> Decoder<'r, '_> {
+    fn next_description(&mut self, from: &mut Reader<'r>) -> Result<Description<'r>, Stop> {
+        self.steps = self.steps.checked_sub(1).ok_or(Stop::Excessive)?;
+        description(from).ok_or(Stop::Malformed)
+    }
+
+    fn field(&mut self, from: &mut Reader<'r>, depth: usize) -> Result<(), Stop> {
+        let field = self.next_description(from)?;
+        let count = match field.repeat {
+            Repeat::Once => return self.element(&field, field.name, from, depth),
+            Repeat::Constant(count) => count,
+            Repeat::Variable => self.payload.u16().ok_or(Stop::Short)?,
+            Repeat::Custom => {
+                let size = self.payload.u16().ok_or(Stop::Short)?;
+                let bytes = self.payload.take(size.into()).ok_or(Stop::Short)?;
+                self.push(field.name, Value::Binary(bytes))?;
+                return Ok(());
+            }
+        };
+        let array = self.push(field.name, Value::Array)?;
+        let members = *from;
+        let mut end = Ok(());
+        for _ in 0..count {
+            *from = members;
+            end = self.element(&field, "", from, depth);
+            if end.is_err() || self.opaque {
+                break;
+            }
+        }
+        self.fields.adopt(array);
+        if count == 0 && field.in_type == STRUCT {
+            self.skip_members(from, field.out_type, depth)?;
+        }
+        end
+    }
+
+    fn element(
+        &mut self,
+        field: &Description<'r>,
+        name: &'r str,
+        from: &mut Reader<'r>,
+        depth: usize,
+    ) -> Result<(), Stop> {
+        if field.in_type == STRUCT {
+            return self.structure(field.out_type, name, from, depth);
+        }
+        let scalar = scalar(field.in_type, field.out_type);
+        self.opaque |= scalar.in_type == InType::Opaque;
+        let value = scalar.read(&mut self.payload).ok_or(Stop::Short)?;
+        self.push(name, value)?;
+        Ok(())
+    }
+
+    fn structure(
+        &mut self,
+        members: u8,
+        name: &'r str,
+        from: &mut Reader<'r>,
+        depth: usize,
+    ) -> Result<(), Stop> {
+        if depth >= DEEPEST {
+            return Err(Stop::Excessive);
+        }
+        let place = self.push(name, Value::Struct)?;
+        let mut end = Ok(());
+        for _ in 0..members {
+            end = self.field(from, depth + 1);
+            if end.is_err() || self.opaque {
+                break;
+            }
+        }
+        self.fields.adopt(place);
+        end
+    }
+
+    fn skip_members(
+        &mut self,
+        from: &mut Reader<'r>,
+        members: u8,
+        depth: usize,
+    ) -> Result<(), Stop> {
+        if depth >= DEEPEST {
+            return Err(Stop::Excessive);
+        }
+        for _ in 0..members {
+            let field = self.next_description(from)?;
+            if field.in_type == STRUCT {
+                self.skip_members(from, field.out_type, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, name: &'r str, value: Value<'r>) -> Result<usize, Stop> {
+        self.fields.push(name, value).ok_or(Stop::Excessive)
+    }
+}
+
+/// TraceLogging has the in types of manifests, except that binary data always have their size before them,
+/// and out types of its own.
+fn scalar(in_type: u8, out_type: u8) -> Scalar {
+    const NUL_STRING: u8 = 2;
+    const BOOLEAN: u8 = 3;
+    let in_type = match (InType::from_number(in_type.into()), out_type) {
+        (None, _) => InType::Opaque,
+        (Some(InType::Binary), _) => InType::CountedBinary,
+        (Some(InType::Int8 | InType::UInt8), NUL_STRING) => InType::AnsiChar,
+        (Some(InType::UInt16 | InType::Int16), NUL_STRING) => InType::UnicodeChar,
+        (Some(InType::Int8 | InType::UInt8), BOOLEAN) => InType::ByteBoolean,
+        (Some(in_type), _) => in_type,
+    };
+    let out_type = match out_type {
+        2 => OutType::String,
+        3 => OutType::Boolean,
+        4 => OutType::HexInt64,
+        5 => OutType::ProcessId,
+        6 => OutType::ThreadId,
+        7 => OutType::Port,
+        8 => OutType::Ipv4,
+        9 => OutType::Ipv6,
+        10 => OutType::SocketAddress,
+        11 => OutType::Xml,
+        12 => OutType::Json,
+        13 => OutType::Win32Error,
+        14 => OutType::NtStatus,
+        15 => OutType::HResult,
+        16 | 38 => OutType::DateTime,
+        17 => OutType::Long,
+        18 => OutType::UnsignedLong,
+        35 => OutType::Utf8,
+        36 => OutType::Pkcs7,
+        37 => OutType::CodePointer,
+        _ => OutType::Default,
+    };
+    Scalar {
+        in_type,
+        out_type,
+        length: None,
+        fixed: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metadata(name: &str, fields: &[u8]) -> Vec<u8> {
+        let mut item = vec![0, 0, 0];
+        item.extend(name.as_bytes());
+        item.push(0);
+        item.extend(fields);
+        let size = u16::try_from(item.len()).unwrap();
+        item[..2].copy_from_slice(&size.to_le_bytes());
+        item
+    }
+
+    fn json(item: &[u8], payload: &[u8]) -> (Status, String) {
+        let mut fields = Fields::new();
+        let (status, _) = EventMetadata::read(item)
+            .unwrap()
+            .decode(payload, 8, &mut fields);
+        let mut out = String::new();
+        fields.write_json(&mut out).unwrap();
+        (status, out)
+    }
+
+    #[test]
+    fn scalars_arrays_and_structs() {
+        let item = metadata(
+            "E",
+            b"a\0\x08\
+              b\0\x44\
+              s\0\xd8\x02x\0\x84\x04y\0\x02\
+              c\0\x26\x02\0\
+              z\0\x8d\x83\x05",
+        );
+        let mut payload = vec![1, 0, 0, 0];
+        payload.extend([2, 0, 7, 8]);
+        payload.extend([2, 0, 0xab, b'p', 0, 0xcd, 0]);
+        payload.extend([5, 0, 6, 0]);
+        payload.extend([1, 0, 0, 0]);
+        let (status, json) = json(&item, &payload);
+        assert_eq!(
+            json,
+            r#"{"a":1,"b":[7,8],"s":[{"x":"0xab","y":"p"},{"x":"0xcd","y":""}],"c":[5,6],"z":true}"#
+        );
+        assert_eq!(status, Status::Exact);
+    }
+
+    #[test]
+    fn members_of_an_empty_struct_array_are_skipped() {
+        let item = metadata("E", b"s\0\xd8\x02x\0\x04t\0\x98\x01u\0\x04a\0\x04");
+        assert_eq!(
+            json(&item, &[0, 0, 9]),
+            (Status::Exact, r#"{"s":[],"a":9}"#.to_owned())
+        );
+    }
+
+    #[test]
+    fn a_struct_array_cannot_ask_for_endless_work() {
+        // 65,535 structs, each holding an empty array of structs with 127 members to skip.
+        let mut fields = b"s\0\xb8\x01\xff\xfft\0\xb8\x7f\0\0".to_vec();
+        for _ in 0..127 {
+            fields.extend(b"\0\x00");
+        }
+        let (status, _) = json(&metadata("E", &fields), &[]);
+        assert_eq!(status, Status::Excessive);
+    }
+
+    #[test]
+    fn unknown_types_end_in_one_opaque_field() {
+        let item = metadata("E", b"a\0\x1fb\0\x04");
+        assert_eq!(
+            json(&item, &[1, 2]),
+            (Status::Opaque, r#"{"a":"0102"}"#.to_owned())
+        );
+    }
+
+    #[test]
+    fn traits_have_name_and_group() {
+        let mut item = vec![0, 0];
+        item.extend(b"Prov\0");
+        item.extend([19, 0, 1]);
+        item.extend([7; 16]);
+        item[0] = u8::try_from(item.len()).unwrap();
+        let traits = ProviderTraits::read(&item).unwrap();
+        assert_eq!(traits.name, "Prov");
+        assert_eq!(traits.group, Some(Guid::from_bytes_le([7; 16])));
+        assert!(ProviderTraits::read(&[2]).is_none());
+    }
+}

@@ -1,0 +1,342 @@
+//! Values of decoded fields.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use onoff_etl::Guid;
+
+use crate::schema::ValueMap;
+use crate::security_identifier::Sid;
+use crate::text::{Ansi, Utf16};
+use crate::time::{FileTime, SystemTime};
+
+/// A typed value, borrowed from the record and the schema. `Display` shows what a person reads;
+/// [`Value::write_json`] what a program reads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'r> {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A signed integer.
+    Int(i64),
+    /// An unsigned integer.
+    UInt(u64),
+    /// An integer that is shown in hexadecimal.
+    Hex(u64),
+    /// An address; shown in hexadecimal.
+    Pointer(u64),
+    /// A 32-bit floating-point number.
+    Float(f32),
+    /// A 64-bit floating-point number.
+    Double(f64),
+    /// A GUID.
+    Guid(Guid),
+    /// A security identifier.
+    Sid(Sid<'r>),
+    /// A moment.
+    FileTime(FileTime),
+    /// A moment by the calendar, without time zone.
+    SystemTime(SystemTime),
+    /// A moment in ticks of the log's clock.
+    Ticks(u64),
+    /// UTF-16 text.
+    Utf16(Utf16<'r>),
+    /// 8-bit text.
+    Ansi(Ansi<'r>),
+    /// Bytes; shown in hexadecimal.
+    Binary(&'r [u8]),
+    /// An IP address.
+    Ip(IpAddr),
+    /// A `SOCKADDR`; shown as address and port when it is IPv4 or IPv6.
+    SocketAddress(&'r [u8]),
+    /// An NT status, Win32 error, HRESULT or other error code; shown in hexadecimal.
+    Status(u32),
+    /// An integer whose values (or bits) have names.
+    Mapped(u64, &'r ValueMap),
+    /// An array: its elements are the field's children.
+    Array,
+    /// A struct: its members are the field's children.
+    Struct,
+}
+
+impl<'r> Value<'r> {
+    /// The integer behind an integer, address, status, time or mapped value.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        match *self {
+            Self::Bool(value) => Some(value.into()),
+            Self::Int(value) => u64::try_from(value).ok(),
+            Self::UInt(value)
+            | Self::Hex(value)
+            | Self::Pointer(value)
+            | Self::Ticks(value)
+            | Self::Mapped(value, _) => Some(value),
+            Self::Status(value) => Some(value.into()),
+            Self::FileTime(time) => Some(time.0),
+            _ => None,
+        }
+    }
+
+    /// As [`Self::as_u64`], when it fits.
+    #[must_use]
+    pub fn as_u32(&self) -> Option<u32> {
+        self.as_u64().and_then(|value| u32::try_from(value).ok())
+    }
+
+    /// The integer, when it is one; negative ones too.
+    #[must_use]
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            Self::Int(value) => Some(value),
+            _ => self.as_u64().and_then(|value| i64::try_from(value).ok()),
+        }
+    }
+
+    /// The truth: of a boolean, or of an integer that is not zero.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        match *self {
+            Self::Int(value) => Some(value != 0),
+            _ => self.as_u64().map(|value| value != 0),
+        }
+    }
+
+    /// The text, when it is text of either kind.
+    #[must_use]
+    pub fn as_text(&self) -> Option<String> {
+        match self {
+            Self::Utf16(text) => Some(text.to_string()),
+            Self::Ansi(text) => Some(text.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The GUID, when it is one.
+    #[must_use]
+    pub fn as_guid(&self) -> Option<Guid> {
+        match *self {
+            Self::Guid(guid) => Some(guid),
+            _ => None,
+        }
+    }
+
+    /// Writes the value as JSON. Integers are numbers whatever their width; addresses, codes and everything
+    /// without a JSON type are the text a person reads. Arrays and structs are written by their field.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn write_json(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        match self {
+            Self::Null | Self::Array | Self::Struct => out.write_str("null"),
+            Self::Bool(value) => write!(out, "{value}"),
+            Self::Int(value) => write!(out, "{value}"),
+            Self::UInt(value) | Self::Ticks(value) => write!(out, "{value}"),
+            // JSON has neither infinities nor NaN.
+            Self::Float(value) if value.is_finite() => write!(out, "{value}"),
+            Self::Double(value) if value.is_finite() => write!(out, "{value}"),
+            Self::FileTime(time) if time.is_none() => out.write_str("null"),
+            Self::Utf16(text) => write_json_text(out, text.chars()),
+            Self::Ansi(text) => write_json_text(out, text.to_str().chars()),
+            other => {
+                let mut quoted = JsonQuoted { out };
+                quoted.out.write_char('"')?;
+                fmt::write(&mut quoted, format_args!("{other}"))?;
+                quoted.out.write_char('"')
+            }
+        }
+    }
+}
+
+/// Escapes what passes through it for a JSON string.
+struct JsonQuoted<'w, W> {
+    out: &'w mut W,
+}
+
+impl<W: fmt::Write> fmt::Write for JsonQuoted<'_, W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|c| write_json_char(self.out, c))
+    }
+}
+
+/// Writes a quoted JSON string.
+pub(crate) fn write_json_text(
+    out: &mut impl fmt::Write,
+    chars: impl Iterator<Item = char>,
+) -> fmt::Result {
+    out.write_char('"')?;
+    for c in chars {
+        write_json_char(out, c)?;
+    }
+    out.write_char('"')
+}
+
+fn write_json_char(out: &mut impl fmt::Write, c: char) -> fmt::Result {
+    match c {
+        '"' => out.write_str("\\\""),
+        '\\' => out.write_str("\\\\"),
+        '\n' => out.write_str("\\n"),
+        '\r' => out.write_str("\\r"),
+        '\t' => out.write_str("\\t"),
+        c if c < ' ' => write!(out, "\\u{:04x}", u32::from(c)),
+        c => out.write_char(c),
+    }
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => Ok(()),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Int(value) => write!(f, "{value}"),
+            Self::UInt(value) | Self::Ticks(value) => write!(f, "{value}"),
+            Self::Hex(value) => write!(f, "{value:#x}"),
+            Self::Pointer(value) => write!(f, "{value:#018x}"),
+            Self::Float(value) => write!(f, "{value}"),
+            Self::Double(value) => write!(f, "{value}"),
+            Self::Guid(guid) => write!(f, "{guid}"),
+            Self::Sid(sid) => write!(f, "{sid}"),
+            Self::FileTime(time) => write!(f, "{time}"),
+            Self::SystemTime(time) => write!(f, "{time}"),
+            Self::Utf16(text) => write!(f, "{text}"),
+            Self::Ansi(text) => write!(f, "{text}"),
+            Self::Binary(bytes) => write_hex(f, bytes),
+            Self::Ip(address) => write!(f, "{address}"),
+            Self::SocketAddress(bytes) => write_socket_address(f, bytes),
+            Self::Status(code) => write!(f, "{code:#010x}"),
+            Self::Mapped(value, map) => write_mapped(f, *value, map),
+            Self::Array => f.write_str("[]"),
+            Self::Struct => f.write_str("{}"),
+        }
+    }
+}
+
+fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+}
+
+// What has no name is shown as a number, so nothing is lost.
+fn write_mapped(f: &mut fmt::Formatter<'_>, value: u64, map: &ValueMap) -> fmt::Result {
+    let mut named = 0;
+    let mut first = true;
+    for (key, name) in &map.entries {
+        let applies = if map.bits {
+            *key != 0 && value & key == *key
+        } else {
+            value == *key
+        };
+        if !applies {
+            continue;
+        }
+        if !first {
+            f.write_str("|")?;
+        }
+        // Names in manifests often end in a space.
+        f.write_str(name.trim_end())?;
+        first = false;
+        if !map.bits {
+            return Ok(());
+        }
+        named |= key;
+    }
+    let unnamed = if map.bits { value & !named } else { value };
+    match (first, unnamed) {
+        (true, _) if map.bits => write!(f, "{value:#x}"),
+        (true, _) => write!(f, "{value}"),
+        (false, 0) => Ok(()),
+        (false, unnamed) => write!(f, "|{unnamed:#x}"),
+    }
+}
+
+// The family is little-endian, the port and the address are big-endian.
+fn write_socket_address(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    const INET: u16 = 2;
+    const INET6: u16 = 23;
+    let family = bytes.first_chunk().copied().map(u16::from_le_bytes);
+    let port = bytes
+        .get(2..4)
+        .map(|port| u16::from_be_bytes([port[0], port[1]]));
+    match (family, port) {
+        (Some(INET), Some(port)) => {
+            if let Some(address) = bytes.get(4..).and_then(<[u8]>::first_chunk::<4>) {
+                return write!(f, "{}:{port}", Ipv4Addr::from(*address));
+            }
+        }
+        (Some(INET6), Some(port)) => {
+            if let Some(address) = bytes.get(8..).and_then(<[u8]>::first_chunk::<16>) {
+                return write!(f, "[{}]:{port}", Ipv6Addr::from(*address));
+            }
+        }
+        _ => {}
+    }
+    write_hex(f, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(value: Value<'_>) -> String {
+        let mut out = String::new();
+        value.write_json(&mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn shows_addresses_codes_and_bytes() {
+        assert_eq!(Value::Pointer(0x1000).to_string(), "0x0000000000001000");
+        assert_eq!(Value::Status(0xc000_0022).to_string(), "0xc0000022");
+        assert_eq!(Value::Binary(&[0, 0xab]).to_string(), "00ab");
+        let v4 = [2, 0, 0x1f, 0x90, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(Value::SocketAddress(&v4).to_string(), "127.0.0.1:8080");
+        let mut v6 = [0; 28];
+        v6[0] = 23;
+        v6[3] = 80;
+        v6[23] = 1;
+        assert_eq!(Value::SocketAddress(&v6).to_string(), "[::1]:80");
+        assert_eq!(Value::SocketAddress(&v6[..20]).to_string().len(), 40);
+    }
+
+    #[test]
+    fn maps_keep_what_they_cannot_name() {
+        let entries = vec![(1, "Read ".into()), (2, "Write".into())];
+        let bits = ValueMap {
+            bits: true,
+            entries: entries.clone(),
+        };
+        assert_eq!(Value::Mapped(3, &bits).to_string(), "Read|Write");
+        assert_eq!(Value::Mapped(6, &bits).to_string(), "Write|0x4");
+        assert_eq!(Value::Mapped(8, &bits).to_string(), "0x8");
+        let values = ValueMap {
+            bits: false,
+            entries,
+        };
+        assert_eq!(Value::Mapped(1, &values).to_string(), "Read");
+        assert_eq!(Value::Mapped(9, &values).to_string(), "9");
+    }
+
+    #[test]
+    fn json_is_always_valid() {
+        assert_eq!(
+            json(Value::Ansi(Ansi::new(b"a\"\\\n\x01"))),
+            r#""a\"\\\n\u0001""#
+        );
+        assert_eq!(json(Value::Double(f64::NAN)), "\"NaN\"");
+        assert_eq!(json(Value::FileTime(FileTime(0))), "null");
+        assert_eq!(json(Value::UInt(u64::MAX)), "18446744073709551615");
+        let map = ValueMap {
+            bits: false,
+            entries: vec![(0, "say \"no\"".into())],
+        };
+        assert_eq!(json(Value::Mapped(0, &map)), r#""say \"no\"""#);
+    }
+
+    #[test]
+    fn integers_convert_without_wrapping() {
+        assert_eq!(Value::Int(-1).as_u64(), None);
+        assert_eq!(Value::Int(-1).as_i64(), Some(-1));
+        assert_eq!(Value::UInt(1 << 40).as_u32(), None);
+        assert_eq!(Value::Int(-1).as_bool(), Some(true));
+        assert_eq!(Value::Status(5).as_u32(), Some(5));
+    }
+}
