@@ -128,6 +128,7 @@ pub struct Schemas {
 struct Known {
     index: ProviderIndex,
     name: Arc<str>,
+    group: Option<Guid>,
     user: Option<Box<ProviderSchema>>,
     embedded: Option<Box<ProviderSchema>>,
     maps: HashMap<Arc<str>, Arc<ValueMap>>,
@@ -228,10 +229,8 @@ impl Schemas {
     pub fn observe(&mut self, record: &Record<'_>) {
         match record.kind() {
             HeaderKind::Event => self.observe_event(record),
-            HeaderKind::Full => {
-                if record.class_guid() == Some(EVENT_METADATA_CLASS) {
-                    self.observe_metadata(record);
-                }
+            HeaderKind::Full if record.class_guid() == Some(EVENT_METADATA_CLASS) => {
+                self.observe_metadata(record);
             }
             _ => {}
         }
@@ -246,6 +245,7 @@ impl Schemas {
             let item = record.extended_item(ExtendedItem::PROVIDER_TRAITS);
             if let Some(traits) = item.and_then(|item| ProviderTraits::read(item.data)) {
                 known.name = traits.name.into();
+                known.group = traits.group;
             }
         }
         let is_manifest = record.opcode() == MANIFEST_OPCODE
@@ -370,6 +370,7 @@ impl Schemas {
             Known {
                 index,
                 name: Arc::default(),
+                group: None,
                 user: None,
                 embedded: None,
                 maps: HashMap::new(),
@@ -408,6 +409,12 @@ impl Schemas {
         };
         let classic = || self.classic_names.get(&guid).map(|name| &**name);
         Some(name).filter(|name| !name.is_empty()).or_else(classic)
+    }
+
+    /// The provider group a TraceLogging provider says it belongs to.
+    #[must_use]
+    pub fn provider_group(&self, guid: Guid) -> Option<Guid> {
+        self.providers.get(&guid)?.group
     }
 
     /// The names of the keywords an event carries, as far as its provider's schema names them. The top 16
