@@ -2,7 +2,15 @@
 //!
 //! A request counts in the interval in which it completed, as a whole.
 
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use onoff_trace::{DiskIo, DiskOperation, StringId, TableName, Trace};
 use serde::Serialize;
+
+use crate::evidence::touched_by;
+use crate::owners::file_name;
+use crate::processes::Images;
 
 /// Requests of one sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -71,4 +79,239 @@ pub struct DiskUsage {
     pub by_process: Vec<ProcessDiskUsage>,
     /// Names of the losses that touch this.
     pub touched_by: Vec<String>,
+}
+
+/// What the disks did in each of the intervals between consecutive `cuts`, which ascend.
+#[must_use]
+pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
+    let touched_by = touched_by(
+        trace,
+        &[TableName::DiskIos, TableName::FileIos, TableName::Processes],
+    );
+    let mut intervals: Vec<Interval> = cuts.windows(2).map(|_| Interval::default()).collect();
+    for io in trace.disk_ios.iter() {
+        let after = cuts.partition_point(|&cut| cut <= io.complete_ns);
+        if let Some(interval) = after.checked_sub(1).and_then(|at| intervals.get_mut(at)) {
+            interval.add(&io);
+        }
+    }
+    let images = Images::of(trace);
+    intervals
+        .into_iter()
+        .map(|interval| interval.into_usage(trace, &images, &touched_by))
+        .collect()
+}
+
+/// Whether a request was issued by the boot read-ahead: it works below files, so its reads name none.
+///
+/// Source: the Microsoft paper, "the file that is named Unknown (0x0) ... represents the boot prefetcher".
+#[must_use]
+pub fn is_read_ahead(io: &DiskIo) -> bool {
+    io.operation == DiskOperation::Read && io.file.is_empty() && io.file_object == 0
+}
+
+impl DiskWork {
+    fn add(&mut self, io: &DiskIo) {
+        self.operations += 1;
+        self.bytes = self.bytes.saturating_add(io.size);
+        self.service_ns = self.service_ns.saturating_add(io.service_ns.max(0));
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.operations += other.operations;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.service_ns = self.service_ns.saturating_add(other.service_ns);
+    }
+}
+
+impl DiskOperations {
+    fn add(&mut self, io: &DiskIo) {
+        match io.operation {
+            DiskOperation::Read => self.read.add(io),
+            DiskOperation::Write => self.write.add(io),
+            DiskOperation::Flush => self.flush.add(io),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+        self.flush.merge(&other.flush);
+    }
+
+    /// Time the disk worked, ns.
+    #[must_use]
+    pub fn service_ns(&self) -> i64 {
+        self.read
+            .service_ns
+            .saturating_add(self.write.service_ns)
+            .saturating_add(self.flush.service_ns)
+    }
+
+    /// Requests of every operation.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.read.operations + self.write.operations + self.flush.operations
+    }
+
+    /// Bytes read and written.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.read.bytes.saturating_add(self.write.bytes)
+    }
+}
+
+#[derive(Default)]
+struct Interval {
+    all: DiskOperations,
+    read_ahead: DiskWork,
+    by_file: HashMap<StringId, DiskOperations>,
+    /// By process id and a time at which that process lived.
+    by_pid: HashMap<Option<u32>, (i64, DiskOperations)>,
+}
+
+impl Interval {
+    fn add(&mut self, io: &DiskIo) {
+        self.all.add(io);
+        if is_read_ahead(io) {
+            self.read_ahead.add(io);
+            return;
+        }
+        self.by_file.entry(io.file).or_default().add(io);
+        self.by_pid
+            .entry(io.pid)
+            .or_insert_with(|| (io.complete_ns, DiskOperations::default()))
+            .1
+            .add(io);
+    }
+
+    fn into_usage(self, trace: &Trace, images: &Images<'_>, touched_by: &[String]) -> DiskUsage {
+        let mut extensions: BTreeMap<String, DiskOperations> = BTreeMap::new();
+        for (&file, operations) in &self.by_file {
+            extensions
+                .entry(extension(trace.text(file)))
+                .or_default()
+                .merge(operations);
+        }
+        let mut by_process: Vec<ProcessDiskUsage> = self
+            .by_pid
+            .into_iter()
+            .map(|(pid, (time_ns, operations))| ProcessDiskUsage {
+                pid,
+                image: pid
+                    .and_then(|pid| images.at(pid, time_ns))
+                    .unwrap_or_default()
+                    .to_owned(),
+                operations,
+                service_ns: operations.service_ns(),
+            })
+            .collect();
+        by_process.sort_by(|a, b| {
+            (b.service_ns, b.operations.bytes())
+                .cmp(&(a.service_ns, a.operations.bytes()))
+                .then(a.pid.cmp(&b.pid))
+        });
+        DiskUsage {
+            operations: self.all,
+            service_ns: self.all.service_ns(),
+            read_ahead: self.read_ahead,
+            by_file: named(
+                self.by_file
+                    .into_iter()
+                    .map(|(file, operations)| (trace.text(file).to_owned(), operations)),
+            ),
+            by_extension: named(extensions),
+            by_process,
+            touched_by: touched_by.to_vec(),
+        }
+    }
+}
+
+fn named(rows: impl IntoIterator<Item = (String, DiskOperations)>) -> Vec<NamedDiskUsage> {
+    let mut rows: Vec<NamedDiskUsage> = rows
+        .into_iter()
+        .map(|(name, operations)| NamedDiskUsage {
+            name,
+            operations,
+            service_ns: operations.service_ns(),
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        (b.service_ns, b.operations.bytes())
+            .cmp(&(a.service_ns, a.operations.bytes()))
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    rows
+}
+
+/// What follows the last dot of a file's name, in lower case; empty when there is no dot. A name that begins with its
+/// only dot, or `$Mft`, has none.
+fn extension(path: &str) -> String {
+    match file_name(path).rsplit_once('.') {
+        Some((name, extension)) if !name.is_empty() => extension.to_lowercase(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hand_made::{MS, disk, process};
+    use onoff_trace::IoPriority;
+
+    #[test]
+    fn requests_count_where_they_complete_and_read_ahead_apart() {
+        let mut trace = Trace::default();
+        process(&mut trace, 4, "System", None, None);
+        disk(
+            &mut trace,
+            10 * MS,
+            5 * MS,
+            IoPriority::Normal,
+            r"\Windows\a.DLL",
+        );
+        disk(
+            &mut trace,
+            15 * MS,
+            5 * MS,
+            IoPriority::Normal,
+            r"\Windows\b.dll",
+        );
+        disk(
+            &mut trace,
+            20 * MS,
+            5 * MS,
+            IoPriority::Normal,
+            r"\Windows\a.DLL",
+        );
+        disk(&mut trace, 60 * MS, 35 * MS, IoPriority::Normal, "");
+        let usage = usage(&trace, &[0, 20 * MS, 100 * MS]);
+        assert_eq!(usage[0].operations.read.operations, 2);
+        assert_eq!(usage[0].operations.read.bytes, 8192);
+        assert_eq!(usage[0].by_extension.len(), 1);
+        assert_eq!(usage[0].by_extension[0].name, "dll");
+        assert_eq!(usage[0].by_extension[0].service_ns, 10 * MS);
+        assert_eq!(usage[0].read_ahead, DiskWork::default());
+
+        assert_eq!(usage[1].operations.read.operations, 2);
+        assert_eq!(usage[1].service_ns, 40 * MS);
+        assert_eq!(usage[1].read_ahead.service_ns, 35 * MS);
+        let files: Vec<_> = usage[1]
+            .by_file
+            .iter()
+            .map(|row| row.name.as_str())
+            .collect();
+        assert_eq!(files, [r"\Windows\a.DLL"]);
+        assert_eq!(usage[1].by_process.len(), 1);
+        assert_eq!(usage[1].by_process[0].image, "System");
+        assert_eq!(usage[1].by_process[0].service_ns, 5 * MS);
+    }
+
+    #[test]
+    fn extensions_are_those_of_names() {
+        assert_eq!(extension(r"\Windows\System32\config\SYSTEM"), "");
+        assert_eq!(extension(r"\Windows.old\NTUSER.DAT"), "dat");
+        assert_eq!(extension(r"\Windows.old\file"), "");
+        assert_eq!(extension("/etc/.profile"), "");
+    }
 }

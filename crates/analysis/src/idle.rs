@@ -12,10 +12,14 @@
 //! What neither source says is decided here: processor utilisation is the average over all processors; disk utilisation
 //! is that of the busiest disk; low priority is a thread priority below 8 or an I/O priority of low or very low.
 
+use std::collections::BTreeMap;
+
+use onoff_trace::{TableName, Trace};
 use serde::Serialize;
 
-use crate::cpu::CpuSource;
-use crate::evidence::Certainty;
+use crate::cpu::{self, CpuSource};
+use crate::evidence::{Certainty, touched_by};
+use crate::owners::NORMAL_PRIORITY;
 
 /// How a slice adds to the idle time found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -134,5 +138,345 @@ impl Default for Settling {
             slices: Vec::new(),
             touched_by: Vec::new(),
         }
+    }
+}
+
+/// Slices looked at, at most: more than a day of 100 ms slices.
+const MOST_SLICES: i64 = 1_000_000;
+
+/// Disks told apart, at most; further ones count as one disk.
+const MOST_DISKS: usize = 64;
+
+/// Finds when the computer has settled, counting from `start_ns`.
+///
+/// Only slices that lie wholly in the recording count. Without context switches, samples stand in and the answer is
+/// inferred; without either it cannot be told.
+#[must_use]
+pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
+    let slice_ns = metric.slice_ns.max(1);
+    let count = (trace.duration_ns.saturating_sub(start_ns) / slice_ns).clamp(0, MOST_SLICES);
+    let cuts: Vec<i64> = (0..=count)
+        .map(|at| start_ns.saturating_add(at.saturating_mul(slice_ns)))
+        .collect();
+    let disk_recorded = !trace.disk_ios.is_empty();
+    let cpu_source = cpu::source(trace);
+    let mut tables = cpu_source.tables().to_vec();
+    tables.push(TableName::DiskIos);
+    let mut settling = Settling {
+        metric,
+        start_ns: Some(start_ns),
+        cpu_source,
+        disk_recorded,
+        touched_by: touched_by(trace, &tables),
+        ..Settling::default()
+    };
+    if cpu_source != CpuSource::ContextSwitches {
+        settling.missing.push("context switches".to_owned());
+    }
+    if !disk_recorded {
+        settling.missing.push("disk requests".to_owned());
+    }
+    if cpu_source == CpuSource::None {
+        settling.missing.push("profile samples".to_owned());
+        settling.rule = format!(
+            "{}: cannot be told without processor times",
+            metric.in_words()
+        );
+        return settling;
+    }
+
+    let (_, cpu_busy) = cpu::busy(trace, &cuts, NORMAL_PRIORITY);
+    let disk_busy = busiest_disk(trace, &cuts, slice_ns);
+    let capacity_ns = slice_ns.saturating_mul(i64::from(cpu::processors(trace)));
+    for ((&at, &cpu_ns), &disk_ns) in cuts.iter().zip(&cpu_busy).zip(&disk_busy) {
+        let cpu_percent = cpu::percent_of(cpu_ns.min(capacity_ns), capacity_ns);
+        let disk_percent = cpu::percent_of(disk_ns.min(slice_ns), slice_ns);
+        let idle = metric.is_idle(cpu_percent) && metric.is_idle(disk_percent);
+        if idle {
+            settling.idle_ns += match metric.accumulation {
+                Accumulation::WholeSlice => slice_ns,
+                Accumulation::LessBusyTime => {
+                    let cpu_ns = cpu_ns / i64::from(cpu::processors(trace));
+                    (slice_ns - cpu_ns.max(disk_ns)).max(0)
+                }
+            };
+        }
+        settling.slices.push(Slice {
+            start_ns: at,
+            cpu_busy_percent: Some(cpu_percent),
+            disk_busy_percent: disk_recorded.then_some(disk_percent),
+            idle,
+            accumulated_ns: settling.idle_ns,
+        });
+        if settling.idle_ns >= metric.required_idle_ns {
+            settling.idle_ns = metric.required_idle_ns;
+            settling.end_ns = Some(at + slice_ns);
+            break;
+        }
+    }
+    let looked_at =
+        slice_ns.saturating_mul(i64::try_from(settling.slices.len()).unwrap_or(i64::MAX));
+    settling.busy_ns = looked_at - settling.idle_ns;
+    match settling.end_ns {
+        Some(_) => {
+            settling.rule = metric.in_words();
+            settling.certainty = match (cpu_source, disk_recorded) {
+                (CpuSource::ContextSwitches, true) => Certainty::Measured,
+                _ => Certainty::Inferred,
+            };
+        }
+        None => {
+            settling.rule = format!(
+                "{}: the recording ends with {} of idle time found",
+                metric.in_words(),
+                seconds(settling.idle_ns)
+            );
+            settling.missing.push(format!(
+                "{} more idle time before the recording's end",
+                seconds(metric.required_idle_ns - settling.idle_ns)
+            ));
+        }
+    }
+    settling
+}
+
+impl IdleMetric {
+    fn is_idle(&self, busy_percent: f64) -> bool {
+        if self.busy_limit_included {
+            busy_percent <= self.busy_limit_percent
+        } else {
+            busy_percent < self.busy_limit_percent
+        }
+    }
+
+    /// The metric as a phrase.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        format!(
+            "{} of idle time in slices of {} ms whose processors and disk are each {} {} % busy, low priority left out",
+            seconds(self.required_idle_ns),
+            self.slice_ns / 1_000_000,
+            if self.busy_limit_included {
+                "at most"
+            } else {
+                "less than"
+            },
+            self.busy_limit_percent
+        )
+    }
+}
+
+fn seconds(ns: i64) -> String {
+    format!("{}.{} s", ns / 1_000_000_000, ns / 100_000_000 % 10)
+}
+
+/// Time in each slice in which the busiest disk worked at normal priority, ns.
+fn busiest_disk(trace: &Trace, cuts: &[i64], slice_ns: i64) -> Vec<i64> {
+    let mut busiest = vec![0_i64; cuts.len().saturating_sub(1)];
+    let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else {
+        return busiest;
+    };
+    let mut by_disk: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
+    let ios = &trace.disk_ios;
+    for (((&complete_ns, &service_ns), &priority), &disk) in ios
+        .complete_ns
+        .iter()
+        .zip(&ios.service_ns)
+        .zip(&ios.priority)
+        .zip(&ios.disk)
+    {
+        let from = complete_ns.saturating_sub(service_ns.max(0)).max(begin);
+        let to = complete_ns.min(end);
+        if priority.is_low() || from >= to {
+            continue;
+        }
+        let disk = if by_disk.len() < MOST_DISKS || by_disk.contains_key(&disk) {
+            disk
+        } else {
+            u32::MAX
+        };
+        by_disk.entry(disk).or_default().push((from, to));
+    }
+
+    let mut busy = vec![0_i64; busiest.len()];
+    for mut stretches in by_disk.into_values() {
+        stretches.sort_unstable();
+        busy.fill(0);
+        let mut done = begin;
+        for (from, to) in stretches {
+            // Requests that overlap keep the disk busy once.
+            let mut at = from.max(done);
+            while at < to {
+                let slice = usize::try_from((at - begin) / slice_ns).unwrap_or(usize::MAX);
+                let (Some(sum), Some(&slice_end)) = (busy.get_mut(slice), cuts.get(slice + 1))
+                else {
+                    break;
+                };
+                *sum += to.min(slice_end) - at;
+                at = slice_end;
+            }
+            done = done.max(to);
+        }
+        for (most, &sum) in busiest.iter_mut().zip(&busy) {
+            *most = sum.max(*most);
+        }
+    }
+    busiest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hand_made::{MS, disk, process, switches, thread};
+    use onoff_trace::IoPriority;
+
+    const SECOND: i64 = 1000 * MS;
+
+    /// One processor; thread 8 works from each begin for the given time, ms.
+    fn working(duration_ns: i64, work: &[(i64, i64, i8)]) -> Trace {
+        let mut trace = Trace {
+            duration_ns,
+            ..Trace::default()
+        };
+        trace.system.processors = 1;
+        process(&mut trace, 100, "work.exe", Some(0), None);
+        thread(&mut trace, 8, 100, Some(0), None);
+        let mut rows = vec![(0, 0, 0, 0, 0)];
+        for &(start, length, priority) in work {
+            rows.push((start * MS, 0, 0, 8, priority));
+            rows.push(((start + length) * MS, 0, 8, 0, 0));
+        }
+        switches(&mut trace, &rows);
+        // A request before everything: disk requests were recorded.
+        disk(&mut trace, 0, 0, IoPriority::Normal, "a.dll");
+        trace
+    }
+
+    #[test]
+    fn an_idle_machine_settles_after_the_required_time() {
+        let trace = working(20 * SECOND, &[]);
+        let settling = settle(&trace, 2 * SECOND, IdleMetric::XPERF);
+        assert_eq!(settling.end_ns, Some(12 * SECOND));
+        assert_eq!((settling.idle_ns, settling.busy_ns), (10 * SECOND, 0));
+        assert_eq!(settling.certainty, Certainty::Measured);
+        assert_eq!(settling.slices.len(), 100);
+        assert_eq!(settling.slices[99].accumulated_ns, 10 * SECOND);
+    }
+
+    #[test]
+    fn a_slice_of_exactly_eighty_percent_idle_is_idle() {
+        let trace = working(20 * SECOND, &[(0, 20, 8), (150, 21, 8)]);
+        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        let idle: Vec<bool> = settling
+            .slices
+            .iter()
+            .take(3)
+            .map(|slice| slice.idle)
+            .collect();
+        assert_eq!(idle, [true, false, true]);
+        assert_eq!(settling.busy_ns, 100 * MS);
+        assert_eq!(settling.end_ns, Some(10 * SECOND + 100 * MS));
+    }
+
+    #[test]
+    fn gaps_between_busy_stretches_add_up() {
+        // 3 s idle, 4 s busy, and idle again: 10 s of idle time end at 14 s.
+        let trace = working(30 * SECOND, &[(3000, 4000, 8)]);
+        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        assert_eq!(settling.end_ns, Some(14 * SECOND));
+        assert_eq!(settling.busy_ns, 4 * SECOND);
+    }
+
+    #[test]
+    fn work_at_low_priority_is_left_out() {
+        let mut trace = working(20 * SECOND, &[(0, 15_000, 7)]);
+        disk(
+            &mut trace,
+            5 * SECOND,
+            5 * SECOND,
+            IoPriority::VeryLow,
+            "low.dat",
+        );
+        disk(
+            &mut trace,
+            9 * SECOND,
+            4 * SECOND,
+            IoPriority::Low,
+            "low.dat",
+        );
+        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        assert_eq!(settling.end_ns, Some(10 * SECOND));
+        let trace = working(20 * SECOND, &[(0, 5_000, 8)]);
+        assert_eq!(
+            settle(&trace, 0, IdleMetric::XPERF).end_ns,
+            Some(15 * SECOND)
+        );
+    }
+
+    #[test]
+    fn a_busy_disk_keeps_the_machine_busy_once_where_requests_overlap() {
+        let mut trace = working(20 * SECOND, &[]);
+        // Together 30 ms of the first slice; 20 ms of the third, in two parts that overlap.
+        disk(&mut trace, 40 * MS, 30 * MS, IoPriority::Normal, "a.dll");
+        disk(&mut trace, 220 * MS, 20 * MS, IoPriority::Normal, "a.dll");
+        disk(&mut trace, 218 * MS, 15 * MS, IoPriority::Critical, "a.dll");
+        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        assert_eq!(settling.busy_ns, 100 * MS);
+        assert_eq!(settling.slices[0].disk_busy_percent, Some(30.0));
+        assert_eq!(settling.slices[2].disk_busy_percent, Some(20.0));
+        assert!(settling.slices[2].idle && !settling.slices[0].idle);
+    }
+
+    #[test]
+    fn the_average_over_all_processors_counts() {
+        let mut trace = working(20 * SECOND, &[(0, 10_000, 8)]);
+        trace.system.processors = 8;
+        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        assert_eq!(settling.slices[0].cpu_busy_percent, Some(12.5));
+        assert_eq!(settling.busy_ns, 0);
+    }
+
+    #[test]
+    fn the_assessments_metric_adds_what_is_left_of_a_window() {
+        // Windows of 500 ms: one 10 % busy adds 450 ms, one exactly 20 % busy adds nothing.
+        let trace = working(20 * SECOND, &[(0, 50, 8), (500, 100, 8)]);
+        let settling = settle(&trace, 0, IdleMetric::ADK);
+        let accumulated: Vec<i64> = settling
+            .slices
+            .iter()
+            .take(3)
+            .map(|slice| slice.accumulated_ns / MS)
+            .collect();
+        assert_eq!(accumulated, [450, 450, 950]);
+        // 450 ms + 10 windows of 500 ms: the eleventh full window overshoots and ends it.
+        assert_eq!(settling.end_ns, Some(6 * SECOND));
+        assert_eq!(settling.idle_ns, 5 * SECOND);
+        assert_eq!(settling.busy_ns, SECOND);
+    }
+
+    #[test]
+    fn a_recording_that_ends_too_soon_says_how_far_it_got() {
+        let trace = working(4 * SECOND + 50 * MS, &[(0, 1_000, 8)]);
+        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        assert_eq!(settling.end_ns, None);
+        assert_eq!((settling.idle_ns, settling.busy_ns), (3 * SECOND, SECOND));
+        assert_eq!(settling.certainty, Certainty::Missing);
+        assert!(settling.rule.contains("3.0 s of idle time found"));
+        assert_eq!(
+            settling.missing,
+            ["7.0 s more idle time before the recording's end"]
+        );
+    }
+
+    #[test]
+    fn without_processor_times_it_cannot_be_told() {
+        let trace = Trace {
+            duration_ns: 30 * SECOND,
+            ..Trace::default()
+        };
+        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        assert_eq!(settling.end_ns, None);
+        assert_eq!(settling.certainty, Certainty::Missing);
+        assert!(settling.slices.is_empty());
     }
 }

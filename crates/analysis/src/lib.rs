@@ -18,7 +18,10 @@ pub mod cpu;
 pub mod devices;
 pub mod disk;
 pub mod evidence;
+#[cfg(test)]
+mod hand_made;
 pub mod idle;
+mod owners;
 pub mod processes;
 pub mod recording;
 pub mod services;

@@ -5,7 +5,10 @@
 //! that outlive the recording are *long-lived*, those that end within [`VERY_SHORT_LIVED_NS`] of their start are *very
 //! short-lived*, and the rest is *short-lived*.
 
+use onoff_trace::{Process, StringId, Trace};
 use serde::Serialize;
+
+use crate::owners::file_name;
 
 /// A process that lived less than this, ns, is very short-lived: 1 s.
 pub const VERY_SHORT_LIVED_NS: i64 = 1_000_000_000;
@@ -65,4 +68,156 @@ pub struct ProcessSummary {
     pub very_short_lived: u64,
     /// The threshold used for very short-lived, ns.
     pub very_short_lived_below_ns: i64,
+}
+
+/// The processes of a recording, by start, and how many there are of each class.
+#[must_use]
+pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLife>, ProcessSummary) {
+    let mut summary = ProcessSummary {
+        very_short_lived_below_ns: VERY_SHORT_LIVED_NS,
+        ..ProcessSummary::default()
+    };
+    let mut lives: Vec<ProcessLife> = trace
+        .processes
+        .iter()
+        .map(|row| life(trace, &row, expected))
+        .collect();
+    lives.sort_by_key(|life| (life.start_ns, life.pid));
+    for life in &lives {
+        summary.total += 1;
+        *match life.lifetime {
+            Lifetime::Expected => &mut summary.expected,
+            Lifetime::LongLived => &mut summary.long_lived,
+            Lifetime::ShortLived => &mut summary.short_lived,
+            Lifetime::VeryShortLived => &mut summary.very_short_lived,
+        } += 1;
+    }
+    (lives, summary)
+}
+
+fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLife {
+    let image = file_name(trace.text(row.image)).to_owned();
+    let lifetime_ns = row
+        .end_ns
+        .map(|end| end.saturating_sub(row.start_ns.unwrap_or(0)).max(0));
+    // The idle process is pid 0 whatever its name; the system process of Windows is pid 4.
+    let is_expected = row.pid == 0
+        || (row.pid == 4 && image.eq_ignore_ascii_case("System"))
+        || expected
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(&image));
+    let lifetime = match lifetime_ns {
+        _ if is_expected => Lifetime::Expected,
+        None => Lifetime::LongLived,
+        Some(ns) if ns < VERY_SHORT_LIVED_NS && row.start_ns.is_some() => Lifetime::VeryShortLived,
+        Some(_) => Lifetime::ShortLived,
+    };
+    ProcessLife {
+        pid: row.pid,
+        parent_pid: row.parent_pid,
+        image,
+        command_line: trace.text(row.command_line).to_owned(),
+        session: row.session,
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        lifetime_ns,
+        exit_status: row.exit_status,
+        lifetime,
+    }
+}
+
+/// From a process id and a time to an image's file name. Process ids are reused.
+#[derive(Clone, Debug)]
+pub struct Images<'a> {
+    trace: &'a Trace,
+    /// By process id and start.
+    lives: Vec<(u32, Option<i64>, StringId)>,
+}
+
+impl<'a> Images<'a> {
+    /// The images of every process of `trace`.
+    #[must_use]
+    pub fn of(trace: &'a Trace) -> Self {
+        let mut lives: Vec<_> = trace
+            .processes
+            .iter()
+            .map(|row| (row.pid, row.start_ns, row.image))
+            .collect();
+        lives.sort_unstable();
+        Self { trace, lives }
+    }
+
+    /// Image file name of the process that had id `pid` at `time_ns`: the latest life that began by then, else the
+    /// first.
+    #[must_use]
+    pub fn at(&self, pid: u32, time_ns: i64) -> Option<&'a str> {
+        let first = self.lives.partition_point(|life| life.0 < pid);
+        let after = self
+            .lives
+            .partition_point(|life| (life.0, life.1) <= (pid, Some(time_ns)));
+        let (found, _, image) = *self.lives.get(first.max(after.saturating_sub(1)))?;
+        (found == pid).then(|| file_name(self.trace.text(image)))
+    }
+}
+
+/// Whether a process's image is `name`, compared without case and without its folder.
+pub(crate) fn runs(trace: &Trace, process: &Process, name: &str) -> bool {
+    file_name(trace.text(process.image)).eq_ignore_ascii_case(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hand_made::{MS, process};
+
+    #[test]
+    fn the_classes_are_disjoint_and_complete() {
+        let mut trace = Trace::default();
+        process(&mut trace, 0, "Idle", None, None);
+        process(&mut trace, 4, "System", None, None);
+        process(&mut trace, 300, "smss.exe", Some(100 * MS), None);
+        process(&mut trace, 304, "Smss.exe", Some(200 * MS), Some(1199 * MS));
+        process(
+            &mut trace,
+            308,
+            "autochk.exe",
+            Some(200 * MS),
+            Some(1200 * MS),
+        );
+        process(&mut trace, 312, "agent.exe", Some(150 * MS), None);
+        process(&mut trace, 316, "before.exe", None, Some(10 * MS));
+        let (lives, summary) = lives(&trace, &["AGENT.EXE".to_owned()]);
+        assert_eq!(
+            (
+                summary.total,
+                summary.expected,
+                summary.long_lived,
+                summary.short_lived,
+                summary.very_short_lived
+            ),
+            (7, 3, 1, 2, 1)
+        );
+        let starts: Vec<_> = lives.iter().map(|life| life.start_ns).collect();
+        assert!(starts.is_sorted());
+        // Existed before: its real length of life is not known, so it is not called very short.
+        assert!(
+            lives
+                .iter()
+                .any(|life| life.pid == 316 && life.lifetime == Lifetime::ShortLived)
+        );
+    }
+
+    #[test]
+    fn a_reused_process_id_gives_the_name_of_its_time() {
+        let mut trace = Trace::default();
+        process(&mut trace, 300, "first.exe", Some(0), Some(50));
+        process(&mut trace, 300, "second.exe", Some(100), None);
+        process(&mut trace, 304, "late.exe", Some(500), None);
+        let images = Images::of(&trace);
+        assert_eq!(images.at(300, 60), Some("first.exe"));
+        assert_eq!(images.at(300, 100), Some("second.exe"));
+        assert_eq!(images.at(304, 100), Some("late.exe"));
+        assert_eq!(images.at(301, 100), None);
+        assert_eq!(images.at(900, 100), None);
+    }
 }

@@ -1,9 +1,20 @@
 //! Services: how long each took to start or stop, in which part, and which other service it waited for.
+//!
+//! Windows starts load-order groups one after the other, and within a group often one service after the other; which
+//! services depend on which is not in a recording. So a wait is inferred from the order of events: a service of a group
+//! that was asked for within [`WAIT_GAP_NS`] of another one's end is held to have waited for it.
 
-use onoff_trace::{ServiceChange, ServiceOutcome};
+use hashbrown::HashMap;
+use onoff_trace::{ActivityKind, ServiceChange, ServiceOutcome, ServiceTransition, Trace};
 use serde::Serialize;
 
+use crate::activity::of_kind;
 use crate::evidence::Certainty;
+use crate::processes::Images;
+
+/// Longest time, ns, from a service's end to the start of one that is held to have waited for it: 50 ms. In published
+/// summaries the next one starts 0 to 31 ms later.
+pub const WAIT_GAP_NS: i64 = 50_000_000;
 
 /// Why a service is held to have waited for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -88,4 +99,374 @@ pub struct ServiceGroup {
     pub services: u64,
     /// How certain the ends are: measured from the manager's own events, inferred from its services' starts and ends.
     pub certainty: Certainty,
+}
+
+/// The services of a recording, by start, with their waits.
+#[must_use]
+pub fn services(trace: &Trace) -> Vec<Service> {
+    let images = Images::of(trace);
+    let mut services: Vec<Service> = trace
+        .service_transitions
+        .iter()
+        .map(|row| service(trace, &images, &row))
+        .collect();
+    services.sort_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
+    let waits: Vec<Option<(usize, WaitedFor)>> = waits(&services);
+    for (at, wait) in waits.into_iter().enumerate() {
+        if let Some((earlier, wait)) = wait {
+            let name = services[at].name.clone();
+            services[earlier].held_up.push(name);
+            services[at].waited_for = Some(wait);
+        }
+    }
+    services
+}
+
+fn service(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) -> Service {
+    let since = |from: Option<i64>, to: Option<i64>| {
+        from.zip(to)
+            .map(|(from, to)| to.saturating_sub(from).max(0))
+    };
+    // Parts that were not recorded count for the next one: without an image load, initialisation begins when the
+    // container is there; without either, it is the whole start.
+    let start = Some(row.start_ns);
+    let loaded_from = row.checkpoint_ns.or(start);
+    let initialised_from = row.load_ns.or(loaded_from);
+    Service {
+        name: trace.text(row.service).to_owned(),
+        group: trace.text(row.group).to_owned(),
+        kind: row.kind,
+        start_ns: row.start_ns,
+        container_done_ns: row.checkpoint_ns,
+        load_done_ns: row.load_ns,
+        end_ns: row.end_ns,
+        total_ns: since(start, row.end_ns),
+        container_ns: since(start, row.checkpoint_ns),
+        image_load_ns: since(loaded_from, row.load_ns),
+        initialisation_ns: since(initialised_from, row.end_ns),
+        container: trace.text(row.container).to_owned(),
+        container_pid: row.container_pid,
+        container_image: row
+            .container_pid
+            .and_then(|pid| images.at(pid, row.end_ns.unwrap_or(trace.duration_ns)))
+            .unwrap_or_default()
+            .to_owned(),
+        outcome: row.outcome,
+        automatic: row.automatic,
+        waited_for: None,
+        held_up: Vec::new(),
+        event: trace.text(row.event).to_owned(),
+    }
+}
+
+/// For each service the position of the one it waited for, and the evidence. `services` are by start.
+fn waits(services: &[Service]) -> Vec<Option<(usize, WaitedFor)>> {
+    // Automatic starts by end: the candidates, of which the latest that ended before a start is the one.
+    let mut ended: Vec<(i64, usize)> = services
+        .iter()
+        .enumerate()
+        .filter(|(_, service)| is_ordered_start(service) && !service.group.is_empty())
+        .filter_map(|(at, service)| Some((service.end_ns?, at)))
+        .collect();
+    ended.sort_unstable();
+    let first_without_group = services
+        .iter()
+        .position(|service| is_ordered_start(service) && service.group.is_empty());
+    services
+        .iter()
+        .enumerate()
+        .map(|(at, service)| {
+            // Services without a group start side by side; only the first of them waits, for the groups.
+            if !is_ordered_start(service)
+                || (service.group.is_empty() && first_without_group != Some(at))
+            {
+                return None;
+            }
+            let before = ended.partition_point(|&(end, _)| end <= service.start_ns);
+            let (end, earlier) = ended[..before]
+                .iter()
+                .rev()
+                .copied()
+                .find(|&(_, earlier)| earlier != at)?;
+            let gap_ns = service.start_ns.saturating_sub(end);
+            let before = services.get(earlier)?;
+            // One that was asked for at its own end kept nobody waiting.
+            (gap_ns <= WAIT_GAP_NS && before.start_ns < service.start_ns)
+                .then(|| (earlier, waited_for(service, before, gap_ns)))
+        })
+        .collect()
+}
+
+fn is_ordered_start(service: &Service) -> bool {
+    service.kind == ServiceChange::Start && service.automatic
+}
+
+fn waited_for(service: &Service, before: &Service, gap_ns: i64) -> WaitedFor {
+    let milliseconds = gap_ns / 1_000_000;
+    let tenths = gap_ns / 100_000 % 10;
+    let (kind, relation) = if service.group == before.group {
+        (
+            WaitKind::SameGroup,
+            format!("both are of group {}", service.group),
+        )
+    } else if service.group.is_empty() {
+        (
+            WaitKind::EarlierGroup,
+            format!(
+                "group {} comes before services without a group",
+                before.group
+            ),
+        )
+    } else {
+        (
+            WaitKind::EarlierGroup,
+            format!(
+                "group {} comes before group {}",
+                before.group, service.group
+            ),
+        )
+    };
+    WaitedFor {
+        name: before.name.clone(),
+        kind,
+        gap_ns,
+        certainty: Certainty::Inferred,
+        evidence: format!(
+            "{} was asked for {milliseconds}.{tenths} ms after {} was done, and {relation}",
+            service.name, before.name
+        ),
+    }
+}
+
+/// The load-order groups: as the service control manager reports them, else from their services.
+#[must_use]
+pub fn groups(trace: &Trace, services: &[Service]) -> Vec<ServiceGroup> {
+    let mut groups: Vec<ServiceGroup> = Vec::new();
+    let mut positions: HashMap<&str, usize> = HashMap::new();
+    for service in services
+        .iter()
+        .filter(|service| is_ordered_start(service) && !service.group.is_empty())
+    {
+        match positions.get(service.group.as_str()) {
+            Some(&at) => {
+                let group = &mut groups[at];
+                group.end_ns = group.end_ns.zip(service.end_ns).map(|(a, b)| a.max(b));
+                group.services += 1;
+            }
+            None => {
+                positions.insert(&service.group, groups.len());
+                groups.push(ServiceGroup {
+                    name: service.group.clone(),
+                    start_ns: service.start_ns,
+                    end_ns: service.end_ns,
+                    duration_ns: None,
+                    services: 1,
+                    certainty: Certainty::Inferred,
+                });
+            }
+        }
+    }
+    for group in &mut groups {
+        group.duration_ns = group.end_ns.map(|end| end.saturating_sub(group.start_ns));
+    }
+    let reported = of_kind(trace, ActivityKind::ServiceGroup);
+    if !reported.is_empty() {
+        return reported
+            .into_iter()
+            .map(|work| ServiceGroup {
+                services: positions
+                    .get(work.name.as_str())
+                    .map_or(0, |&at| groups[at].services),
+                name: work.name,
+                start_ns: work.start_ns,
+                end_ns: work.end_ns,
+                duration_ns: work.duration_ns,
+                certainty: Certainty::Measured,
+            })
+            .collect();
+    }
+    groups
+}
+
+/// From the first automatic start to the end of the last one; the end is `None` when one did not end.
+#[must_use]
+pub fn automatic_stretch(trace: &Trace) -> Option<(i64, Option<i64>)> {
+    trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.automatic && row.kind == ServiceChange::Start)
+        .map(|row| (row.start_ns, row.end_ns))
+        .reduce(|(from, to), (start, end)| (from.min(start), to.zip(end).map(|(a, b)| a.max(b))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hand_made::{MS, activity, service};
+
+    /// The excerpt of the paper on Windows Embedded Standard 7.
+    fn excerpt() -> Trace {
+        let mut trace = Trace::default();
+        let plug_play = "PlugPlay";
+        let com = "COM Infrastructure";
+        service(
+            &mut trace,
+            "PlugPlay",
+            plug_play,
+            (8532, Some(8654), None, Some(9153)),
+        );
+        service(
+            &mut trace,
+            "Power",
+            plug_play,
+            (9154, Some(9154), None, Some(9235)),
+        );
+        service(
+            &mut trace,
+            "DcomLaunch",
+            com,
+            (9246, Some(9246), None, Some(9278)),
+        );
+        service(
+            &mut trace,
+            "RpcEptMapper",
+            com,
+            (9247, Some(9295), None, Some(9313)),
+        );
+        service(
+            &mut trace,
+            "RpcSs",
+            com,
+            (9313, Some(9314), None, Some(9381)),
+        );
+        service(
+            &mut trace,
+            "eventlog",
+            "Event Log",
+            (9382, Some(9599), None, Some(9674)),
+        );
+        trace
+    }
+
+    #[test]
+    fn parts_add_up_to_the_total() {
+        let mut trace = excerpt();
+        service(
+            &mut trace,
+            "Loaded",
+            "",
+            (9700, Some(9710), Some(9758), Some(9774)),
+        );
+        service(&mut trace, "Endless", "", (9701, None, None, None));
+        let services = services(&trace);
+        let times: Vec<_> = services
+            .iter()
+            .map(|service| {
+                let ms = |ns: Option<i64>| ns.map(|ns| ns / MS);
+                (
+                    service.name.as_str(),
+                    ms(service.total_ns),
+                    ms(service.container_ns),
+                    ms(service.image_load_ns),
+                    ms(service.initialisation_ns),
+                )
+            })
+            .collect();
+        assert_eq!(
+            times[0],
+            ("PlugPlay", Some(621), Some(122), None, Some(499))
+        );
+        assert_eq!(times[5], ("eventlog", Some(292), Some(217), None, Some(75)));
+        assert_eq!(times[6], ("Loaded", Some(74), Some(10), Some(48), Some(16)));
+        assert_eq!(times[7], ("Endless", None, None, None, None));
+    }
+
+    #[test]
+    fn waits_follow_the_order_of_groups() {
+        let services = services(&excerpt());
+        let waits: Vec<_> = services
+            .iter()
+            .map(|service| {
+                let wait = service.waited_for.as_ref();
+                wait.map(|wait| (wait.name.as_str(), wait.kind, wait.gap_ns / MS))
+            })
+            .collect();
+        use WaitKind::{EarlierGroup, SameGroup};
+        assert_eq!(
+            waits,
+            [
+                None,
+                Some(("PlugPlay", SameGroup, 1)),
+                Some(("Power", EarlierGroup, 11)),
+                Some(("Power", EarlierGroup, 12)),
+                Some(("RpcEptMapper", SameGroup, 0)),
+                Some(("RpcSs", EarlierGroup, 1)),
+            ]
+        );
+        assert_eq!(services[1].held_up, ["DcomLaunch", "RpcEptMapper"]);
+        let evidence = &services[1].waited_for.as_ref().unwrap().evidence;
+        assert_eq!(
+            evidence,
+            "Power was asked for 1.0 ms after PlugPlay was done, and both are of group PlugPlay"
+        );
+    }
+
+    #[test]
+    fn services_side_by_side_do_not_wait() {
+        let mut trace = Trace::default();
+        service(
+            &mut trace,
+            "grouped",
+            "AudioGroup",
+            (0, None, None, Some(100)),
+        );
+        service(&mut trace, "first", "", (110, None, None, Some(200)));
+        service(&mut trace, "second", "", (112, None, None, Some(210)));
+        service(&mut trace, "third", "", (201, None, None, Some(220)));
+        service(&mut trace, "late", "Late", (5000, None, None, Some(5001)));
+        let services = services(&trace);
+        let waited: Vec<_> = services
+            .iter()
+            .map(|service| service.waited_for.as_ref().map(|wait| wait.name.as_str()))
+            .collect();
+        assert_eq!(waited, [None, Some("grouped"), None, None, None]);
+    }
+
+    #[test]
+    fn groups_are_measured_when_reported_else_inferred() {
+        let mut trace = excerpt();
+        let inferred = groups(&trace, &services(&trace));
+        let rows: Vec<_> = inferred
+            .iter()
+            .map(|group| {
+                (
+                    group.name.as_str(),
+                    group.services,
+                    group.duration_ns.map(|ns| ns / MS),
+                )
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("PlugPlay", 2, Some(703)),
+                ("COM Infrastructure", 3, Some(135)),
+                ("Event Log", 1, Some(292))
+            ]
+        );
+        assert_eq!(inferred[0].certainty, Certainty::Inferred);
+        activity(
+            &mut trace,
+            ActivityKind::ServiceGroup,
+            "PlugPlay",
+            8531 * MS,
+            Some(9240 * MS),
+        );
+        let measured = groups(&trace, &services(&trace));
+        assert_eq!(measured.len(), 1);
+        assert_eq!(
+            (measured[0].services, measured[0].certainty),
+            (2, Certainty::Measured)
+        );
+    }
 }

@@ -1,5 +1,258 @@
 //! Where the time of a boot went.
+//!
+//! [`analyse`] turns a [`Trace`] into a [`BootReport`], or says that the recording holds no boot.
 
+mod absence;
+mod before_kernel;
+mod phases;
 pub mod report;
+mod session;
+#[cfg(test)]
+mod tests;
+
+use onoff_trace::{TableName, Tables, Trace, milestone};
 
 pub use report::*;
+
+use crate::cpu::{self, CpuSource};
+use crate::evidence::{Boundary, Certainty, Span, touched_by};
+use crate::idle::{self, Settling};
+use crate::{devices, disk, processes, services};
+use phases::MainPath;
+
+/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::ContextSwitches,
+    TableName::Samples,
+    TableName::DiskIos,
+    TableName::ServiceTransitions,
+    TableName::DeviceOperations,
+    TableName::Milestones,
+    TableName::Activities,
+]);
+
+/// The tables that set phase boundaries.
+const BOUNDARY_TABLES: [TableName; 3] = [
+    TableName::Processes,
+    TableName::Milestones,
+    TableName::Activities,
+];
+
+/// Analyses the boot that `trace` holds.
+///
+/// # Errors
+/// The recording holds no boot; the error says what it holds instead.
+pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<NotABoot>> {
+    if !absence::holds_a_boot(trace) {
+        return Err(Box::new(absence::not_a_boot(trace)));
+    }
+    let path = phases::main_path(trace, options);
+    let post_boot = match path.desktop_ready.time_ns {
+        Some(start_ns) => idle::settle(trace, start_ns, options.idle),
+        None => Settling {
+            metric: options.idle,
+            rule: "counting begins when the desktop is ready, which no rule found".to_owned(),
+            missing: path.desktop_ready.missing.clone(),
+            ..Settling::default()
+        },
+    };
+    let phases = describe_phases(trace, &path, &post_boot);
+    let before_kernel = before_kernel::before_kernel(trace);
+    let os_loader_ns = before_kernel.os_loader.duration_ns;
+
+    let total_with_idle_ns = path
+        .kernel_start
+        .time_ns
+        .zip(post_boot.end_ns)
+        .map(|(start, end)| end.saturating_sub(start));
+    let total_ns = total_with_idle_ns.map(|ns| ns.saturating_sub(post_boot.idle_ns));
+    let total_certainty = match total_ns {
+        Some(_) => path
+            .kernel_start
+            .certainty
+            .and(path.desktop_ready.certainty)
+            .and(post_boot.certainty),
+        None => Certainty::Missing,
+    };
+
+    let services = services::services(trace);
+    let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
+    let devices = devices::operations(trace);
+    Ok(BootReport {
+        total_ns,
+        total_with_idle_ns,
+        total_with_loader_ns: total_ns
+            .zip(os_loader_ns)
+            .map(|(total, loader)| total.saturating_add(loader)),
+        total_at_least_ns: total_ns
+            .unwrap_or_else(|| path.latest_ns().saturating_add(post_boot.busy_ns)),
+        total_certainty,
+        os_loader_ns,
+        before_kernel,
+        main_path_boot: Span::between(&path.kernel_start, &path.desktop_ready),
+        phases,
+        post_boot,
+        auto_start: auto_start(trace),
+        service_groups: services::groups(trace, &services),
+        services,
+        services_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
+        device_phases: devices::phases(trace, &devices),
+        drivers: devices::by_driver(&devices),
+        device_totals: devices::by_device(&devices),
+        devices,
+        devices_touched_by: touched_by(trace, &[TableName::DeviceOperations]),
+        group_policy: session::group_policy(trace),
+        logon: session::logon(trace),
+        video: session::video(trace),
+        startup_applications: session::startup_applications(trace),
+        read_ahead: session::read_ahead(trace),
+        processes,
+        process_summary,
+        processes_touched_by: touched_by(trace, &[TableName::Processes]),
+        losses: trace.losses.clone(),
+    })
+}
+
+/// The six phases, with what the machine did in each.
+fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<Phase> {
+    let settled = Boundary {
+        time_ns: post_boot.end_ns,
+        rule: post_boot.rule.clone(),
+        event: match post_boot.cpu_source {
+            CpuSource::ContextSwitches => "context switches and disk requests".to_owned(),
+            CpuSource::Samples => "profile samples and disk requests".to_owned(),
+            CpuSource::None => String::new(),
+        },
+        certainty: post_boot.certainty,
+        missing: post_boot.missing.clone(),
+    };
+    let last_event = Boundary {
+        time_ns: Some(trace.duration_ns),
+        rule: "the recording's last event".to_owned(),
+        event: String::new(),
+        certainty: Certainty::Measured,
+        missing: Vec::new(),
+    };
+    let ends = |name: PhaseName| match name {
+        PhaseName::PostBoot => (&path.desktop_ready, &settled),
+        PhaseName::TraceTail => (&settled, &last_event),
+        _ => path.ends(name).unwrap_or((&settled, &settled)),
+    };
+    // A PostBoot that the recording cuts off is described up to the recording's end.
+    let described = |name: PhaseName| {
+        let (start, end) = ends(name);
+        let end_ns = match name {
+            PhaseName::PostBoot => end.time_ns.or(last_event.time_ns),
+            _ => end.time_ns,
+        };
+        start.time_ns.zip(end_ns)
+    };
+
+    let mut cuts: Vec<i64> = PhaseName::ALL
+        .into_iter()
+        .filter_map(described)
+        .flat_map(|(start, end)| [start, end])
+        .collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    let cpu = match cpu::source(trace) {
+        CpuSource::None => Vec::new(),
+        _ => cpu::usage(trace, &cuts),
+    };
+    let disk = if trace.disk_ios.is_empty() {
+        Vec::new()
+    } else {
+        disk::usage(trace, &cuts)
+    };
+    let mut tables = BOUNDARY_TABLES.to_vec();
+    let boundary_losses = touched_by(trace, &tables);
+    tables.extend([TableName::DiskIos]);
+    tables.extend(cpu::source(trace).tables());
+    let settling_losses = touched_by(trace, &tables);
+
+    PhaseName::ALL
+        .into_iter()
+        .map(|name| {
+            let (start, end) = ends(name);
+            let interval = described(name)
+                .and_then(|(start, end)| cuts.windows(2).position(|cut| cut == [start, end]));
+            let span = Span::between(start, end);
+            Phase {
+                name,
+                start_ns: span.start_ns,
+                end_ns: span.end_ns,
+                duration_ns: span.duration_ns,
+                rule: end.rule.clone(),
+                event: end.event.clone(),
+                certainty: span.certainty,
+                starts: start.clone(),
+                ends: end.clone(),
+                cpu: interval.and_then(|at| cpu.get(at).cloned()),
+                disk: interval.and_then(|at| disk.get(at).cloned()),
+                touched_by: match name {
+                    PhaseName::PostBoot | PhaseName::TraceTail => settling_losses.clone(),
+                    _ => boundary_losses.clone(),
+                },
+            }
+        })
+        .collect()
+}
+
+/// The window in which services start by themselves, else the stretch that automatic starts cover.
+fn auto_start(trace: &Trace) -> Span {
+    let point = |name: &str, rule: &str| -> Boundary {
+        let found = trace.strings.find(name).and_then(|name| {
+            trace
+                .milestones
+                .iter()
+                .filter(|row| row.name == name)
+                .min_by_key(|row| row.time_ns)
+        });
+        match found {
+            Some(row) => Boundary {
+                time_ns: Some(row.time_ns),
+                rule: rule.to_owned(),
+                event: trace.text(row.event).to_owned(),
+                certainty: Certainty::Measured,
+                missing: Vec::new(),
+            },
+            None => Boundary {
+                rule: "no rule found it".to_owned(),
+                missing: vec![rule.to_owned()],
+                ..Boundary::default()
+            },
+        }
+    };
+    let mut start = point(
+        milestone::AUTO_START_BEGIN,
+        "the service control manager begins automatic starts",
+    );
+    let mut end = point(
+        milestone::AUTO_START_END,
+        "the service control manager ends automatic starts",
+    );
+    if start.time_ns.is_none() && end.time_ns.is_none() {
+        let stretch = services::automatic_stretch(trace);
+        for (boundary, time_ns, rule) in [
+            (
+                &mut start,
+                stretch.map(|(from, _)| from),
+                "the first automatic start of a service",
+            ),
+            (
+                &mut end,
+                stretch.and_then(|(_, to)| to),
+                "the end of the last automatic start",
+            ),
+        ] {
+            if time_ns.is_some() {
+                boundary.time_ns = time_ns;
+                boundary.rule = rule.to_owned();
+                boundary.certainty = Certainty::Inferred;
+            }
+        }
+    }
+    Span::between(&start, &end)
+}

@@ -1,0 +1,211 @@
+//! Hand-made recordings for the tests of this crate: each function adds one row.
+
+use onoff_trace::{
+    Activity, ActivityKind, ContextSwitch, ContextSwitches, DeviceOperation, DeviceOperationKind,
+    DevicePhase, DiskIo, DiskOperation, IoPriority, Milestone, Process, ServiceChange,
+    ServiceOutcome, ServiceTransition, StringId, Thread, Trace,
+};
+
+/// One millisecond, ns.
+pub(crate) const MS: i64 = 1_000_000;
+
+pub(crate) fn process(
+    trace: &mut Trace,
+    pid: u32,
+    image: &str,
+    start_ns: Option<i64>,
+    end_ns: Option<i64>,
+) {
+    let image = trace.strings.intern(image);
+    trace.processes.push(Process {
+        pid,
+        parent_pid: Some(4),
+        start_ns,
+        end_ns,
+        image,
+        command_line: StringId::EMPTY,
+        session: Some(0),
+        exit_status: None,
+        user: StringId::EMPTY,
+        unique_key: 0,
+        page_directory: 0,
+        package: StringId::EMPTY,
+    });
+}
+
+pub(crate) fn thread(
+    trace: &mut Trace,
+    tid: u32,
+    pid: u32,
+    start_ns: Option<i64>,
+    end_ns: Option<i64>,
+) {
+    trace.threads.push(Thread {
+        tid,
+        pid,
+        start_ns,
+        end_ns,
+        start_address: 0,
+        base_priority: None,
+        page_priority: None,
+        io_priority: None,
+        service_tag: 0,
+        teb: 0,
+        stack_base: 0,
+        stack_limit: 0,
+        user_stack_base: 0,
+        user_stack_limit: 0,
+        name: StringId::EMPTY,
+    });
+}
+
+/// Switches as (time, cpu, old thread, new thread, priority of the new one); the old one's priority is 8.
+pub(crate) fn switches(trace: &mut Trace, rows: &[(i64, u16, u32, u32, i8)]) {
+    let piece: ContextSwitches = rows
+        .iter()
+        .map(
+            |&(time_ns, cpu, old_tid, new_tid, new_priority)| ContextSwitch {
+                time_ns,
+                cpu,
+                new_tid,
+                old_tid,
+                new_priority,
+                old_priority: if old_tid == 0 { 0 } else { 8 },
+                old_wait_reason: 0,
+                old_wait_mode: 0,
+                old_state: 0,
+                previous_c_state: 0,
+                old_ideal_processor: 0,
+                new_wait_ticks: 0,
+            },
+        )
+        .collect();
+    trace.context_switches.push(piece);
+}
+
+pub(crate) fn disk(
+    trace: &mut Trace,
+    complete_ns: i64,
+    service_ns: i64,
+    priority: IoPriority,
+    file: &str,
+) {
+    let file = trace.strings.intern(file);
+    trace.disk_ios.push(DiskIo {
+        issue_ns: Some(complete_ns - service_ns),
+        complete_ns,
+        disk: 0,
+        operation: DiskOperation::Read,
+        offset: 0,
+        size: 4096,
+        priority,
+        service_ns,
+        pid: Some(4),
+        tid: Some(8),
+        file,
+        file_object: u64::from(!file.is_empty()),
+        irp: 0,
+        irp_flags: 0,
+    });
+}
+
+pub(crate) fn milestone(trace: &mut Trace, time_ns: i64, name: &str, detail: &str) {
+    milestone_value(trace, time_ns, name, detail, None);
+}
+
+pub(crate) fn milestone_value(
+    trace: &mut Trace,
+    time_ns: i64,
+    name: &str,
+    detail: &str,
+    value: Option<i64>,
+) {
+    let event = trace.strings.intern(&format!("event of {name}"));
+    let name = trace.strings.intern(name);
+    let detail = trace.strings.intern(detail);
+    trace.milestones.push(Milestone {
+        time_ns,
+        name,
+        detail,
+        value,
+        pid: None,
+        event,
+    });
+}
+
+pub(crate) fn activity(
+    trace: &mut Trace,
+    kind: ActivityKind,
+    name: &str,
+    start_ns: i64,
+    end_ns: Option<i64>,
+) {
+    let name = trace.strings.intern(name);
+    let event = trace.strings.intern(kind.as_str());
+    trace.activities.push(Activity {
+        kind,
+        name,
+        detail: StringId::EMPTY,
+        start_ns,
+        end_ns,
+        pid: None,
+        session: None,
+        event,
+    });
+}
+
+/// A service's automatic start as (name, group, start, container, image, end), times in ms.
+pub(crate) fn service(
+    trace: &mut Trace,
+    name: &str,
+    group: &str,
+    times: (i64, Option<i64>, Option<i64>, Option<i64>),
+) {
+    let service = trace.strings.intern(name);
+    let group = trace.strings.intern(group);
+    let event = trace.strings.intern("Microsoft-Windows-Services/105");
+    let (start, checkpoint, load, end) = times;
+    trace.service_transitions.push(ServiceTransition {
+        service,
+        group,
+        kind: ServiceChange::Start,
+        start_ns: start * MS,
+        checkpoint_ns: checkpoint.map(|time| time * MS),
+        load_ns: load.map(|time| time * MS),
+        end_ns: end.map(|time| time * MS),
+        container: StringId::EMPTY,
+        container_pid: Some(536),
+        outcome: if end.is_some() {
+            ServiceOutcome::Completed
+        } else {
+            ServiceOutcome::Unfinished
+        },
+        automatic: true,
+        event,
+    });
+}
+
+pub(crate) fn device(
+    trace: &mut Trace,
+    kind: DeviceOperationKind,
+    (device, driver): (&str, &str),
+    (start, pend, end): (i64, Option<i64>, Option<i64>),
+    phase: DevicePhase,
+) {
+    let device = trace.strings.intern(device);
+    let driver = trace.strings.intern(driver);
+    trace.device_operations.push(DeviceOperation {
+        kind,
+        start_ns: start * MS,
+        pend_ns: pend.map(|time| time * MS),
+        end_ns: end.map(|time| time * MS),
+        device,
+        driver,
+        description: StringId::EMPTY,
+        friendly_name: StringId::EMPTY,
+        phase,
+        status: None,
+        tid: None,
+        event: StringId::EMPTY,
+    });
+}

@@ -1,0 +1,255 @@
+//! Whose thread it was: from a thread id and a time to a process, fast enough for every context switch.
+//!
+//! Thread and process ids are reused. Callers ask in order of time, so each id remembers which of its lives is current
+//! and when the next begins; a question costs one look-up in an array and one comparison.
+
+use hashbrown::HashMap;
+use onoff_trace::{StringId, Trace};
+
+/// Thread ids below this have a place in the array; the few systems and the damaged recordings that go beyond use a map.
+const DENSE_THREADS: usize = 1 << 20;
+
+/// An owner of threads; a position in [`Owners::list`].
+pub(crate) type OwnerIndex = u32;
+
+/// The idle threads of all processors.
+pub(crate) const IDLE: OwnerIndex = 0;
+/// Threads whose process is not known.
+pub(crate) const UNKNOWN: OwnerIndex = 1;
+
+/// One life of a process, as the owner of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    /// Process id; `None` for [`UNKNOWN`].
+    pub pid: Option<u32>,
+    /// Image file name; empty when not known.
+    pub image: StringId,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    start_ns: i64,
+    owner: OwnerIndex,
+    /// Base priority when recorded, else 8, the normal one.
+    base_priority: u8,
+}
+
+/// Where a thread id stands among its lives.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    owner: OwnerIndex,
+    base_priority: u8,
+    /// Lives still to come are `lives[next..last]`.
+    next: u32,
+    last: u32,
+    /// When the next one begins.
+    until_ns: i64,
+}
+
+const NOBODY: Place = Place {
+    owner: UNKNOWN,
+    base_priority: NORMAL_PRIORITY,
+    next: 0,
+    last: 0,
+    until_ns: i64::MAX,
+};
+
+/// The lowest thread priority that counts as normal work; 0–7 are the idle class and below (source: Windows' priority
+/// classes, of which `NORMAL_PRIORITY_CLASS` is 8).
+pub(crate) const NORMAL_PRIORITY: u8 = 8;
+
+/// Answers whose thread it was. Ask in order of time.
+#[derive(Clone, Debug)]
+pub(crate) struct Owners {
+    list: Vec<Owner>,
+    lives: Vec<Life>,
+    dense: Vec<Place>,
+    sparse: HashMap<u32, Place>,
+}
+
+impl Owners {
+    /// Everything the recording says about threads and processes.
+    pub(crate) fn of(trace: &Trace) -> Self {
+        let mut list = vec![
+            Owner {
+                pid: Some(0),
+                image: StringId::EMPTY,
+            },
+            Owner {
+                pid: None,
+                image: StringId::EMPTY,
+            },
+        ];
+        // Lives of each process id by start; the index is that of `list`.
+        let mut by_pid: HashMap<u32, Vec<(i64, OwnerIndex)>> = HashMap::new();
+        for process in trace.processes.iter().filter(|process| process.pid != 0) {
+            let Ok(index) = OwnerIndex::try_from(list.len()) else {
+                break;
+            };
+            list.push(Owner {
+                pid: Some(process.pid),
+                image: process.image,
+            });
+            by_pid
+                .entry(process.pid)
+                .or_default()
+                .push((process.start_ns.unwrap_or(i64::MIN), index));
+        }
+        for lives in by_pid.values_mut() {
+            lives.sort_unstable();
+        }
+
+        let mut by_tid: HashMap<u32, Vec<Life>> = HashMap::new();
+        for thread in trace.threads.iter().filter(|thread| thread.tid != 0) {
+            let start_ns = thread.start_ns.unwrap_or(i64::MIN);
+            let owner = match by_pid.get(&thread.pid) {
+                _ if thread.pid == 0 => IDLE,
+                // A thread starts in the latest life of its process; of a life that began before the recording, the
+                // first one known.
+                Some(lives) => {
+                    let after = lives.partition_point(|&(start, _)| start <= start_ns);
+                    lives
+                        .get(after.saturating_sub(1))
+                        .map_or(UNKNOWN, |&(_, index)| index)
+                }
+                None => match OwnerIndex::try_from(list.len()) {
+                    Ok(index) => {
+                        list.push(Owner {
+                            pid: Some(thread.pid),
+                            image: StringId::EMPTY,
+                        });
+                        by_pid.insert(thread.pid, vec![(i64::MIN, index)]);
+                        index
+                    }
+                    Err(_) => UNKNOWN,
+                },
+            };
+            by_tid.entry(thread.tid).or_default().push(Life {
+                start_ns,
+                owner,
+                base_priority: thread.base_priority.unwrap_or(NORMAL_PRIORITY),
+            });
+        }
+
+        let dense_length = by_tid
+            .keys()
+            .map(|&tid| tid as usize + 1)
+            .filter(|&length| length <= DENSE_THREADS)
+            .max()
+            .unwrap_or(1);
+        let mut owners = Self {
+            list,
+            lives: Vec::new(),
+            dense: vec![NOBODY; dense_length],
+            sparse: HashMap::new(),
+        };
+        owners.dense[0].owner = IDLE;
+        owners.dense[0].base_priority = 0;
+        for (tid, mut lives) in by_tid {
+            lives.sort_by_key(|life| life.start_ns);
+            let Some(first) = lives.first().copied() else {
+                continue;
+            };
+            let (Ok(next), Ok(last)) = (
+                u32::try_from(owners.lives.len() + 1),
+                u32::try_from(owners.lives.len() + lives.len()),
+            ) else {
+                continue;
+            };
+            let place = Place {
+                owner: first.owner,
+                base_priority: first.base_priority,
+                next,
+                last,
+                until_ns: lives.get(1).map_or(i64::MAX, |life| life.start_ns),
+            };
+            owners.lives.append(&mut lives);
+            match owners.dense.get_mut(tid as usize) {
+                Some(slot) => *slot = place,
+                None => {
+                    owners.sparse.insert(tid, place);
+                }
+            }
+        }
+        owners
+    }
+
+    /// The owner of thread `tid` at `time_ns`, and the thread's base priority.
+    #[inline]
+    pub(crate) fn at(&mut self, tid: u32, time_ns: i64) -> (OwnerIndex, u8) {
+        let place = match self.dense.get_mut(tid as usize) {
+            Some(place) => place,
+            None => match self.sparse.get_mut(&tid) {
+                Some(place) => place,
+                None => return (UNKNOWN, NORMAL_PRIORITY),
+            },
+        };
+        while time_ns >= place.until_ns {
+            if place.next >= place.last {
+                place.until_ns = i64::MAX;
+                break;
+            }
+            let Some(life) = self.lives.get(place.next as usize) else {
+                break;
+            };
+            place.owner = life.owner;
+            place.base_priority = life.base_priority;
+            place.next += 1;
+            place.until_ns = if place.next < place.last {
+                self.lives
+                    .get(place.next as usize)
+                    .map_or(i64::MAX, |life| life.start_ns)
+            } else {
+                i64::MAX
+            };
+        }
+        (place.owner, place.base_priority)
+    }
+
+    /// Every owner; [`IDLE`] and [`UNKNOWN`] come first.
+    pub(crate) fn list(&self) -> &[Owner] {
+        &self.list
+    }
+}
+
+/// File name of an image: what follows the last path separator.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit(['\\', '/']).next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hand_made::{process, thread};
+
+    #[test]
+    fn reused_ids_are_told_apart_by_time() {
+        let mut trace = Trace::default();
+        process(&mut trace, 100, "first.exe", Some(0), Some(50));
+        process(&mut trace, 100, "second.exe", Some(100), None);
+        thread(&mut trace, 8, 100, Some(10), Some(50));
+        thread(&mut trace, 8, 100, Some(110), None);
+        thread(&mut trace, 3_000_000, 100, Some(110), None);
+        let mut owners = Owners::of(&trace);
+        let mut image = |tid, time_ns| {
+            let (owner, _) = owners.at(tid, time_ns);
+            trace.text(owners.list()[owner as usize].image).to_owned()
+        };
+        assert_eq!(image(8, 20), "first.exe");
+        assert_eq!(image(8, 109), "first.exe");
+        assert_eq!(image(8, 110), "second.exe");
+        assert_eq!(image(3_000_000, 120), "second.exe");
+        assert_eq!(owners.at(12, 20).0, UNKNOWN);
+        assert_eq!(owners.at(0, 20).0, IDLE);
+    }
+
+    #[test]
+    fn a_thread_of_an_unlisted_process_keeps_its_process_id() {
+        let mut trace = Trace::default();
+        thread(&mut trace, 8, 44, None, None);
+        let mut owners = Owners::of(&trace);
+        let (owner, base_priority) = owners.at(8, 0);
+        assert_eq!(owners.list()[owner as usize].pid, Some(44));
+        assert_eq!(base_priority, NORMAL_PRIORITY);
+    }
+}

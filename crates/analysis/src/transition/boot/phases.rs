@@ -1,0 +1,452 @@
+//! Where each phase of a boot ends: rules in order of trust, the first that finds something wins, and the result says
+//! which one it was and what the better ones lacked.
+//!
+//! Sources of the rules: the Microsoft paper for what each phase is; for the events, the providers' manifests and
+//! published readers of the same recordings. xperf's own choice between winlogon.exe's start and the events around it is
+//! not documented; the paper's words ("ends when control is passed to Winlogon.exe") decide here.
+
+use onoff_trace::{ActivityKind, Trace, milestone};
+
+use super::report::{BootOptions, PhaseName};
+use crate::evidence::{Boundary, Certainty};
+use crate::processes::runs;
+
+/// What a rule found: when, and in which record.
+type Found = (i64, String);
+
+/// A rule: what it looks for, how certain its answer is, and the search itself, at or after a time.
+struct Rule<'a> {
+    phrase: String,
+    certainty: Certainty,
+    find: Box<dyn Fn(i64) -> Option<Found> + 'a>,
+}
+
+impl<'a> Rule<'a> {
+    fn measured(phrase: impl Into<String>, find: impl Fn(i64) -> Option<Found> + 'a) -> Self {
+        Self {
+            phrase: phrase.into(),
+            certainty: Certainty::Measured,
+            find: Box::new(find),
+        }
+    }
+
+    fn inferred(phrase: impl Into<String>, find: impl Fn(i64) -> Option<Found> + 'a) -> Self {
+        Self {
+            certainty: Certainty::Inferred,
+            ..Self::measured(phrase, find)
+        }
+    }
+}
+
+/// Applies `rules` in order to what happened at or after `not_before`.
+fn first_of(rules: &[Rule<'_>], not_before: i64) -> Boundary {
+    let mut missing = Vec::new();
+    for rule in rules {
+        if let Some((time_ns, event)) = (rule.find)(not_before) {
+            return Boundary {
+                time_ns: Some(time_ns),
+                rule: rule.phrase.clone(),
+                event,
+                certainty: rule.certainty,
+                missing,
+            };
+        }
+        missing.push(rule.phrase.clone());
+    }
+    Boundary {
+        time_ns: None,
+        rule: "no rule found it".to_owned(),
+        event: String::new(),
+        certainty: Certainty::Missing,
+        missing,
+    }
+}
+
+/// The ends of the main path's subphases. Each is at or after the one before.
+#[derive(Clone, Debug)]
+pub(super) struct MainPath {
+    /// Kernel start.
+    pub kernel_start: Boundary,
+    /// End of PreSMSS.
+    pub session_manager: Boundary,
+    /// End of SMSSInit.
+    pub logon_process: Boundary,
+    /// End of WinLogonInit.
+    pub shell_start: Boundary,
+    /// End of ExplorerInit.
+    pub desktop_ready: Boundary,
+}
+
+impl MainPath {
+    /// Begin and end of a phase of the main path.
+    pub(super) fn ends(&self, phase: PhaseName) -> Option<(&Boundary, &Boundary)> {
+        match phase {
+            PhaseName::PreSmss => Some((&self.kernel_start, &self.session_manager)),
+            PhaseName::SmssInit => Some((&self.session_manager, &self.logon_process)),
+            PhaseName::WinLogonInit => Some((&self.logon_process, &self.shell_start)),
+            PhaseName::ExplorerInit => Some((&self.shell_start, &self.desktop_ready)),
+            PhaseName::PostBoot | PhaseName::TraceTail => None,
+        }
+    }
+
+    /// The latest boundary known.
+    pub(super) fn latest_ns(&self) -> i64 {
+        [
+            &self.session_manager,
+            &self.logon_process,
+            &self.shell_start,
+            &self.desktop_ready,
+        ]
+        .into_iter()
+        .filter_map(|boundary| boundary.time_ns)
+        .max()
+        .unwrap_or(0)
+    }
+}
+
+/// Finds the ends of the main path's subphases.
+pub(super) fn main_path(trace: &Trace, options: &BootOptions) -> MainPath {
+    let shell = options.shell.as_str();
+    let (kernel_start, session_manager) = if began_too_late(trace) {
+        let too_late = Boundary {
+            rule: "the recording began after smss.exe had started".to_owned(),
+            missing: vec!["a recording that begins with the kernel".to_owned()],
+            ..Boundary::default()
+        };
+        (too_late.clone(), too_late)
+    } else {
+        let session_manager = first_of(&session_manager_rules(trace), 0);
+        (kernel_start(&session_manager), session_manager)
+    };
+    let mut reached = session_manager.time_ns.unwrap_or(0);
+    let logon_process = first_of(&logon_process_rules(trace), reached);
+    reached = logon_process.time_ns.unwrap_or(reached);
+    let shell_start = first_of(&shell_start_rules(trace, shell), reached);
+    reached = shell_start.time_ns.unwrap_or(reached);
+    let desktop_ready = first_of(&desktop_ready_rules(trace), reached);
+    MainPath {
+        kernel_start,
+        session_manager,
+        logon_process,
+        shell_start,
+        desktop_ready,
+    }
+}
+
+/// Whether the session manager ran when the recording began.
+pub(super) fn began_too_late(trace: &Trace) -> bool {
+    trace
+        .processes
+        .iter()
+        .any(|process| process.start_ns.is_none() && runs(trace, &process, "smss.exe"))
+}
+
+/// The recording's first event is the kernel's start; a session manager that starts later confirms it.
+fn kernel_start(session_manager: &Boundary) -> Boundary {
+    Boundary {
+        time_ns: Some(0),
+        rule: "the recording's first event".to_owned(),
+        event: String::new(),
+        certainty: match session_manager.certainty {
+            Certainty::Missing => Certainty::Inferred,
+            _ => Certainty::Measured,
+        },
+        missing: Vec::new(),
+    }
+}
+
+fn session_manager_rules(trace: &Trace) -> Vec<Rule<'_>> {
+    vec![
+        Rule::measured("the first start of smss.exe", |from| {
+            process_start(trace, "smss.exe", from, 0)
+        }),
+        Rule::inferred("the session manager's first program or subsystem", |from| {
+            [ActivityKind::SessionProgram, ActivityKind::SessionSubsystem]
+                .into_iter()
+                .filter_map(|kind| activity(trace, kind, from, |_| true))
+                .min()
+        }),
+        Rule::inferred("the first start of csrss.exe", |from| {
+            process_start(trace, "csrss.exe", from, 0)
+        }),
+    ]
+}
+
+fn logon_process_rules(trace: &Trace) -> Vec<Rule<'_>> {
+    vec![
+        Rule::measured("the first start of winlogon.exe", |from| {
+            process_start(trace, "winlogon.exe", from, 0)
+        }),
+        Rule::inferred("the session manager runs winlogon.exe", |from| {
+            activity(trace, ActivityKind::SessionProgram, from, |name| {
+                contains(name, "winlogon")
+            })
+        }),
+        Rule::inferred("the second start of csrss.exe", |from| {
+            process_start(trace, "csrss.exe", from, 1)
+        }),
+        Rule::inferred("the session manager's last subsystem is loaded", |from| {
+            last_subsystem_loaded(trace, from)
+        }),
+    ]
+}
+
+fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Rule<'a>> {
+    vec![
+        Rule::measured(format!("the first start of {shell}"), move |from| {
+            process_start(trace, shell, from, 0)
+        }),
+        Rule::inferred("the logon process launches the shell", |from| {
+            milestone_at(trace, milestone::SHELL_LAUNCH, from)
+        }),
+        Rule::inferred("the first start of userinit.exe", |from| {
+            process_start(trace, "userinit.exe", from, 0)
+        }),
+        Rule::inferred("the shell begins to initialise", |from| {
+            milestone_at(trace, milestone::SHELL_INITIALISATION_BEGIN, from)
+        }),
+        Rule::inferred("the shell's way to a ready desktop begins", |from| {
+            milestone_at(trace, milestone::DESKTOP_READY_BEGIN, from)
+        }),
+    ]
+}
+
+fn desktop_ready_rules(trace: &Trace) -> Vec<Rule<'_>> {
+    vec![
+        Rule::measured("the shell reports a ready desktop", |from| {
+            milestone_at(trace, milestone::DESKTOP_READY, from)
+        }),
+        Rule::measured("the mark ExplorerReady", |from| {
+            explorer_ready_mark(trace, from)
+        }),
+        Rule::inferred("the shell has initialised", |from| {
+            milestone_at(trace, milestone::SHELL_INITIALISATION_END, from)
+        }),
+        Rule::inferred("the logon process ends the user's boot", |from| {
+            milestone_at(trace, milestone::USER_BOOT_END, from)
+        }),
+        Rule::inferred("the logon screen's process LogonUI.exe ends", |from| {
+            first_process_end(trace, "logonui.exe", from)
+        }),
+    ]
+}
+
+/// Start of the `skip`-th process that runs `image`, at or after `from`. Earlier ones count when skipping.
+fn process_start(trace: &Trace, image: &str, from: i64, skip: usize) -> Option<Found> {
+    let mut starts: Vec<i64> = trace
+        .processes
+        .iter()
+        .filter(|process| process.start_ns.is_some() && runs(trace, process, image))
+        .filter_map(|process| process.start_ns)
+        .collect();
+    starts.sort_unstable();
+    starts
+        .into_iter()
+        .skip(skip)
+        .find(|&start| start >= from)
+        .map(|start| (start, format!("Process/Start {image}")))
+}
+
+fn first_process_end(trace: &Trace, image: &str, from: i64) -> Option<Found> {
+    trace
+        .processes
+        .iter()
+        .filter(|process| process.end_ns.is_some() && runs(trace, process, image))
+        .filter_map(|process| process.end_ns)
+        .filter(|&end| end >= from)
+        .min()
+        .map(|end| (end, format!("Process/End {image}")))
+}
+
+fn milestone_at(trace: &Trace, name: &str, from: i64) -> Option<Found> {
+    let name = trace.strings.find(name)?;
+    trace
+        .milestones
+        .iter()
+        .filter(|row| row.name == name && row.time_ns >= from)
+        .min_by_key(|row| row.time_ns)
+        .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
+}
+
+fn explorer_ready_mark(trace: &Trace, from: i64) -> Option<Found> {
+    let name = trace.strings.find(milestone::MARK)?;
+    trace
+        .milestones
+        .iter()
+        .filter(|row| row.name == name && row.time_ns >= from)
+        .filter(|row| contains(trace.text(row.detail), "explorerready"))
+        .min_by_key(|row| row.time_ns)
+        .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
+}
+
+fn activity(
+    trace: &Trace,
+    kind: ActivityKind,
+    from: i64,
+    named: impl Fn(&str) -> bool,
+) -> Option<Found> {
+    trace
+        .activities
+        .iter()
+        .filter(|row| row.kind == kind && row.start_ns >= from && named(trace.text(row.name)))
+        .min_by_key(|row| row.start_ns)
+        .map(|row| (row.start_ns, trace.text(row.event).to_owned()))
+}
+
+fn last_subsystem_loaded(trace: &Trace, from: i64) -> Option<Found> {
+    trace
+        .activities
+        .iter()
+        .filter(|row| row.kind == ActivityKind::SessionSubsystem)
+        .filter_map(|row| row.end_ns.map(|end| (end, row.event)))
+        .filter(|&(end, _)| end >= from)
+        .max_by_key(|&(end, _)| end)
+        .map(|(end, event)| (end, trace.text(event).to_owned()))
+}
+
+/// Whether `text` contains `part`, which is in lower case, without regard to case.
+fn contains(text: &str, part: &str) -> bool {
+    text.to_lowercase().contains(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hand_made::{activity, milestone, process};
+
+    fn boot() -> Trace {
+        let mut trace = Trace {
+            duration_ns: 1000,
+            ..Trace::default()
+        };
+        process(&mut trace, 4, "System", None, None);
+        process(&mut trace, 300, "smss.exe", Some(100), None);
+        process(&mut trace, 400, "csrss.exe", Some(150), None);
+        process(&mut trace, 404, "csrss.exe", Some(180), None);
+        process(&mut trace, 500, "Winlogon.exe", Some(200), None);
+        process(&mut trace, 600, "explorer.exe", Some(300), None);
+        trace
+    }
+
+    fn times(path: &MainPath) -> [Option<i64>; 5] {
+        [
+            &path.kernel_start,
+            &path.session_manager,
+            &path.logon_process,
+            &path.shell_start,
+            &path.desktop_ready,
+        ]
+        .map(|boundary| boundary.time_ns)
+    }
+
+    #[test]
+    fn the_best_rules_measure() {
+        let mut trace = boot();
+        milestone(&mut trace, 50, milestone::DESKTOP_READY, "");
+        milestone(&mut trace, 390, milestone::SHELL_INITIALISATION_END, "");
+        milestone(&mut trace, 400, milestone::DESKTOP_READY, "");
+        let path = main_path(&trace, &BootOptions::default());
+        assert_eq!(
+            times(&path),
+            [Some(0), Some(100), Some(200), Some(300), Some(400)]
+        );
+        assert_eq!(path.desktop_ready.certainty, Certainty::Measured);
+        assert_eq!(path.desktop_ready.event, "event of shell.desktop_ready.end");
+        assert!(path.desktop_ready.missing.is_empty());
+    }
+
+    #[test]
+    fn each_fall_back_is_used_in_order_and_says_what_was_missing() {
+        let mut trace = boot();
+        process(&mut trace, 700, "LogonUI.exe", Some(250), Some(360));
+        let ready = |trace: &Trace| main_path(trace, &BootOptions::default()).desktop_ready;
+        let end = ready(&trace);
+        assert_eq!(
+            (end.time_ns, end.certainty),
+            (Some(360), Certainty::Inferred)
+        );
+        assert_eq!(end.missing.len(), 4);
+
+        milestone(&mut trace, 500, milestone::USER_BOOT_END, "");
+        assert_eq!(ready(&trace).time_ns, Some(500));
+        milestone(&mut trace, 450, milestone::SHELL_INITIALISATION_END, "");
+        assert_eq!(ready(&trace).time_ns, Some(450));
+        milestone(&mut trace, 470, milestone::MARK, "Xperf ExplorerReady");
+        let end = ready(&trace);
+        assert_eq!(
+            (end.time_ns, end.certainty),
+            (Some(470), Certainty::Measured)
+        );
+        assert_eq!(end.missing, ["the shell reports a ready desktop"]);
+        milestone(&mut trace, 480, milestone::DESKTOP_READY, "");
+        assert_eq!(ready(&trace).time_ns, Some(480));
+    }
+
+    #[test]
+    fn the_session_managers_events_stand_in_for_processes() {
+        let mut trace = Trace::default();
+        activity(
+            &mut trace,
+            ActivityKind::SessionSubsystem,
+            "Windows",
+            110,
+            Some(190),
+        );
+        activity(
+            &mut trace,
+            ActivityKind::SessionProgram,
+            r"%SystemRoot%\system32\csrss.exe",
+            120,
+            Some(160),
+        );
+        let path = main_path(&trace, &BootOptions::default());
+        assert_eq!(path.session_manager.time_ns, Some(110));
+        assert_eq!(path.logon_process.time_ns, Some(190));
+        assert_eq!(path.logon_process.certainty, Certainty::Inferred);
+        activity(
+            &mut trace,
+            ActivityKind::SessionProgram,
+            "C:\\Windows\\System32\\WinLogon.exe",
+            210,
+            None,
+        );
+        let path = main_path(&trace, &BootOptions::default());
+        assert_eq!(path.logon_process.time_ns, Some(210));
+        assert_eq!(path.shell_start.certainty, Certainty::Missing);
+        assert_eq!(path.shell_start.time_ns, None);
+    }
+
+    #[test]
+    fn the_second_subsystem_process_stands_in_for_the_logon_process() {
+        let mut trace = Trace::default();
+        process(&mut trace, 300, "smss.exe", Some(100), None);
+        process(&mut trace, 400, "csrss.exe", Some(150), None);
+        process(&mut trace, 404, "csrss.exe", Some(180), None);
+        let path = main_path(&trace, &BootOptions::default());
+        assert_eq!(path.logon_process.time_ns, Some(180));
+        assert_eq!(path.logon_process.certainty, Certainty::Inferred);
+    }
+
+    #[test]
+    fn another_shell_can_be_named() {
+        let mut trace = boot();
+        process(&mut trace, 604, "kiosk.exe", Some(350), None);
+        let options = BootOptions {
+            shell: "KIOSK.exe".to_owned(),
+            ..BootOptions::default()
+        };
+        assert_eq!(main_path(&trace, &options).shell_start.time_ns, Some(350));
+    }
+
+    #[test]
+    fn a_recording_that_began_too_late_has_no_kernel_start() {
+        let mut trace = Trace::default();
+        process(&mut trace, 300, "smss.exe", None, None);
+        process(&mut trace, 310, "smss.exe", Some(150), None);
+        process(&mut trace, 500, "winlogon.exe", Some(200), None);
+        let path = main_path(&trace, &BootOptions::default());
+        assert_eq!(path.kernel_start.time_ns, None);
+        assert_eq!(path.session_manager.time_ns, None);
+        assert_eq!(path.logon_process.time_ns, Some(200));
+    }
+}

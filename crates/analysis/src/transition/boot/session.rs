@@ -1,0 +1,267 @@
+//! What happens around the user's session: video initialisation, logon, policy, startup programs, read-ahead.
+
+use std::cmp::Reverse;
+
+use onoff_trace::{Activity, ActivityKind, Trace, milestone};
+
+use super::before_kernel::value;
+use super::report::{
+    GroupPolicy, Logon, ReadAhead, StartupApplications, TrainingState, VideoInitialisation,
+};
+use crate::activity::{Work, of_kind, worst_first};
+use crate::evidence::{Certainty, Span};
+use crate::processes::runs;
+
+/// Initialisation of the video driver in both sessions, by the paper's recipe.
+pub(super) fn video(trace: &Trace) -> VideoInitialisation {
+    VideoInitialisation {
+        system_session: video_in(trace, 0, "wininit.exe"),
+        user_session: video_in(trace, 1, "winlogon.exe"),
+    }
+}
+
+/// From the end of the `nth` start of csrss.exe to the start of `next`.
+fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
+    const ORDINALS: [&str; 2] = ["first", "second"];
+    let ordinal = ORDINALS.get(nth).copied().unwrap_or("next");
+    let programs = |name: &str| -> Vec<Activity> {
+        let mut rows: Vec<Activity> = trace
+            .activities
+            .iter()
+            .filter(|row| row.kind == ActivityKind::SessionProgram)
+            .filter(|row| trace.text(row.name).to_lowercase().contains(name))
+            .collect();
+        rows.sort_by_key(|row| row.start_ns);
+        rows
+    };
+    let span = |start: i64, end: i64, certainty, rule: String, event: String, missing| Span {
+        start_ns: Some(start),
+        end_ns: Some(end),
+        duration_ns: Some(end.saturating_sub(start)),
+        rule,
+        event,
+        certainty,
+        missing,
+    };
+    let best = format!(
+        "from the end of the {ordinal} execution of csrss.exe to the execution of {next} by the session manager"
+    );
+    let stem = next.trim_end_matches(".exe");
+    if let Some(begun) = programs("csrss").get(nth)
+        && let Some(start) = begun.end_ns
+        && let Some(row) = programs(stem).into_iter().find(|row| row.start_ns >= start)
+    {
+        let event = trace.text(row.event).to_owned();
+        return span(
+            start,
+            row.start_ns,
+            Certainty::Inferred,
+            best,
+            event,
+            Vec::new(),
+        );
+    }
+
+    let starts = |image: &str| -> Vec<i64> {
+        let mut starts: Vec<i64> = trace
+            .processes
+            .iter()
+            .filter(|process| runs(trace, process, image))
+            .filter_map(|process| process.start_ns)
+            .collect();
+        starts.sort_unstable();
+        starts
+    };
+    if let Some(&start) = starts("csrss.exe").get(nth)
+        && let Some(end) = starts(next).into_iter().find(|&end| end >= start)
+    {
+        let rule = format!(
+            "from the {ordinal} start of csrss.exe to the start of {next}: an upper bound, since it includes the start of csrss.exe itself"
+        );
+        return span(
+            start,
+            end,
+            Certainty::Inferred,
+            rule,
+            "Process/Start".to_owned(),
+            vec![best],
+        );
+    }
+    Span::absent([best])
+}
+
+/// Logon.
+pub(super) fn logon(trace: &Trace) -> Logon {
+    let credential_requests = of_kind(trace, ActivityKind::CredentialRequest);
+    let mut notification_subscribers = of_kind(trace, ActivityKind::NotificationSubscriber);
+    worst_first(&mut notification_subscribers);
+    Logon {
+        person_ns: covered_ns(&credential_requests),
+        welcome_screens: of_kind(trace, ActivityKind::WelcomeScreen),
+        credential_requests,
+        authentications: of_kind(trace, ActivityKind::Authentication),
+        user_profiles: of_kind(trace, ActivityKind::UserProfile),
+        notification_subscribers,
+    }
+}
+
+/// Time that the works cover, ns, counted once where they overlap; works without an end cover nothing.
+fn covered_ns(works: &[Work]) -> i64 {
+    let mut stretches: Vec<(i64, i64)> = works
+        .iter()
+        .filter_map(|work| Some((work.start_ns, work.end_ns?)))
+        .collect();
+    stretches.sort_unstable();
+    let mut covered = 0_i64;
+    let mut done = i64::MIN;
+    for (start, end) in stretches {
+        let start = start.max(done);
+        if end > start {
+            covered = covered.saturating_add(end.saturating_sub(start));
+            done = end;
+        }
+    }
+    covered
+}
+
+/// Policy and its scripts.
+pub(super) fn group_policy(trace: &Trace) -> GroupPolicy {
+    let longest_first = |kind| {
+        let mut works = of_kind(trace, kind);
+        worst_first(&mut works);
+        works
+    };
+    GroupPolicy {
+        applications: longest_first(ActivityKind::GroupPolicy),
+        extensions: longest_first(ActivityKind::GroupPolicyExtension),
+        scripts: longest_first(ActivityKind::GroupPolicyScript),
+        network_waits: longest_first(ActivityKind::GroupPolicyNetworkWait),
+    }
+}
+
+/// Programs that start with the session.
+pub(super) fn startup_applications(trace: &Trace) -> StartupApplications {
+    let mut programs = of_kind(trace, ActivityKind::StartupApplication);
+    programs.sort_by_key(|work| (Reverse(work.duration_ns), work.start_ns));
+    StartupApplications {
+        programs,
+        lists: of_kind(trace, ActivityKind::StartupEnumeration),
+    }
+}
+
+/// The boot read-ahead and how far it is trained.
+pub(super) fn read_ahead(trace: &Trace) -> ReadAhead {
+    let found = value(trace, milestone::READ_AHEAD_TRAINING)
+        .or_else(|| value(trace, milestone::SYSTEM_BOOT_END));
+    let training_count = found.map(|(count, _)| count);
+    ReadAhead {
+        training_count,
+        state: match training_count {
+            None => TrainingState::Unknown,
+            Some(count) if count <= 0 => TrainingState::Untrained,
+            Some(count) if count < ReadAhead::TRAINED_BOOTS => TrainingState::Training,
+            Some(_) => TrainingState::Trained,
+        },
+        work: of_kind(trace, ActivityKind::Prefetch),
+        event: found
+            .map(|(_, row)| trace.text(row.event).to_owned())
+            .unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hand_made::{MS, activity, milestone_value, process};
+
+    #[test]
+    fn video_initialisation_lies_between_the_subsystem_and_the_next_program() {
+        let mut trace = Trace::default();
+        let program = ActivityKind::SessionProgram;
+        activity(
+            &mut trace,
+            program,
+            r"\SystemRoot\system32\csrss.exe",
+            100 * MS,
+            Some(300 * MS),
+        );
+        activity(
+            &mut trace,
+            program,
+            r"\SystemRoot\system32\wininit.exe",
+            900 * MS,
+            Some(910 * MS),
+        );
+        activity(
+            &mut trace,
+            program,
+            r"\SystemRoot\system32\csrss.exe",
+            950 * MS,
+            Some(1000 * MS),
+        );
+        activity(
+            &mut trace,
+            program,
+            r"\SystemRoot\system32\winlogon.exe",
+            1250 * MS,
+            None,
+        );
+        let video = video(&trace);
+        assert_eq!(video.system_session.duration_ns, Some(600 * MS));
+        assert_eq!(video.user_session.duration_ns, Some(250 * MS));
+        assert_eq!(video.user_session.start_ns, Some(1000 * MS));
+        assert_eq!(video.user_session.certainty, Certainty::Inferred);
+        assert!(video.user_session.missing.is_empty());
+    }
+
+    #[test]
+    fn without_the_session_managers_events_processes_give_an_upper_bound() {
+        let mut trace = Trace::default();
+        process(&mut trace, 400, "csrss.exe", Some(100 * MS), None);
+        process(&mut trace, 404, "wininit.exe", Some(900 * MS), None);
+        let video = video(&trace);
+        assert_eq!(video.system_session.duration_ns, Some(800 * MS));
+        assert!(video.system_session.rule.contains("upper bound"));
+        assert_eq!(video.user_session.certainty, Certainty::Missing);
+        assert_eq!(video.user_session.duration_ns, None);
+    }
+
+    #[test]
+    fn a_persons_time_counts_once() {
+        let mut trace = Trace::default();
+        let request = ActivityKind::CredentialRequest;
+        activity(&mut trace, request, "", 10, Some(50));
+        activity(&mut trace, request, "", 20, Some(30));
+        activity(&mut trace, request, "", 40, Some(60));
+        activity(&mut trace, request, "", 100, None);
+        assert_eq!(logon(&trace).person_ns, 50);
+    }
+
+    #[test]
+    fn scripts_come_longest_first() {
+        let mut trace = Trace::default();
+        let script = ActivityKind::GroupPolicyScript;
+        activity(&mut trace, script, "short.cmd", 10, Some(20));
+        activity(&mut trace, script, "long.cmd", 30, Some(90));
+        activity(&mut trace, script, "endless.cmd", 95, None);
+        let names: Vec<_> = group_policy(&trace)
+            .scripts
+            .into_iter()
+            .map(|work| work.name)
+            .collect();
+        assert_eq!(names, ["endless.cmd", "long.cmd", "short.cmd"]);
+    }
+
+    #[test]
+    fn training_is_read_from_the_count() {
+        let state = |count: Option<i64>| {
+            let mut trace = Trace::default();
+            milestone_value(&mut trace, 1, milestone::SYSTEM_BOOT_END, "", count);
+            read_ahead(&trace).state
+        };
+        assert_eq!(state(None), TrainingState::Unknown);
+        assert_eq!(state(Some(0)), TrainingState::Untrained);
+        assert_eq!(state(Some(2)), TrainingState::Training);
+        assert_eq!(state(Some(3)), TrainingState::Trained);
+    }
+}
