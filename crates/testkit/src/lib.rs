@@ -3,8 +3,12 @@
 //! * [`assemble`] writes files record by record: every header kind, 32- and 64-bit events,
 //!   compressed or not, any file mode, and damage on purpose.
 //! * [`compress`] holds the encoders of compressed buffers.
+//! * [`events`] names the events of a Windows boot.
+//! * [`simulate`] plays a scenario into a whole boot with known truth.
 //!
 //! This crate is a development dependency only; nothing of it is linked into the program.
 
 pub mod assemble;
 pub mod compress;
+pub mod events;
+pub mod simulate;

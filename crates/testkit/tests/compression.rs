@@ -1,5 +1,7 @@
 //! The encoders against plain decoders written from MS-XCA, byte for byte.
 
+#![allow(clippy::unwrap_used)]
+
 use onoff_testkit::compress::Compression;
 use proptest::prelude::*;
 

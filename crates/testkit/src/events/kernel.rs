@@ -1,0 +1,308 @@
+//! Kernel processes, threads, images, scheduling, sampling.
+
+use crate::assemble::{ClassEvent, Payload, PointerSize, Record};
+use uuid::Uuid;
+
+/// A process's life as kernel process events (version 4) tell it.
+#[derive(Clone, Debug)]
+pub struct Process<'a> {
+    /// Process id.
+    pub id: u32,
+    /// Creator.
+    pub parent: u32,
+    /// Session; `u32::MAX` before sessions exist.
+    pub session: u32,
+    /// Exit status.
+    pub exit_status: i32,
+    /// Image file name.
+    pub image: &'a str,
+    /// Command line.
+    pub command_line: &'a str,
+    /// Sub-authorities of the user's SID below `S-1-5`.
+    pub user: &'a [u32],
+}
+
+/// Which moment of a process, thread or image a record tells; the value is the event type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// It began.
+    Start = 1,
+    /// It ended.
+    End = 2,
+    /// It existed when the recording began.
+    RundownStart = 3,
+    /// It existed when the recording ended.
+    RundownEnd = 4,
+}
+
+impl Process<'_> {
+    /// The process record (hooks 0x0301 to 0x0304), logged by `thread` of `process`.
+    #[must_use]
+    pub fn record(&self, moment: Moment, ticks: u64, thread: u32, process: u32) -> Record<'static> {
+        let payload = Payload::wide()
+            .pointer(0xFFFF_E000_0000_0000 + u64::from(self.id) * 0x1000)
+            .u32(self.id)
+            .u32(self.parent)
+            .u32(self.session)
+            .i32(self.exit_status)
+            .pointer(0x1AA0_0000 + u64::from(self.id) * 0x1000)
+            .u32(0)
+            .token_user(self.user)
+            .ansi(self.image)
+            .text(self.command_line)
+            .text("")
+            .text("");
+        Record::system(0x0300 | moment as u16, 4, ticks, thread, process, payload)
+    }
+}
+
+/// A thread as kernel thread events (version 3) tell it.
+#[derive(Clone, Copy, Debug)]
+pub struct Thread {
+    /// Thread id.
+    pub id: u32,
+    /// Owner.
+    pub process: u32,
+    /// Base priority.
+    pub base_priority: u8,
+    /// I/O priority: 0 very low to 4 critical.
+    pub io_priority: u8,
+    /// Tag of the service it works for, 0 = none.
+    pub service_tag: u32,
+}
+
+impl Thread {
+    /// The thread record (hooks 0x0501 to 0x0504), logged by `thread` of `process`.
+    #[must_use]
+    pub fn record(&self, moment: Moment, ticks: u64, thread: u32, process: u32) -> Record<'static> {
+        let stack = 0xFFFF_D000_0000_0000 + u64::from(self.id) * 0x1_0000;
+        let payload = Payload::wide()
+            .u32(self.process)
+            .u32(self.id)
+            .pointer(stack + 0x7000)
+            .pointer(stack)
+            .pointer(0x00A0_0000)
+            .pointer(0x0090_0000)
+            .pointer(0xFF)
+            .pointer(0x7FF8_1234_0000 + u64::from(self.id) * 0x10)
+            .pointer(0x0070_0000 + u64::from(self.id) * 0x1000)
+            .u32(self.service_tag)
+            .bytes(&[self.base_priority, 5, self.io_priority, 0]);
+        Record::system(0x0500 | moment as u16, 3, ticks, thread, process, payload)
+    }
+}
+
+/// A module in a process.
+#[derive(Clone, Debug)]
+pub struct Image<'a> {
+    /// Owner; 0 = kernel.
+    pub process: u32,
+    /// First address.
+    pub base: u64,
+    /// Bytes.
+    pub size: u64,
+    /// NT path.
+    pub path: &'a str,
+    /// Link time stamp.
+    pub time_stamp: u32,
+}
+
+impl Image<'_> {
+    /// The image record (version 3): load (hook 0x030A), unload, rundown (0x1402 to 0x1404).
+    #[must_use]
+    pub fn record(&self, moment: Moment, ticks: u64, thread: u32, process: u32) -> Record<'static> {
+        let hook = match moment {
+            Moment::Start => 0x030A,
+            other => 0x1400 | other as u16,
+        };
+        let payload = Payload::wide()
+            .pointer(self.base)
+            .pointer(self.size)
+            .u32(self.process)
+            .u32(0x0001_2345)
+            .u32(self.time_stamp)
+            .bytes(&[12, 1, 0, 0])
+            .pointer(self.base)
+            .bytes(&[0; 16])
+            .text(self.path);
+        Record::system(hook, 3, ticks, thread, process, payload)
+    }
+
+    /// The symbol identity merge tools add (ImageID DbgID_RSDS, opcode 36).
+    #[must_use]
+    pub fn symbols(
+        &self,
+        pdb: &str,
+        id: Uuid,
+        age: u32,
+        ticks: u64,
+        thread: u32,
+        process: u32,
+    ) -> Record<'static> {
+        let payload = Payload::wide()
+            .pointer(self.base)
+            .u32(self.process)
+            .guid(&id)
+            .u32(age)
+            .ansi(pdb);
+        let event = ClassEvent {
+            class: Uuid::from_u128(0xb3e675d7_2554_4f18_830b_2762732560de),
+            opcode: 36,
+            version: 2,
+            thread,
+            process,
+            ..ClassEvent::default()
+        };
+        Record::full(event, ticks, payload)
+    }
+}
+
+/// Why a thread stopped running: `KTHREAD_STATE` and `KWAIT_REASON` of the old thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// State: 1 ready, 2 running (the idle thread), 4 terminated, 5 waiting.
+    pub state: u8,
+    /// Wait reason.
+    pub wait_reason: u8,
+}
+
+impl Left {
+    /// Preempted by another thread: ready again.
+    pub const PREEMPTED: Self = Self {
+        state: 1,
+        wait_reason: 32,
+    };
+    /// Its quantum ended: ready again.
+    pub const QUANTUM_END: Self = Self {
+        state: 1,
+        wait_reason: 30,
+    };
+    /// Waits for a timer.
+    pub const DELAY: Self = Self {
+        state: 5,
+        wait_reason: 4,
+    };
+    /// Waits for an object.
+    pub const WAITING: Self = Self {
+        state: 5,
+        wait_reason: 6,
+    };
+    /// Waits for a page or file.
+    pub const DISK: Self = Self {
+        state: 5,
+        wait_reason: 0,
+    };
+    /// Ended.
+    pub const TERMINATED: Self = Self {
+        state: 4,
+        wait_reason: 22,
+    };
+    /// The idle thread: never leaves the running state.
+    pub const IDLE: Self = Self {
+        state: 2,
+        wait_reason: 0,
+    };
+}
+
+/// A context switch (hook 0x0524, version 4).
+#[derive(Clone, Copy, Debug)]
+pub struct ContextSwitch {
+    /// Thread switched in; 0 = idle.
+    pub new_thread: u32,
+    /// Thread switched out; 0 = idle.
+    pub old_thread: u32,
+    /// Priority of the thread switched in.
+    pub new_priority: i8,
+    /// Priority of the thread switched out.
+    pub old_priority: i8,
+    /// How the old thread left.
+    pub left: Left,
+    /// Timer ticks the new thread had waited.
+    pub waited: u32,
+}
+
+impl ContextSwitch {
+    /// The payload.
+    #[must_use]
+    pub fn payload(&self) -> [u8; 24] {
+        let mut out = [0; 24];
+        out[0..4].copy_from_slice(&self.new_thread.to_le_bytes());
+        out[4..8].copy_from_slice(&self.old_thread.to_le_bytes());
+        out[8] = self.new_priority.to_le_bytes()[0];
+        out[9] = self.old_priority.to_le_bytes()[0];
+        out[12] = self.left.wait_reason;
+        out[14] = self.left.state;
+        out[16..20].copy_from_slice(&self.waited.to_le_bytes());
+        out
+    }
+}
+
+/// The payload of a thread made ready (hook 0x0532, version 2).
+#[must_use]
+pub fn ready_thread(thread: u32, adjust_reason: u8, adjust_increment: i8) -> [u8; 8] {
+    let id = thread.to_le_bytes();
+    [
+        id[0],
+        id[1],
+        id[2],
+        id[3],
+        adjust_reason,
+        adjust_increment.to_le_bytes()[0],
+        0,
+        0,
+    ]
+}
+
+/// The payload of a profile sample (hook 0x0F2E, version 2).
+#[must_use]
+pub fn sampled_profile(address: u64, thread: u32) -> [u8; 16] {
+    let mut out = [0; 16];
+    out[0..8].copy_from_slice(&address.to_le_bytes());
+    out[8..12].copy_from_slice(&thread.to_le_bytes());
+    out[12] = 1;
+    out
+}
+
+/// A stack of the event at `of` on the same thread (hook 0x1820, version 2).
+#[must_use]
+pub fn stack(ticks: u64, of: u64, process: u32, thread: u32, frames: &[u64]) -> Record<'static> {
+    let payload = Payload::wide().u64(of).u32(process).u32(thread);
+    let payload = frames
+        .iter()
+        .fold(payload, |payload, &frame| payload.pointer(frame));
+    Record::perfinfo(0x1820, 2, ticks, payload)
+}
+
+/// A deferred procedure call that began at `began` and ends now (hook 0x0F44, version 2).
+#[must_use]
+pub fn dpc(ticks: u64, began: u64, routine: u64) -> Record<'static> {
+    Record::perfinfo(
+        0x0F44,
+        2,
+        ticks,
+        Payload::wide().u64(began).pointer(routine),
+    )
+}
+
+/// An interrupt service routine that began at `began` and ends now (hook 0x0F43, version 2).
+#[must_use]
+pub fn isr(ticks: u64, began: u64, routine: u64, vector: u16) -> Record<'static> {
+    let payload = Payload::wide()
+        .u64(began)
+        .pointer(routine)
+        .u8(1)
+        .u16(vector)
+        .u8(0);
+    Record::perfinfo(0x0F43, 2, ticks, payload)
+}
+
+/// A mark with text (hook 0x0F22, version 0).
+#[must_use]
+pub fn mark(ticks: u64, text: &str) -> Record<'static> {
+    Record::perfinfo(
+        0x0F22,
+        0,
+        ticks,
+        Payload::new(PointerSize::Eight).ansi(text),
+    )
+}

@@ -1,0 +1,165 @@
+//! Disk requests, file names, hard faults.
+
+use crate::assemble::{Payload, Record};
+
+/// I/O priority as the request's flags carry it (bits 17 to 19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IoPriority {
+    /// Background work.
+    VeryLow,
+    /// Low.
+    Low,
+    /// Normal.
+    #[default]
+    Normal,
+    /// High.
+    High,
+    /// Critical: paging.
+    Critical,
+}
+
+impl IoPriority {
+    /// Whether the idle metric leaves the work out.
+    #[must_use]
+    pub const fn is_low(self) -> bool {
+        matches!(self, Self::VeryLow | Self::Low)
+    }
+
+    const fn flags(self) -> u32 {
+        (match self {
+            Self::VeryLow => 1,
+            Self::Low => 2,
+            Self::Normal => 3,
+            Self::High => 4,
+            Self::Critical => 5,
+        }) << 17
+    }
+}
+
+/// What a disk does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Read.
+    Read,
+    /// Write.
+    Write,
+    /// Flush of the device's cache.
+    Flush,
+}
+
+/// A disk request.
+#[derive(Clone, Copy, Debug)]
+pub struct DiskRequest {
+    /// Disk number.
+    pub disk: u32,
+    /// What is done.
+    pub operation: Operation,
+    /// Bytes.
+    pub size: u32,
+    /// First byte on the disk.
+    pub offset: u64,
+    /// File key; 0 = unknown, as read-ahead requests are.
+    pub file: u64,
+    /// Request packet.
+    pub irp: u64,
+    /// Priority.
+    pub priority: IoPriority,
+    /// Thread that issued it.
+    pub thread: u32,
+}
+
+impl DiskRequest {
+    /// The completion record (version 3); `duration` in ticks from issue to now.
+    #[must_use]
+    pub fn complete(&self, ticks: u64, duration: u64) -> Record<'static> {
+        // no-cache, synchronous; the read or write bit.
+        let flags = self.priority.flags() | 0x5;
+        let payload = Payload::wide().u32(self.disk);
+        let (hook, payload) = match self.operation {
+            Operation::Flush => (
+                0x010E,
+                payload
+                    .u32(flags)
+                    .u64(duration)
+                    .pointer(self.irp)
+                    .u32(self.thread),
+            ),
+            operation => {
+                let (hook, bit) = if operation == Operation::Read {
+                    (0x010A, 0x100)
+                } else {
+                    (0x010B, 0x200)
+                };
+                let payload = payload
+                    .u32(flags | bit)
+                    .u32(self.size)
+                    .u32(0)
+                    .u64(self.offset)
+                    .pointer(self.file)
+                    .pointer(self.irp)
+                    .u64(duration)
+                    .u32(self.thread);
+                (hook, payload)
+            }
+        };
+        Record::perfinfo(hook, 3, ticks, payload)
+    }
+
+    /// The record of the request reaching the disk (version 3).
+    #[must_use]
+    pub fn issue(&self, ticks: u64) -> Record<'static> {
+        let hook = match self.operation {
+            Operation::Read => 0x010C,
+            Operation::Write => 0x010D,
+            Operation::Flush => 0x010F,
+        };
+        Record::perfinfo(
+            hook,
+            3,
+            ticks,
+            Payload::wide().pointer(self.irp).u32(self.thread),
+        )
+    }
+}
+
+/// A file's name: created (hook 0x0420) or in the rundown (0x0424), version 2.
+#[must_use]
+pub fn file_name(
+    rundown: bool,
+    ticks: u64,
+    thread: u32,
+    process: u32,
+    file: u64,
+    path: &str,
+) -> Record<'static> {
+    let hook = if rundown { 0x0424 } else { 0x0420 };
+    Record::system(
+        hook,
+        2,
+        ticks,
+        thread,
+        process,
+        Payload::wide().pointer(file).text(path),
+    )
+}
+
+/// A hard fault that began at `began` and ends now (hook 0x0220, version 2).
+#[must_use]
+pub fn hard_fault(
+    ticks: u64,
+    began: u64,
+    file: u64,
+    offset: u64,
+    size: u32,
+    thread: u32,
+) -> Record<'static> {
+    let payload = Payload::wide()
+        .u64(began)
+        .u64(offset)
+        .pointer(0x7FF8_0000_0000 + offset)
+        .pointer(file)
+        .u32(thread)
+        .u32(size);
+    Record::perfinfo(0x0220, 2, ticks, payload)
+}

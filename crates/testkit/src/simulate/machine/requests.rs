@@ -1,0 +1,127 @@
+//! Disk requests from issue to completion.
+
+use super::{Event, Machine, volume_path};
+use crate::events::kernel;
+use crate::events::storage::{self, DiskRequest, Operation};
+use crate::simulate::disk::Queued;
+use crate::simulate::work::Transfer;
+
+impl Machine<'_> {
+    pub(super) fn disk_request(
+        &mut self,
+        thread: usize,
+        operation: Operation,
+        size: u32,
+        offset: u64,
+        file: u64,
+    ) -> DiskRequest {
+        DiskRequest {
+            disk: 0,
+            operation,
+            size,
+            offset,
+            file,
+            irp: self.disk.next_packet(),
+            priority: self.threads[thread].plan.io_priority,
+            thread: self.threads[thread].plan.id,
+        }
+    }
+
+    pub(super) fn request(
+        &mut self,
+        cpu: usize,
+        thread: usize,
+        transfer: Transfer,
+        size: u32,
+        path: &str,
+    ) {
+        let (key, offset, fresh) = self.disk.locate(path, size);
+        // A written file is new in this boot: its name is recorded at once, others at the end.
+        if fresh && transfer == Transfer::Write {
+            let time = self.stamp();
+            let plan = &self.threads[thread].plan;
+            let process = self.processes[plan.process].plan.id;
+            let clock = self.recorder.clock(time);
+            let record =
+                storage::file_name(false, clock, plan.id, process, key, &volume_path(path));
+            self.put(cpu, &record);
+        }
+        let operation = if transfer == Transfer::Write {
+            Operation::Write
+        } else {
+            Operation::Read
+        };
+        let request = self.disk_request(thread, operation, size, offset, key);
+        self.issue(cpu, thread, request, transfer == Transfer::Fault);
+    }
+
+    pub(super) fn issue(&mut self, cpu: usize, thread: usize, request: DiskRequest, fault: bool) {
+        let issued = if self.settings.disk_issue {
+            let time = self.stamp();
+            let record = request.issue(self.recorder.clock(time));
+            self.put(cpu, &record);
+            time
+        } else {
+            self.now
+        };
+        self.disk.queue(Queued {
+            request,
+            issued,
+            thread,
+            fault,
+        });
+        self.begin_disk();
+    }
+
+    pub(super) fn begin_disk(&mut self) {
+        if let Some(time) = self.disk.begin(self.now) {
+            self.schedule(self.now + time, Event::DiskDone);
+        }
+    }
+
+    pub(super) fn disk_done(&mut self) {
+        let Some((queued, accounted)) = self.disk.active.take() else {
+            return;
+        };
+        let cpu = self.threads[queued.thread].last_cpu;
+        let began = self.now;
+        let time = self.stamp();
+        let record = kernel::isr(
+            self.recorder.clock(time),
+            self.recorder.clock(began.saturating_sub(40)),
+            0xFFFF_F801_2000_1000,
+            0x61,
+        );
+        self.put(cpu, &record);
+        let time = self.stamp();
+        self.accounting
+            .disk_busy(queued.request.priority, accounted, time);
+        self.accounting
+            .disk_completed(queued.request.operation, queued.request.size, time);
+        let record = queued
+            .request
+            .complete(self.recorder.clock(time), time - queued.issued);
+        self.put(cpu, &record);
+        if queued.fault {
+            let time = self.stamp();
+            let record = storage::hard_fault(
+                self.recorder.clock(time),
+                self.recorder.clock(queued.issued),
+                queued.request.file,
+                queued.request.offset,
+                queued.request.size,
+                queued.request.thread,
+            );
+            self.put(cpu, &record);
+        }
+        self.begin_disk();
+        let time = self.stamp();
+        let record = kernel::dpc(
+            self.recorder.clock(time),
+            self.recorder.clock(began),
+            0xFFFF_F801_2000_4000,
+        );
+        self.put(cpu, &record);
+        self.make_ready(queued.thread, cpu);
+    }
+}

@@ -1,0 +1,249 @@
+//! From a scenario to processes, threads and their steps.
+
+use hashbrown::HashMap;
+
+use super::machine::volume_path;
+use super::program::{Note, ProcessPlan, Signal, Step, ThreadPlan};
+use super::scenario::{Process, Scenario, ScenarioError, Thread};
+use super::truth::{Device, Service};
+use super::work::Work;
+use crate::events::storage::IoPriority;
+
+/// Index of the System process in every plan.
+pub(super) const SYSTEM: usize = 0;
+/// Priority of the boot's own threads.
+pub(super) const BOOT_PRIORITY: u8 = 9;
+
+/// Everything the machine plays, and the names of what it will note.
+pub(super) struct Plan {
+    pub(super) processes: Vec<ProcessPlan>,
+    pub(super) threads: Vec<ThreadPlan>,
+    signals: HashMap<String, Signal>,
+    pub(super) services: Vec<Service>,
+    pub(super) groups: Vec<String>,
+    pub(super) devices: Vec<Device>,
+    pub(super) startup: Vec<(String, u32)>,
+    next_id: u32,
+    reserved_ids: Vec<u32>,
+}
+
+impl Plan {
+    /// Plans a scenario's boot.
+    pub(super) fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        let mut plan = Self {
+            processes: Vec::new(),
+            threads: Vec::new(),
+            signals: HashMap::new(),
+            services: Vec::new(),
+            groups: Vec::new(),
+            devices: Vec::new(),
+            startup: Vec::new(),
+            next_id: 0x104,
+            reserved_ids: scenario
+                .services
+                .service
+                .iter()
+                .filter_map(|service| service.host_id)
+                .collect(),
+        };
+        plan.processes.push(ProcessPlan {
+            id: 4,
+            parent: 0,
+            session: 0,
+            image: "System".to_owned(),
+            path: String::new(),
+            command: String::new(),
+            existing: true,
+            symbols: None,
+        });
+        super::boot::plan(&mut plan, scenario)?;
+        plan.housekeeping(scenario);
+        Ok(plan)
+    }
+
+    pub(super) fn signal_count(&self) -> usize {
+        self.signals.len()
+    }
+
+    /// A process or thread id nobody has.
+    fn fresh_id(&mut self) -> u32 {
+        loop {
+            let id = self.next_id;
+            self.next_id += 4;
+            if !self.reserved_ids.contains(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// The event of a name, made on first use.
+    pub(super) fn signal(&mut self, name: &str) -> Signal {
+        let next = Signal(self.signals.len());
+        *self.signals.entry_ref(name).or_insert(next)
+    }
+
+    /// A process that a step of another will start.
+    pub(super) fn process(
+        &mut self,
+        parent: usize,
+        session: u32,
+        image: &str,
+        command: &str,
+    ) -> usize {
+        let id = self.fresh_id();
+        self.process_with_id(id, parent, session, image, command)
+    }
+
+    /// The same with an id that a document gives.
+    pub(super) fn process_with_id(
+        &mut self,
+        id: u32,
+        parent: usize,
+        session: u32,
+        image: &str,
+        command: &str,
+    ) -> usize {
+        let file = image.rsplit('\\').next().unwrap_or(image);
+        let path = if image.contains('\\') {
+            volume_path(image)
+        } else {
+            volume_path(&format!("\\Windows\\System32\\{image}"))
+        };
+        self.processes.push(ProcessPlan {
+            id,
+            parent: self.processes[parent].id,
+            session,
+            image: file.to_owned(),
+            path,
+            command: command.to_owned(),
+            existing: false,
+            symbols: None,
+        });
+        self.processes.len() - 1
+    }
+
+    /// A thread of a process with a program.
+    pub(super) fn thread(&mut self, process: usize, priority: u8, steps: Vec<Step>) -> usize {
+        let id = self.fresh_id();
+        self.threads.push(ThreadPlan {
+            id,
+            process,
+            priority: priority.min(31),
+            io_priority: IoPriority::Normal,
+            service_tag: 0,
+            first_cpu: 0,
+            steps,
+        });
+        self.threads.len() - 1
+    }
+
+    /// A thread that only exists: its process stays until the end.
+    pub(super) fn resident(&mut self, process: usize) {
+        let never = self.signal("never");
+        self.thread(process, 8, vec![Step::Compute(2_000), Step::Wait(never)]);
+    }
+
+    /// Work as steps.
+    pub(super) fn steps(&mut self, work: &[Work]) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for work in work {
+            match work {
+                Work::Cpu(span) => steps.push(Step::Compute(span.0)),
+                Work::Sleep(span) => steps.push(Step::Sleep(span.0)),
+                Work::Until(span) => steps.push(Step::Until(span.0)),
+                Work::Disk {
+                    transfer,
+                    count,
+                    size,
+                    path,
+                } => {
+                    for _ in 0..*count {
+                        steps.push(Step::Disk {
+                            transfer: *transfer,
+                            size: *size,
+                            path: path.clone(),
+                        });
+                    }
+                }
+                Work::Flush => steps.push(Step::Flush),
+                Work::Signal(name) => steps.push(Step::Set(self.signal(name))),
+                Work::Wait(name) => steps.push(Step::Wait(self.signal(name))),
+                Work::Mark(text) => steps.push(Step::Mark(text.clone())),
+                Work::Loop {
+                    burst,
+                    pause,
+                    until,
+                } => steps.push(Step::Loop {
+                    burst: burst.0,
+                    pause: pause.0,
+                    until: until.map(|until| until.0),
+                }),
+            }
+        }
+        steps
+    }
+
+    /// The threads a scenario gives a process; `before` comes first in each.
+    pub(super) fn scenario_threads(&mut self, process: usize, threads: &[Thread], before: &[Step]) {
+        for thread in threads {
+            for copy in 0..thread.count {
+                let mut steps = before.to_vec();
+                steps.extend(self.steps(&thread.work));
+                let index = self.thread(process, thread.priority, steps);
+                self.threads[index].io_priority = thread.io_priority;
+                self.threads[index].first_cpu = copy as usize;
+            }
+        }
+    }
+
+    /// The scenario's own processes: started by a launcher thread of `services` (session 0) or
+    /// `shell`.
+    pub(super) fn scenario_processes(
+        &mut self,
+        processes: &[Process],
+        services: usize,
+        shell: usize,
+    ) {
+        for process in processes {
+            if process.at.is_none() && process.on.is_none() {
+                self.scenario_threads(SYSTEM, &process.thread, &[]);
+                continue;
+            }
+            let parent = if process.session == 0 {
+                services
+            } else {
+                shell
+            };
+            let command = process.command.as_deref().unwrap_or(&process.image);
+            let index = self.process(parent, process.session, &process.image, command);
+            self.scenario_threads(index, &process.thread, &[]);
+            let mut launch = Vec::new();
+            if let Some(on) = &process.on {
+                launch.push(Step::Wait(self.signal(on)));
+            }
+            if let Some(at) = process.at {
+                launch.push(Step::Until(at.0));
+            }
+            launch.push(Step::Start(index, None));
+            self.thread(parent, 8, launch);
+        }
+    }
+
+    /// A service's host or another process with a note on its start.
+    pub(super) fn start(process: usize, note: Note) -> Step {
+        Step::Start(process, Some(note))
+    }
+
+    /// Every processor has a little kernel work of its own, as real ones do.
+    fn housekeeping(&mut self, scenario: &Scenario) {
+        for cpu in 0..scenario.machine.processors {
+            let steps = vec![Step::Loop {
+                burst: 200,
+                pause: 150_000,
+                until: None,
+            }];
+            let index = self.thread(SYSTEM, 12, steps);
+            self.threads[index].first_cpu = cpu as usize;
+        }
+    }
+}

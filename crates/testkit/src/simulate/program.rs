@@ -1,0 +1,123 @@
+//! What a simulated thread does: steps the machine plays one after another.
+
+use uuid::Uuid;
+
+use super::work::Transfer;
+use crate::events::Occurrence;
+
+/// An event threads wait for and set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Signal(pub(super) usize);
+
+/// A fact of the truth whose time is that of the step that carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Note {
+    BootStart(Edge),
+    SystemStart(Edge),
+    AutoStart(Edge),
+    Group(usize, Edge),
+    ServiceStart(usize),
+    ServiceCheckpoint(usize),
+    ServiceLoad(usize),
+    ServiceEnd(usize),
+    DeviceStart(usize),
+    DevicePend(usize),
+    DeviceEnd(usize),
+    SystemVideo(Edge),
+    UserVideo(Edge),
+    ComputerPolicy(Edge),
+    UserPolicy(Edge),
+    Script(Edge),
+    StartupApplication(usize),
+    /// The step ends a phase; the next begins.
+    Phase,
+    /// The step ends ExplorerInit.
+    DesktopReady,
+}
+
+/// Begin or end of an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edge {
+    Begin,
+    End,
+}
+
+/// One step of a thread.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// Computes for so many ticks.
+    Compute(u64),
+    /// Waits for so many ticks.
+    Sleep(u64),
+    /// Waits until a time.
+    Until(u64),
+    /// Remembers the time, for [`Step::Pad`].
+    Begin,
+    /// Waits until so many ticks after the last [`Step::Begin`].
+    Pad(u64),
+    /// Records an event, and notes its time.
+    Tell(Box<Occurrence>, Option<Note>),
+    /// Records a mark.
+    Mark(String),
+    /// A disk request; waits for it.
+    Disk {
+        transfer: Transfer,
+        size: u32,
+        path: String,
+    },
+    /// A flush; waits for it.
+    Flush,
+    /// Sets a signal.
+    Set(Signal),
+    /// Waits for a signal.
+    Wait(Signal),
+    /// Starts a process: its first record carries the note.
+    Start(usize, Option<Note>),
+    /// Loads a module into the thread's process.
+    Load(String),
+    /// Computes and sleeps by turns.
+    Loop {
+        burst: u64,
+        pause: u64,
+        until: Option<u64>,
+    },
+}
+
+impl Step {
+    pub(super) fn tell(occurrence: Occurrence) -> Self {
+        Self::Tell(Box::new(occurrence), None)
+    }
+
+    pub(super) fn tell_note(occurrence: Occurrence, note: Note) -> Self {
+        Self::Tell(Box::new(occurrence), Some(note))
+    }
+}
+
+/// A thread to be played.
+#[derive(Clone, Debug)]
+pub(super) struct ThreadPlan {
+    pub(super) id: u32,
+    pub(super) process: usize,
+    pub(super) priority: u8,
+    pub(super) io_priority: crate::events::storage::IoPriority,
+    pub(super) service_tag: u32,
+    /// Processor it prefers first.
+    pub(super) first_cpu: usize,
+    pub(super) steps: Vec<Step>,
+}
+
+/// A process to be played.
+#[derive(Clone, Debug)]
+pub(super) struct ProcessPlan {
+    pub(super) id: u32,
+    pub(super) parent: u32,
+    pub(super) session: u32,
+    pub(super) image: String,
+    /// Full NT path of the image.
+    pub(super) path: String,
+    pub(super) command: String,
+    /// Exists before the recording begins.
+    pub(super) existing: bool,
+    /// Symbol identity of the image, when it is known.
+    pub(super) symbols: Option<Uuid>,
+}

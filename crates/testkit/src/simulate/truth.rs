@@ -1,0 +1,182 @@
+//! What a simulated boot really did: the answer tests compare an analysis with.
+//!
+//! Times are nanoseconds since the recording's first event, exact to the 100 ns clock tick.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// The answer.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Truth {
+    /// Loader duration, ns.
+    pub os_loader_ns: Option<i64>,
+    /// PreSMSS to TraceTail, contiguous.
+    pub phases: Vec<Phase>,
+    /// End of ExplorerInit, ns.
+    pub desktop_ready_ns: Option<i64>,
+    /// The idle metric after the desktop was ready.
+    pub post_boot: Option<PostBoot>,
+    /// Boot-start initialisation, begin and end.
+    pub boot_start_ns: Option<(i64, i64)>,
+    /// System-start initialisation, begin and end.
+    pub system_start_ns: Option<(i64, i64)>,
+    /// Automatic start of services, begin and end.
+    pub auto_start_ns: Option<(i64, i64)>,
+    /// Load-order groups, begin and end.
+    pub service_groups: Vec<(String, i64, i64)>,
+    /// Services in start order.
+    pub services: Vec<Service>,
+    /// Device and driver operations in start order.
+    pub devices: Vec<Device>,
+    /// Processes in creation order; the Idle process is not among them.
+    pub processes: Vec<Process>,
+    /// Programs of the Run key: command, process id, start, ns.
+    pub startup_applications: Vec<(String, u32, i64)>,
+    /// Video initialisation of the system session, ns.
+    pub system_video_ns: Option<i64>,
+    /// Video initialisation of the user session, ns.
+    pub user_video_ns: Option<i64>,
+    /// Policy of the computer, begin and end.
+    pub computer_policy_ns: Option<(i64, i64)>,
+    /// Policy of the user, begin and end.
+    pub user_policy_ns: Option<(i64, i64)>,
+    /// Logon script, begin and end.
+    pub script_ns: Option<(i64, i64)>,
+    /// Read-ahead training count.
+    pub training_count: Option<u32>,
+    /// Time of the last record, ns.
+    pub end_ns: i64,
+    /// Records of all files, the logfile headers included.
+    pub records: u64,
+    /// Records by kind: a hook id as `0524`, a manifest event as `provider guid/id`, a classic
+    /// event as `class guid:opcode`.
+    pub kinds: BTreeMap<String, u64>,
+    /// Thread of every simulated identity: thread id to process id.
+    pub threads: BTreeMap<u32, u32>,
+}
+
+/// A phase of the boot.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Phase {
+    /// Name as the papers have it.
+    pub name: &'static str,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+    /// What happened in it.
+    pub usage: Usage,
+}
+
+/// CPU and disk use of an interval, over all processors and disks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// CPU time by process id, ns.
+    pub cpu_by_process_ns: BTreeMap<u32, i64>,
+    /// CPU time by thread priority, ns.
+    pub cpu_by_priority_ns: BTreeMap<u8, i64>,
+    /// Time of the idle threads, ns.
+    pub idle_ns: i64,
+    /// Read requests completed.
+    pub reads: u64,
+    /// Bytes read by them.
+    pub read_bytes: u64,
+    /// Write requests completed.
+    pub writes: u64,
+    /// Bytes written by them.
+    pub written_bytes: u64,
+    /// Flushes completed.
+    pub flushes: u64,
+    /// Time the disk was busy within the interval, ns.
+    pub disk_busy_ns: i64,
+}
+
+/// The idle metric: 100 ms slices from the end of ExplorerInit until 10 s of them were idle.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PostBoot {
+    /// Idle slices' time, ns: 10 s when the metric was satisfied.
+    pub idle_ns: i64,
+    /// Other slices' time, ns.
+    pub busy_ns: i64,
+    /// Whether 10 s were found before the recording ended.
+    pub satisfied: bool,
+    /// Every slice up to the end of PostBoot.
+    pub slices: Vec<Slice>,
+}
+
+/// One 100 ms slice; low-priority work is left out of both shares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Slice {
+    /// Busy time of all processors together, ns.
+    pub cpu_busy_ns: i64,
+    /// Busy time of the disk, ns.
+    pub disk_busy_ns: i64,
+    /// Whether processors and disk were idle for at least 80 % of it.
+    pub idle: bool,
+}
+
+/// A service's start.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Service {
+    /// Name.
+    pub name: String,
+    /// Load-order group; empty = none.
+    pub group: String,
+    /// Started, ns.
+    pub start_ns: i64,
+    /// Its host reported for the first time, ns.
+    pub checkpoint_ns: i64,
+    /// Its own code began, ns.
+    pub load_ns: i64,
+    /// Running, ns.
+    pub end_ns: i64,
+    /// Command line of its host.
+    pub container: String,
+    /// Process id of its host.
+    pub container_pid: u32,
+}
+
+/// A device or driver operation.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Device {
+    /// `BootInit`, `DriverLoad`, `DeviceStart` or `DeviceEnum`.
+    pub kind: &'static str,
+    /// Driver (`\Driver\…`) or device instance.
+    pub name: String,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// When it was pended, ns.
+    pub pend_ns: Option<i64>,
+    /// End, ns.
+    pub end_ns: i64,
+}
+
+/// A process's life.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Process {
+    /// Process id.
+    pub pid: u32,
+    /// Image file name.
+    pub image: String,
+    /// Session.
+    pub session: u32,
+    /// Start, ns; `None` = existed before the recording.
+    pub start_ns: Option<i64>,
+    /// End, ns; `None` = outlived the recording.
+    pub end_ns: Option<i64>,
+}
+
+impl Truth {
+    /// A phase by name.
+    #[must_use]
+    pub fn phase(&self, name: &str) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.name == name)
+    }
+
+    /// Boot time without the 10 s of idle time, ns: the desktop's readiness plus the busy slices.
+    #[must_use]
+    pub fn total_boot_ns(&self) -> Option<i64> {
+        Some(self.desktop_ready_ns? + self.post_boot.as_ref()?.busy_ns)
+    }
+}
