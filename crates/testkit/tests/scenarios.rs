@@ -10,7 +10,7 @@ use onoff_etl::{HeaderKind, Input, Record, Recording};
 use onoff_testkit::simulate::{Scenario, Simulated, Truth};
 
 /// Scenarios too long for a test: the benchmark is walked by the benchmark.
-const LONG: &[&str] = &["benchmark-boot"];
+const LONG: &[&str] = &["benchmark"];
 
 fn scenarios() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
