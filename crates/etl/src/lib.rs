@@ -25,12 +25,15 @@
 
 #![forbid(unsafe_code)]
 
+mod axis;
 mod buffer;
 mod clock;
 mod compression;
+mod contents;
 mod error;
 mod extended_item;
 mod file;
+mod header;
 mod layout;
 mod logfile_header;
 mod losses;
@@ -38,6 +41,7 @@ mod merge;
 mod record;
 mod recording;
 mod scan;
+mod stream;
 mod window;
 
 pub use buffer::{BufferFlags, BufferInfo, BufferKind};
@@ -46,9 +50,10 @@ pub use compression::CompressionFormat;
 pub use error::Error;
 pub use extended_item::{ExtendedItem, ExtendedItems};
 pub use file::{FileSummary, Input};
+pub use header::{Defect, HeaderKind};
 pub use logfile_header::{LogfileHeader, TimeZone, log_file_mode};
 pub use losses::{Loss, Losses, Place, Severity};
-pub use record::{Defect, EventDescriptor, HeaderKind, InstanceIds, ProcessorTimes, Record};
+pub use record::{EventDescriptor, InstanceIds, ProcessorTimes, Record};
 pub use recording::{BufferSpace, Recording, Walk};
 /// A GUID as Windows stores it. Its text form is lower-case and hyphenated.
 pub use uuid::Uuid as Guid;

@@ -98,6 +98,8 @@ losses! {
         "A record's time contradicts its place in the sequence of buffers; it took the nearest time that does not.";
     DisorderedBuffers, "disordered_buffers", Warning,
         "Buffers of one processor overlap or run backwards in time (the clock was set, or recordings were joined); they were ordered by time.";
+    ClockRestarted, "clock_restarted", Warning,
+        "An appended session's clock began again (the machine was restarted); it was placed right behind the session before it, for how long the machine was off is not recorded.";
     ClockUnknown, "clock_unknown", Warning,
         "The logfile header names no usable clock; times assume ten million ticks a second.";
     UnrelatedFile, "unrelated_file", Warning,

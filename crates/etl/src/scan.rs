@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use crate::header::{Defect, Shape};
 use crate::logfile_header::BUFFER_HEADER_SIZE;
 use crate::losses::Place;
-use crate::record::{Defect, Shape};
 use crate::{BufferInfo, Loss, Losses};
 
 /// The times a buffer's records may have, in ticks of the recording's clock: what its neighbours in the stream leave it.

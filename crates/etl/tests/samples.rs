@@ -20,7 +20,7 @@ fn open(sample: &Sample) -> Recording<'_> {
 fn event_counts_are_those_of_the_sources() {
     let table = sources_table();
     let samples = samples();
-    for sample in &samples {
+    for sample in samples {
         let Some(row) = table.get(&sample.name) else {
             continue;
         };
@@ -46,7 +46,7 @@ fn event_counts_are_those_of_the_sources() {
 
 #[test]
 fn every_record_can_be_walked_and_nothing_is_lost_in_reading() {
-    for sample in &samples() {
+    for sample in samples() {
         let recording = open(sample);
         let mut last = i64::MIN;
         let mut others = 0;
@@ -76,7 +76,7 @@ fn every_record_can_be_walked_and_nothing_is_lost_in_reading() {
 
 #[test]
 fn windows_together_are_the_whole() {
-    for sample in &samples() {
+    for sample in samples() {
         let recording = open(sample);
         let identity = |record: &onoff_etl::Record<'_>| {
             (
@@ -117,7 +117,7 @@ fn windows_together_are_the_whole() {
 
 #[test]
 fn ranges_of_finished_windows_cover_each_file_once() {
-    for sample in &samples() {
+    for sample in samples() {
         let recording = open(sample);
         let with_records: usize = {
             let mut space = BufferSpace::default();
@@ -145,7 +145,7 @@ fn ranges_of_finished_windows_cover_each_file_once() {
 
 #[test]
 fn buffer_by_buffer_gives_the_same_records() {
-    for sample in &samples() {
+    for sample in samples() {
         let recording = open(sample);
         let mut merged = BTreeMap::new();
         let mut single = BTreeMap::new();
@@ -175,7 +175,7 @@ fn buffer_by_buffer_gives_the_same_records() {
 
 #[test]
 fn a_span_of_time_holds_what_the_whole_holds_there() {
-    for sample in &samples() {
+    for sample in samples() {
         let recording = open(sample);
         let (start, end) = (recording.duration_ns() / 3, recording.duration_ns() / 3 * 2);
         let mut expected = 0;
@@ -193,7 +193,7 @@ fn a_span_of_time_holds_what_the_whole_holds_there() {
 
 #[test]
 fn breaking_off_stops_at_once() {
-    for sample in &samples() {
+    for sample in samples() {
         let recording = open(sample);
         let walk = recording.for_each(|record| ControlFlow::Break(record.time_ns()));
         assert!(walk.outcome.is_break());
@@ -203,7 +203,7 @@ fn breaking_off_stops_at_once() {
 
 #[test]
 fn compression_is_found() {
-    for sample in &samples() {
+    for sample in samples() {
         let compressed = [
             "net.4.5.2.x64.etl",
             "SelfDescribingSingleEvent.etl",

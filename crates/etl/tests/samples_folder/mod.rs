@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// One recording, unpacked.
 pub struct Sample {
@@ -40,8 +41,13 @@ pub fn folder() -> Option<PathBuf> {
     None
 }
 
-/// Every recording of the folder; none when the folder is not there.
-pub fn samples() -> Vec<Sample> {
+/// Every recording of the folder, unpacked once; none when the folder is not there.
+pub fn samples() -> &'static [Sample] {
+    static SAMPLES: OnceLock<Vec<Sample>> = OnceLock::new();
+    SAMPLES.get_or_init(read_samples)
+}
+
+fn read_samples() -> Vec<Sample> {
     let Some(folder) = folder() else {
         return Vec::new();
     };

@@ -1,0 +1,123 @@
+//! The recording's axis of time: whose clock it is, and how the time stamps of every file come to it.
+
+use crate::clock::ClockKind;
+use crate::logfile_header::BUFFER_HEADER_SIZE;
+use crate::losses::Place;
+use crate::{BufferInfo, Clock, FileSummary, Loss, Losses};
+
+/// Logs of one boot agree on when their counter stood at zero, up to adjustments of the system time between their starts.
+const SAME_BOOT_FILETIME: i128 = 60 * 10_000_000;
+
+#[derive(Debug)]
+enum Unit {
+    /// Ticks of the recording's clock.
+    Shared,
+    /// Another clock: by its own time since its start, and its start in nanoseconds since the recording's.
+    ByUtc { clock: Clock, offset_ns: i64 },
+}
+
+#[derive(Debug)]
+struct FileAxis {
+    unit: Unit,
+    /// Ticks to add, by session: appended sessions whose counter began again with the machine.
+    shifts: Vec<u64>,
+}
+
+/// The recording's clock, and each file's way to it.
+#[derive(Debug)]
+pub(crate) struct Axes {
+    pub clock: Clock,
+    files: Vec<FileAxis>,
+}
+
+impl Axes {
+    /// The clock of the file that started first; the files that do not share it are placed by UTC, and counted. `None` when
+    /// there is no file.
+    pub(crate) fn align(files: &mut [FileSummary], losses: &mut Losses) -> Option<Axes> {
+        let earliest = files
+            .iter()
+            .min_by_key(|file| file.clock.start_filetime())?;
+        let (mut clock, boot_time) = (earliest.clock.clone(), earliest.header.boot_time);
+        let shares = |file: &FileSummary| {
+            let same_units = file.clock.kind() == clock.kind()
+                && file.clock.ticks_per_second() == clock.ticks_per_second();
+            let zeros_apart = (file.clock.zero_filetime() - clock.zero_filetime()).abs();
+            let boots_apart = i128::from(file.header.boot_time.abs_diff(boot_time));
+            let same_boot = zeros_apart.min(boots_apart) <= SAME_BOOT_FILETIME;
+            same_units && (clock.kind() == ClockKind::SystemTime || same_boot)
+        };
+        let shared: Vec<bool> = files.iter().map(shares).collect();
+        for (file, &shares_clock) in files.iter_mut().zip(&shared) {
+            file.shares_clock = shares_clock;
+            // The system time may have been set between the starts: the counter knows better which was first.
+            if shares_clock && file.clock.start_ticks() < clock.start_ticks() {
+                clock = file.clock.clone();
+            }
+        }
+        let axes = files.iter().enumerate().map(|(number, file)| FileAxis {
+            unit: if file.shares_clock {
+                Unit::Shared
+            } else {
+                let offset = BUFFER_HEADER_SIZE as u64;
+                losses.add_at(
+                    Loss::UnrelatedFile,
+                    1,
+                    Place {
+                        file: number,
+                        offset,
+                    },
+                );
+                let start = file
+                    .clock
+                    .start_filetime()
+                    .saturating_sub(clock.start_filetime());
+                Unit::ByUtc {
+                    clock: file.clock.clone(),
+                    offset_ns: start.saturating_mul(100),
+                }
+            },
+            shifts: Vec::new(),
+        });
+        let files = axes.collect();
+        Some(Axes { clock, files })
+    }
+
+    /// Moves a session of an appended file to later.
+    pub(crate) fn shift(&mut self, file: usize, session: u32, ticks: u64) {
+        if let Some(axis) = self.files.get_mut(file) {
+            let session = session as usize;
+            axis.shifts.resize(axis.shifts.len().max(session + 1), 0);
+            axis.shifts
+                .iter_mut()
+                .skip(session)
+                .take(1)
+                .for_each(|shift| *shift = ticks);
+        }
+    }
+
+    /// Whether a buffer's time stamps are used as they are.
+    pub(crate) fn is_identity(&self, buffer: &BufferInfo) -> bool {
+        let axis = self.files.get(buffer.file);
+        axis.is_none_or(|axis| matches!(axis.unit, Unit::Shared) && axis.shifts.is_empty())
+    }
+
+    /// Ticks of the recording's clock for a stored time stamp.
+    #[inline]
+    pub(crate) fn place(&self, buffer: &BufferInfo, stamp: u64) -> u64 {
+        let Some(axis) = self.files.get(buffer.file) else {
+            return stamp;
+        };
+        let ticks = match &axis.unit {
+            Unit::Shared => stamp,
+            Unit::ByUtc { clock, offset_ns } => {
+                self.clock.ticks(clock.ns(stamp).saturating_add(*offset_ns))
+            }
+        };
+        let shift = axis
+            .shifts
+            .get(buffer.session as usize)
+            .copied()
+            .unwrap_or(0);
+        ticks.saturating_add(shift)
+    }
+}

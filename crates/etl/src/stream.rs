@@ -1,0 +1,305 @@
+//! Streams: the buffers of one processor of one session, in sequence. Where each buffer is in time follows from the beginning
+//! of the next, so that most buffers need not be read through to know it.
+
+use crate::clock::ClockKind;
+use crate::contents::Contents;
+use crate::losses::Place;
+use crate::scan::{Beginning, BufferRecords, Payload, Span};
+use crate::{BufferInfo, Loss, Losses};
+
+/// A thread may be interrupted between taking its time stamp and its place in the buffer; so much later than the next buffer's
+/// beginning a record is believed. Ticks per second are divided by this: 20 ms.
+const SLACK_DIVISOR: u64 = 50;
+
+/// The place of a buffer in time. `rank` orders buffers whose records have equal times.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Placed {
+    pub span: Span,
+    pub rank: u32,
+}
+
+/// Where all buffers are in time.
+#[derive(Debug)]
+pub(crate) struct Placement {
+    /// By buffer.
+    pub places: Vec<Placed>,
+    /// Buffers with records, by (earliest time, rank).
+    pub order: Vec<u32>,
+    /// When the last record is.
+    pub end_ticks: u64,
+}
+
+impl Placement {
+    /// Finds when each buffer begins, and until when its records may be believed.
+    pub(crate) fn of(contents: &Contents<'_>, losses: &mut Losses) -> Placement {
+        let mut streams: Vec<u32> = (0..contents.buffers.len() as u32).collect();
+        let stream_of = |info: &BufferInfo| (info.cpu, info.file, info.session);
+        streams.sort_by_key(|&buffer| {
+            let info = contents.buffer(buffer);
+            info.map(|info| (stream_of(info), info.sequence, info.offset))
+        });
+        let unplaced = Placed {
+            span: Span::ANY,
+            rank: u32::MAX,
+        };
+        let mut places = vec![unplaced; contents.buffers.len()];
+        for (rank, &buffer) in streams.iter().enumerate() {
+            if let Some(placed) = places.get_mut(buffer as usize) {
+                placed.rank = rank as u32;
+            }
+        }
+
+        let mut order = Vec::with_capacity(contents.buffers.len());
+        let mut end_ticks = contents.axes.clock.start_ticks();
+        let mut placer = Placer {
+            contents,
+            payload: Payload::default(),
+            records: BufferRecords::default(),
+        };
+        let same_stream = |&a: &u32, &b: &u32| {
+            contents.buffer(a).map(stream_of) == contents.buffer(b).map(stream_of)
+        };
+        for stream in streams.chunk_by(same_stream) {
+            let stream = placer.place(stream, losses);
+            for (&buffer, &span) in stream.buffers.iter().zip(&stream.spans) {
+                if let Some(placed) = places.get_mut(buffer as usize) {
+                    placed.span = span;
+                    order.push(buffer);
+                }
+            }
+            end_ticks = end_ticks.max(stream.end_ticks);
+        }
+        order.sort_by_key(|&buffer| {
+            places
+                .get(buffer as usize)
+                .map(|placed| (placed.span.low, placed.rank))
+        });
+        Placement {
+            places,
+            order,
+            end_ticks,
+        }
+    }
+}
+
+/// The buffers of a stream that have records, in stream order.
+struct Stream {
+    buffers: Vec<u32>,
+    spans: Vec<Span>,
+    end_ticks: u64,
+}
+
+/// Places the buffers of one stream after the other.
+struct Placer<'c, 'a> {
+    contents: &'c Contents<'a>,
+    payload: Payload<'a>,
+    records: BufferRecords<'a>,
+}
+
+impl Placer<'_, '_> {
+    fn place(&mut self, stream: &[u32], losses: &mut Losses) -> Stream {
+        let clock = &self.contents.axes.clock;
+        let mut buffers = Vec::with_capacity(stream.len());
+        let mut lows: Vec<u64> = Vec::with_capacity(stream.len());
+        let mut any_timed = false;
+        for &buffer in stream {
+            let Some(info) = self.contents.buffer(buffer) else {
+                continue;
+            };
+            match self.contents.beginning(info, &mut self.payload, losses) {
+                Beginning::At(ticks) => {
+                    // Untimed buffers that come first begin with the first that says when.
+                    if !any_timed {
+                        lows.fill(ticks);
+                    }
+                    any_timed = true;
+                    lows.push(ticks);
+                }
+                Beginning::Untimed => {
+                    lows.push(lows.last().copied().unwrap_or(clock.start_ticks()))
+                }
+                Beginning::Empty => continue,
+            }
+            buffers.push(buffer);
+        }
+        if !self.mend(&buffers, &mut lows) {
+            return self.place_disordered(buffers, &lows, losses);
+        }
+        let slack = clock.ticks_per_second() / SLACK_DIVISOR;
+        let highs = lows
+            .iter()
+            .skip(1)
+            .map(|next| next.saturating_add(slack))
+            .chain([u64::MAX]);
+        let mut spans: Vec<Span> = lows
+            .iter()
+            .zip(highs)
+            .map(|(&low, high)| Span { low, high })
+            .collect();
+        let mut end_ticks = 0;
+        if let (Some(&last), Some(span)) = (buffers.last(), spans.last_mut()) {
+            self.load_all(last);
+            span.high = self
+                .records
+                .entries
+                .last()
+                .map_or(span.low, |entry| entry.ticks.max(span.low));
+            end_ticks = span.high;
+        }
+        Stream {
+            buffers,
+            spans,
+            end_ticks,
+        }
+    }
+
+    /// A single time stamp may be damaged: where a buffer seems to begin after the next one, a later record of it, or of the
+    /// next, can tell better. `false` when the stream really runs backwards.
+    fn mend(&mut self, buffers: &[u32], lows: &mut [u64]) -> bool {
+        for position in 1..lows.len() {
+            let at = |lows: &[u64], position: usize| lows.get(position).copied();
+            let (Some(before), Some(here)) = (at(lows, position - 1), at(lows, position)) else {
+                continue;
+            };
+            if before <= here {
+                continue;
+            }
+            let floor = position
+                .checked_sub(2)
+                .and_then(|earlier| at(lows, earlier))
+                .unwrap_or(0);
+            let ceiling = at(lows, position + 1).unwrap_or(u64::MAX);
+            let better_before = self.earliest_from(buffers.get(position - 1), floor);
+            if let Some(better) = better_before.filter(|&ticks| ticks <= here) {
+                lows.iter_mut()
+                    .skip(position - 1)
+                    .take(1)
+                    .for_each(|low| *low = better);
+                continue;
+            }
+            let better_here = self.earliest_from(buffers.get(position), before);
+            let Some(better) = better_here.filter(|&ticks| ticks <= ceiling) else {
+                return false;
+            };
+            lows.iter_mut()
+                .skip(position)
+                .take(1)
+                .for_each(|low| *low = better);
+        }
+        true
+    }
+
+    /// Buffers that overlap or run backwards: each from its true earliest to its true latest record.
+    fn place_disordered(&mut self, buffers: Vec<u32>, lows: &[u64], losses: &mut Losses) -> Stream {
+        let descents = lows
+            .windows(2)
+            .filter(|pair| matches!(pair, [a, b] if a > b))
+            .count();
+        losses.add(Loss::DisorderedBuffers, descents.max(1) as u64);
+        let mut spans = Vec::with_capacity(buffers.len());
+        for (&buffer, &low) in buffers.iter().zip(lows) {
+            self.load_all(buffer);
+            let low = self.timed().min().unwrap_or(low);
+            spans.push(Span {
+                low,
+                high: self.timed().max().unwrap_or(low),
+            });
+        }
+        let end_ticks = spans.iter().map(|span| span.high).max().unwrap_or(0);
+        Stream {
+            buffers,
+            spans,
+            end_ticks,
+        }
+    }
+
+    fn earliest_from(&mut self, buffer: Option<&u32>, floor: u64) -> Option<u64> {
+        self.load_all(*buffer?);
+        self.timed().filter(|&ticks| ticks >= floor).min()
+    }
+
+    /// Times of the loaded records that say when they were.
+    fn timed(&self) -> impl Iterator<Item = u64> + '_ {
+        let timed = self
+            .records
+            .entries
+            .iter()
+            .filter(|entry| entry.shape.has_time());
+        timed.map(|entry| entry.ticks)
+    }
+
+    // What is lost is counted when the buffer is walked.
+    fn load_all(&mut self, buffer: u32) {
+        if let Some(info) = self.contents.buffer(buffer) {
+            self.contents
+                .load(info, Span::ANY, &mut self.records, &mut Losses::default());
+        }
+    }
+}
+
+/// Appended sessions may be of later boots, whose counter began again: those are moved behind the session before. How long the
+/// machine was off between is not in the file.
+pub(crate) fn separate_sessions(
+    contents: &mut Contents<'_>,
+    sessions_of_files: &[u32],
+    losses: &mut Losses,
+) {
+    if contents.axes.clock.kind() == ClockKind::SystemTime {
+        return;
+    }
+    let appended = sessions_of_files
+        .iter()
+        .enumerate()
+        .filter(|&(_, &sessions)| sessions > 1);
+    for (file, &sessions) in appended {
+        let mut end: Option<u64> = None;
+        for session in 0..sessions {
+            let Some(extent) = SessionExtent::of(contents, file, session) else {
+                continue;
+            };
+            let mut shift = 0;
+            if let Some(end) = end.filter(|&end| extent.first < end) {
+                shift = end - extent.first + 1;
+                contents.axes.shift(file, session, shift);
+                losses.add_at(
+                    Loss::ClockRestarted,
+                    1,
+                    Place {
+                        file,
+                        offset: extent.offset as u64,
+                    },
+                );
+            }
+            end = end.max(Some(extent.last.saturating_add(shift)));
+        }
+    }
+}
+
+/// From the earliest to the latest record of a session.
+struct SessionExtent {
+    first: u64,
+    last: u64,
+    offset: usize,
+}
+
+impl SessionExtent {
+    fn of(contents: &Contents<'_>, file: usize, session: u32) -> Option<SessionExtent> {
+        let mut records = BufferRecords::default();
+        let mut extent: Option<SessionExtent> = None;
+        let buffers = contents.buffers.iter();
+        for buffer in buffers.filter(|buffer| (buffer.file, buffer.session) == (file, session)) {
+            contents.load(buffer, Span::ANY, &mut records, &mut Losses::default());
+            let Some((first, last)) = records.entries.first().zip(records.entries.last()) else {
+                continue;
+            };
+            let known = extent.get_or_insert(SessionExtent {
+                first: first.ticks,
+                last: last.ticks,
+                offset: buffer.offset,
+            });
+            known.first = known.first.min(first.ticks);
+            known.last = known.last.max(last.ticks);
+        }
+        extent
+    }
+}
