@@ -1,10 +1,11 @@
 //! The pieces of all windows put together in order, and the trackers that follow what happens across them.
 
 use onoff_etl::{Clock, Record};
+use onoff_etw::Schemas;
 use onoff_etw::kernel::{
     DirectoryOperation, DiskFlush, DiskRequestStart, DiskTransfer, FileInformation, FileMapping,
     FileName, FileOpen, FileOperation, FileOperationEnd, FileTransfer, HardFault, Image,
-    ImageIdentification, KernelPayload, Process, StackKeyDefinition, Thread, ThreadName,
+    ImageIdentification, KernelPayload, Mark, Process, StackKeyDefinition, Thread, ThreadName,
 };
 use onoff_trace::{
     Batches, ContextSwitches, Interrupts, Losses, ReadyThreads, Samples, TableName, Trace,
@@ -15,8 +16,11 @@ use super::counters;
 use super::disk::DiskTracker;
 use super::file_names::FileNames;
 use super::file_operations::FileOperationTracker;
+use super::generic_events::GenericEventTables;
 use super::hard_faults::HardFaultTracker;
 use super::images::ImageTracker;
+use super::milestones::MilestoneTracker;
+use super::phases::Phases;
 use super::piece::{Piece, Running};
 use super::processes::ProcessTracker;
 use super::selection::class_hook;
@@ -45,7 +49,10 @@ pub(super) struct Assembly<'r> {
     file_operations: FileOperationTracker,
     hard_faults: HardFaultTracker,
     system: SystemTracker,
+    generic: GenericEventTables,
+    milestones: MilestoneTracker,
     at_end: Copies,
+    explanations: Copies,
 }
 
 impl<'r> Assembly<'r> {
@@ -69,7 +76,10 @@ impl<'r> Assembly<'r> {
             file_operations: FileOperationTracker::default(),
             hard_faults: HardFaultTracker::default(),
             system,
+            generic: GenericEventTables::default(),
+            milestones: MilestoneTracker::default(),
             at_end: Copies::default(),
+            explanations: Copies::default(),
         }
     }
 
@@ -88,15 +98,22 @@ impl<'r> Assembly<'r> {
         self.interrupts.push(piece.interrupts);
         self.stacks
             .absorb(piece.stacks, &piece.stack_pool, piece.stack_references);
-        for record in piece.ordered.iter() {
+        self.generic.absorb(piece.generic, &mut self.texts);
+        self.replay(&piece.ordered);
+        self.at_end.append(&piece.at_end);
+        self.explanations.append(&piece.explanations);
+        self.losses.merge(piece.losses);
+        self.walk_losses.merge(&piece.walk_losses);
+    }
+
+    /// Takes records set aside, in order.
+    pub(super) fn replay(&mut self, records: &Copies) {
+        for record in records.iter() {
             if self.on_record(&record).is_none() {
                 self.losses
                     .add_at(&counters::SHORT_PAYLOAD, || describe(&record));
             }
         }
-        self.at_end.append(&piece.at_end);
-        self.losses.merge(piece.losses);
-        self.walk_losses.merge(&piece.walk_losses);
     }
 
     /// Takes a record whose meaning depends on those before it. `None` when its payload is too short.
@@ -194,6 +211,11 @@ impl<'r> Assembly<'r> {
                 let mapping = FileMapping::read(payload)?;
                 self.file_operations.on_mapping(record, &mapping);
             }
+            Mark::HOOK => {
+                let mark = Mark::read(payload)?;
+                self.milestones
+                    .on_mark(time_ns, record.process_id(), &mark, texts);
+            }
             0x1822..=0x1824 => {
                 let definition = StackKeyDefinition::read(payload)?;
                 self.stacks.on_definition(time_ns, &definition);
@@ -204,37 +226,60 @@ impl<'r> Assembly<'r> {
     }
 
     /// What was read, into `trace`, which says which tables are wanted.
-    pub(super) fn finish(self, trace: &mut Trace) -> onoff_etl::Losses {
-        let Self {
-            texts,
-            mut losses,
-            walk_losses,
-            ..
-        } = self;
-        let wants = |table| trace.wanted.contains(table);
-        let owners = self.threads.owners();
+    pub(super) fn finish(mut self, schemas: &mut Schemas, trace: &mut Trace) -> onoff_etl::Losses {
+        for record in self.explanations.iter() {
+            schemas.observe(&record);
+        }
         trace.system = self.system.finish();
+        let mut phases = Phases {
+            milestones: self.milestones,
+            processor_mhz: trace.system.processor_mhz,
+            kernel_processes: !self.processes.is_empty(),
+            kernel_threads: !self.threads.is_empty(),
+            kernel_images: !self.images.is_empty(),
+            processes: self.processes,
+            threads: self.threads,
+            images: self.images,
+            ..Phases::default()
+        };
+        let (texts, losses) = (&mut self.texts, &mut self.losses);
+        phases.replay(&self.at_end, schemas, texts, losses);
+        let wants = |table| trace.wanted.contains(table);
+        let owners = phases.threads.owners();
         if wants(TableName::DiskIos) {
-            trace.disk_ios = self.disk.finish(&self.file_names, &owners, &mut losses);
+            trace.disk_ios = self.disk.finish(&self.file_names, &owners, losses);
         }
         if wants(TableName::FileIos) {
             trace.file_ios = self
                 .file_operations
-                .finish(&self.file_names, &owners, &mut losses);
+                .finish(&self.file_names, &owners, losses);
         }
         if wants(TableName::HardFaults) {
-            trace.hard_faults = self
-                .hard_faults
-                .finish(&self.file_names, &owners, &mut losses);
+            trace.hard_faults = self.hard_faults.finish(&self.file_names, &owners, losses);
+        }
+        if wants(TableName::ServiceTransitions) {
+            trace.service_transitions =
+                phases
+                    .services
+                    .finish(&trace.system.services, &phases.processes, texts, losses);
+        }
+        if wants(TableName::DeviceOperations) {
+            trace.device_operations = phases.devices.finish(&trace.system.devices, texts, losses);
+        }
+        if wants(TableName::Milestones) {
+            trace.milestones = phases.milestones.finish();
+        }
+        if wants(TableName::Activities) {
+            trace.activities = phases.activities.finish(losses);
         }
         if wants(TableName::Processes) {
-            trace.processes = self.processes.finish();
+            trace.processes = phases.processes.finish();
         }
         if wants(TableName::Threads) {
-            trace.threads = self.threads.finish();
+            trace.threads = phases.threads.finish();
         }
         if wants(TableName::Images) {
-            trace.images = self.images.finish();
+            trace.images = phases.images.finish();
         }
         if wants(TableName::ContextSwitches) {
             trace.context_switches = self.context_switches;
@@ -242,11 +287,14 @@ impl<'r> Assembly<'r> {
         trace.ready_threads = self.ready_threads;
         trace.samples = self.samples;
         trace.interrupts = self.interrupts;
-        (trace.stacks, trace.stack_pool) = self.stacks.finish(&mut losses);
-        losses.add(&counters::TEXTS_REFUSED, texts.pool.refused());
-        trace.strings = texts.pool;
-        trace.losses.merge(losses);
-        walk_losses
+        (trace.stacks, trace.stack_pool) = self.stacks.finish(losses);
+        trace.events = self.generic.events;
+        trace.event_fields = self.generic.fields;
+        losses.add(&counters::TEXTS_REFUSED, self.texts.pool.refused());
+        super::schemas::count(schemas, losses);
+        trace.strings = self.texts.pool;
+        trace.losses.merge(self.losses);
+        self.walk_losses
     }
 }
 

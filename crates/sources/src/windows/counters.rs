@@ -59,6 +59,12 @@ counters! {
         "Events whose fields are not described by the recording, the catalogue or a manifest given; their payload is shown raw.";
     FIELDS_INCOMPLETE = "event_fields_incomplete", Notice, [Events],
         "Events whose payload ended before the last field of their schema.";
+    SCHEMA_MALFORMED = "schema_malformed", Warning, [Events],
+        "Records that describe events and are malformed; their events may be shown raw.";
+    MANIFEST_REFUSED = "embedded_manifest_refused", Warning, [Events],
+        "Manifests inside the recording that are damaged or speak for another provider; their events may be shown raw.";
+    SCHEMAS_TOO_MANY = "schemas_too_many", Warning, [Events],
+        "Descriptions of events beyond the number that is kept; their events may be shown raw.";
     PHASE_EVENT_UNREADABLE = "phase_event_unreadable", Warning,
         [Milestones, Activities, ServiceTransitions, DeviceOperations],
         "Events about the transition that lack a field they need; they are in no table.";

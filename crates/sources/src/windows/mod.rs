@@ -18,26 +18,35 @@
     reason = "the trackers of services, devices and activities use the rest"
 )]
 
+mod activities;
 mod assembly;
 mod copies;
 mod counters;
+mod devices;
 mod disk;
 mod file_names;
 mod file_operations;
+mod generic_events;
 mod hard_faults;
 mod images;
 mod losses;
+mod milestones;
 mod phase_events;
+mod phases;
 mod piece;
 mod processes;
+mod schemas;
 mod selection;
+mod services;
 mod stacks;
+mod survey;
 mod system;
 mod texts;
 mod threads;
 
 use onoff_etl::{LogfileHeader, Recording, Window};
-use onoff_trace::{Clock, RecordingFile, Tables, Trace};
+use onoff_etw::Schemas;
+use onoff_trace::{Clock, RecordingFile, TableName, Tables, Trace};
 use rayon::prelude::*;
 
 use crate::error::Error;
@@ -46,16 +55,40 @@ use crate::{Options, Progress};
 use assembly::Assembly;
 use piece::Piece;
 use selection::Selection;
+use survey::Survey;
 use system::SystemTracker;
 
 /// Reads an Event Trace Log, of one or several files, into the wanted tables.
 pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
+    let mut schemas = schemas::known(options)?;
     let recording = Recording::open(&files.inputs())?;
     let selection = Selection::new(wanted);
     let mut trace = describe(&recording, files, wanted);
-    let system = SystemTracker::new(recording.header());
-    let assembly = read_in_order(files, &recording, &selection, system, options);
-    let walk_losses = assembly.finish(&mut trace);
+    let mut assembly = Assembly::new(recording.clock(), SystemTracker::new(recording.header()));
+    let mut walk_losses = onoff_etl::Losses::default();
+    if selection.survey {
+        let survey = Survey::of(&recording, &selection);
+        survey.teach(&mut schemas);
+        if wanted.contains(TableName::Inventory) {
+            trace.inventory = Some(survey.inventory(&schemas));
+        }
+        assembly.replay(&survey.machine);
+        // What both walks lose is the same.
+        if !selection.in_order {
+            walk_losses = survey.losses;
+        }
+    }
+    if selection.in_order {
+        read_in_order(
+            files,
+            &recording,
+            &selection,
+            &schemas,
+            &mut assembly,
+            options,
+        );
+    }
+    walk_losses.merge(&assembly.finish(&mut schemas, &mut trace));
     losses::count(&recording, &walk_losses, &mut trace.losses);
     Ok(trace)
 }
@@ -115,25 +148,25 @@ fn windows<'r>(recording: &'r Recording<'r>) -> Vec<Window<'r>> {
     recording.windows(payload.div_ceil(target).max(1))
 }
 
-fn read_in_order<'r>(
+fn read_in_order(
     files: &Files,
-    recording: &'r Recording<'r>,
+    recording: &Recording<'_>,
     selection: &Selection,
-    system: SystemTracker,
+    schemas: &Schemas,
+    assembly: &mut Assembly<'_>,
     options: &Options,
-) -> Assembly<'r> {
+) {
     let clock = recording.clock();
     let windows = windows(recording);
     let total_bytes: u64 = windows.iter().map(|window| window.size() as u64).sum();
-    let mut assembly = Assembly::new(clock, system);
     let mut done_bytes = 0;
     let mut before: Vec<Piece> = Vec::new();
     // While the windows of one wave are decoded, the pieces of the wave before are put together.
     let wave = (rayon::current_num_threads() * 2).max(1);
     for windows in windows.chunks(wave) {
         let (pieces, ()) = rayon::join(
-            || decode(windows, selection, clock),
-            || absorb(&mut assembly, std::mem::take(&mut before)),
+            || decode(windows, selection, schemas, clock),
+            || absorb(assembly, std::mem::take(&mut before)),
         );
         before = pieces;
         for window in windows {
@@ -147,14 +180,18 @@ fn read_in_order<'r>(
             total_bytes,
         });
     }
-    absorb(&mut assembly, before);
-    assembly
+    absorb(assembly, before);
 }
 
-fn decode(windows: &[Window<'_>], selection: &Selection, clock: &onoff_etl::Clock) -> Vec<Piece> {
+fn decode(
+    windows: &[Window<'_>],
+    selection: &Selection,
+    schemas: &Schemas,
+    clock: &onoff_etl::Clock,
+) -> Vec<Piece> {
     windows
         .par_iter()
-        .map(|window| Piece::decode(window, selection, clock))
+        .map(|window| Piece::decode(window, selection, schemas, clock))
         .collect()
 }
 

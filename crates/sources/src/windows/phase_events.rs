@@ -3,8 +3,11 @@
 //! They are few and are looked at when the whole recording has been read: its last records may hold their schemas, and
 //! what a service, a device or a processor is called.
 
-use onoff_etl::Guid;
-use onoff_trace::{TableName, Tables};
+use onoff_etl::{Guid, Record};
+use onoff_etw::Fields;
+use onoff_trace::{StringId, TableName, Tables};
+
+use super::texts::Texts;
 
 /// A provider of such events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,4 +117,59 @@ pub(super) fn wanted(wanted: Tables) -> impl Iterator<Item = (Guid, u16)> {
     USED.iter()
         .filter(move |(_, _, tables)| tables.iter().any(|&table| wanted.contains(table)))
         .flat_map(|(provider, ids, _)| ids.iter().map(|&id| (provider.guid, id)))
+}
+
+/// One such event, its fields by name.
+pub(super) struct PhaseEvent<'a> {
+    pub(super) record: &'a Record<'a>,
+    pub(super) provider: Provider,
+    pub(super) id: u16,
+    fields: &'a Fields<'a>,
+}
+
+impl<'a> PhaseEvent<'a> {
+    /// `None` for an event of another provider.
+    pub(super) fn new(record: &'a Record<'a>, fields: &'a Fields<'a>) -> Option<Self> {
+        let guid = record.class_guid()?;
+        let (provider, ..) = USED.iter().find(|(provider, ..)| provider.guid == guid)?;
+        Some(Self {
+            record,
+            provider: *provider,
+            id: record.descriptor()?.id,
+            fields,
+        })
+    }
+
+    pub(super) fn is(&self, provider: Provider, id: u16) -> bool {
+        self.id == id && self.provider == provider
+    }
+
+    pub(super) fn time_ns(&self) -> i64 {
+        self.record.time_ns()
+    }
+
+    /// The number of a field; `None` when the event has no such field.
+    pub(super) fn number(&self, name: &str) -> Option<u64> {
+        self.fields.get(name)?.as_u64()
+    }
+
+    /// The number of a field that fits 32 bits.
+    pub(super) fn number32(&self, name: &str) -> Option<u32> {
+        self.fields.get(name)?.as_u32()
+    }
+
+    /// The number of a field that may be negative.
+    pub(super) fn signed(&self, name: &str) -> Option<i64> {
+        self.fields.get(name)?.as_i64()
+    }
+
+    /// The text of a field, as people read it; `None` when the event has no such field.
+    pub(super) fn text(&self, name: &str, texts: &mut Texts) -> Option<StringId> {
+        self.fields.get(name).map(|value| texts.display(value))
+    }
+
+    /// What names the record in the tables, e.g. `Microsoft-Windows-Kernel-PnP/216`.
+    pub(super) fn label(&self, texts: &mut Texts) -> StringId {
+        texts.display(format_args!("{}/{}", self.provider.name, self.id))
+    }
 }

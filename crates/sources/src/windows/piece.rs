@@ -4,11 +4,11 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use onoff_etl::{Clock, ExtendedItem, HeaderKind, Record, Window};
-use onoff_etw::Reader;
 use onoff_etw::kernel::{
     self, DeferredProcedureCall, DeferredProcedureCallKind, Frames, InterruptServiceRoutine,
     KernelPayload, SampledProfile, StackKeyReference,
 };
+use onoff_etw::{Reader, Schemas};
 use onoff_trace::{
     ContextSwitch, ContextSwitches, Interrupt, InterruptKind, Interrupts, Losses, ReadyThread,
     ReadyThreads, Sample, Samples, StackId, StackPool, Stacks,
@@ -16,6 +16,7 @@ use onoff_trace::{
 
 use super::copies::Copies;
 use super::counters;
+use super::generic_events::GenericEvents;
 use super::selection::{Interest, Selection};
 
 /// What one window holds. Windows are decoded side by side; what one cannot know of those before it is settled
@@ -39,6 +40,9 @@ pub(super) struct Piece {
     pub(super) ordered: Copies,
     /// Records to be seen at the end.
     pub(super) at_end: Copies,
+    /// Records that explain others.
+    pub(super) explanations: Copies,
+    pub(super) generic: GenericEvents,
     pub(super) losses: Losses,
     pub(super) walk_losses: onoff_etl::Losses,
     frames: Vec<u64>,
@@ -77,10 +81,15 @@ impl Running {
 
 impl Piece {
     /// Decodes what `selection` asks for of `window`.
-    pub(super) fn decode(window: &Window<'_>, selection: &Selection, clock: &Clock) -> Piece {
+    pub(super) fn decode(
+        window: &Window<'_>,
+        selection: &Selection,
+        schemas: &Schemas,
+        clock: &Clock,
+    ) -> Piece {
         let mut piece = Piece::default();
         let walk = window.for_each(|record| {
-            piece.take(record, selection, clock);
+            piece.take(record, selection, schemas, clock);
             ControlFlow::<Infallible>::Continue(())
         });
         piece.walk_losses = walk.losses;
@@ -90,17 +99,28 @@ impl Piece {
         piece.samples.shrink_to_fit();
         piece.interrupts.shrink_to_fit();
         piece.stacks.shrink_to_fit();
+        piece.generic.shrink_to_fit();
         piece
     }
 
     #[inline]
-    fn take(&mut self, record: &Record<'_>, selection: &Selection, clock: &Clock) {
+    fn take(
+        &mut self,
+        record: &Record<'_>,
+        selection: &Selection,
+        schemas: &Schemas,
+        clock: &Clock,
+    ) {
         let interest = match record.hook() {
             Some(hook) => selection.of_hook(hook),
-            None => return self.take_other(record, selection),
+            None => return self.take_other(record, selection, schemas),
         };
         let read = match interest {
-            Interest::Skip | Interest::Generic | Interest::AtEnd => Some(()),
+            Interest::Skip => Some(()),
+            Interest::Generic => {
+                self.generic.push(record, schemas, &mut self.losses);
+                Some(())
+            }
             Interest::ContextSwitch => self.context_switch(record),
             Interest::ReadyThread => self.ready_thread(record),
             Interest::Sample => self.sample(record),
@@ -134,7 +154,10 @@ impl Piece {
         });
     }
 
-    fn take_other(&mut self, record: &Record<'_>, selection: &Selection) {
+    fn take_other(&mut self, record: &Record<'_>, selection: &Selection, schemas: &Schemas) {
+        if selection.explains(record) {
+            self.explanations.push(record);
+        }
         if record.kind() == HeaderKind::Event {
             if selection.event_stacks {
                 self.event_stack(record);
@@ -145,8 +168,10 @@ impl Piece {
                 self.at_end.push(record);
             }
         }
-        if selection.of_other(record) == Interest::Ordered {
-            self.ordered.push(record);
+        match selection.of_other(record) {
+            Interest::Ordered => self.ordered.push(record),
+            Interest::Generic => self.generic.push(record, schemas, &mut self.losses),
+            _ => {}
         }
     }
 

@@ -25,7 +25,8 @@ pub(super) struct ProcessTracker {
 
 const UNKNOWN_SESSION: u32 = u32::MAX;
 
-fn blank(pid: u32) -> Process {
+/// A process of which nothing is known.
+pub(super) fn blank(pid: u32) -> Process {
     Process {
         pid,
         parent_pid: None,

@@ -1,6 +1,6 @@
 //! What to decode: worked out once from the tables a caller wants, asked once per record.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use onoff_etl::{Guid, HeaderKind, Record};
 use onoff_etw::kernel::{
     CompactContextSwitches, ContextSwitch, FileOpen, FileOperationEnd, HardFault, IMAGE_ID_CLASS,
@@ -9,6 +9,7 @@ use onoff_etw::kernel::{
 use onoff_trace::{TableName, Tables};
 
 use super::phase_events;
+use super::schemas::{EVENT_METADATA_CLASS, explains};
 use super::system::SystemTracker;
 
 /// What is to be done with a record.
@@ -35,8 +36,6 @@ pub(super) enum Interest {
     CompactSwitches,
     /// Set aside and seen in order: its meaning depends on what came before.
     Ordered,
-    /// Set aside to the end: its fields may be described there.
-    AtEnd,
     /// A row of the table of generic events.
     Generic,
 }
@@ -48,12 +47,16 @@ const HOOKS: usize = 1 << 16;
 pub(super) struct Selection {
     hooks: Box<[Interest]>,
     classes: HashMap<Guid, Interest>,
-    at_end: HashMap<(Guid, u16), Interest>,
+    at_end: HashSet<(Guid, u16)>,
     others: Interest,
     /// Whether to look for stacks beside manifest events.
     pub(super) event_stacks: bool,
+    /// Whether records that explain others matter.
+    explanations: bool,
     /// Whether the walk in time order is needed at all.
     pub(super) in_order: bool,
+    /// Whether the whole recording is looked at in advance.
+    pub(super) survey: bool,
 }
 
 impl Selection {
@@ -126,15 +129,15 @@ impl Selection {
         };
         classes.insert(IMAGE_ID_CLASS, image_ids);
         classes.insert(EVENT_METADATA_CLASS, Interest::Skip);
-        let at_end = phase_events::wanted(wanted)
-            .map(|(provider, id)| ((provider, id), Interest::AtEnd))
-            .collect();
+        let at_end = phase_events::wanted(wanted).collect();
         Selection {
             hooks: hooks.into_boxed_slice(),
             classes,
             at_end,
             others: generic,
             event_stacks: wants(&[T::Stacks]),
+            explanations: !wants(&[T::Events, T::Inventory]),
+            survey: wanted == Tables::NONE || wants(&[T::Events, T::Inventory]),
             in_order: wanted.without(T::Inventory) != Tables::NONE,
         }
     }
@@ -163,9 +166,15 @@ impl Selection {
         }
     }
 
-    /// Whether a manifest event is set aside to the end.
+    /// Whether a manifest event is set aside to the end: its fields may be described there.
     pub(super) fn at_end(&self, provider: Guid, id: u16) -> bool {
-        !self.at_end.is_empty() && self.at_end.contains_key(&(provider, id))
+        !self.at_end.is_empty() && self.at_end.contains(&(provider, id))
+    }
+
+    /// Whether a record that explains others is set aside: when a survey has not taken it already.
+    #[inline]
+    pub(super) fn explains(&self, record: &Record<'_>) -> bool {
+        self.explanations && explains(record)
     }
 
     // Kernel events in a classic header are few, and have thread and process with them: all of them are seen in order.
@@ -176,8 +185,6 @@ impl Selection {
         }
     }
 }
-
-const EVENT_METADATA_CLASS: Guid = Guid::from_u128(0xbbccf6c1_6cd1_48c4_80ff_839482e37671);
 
 const DPC: &[u16] = &[0x0f42, 0x0f44, 0x0f45, 0x0f46];
 const ISR: &[u16] = &[0x0f32, 0x0f43, 0x0f5f];

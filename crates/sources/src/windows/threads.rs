@@ -13,7 +13,8 @@ pub(super) struct ThreadTracker {
     alive: HashMap<u32, usize>,
 }
 
-fn blank(tid: u32, pid: u32) -> Thread {
+/// A thread of which nothing else is known.
+pub(super) fn blank(tid: u32, pid: u32) -> Thread {
     Thread {
         tid,
         pid,

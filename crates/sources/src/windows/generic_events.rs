@@ -1,0 +1,143 @@
+//! Events that have no table of their own, with their fields as text.
+
+use onoff_etl::{HeaderKind, Record};
+use onoff_etw::{Fields, Schemas, Status, Value};
+use onoff_trace::{
+    Batches, Event, EventField, EventFields, Events, Losses, StringId, StringPool, Table,
+};
+
+use super::counters;
+use super::texts::Texts;
+
+/// The generic events of one window, with texts of their own.
+#[derive(Debug, Default)]
+pub(super) struct GenericEvents {
+    events: Events,
+    fields: EventFields,
+    texts: Texts,
+    spare: Fields<'static>,
+    json: String,
+}
+
+impl GenericEvents {
+    pub(super) fn push(&mut self, record: &Record<'_>, schemas: &Schemas, losses: &mut Losses) {
+        let description = schemas.describe(record);
+        let mut fields = std::mem::take(&mut self.spare).reuse();
+        let decoded = schemas.decode(record, &mut fields);
+        match decoded.status {
+            Status::NoSchema => losses.add(&counters::SCHEMA_UNKNOWN, 1),
+            Status::Short => losses.add(&counters::FIELDS_INCOMPLETE, 1),
+            _ => {}
+        }
+        let first_field = self.fields.len() as u64;
+        for field in fields.iter().take(usize::from(u16::MAX)) {
+            let name = self.texts.str(field.name());
+            let value = match field.value() {
+                Value::Array | Value::Struct => {
+                    self.json.clear();
+                    // Writing to a `String` does not fail.
+                    let _ = field.write_json(&mut self.json);
+                    self.texts.str(&self.json)
+                }
+                value => self.texts.display(value),
+            };
+            self.fields.push(EventField { name, value });
+        }
+        let count = self.fields.len() as u64 - first_field;
+        self.spare = fields.reuse();
+        let provider = match (description.provider, description.provider_guid) {
+            ("", Some(guid)) => self.texts.display(guid),
+            (name, _) => self.texts.str(name),
+        };
+        let task = match (description.task, description.event) {
+            ("", event) => self.texts.str(event),
+            (task, _) => self.texts.str(task),
+        };
+        let id = match (record.descriptor(), record.message_number()) {
+            (Some(descriptor), _) => u32::from(descriptor.id),
+            (None, Some(number)) => u32::from(number),
+            (None, None) => u32::from(record.opcode()),
+        };
+        self.events.push(Event {
+            time_ns: record.time_ns(),
+            cpu: record.cpu(),
+            pid: record.process_id(),
+            tid: record.thread_id(),
+            provider,
+            id,
+            version: record.version(),
+            level: description.level,
+            keyword: match record.kind() {
+                HeaderKind::Event => description.keyword,
+                _ => 0,
+            },
+            task,
+            opcode: self.texts.str(description.opcode),
+            first_field,
+            fields: u16::try_from(count).unwrap_or(u16::MAX),
+        });
+    }
+
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.events.shrink_to_fit();
+        self.fields.shrink_to_fit();
+    }
+}
+
+/// The generic events of all windows.
+#[derive(Debug, Default)]
+pub(super) struct GenericEventTables {
+    pub(super) events: Batches<Events>,
+    pub(super) fields: Batches<EventFields>,
+    field_count: u64,
+}
+
+impl GenericEventTables {
+    /// Takes the events of the next window.
+    pub(super) fn absorb(&mut self, window: GenericEvents, texts: &mut Texts) {
+        let GenericEvents {
+            mut events,
+            mut fields,
+            texts: own,
+            ..
+        } = window;
+        let mut renaming = Renaming::new(&own.pool, &mut texts.pool);
+        for column in [&mut events.provider, &mut events.task, &mut events.opcode] {
+            renaming.apply(column);
+        }
+        renaming.apply(&mut fields.name);
+        renaming.apply(&mut fields.value);
+        for first_field in &mut events.first_field {
+            *first_field += self.field_count;
+        }
+        self.field_count += Table::len(&fields) as u64;
+        self.events.push(events);
+        self.fields.push(fields);
+    }
+}
+
+/// Ids of one pool as ids of another.
+struct Renaming<'p> {
+    from: &'p StringPool,
+    to: &'p mut StringPool,
+    known: Vec<Option<StringId>>,
+}
+
+impl<'p> Renaming<'p> {
+    fn new(from: &'p StringPool, to: &'p mut StringPool) -> Self {
+        Self {
+            known: vec![None; from.len()],
+            from,
+            to,
+        }
+    }
+
+    fn apply(&mut self, ids: &mut [StringId]) {
+        for id in ids {
+            let Some(known) = self.known.get_mut(id.index()) else {
+                continue;
+            };
+            *id = *known.get_or_insert_with(|| self.to.intern(self.from.get(*id)));
+        }
+    }
+}

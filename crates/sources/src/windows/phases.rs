@@ -1,0 +1,157 @@
+//! The events about the transition, in time order, once everything that explains them is known.
+
+use onoff_etw::{Fields, Schemas};
+use onoff_trace::{Image, Losses, Process, StringId, Thread};
+
+use super::activities::ActivityTracker;
+use super::copies::Copies;
+use super::counters;
+use super::devices::DeviceTracker;
+use super::images::ImageTracker;
+use super::milestones::MilestoneTracker;
+use super::phase_events::{KERNEL_PROCESS, PhaseEvent};
+use super::processes::{self, ProcessTracker};
+use super::services::ServiceTracker;
+use super::texts::Texts;
+use super::threads::{self, ThreadTracker};
+
+/// The trackers that follow such events.
+#[derive(Debug, Default)]
+pub(super) struct Phases {
+    pub(super) milestones: MilestoneTracker,
+    pub(super) services: ServiceTracker,
+    pub(super) devices: DeviceTracker,
+    pub(super) activities: ActivityTracker,
+    pub(super) processes: ProcessTracker,
+    pub(super) threads: ThreadTracker,
+    pub(super) images: ImageTracker,
+    /// The processor's nominal speed; 0 when not known.
+    pub(super) processor_mhz: u32,
+    /// Whether the kernel logger recorded processes, threads, modules: then the provider's account of the same would only
+    /// repeat it.
+    pub(super) kernel_processes: bool,
+    pub(super) kernel_threads: bool,
+    pub(super) kernel_images: bool,
+}
+
+impl Phases {
+    pub(super) fn replay(
+        &mut self,
+        records: &Copies,
+        schemas: &Schemas,
+        texts: &mut Texts,
+        losses: &mut Losses,
+    ) {
+        let mut spare: Fields<'static> = Fields::new();
+        for record in records.iter() {
+            let mut fields = spare.reuse();
+            schemas.decode(&record, &mut fields);
+            if let Some(event) = PhaseEvent::new(&record, &fields)
+                && self.take(&event, texts, losses).is_none()
+            {
+                losses.add_at(&counters::PHASE_EVENT_UNREADABLE, || {
+                    format!("{}/{}", event.provider.name, event.id)
+                });
+            }
+            spare = fields.reuse();
+        }
+    }
+
+    fn take(
+        &mut self,
+        event: &PhaseEvent<'_>,
+        texts: &mut Texts,
+        losses: &mut Losses,
+    ) -> Option<()> {
+        if event.provider == KERNEL_PROCESS {
+            return self.kernel_process(event, texts, losses);
+        }
+        self.activities.on_event(event, texts);
+        // Each looks at its own events; one that lacks a field counts once.
+        let read = [
+            self.milestones.on_event(event, self.processor_mhz, texts),
+            self.services.on_event(event, texts),
+            self.devices.on_event(event, texts),
+        ];
+        read.iter().all(Option::is_some).then_some(())
+    }
+
+    /// The Kernel-Process provider, for recordings without the kernel logger's own events.
+    fn kernel_process(
+        &mut self,
+        event: &PhaseEvent<'_>,
+        texts: &mut Texts,
+        losses: &mut Losses,
+    ) -> Option<()> {
+        let time_ns = event.time_ns();
+        let pid = event.number32("ProcessID")?;
+        match event.id {
+            1 | 2 | 15 if !self.kernel_processes => {
+                let path = event.text("ImageName", texts).unwrap_or_default();
+                let image = file_name(texts.get(path)).to_owned();
+                let known = Process {
+                    parent_pid: event.number32("ParentProcessID"),
+                    image: texts.str(&image),
+                    session: event.number32("SessionID"),
+                    package: event.text("PackageFullName", texts).unwrap_or_default(),
+                    ..processes::blank(pid)
+                };
+                match event.id {
+                    1 => self.processes.start(time_ns, known, losses),
+                    2 => {
+                        let status = event.number32("ExitCode").map(|status| status as i32);
+                        self.processes.end(time_ns, known, status);
+                    }
+                    _ => self.processes.present(known),
+                }
+            }
+            3 | 4 if !self.kernel_threads => {
+                let tid = event.number32("ThreadID")?;
+                let address = |name| event.number(name).unwrap_or(0);
+                let known = Thread {
+                    start_address: match address("Win32StartAddr") {
+                        0 => address("StartAddr"),
+                        start => start,
+                    },
+                    service_tag: event.number32("SubProcessTag").unwrap_or(0),
+                    teb: address("TebBase"),
+                    stack_base: address("StackBase"),
+                    stack_limit: address("StackLimit"),
+                    user_stack_base: address("UserStackBase"),
+                    user_stack_limit: address("UserStackLimit"),
+                    ..threads::blank(tid, pid)
+                };
+                match event.id {
+                    3 => self.threads.start(time_ns, known, losses),
+                    _ => self.threads.end(time_ns, known),
+                }
+            }
+            5 | 6 if !self.kernel_images => {
+                let image = Image {
+                    pid,
+                    base: event.number("ImageBase")?,
+                    size: event.number("ImageSize").unwrap_or(0),
+                    load_ns: None,
+                    unload_ns: None,
+                    path: event.text("ImageName", texts).unwrap_or_default(),
+                    time_stamp: event.number32("TimeDateStamp").unwrap_or(0),
+                    checksum: event.number32("ImageCheckSum").unwrap_or(0),
+                    default_base: event.number("DefaultBase").unwrap_or(0),
+                    pdb_name: StringId::EMPTY,
+                    pdb_id: StringId::EMPTY,
+                    version: StringId::EMPTY,
+                };
+                match event.id {
+                    5 => self.images.load(time_ns, image, losses),
+                    _ => self.images.unload(time_ns, image),
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('\\').next().unwrap_or(path)
+}

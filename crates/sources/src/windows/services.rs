@@ -1,0 +1,227 @@
+//! Services on their way up and down (Services, Services-Svchost).
+//!
+//! The service control manager records a service's state each time it changes or is reported again:
+//!
+//! ```text
+//!   start   (pending, no process)  (pending, host) …     (running, host)
+//!              asked for            first = host is there     done
+//!   stop    (running, host)  (stop pending, host) …      (stopped, no process)
+//!              control sent         first report             done
+//! ```
+//!
+//! Between the host's first report and the end, svchost records when it enters the service's main function: the
+//! service's code is loaded then. Services with a host of their own do not record that.
+
+use hashbrown::HashMap;
+use onoff_trace::system::InstalledService;
+use onoff_trace::{
+    Losses, ServiceChange, ServiceOutcome, ServiceTransition, ServiceTransitions, StringId,
+};
+
+use super::counters;
+use super::phase_events::{PhaseEvent, SERVICES, SVCHOST};
+use super::processes::ProcessTracker;
+use super::texts::Texts;
+
+const STOPPED: u32 = 1;
+const START_PENDING: u32 = 2;
+const STOP_PENDING: u32 = 3;
+const RUNNING: u32 = 4;
+
+/// The service control manager starts services by itself.
+const AUTO_START_PHASE: u32 = 1;
+
+#[derive(Debug, Default)]
+pub(super) struct ServiceTracker {
+    rows: Vec<ServiceTransition>,
+    services: HashMap<StringId, Service>,
+    /// Load-order groups that are being started.
+    open_groups: Vec<StringId>,
+    /// Load-order groups that the manager recorded by service.
+    groups: HashMap<StringId, StringId>,
+    in_auto_start: bool,
+}
+
+#[derive(Debug, Default)]
+struct Service {
+    /// The transition under way.
+    under_way: Option<usize>,
+    running: bool,
+}
+
+impl ServiceTracker {
+    /// Takes a phase event; `None` when it lacks a field it needs.
+    pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
+        match (event.provider, event.id) {
+            (SERVICES, 101) => self.in_auto_start = true,
+            (SERVICES, 102) => self.in_auto_start = false,
+            (SERVICES, 103) => self.open_groups.push(event.text("GroupName", texts)?),
+            (SERVICES, 104) => {
+                let group = event.text("GroupName", texts)?;
+                self.open_groups.retain(|&open| open != group);
+            }
+            (SERVICES, 105) => self.status(event, texts)?,
+            (SERVICES, 205) => {
+                let service = event.text("ServiceName", texts)?;
+                let group = event.text("LoadOrderGroup", texts)?;
+                self.groups.insert(service, group);
+            }
+            (SVCHOST, 101) => {
+                let service = event.text("ServiceName", texts)?;
+                if let Some(row) = self
+                    .services
+                    .get(&service)
+                    .and_then(|service| service.under_way)
+                    .and_then(|row| self.rows.get_mut(row))
+                    && row.kind == ServiceChange::Start
+                {
+                    row.load_ns.get_or_insert(event.time_ns());
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn status(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
+        let name = event.text("ServiceName", texts)?;
+        let state = event.number32("CurrentState")?;
+        let pid = event.number32("PID").filter(|&pid| pid != 0);
+        let image = event.text("ImageName", texts).unwrap_or_default();
+        let automatic =
+            event.number32("ExecutionPhase") == Some(AUTO_START_PHASE) || self.in_auto_start;
+        let time_ns = event.time_ns();
+        let service = self.services.entry(name).or_default();
+        let under_way = service
+            .under_way
+            .and_then(|row| self.rows.get(row))
+            .map(|row| row.kind);
+
+        use ServiceChange::{Start, Stop};
+        let (begins, ends) = match (state, under_way) {
+            (START_PENDING, None) => (Some(Start), None),
+            // It was stopped, or gave up stopping, without a record of that.
+            (START_PENDING, Some(Stop)) => (Some(Start), Some(ServiceOutcome::Failed)),
+            (RUNNING, Some(Start)) => (None, Some(ServiceOutcome::Completed)),
+            // A running service that reports "running" again was sent a control; it stops if a report of that follows.
+            (RUNNING, None) if service.running => (Some(Stop), None),
+            (STOP_PENDING, None) => (Some(Stop), None),
+            (STOP_PENDING, Some(Start)) => (Some(Stop), Some(ServiceOutcome::Failed)),
+            (STOPPED, Some(Stop)) => (None, Some(ServiceOutcome::Completed)),
+            (STOPPED, Some(Start)) => (None, Some(ServiceOutcome::Failed)),
+            _ => (None, None),
+        };
+        if let Some(outcome) = ends
+            && let Some(row) = service
+                .under_way
+                .take()
+                .and_then(|row| self.rows.get_mut(row))
+        {
+            row.end_ns = Some(time_ns);
+            row.outcome = outcome;
+        }
+        if let Some(kind) = begins {
+            service.under_way = Some(self.rows.len());
+            self.rows.push(ServiceTransition {
+                service: name,
+                group: if kind == Start && automatic {
+                    self.open_groups.last().copied().unwrap_or_default()
+                } else {
+                    StringId::EMPTY
+                },
+                kind,
+                start_ns: time_ns,
+                checkpoint_ns: None,
+                load_ns: None,
+                end_ns: None,
+                container: image,
+                container_pid: pid,
+                outcome: ServiceOutcome::Unfinished,
+                automatic: kind == Start && automatic,
+                event: event.label(texts),
+            });
+        }
+        if let Some(row) = service.under_way.and_then(|row| self.rows.get_mut(row)) {
+            row.container_pid = row.container_pid.or(pid);
+            if row.container.is_empty() {
+                row.container = image;
+            }
+            let reports = match row.kind {
+                Start => state == START_PENDING && pid.is_some(),
+                Stop => state == STOP_PENDING,
+            };
+            if reports {
+                row.checkpoint_ns.get_or_insert(time_ns);
+            }
+        } else if let Some(row) = self.rows.last_mut().filter(|row| row.service == name) {
+            row.container_pid = row.container_pid.or(pid);
+        }
+        service.running = state == RUNNING;
+        Some(())
+    }
+
+    /// The table, by start, with groups and containers resolved.
+    ///
+    /// A service's group is what the configuration says; where it says nothing, the group that was being started when the
+    /// service was.
+    pub(super) fn finish(
+        self,
+        installed: &[InstalledService],
+        processes: &ProcessTracker,
+        texts: &mut Texts,
+        losses: &mut Losses,
+    ) -> ServiceTransitions {
+        let Self {
+            rows,
+            groups,
+            services,
+            ..
+        } = self;
+        let mut configured: HashMap<String, &InstalledService> = HashMap::new();
+        for service in installed {
+            configured.insert(service.name.to_ascii_lowercase(), service);
+        }
+        let knows_groups = installed
+            .iter()
+            .any(|service| !service.load_order_group.is_empty());
+        // A running service that reported "running" again and nothing more did not stop.
+        let stays: Vec<usize> = services
+            .values()
+            .filter_map(|service| service.under_way)
+            .filter(|&row| {
+                rows.get(row).is_some_and(|row| {
+                    row.kind == ServiceChange::Stop && row.checkpoint_ns.is_none()
+                })
+            })
+            .collect();
+        let mut unfinished = 0;
+        let table = rows
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| !stays.contains(index))
+            .map(|(_, mut row)| {
+                let configured = configured.get(&texts.get(row.service).to_ascii_lowercase());
+                match (groups.get(&row.service), configured) {
+                    (Some(&group), _) => row.group = group,
+                    (None, Some(service)) if knows_groups => {
+                        row.group = texts.str(&service.load_order_group);
+                    }
+                    _ => {}
+                }
+                let at_ns = row.checkpoint_ns.unwrap_or(row.start_ns);
+                if let Some(command_line) = row
+                    .container_pid
+                    .and_then(|pid| processes.at(pid, at_ns))
+                    .map(|process| process.command_line)
+                    .filter(|command_line| !command_line.is_empty())
+                {
+                    row.container = command_line;
+                }
+                unfinished += u64::from(row.end_ns.is_none());
+                row
+            })
+            .collect();
+        losses.add(&counters::SERVICE_UNFINISHED, unfinished);
+        table
+    }
+}

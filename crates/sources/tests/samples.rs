@@ -1,0 +1,293 @@
+//! Real recordings, where the folder of samples is there: `ONOFF_SAMPLES`, or `shared/samples` beside the workspace.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use onoff_sources::{Files, Limits, Options, open};
+use onoff_trace::{TableName, Tables, Trace};
+
+fn samples() -> Option<PathBuf> {
+    let folder = std::env::var_os("ONOFF_SAMPLES").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples"),
+        PathBuf::from,
+    );
+    let folder = folder.join("etl");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: no samples at {}", folder.display());
+    None
+}
+
+/// The file, packed or not.
+fn sample(folder: &Path, name: &str) -> PathBuf {
+    let plain = folder.join(name);
+    if plain.exists() {
+        plain
+    } else {
+        folder.join(format!("{name}.xz"))
+    }
+}
+
+fn read(path: PathBuf, wanted: Tables) -> Trace {
+    open(std::slice::from_ref(&path), wanted, &Options::default())
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// File names, numbers of events and of processors from the table in SOURCES.md.
+fn listed(folder: &Path) -> Vec<(String, u64, u32)> {
+    let text = std::fs::read_to_string(folder.join("SOURCES.md")).unwrap();
+    text.lines()
+        .filter_map(|line| {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let [_, name, events, _, _, processors, ..] = cells[..] else {
+                return None;
+            };
+            Some((name.into(), events.parse().ok()?, processors.parse().ok()?))
+        })
+        .collect()
+}
+
+#[test]
+fn the_inventory_counts_every_event() {
+    let Some(folder) = samples() else { return };
+    let listed = listed(&folder);
+    assert!(listed.len() >= 20, "the table was read: {}", listed.len());
+    for (name, events, processors) in listed {
+        let trace = read(sample(&folder, &name), Tables::of(&[TableName::Inventory]));
+        let inventory = trace.inventory.unwrap();
+        assert_eq!(inventory.events, events, "{name}");
+        let by_provider: u64 = inventory.providers.iter().map(|row| row.events).sum();
+        let by_kind: u64 = inventory.kinds.iter().map(|row| row.events).sum();
+        assert_eq!((by_provider, by_kind), (events, events), "{name}");
+        assert!(trace.system.processors >= processors, "{name}");
+        assert_eq!(trace.losses.count("bad_record"), 0, "{name}");
+        assert_eq!(trace.losses.count("short_payload"), 0, "{name}");
+    }
+}
+
+#[test]
+fn a_shutdown_names_the_sixty_processes_that_exit() {
+    let Some(folder) = samples() else { return };
+    let trace = read(
+        sample(&folder, "ShutdownPerfDiagLogger.etl"),
+        Tables::of(&[TableName::Processes, TableName::Threads, TableName::Images]),
+    );
+    let exits: Vec<&str> = trace
+        .processes
+        .iter()
+        .filter(|process| process.end_ns.is_some())
+        .map(|process| trace.text(process.image))
+        .collect();
+    assert_eq!(exits.len(), 60);
+    assert!(exits.iter().all(|image| !image.is_empty()));
+    for image in ["explorer.exe", "svchost.exe", "sihost.exe", "MsMpEng.exe"] {
+        assert!(exits.contains(&image), "{image} is among {exits:?}");
+    }
+    assert!(trace.processes.iter().all(|process| {
+        process
+            .end_ns
+            .is_none_or(|end_ns| end_ns <= trace.duration_ns)
+    }));
+    assert_eq!(trace.losses.count("short_payload"), 0);
+}
+
+/// The per-kind counts at the end of a baseline of another reader.
+fn baseline(folder: &Path, name: &str) -> BTreeMap<String, u64> {
+    let text = std::fs::read_to_string(folder.join("baseline").join(name)).unwrap();
+    text.lines()
+        .filter_map(|line| {
+            let (kind, count) = line.strip_prefix("COUNT ")?.rsplit_once(':')?;
+            Some((kind.into(), count.parse().ok()?))
+        })
+        .collect()
+}
+
+/// Samples that the baseline leaves out: of the idle thread, outside of interrupts and deferred procedure calls.
+fn idle_samples(folder: &Path, name: &str) -> usize {
+    let files = Files::open(
+        &[sample(folder, &format!("{name}.etl"))],
+        &Limits::default(),
+    )
+    .unwrap();
+    let recording = onoff_etl::Recording::open(&files.inputs()).unwrap();
+    let mut idle = 0;
+    let walk = recording.for_each(|record| {
+        if let Some(sample) = onoff_etw::kernel::SampledProfile::parse(record) {
+            idle += usize::from(sample.thread_id == 0 && sample.flags & 3 == 0);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    assert!(walk.outcome.is_continue());
+    idle
+}
+
+#[test]
+fn tables_hold_what_another_reader_counts() {
+    let Some(folder) = samples() else { return };
+    for name in ["net.4.5.2.x64", "net.4.5.x86-2016"] {
+        let counts = baseline(&folder, &format!("{name}.baseline.txt"));
+        let count = |kind: &str| counts[&format!("Windows Kernel/{kind}")] as usize;
+        let trace = read(
+            sample(&folder, &format!("{name}.etl")),
+            Tables::all().without(TableName::Events),
+        );
+        assert_eq!(
+            trace.disk_ios.len(),
+            count("DiskIO/Read") + count("DiskIO/Write") + count("DiskIO/FlushBuffers"),
+            "{name}: disk requests"
+        );
+        assert_eq!(trace.hard_faults.len(), count("Memory/HardFault"), "{name}");
+        let started = trace
+            .processes
+            .iter()
+            .filter(|process| process.start_ns.is_some());
+        assert_eq!(started.count(), count("Process/Start"), "{name}");
+        let ended = trace
+            .processes
+            .iter()
+            .filter(|process| process.end_ns.is_some());
+        assert_eq!(ended.count(), count("Process/Stop"), "{name}");
+        assert_eq!(
+            trace.processes.len(),
+            count("Process/Start") + count("Process/DCStart"),
+            "{name}: processes"
+        );
+        let started = trace
+            .threads
+            .iter()
+            .filter(|thread| thread.start_ns.is_some());
+        assert_eq!(started.count(), count("Thread/Start"), "{name}");
+        let ended = trace
+            .threads
+            .iter()
+            .filter(|thread| thread.end_ns.is_some());
+        assert_eq!(ended.count(), count("Thread/Stop"), "{name}");
+        let loaded = trace.images.iter().filter(|image| image.load_ns.is_some());
+        assert_eq!(loaded.count(), count("Image/Load"), "{name}");
+        let unloaded = trace
+            .images
+            .iter()
+            .filter(|image| image.unload_ns.is_some());
+        assert_eq!(unloaded.count(), count("Image/Unload"), "{name}");
+        let inventory = trace.inventory.as_ref().unwrap();
+        let of_samples = inventory.kinds.iter().filter(|kind| kind.id == 0x0f2e);
+        let samples: u64 = of_samples.map(|kind| kind.events).sum();
+        assert_eq!(trace.samples.len() as u64, samples, "{name}");
+        assert_eq!(
+            samples as usize - idle_samples(&folder, name),
+            count("PerfInfo/Sample"),
+            "{name}"
+        );
+        assert_eq!(trace.system.disks.len(), count("SystemConfig/PhyDisk"));
+        assert_eq!(trace.losses.count("short_payload"), 0, "{name}");
+        assert_eq!(trace.losses.count("disk_start_missing"), 0, "{name}");
+    }
+}
+
+#[test]
+fn modules_carry_their_symbol_identity() {
+    let Some(folder) = samples() else { return };
+    let trace = read(
+        sample(&folder, "net.4.5.2.x64.etl"),
+        Tables::of(&[TableName::Images]),
+    );
+    let identity = |base: u64| {
+        let image = trace.images.iter().find(|image| image.base == base);
+        image.map(|image| (trace.text(image.pdb_name), trace.text(image.pdb_id)))
+    };
+    // The baseline shows the beginning of some of them: base, first digits of the GUID, age, name.
+    let text = std::fs::read_to_string(folder.join("baseline/net.4.5.2.x64.baseline.txt")).unwrap();
+    let mut compared = 0;
+    for line in text.lines().filter(|line| line.contains("DbgID_RSDS PID=")) {
+        let field = |name: &str| {
+            let (_, rest) = line.split_once(&format!(" {name}="))?;
+            rest.split(';').next()
+        };
+        let base = field("ImageBase").unwrap().trim_start_matches("0x");
+        let base = u64::from_str_radix(base, 16).unwrap();
+        let digits = field("GuidSig").unwrap().trim_end_matches('.');
+        let digits = digits.replace('-', "").to_ascii_uppercase();
+        let age = field("Age").unwrap();
+        let (name, id) = identity(base).unwrap_or_else(|| panic!("no module at {base:#x}"));
+        assert_eq!(name, field("PDBFileName").unwrap());
+        assert!(id.starts_with(&digits), "{id} does not start with {digits}");
+        assert_eq!(&id[32..], format!("{:X}", age.parse::<u32>().unwrap()));
+        compared += 1;
+    }
+    assert!(compared >= 5, "{compared}");
+    let identified = trace.images.iter().filter(|image| !image.pdb_id.is_empty());
+    assert!(identified.count() * 10 >= trace.images.len() * 9);
+}
+
+#[test]
+fn keyed_stacks_get_their_frames() {
+    let Some(folder) = samples() else { return };
+    let trace = read(
+        sample(&folder, "net.4.5.2.x64.etl"),
+        Tables::of(&[TableName::Stacks]),
+    );
+    assert!(trace.stacks.len() > 1000);
+    let known = trace
+        .stacks
+        .iter()
+        .filter(|stack| !trace.stack_pool.get(stack.stack).is_empty());
+    let unknown = trace.losses.count("stack_key_unknown") as usize;
+    assert_eq!(known.count() + unknown, trace.stacks.len());
+    assert!(unknown * 100 <= trace.stacks.len(), "{unknown}");
+}
+
+#[test]
+fn process_events_of_the_provider_serve_without_the_kernel_logger() {
+    let Some(folder) = samples() else { return };
+    let trace = read(
+        sample(&folder, "Process.etl"),
+        Tables::all().without(TableName::Events),
+    );
+    let inventory = trace.inventory.as_ref().unwrap();
+    let count = |id: u32| {
+        let provider = "Microsoft-Windows-Kernel-Process";
+        let kinds = inventory.kinds.iter();
+        let of_id = kinds.filter(|kind| kind.provider == provider && kind.id == id);
+        of_id.map(|kind| kind.events as usize).sum::<usize>()
+    };
+    let started = trace
+        .processes
+        .iter()
+        .filter(|process| process.start_ns.is_some());
+    assert_eq!(started.count(), count(1));
+    let ended = trace
+        .processes
+        .iter()
+        .filter(|process| process.end_ns.is_some());
+    assert_eq!(ended.count(), count(2));
+    let threads = trace
+        .threads
+        .iter()
+        .filter(|thread| thread.start_ns.is_some());
+    assert_eq!(threads.count(), count(3));
+    let loads = trace.images.iter().filter(|image| image.load_ns.is_some());
+    assert_eq!(loads.count(), count(5));
+    assert_eq!(trace.losses.count("phase_event_unreadable"), 0);
+}
+
+#[test]
+fn generic_events_carry_their_fields() {
+    let Some(folder) = samples() else { return };
+    let trace = read(
+        sample(&folder, "HTTP_Server.etl"),
+        Tables::of(&[TableName::Events]),
+    );
+    assert_eq!(trace.events.len(), 2041);
+    let fields: u64 = trace
+        .events
+        .iter()
+        .map(|event| u64::from(event.fields))
+        .sum();
+    assert_eq!(trace.event_fields.len() as u64, fields);
+    let last = trace.events.iter().last().unwrap();
+    assert_eq!(last.first_field + u64::from(last.fields), fields);
+}
