@@ -319,14 +319,14 @@ fn charge_switches(
                 running.resize(cpu + 1, None);
             }
             let processor = running[cpu].get_or_insert_with(|| Running {
-                owner: owners.at(old_tid, time_ns).0,
+                owner: owners.at(old_tid, time_ns),
                 priority: clamped(old_priority),
                 since_ns: begin,
                 interval: 0,
                 interval_end_ns: cuts.get(1).copied().unwrap_or(i64::MAX),
             });
             processor.charge_until(time_ns.min(end), cuts, &mut charge);
-            processor.owner = owners.at(new_tid, time_ns).0;
+            processor.owner = owners.at(new_tid, time_ns);
             processor.priority = clamped(new_priority);
         }
     }
@@ -363,7 +363,7 @@ fn charge_samples(
             if source != 0 {
                 continue;
             }
-            let (owner, base_priority) = owners.at(tid, time_ns);
+            let (owner, base_priority) = owners.with_priority(tid, time_ns);
             if time_ns < begin || time_ns >= end {
                 continue;
             }
