@@ -13,6 +13,7 @@ PURE := onoff-etl onoff-etw onoff-trace onoff-analysis onoff-report
 PURE_FLAGS := $(addprefix --package ,$(PURE))
 
 RECORDING ?= samples/slow-boot.etl
+REFERENCE ?= ../shared/reference
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 
@@ -75,6 +76,10 @@ book: ## the book, as pages
 	@tools/setup mdbook
 	mdbook build docs --dest-dir $(TARGET_DIR)/book
 	@echo "$(TARGET_DIR)/book/index.html"
+
+catalogue: ## write the embedded event schemas anew from REFERENCE
+	@tools/setup rust
+	cargo run --package onoff-etw --example catalogue -- $(REFERENCE)
 
 reference: ## write the pages of the book that come from the code
 	python3 tools/json_reference.py
