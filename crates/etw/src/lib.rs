@@ -22,6 +22,7 @@ mod fields;
 pub mod kernel;
 mod manifest;
 mod payload;
+#[cfg(not(target_family = "wasm"))]
 mod provider_binary;
 mod reader;
 pub mod schema;
@@ -37,6 +38,7 @@ mod value;
 pub use fields::{Field, Fields, Siblings};
 pub use manifest::ManifestError;
 pub use payload::Status;
+#[cfg(not(target_family = "wasm"))]
 pub use provider_binary::ProviderBinaryError;
 pub use reader::Reader;
 pub use schemas::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaSource, Schemas};
