@@ -40,7 +40,7 @@ impl<'a> Recording<'a> {
     ///
     /// Files that share a clock (an unmerged kernel and user log of one boot; any logs stamped with system time) are put on one
     /// axis tick by tick. A file with another clock or of another boot is placed by its UTC start time and counted as
-    /// [`Loss::UnrelatedFile`].
+    /// [`Loss::UnrelatedFile`](crate::Loss::UnrelatedFile).
     ///
     /// # Errors
     /// When there is no input, or an input is empty, no Event Trace Log, or cut before the end of its logfile header.
