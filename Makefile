@@ -81,6 +81,10 @@ catalogue: ## write the embedded event schemas anew from REFERENCE
 	@tools/setup rust
 	cargo run --package onoff-etw --example catalogue -- $(REFERENCE)
 
+samples: ## play the scenario of the repository's own recording again
+	@tools/setup rust
+	cargo run --package onoff-testkit --example make_trace -- slow-boot samples/slow-boot.etl
+
 reference: ## write the pages of the book that come from the code
 	python3 tools/json_reference.py
 
