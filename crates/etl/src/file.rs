@@ -42,7 +42,9 @@ pub struct FileSummary {
 /// A compressed file may expand this many times in all. Real recordings stay below 20.
 const LARGEST_EXPANSION: usize = 128;
 /// What any file may expand to, so that short ones are not judged by the ratio.
-const SMALLEST_EXPANSION_LIMIT: usize = 64 << 20;
+const SMALLEST_EXPANSION_LIMIT: usize = 16 << 20;
+/// A buffer expands to no more than the logger's buffer size, or this where the header is wrong about it.
+const USUAL_LARGEST_BUFFER: usize = 1 << 20;
 
 /// Reads a file's logfile header and finds its buffers.
 pub(crate) fn index(
@@ -76,7 +78,7 @@ pub(crate) fn index(
     finder.find();
     let mut buffers = finder.buffers;
     drop_duplicates(input.bytes, number, &mut buffers, &mut losses);
-    refuse_expansion(input.bytes.len(), number, &mut buffers, &mut losses);
+    refuse_expansion(&header, input.bytes.len(), &mut buffers, &mut losses);
     let sessions = if header.has_mode(log_file_mode::APPEND) {
         split_sessions(&mut buffers)
     } else {
@@ -297,27 +299,29 @@ fn drop_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, los
     });
 }
 
-/// Compressed buffers whose announced sizes add up to more than any recorder would write lose their records, not our memory.
-fn refuse_expansion(length: usize, file: usize, buffers: &mut [BufferInfo], losses: &mut Losses) {
-    let mut left = length
-        .saturating_mul(LARGEST_EXPANSION)
-        .max(SMALLEST_EXPANSION_LIMIT);
+/// Compressed buffers that announce more than any recorder would write lose their records, not our memory.
+fn refuse_expansion(
+    header: &LogfileHeader,
+    length: usize,
+    buffers: &mut [BufferInfo],
+    losses: &mut Losses,
+) {
+    let limit = length.saturating_mul(LARGEST_EXPANSION);
+    let mut left = limit.max(SMALLEST_EXPANSION_LIMIT);
+    let largest = (header.buffer_size as usize).max(USUAL_LARGEST_BUFFER);
     for buffer in buffers
         .iter_mut()
         .filter(|buffer| buffer.compression.is_some())
     {
         match left.checked_sub(buffer.payload_size()) {
-            Some(rest) => left = rest,
-            None => {
+            Some(rest) if buffer.fill <= largest => left = rest,
+            _ => {
                 buffer.compression = None;
-                losses.add_at(
-                    Loss::DecompressionRefused,
-                    1,
-                    Place {
-                        file,
-                        offset: buffer.offset as u64,
-                    },
-                );
+                let place = Place {
+                    file: buffer.file,
+                    offset: buffer.offset as u64,
+                };
+                losses.add_at(Loss::DecompressionRefused, 1, place);
             }
         }
     }
