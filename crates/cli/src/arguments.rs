@@ -33,7 +33,9 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Boot(BootArguments),
     Info(InfoArguments),
+    Events(EventsArguments),
 }
 
 /// The recording.
@@ -68,6 +70,128 @@ pub enum PlainFormat {
     Text,
     /// For a program; the names are documented and stay
     Json,
+}
+
+/// How to answer about a transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TransitionFormat {
+    /// For a person: the answer, the phases, the worst of each kind
+    Text,
+    /// For a program; the names are documented and stay
+    Json,
+    /// The document of 'xperf -a boot', for scripts that read it
+    Xml,
+    /// A table in xperf's layout; --csv says which
+    Csv,
+}
+
+/// A table in xperf's layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CsvTable {
+    /// Services, as 'xperf -a services'
+    Services,
+    /// Drivers and devices, as 'xperf -a pnp'
+    Pnp,
+}
+
+/// When a computer counts as settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Idle {
+    /// xperf's: 10 s of 100 ms slices with processors and disks at least 80 % idle
+    Xperf,
+    /// The assessments' (ADK): 5 s, from 500 ms windows with less than 20 % in use
+    Adk,
+}
+
+/// Show where the time of a boot went: phases, services, drivers, processors, disks, logon
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  onoff boot BootCKCL.etl
+  onoff boot kernel.etl user.etl         two logs of one boot
+  onoff boot boot.etl --top 20           longer lists
+  onoff boot boot.etl --format json | jq '.phases[] | {{name, duration_ns, rule}}'
+  onoff boot boot.etl --format xml -o summary_boot.xml
+  onoff boot boot.etl --format csv --csv pnp
+
+Times count from the kernel's start, unless they are lengths. A phase's end says which
+rule set it; 'inferred' means that the event which defines it was not recorded.
+
+{EXIT_CODES}"))]
+pub struct BootArguments {
+    #[command(flatten)]
+    pub recording: RecordingArguments,
+
+    /// How to answer
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: TransitionFormat,
+
+    /// Which table '--format csv' writes [default: services]
+    #[arg(long, value_name = "TABLE")]
+    pub csv: Option<CsvTable>,
+
+    /// When the computer counts as settled
+    #[arg(long, value_name = "METRIC", default_value = "xperf")]
+    pub idle: Idle,
+
+    /// Image name of the user's shell, where it is not Explorer
+    #[arg(long, value_name = "IMAGE", default_value = "explorer.exe")]
+    pub shell: String,
+
+    /// Image name of a process that the process summary counts as expected
+    #[arg(long = "expected", value_name = "IMAGE")]
+    pub expected: Vec<String>,
+
+    /// Rows of each list of the text; other formats hold all of them
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub top: usize,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// Show a recording's events, one row each, in the order of time, as they are read
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  onoff events trace.etl | less
+  onoff events trace.etl --process smss.exe --event P-Start --event I-Start
+  onoff events trace.etl --provider '*Kernel-PnP*' --range 2s 4.5s
+  onoff events trace.etl --event CSwitch --range 10ms 20ms
+  onoff events trace.etl --format json | jq 'select(.process == \"csrss.exe\")'
+
+The text is that of 'xperf -a dumper': a header block that names the columns, then one row
+per event. Times are µs from the recording's begin. Names are those told by the events so
+far and by the end of the recording, so that the first row comes at once.
+
+{EXIT_CODES}"))]
+pub struct EventsArguments {
+    #[command(flatten)]
+    pub recording: RecordingArguments,
+
+    /// Only events of this provider: name or GUID, * for any text; may be repeated
+    #[arg(long = "provider", value_name = "NAME")]
+    pub providers: Vec<String>,
+
+    /// Only this event: name, task or id (hook, for kernel events, as in 0x0524), * for any text; may be repeated
+    #[arg(long = "event", value_name = "NAME")]
+    pub events: Vec<String>,
+
+    /// Only events of or about this process: image name or id, * for any text; may be repeated
+    #[arg(long = "process", value_name = "NAME")]
+    pub processes: Vec<String>,
+
+    /// Only events from one time up to, not including, another: 1234[s|ms|us|ns] from the recording's begin (µs
+    /// without a unit), or yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC
+    #[arg(long, value_names = ["FROM", "TO"], num_args = 2)]
+    pub range: Option<Vec<String>>,
+
+    /// How to show events; json is one object per line
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: PlainFormat,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
 }
 
 /// Show what a recording holds: machine, clock, events by provider and kind, and what was lost

@@ -9,6 +9,8 @@ use std::process::ExitCode;
 pub enum Failure {
     /// The recording cannot be read, or the answer not written: exit code 1.
     Unreadable(String),
+    /// The recording holds nothing of what was asked for, or the question makes no sense: exit code 2.
+    NothingToAnswer(String),
     /// Who reads the answer has seen enough. Not a failure of anybody's: exit code 0, and quiet.
     ReaderGone,
 }
@@ -34,6 +36,7 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         let (message, code) = match self {
             Self::Unreadable(message) => (message, 1),
+            Self::NothingToAnswer(message) => (message, 2),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
         let message = onoff_report::text::printable::printable(&message).into_owned();

@@ -1,11 +1,17 @@
 //! The arguments as meant: checked against each other, defaults filled in, ready to run.
 
-use onoff_report::text::info::InfoTextOptions;
-use onoff_sources::Options;
 use std::path::PathBuf;
 
+use onoff_analysis::idle::IdleMetric;
+use onoff_analysis::transition::boot::BootOptions;
+use onoff_report::text::boot::BootTextOptions;
+use onoff_report::text::info::InfoTextOptions;
+use onoff_report::xperf::time_point::TimePoint;
+use onoff_sources::{EventFilter, Options, Pattern};
+
 use crate::arguments::{
-    Arguments, Command, InfoArguments, OutputArguments, PlainFormat, RecordingArguments,
+    Arguments, BootArguments, Command, CsvTable, EventsArguments, Idle, InfoArguments,
+    OutputArguments, PlainFormat, RecordingArguments, TransitionFormat,
 };
 use crate::failure::Failure;
 use crate::output::Destination;
@@ -22,8 +28,27 @@ pub struct Recording {
 /// What to do.
 #[derive(Debug)]
 pub enum Task {
+    /// Show where the time of a boot went.
+    Boot(BootOptions, BootFormat),
     /// Show what the recording holds.
     Info(InfoFormat),
+    /// Show the events.
+    Events(EventQuestion),
+}
+
+/// How to show where the time of a boot went.
+#[derive(Clone, Copy, Debug)]
+pub enum BootFormat {
+    /// For a person.
+    Text(BootTextOptions),
+    /// For a program.
+    Json,
+    /// xperf's boot summary.
+    Xml,
+    /// xperf's table of services.
+    ServicesCsv,
+    /// xperf's table of device operations.
+    PnpCsv,
 }
 
 /// How to show what a recording holds.
@@ -33,6 +58,17 @@ pub enum InfoFormat {
     Text(InfoTextOptions),
     /// For a program.
     Json,
+}
+
+/// Which events to show, and how.
+#[derive(Debug)]
+pub struct EventQuestion {
+    /// Which, but for the time.
+    pub filter: EventFilter,
+    /// From when to when; calendar times wait for the recording's clock.
+    pub range: Option<(TimePoint, TimePoint)>,
+    /// How.
+    pub format: PlainFormat,
 }
 
 /// One run of the program.
@@ -50,8 +86,39 @@ impl Invocation {
     /// Settles what the arguments mean.
     pub fn resolve(arguments: Arguments) -> Result<Self, Failure> {
         match arguments.command {
+            Command::Boot(arguments) => Self::boot(arguments),
             Command::Info(arguments) => Ok(Self::info(arguments)),
+            Command::Events(arguments) => Self::events(arguments),
         }
+    }
+
+    fn boot(arguments: BootArguments) -> Result<Self, Failure> {
+        let format = match (arguments.format, arguments.csv) {
+            (TransitionFormat::Csv, None | Some(CsvTable::Services)) => BootFormat::ServicesCsv,
+            (TransitionFormat::Csv, Some(CsvTable::Pnp)) => BootFormat::PnpCsv,
+            (_, Some(_)) => {
+                let message = "--csv says which table '--format csv' writes; give both".to_owned();
+                return Err(Failure::NothingToAnswer(message));
+            }
+            (TransitionFormat::Text, None) => {
+                BootFormat::Text(BootTextOptions { top: arguments.top })
+            }
+            (TransitionFormat::Json, None) => BootFormat::Json,
+            (TransitionFormat::Xml, None) => BootFormat::Xml,
+        };
+        let options = BootOptions {
+            idle: match arguments.idle {
+                Idle::Xperf => IdleMetric::XPERF,
+                Idle::Adk => IdleMetric::ADK,
+            },
+            shell: arguments.shell,
+            expected_processes: arguments.expected,
+        };
+        Ok(Self {
+            task: Task::Boot(options, format),
+            recording: arguments.recording.into(),
+            destination: arguments.output.into(),
+        })
     }
 
     fn info(arguments: InfoArguments) -> Self {
@@ -65,6 +132,37 @@ impl Invocation {
             destination: arguments.output.into(),
         }
     }
+
+    fn events(arguments: EventsArguments) -> Result<Self, Failure> {
+        let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect();
+        let filter = EventFilter {
+            providers: patterns(&arguments.providers),
+            events: patterns(&arguments.events),
+            processes: patterns(&arguments.processes),
+            ..EventFilter::default()
+        };
+        let range = match arguments.range.as_deref() {
+            Some([from, to]) => Some((time_point(from)?, time_point(to)?)),
+            _ => None,
+        };
+        Ok(Self {
+            task: Task::Events(EventQuestion {
+                filter,
+                range,
+                format: arguments.format,
+            }),
+            recording: arguments.recording.into(),
+            destination: arguments.output.into(),
+        })
+    }
+}
+
+fn time_point(text: &str) -> Result<TimePoint, Failure> {
+    TimePoint::parse(text).ok_or_else(|| {
+        Failure::NothingToAnswer(format!(
+            "--range: '{text}' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"
+        ))
+    })
 }
 
 impl From<RecordingArguments> for Recording {

@@ -35,6 +35,7 @@ pub use error::Error;
 pub use opened::Files;
 pub use sniff::{Content, Packing, RecordingKind, sniff};
 pub use unpack::Limits;
+pub use windows::event_stream::{EventFilter, EventStream, Pattern, StreamEnd};
 
 /// How far reading has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

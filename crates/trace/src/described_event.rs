@@ -155,6 +155,8 @@ pub struct DescribedEvent<'a> {
     pub size: u32,
     /// Decoded fields, in the record's order.
     pub fields: &'a [Field<'a>],
+    /// Whether a schema of the event is known; without one its fields are the raw payload.
+    pub described: bool,
     /// Whether the fields account for the whole payload.
     pub complete: bool,
     /// What follows from events before.

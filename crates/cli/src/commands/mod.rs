@@ -1,5 +1,7 @@
 //! The commands: open, ask, write.
 
+mod boot;
+mod events;
 mod info;
 
 use onoff_trace::{Tables, Trace};
@@ -16,7 +18,9 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         destination,
     } = invocation;
     match task {
+        Task::Boot(options, format) => boot::run(recording, &options, format, &destination),
         Task::Info(format) => info::run(recording, format, &destination),
+        Task::Events(question) => events::run(recording, question, &destination),
     }
 }
 

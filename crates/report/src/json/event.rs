@@ -41,6 +41,7 @@ impl Serialize for Line<'_> {
         map.serialize_entry("process", &event.process())?;
         map.serialize_entry("tid", &event.tid)?;
         map.serialize_entry("size", &event.size)?;
+        map.serialize_entry("described", &event.described)?;
         map.serialize_entry("complete", &event.complete)?;
         map.serialize_entry("fields", &Fields(event.fields))?;
         if event.derived != Derived::default() {

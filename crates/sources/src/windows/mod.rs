@@ -24,6 +24,7 @@ mod copies;
 mod counters;
 mod devices;
 mod disk;
+pub mod event_stream;
 mod file_names;
 mod file_operations;
 mod generic_events;

@@ -10,7 +10,7 @@ mod row;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use onoff_trace::{DescribedEvent, StreamHeader};
+use onoff_trace::{DescribedEvent, EventOrigin, StreamHeader};
 
 use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Rows, layout_of};
 
@@ -83,7 +83,7 @@ impl Dumper {
         self.line.clear();
         match layout_of(event.name) {
             Some(layout) => row::with_layout(layout, event, &mut self.line),
-            None if event.fields.is_empty() && !event.complete => {
+            None if !event.described && is_classic(event.origin) => {
                 row::unknown(event, &mut self.line);
             }
             None => {
@@ -96,6 +96,14 @@ impl Dumper {
         }
         out.write_all(self.line.as_bytes())
     }
+}
+
+/// Whether an event has no name of its own but a class and a number.
+fn is_classic(origin: EventOrigin) -> bool {
+    !matches!(
+        origin,
+        EventOrigin::Manifest | EventOrigin::TraceLogging | EventOrigin::Message
+    )
 }
 
 /// Windows time: units of 100 ns since 1601-01-01; 0 when not known.

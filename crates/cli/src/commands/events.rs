@@ -1,0 +1,102 @@
+//! `onoff events`.
+
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+
+use onoff_report::json;
+use onoff_report::text::losses;
+use onoff_report::xperf::dumper::Dumper;
+use onoff_report::xperf::time_point::TimePoint;
+use onoff_sources::{EventStream, Files};
+use onoff_trace::{DescribedEvent, Losses, StreamHeader};
+
+use crate::arguments::PlainFormat;
+use crate::failure::Failure;
+use crate::invocation::{EventQuestion, Recording};
+use crate::output::Destination;
+use crate::progress::ProgressLine;
+
+pub fn run(
+    recording: Recording,
+    question: EventQuestion,
+    destination: &Destination,
+) -> Result<(), Failure> {
+    let mut options = recording.options;
+    let files = Files::open(&recording.files, &options.limits)?;
+    let stream = EventStream::open(&files, &options)?;
+    let mut filter = question.filter;
+    if let Some((from, until)) = question.range {
+        filter.from_ns = Some(resolve(from, stream.header())?);
+        filter.until_ns = Some(resolve(until, stream.header())?);
+    }
+    // Rows on the same terminal are progress enough.
+    let line =
+        (destination.path.is_some() || !io::stdout().is_terminal()).then(ProgressLine::reading);
+    options.progress = line.as_ref().map(ProgressLine::listener);
+    let mut shown = 0;
+    let mut lost = Losses::new();
+    destination.write(|out| {
+        let mut rows = Rows::begin(question.format, stream.header(), out)?;
+        let end = stream.for_each(&filter, &options, |event| match rows.write(event, out) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        });
+        shown = end.shown;
+        lost = end.losses;
+        match end.outcome {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(error) => Err(error.into()),
+        }
+    })?;
+    drop(line);
+    tell_losses(&lost);
+    if shown == 0 {
+        return Err(Failure::NothingToAnswer(
+            "no event is what was asked for".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+fn resolve(point: TimePoint, header: &StreamHeader) -> Result<i64, Failure> {
+    point.resolve(header).ok_or_else(|| {
+        Failure::NothingToAnswer(
+            "--range: the time lies outside what the recording can hold".to_owned(),
+        )
+    })
+}
+
+/// Says what was lost, on stderr: the rows are a format of their own and have no place for it.
+fn tell_losses(lost: &Losses) {
+    if lost.is_empty() {
+        return;
+    }
+    // Where stderr is gone, nobody is there to be told.
+    let _ = losses::write(lost, &mut anstream::stderr().lock() as &mut dyn Write);
+}
+
+/// Rows in one of the two formats.
+enum Rows {
+    Dump(Dumper),
+    Json,
+}
+
+impl Rows {
+    fn begin(format: PlainFormat, header: &StreamHeader, out: &mut dyn Write) -> io::Result<Self> {
+        match format {
+            PlainFormat::Text => {
+                let mut dumper = Dumper::new();
+                dumper.begin(header, out)?;
+                Ok(Self::Dump(dumper))
+            }
+            PlainFormat::Json => Ok(Self::Json),
+        }
+    }
+
+    fn write(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Dump(dumper) => dumper.event(event, out),
+            Self::Json => json::event::write(event, out),
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Follows processes, threads, modules, files, processors and disks through the events, so that each event can be told
+//! with names and with the times that only several events together give.
+
+use std::collections::HashMap;
+
+use onoff_etl::{Clock, Record};
+use onoff_etw::kernel::{
+    ContextSwitch, DeferredProcedureCall, DiskFlush, DiskRequestStart, DiskTransfer, FileName,
+    FileNameKind, HardFault, Image, ImageEventKind, InterruptServiceRoutine, KernelPayload,
+    Process, ReadyThread, SampledProfile, Stack, Thread, thread_state_name, wait_reason_name,
+};
+use onoff_trace::Directory;
+
+/// Most processors that are followed; what lies beyond keeps its events and loses its names.
+const MOST_PROCESSORS: usize = 1 << 12;
+
+/// Who an event is about, and what follows from the events before. Times are ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Followed {
+    pub(super) pid: Option<u32>,
+    pub(super) tid: Option<u32>,
+    /// Another process the event is about: that of the thread switched out or readied, the one that starts.
+    pub(super) other_pid: Option<u32>,
+    pub(super) elapsed_ns: Option<i64>,
+    pub(super) service_ns: Option<i64>,
+    pub(super) since_last_ns: Option<i64>,
+    pub(super) ran_ns: Option<i64>,
+    pub(super) old_state: Option<&'static str>,
+    pub(super) old_wait_reason: Option<&'static str>,
+    pub(super) stack_of_ns: Option<i64>,
+    pub(super) file_key: Option<u64>,
+}
+
+/// A processor's thread, and since when.
+#[derive(Clone, Copy, Debug, Default)]
+struct Running {
+    tid: Option<u32>,
+    since_ns: i64,
+}
+
+#[derive(Debug)]
+pub(super) struct Follower {
+    pub(super) directory: Directory,
+    running: Vec<Running>,
+    /// When each thread was last switched out, ns.
+    last_ran_ns: HashMap<u32, i64>,
+    /// When each disk last completed a request, ns.
+    disk_completed_ns: HashMap<u32, i64>,
+}
+
+impl Follower {
+    pub(super) fn new() -> Self {
+        Self {
+            directory: Directory::new(),
+            running: Vec::new(),
+            last_ran_ns: HashMap::new(),
+            disk_completed_ns: HashMap::new(),
+        }
+    }
+
+    /// Takes the names that a rundown at the recording's end tells, for events before it: what was there at the end
+    /// and was never seen to start was there all the time.
+    pub(super) fn look_ahead(&mut self, hook: u16, record: &Record<'_>) {
+        let payload = payload(hook, record);
+        match hook {
+            0x0304 => {
+                if let Some(process) = Process::read(payload) {
+                    self.directory
+                        .set_process(process.process_id, &process.image_file_name.to_str());
+                }
+            }
+            0x0504 => {
+                if let Some(thread) = Thread::read(payload) {
+                    self.directory.set_thread(
+                        thread.thread_id,
+                        thread.process_id,
+                        thread.start_address,
+                    );
+                }
+            }
+            0x1404 => {
+                if let Some(image) = Image::read(payload) {
+                    self.module(&image);
+                }
+            }
+            0x0424 => self.file_name(payload),
+            _ => {}
+        }
+    }
+
+    /// Takes the next event; `hook` is that of a kernel event.
+    pub(super) fn follow(
+        &mut self,
+        hook: Option<u16>,
+        record: &Record<'_>,
+        clock: &Clock,
+    ) -> Followed {
+        let mut followed = Followed {
+            pid: record.process_id(),
+            tid: record.thread_id(),
+            ..Followed::default()
+        };
+        let Some(hook) = hook else {
+            return followed;
+        };
+        self.kernel_event(hook, record, clock, &mut followed);
+        if followed.pid.is_none() {
+            followed.pid = followed
+                .tid
+                .and_then(|tid| self.directory.process_of_thread(tid));
+        }
+        followed
+    }
+
+    fn kernel_event(
+        &mut self,
+        hook: u16,
+        record: &Record<'_>,
+        clock: &Clock,
+        followed: &mut Followed,
+    ) {
+        let payload = payload(hook, record);
+        let now = record.time_ns();
+        let took = |ticks: u64| Some(now.saturating_sub(clock.ns(ticks)).max(0));
+        match hook {
+            ContextSwitch::HOOK => {
+                if let Some(switch) = ContextSwitch::read(payload) {
+                    self.context_switch(record, &switch, followed);
+                }
+            }
+            ReadyThread::HOOK => {
+                self.charge_running(record, followed);
+                let ready = ReadyThread::read(payload).map(|ready| ready.thread_id);
+                followed.other_pid = ready.and_then(|tid| self.directory.process_of_thread(tid));
+            }
+            SampledProfile::HOOK => {
+                followed.tid = SampledProfile::read(payload).map(|sample| sample.thread_id);
+                followed.pid = None;
+            }
+            0x0f32 | 0x0f43 | 0x0f5f => {
+                let routine = InterruptServiceRoutine::read(payload);
+                followed.elapsed_ns = routine.and_then(|routine| took(routine.start_ticks));
+            }
+            0x0f42 | 0x0f44..=0x0f46 => {
+                let call = DeferredProcedureCall::read(payload);
+                followed.elapsed_ns = call.and_then(|call| took(call.start_ticks));
+            }
+            0x1820 => {
+                if let Some(stack) = Stack::read(payload) {
+                    followed.stack_of_ns = Some(clock.ns(stack.event_ticks));
+                    followed.pid = Some(stack.process_id);
+                    followed.tid = Some(stack.thread_id);
+                }
+            }
+            0x0301..=0x0304 | 0x0327 => {
+                if let Some(process) = Process::read(payload) {
+                    self.directory
+                        .set_process(process.process_id, &process.image_file_name.to_str());
+                    followed.other_pid = Some(process.process_id);
+                }
+            }
+            0x0501..=0x0504 => {
+                if let Some(thread) = Thread::read(payload) {
+                    self.directory.set_thread(
+                        thread.thread_id,
+                        thread.process_id,
+                        thread.start_address,
+                    );
+                    followed.other_pid = Some(thread.process_id);
+                }
+            }
+            0x030a | 0x1402..=0x1404 => {
+                if let Some(image) = Image::read(payload) {
+                    self.module(&image);
+                    followed.other_pid = Some(image.process_id);
+                }
+            }
+            0x0400 | 0x0420 | 0x0423 | 0x0424 => self.file_name(payload),
+            0x010a | 0x010b | 0x0137 | 0x0138 => {
+                if let Some(transfer) = DiskTransfer::read(payload) {
+                    let response = transfer.response_ticks.map(|ticks| clock.span_ns(ticks));
+                    self.disk_request(transfer.disk_number, now, response, followed);
+                    followed.file_key = Some(transfer.file_key);
+                    self.charge_issuer(transfer.issuing_thread_id, followed);
+                }
+            }
+            0x010e | 0x0139 => {
+                if let Some(flush) = DiskFlush::read(payload) {
+                    let response = Some(clock.span_ns(flush.response_ticks));
+                    self.disk_request(flush.disk_number, now, response, followed);
+                    self.charge_issuer(flush.issuing_thread_id, followed);
+                }
+            }
+            0x010c | 0x010d | 0x010f | 0x013a..=0x013c => {
+                let issuer =
+                    DiskRequestStart::read(payload).and_then(|start| start.issuing_thread_id);
+                self.charge_issuer(issuer, followed);
+            }
+            HardFault::HOOK => {
+                if let Some(fault) = HardFault::read(payload) {
+                    followed.elapsed_ns = took(fault.start_ticks);
+                    followed.file_key = Some(fault.file_key);
+                    followed.tid = Some(fault.thread_id);
+                    followed.pid = None;
+                }
+            }
+            _ => {
+                if followed.tid.is_none() {
+                    self.charge_running(record, followed);
+                }
+            }
+        }
+    }
+
+    fn context_switch(
+        &mut self,
+        record: &Record<'_>,
+        switch: &ContextSwitch,
+        followed: &mut Followed,
+    ) {
+        let now = record.time_ns();
+        followed.tid = Some(switch.new_thread_id);
+        followed.pid = None;
+        followed.other_pid = self.directory.process_of_thread(switch.old_thread_id);
+        followed.old_state = Some(thread_state_name(switch.old_thread_state));
+        followed.old_wait_reason = Some(wait_reason_name(switch.old_thread_wait_reason));
+        // Idle threads share id 0: when one of them last ran says nothing about another.
+        if switch.new_thread_id != 0 {
+            followed.since_last_ns = self
+                .last_ran_ns
+                .get(&switch.new_thread_id)
+                .map(|&last| now.saturating_sub(last).max(0));
+        }
+        if switch.old_thread_id != 0 {
+            self.last_ran_ns.insert(switch.old_thread_id, now);
+        }
+        let cpu = usize::from(record.cpu());
+        if cpu >= MOST_PROCESSORS {
+            return;
+        }
+        if self.running.len() <= cpu {
+            self.running.resize(cpu + 1, Running::default());
+        }
+        let running = &mut self.running[cpu];
+        if running.tid == Some(switch.old_thread_id) {
+            followed.ran_ns = Some(now.saturating_sub(running.since_ns).max(0));
+        }
+        *running = Running {
+            tid: Some(switch.new_thread_id),
+            since_ns: now,
+        };
+    }
+
+    /// Charges an event without thread of its own to the thread that runs on its processor.
+    fn charge_running(&self, record: &Record<'_>, followed: &mut Followed) {
+        if let Some(running) = self.running.get(usize::from(record.cpu()))
+            && running.tid.is_some()
+        {
+            followed.tid = running.tid;
+            followed.pid = None;
+        }
+    }
+
+    fn charge_issuer(&self, issuer: Option<u32>, followed: &mut Followed) {
+        if issuer.is_some() {
+            followed.tid = issuer;
+            followed.pid = None;
+        }
+    }
+
+    /// A disk answers one request after another: it worked on this one since it was issued or the one before was done.
+    fn disk_request(
+        &mut self,
+        disk: u32,
+        now: i64,
+        response_ns: Option<i64>,
+        followed: &mut Followed,
+    ) {
+        let before = self.disk_completed_ns.insert(disk, now);
+        followed.elapsed_ns = response_ns;
+        followed.service_ns = response_ns.map(|response| {
+            before.map_or(response, |before| {
+                response.min(now.saturating_sub(before)).max(0)
+            })
+        });
+    }
+
+    fn module(&mut self, image: &Image<'_>) {
+        if image.kind == ImageEventKind::Unload {
+            self.directory
+                .remove_module(image.process_id, image.image_base);
+        } else {
+            let path = image.file_name.to_string();
+            self.directory
+                .set_module(image.process_id, image.image_base, image.image_size, &path);
+        }
+    }
+
+    fn file_name(&mut self, payload: KernelPayload<'_>) {
+        // A deleted file's name stays: what is still written back to it is its own.
+        if let Some(name) = FileName::read(payload)
+            && name.kind != FileNameKind::Delete
+        {
+            self.directory
+                .set_file(name.file_key, &name.file_name.to_string());
+        }
+    }
+}
+
+fn payload<'b>(hook: u16, record: &Record<'b>) -> KernelPayload<'b> {
+    KernelPayload::new(
+        hook,
+        record.version(),
+        record.payload(),
+        record.pointer_size(),
+    )
+}

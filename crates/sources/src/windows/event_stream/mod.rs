@@ -1,0 +1,335 @@
+//! Events one by one in the order of time, each with everything named, as they are read.
+//!
+//! The first event comes as soon as the files' structure is known, however large they are; memory does not grow with
+//! the recording. The price is that names are those told so far. What recorders write at the end (schemas, names of
+//! files, processes that were there all along) is looked up there before.
+
+mod follower;
+mod kinds;
+mod pattern;
+mod values;
+
+use std::ops::ControlFlow;
+
+use onoff_etl::{BufferSpace, Guid, Record, Recording};
+use onoff_etw::{Fields, Schemas};
+use onoff_trace::{Derived, DescribedEvent, Losses, StreamHeader};
+
+pub use pattern::Pattern;
+
+use super::{losses, schemas};
+use crate::error::Error;
+use crate::opened::Files;
+use crate::{Options, Progress};
+use follower::{Followed, Follower};
+use kinds::{Kinds, kernel_hook};
+
+/// Bytes of records at the end of each file that are searched for schemas and names before the first event.
+const LOOK_AHEAD_BYTES: usize = 32 << 20;
+
+/// Bytes of records after which memory is given back and progress told.
+const STEP_BYTES: usize = 16 << 20;
+
+/// Microsoft-Windows-Kernel-Process.
+const KERNEL_PROCESS: Guid = Guid::from_u128(0x22fb2cd6_0e7b_422b_a0c7_2fad1fd0e716);
+
+/// Which events to show. Empty lists choose all.
+#[derive(Clone, Debug, Default)]
+pub struct EventFilter {
+    /// Names or GUIDs of providers.
+    pub providers: Vec<Pattern>,
+    /// Names of events, tasks, or event ids; for kernel events also the hook, as in `0x0524`.
+    pub events: Vec<Pattern>,
+    /// Image names or ids of processes.
+    pub processes: Vec<Pattern>,
+    /// No event before this time, ns since the recording's begin.
+    pub from_ns: Option<i64>,
+    /// No event at or after this time, ns since the recording's begin.
+    pub until_ns: Option<i64>,
+}
+
+/// How a stream ended.
+#[derive(Debug)]
+#[must_use]
+pub struct StreamEnd<B> {
+    /// What the visitor broke off with, if it did.
+    pub outcome: ControlFlow<B>,
+    /// Events shown.
+    pub shown: u64,
+    /// What was lost, as far as the stream came.
+    pub losses: Losses,
+}
+
+/// A recording as a stream of events.
+pub struct EventStream<'f> {
+    files: &'f Files,
+    recording: Recording<'f>,
+    schemas: Schemas,
+    header: StreamHeader,
+}
+
+impl<'f> EventStream<'f> {
+    /// Opens the stream of a recording whose files are open.
+    ///
+    /// # Errors
+    /// Files that are no recording, or a schema of the user's that cannot be used.
+    pub fn open(files: &'f Files, options: &Options) -> Result<Self, Error> {
+        let recording = Recording::open(&files.inputs())?;
+        let schemas = schemas::known(options)?;
+        let header = header(&recording, files);
+        Ok(Self {
+            files,
+            recording,
+            schemas,
+            header,
+        })
+    }
+
+    /// What is known before the first event.
+    #[must_use]
+    pub fn header(&self) -> &StreamHeader {
+        &self.header
+    }
+
+    /// Gives every event that `filter` chooses to `visit`, in the order of time, until it breaks.
+    pub fn for_each<B>(
+        self,
+        filter: &EventFilter,
+        options: &Options,
+        mut visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
+    ) -> StreamEnd<B> {
+        let Self {
+            files,
+            recording,
+            schemas,
+            ..
+        } = self;
+        let mut walker = Walker {
+            clock: recording.clock(),
+            schemas,
+            follower: Follower::new(),
+            kinds: Kinds::default(),
+            filter,
+            spare: Fields::new(),
+            shown: 0,
+        };
+        walker.look_ahead(&recording);
+        let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
+        let windows = recording.windows((bytes / STEP_BYTES).max(1));
+        let total_bytes = windows.iter().map(|window| window.size() as u64).sum();
+        let mut done_bytes = 0;
+        let mut walked = onoff_etl::Losses::default();
+        let mut outcome = ControlFlow::Continue(());
+        for window in windows {
+            let walk = window.for_each(|record| walker.visit(record, &mut visit));
+            walked.merge(&walk.losses);
+            match walk.outcome {
+                ControlFlow::Continue(()) => {}
+                ControlFlow::Break(End::OfRange) => break,
+                ControlFlow::Break(End::Visitor(value)) => {
+                    outcome = ControlFlow::Break(value);
+                    break;
+                }
+            }
+            done_bytes += window.size() as u64;
+            for range in window.finished_ranges() {
+                files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
+            }
+            options.report(Progress {
+                done_bytes,
+                total_bytes,
+            });
+        }
+        let mut losses = Losses::new();
+        losses::count(&recording, &walked, &mut losses);
+        schemas::count(&walker.schemas, &mut losses);
+        StreamEnd {
+            outcome,
+            shown: walker.shown,
+            losses,
+        }
+    }
+}
+
+impl std::fmt::Debug for EventStream<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("EventStream")
+            .field("header", &self.header)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a walk was broken off.
+enum End<B> {
+    OfRange,
+    Visitor(B),
+}
+
+struct Walker<'w> {
+    clock: &'w onoff_etl::Clock,
+    schemas: Schemas,
+    follower: Follower,
+    kinds: Kinds,
+    filter: &'w EventFilter,
+    /// Room for fields, kept from event to event.
+    spare: Fields<'static>,
+    shown: u64,
+}
+
+impl Walker<'_> {
+    /// Reads the last buffers of each file for what recorders tell there about all that went before.
+    fn look_ahead(&mut self, recording: &Recording<'_>) {
+        let mut space = BufferSpace::default();
+        for file in 0..recording.files().len() {
+            let mut left = LOOK_AHEAD_BYTES;
+            let of_file = recording
+                .buffers()
+                .iter()
+                .rev()
+                .filter(|buffer| buffer.file == file);
+            for buffer in of_file {
+                let Some(rest) = left.checked_sub(buffer.fill) else {
+                    break;
+                };
+                left = rest;
+                // What is lost here is counted when the events themselves are read.
+                let _ = recording.for_each_in_buffer(buffer, &mut space, |record| {
+                    self.schemas.observe(record);
+                    if let Some(hook) = kernel_hook(record) {
+                        self.follower.look_ahead(hook, record);
+                    }
+                    ControlFlow::<()>::Continue(())
+                });
+            }
+        }
+    }
+
+    fn visit<B>(
+        &mut self,
+        record: &Record<'_>,
+        visit: &mut impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
+    ) -> ControlFlow<End<B>> {
+        let time_ns = record.time_ns();
+        if self.filter.until_ns.is_some_and(|until| time_ns >= until) {
+            return ControlFlow::Break(End::OfRange);
+        }
+        let hook = kernel_hook(record);
+        let followed = self.follower.follow(hook, record, self.clock);
+        if hook.is_none() {
+            self.learn(record);
+        }
+        if self.filter.from_ns.is_some_and(|from| time_ns < from)
+            || !self.is_about_chosen_process(&followed)
+        {
+            return ControlFlow::Continue(());
+        }
+        let kind = self.kinds.of(record, &self.schemas, self.filter);
+        if !kind.chosen {
+            return ControlFlow::Continue(());
+        }
+        self.shown += 1;
+        let mut decoded = std::mem::take(&mut self.spare).reuse();
+        let result = self.schemas.decode(record, &mut decoded);
+        let fields = values::fields(&decoded, record.pointer_size());
+        let directory = &self.follower.directory;
+        let event = DescribedEvent {
+            time_ns,
+            unix_ns: Some(self.clock.unix_ns(time_ns)),
+            cpu: record.cpu(),
+            pid: followed.pid,
+            tid: followed.tid,
+            origin: kind.origin,
+            provider: &kind.provider,
+            guid: &kind.guid,
+            name: &kind.name,
+            task: &kind.task,
+            opcode_name: &kind.opcode_name,
+            id: kind.id,
+            opcode: record.opcode(),
+            version: record.version(),
+            level: record.level(),
+            keyword: record
+                .descriptor()
+                .map_or(0, |descriptor| descriptor.keyword),
+            size: u32::try_from(record.size()).unwrap_or(u32::MAX),
+            fields: &fields,
+            described: kind.described,
+            complete: result.is_exact(),
+            derived: Derived {
+                elapsed_ns: followed.elapsed_ns,
+                service_ns: followed.service_ns,
+                since_last_ns: followed.since_last_ns,
+                ran_ns: followed.ran_ns,
+                old_state: followed.old_state,
+                old_wait_reason: followed.old_wait_reason,
+                stack_of_ns: followed.stack_of_ns,
+                file: followed.file_key.and_then(|key| directory.file(key)),
+            },
+            directory,
+        };
+        let answer = visit(&event);
+        drop(fields);
+        self.spare = decoded.reuse();
+        match answer {
+            ControlFlow::Continue(()) => ControlFlow::Continue(()),
+            ControlFlow::Break(value) => ControlFlow::Break(End::Visitor(value)),
+        }
+    }
+
+    /// Learns schemas, and processes from the provider that reports them outside the kernel's own events.
+    fn learn(&mut self, record: &Record<'_>) {
+        self.schemas.observe(record);
+        let class = record.class_guid();
+        let id = record.descriptor().map(|descriptor| descriptor.id);
+        if schemas::explains(record) {
+            self.kinds.forget();
+        }
+        // ProcessStart and ProcessRundown.
+        if class == Some(KERNEL_PROCESS) && matches!(id, Some(1 | 15)) {
+            let mut fields = Fields::new();
+            self.schemas.decode(record, &mut fields);
+            let pid = fields.get("ProcessID").and_then(|value| value.as_u32());
+            let image = fields.get("ImageName").and_then(|value| value.as_text());
+            if let (Some(pid), Some(image)) = (pid, image) {
+                let name = image.rsplit('\\').next().unwrap_or(&image);
+                self.follower.directory.set_process(pid, name);
+            }
+        }
+    }
+
+    fn is_about_chosen_process(&self, followed: &Followed) -> bool {
+        let patterns = &self.filter.processes;
+        patterns.is_empty()
+            || [followed.pid, followed.other_pid]
+                .into_iter()
+                .flatten()
+                .any(|pid| {
+                    let name = self.follower.directory.process(pid);
+                    patterns.iter().any(|pattern| {
+                        pattern.is_number(pid) || name.is_some_and(|name| pattern.matches(name))
+                    })
+                })
+    }
+}
+
+fn header(recording: &Recording<'_>, files: &Files) -> StreamHeader {
+    let header = recording.header();
+    let clock = recording.clock();
+    let finished = recording.files().iter().all(|file| file.finished);
+    StreamHeader {
+        os_version: (header.os_version.0, header.os_version.1, header.os_build),
+        pointer_bytes: u8::try_from(header.pointer_size).unwrap_or(0),
+        bytes: files.iter().map(|file| file.bytes().len() as u64).sum(),
+        events_lost: super::total(recording, |header| header.events_lost),
+        buffers_lost: super::total(recording, |header| header.buffers_lost),
+        start_unix_ns: Some(clock.start_unix_ns()),
+        utc_bias_minutes: Some(header.time_zone.bias_minutes),
+        duration_ns: finished.then(|| recording.duration_ns()),
+        name: recording
+            .files()
+            .first()
+            .map(|file| file.name.clone())
+            .unwrap_or_default(),
+    }
+}

@@ -1,0 +1,91 @@
+//! Names as a person gives them to choose events.
+
+/// A name to look for: compared without case, `*` stands for any text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// What stands between the asterisks, in lower case.
+    parts: Vec<String>,
+}
+
+impl Pattern {
+    /// A pattern.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let text = text
+            .trim()
+            .trim_start_matches('{')
+            .trim_end_matches('}')
+            .to_lowercase();
+        Self {
+            parts: text.split('*').map(str::to_owned).collect(),
+        }
+    }
+
+    /// Whether `text` is what the pattern says, from begin to end.
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        let (Some(first), Some(last)) = (self.parts.first(), self.parts.last()) else {
+            return false;
+        };
+        if self.parts.len() == 1 {
+            return text == *first;
+        }
+        let Some(mut rest) = text
+            .strip_prefix(first.as_str())
+            .and_then(|rest| rest.strip_suffix(last.as_str()))
+        else {
+            return false;
+        };
+        // Taking each part as early as it comes leaves the most for those that follow.
+        for part in &self.parts[1..self.parts.len() - 1] {
+            let Some(at) = rest.find(part.as_str()) else {
+                return false;
+            };
+            rest = &rest[at + part.len()..];
+        }
+        true
+    }
+
+    /// Whether the pattern is this number, in decimal or, after `0x`, in hexadecimal.
+    #[must_use]
+    pub fn is_number(&self, number: u32) -> bool {
+        let [text] = self.parts.as_slice() else {
+            return false;
+        };
+        let wanted = match text.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16),
+            None => text.parse(),
+        };
+        wanted == Ok(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asterisks_stand_for_any_text() {
+        let matches = |pattern: &str, text: &str| Pattern::new(pattern).matches(text);
+        assert!(matches("smss.exe", "SMSS.EXE"));
+        assert!(!matches("smss", "smss.exe"));
+        assert!(matches("*Kernel-PnP*", "Microsoft-Windows-Kernel-PnP"));
+        assert!(matches("a*b*c", "aXbYc"));
+        assert!(!matches("a*b*c", "aXcYb"));
+        assert!(!matches("ab*ba", "aba"));
+        assert!(matches("*", ""));
+        assert!(matches(
+            "{22FB2CD6-0e7b-422b-a0c7-2fad1fd0e716}",
+            "22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716"
+        ));
+    }
+
+    #[test]
+    fn numbers_are_decimal_or_hexadecimal() {
+        assert!(Pattern::new("216").is_number(216));
+        assert!(Pattern::new("0x0524").is_number(0x524));
+        assert!(!Pattern::new("0x524").is_number(524));
+        assert!(!Pattern::new("2*").is_number(21));
+    }
+}
