@@ -5,6 +5,25 @@
 //! files into one sequence ordered by time, in nanoseconds since the recording started. It does not know what a record means:
 //! that is `onoff-etw`.
 //!
+//! ```
+//! use std::ops::ControlFlow;
+//! use onoff_etl::{Input, Recording};
+//!
+//! # use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
+//! # let mut etl = EtlBuilder::new(Session::windows_10(2));
+//! # etl.push(1, &Record::perfinfo(0x0532, 2, 6_370_100, Payload::wide().u32(8).u32(0)));
+//! # let bytes = etl.finish();
+//! let recording = Recording::open(&[Input { name: "boot.etl", bytes: &bytes }])?;
+//! let mut last_ns = 0;
+//! let walk = recording.for_each(|record| {
+//!     last_ns = record.time_ns();
+//!     ControlFlow::<()>::Continue(())
+//! });
+//! assert_eq!((walk.records, last_ns), (2, 10_000));
+//! assert!(recording.losses().is_empty() && walk.losses.is_empty());
+//! # Ok::<(), onoff_etl::Error>(())
+//! ```
+//!
 //! # Layers, outermost first
 //!
 //! | module | question it answers |

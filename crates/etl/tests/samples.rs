@@ -274,3 +274,46 @@ fn recordings_of_different_machines_are_placed_by_utc_and_said_to_be() {
     let apart = first_of_newer.unwrap() - 132_264_173_104_203_138;
     assert!((-6..=6).contains(&apart), "{apart}");
 }
+
+/// Times in milliseconds of the events that another reader printed.
+fn baseline_times(text: &str) -> Vec<f64> {
+    let lines = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("EVENT ")?.split_once(": "));
+    lines
+        .filter_map(|(time, _)| time.replace(',', "").parse().ok())
+        .collect()
+}
+
+#[test]
+fn times_are_those_that_another_reader_gives() {
+    let Some(folder) = samples_folder::folder() else {
+        return;
+    };
+    let mut compared = 0;
+    for sample in samples() {
+        let name = sample.name.trim_end_matches(".etl");
+        let path = folder.join(format!("etl/baseline/{name}.baseline.txt"));
+        let Ok(text) = std::fs::read_to_string(path) else {
+            continue;
+        };
+        let mut times = Vec::new();
+        let _ = open(sample).for_each(|record| {
+            times.push(record.time_ns());
+            ControlFlow::<()>::Continue(())
+        });
+        for expected in baseline_times(&text) {
+            // Printed to a microsecond.
+            let from = ((expected - 0.0006) * 1e6) as i64;
+            let to = ((expected + 0.0006) * 1e6) as i64;
+            let found = times.partition_point(|&time| time < from);
+            assert!(
+                times.get(found).is_some_and(|&time| time <= to),
+                "{name}: no event at {expected} ms"
+            );
+            compared += 1;
+        }
+    }
+    println!("{compared} times compared");
+    assert!(compared > 500);
+}
