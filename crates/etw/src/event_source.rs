@@ -2,16 +2,44 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::LazyLock;
 
 use hashbrown::{HashMap, HashSet};
 use onoff_etl::Guid;
 
 use crate::reader::Reader;
+use crate::schema::{EventSchema, InType, Layout, Property};
 
 /// Identifier of the event that carries a chunk.
 pub(crate) const MANIFEST_EVENT: u16 = 0xfffe;
 /// Its opcode.
 pub(crate) const MANIFEST_OPCODE: u8 = 0xfe;
+
+/// The event that carries a chunk: every event source has it, no manifest declares it.
+pub(crate) fn manifest_event() -> &'static EventSchema {
+    static EVENT: LazyLock<EventSchema> = LazyLock::new(|| {
+        let fields = [
+            ("Format", InType::UInt8),
+            ("MajorVersion", InType::UInt8),
+            ("MinorVersion", InType::UInt8),
+            ("Magic", InType::UInt8),
+            ("TotalChunks", InType::UInt16),
+            ("ChunkNumber", InType::UInt16),
+            ("Manifest", InType::UnterminatedAnsiString),
+        ];
+        let properties = fields
+            .map(|(name, in_type)| Property::new(name, in_type))
+            .into();
+        EventSchema {
+            id: MANIFEST_EVENT,
+            name: "ManifestData".into(),
+            task_name: "ManifestData".into(),
+            layout: Layout::flat(properties).into(),
+            ..EventSchema::default()
+        }
+    });
+    &EVENT
+}
 
 /// Most bytes of unfinished manifests that are kept at once.
 const MOST_PENDING: usize = 64 << 20;

@@ -164,19 +164,22 @@ impl<'b> Reader<'b> {
         Some(sid)
     }
 
-    /// The kernel's `TOKEN_USER` image: two pointers, then the SID; a zero first dword means no SID, and is
-    /// all there is. The outer `None` means a payload too short.
+    /// The kernel's `TOKEN_USER` image: two pointers, then the SID. A zero first dword means no SID, and is
+    /// all there is, unless a SID follows all the same: some writers clear the pointer. The outer `None`
+    /// means a payload too short.
     pub fn token_user_sid(&mut self) -> Option<Option<Sid<'b>>> {
         let mut ahead = *self;
-        let sid = if ahead.u32()? == 0 {
-            None
-        } else {
-            ahead = *self;
-            ahead.skip(2 * self.pointer_size())?;
-            Some(ahead.sid()?)
-        };
-        *self = ahead;
-        Some(sid)
+        let absent = ahead.u32()? == 0;
+        let mut whole = *self;
+        let sid = whole
+            .skip(2 * self.pointer_size())
+            .and_then(|()| whole.sid());
+        if absent && !sid.is_some_and(Sid::is_plausible) {
+            *self = ahead;
+            return Some(None);
+        }
+        *self = whole;
+        sid.map(Some)
     }
 }
 
@@ -218,6 +221,12 @@ mod tests {
         let sid = reader.token_user_sid().unwrap().unwrap();
         assert_eq!(sid.to_string(), "S-1-5-18");
         assert_eq!(reader.remaining(), 0);
-        assert!(Reader::new(&bytes[..20], 8).token_user_sid().is_none());
+        let cut = Reader::new(&bytes[..20], 8).token_user_sid();
+        assert!(cut.is_none());
+
+        bytes[..16].fill(0);
+        let mut reader = Reader::new(&bytes, 8);
+        let sid = reader.token_user_sid().unwrap().unwrap();
+        assert_eq!(sid.to_string(), "S-1-5-18", "a cleared pointer");
     }
 }

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use onoff_etl::{EventDescriptor, ExtendedItem, Guid, HeaderKind, Record};
 
 use crate::catalogue::{self, CatalogueProvider, KernelEvent};
-use crate::event_source::{Added, Chunks, MANIFEST_EVENT, MANIFEST_OPCODE};
+use crate::event_source::{self, Added, Chunks, MANIFEST_EVENT, MANIFEST_OPCODE};
 use crate::fields::Fields;
 use crate::manifest::{self, ManifestError};
 use crate::payload::{self, Status};
@@ -597,6 +597,9 @@ impl Schemas {
         };
         match self.event_schema(guid, &descriptor) {
             Some((event, source, exact)) => Found::Event(event, source, exact),
+            None if descriptor.id == MANIFEST_EVENT && descriptor.opcode == MANIFEST_OPCODE => {
+                Found::Event(event_source::manifest_event(), SchemaSource::Embedded, true)
+            }
             None => Found::Nothing,
         }
     }

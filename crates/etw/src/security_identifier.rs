@@ -18,6 +18,13 @@ impl<'b> Sid<'b> {
         Some((Self { bytes: sid }, rest))
     }
 
+    /// Whether the bytes look like a SID rather than like something else: revision 1, at most 15
+    /// sub-authorities, an authority of one byte.
+    #[must_use]
+    pub fn is_plausible(self) -> bool {
+        self.bytes[0] == 1 && self.bytes[1] <= 15 && self.bytes[2..7] == [0; 5]
+    }
+
     /// The SID as it lies in the record.
     #[must_use]
     pub fn as_bytes(self) -> &'b [u8] {

@@ -18,6 +18,7 @@ pub struct Catalogue {
 
 impl Catalogue {
     /// The file.
+    #[allow(dead_code, reason = "for the program that writes them")]
     pub fn encoded(&self) -> Result<Vec<u8>> {
         let deflated: Vec<Vec<u8>> = self
             .blocks
@@ -37,6 +38,55 @@ impl Catalogue {
         file.bytes.extend(deflated.concat());
         Ok(file.bytes)
     }
+
+    /// What a file was made of, to compare with.
+    #[allow(dead_code, reason = "for the test that the embedded files are current")]
+    pub fn decoded(mut file: &[u8]) -> Result<Self> {
+        let inflate = |block: &[u8]| {
+            miniz_oxide::inflate::decompress_to_vec(block)
+                .map_err(|error| anyhow::anyhow!("a damaged block: {error}"))
+        };
+        if let Ok(block) = inflate(file) {
+            return Ok(Self {
+                directory: Vec::new(),
+                blocks: vec![block],
+            });
+        }
+        let mut catalogue = Self {
+            directory: Vec::new(),
+            blocks: Vec::new(),
+        };
+        let mut sizes = Vec::new();
+        for _ in 0..number(&mut file)? {
+            let guid = Guid::from_bytes_le(take(&mut file, 16)?.try_into()?);
+            let size = number(&mut file)?;
+            let name = String::from_utf8(take(&mut file, size)?.to_vec())?;
+            catalogue.directory.push((guid, name));
+            sizes.push(number(&mut file)?);
+        }
+        for size in sizes {
+            catalogue.blocks.push(inflate(take(&mut file, size)?)?);
+        }
+        Ok(catalogue)
+    }
+}
+
+fn take<'f>(file: &mut &'f [u8], size: usize) -> Result<&'f [u8]> {
+    let (taken, rest) = file.split_at_checked(size).context("a cut file")?;
+    *file = rest;
+    Ok(taken)
+}
+
+fn number(file: &mut &[u8]) -> Result<usize> {
+    let mut value = 0;
+    for shift in (0..).step_by(7) {
+        let byte = take(file, 1)?[0];
+        value |= usize::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    Ok(value)
 }
 
 #[derive(Default)]

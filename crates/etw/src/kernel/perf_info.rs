@@ -14,7 +14,8 @@ pub struct SampledProfile {
     pub thread_id: u32,
     /// How many samples the event stands for.
     pub count: u16,
-    /// Undocumented flags; zero in version 1.
+    /// 1 and 2: a DPC or an interrupt service routine was running. Other bits undocumented; zero in
+    /// version 1.
     pub flags: u8,
     /// Undocumented; zero in version 1.
     pub rank: u8,
@@ -23,6 +24,15 @@ pub struct SampledProfile {
 impl SampledProfile {
     /// Its hook.
     pub const HOOK: u16 = 0x0f2e;
+
+    /// Whether the processor was running a DPC or an interrupt service routine, so that the thread is only
+    /// the one it interrupted. Source of the fact: with it the samples of idle processors in two recordings
+    /// are as many as another reader counts.
+    #[inline]
+    #[must_use]
+    pub fn in_dpc_or_isr(&self) -> bool {
+        self.flags & 3 != 0
+    }
 
     /// Reads the payload.
     #[inline]
