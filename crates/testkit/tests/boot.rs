@@ -1,0 +1,390 @@
+//! From a scenario through the whole chain (file, reader, tables, boot analysis) to the truth.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use onoff_analysis::transition::boot::{self, BootOptions, BootReport, PhaseName};
+use onoff_sources::Options;
+use onoff_testkit::simulate::{Scenario, Simulated, Truth};
+
+const LONG: &[&str] = &["benchmark"];
+
+fn scenarios() -> Vec<(String, Scenario)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let mut scenarios: Vec<(String, Scenario)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let text = std::fs::read_to_string(&path).unwrap();
+            (name, Scenario::from_toml(&text).unwrap())
+        })
+        .filter(|(name, _)| !LONG.contains(&name.as_str()))
+        .collect();
+    scenarios.sort_by(|(left, _), (right, _)| left.cmp(right));
+    scenarios
+}
+
+fn analyse(files: &[Vec<u8>]) -> BootReport {
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<PathBuf> = files
+        .iter()
+        .enumerate()
+        .map(|(index, bytes)| {
+            let path = folder.path().join(format!("boot-{index}.etl"));
+            std::fs::write(&path, bytes).unwrap();
+            path
+        })
+        .collect();
+    let trace = onoff_sources::open(&paths, boot::TABLES, &Options::default()).unwrap();
+    boot::analyse(&trace, &BootOptions::default()).unwrap()
+}
+
+fn scenario(name: &str) -> Scenario {
+    scenarios()
+        .into_iter()
+        .find(|(candidate, _)| candidate == name)
+        .unwrap()
+        .1
+}
+
+fn phases(report: &BootReport) -> Vec<(String, i64, i64)> {
+    report
+        .phases
+        .iter()
+        .map(|phase| {
+            let name = phase.name.as_str().to_owned();
+            (name, phase.start_ns.unwrap(), phase.end_ns.unwrap())
+        })
+        .collect()
+}
+
+fn true_phases(truth: &Truth) -> Vec<(String, i64, i64)> {
+    truth
+        .phases
+        .iter()
+        .map(|phase| (phase.name.to_owned(), phase.start_ns, phase.end_ns))
+        .collect()
+}
+
+#[test]
+fn phases_and_totals_are_true_to_the_tick() {
+    for (name, scenario) in scenarios() {
+        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let report = analyse(&files);
+        assert_eq!(phases(&report), true_phases(&truth), "{name}");
+        assert_eq!(report.total_ns, truth.total_boot_ns(), "{name}");
+        let loader = report.os_loader_ns.unwrap();
+        // The loader's time is recorded in processor cycles: whole cycles are less than a tick.
+        assert!(
+            (loader - truth.os_loader_ns.unwrap()).abs() < 100,
+            "{name}: loader {loader}"
+        );
+        assert_eq!(
+            report.read_ahead.training_count,
+            truth.training_count.map(i64::from),
+            "{name}"
+        );
+        assert_eq!(
+            report.auto_start.start_ns,
+            truth.auto_start_ns.map(|span| span.0),
+            "{name}"
+        );
+        assert_eq!(
+            report.auto_start.end_ns,
+            truth.auto_start_ns.map(|span| span.1),
+            "{name}"
+        );
+        assert_eq!(
+            report.video.system_session.duration_ns, truth.system_video_ns,
+            "{name}"
+        );
+        assert_eq!(
+            report.video.user_session.duration_ns, truth.user_video_ns,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn the_idle_metric_finds_the_same_slices() {
+    for (name, scenario) in scenarios() {
+        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let settling = analyse(&files).post_boot;
+        let metric = truth.post_boot.unwrap();
+        assert_eq!(
+            (settling.idle_ns, settling.busy_ns),
+            (metric.idle_ns, metric.busy_ns),
+            "{name}"
+        );
+        let idle: Vec<bool> = settling.slices.iter().map(|slice| slice.idle).collect();
+        let true_idle: Vec<bool> = metric.slices.iter().map(|slice| slice.idle).collect();
+        assert_eq!(idle, true_idle, "{name}");
+    }
+}
+
+#[test]
+fn processor_time_is_exact() {
+    for (name, scenario) in scenarios() {
+        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let report = analyse(&files);
+        for (phase, true_phase) in report.phases.iter().zip(&truth.phases) {
+            let at = format!("{name}, {}", true_phase.name);
+            let cpu = phase.cpu.as_ref().unwrap();
+            let by_process: BTreeMap<u32, i64> = cpu
+                .by_process
+                .iter()
+                .filter(|row| row.pid != Some(0) && row.cpu_ns > 0)
+                .map(|row| (row.pid.unwrap(), row.cpu_ns))
+                .collect();
+            assert_eq!(by_process, true_phase.usage.cpu_by_process_ns, "{at}");
+            let by_priority: BTreeMap<u8, i64> = cpu
+                .by_priority
+                .iter()
+                .filter(|row| row.cpu_ns > 0)
+                .map(|row| (row.priority, row.cpu_ns))
+                .collect();
+            assert_eq!(by_priority, true_phase.usage.cpu_by_priority_ns, "{at}");
+            assert_eq!(
+                cpu.idle_ns + cpu.unknown_ns,
+                true_phase.usage.idle_ns,
+                "{at}"
+            );
+        }
+    }
+}
+
+#[test]
+fn disk_work_is_counted_in_its_phase() {
+    for (name, scenario) in scenarios() {
+        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let report = analyse(&files);
+        let mut service = 0;
+        for (phase, true_phase) in report.phases.iter().zip(&truth.phases) {
+            let disk = phase.disk.as_ref().unwrap();
+            let counted = (
+                disk.operations.read.operations,
+                disk.operations.read.bytes,
+                disk.operations.write.operations,
+                disk.operations.write.bytes,
+                disk.operations.flush.operations,
+            );
+            let usage = &true_phase.usage;
+            let expected = (
+                usage.reads,
+                usage.read_bytes,
+                usage.writes,
+                usage.written_bytes,
+                usage.flushes,
+            );
+            assert_eq!(counted, expected, "{name}, {}", true_phase.name);
+            service += disk.service_ns;
+        }
+        let busy: i64 = truth
+            .phases
+            .iter()
+            .map(|phase| phase.usage.disk_busy_ns)
+            .sum();
+        assert_eq!(service, busy, "{name}: service time of all phases");
+    }
+}
+
+#[test]
+fn services_are_true_to_the_tick() {
+    for (name, scenario) in scenarios() {
+        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let report = analyse(&files);
+        let mut expected = truth.services.clone();
+        expected.sort_by_key(|service| service.start_ns);
+        assert_eq!(report.services.len(), expected.len(), "{name}");
+        for (service, truth) in report.services.iter().zip(&expected) {
+            let at = format!("{name}: {}", truth.name);
+            assert_eq!(service.name, truth.name, "{name}");
+            assert_eq!(service.group, truth.group, "{at}");
+            assert_eq!(service.start_ns, truth.start_ns, "{at}: start");
+            assert_eq!(
+                service.container_done_ns,
+                Some(truth.checkpoint_ns),
+                "{at}: container"
+            );
+            assert_eq!(service.load_done_ns, Some(truth.load_ns), "{at}: load");
+            assert_eq!(service.end_ns, Some(truth.end_ns), "{at}: end");
+            assert_eq!(service.container_pid, Some(truth.container_pid), "{at}");
+            assert_eq!(service.container, truth.container, "{at}");
+            assert!(service.automatic, "{at}");
+        }
+        let groups: Vec<(String, i64, Option<i64>)> = report
+            .service_groups
+            .iter()
+            .map(|group| (group.name.clone(), group.start_ns, group.end_ns))
+            .collect();
+        let expected: Vec<(String, i64, Option<i64>)> = truth
+            .service_groups
+            .iter()
+            .map(|(group, begin, end)| (group.clone(), *begin, Some(*end)))
+            .collect();
+        assert_eq!(groups, expected, "{name}");
+    }
+}
+
+#[test]
+fn device_operations_are_true_to_the_tick() {
+    for (name, scenario) in scenarios() {
+        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let report = analyse(&files);
+        let mut found: Vec<(i64, String, String, Option<i64>, Option<i64>)> = report
+            .devices
+            .iter()
+            .map(|device| {
+                let name = if device.device.is_empty() {
+                    device.driver.clone()
+                } else {
+                    device.device.clone()
+                };
+                let kind = serde_json::to_value(device.kind).unwrap();
+                let kind = kind.as_str().unwrap().to_owned();
+                (device.start_ns, kind, name, device.pend_ns, device.end_ns)
+            })
+            .collect();
+        found.sort();
+        let mut expected: Vec<(i64, String, String, Option<i64>, Option<i64>)> = truth
+            .devices
+            .iter()
+            .map(|device| {
+                let name = device.name.clone();
+                (
+                    device.start_ns,
+                    device.kind.to_owned(),
+                    name,
+                    device.pend_ns,
+                    Some(device.end_ns),
+                )
+            })
+            .collect();
+        expected.sort();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn processes_and_what_the_session_started() {
+    for (name, scenario) in scenarios() {
+        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let report = analyse(&files);
+        let found: BTreeMap<u32, (String, Option<i64>, Option<i64>)> = report
+            .processes
+            .iter()
+            .filter(|process| process.pid != 0)
+            .map(|process| {
+                (
+                    process.pid,
+                    (process.image.clone(), process.start_ns, process.end_ns),
+                )
+            })
+            .collect();
+        let expected: BTreeMap<u32, (String, Option<i64>, Option<i64>)> = truth
+            .processes
+            .iter()
+            .map(|process| {
+                (
+                    process.pid,
+                    (process.image.clone(), process.start_ns, process.end_ns),
+                )
+            })
+            .collect();
+        assert_eq!(found, expected, "{name}");
+        let mut programs: Vec<(String, i64)> = report
+            .startup_applications
+            .programs
+            .iter()
+            .map(|work| (work.name.clone(), work.start_ns))
+            .collect();
+        programs.sort_by_key(|(_, start)| *start);
+        let expected: Vec<(String, i64)> = truth
+            .startup_applications
+            .iter()
+            .map(|(command, _, start)| (command.clone(), *start))
+            .collect();
+        assert_eq!(programs, expected, "{name}");
+    }
+}
+
+#[test]
+fn policy_and_script_of_the_slow_boot() {
+    let Simulated { files, truth } = scenario("slow-boot").simulate().unwrap();
+    let policy = analyse(&files).group_policy;
+    let mut applied: Vec<(i64, i64)> = policy
+        .applications
+        .iter()
+        .map(|work| (work.start_ns, work.end_ns.unwrap()))
+        .collect();
+    applied.sort_unstable();
+    assert_eq!(
+        applied,
+        [
+            truth.computer_policy_ns.unwrap(),
+            truth.user_policy_ns.unwrap()
+        ]
+    );
+    assert_eq!(policy.scripts.len(), 1);
+    let script = &policy.scripts[0];
+    assert_eq!(
+        Some((script.start_ns, script.end_ns.unwrap())),
+        truth.script_ns
+    );
+    assert_eq!(policy.extensions.len(), 2);
+}
+
+#[test]
+fn a_kernel_and_user_pair_is_one_boot() {
+    let mut scenario = scenario("table-5-run-1");
+    scenario.recording.split = true;
+    let Simulated { files, truth } = scenario.simulate().unwrap();
+    assert_eq!(files.len(), 2);
+    assert_eq!(phases(&analyse(&files)), true_phases(&truth));
+}
+
+#[test]
+fn compression_changes_nothing() {
+    for compression in ["lznt1", "xpress", "xpress_huffman"] {
+        let mut scenario = scenario("table-5-run-2");
+        scenario.recording.compression = Some(compression.parse().unwrap());
+        let Simulated { files, truth } = scenario.simulate().unwrap();
+        assert_eq!(
+            phases(&analyse(&files)),
+            true_phases(&truth),
+            "{compression}"
+        );
+    }
+}
+
+#[test]
+fn a_recording_without_the_desktop_event_says_what_it_inferred() {
+    let mut scenario = scenario("table-5-run-1");
+    scenario.recording.desktop_ready = false;
+    let Simulated { files, truth } = scenario.simulate().unwrap();
+    let report = analyse(&files);
+    let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
+    assert_eq!(explorer.end_ns, truth.desktop_ready_ns);
+    assert_ne!(
+        serde_json::to_value(explorer.certainty).unwrap(),
+        "measured",
+        "{}",
+        explorer.rule
+    );
+}
+
+#[test]
+fn a_recording_that_stops_too_early_does_not_make_up_an_end() {
+    let mut scenario = scenario("table-5-run-1");
+    scenario.recording.at_most = "30s".parse().unwrap();
+    let Simulated { files, truth } = scenario.simulate().unwrap();
+    assert!(!truth.post_boot.as_ref().unwrap().satisfied);
+    let report = analyse(&files);
+    assert_eq!(report.total_ns, None);
+    assert_eq!(
+        report.phase(PhaseName::ExplorerInit).unwrap().end_ns,
+        truth.desktop_ready_ns
+    );
+}
