@@ -228,12 +228,15 @@ fn services_are_true_to_the_tick() {
     }
 }
 
+/// Start, kind, driver or device, pended, end.
+type Operation = (i64, String, String, Option<i64>, Option<i64>);
+
 #[test]
 fn device_operations_are_true_to_the_tick() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
         let report = analyse(&files);
-        let mut found: Vec<(i64, String, String, Option<i64>, Option<i64>)> = report
+        let mut found: Vec<Operation> = report
             .devices
             .iter()
             .map(|device| {
@@ -248,7 +251,7 @@ fn device_operations_are_true_to_the_tick() {
             })
             .collect();
         found.sort();
-        let mut expected: Vec<(i64, String, String, Option<i64>, Option<i64>)> = truth
+        let mut expected: Vec<Operation> = truth
             .devices
             .iter()
             .map(|device| {
