@@ -1,8 +1,13 @@
 //! Services: how long each took to start or stop, in which part, and which other service it waited for.
 //!
 //! Windows starts load-order groups one after the other, and within a group often one service after the other; which
-//! services depend on which is not in a recording. So a wait is inferred from the order of events: a service of a group
-//! that was asked for within [`WAIT_GAP_NS`] of another one's end is held to have waited for it.
+//! services depend on which is not in a recording. So a wait is inferred from the order of events:
+//!
+//! * a service of a group that was asked for within [`WAIT_GAP_NS`] of another one's end is held to have waited for it;
+//! * a service that was asked for within [`CONTAINER_GAP_NS`] of the moment at which the container of one asked for
+//!   before was there is held to have waited for that: containers are made one after the other.
+//!
+//! Of both, the later event is the cause.
 
 use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, ServiceChange, ServiceOutcome, ServiceTransition, Trace};
@@ -16,6 +21,13 @@ use crate::processes::Images;
 /// summaries the next one starts 0 to 31 ms later.
 pub const WAIT_GAP_NS: i64 = 50_000_000;
 
+/// Longest time, ns, from the moment a container is there to the start of a service that is held to have waited for it:
+/// 10 ms. In published summaries the next one starts 0 to 2 ms later.
+pub const CONTAINER_GAP_NS: i64 = 10_000_000;
+
+/// A container that took less than this, ns, kept nobody waiting: 1 ms. Services that share a container find it there.
+const NOTABLE_CONTAINER_NS: i64 = 1_000_000;
+
 /// Why a service is held to have waited for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -24,16 +36,18 @@ pub enum WaitKind {
     SameGroup,
     /// The load-order group before had to finish.
     EarlierGroup,
+    /// The container of a service asked for before had to be there.
+    Container,
 }
 
 /// The service that another one waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WaitedFor {
-    /// Name of the service that ended just before.
+    /// Name of the service that ended, or whose container was there, just before.
     pub name: String,
     /// Why it is held to be the cause.
     pub kind: WaitKind,
-    /// From its end to this service's start, ns.
+    /// From its end, or from the moment its container was there, to this service's start, ns.
     pub gap_ns: i64,
     /// How certain it is; the order of starts is evidence, not proof, so never [`Certainty::Measured`].
     pub certainty: Certainty,
@@ -161,38 +175,54 @@ fn service(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) -> Servi
 
 /// For each service the position of the one it waited for, and the evidence. `services` are by start.
 fn waits(services: &[Service]) -> Vec<Option<(usize, WaitedFor)>> {
-    // Automatic starts by end: the candidates, of which the latest that ended before a start is the one.
-    let mut ended: Vec<(i64, usize)> = services
-        .iter()
-        .enumerate()
-        .filter(|(_, service)| is_ordered_start(service) && !service.group.is_empty())
+    let starts = || {
+        services
+            .iter()
+            .enumerate()
+            .filter(|(_, service)| is_ordered_start(service))
+    };
+    // What a start can have waited for, by time: of each, the latest before it is the candidate.
+    let mut ended: Vec<(i64, usize)> = starts()
+        .filter(|(_, service)| !service.group.is_empty())
         .filter_map(|(at, service)| Some((service.end_ns?, at)))
         .collect();
     ended.sort_unstable();
-    let first_without_group = services
-        .iter()
-        .position(|service| is_ordered_start(service) && service.group.is_empty());
+    let mut contained: Vec<(i64, usize)> = starts()
+        .filter(|(_, service)| service.container_ns >= Some(NOTABLE_CONTAINER_NS))
+        .filter_map(|(at, service)| Some((service.container_done_ns?, at)))
+        .collect();
+    contained.sort_unstable();
+    let first_without_group = starts()
+        .find(|(_, service)| service.group.is_empty())
+        .map(|(at, _)| at);
+
     services
         .iter()
         .enumerate()
         .map(|(at, service)| {
-            // Services without a group start side by side; only the first of them waits, for the groups.
-            if !is_ordered_start(service)
-                || (service.group.is_empty() && first_without_group != Some(at))
-            {
+            if !is_ordered_start(service) {
                 return None;
             }
-            let before = ended.partition_point(|&(end, _)| end <= service.start_ns);
-            let (end, earlier) = ended[..before]
-                .iter()
-                .rev()
-                .copied()
-                .find(|&(_, earlier)| earlier != at)?;
-            let gap_ns = service.start_ns.saturating_sub(end);
+            let candidate = |events: &[(i64, usize)], gap_ns: i64| -> Option<(i64, usize)> {
+                let before = events.partition_point(|&(time, _)| time <= service.start_ns);
+                let (time, earlier) = *events.get(before.checked_sub(1)?)?;
+                // One that was asked for at the same time or later kept nobody waiting.
+                let asked_before = services.get(earlier)?.start_ns < service.start_ns;
+                (asked_before && service.start_ns.saturating_sub(time) <= gap_ns)
+                    .then_some((time, earlier))
+            };
+            // Services without a group start side by side; only the first of them waits, for the groups.
+            let waits_for_ends = !service.group.is_empty() || first_without_group == Some(at);
+            let end = candidate(&ended, WAIT_GAP_NS).filter(|_| waits_for_ends);
+            let container = candidate(&contained, CONTAINER_GAP_NS);
+            let by_container = match (end, container) {
+                (Some((end, _)), Some((container, _))) => container > end,
+                (end, _) => end.is_none(),
+            };
+            let (time, earlier) = if by_container { container? } else { end? };
+            let gap_ns = service.start_ns.saturating_sub(time);
             let before = services.get(earlier)?;
-            // One that was asked for at its own end kept nobody waiting.
-            (gap_ns <= WAIT_GAP_NS && before.start_ns < service.start_ns)
-                .then(|| (earlier, waited_for(service, before, gap_ns)))
+            Some((earlier, waited_for(service, before, gap_ns, by_container)))
         })
         .collect()
 }
@@ -201,17 +231,25 @@ fn is_ordered_start(service: &Service) -> bool {
     service.kind == ServiceChange::Start && service.automatic
 }
 
-fn waited_for(service: &Service, before: &Service, gap_ns: i64) -> WaitedFor {
+fn waited_for(service: &Service, before: &Service, gap_ns: i64, by_container: bool) -> WaitedFor {
     let milliseconds = gap_ns / 1_000_000;
     let tenths = gap_ns / 100_000 % 10;
-    let (kind, relation) = if service.group == before.group {
+    let (kind, event, relation) = if by_container {
+        (
+            WaitKind::Container,
+            "had its container",
+            "containers are made one after the other".to_owned(),
+        )
+    } else if service.group == before.group {
         (
             WaitKind::SameGroup,
+            "was done",
             format!("both are of group {}", service.group),
         )
     } else if service.group.is_empty() {
         (
             WaitKind::EarlierGroup,
+            "was done",
             format!(
                 "group {} comes before services without a group",
                 before.group
@@ -220,6 +258,7 @@ fn waited_for(service: &Service, before: &Service, gap_ns: i64) -> WaitedFor {
     } else {
         (
             WaitKind::EarlierGroup,
+            "was done",
             format!(
                 "group {} comes before group {}",
                 before.group, service.group
@@ -232,7 +271,7 @@ fn waited_for(service: &Service, before: &Service, gap_ns: i64) -> WaitedFor {
         gap_ns,
         certainty: Certainty::Inferred,
         evidence: format!(
-            "{} was asked for {milliseconds}.{tenths} ms after {} was done, and {relation}",
+            "{} was asked for {milliseconds}.{tenths} ms after {} {event}, and {relation}",
             service.name, before.name
         ),
     }
@@ -430,6 +469,62 @@ mod tests {
             .map(|service| service.waited_for.as_ref().map(|wait| wait.name.as_str()))
             .collect();
         assert_eq!(waited, [None, Some("grouped"), None, None, None]);
+    }
+
+    /// The beginning of a published list of `xperf -a services`.
+    #[test]
+    fn a_slow_container_keeps_the_next_service_waiting() {
+        let mut trace = Trace::default();
+        let com = "COM Infrastructure";
+        service(
+            &mut trace,
+            "DcomLaunch",
+            com,
+            (46_237, Some(46_238), Some(46_306), Some(46_319)),
+        );
+        service(
+            &mut trace,
+            "FontCache3.0.0.0",
+            com,
+            (46_239, Some(47_037), Some(47_037), Some(47_530)),
+        );
+        service(
+            &mut trace,
+            "RpcEptMapper",
+            com,
+            (47_039, Some(47_057), Some(47_062), Some(47_078)),
+        );
+        service(
+            &mut trace,
+            "RpcSs",
+            com,
+            (47_078, Some(47_079), Some(47_081), Some(47_131)),
+        );
+        service(
+            &mut trace,
+            "eventlog",
+            "Event Log",
+            (47_530, Some(47_552), Some(47_560), Some(47_591)),
+        );
+        let services = services(&trace);
+        let waits: Vec<_> = services
+            .iter()
+            .map(|service| {
+                let wait = service.waited_for.as_ref();
+                wait.map(|wait| (wait.name.as_str(), wait.kind))
+            })
+            .collect();
+        assert_eq!(
+            waits,
+            [
+                None,
+                Some(("DcomLaunch", WaitKind::Container)),
+                Some(("FontCache3.0.0.0", WaitKind::Container)),
+                Some(("RpcEptMapper", WaitKind::SameGroup)),
+                Some(("FontCache3.0.0.0", WaitKind::EarlierGroup)),
+            ]
+        );
+        assert_eq!(services[1].held_up, ["RpcEptMapper", "eventlog"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod before_kernel;
 mod phases;
 pub mod report;
 mod session;
+mod startup;
 #[cfg(test)]
 mod tests;
 
@@ -92,7 +93,6 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         os_loader_ns,
         before_kernel,
         main_path_boot: Span::between(&path.kernel_start, &path.desktop_ready),
-        phases,
         post_boot,
         auto_start: auto_start(trace),
         service_groups: services::groups(trace, &services),
@@ -106,8 +106,9 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         group_policy: session::group_policy(trace),
         logon: session::logon(trace),
         video: session::video(trace),
-        startup_applications: session::startup_applications(trace),
+        startup_applications: startup::startup_applications(trace, &phases),
         read_ahead: session::read_ahead(trace),
+        phases,
         processes,
         process_summary,
         processes_touched_by: touched_by(trace, &[TableName::Processes]),
@@ -227,11 +228,11 @@ fn auto_start(trace: &Trace) -> Span {
     };
     let mut start = point(
         milestone::AUTO_START_BEGIN,
-        "the service control manager begins automatic starts",
+        "the service control manager's begin of automatic starts",
     );
     let mut end = point(
         milestone::AUTO_START_END,
-        "the service control manager ends automatic starts",
+        "the service control manager's end of automatic starts",
     );
     if start.time_ns.is_none() && end.time_ns.is_none() {
         let stretch = services::automatic_stretch(trace);

@@ -109,7 +109,7 @@ pub(super) fn main_path(trace: &Trace, options: &BootOptions) -> MainPath {
     let shell = options.shell.as_str();
     let (kernel_start, session_manager) = if began_too_late(trace) {
         let too_late = Boundary {
-            rule: "the recording began after smss.exe had started".to_owned(),
+            rule: "no rule: the recording began after smss.exe had started".to_owned(),
             missing: vec!["a recording that begins with the kernel".to_owned()],
             ..Boundary::default()
         };
@@ -177,7 +177,7 @@ fn logon_process_rules(trace: &Trace) -> Vec<Rule<'_>> {
         Rule::measured("the first start of winlogon.exe", |from| {
             process_start(trace, "winlogon.exe", from, 0)
         }),
-        Rule::inferred("the session manager runs winlogon.exe", |from| {
+        Rule::inferred("the session manager's execution of winlogon.exe", |from| {
             activity(trace, ActivityKind::SessionProgram, from, |name| {
                 contains(name, "winlogon")
             })
@@ -185,9 +185,10 @@ fn logon_process_rules(trace: &Trace) -> Vec<Rule<'_>> {
         Rule::inferred("the second start of csrss.exe", |from| {
             process_start(trace, "csrss.exe", from, 1)
         }),
-        Rule::inferred("the session manager's last subsystem is loaded", |from| {
-            last_subsystem_loaded(trace, from)
-        }),
+        Rule::inferred(
+            "the end of the session manager's last subsystem load",
+            |from| last_subsystem_loaded(trace, from),
+        ),
     ]
 }
 
@@ -196,16 +197,16 @@ fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Rule<'a>> {
         Rule::measured(format!("the first start of {shell}"), move |from| {
             process_start(trace, shell, from, 0)
         }),
-        Rule::inferred("the logon process launches the shell", |from| {
+        Rule::inferred("the logon process's launch of the shell", |from| {
             milestone_at(trace, milestone::SHELL_LAUNCH, from)
         }),
         Rule::inferred("the first start of userinit.exe", |from| {
             process_start(trace, "userinit.exe", from, 0)
         }),
-        Rule::inferred("the shell begins to initialise", |from| {
+        Rule::inferred("the begin of the shell's initialisation", |from| {
             milestone_at(trace, milestone::SHELL_INITIALISATION_BEGIN, from)
         }),
-        Rule::inferred("the shell's way to a ready desktop begins", |from| {
+        Rule::inferred("the begin of the shell's way to a ready desktop", |from| {
             milestone_at(trace, milestone::DESKTOP_READY_BEGIN, from)
         }),
     ]
@@ -213,21 +214,22 @@ fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Rule<'a>> {
 
 fn desktop_ready_rules(trace: &Trace) -> Vec<Rule<'_>> {
     vec![
-        Rule::measured("the shell reports a ready desktop", |from| {
+        Rule::measured("the shell's report of a ready desktop", |from| {
             milestone_at(trace, milestone::DESKTOP_READY, from)
         }),
         Rule::measured("the mark ExplorerReady", |from| {
             explorer_ready_mark(trace, from)
         }),
-        Rule::inferred("the shell has initialised", |from| {
+        Rule::inferred("the end of the shell's initialisation", |from| {
             milestone_at(trace, milestone::SHELL_INITIALISATION_END, from)
         }),
-        Rule::inferred("the logon process ends the user's boot", |from| {
+        Rule::inferred("the logon process's end of the user's boot", |from| {
             milestone_at(trace, milestone::USER_BOOT_END, from)
         }),
-        Rule::inferred("the logon screen's process LogonUI.exe ends", |from| {
-            first_process_end(trace, "logonui.exe", from)
-        }),
+        Rule::inferred(
+            "the end of the logon screen's process LogonUI.exe",
+            |from| first_process_end(trace, "logonui.exe", from),
+        ),
     ]
 }
 
@@ -377,7 +379,7 @@ mod tests {
             (end.time_ns, end.certainty),
             (Some(470), Certainty::Measured)
         );
-        assert_eq!(end.missing, ["the shell reports a ready desktop"]);
+        assert_eq!(end.missing, ["the shell's report of a ready desktop"]);
         milestone(&mut trace, 480, milestone::DESKTOP_READY, "");
         assert_eq!(ready(&trace).time_ns, Some(480));
     }

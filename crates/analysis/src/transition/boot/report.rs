@@ -189,11 +189,36 @@ pub struct Logon {
     pub person_ns: i64,
 }
 
+/// A program that starts with the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StartupApplication {
+    /// Command.
+    pub name: String,
+    /// The shell begins to start it, ns.
+    pub start_ns: i64,
+    /// The shell has started it, ns; `None` when that is not in the recording.
+    pub end_ns: Option<i64>,
+    /// Length of starting it, ns: what the shell waited, not what the program costs.
+    pub duration_ns: Option<i64>,
+    /// The process it became; `None` when none is found.
+    pub process_pid: Option<u32>,
+    /// That process's image file name; empty when none is found.
+    pub image: String,
+    /// That process's end, ns; `None` when it outlived the recording.
+    pub process_end_ns: Option<i64>,
+    /// Processor time of that process in all phases, ns; `None` when it was not recorded.
+    pub cpu_ns: Option<i64>,
+    /// Time the disks worked for that process in all phases, ns; `None` when it was not recorded.
+    pub disk_service_ns: Option<i64>,
+    /// The record that set the begin.
+    pub event: String,
+}
+
 /// Programs that start with the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StartupApplications {
-    /// The programs, longest first.
-    pub programs: Vec<Work>,
+    /// The programs, those first whose processes cost most processor and disk time.
+    pub programs: Vec<StartupApplication>,
     /// The lists that the shell walked.
     pub lists: Vec<Work>,
 }
@@ -304,11 +329,11 @@ impl BootReport {
 
 /// The recording holds no boot. Says what it holds instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
-#[error("the recording holds no boot: {reason}; it holds {found}")]
+#[error("the recording holds no boot ({reason}); {found}")]
 pub struct NotABoot {
     /// Why it is no boot: what was looked for.
     pub reason: String,
-    /// What it holds, in words.
+    /// What it holds instead, as a clause.
     pub found: String,
     /// Name of the recorder or session.
     pub recorder: String,

@@ -1,13 +1,9 @@
-//! What happens around the user's session: video initialisation, logon, policy, startup programs, read-ahead.
-
-use std::cmp::Reverse;
+//! What happens around the user's session: video initialisation, logon, policy, read-ahead.
 
 use onoff_trace::{Activity, ActivityKind, Trace, milestone};
 
 use super::before_kernel::value;
-use super::report::{
-    GroupPolicy, Logon, ReadAhead, StartupApplications, TrainingState, VideoInitialisation,
-};
+use super::report::{GroupPolicy, Logon, ReadAhead, TrainingState, VideoInitialisation};
 use crate::activity::{Work, of_kind, worst_first};
 use crate::evidence::{Certainty, Span};
 use crate::processes::runs;
@@ -136,16 +132,6 @@ pub(super) fn group_policy(trace: &Trace) -> GroupPolicy {
         extensions: longest_first(ActivityKind::GroupPolicyExtension),
         scripts: longest_first(ActivityKind::GroupPolicyScript),
         network_waits: longest_first(ActivityKind::GroupPolicyNetworkWait),
-    }
-}
-
-/// Programs that start with the session.
-pub(super) fn startup_applications(trace: &Trace) -> StartupApplications {
-    let mut programs = of_kind(trace, ActivityKind::StartupApplication);
-    programs.sort_by_key(|work| (Reverse(work.duration_ns), work.start_ns));
-    StartupApplications {
-        programs,
-        lists: of_kind(trace, ActivityKind::StartupEnumeration),
     }
 }
 
