@@ -8,11 +8,16 @@ use super::program::{Edge, Note, Step};
 use super::scenario::{Firmware, Scenario, ScenarioError};
 use super::services;
 use super::span::TICKS_PER_SECOND;
+use super::work::Transfer;
 use crate::events::{device, logon, service};
 
 const NEVER: &str = "never";
-const USER: &str = "TESTBENCH\\user";
-const MACHINE: &str = "TESTBENCH$";
+/// Time to check a user's credentials: 38 ms.
+const AUTHENTICATION: u64 = 380_000;
+/// CPU time Explorer needs to create a process: 1.6 ms.
+const CREATE_PROCESS: u64 = 16_000;
+/// Bytes of a page-fault read.
+const FAULT_SIZE: u32 = 16 << 10;
 const COMPUTER_POLICY: Uuid = Uuid::from_u128(0x0c0ffee0_0000_4000_8000_000000000001);
 const USER_POLICY: Uuid = Uuid::from_u128(0x0c0ffee0_0000_4000_8000_000000000002);
 
@@ -267,12 +272,14 @@ impl Sessions {
 /// Winlogon: the logon's own thread, and the computer's policy beside it.
 fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: usize, userinit: usize) {
     let logon_scenario = &scenario.logon;
+    let machine = format!("{}$", scenario.machine.computer);
+    let user = format!("{}\\user", scenario.machine.computer);
     let desktop = plan.signal("desktop_ready");
     let policy_done = plan.signal("computer policy applied");
     let mut policy = Vec::new();
     if let Some(time) = logon_scenario.computer_policy {
         policy.push(Step::tell_note(
-            service::policy_start(true, MACHINE, COMPUTER_POLICY),
+            service::policy_start(true, &machine, COMPUTER_POLICY),
             Note::ComputerPolicy(Edge::Begin),
         ));
         policy.push(Step::Begin);
@@ -295,7 +302,7 @@ fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: usize, useri
         policy.push(Step::Pad(time.0));
         let elapsed = (time.0 / TICKS_PER_SECOND) as u32;
         policy.push(Step::tell_note(
-            service::policy_stop(true, MACHINE, COMPUTER_POLICY, elapsed),
+            service::policy_stop(true, &machine, COMPUTER_POLICY, elapsed),
             Note::ComputerPolicy(Edge::End),
         ));
     }
@@ -323,6 +330,7 @@ fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: usize, useri
     steps.push(Step::tell(logon::winlogon_step(201, false)));
     steps.push(Step::tell(logon::authenticate_start()));
     steps.push(Step::Compute(5_000));
+    steps.push(Step::Sleep(AUTHENTICATION));
     steps.push(Step::tell(logon::authenticate_stop()));
     steps.push(Step::tell(logon::user_boot_start(1)));
     for subscriber in &logon_scenario.subscriber {
@@ -340,12 +348,17 @@ fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: usize, useri
     }
     if let Some(time) = logon_scenario.user_policy {
         steps.push(Step::tell_note(
-            service::policy_start(false, USER, USER_POLICY),
+            service::policy_start(false, &user, USER_POLICY),
             Note::UserPolicy(Edge::Begin),
         ));
         steps.push(Step::Sleep(time.0));
         steps.push(Step::tell_note(
-            service::policy_stop(false, USER, USER_POLICY, (time.0 / TICKS_PER_SECOND) as u32),
+            service::policy_stop(
+                false,
+                &user,
+                USER_POLICY,
+                (time.0 / TICKS_PER_SECOND) as u32,
+            ),
             Note::UserPolicy(Edge::End),
         ));
     }
@@ -358,13 +371,13 @@ fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: usize, useri
             vec![Step::Begin, Step::Pad(time.0), Step::Set(done)],
         );
         steps.push(Step::tell_note(
-            service::policy_script_start(USER, 1, 1),
+            service::policy_script_start(&user, 1, 1),
             Note::Script(Edge::Begin),
         ));
         steps.push(Step::Start(script, None));
         steps.push(Step::Wait(done));
         steps.push(Step::tell_note(
-            service::policy_script_stop(USER, 1, (time.0 / TICKS_PER_SECOND) as u32),
+            service::policy_script_stop(&user, 1, (time.0 / TICKS_PER_SECOND) as u32),
             Note::Script(Edge::End),
         ));
     }
@@ -419,6 +432,15 @@ fn shell(plan: &mut Plan, scenario: &Scenario, explorer: usize) {
             logon::run_key_command_start(&startup.command),
             Note::StartupApplication(index),
         ));
+        // The image's first pages are read before a process of it exists.
+        for _ in 0..3 {
+            steps.push(Step::Disk {
+                transfer: Transfer::Fault,
+                size: FAULT_SIZE,
+                path: startup.image.clone(),
+            });
+        }
+        steps.push(Step::Compute(CREATE_PROCESS));
         steps.push(Step::Start(process, None));
         let id = plan.processes[process].id;
         steps.push(Step::tell(logon::run_key_command_stop(
