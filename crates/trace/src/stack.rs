@@ -24,7 +24,8 @@ impl StackId {
 pub struct StackPool {
     frames: Vec<u64>,
     spans: Vec<(u32, u32)>,
-    index: HashTable<u32>,
+    /// Ids, each with its stack's hash: to grow without reading the stacks again.
+    index: HashTable<(u32, u32)>,
     hasher: DefaultHashBuilder,
     refused: u64,
 }
@@ -53,15 +54,15 @@ impl StackPool {
         if frames.is_empty() {
             return StackId::EMPTY;
         }
-        let hash = self.hasher.hash_one(frames);
+        let short = self.hasher.hash_one(frames) as u32;
         let Self {
             frames: all,
             spans,
             index,
-            hasher,
             ..
         } = self;
-        if let Some(&found) = index.find(hash, |&id| slice(all, spans, id) == frames) {
+        let same = |&(id, hash): &(u32, u32)| hash == short && slice(all, spans, id) == frames;
+        if let Some(&(found, _)) = index.find(spread(short), same) {
             return StackId(found);
         }
         let (Ok(start), Ok(length), Ok(id)) = (
@@ -74,7 +75,7 @@ impl StackPool {
         };
         all.extend_from_slice(frames);
         spans.push((start, length));
-        index.insert_unique(hash, id, |&id| hasher.hash_one(slice(all, spans, id)));
+        index.insert_unique(spread(short), (id, short), |&(_, hash)| spread(hash));
         StackId(id)
     }
 
@@ -125,6 +126,11 @@ impl StackPool {
         }
         Arc::new(builder.finish())
     }
+}
+
+/// A hash for the table, which looks at both ends of it.
+fn spread(short: u32) -> u64 {
+    u64::from(short) << 32 | u64::from(short)
 }
 
 fn slice<'a>(frames: &'a [u64], spans: &[(u32, u32)], id: u32) -> &'a [u64] {
