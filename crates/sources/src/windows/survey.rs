@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::copies::Copies;
 use super::schemas::explains;
 use super::selection::{Interest, Selection};
+use crate::opened::Files;
 
 /// What a recording holds.
 #[derive(Debug, Default)]
@@ -64,14 +65,19 @@ struct Count {
 }
 
 impl Survey {
-    pub(super) fn of(recording: &Recording<'_>, selection: &Selection) -> Survey {
+    pub(super) fn of(recording: &Recording<'_>, selection: &Selection, files: &Files) -> Survey {
         // Few enough for each task to be worth it, many enough to share them out.
         const BUFFERS_PER_TASK: usize = 64;
         recording
             .buffers()
             .par_chunks(BUFFERS_PER_TASK)
             .map_init(BufferSpace::default, |space, buffers| {
-                Survey::of_buffers(recording, buffers, space, selection)
+                let survey = Survey::of_buffers(recording, buffers, space, selection);
+                for buffer in buffers {
+                    let end = buffer.offset + buffer.available;
+                    files.release(buffer.file, buffer.offset as u64..end as u64);
+                }
+                survey
             })
             .reduce(Survey::default, Survey::merge)
     }
