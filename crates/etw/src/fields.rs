@@ -4,9 +4,11 @@ use std::fmt;
 
 use crate::value::{Value, write_json_text};
 
-/// Most fields one record may decode to, elements of arrays and members of structs counted. A record is at
-/// most 64 KiB, so only elements without size reach this.
-pub(crate) const MOST_FIELDS: usize = 1 << 16;
+/// How many fields a record may decode to, elements of arrays and members of structs counted: one for each
+/// property of its schema, some for each byte of its payload, and never more than this.
+///
+/// A schema out of a hostile file could otherwise make billions of fields without size out of nothing.
+const MOST_FIELDS: usize = 1 << 17;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Entry<'r> {
@@ -20,11 +22,22 @@ struct Entry<'r> {
 ///
 /// Values are kept flat, a parent before its children, so that decoding allocates nothing once the room is
 /// there.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Fields<'r> {
     entries: Vec<Entry<'r>>,
     /// Integer values by property index, which lengths and counts refer to.
     pub(crate) numbers: Vec<u64>,
+    limit: usize,
+}
+
+impl Default for Fields<'_> {
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            numbers: Vec::new(),
+            limit: MOST_FIELDS,
+        }
+    }
 }
 
 impl<'r> Fields<'r> {
@@ -63,6 +76,7 @@ impl<'r> Fields<'r> {
         Fields {
             entries,
             numbers: self.numbers,
+            limit: MOST_FIELDS,
         }
     }
 
@@ -70,6 +84,7 @@ impl<'r> Fields<'r> {
     pub fn clear(&mut self) {
         self.entries.clear();
         self.numbers.clear();
+        self.limit = MOST_FIELDS;
     }
 
     /// Whether there are none.
@@ -107,10 +122,22 @@ impl<'r> Fields<'r> {
         write_object(self.iter(), out)
     }
 
+    /// Sets how many fields a payload of so many bytes may decode to by a schema of so many properties.
+    pub(crate) fn allow(&mut self, properties: usize, payload: usize) {
+        self.limit = properties
+            .saturating_add(payload.saturating_mul(3))
+            .clamp(16, MOST_FIELDS);
+    }
+
+    /// The number set by [`Fields::allow`].
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Adds a field. Returns its place, or nothing when there are too many.
     pub(crate) fn push(&mut self, name: &'r str, value: Value<'r>) -> Option<usize> {
         let place = self.entries.len();
-        if place >= MOST_FIELDS {
+        if place >= self.limit {
             return None;
         }
         self.entries.push(Entry {
@@ -296,7 +323,8 @@ mod tests {
     #[test]
     fn there_is_an_end_to_fields() {
         let mut fields = Fields::new();
+        fields.allow(20, 100);
         while fields.push("", Value::Null).is_some() {}
-        assert_eq!(fields.iter().count(), MOST_FIELDS);
+        assert_eq!(fields.iter().count(), 320);
     }
 }

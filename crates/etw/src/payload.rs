@@ -42,6 +42,7 @@ pub(crate) fn decode<'r>(
 ) -> (Status, usize) {
     fields.numbers.clear();
     fields.numbers.resize(layout.properties.len(), 0);
+    fields.allow(layout.properties.len(), payload.len());
     let mut decoder = Decoder {
         layout,
         reader: Reader::new(payload, pointer_size),

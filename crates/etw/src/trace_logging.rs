@@ -2,7 +2,7 @@
 
 use onoff_etl::Guid;
 
-use crate::fields::{Fields, MOST_FIELDS};
+use crate::fields::Fields;
 use crate::payload::{Scalar, Status};
 use crate::reader::Reader;
 use crate::schema::{InType, OutType};
@@ -34,10 +34,13 @@ impl<'r> EventMetadata<'r> {
         pointer_size: usize,
         fields: &mut Fields<'r>,
     ) -> (Status, usize) {
+        // No field is described in less than two bytes.
+        fields.allow(self.fields.len() / 2, payload.len());
+        let steps = fields.limit() * 2;
         let mut decoder = Decoder {
             payload: Reader::new(payload, pointer_size),
             fields,
-            steps: MOST_FIELDS * 2,
+            steps,
             opaque: false,
         };
         let mut described = Reader::new(self.fields, pointer_size);

@@ -1,5 +1,9 @@
 //! The embedded catalogues are what the generator makes of the reference.
-#![allow(clippy::expect_used, clippy::print_stdout, reason = "a test that says what it skipped")]
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test that says what it skipped"
+)]
 
 #[path = "../examples/catalogue/generate.rs"]
 mod generate;
