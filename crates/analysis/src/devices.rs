@@ -206,9 +206,11 @@ fn boundary(
 }
 
 /// Sums by driver, longest first; operations whose driver is not known are left out.
+///
+/// Driver work names the driver object (`\Driver\disk`), device work the driver's service (`disk`): both are one driver.
 #[must_use]
 pub fn by_driver(devices: &[Device]) -> Vec<DeviceTotal> {
-    totals(devices, |device| (device.driver.as_str(), ""))
+    totals(devices, |device| (driver_service(&device.driver), ""))
 }
 
 /// Sums by device instance, longest first; driver work is left out.
@@ -219,20 +221,31 @@ pub fn by_device(devices: &[Device]) -> Vec<DeviceTotal> {
     })
 }
 
+/// The service of a driver, from its name or that of its object.
+fn driver_service(driver: &str) -> &str {
+    [r"\Driver\", r"\FileSystem\"]
+        .iter()
+        .find_map(|folder| driver.strip_prefix(folder))
+        .unwrap_or(driver)
+}
+
 fn totals<'a>(
     devices: &'a [Device],
     name: impl Fn(&'a Device) -> (&'a str, &'a str),
 ) -> Vec<DeviceTotal> {
-    let mut totals: BTreeMap<&str, DeviceTotal> = BTreeMap::new();
+    let mut totals: BTreeMap<String, DeviceTotal> = BTreeMap::new();
     for device in devices {
         let (name, description) = name(device);
         if name.is_empty() {
             continue;
         }
-        let total = totals.entry(name).or_insert_with(|| DeviceTotal {
-            name: name.to_owned(),
-            ..DeviceTotal::default()
-        });
+        // Windows' names of drivers and devices differ in case from record to record.
+        let total = totals
+            .entry(name.to_lowercase())
+            .or_insert_with(|| DeviceTotal {
+                name: name.to_owned(),
+                ..DeviceTotal::default()
+            });
         if total.description.is_empty() {
             total.description = description.to_owned();
         }
@@ -271,7 +284,7 @@ mod tests {
         device(
             &mut trace,
             DeviceOperationKind::DriverLoad,
-            ("", "Ramdisk"),
+            ("", r"\Driver\Ramdisk"),
             (5000, None, Some(5007)),
             phase,
         );
@@ -320,6 +333,7 @@ mod tests {
         let rows = operations(&ramdisk());
         let drivers = by_driver(&rows);
         assert_eq!(drivers.len(), 1);
+        assert_eq!(drivers[0].name, "Ramdisk");
         assert_eq!(drivers[0].operations, 3);
         assert_eq!(
             (

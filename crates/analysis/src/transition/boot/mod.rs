@@ -4,6 +4,8 @@
 
 mod absence;
 mod before_kernel;
+#[cfg(test)]
+mod hostile;
 mod phases;
 pub mod report;
 mod session;
