@@ -42,12 +42,14 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
 
     let mut table = Table::new()
         .left("program", 80)
-        .right("took")
+        .right("processors")
+        .right("disks")
         .right("begins");
     for program in report.startup_applications.programs.iter().take(top) {
         table.row([
             cell(&*program.name),
-            cell(duration_or_dash(program.duration_ns)),
+            cell(duration_or_dash(program.cpu_ns)),
+            cell(duration_or_dash(program.disk_service_ns)),
             cell(duration(program.start_ns)),
         ]);
     }
@@ -55,7 +57,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         let programs = report.startup_applications.programs.len() as u64;
         title(
             "Programs that start with the session",
-            &format!("slowest of {}", count(programs)),
+            &format!("costliest of {}", count(programs)),
             out,
         )?;
         table.write(out)?;
