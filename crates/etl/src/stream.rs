@@ -252,54 +252,62 @@ pub(crate) fn separate_sessions(
         .enumerate()
         .filter(|&(_, &sessions)| sessions > 1);
     for (file, &sessions) in appended {
-        let mut end: Option<u64> = None;
-        for session in 0..sessions {
-            let Some(extent) = SessionExtent::of(contents, file, session) else {
-                continue;
-            };
-            let mut shift = 0;
-            if let Some(end) = end.filter(|&end| extent.first < end) {
-                shift = end - extent.first + 1;
+        let mut before: Option<SessionExtent> = None;
+        for (session, extent) in session_extents(contents, file, sessions) {
+            let mut extent = extent;
+            // One wild time stamp at the end of a session does not make it the session of an earlier boot.
+            if let Some(before) = before.filter(|before| extent.first < before.latest_beginning) {
+                let shift = before.last.saturating_sub(extent.first).saturating_add(1);
                 contents.axes.shift(file, session, shift);
-                losses.add_at(
-                    Loss::ClockRestarted,
-                    1,
-                    Place {
-                        file,
-                        offset: extent.offset as u64,
-                    },
-                );
+                extent.last = extent.last.saturating_add(shift);
+                extent.latest_beginning = extent.latest_beginning.saturating_add(shift);
+                let offset = extent.offset as u64;
+                losses.add_at(Loss::ClockRestarted, 1, Place { file, offset });
             }
-            end = end.max(Some(extent.last.saturating_add(shift)));
+            before = Some(extent);
         }
     }
 }
 
 /// From the earliest to the latest record of a session.
+#[derive(Clone, Copy)]
 struct SessionExtent {
     first: u64,
     last: u64,
+    /// The latest of the times at which a buffer begins.
+    latest_beginning: u64,
+    /// Of its first buffer in the file.
     offset: usize,
 }
 
-impl SessionExtent {
-    fn of(contents: &Contents<'_>, file: usize, session: u32) -> Option<SessionExtent> {
-        let mut records = BufferRecords::default();
-        let mut extent: Option<SessionExtent> = None;
-        let buffers = contents.buffers.iter();
-        for buffer in buffers.filter(|buffer| (buffer.file, buffer.session) == (file, session)) {
-            contents.load(buffer, Span::ANY, &mut records, &mut Losses::default());
-            let Some((first, last)) = records.entries.first().zip(records.entries.last()) else {
-                continue;
-            };
-            let known = extent.get_or_insert(SessionExtent {
-                first: first.ticks,
-                last: last.ticks,
-                offset: buffer.offset,
-            });
-            known.first = known.first.min(first.ticks);
-            known.last = known.last.max(last.ticks);
-        }
-        extent
+/// The sessions of a file that have records, in order.
+fn session_extents(
+    contents: &Contents<'_>,
+    file: usize,
+    sessions: u32,
+) -> impl Iterator<Item = (u32, SessionExtent)> + use<> {
+    let mut records = BufferRecords::default();
+    let mut extents: Vec<Option<SessionExtent>> = vec![None; sessions as usize];
+    for buffer in contents.buffers.iter().filter(|buffer| buffer.file == file) {
+        contents.load(buffer, Span::ANY, &mut records, &mut Losses::default());
+        let ends = records.entries.first().zip(records.entries.last());
+        let slot = extents.get_mut(buffer.session as usize);
+        let Some(((first, last), slot)) = ends.zip(slot) else {
+            continue;
+        };
+        let (first, last) = (first.ticks, last.ticks);
+        let offset = buffer.offset;
+        let known = slot.get_or_insert(SessionExtent {
+            first,
+            last,
+            latest_beginning: first,
+            offset,
+        });
+        known.first = known.first.min(first);
+        known.last = known.last.max(last);
+        known.latest_beginning = known.latest_beginning.max(first);
     }
+    (0..)
+        .zip(extents)
+        .filter_map(|(session, extent)| Some((session, extent?)))
 }

@@ -213,6 +213,28 @@ proptest! {
     }
 }
 
+/// Found by the fuzzer: moving a session behind one that ends at the last possible tick overflowed.
+#[test]
+fn appended_sessions_at_the_ends_of_time() {
+    let session = |number: u32, ticks: &[u64]| {
+        let mut etl = EtlBuilder::new(Session::windows_10(1));
+        for &ticks in ticks {
+            etl.push(
+                0,
+                &Assembled::perfinfo(0x0524, 4, ticks, Payload::wide().u32(number)),
+            );
+            etl.flush(0);
+        }
+        etl
+    };
+    for first in [[5, u64::MAX], [0, u64::MAX], [u64::MAX, u64::MAX]] {
+        for second in [[0, 0], [0, u64::MAX], [u64::MAX, 0]] {
+            let bytes = session(1, &first).finish_appended(session(2, &second));
+            assert_eq!(check(&bytes), Some(5), "{first:?} {second:?}");
+        }
+    }
+}
+
 /// Inputs that a fuzzer or a user found something with. They stay here so that it is not found again.
 #[test]
 fn what_was_found_before() {
