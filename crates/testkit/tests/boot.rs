@@ -107,6 +107,132 @@ fn phases_and_totals_are_true_to_the_tick() {
     }
 }
 
+/// Whole milliseconds as the papers' tools print them: cut, not rounded.
+fn milliseconds(nanoseconds: Option<i64>) -> Option<u64> {
+    u64::try_from(nanoseconds? / 1_000_000).ok()
+}
+
+#[test]
+fn the_analysis_gives_the_published_numbers() {
+    let mut compared = 0;
+    for (name, scenario) in scenarios() {
+        let expect = &scenario.expect;
+        let report = analyse(&scenario.simulate().unwrap().files);
+        let phase = |phase: PhaseName| milliseconds(report.phase(phase).unwrap().duration_ns);
+        let desktop = report.phase(PhaseName::ExplorerInit).unwrap().end_ns;
+        let system_start = &report.device_phases[1].span;
+        let mut rows = vec![
+            (
+                "loader",
+                expect.os_loader_ms,
+                milliseconds(report.os_loader_ns),
+            ),
+            ("PreSMSS", expect.pre_smss_ms, phase(PhaseName::PreSmss)),
+            ("SMSSInit", expect.smss_init_ms, phase(PhaseName::SmssInit)),
+            (
+                "WinLogonInit",
+                expect.winlogon_init_ms,
+                phase(PhaseName::WinLogonInit),
+            ),
+            (
+                "ExplorerInit",
+                expect.explorer_init_ms,
+                phase(PhaseName::ExplorerInit),
+            ),
+            ("PostBoot", expect.post_boot_ms, phase(PhaseName::PostBoot)),
+            (
+                "via Explorer",
+                expect.boot_done_via_explorer_ms,
+                milliseconds(desktop),
+            ),
+            ("total", expect.total_boot_ms, milliseconds(report.total_ns)),
+            (
+                "system start",
+                expect.system_start_ms,
+                milliseconds(system_start.duration_ns),
+            ),
+            (
+                "auto start",
+                expect.auto_start_ms,
+                milliseconds(report.auto_start.duration_ns),
+            ),
+            (
+                "its begin",
+                expect.auto_start_begin_ms,
+                milliseconds(report.auto_start.start_ns),
+            ),
+            (
+                "its end",
+                expect.auto_start_end_ms,
+                milliseconds(report.auto_start.end_ns),
+            ),
+        ];
+        for row in &expect.service {
+            let service = report
+                .services
+                .iter()
+                .find(|service| service.name == row.name)
+                .unwrap();
+            let checkpoint = service.container_done_ns.unwrap();
+            let processing = service.end_ns.map(|end| end - checkpoint);
+            rows.extend([
+                (
+                    "service",
+                    Some(row.total_ms),
+                    milliseconds(service.total_ns),
+                ),
+                (
+                    "first checkpoint",
+                    row.first_checkpoint_ms,
+                    milliseconds(service.container_ns),
+                ),
+                ("processing", row.processing_ms, milliseconds(processing)),
+                (
+                    "started",
+                    row.started_at_ms,
+                    milliseconds(Some(service.start_ns)),
+                ),
+                (
+                    "checkpointed",
+                    row.first_checkpointed_at_ms,
+                    milliseconds(Some(checkpoint)),
+                ),
+                ("ended", row.ended_at_ms, milliseconds(service.end_ns)),
+            ]);
+        }
+        for row in &expect.device {
+            let device = report
+                .devices
+                .iter()
+                .find(|device| {
+                    let kind = serde_json::to_value(device.kind).unwrap();
+                    kind == row.kind && [&device.device, &device.driver].contains(&&row.name)
+                })
+                .unwrap();
+            rows.push((
+                "device",
+                Some(row.duration_ms),
+                milliseconds(device.duration_ns),
+            ));
+            rows.push((
+                "before pending",
+                Some(row.pre_pend_ms),
+                milliseconds(device.pre_pend_ns),
+            ));
+        }
+        for (what, published, analysed) in rows {
+            if published.is_some() {
+                assert_eq!(analysed, published, "{name}: {what}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(
+        compared > 50,
+        "only {compared} published numbers were compared"
+    );
+}
+
 #[test]
 fn the_idle_metric_finds_the_same_slices() {
     for (name, scenario) in scenarios() {

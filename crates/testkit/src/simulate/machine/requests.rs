@@ -102,6 +102,8 @@ impl Machine<'_> {
             .request
             .complete(self.recorder.clock(time), time - queued.issued);
         self.put(cpu, &record);
+        // The disk goes on at once, before anything else is recorded.
+        self.begin_disk();
         if queued.fault {
             let time = self.stamp();
             let record = storage::hard_fault(
@@ -114,7 +116,6 @@ impl Machine<'_> {
             );
             self.put(cpu, &record);
         }
-        self.begin_disk();
         let time = self.stamp();
         let record = kernel::dpc(
             self.recorder.clock(time),
