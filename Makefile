@@ -49,7 +49,11 @@ bench: ## measure beside cat and the public readers; BENCH_SIZE=1GiB
 	$(TARGET_DIR)/readers/bin/python bench/compare.py $(if $(BENCH_SIZE),--size $(BENCH_SIZE))
 
 fuzz-seeds:
+	@tools/setup rust
 	python3 fuzz/seeds.py
+	for target in $(FUZZ_TARGETS); do \
+	    cargo run --quiet --locked --package onoff-etl --example fuzz_seeds -- fuzz/corpus/$$target; \
+	done
 
 fuzz: fuzz-seeds ## feed each reader broken recordings, FUZZ_SECONDS (600) each
 	@tools/setup rust
