@@ -64,6 +64,30 @@ impl Files {
         for path in paths {
             open_one(path, limits, &mut files)?;
         }
+        Files::known(files)
+    }
+
+    /// Files whose names and bytes are at hand already, packed or not.
+    ///
+    /// # Errors
+    /// Bytes that are damaged, expand beyond `limits`, or are no recording.
+    pub fn held(
+        contents: impl IntoIterator<Item = (String, Vec<u8>)>,
+        limits: &Limits,
+    ) -> Result<Files, Error> {
+        let mut files = Vec::new();
+        for (name, bytes) in contents {
+            let opened = OpenedFile {
+                name,
+                stored_bytes: bytes.len() as u64,
+                contents: Contents::Held(bytes),
+            };
+            add(opened, limits, &mut files)?;
+        }
+        Files::known(files)
+    }
+
+    fn known(files: Vec<OpenedFile>) -> Result<Files, Error> {
         if files.is_empty() {
             return Err(Error::NoFile);
         }
@@ -152,17 +176,21 @@ fn open_one(path: &Path, limits: &Limits, files: &mut Vec<OpenedFile>) -> Result
         stored_bytes: metadata.len(),
         contents,
     };
-    if let Content::Packed(packing) = sniff(opened.bytes()) {
-        let stored_bytes = opened.bytes().len() as u64;
-        for (name, bytes) in unpack(&opened.name, packing, opened.bytes(), limits)? {
-            files.push(OpenedFile {
-                name,
-                stored_bytes,
-                contents: Contents::Held(bytes),
-            });
-        }
-    } else {
+    add(opened, limits, files)
+}
+
+fn add(opened: OpenedFile, limits: &Limits, files: &mut Vec<OpenedFile>) -> Result<(), Error> {
+    let Content::Packed(packing) = sniff(opened.bytes()) else {
         files.push(opened);
+        return Ok(());
+    };
+    let stored_bytes = opened.bytes().len() as u64;
+    for (name, bytes) in unpack(&opened.name, packing, opened.bytes(), limits)? {
+        files.push(OpenedFile {
+            name,
+            stored_bytes,
+            contents: Contents::Held(bytes),
+        });
     }
     Ok(())
 }

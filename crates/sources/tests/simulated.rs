@@ -80,7 +80,7 @@ fn counts(name: &str, truth: &Truth, trace: &Trace) {
 }
 
 fn processes(name: &str, truth: &Truth, trace: &Trace) {
-    let read: BTreeMap<(u32, Option<i64>), (&str, Option<i64>)> = trace
+    let read: BTreeMap<_, _> = trace
         .processes
         .iter()
         .filter(|process| process.pid != 0)

@@ -1,0 +1,267 @@
+//! What the trackers make of sequences that no simulated boot plays.
+
+#![allow(clippy::unwrap_used)]
+
+use onoff_sources::{Files, Limits, Options, open_files};
+use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
+use onoff_testkit::events::{Occurrence, device, service};
+use onoff_trace::{
+    DeviceOperationKind, DiskOperation, FileOperation, IoPriority, ServiceChange, ServiceOutcome,
+    Tables, Trace,
+};
+
+/// Ticks of 100 ns from the recording's start.
+struct Script {
+    builder: EtlBuilder,
+    start: u64,
+}
+
+impl Script {
+    fn new() -> Self {
+        let session = Session::windows_10(1);
+        Self {
+            start: session.start_ticks,
+            builder: EtlBuilder::new(session),
+        }
+    }
+
+    fn event(&mut self, ticks: u64, thread: u32, occurrence: &Occurrence) {
+        let record = occurrence.at(self.start + ticks, thread, 4);
+        self.builder.push(0, &record);
+    }
+
+    fn perfinfo(&mut self, ticks: u64, hook: u16, version: u8, payload: Payload) {
+        let record = Record::perfinfo(hook, version, self.start + ticks, payload);
+        self.builder.push(0, &record);
+    }
+
+    fn read(self) -> Trace {
+        let bytes = self.builder.finish();
+        let files = Files::held([("script.etl".to_owned(), bytes)], &Limits::default()).unwrap();
+        open_files(&files, Tables::all(), &Options::default()).unwrap()
+    }
+}
+
+fn status(state: u32, pid: u32) -> Occurrence {
+    service::status_change(0, state, pid, "Spooler", "spoolsv.exe")
+}
+
+#[test]
+fn a_service_starts_stops_and_fails() {
+    let mut script = Script::new();
+    for (ticks, state, pid) in [
+        (10, 2, 0),
+        (20, 2, 700),
+        (25, 2, 700),
+        (30, 4, 700),
+        (100, 4, 700),
+        (110, 3, 700),
+        (120, 3, 700),
+        (130, 1, 0),
+        (200, 2, 0),
+        (210, 1, 0),
+        (300, 2, 0),
+    ] {
+        script.event(ticks, 8, &status(state, pid));
+    }
+    let trace = script.read();
+    let rows: Vec<_> = trace
+        .service_transitions
+        .iter()
+        .map(|row| {
+            (
+                row.kind,
+                row.start_ns,
+                row.checkpoint_ns,
+                row.end_ns,
+                row.outcome,
+            )
+        })
+        .collect();
+    use ServiceChange::{Start, Stop};
+    use ServiceOutcome::{Completed, Failed, Unfinished};
+    assert_eq!(
+        rows,
+        [
+            (Start, 1_000, Some(2_000), Some(3_000), Completed),
+            (Stop, 10_000, Some(11_000), Some(13_000), Completed),
+            (Start, 20_000, None, Some(21_000), Failed),
+            (Start, 30_000, None, None, Unfinished),
+        ]
+    );
+    assert_eq!(trace.losses.count("service_transition_unfinished"), 1);
+}
+
+#[test]
+fn a_control_that_does_not_stop_a_service_is_no_stop() {
+    let mut script = Script::new();
+    for (ticks, state, pid) in [(10, 2, 0), (30, 4, 700), (100, 4, 700)] {
+        script.event(ticks, 8, &status(state, pid));
+    }
+    let trace = script.read();
+    assert_eq!(trace.service_transitions.len(), 1);
+    assert_eq!(trace.losses.count("service_transition_unfinished"), 0);
+}
+
+#[test]
+fn a_pended_request_ends_on_another_thread() {
+    let mut script = Script::new();
+    script.event(10, 8, &device::device_start("ROOT\\A"));
+    script.event(12, 8, &device::device_start_pended("ROOT\\A"));
+    script.event(14, 9, &device::device_start("ROOT\\A"));
+    script.event(20, 9, &device::device_start_stop("ROOT\\A", 0));
+    script.event(90, 77, &device::device_start_stop("ROOT\\A", 5));
+    script.event(95, 8, &device::device_start_stop("ROOT\\B", 0));
+    script.event(96, 8, &device::driver_load_start("\\Driver\\c"));
+    let trace = script.read();
+    let rows: Vec<_> = trace
+        .device_operations
+        .iter()
+        .map(|row| (row.start_ns, row.pend_ns, row.end_ns, row.status))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (1_000, Some(1_200), Some(9_000), Some(5)),
+            (1_400, None, Some(2_000), Some(0)),
+            (9_600, None, None, None),
+        ]
+    );
+    let last = trace.device_operations.get(2).unwrap();
+    assert_eq!(last.kind, DeviceOperationKind::DriverLoad);
+    assert_eq!(trace.text(last.driver), "\\Driver\\c");
+    assert_eq!(trace.losses.count("device_end_without_begin"), 1);
+    assert_eq!(trace.losses.count("device_operation_unfinished"), 1);
+}
+
+fn transfer(disk: u32, flags: u32, key: u64, irp: u64, response: u64, tid: u32) -> Payload {
+    Payload::wide()
+        .u32(disk)
+        .u32(flags)
+        .u32(4096)
+        .u32(0)
+        .u64(8192)
+        .pointer(key)
+        .pointer(irp)
+        .u64(response)
+        .u32(tid)
+}
+
+#[test]
+fn service_time_runs_from_the_completion_before() {
+    let mut script = Script::new();
+    let read = |script: &mut Script, ticks, disk, irp, response| {
+        let payload = transfer(disk, 3 << 17, 0xA0, irp, response, 8);
+        script.perfinfo(ticks, 0x010a, 3, payload);
+    };
+    script.perfinfo(10, 0x010c, 3, Payload::wide().pointer(1).u32(9));
+    script.perfinfo(20, 0x010c, 3, Payload::wide().pointer(2).u32(9));
+    read(&mut script, 50, 0, 1, 40);
+    read(&mut script, 60, 0, 2, 40);
+    // On another disk, and without a recorded start: 15 ticks before its end by its response time.
+    read(&mut script, 65, 1, 3, 15);
+    read(&mut script, 90, 0, 4, 5);
+    script.perfinfo(95, 0x010c, 3, Payload::wide().pointer(5).u32(9));
+    let name = Payload::wide()
+        .pointer(0xA0)
+        .text("\\Device\\HarddiskVolume1\\file");
+    script.perfinfo(99, 0x0424, 2, name);
+    let trace = script.read();
+    let rows: Vec<_> = trace
+        .disk_ios
+        .iter()
+        .map(|row| (row.disk, row.issue_ns, row.complete_ns, row.service_ns))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (0, Some(1_000), 5_000, 4_000),
+            (0, Some(2_000), 6_000, 1_000),
+            (1, Some(5_000), 6_500, 1_500),
+            (0, Some(8_500), 9_000, 500),
+        ]
+    );
+    let first = trace.disk_ios.get(0).unwrap();
+    assert_eq!(first.operation, DiskOperation::Read);
+    assert_eq!(first.priority, IoPriority::Normal);
+    assert_eq!(trace.text(first.file), "\\Device\\HarddiskVolume1\\file");
+    assert_eq!(trace.losses.count("disk_start_missing"), 2);
+    assert_eq!(trace.losses.count("disk_request_unfinished"), 1);
+}
+
+#[test]
+fn file_operations_are_paired_with_their_ends() {
+    let mut script = Script::new();
+    let open = Payload::wide()
+        .pointer(0x11)
+        .pointer(0xF0)
+        .u32(8)
+        .u32(0)
+        .u32(0)
+        .u32(0)
+        .text("\\Device\\HarddiskVolume1\\log.txt");
+    let end = |irp: u64| Payload::wide().pointer(irp).pointer(0).u32(0xC000_0034);
+    script.perfinfo(10, 0x0440, 3, open);
+    script.perfinfo(20, 0x044c, 3, end(0x11));
+    let write = Payload::wide()
+        .u64(512)
+        .pointer(0x11)
+        .pointer(0xF0)
+        .pointer(0xE0)
+        .u32(8)
+        .u32(100)
+        .u32(0);
+    script.perfinfo(30, 0x0444, 3, write);
+    script.perfinfo(45, 0x044c, 3, end(0x11));
+    script.perfinfo(50, 0x044c, 3, end(0x99));
+    let trace = script.read();
+    let rows: Vec<_> = trace
+        .file_ios
+        .iter()
+        .map(|row| {
+            let file = trace.text(row.file);
+            (row.operation, row.start_ns, row.end_ns, row.size, file)
+        })
+        .collect();
+    let file = "\\Device\\HarddiskVolume1\\log.txt";
+    assert_eq!(
+        rows,
+        [
+            (FileOperation::Create, 1_000, Some(2_000), 0, file),
+            (FileOperation::Write, 3_000, Some(4_500), 100, file),
+        ]
+    );
+    assert_eq!(trace.file_ios.get(0).unwrap().status, Some(0xC000_0034));
+    assert_eq!(trace.losses.count("file_operation_end_without_begin"), 1);
+}
+
+#[test]
+fn a_ready_thread_is_attributed_across_windows_of_time() {
+    let mut script = Script::new();
+    let switch = |old: u32, new: u32| {
+        Payload::wide()
+            .u32(new)
+            .u32(old)
+            .bytes(&[8, 8, 0, 0, 0, 0, 5, 0])
+            .u32(0)
+            .u32(0)
+    };
+    let ready = |tid: u32| Payload::wide().u32(tid).bytes(&[1, 0, 0, 0]);
+    script.perfinfo(5, 0x0532, 2, ready(30));
+    script.perfinfo(10, 0x0524, 4, switch(0, 20));
+    script.perfinfo(11, 0x0532, 2, ready(31));
+    // More than a window can hold lies between.
+    for number in 0..40_000u64 {
+        let payload = Payload::wide().u64(number).bytes(&[0; 480]);
+        script.perfinfo(20 + number, 0x0f7f, 2, payload);
+    }
+    script.perfinfo(50_000, 0x0532, 2, ready(32));
+    let trace = script.read();
+    let rows: Vec<_> = trace
+        .ready_threads
+        .iter()
+        .map(|row| (row.ready_tid, row.readying_tid))
+        .collect();
+    assert_eq!(rows, [(30, None), (31, Some(20)), (32, Some(20))]);
+    assert!(trace.ready_threads.pieces().len() > 1, "several windows");
+}
