@@ -40,9 +40,9 @@ impl Directory {
         directory
     }
 
-    /// The process `pid` runs `image`.
+    /// The process `pid` runs `image`; an empty name says nothing.
     pub fn set_process(&mut self, pid: u32, image: &str) {
-        if self.process(pid) != Some(image) {
+        if !image.is_empty() && self.process(pid) != Some(image) {
             self.processes.insert(pid, image.into());
             self.modules.remove(&pid);
         }

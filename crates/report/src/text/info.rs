@@ -167,7 +167,7 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
             name,
             joined(&[
                 &volume.file_system,
-                &size(volume.size_bytes),
+                &known_size(volume.size_bytes),
                 &place,
                 &volume.device_path,
             ]),

@@ -32,6 +32,7 @@ mod hard_faults;
 mod images;
 mod losses;
 mod milestones;
+mod names;
 mod phase_events;
 mod phases;
 mod piece;

@@ -8,11 +8,11 @@ use std::ops::ControlFlow;
 use hashbrown::HashMap;
 use onoff_etl::{BufferInfo, BufferSpace, ExtendedItem, Guid, HeaderKind, Record, Recording};
 use onoff_etw::Schemas;
-use onoff_etw::kernel::dumper_name;
 use onoff_trace::{Inventory, KindCount, ProviderCount};
 use rayon::prelude::*;
 
 use super::copies::Copies;
+use super::names;
 use super::schemas::explains;
 use super::selection::{Interest, Selection};
 use crate::opened::Files;
@@ -165,31 +165,9 @@ impl Survey {
             let guid = description
                 .provider_guid
                 .map_or_else(String::new, |guid| guid.to_string());
-            let provider = match description.provider {
-                "" if guid.is_empty() => "unknown".to_owned(),
-                "" => guid.clone(),
-                name => name.to_owned(),
-            };
+            let provider = names::provider_name(&description);
             let (id, version) = kind.number();
-            let steps = [description.task, description.opcode];
-            let name = match (*kind, description.event) {
-                (Kind::Kernel { hook, .. }, event) => match dumper_name(hook) {
-                    Some(name) => name.to_owned(),
-                    None if event.is_empty() => format!("{provider}/{hook:#06x}"),
-                    None => format!("{provider}/{event}"),
-                },
-                (Kind::Message { number, .. }, _) => format!("{provider}/message {number}"),
-                (Kind::TraceLogging { .. }, event) => format!("{provider}/{event}"),
-                (_, event) => {
-                    let named = steps.iter().filter(|step| !step.is_empty());
-                    let steps = named.copied().collect::<Vec<_>>().join("/");
-                    match (steps.is_empty(), event.is_empty()) {
-                        (false, _) => format!("{provider}/{steps}"),
-                        (true, false) => format!("{provider}/{event}"),
-                        (true, true) => format!("{provider}/{id}"),
-                    }
-                }
-            };
+            let name = names::event_name(&example, &description);
             let total = providers.entry((guid, provider.clone())).or_default();
             total.0 += count.events;
             total.1 += count.bytes;

@@ -1,5 +1,6 @@
 //! How long the boot took and where most of it went, in a few sentences.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
@@ -96,8 +97,10 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
     }
     sentence += ".";
     let notable = |ns: i64| share(ns, length) >= NOTABLE_SHARE;
+    let mut named = false;
     if let Some((service, took)) = slowest_service(report, phase).filter(|&(_, took)| notable(took))
     {
+        named = true;
         sentence += &format!(
             " Slowest service in it: {}, {}",
             printable(&service.name),
@@ -116,6 +119,7 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
         };
     }
     if let Some((device, took)) = slowest_device(report, phase).filter(|&(_, took)| notable(took)) {
+        named = true;
         sentence += &format!(
             " Slowest driver in it: {}, {}",
             driver_name(device),
@@ -126,6 +130,14 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
         } else {
             "."
         };
+    }
+    if !named
+        && let Some((process, took)) = busiest_process(phase).filter(|&(_, took)| notable(took))
+    {
+        sentence += &format!(
+            " Busiest process in it: {process}, {} of processor time.",
+            duration(took)
+        );
     }
     writeln!(out, "{}", styled(WORST, sentence))
 }
@@ -153,6 +165,11 @@ fn slowest_device<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Devi
     ended
         .filter(|(device, _)| begins_in(phase, device.start_ns))
         .max_by_key(|&(_, took)| took)
+}
+
+fn busiest_process(phase: &Phase) -> Option<(Cow<'_, str>, i64)> {
+    let process = phase.cpu.as_ref()?.by_process.first()?;
+    Some((printable(&process.image), process.cpu_ns)).filter(|(name, _)| !name.is_empty())
 }
 
 /// The best name a driver or device has.

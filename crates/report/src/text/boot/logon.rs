@@ -5,12 +5,16 @@ use std::io::{self, Write};
 use onoff_analysis::Span;
 use onoff_analysis::activity::Work;
 use onoff_analysis::transition::boot::{BootReport, TrainingState};
+use onoff_trace::ActivityKind;
 
 use super::title;
 use crate::text::losses;
 use crate::text::quantity::{count, duration, duration_or_dash};
 use crate::text::style::QUIET;
 use crate::text::table::{Table, cell, styled_cell};
+
+/// Work shorter than this is not worth a line, ns.
+const NOTABLE_NS: i64 = 1_000_000;
 
 pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let policy = &report.group_policy;
@@ -20,7 +24,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         .left("name", 60)
         .right("took")
         .right("begins")
-        .left("", 60);
+        .left("", 110);
     for (what, works) in [
         ("policy", &policy.applications),
         ("policy extension", &policy.extensions),
@@ -42,14 +46,12 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
 
     let mut table = Table::new()
         .left("program", 80)
-        .right("processors")
-        .right("disks")
+        .right("launch took")
         .right("begins");
     for program in report.startup_applications.programs.iter().take(top) {
         table.row([
             cell(&*program.name),
-            cell(duration_or_dash(program.cpu_ns)),
-            cell(duration_or_dash(program.disk_service_ns)),
+            cell(duration_or_dash(program.duration_ns)),
             cell(duration(program.start_ns)),
         ]);
     }
@@ -57,7 +59,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         let programs = report.startup_applications.programs.len() as u64;
         title(
             "Programs that start with the session",
-            &format!("costliest of {}", count(programs)),
+            &format!("slowest to launch of {}", count(programs)),
             out,
         )?;
         table.write(out)?;
@@ -68,7 +70,15 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
 }
 
 fn rows(what: &str, works: &[Work], top: usize, table: &mut Table) {
-    for work in works.iter().take(top) {
+    let notable = works
+        .iter()
+        .filter(|work| work.duration_ns.is_none_or(|ns| ns >= NOTABLE_NS));
+    for work in notable.take(top) {
+        // A subscriber's detail is the number of the notification it was given.
+        let detail = match work.kind {
+            ActivityKind::NotificationSubscriber => format!("notification {}", work.detail),
+            _ => work.detail.clone(),
+        };
         let took = work
             .duration_ns
             .map_or_else(|| "never ended".to_owned(), duration);
@@ -77,7 +87,7 @@ fn rows(what: &str, works: &[Work], top: usize, table: &mut Table) {
             cell(&*work.name),
             cell(took),
             cell(duration(work.start_ns)),
-            styled_cell(QUIET, &*work.detail),
+            styled_cell(QUIET, detail),
         ]);
     }
 }

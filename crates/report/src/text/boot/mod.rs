@@ -14,7 +14,6 @@ use onoff_analysis::transition::boot::{BootReport, NotABoot};
 
 use super::losses;
 use super::printable::printable;
-use super::quantity::duration;
 use super::style::{QUIET, TITLE};
 
 /// How much to show.
@@ -61,9 +60,8 @@ pub fn no_boot(answer: &NotABoot) -> String {
         printable(&answer.recorder).into_owned()
     };
     format!(
-        "{} ({} recorded by {recorder})",
-        printable(&answer.to_string()),
-        duration(answer.duration_ns)
+        "{} (recorded by {recorder})",
+        printable(&answer.to_string())
     )
 }
 

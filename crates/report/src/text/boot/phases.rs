@@ -34,7 +34,7 @@ pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> 
         .right("took")
         .right("share")
         .left("", AXIS_CELLS)
-        .left("ended by", 80);
+        .left("ended by", 100);
     for (name, earlier) in [
         ("firmware", &report.before_kernel.firmware),
         ("boot manager", &report.before_kernel.boot_manager),
@@ -67,13 +67,14 @@ pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> 
             styled_cell(style, phase.name.as_str()),
             cell(duration_or_dash(phase.start_ns)),
             cell(duration_or_dash(phase.end_ns)),
-            styled_cell(style, duration_or_dash(phase.duration_ns)),
+            styled_cell(style, duration_or_dash(took.or(phase.duration_ns))),
             cell(part),
             styled_cell(BAR, bar),
             styled_cell(rule_style, rule),
         ]);
     }
     table.write(out)?;
+    write_doubts(report, out)?;
     write_settling(report, out)?;
     let mut touching: Vec<String> = Vec::new();
     for name in report.phases.iter().flat_map(|phase| &phase.touched_by) {
@@ -86,10 +87,10 @@ pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> 
 
 fn earlier_row(name: &str, earlier: &EarlierTime, table: &mut Table) {
     if let Some(took) = earlier.duration_ns {
-        let rule = format!("before time zero; {}", printable(&earlier.rule));
+        let rule = printable(&earlier.rule);
         table.row([
             cell(name),
-            cell(""),
+            cell("before 0"),
             cell(""),
             cell(duration(took)),
             cell(""),
@@ -103,20 +104,32 @@ fn ended_by(phase: &Phase) -> (anstyle::Style, String) {
     let rule = printable(&phase.rule);
     match phase.certainty {
         Certainty::Measured => (QUIET, rule.into_owned()),
-        Certainty::Inferred => {
-            let missing = phase
-                .ends
-                .missing
-                .first()
-                .or_else(|| phase.starts.missing.first());
-            let missing = missing.map_or_else(String::new, |missing| {
-                format!("; no {}", printable(missing))
-            });
-            (DOUBT, format!("inferred: {rule}{missing}"))
-        }
+        Certainty::Inferred => (DOUBT, format!("inferred: {rule}")),
         Certainty::Missing if rule.is_empty() => (MISSING, "not found".to_owned()),
         Certainty::Missing => (MISSING, format!("not found: {rule}")),
     }
+}
+
+/// What the inferred ends would have needed, each thing once.
+fn write_doubts(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    let inferred = report
+        .phases
+        .iter()
+        .filter(|phase| phase.certainty != Certainty::Measured);
+    let mut missing: Vec<&str> = Vec::new();
+    for name in inferred.flat_map(|phase| &phase.ends.missing) {
+        if !missing.contains(&name.as_str()) {
+            missing.push(name);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "  {DOUBT}Better answers need: {}.{DOUBT:#}",
+        printable(&missing.join("; "))
+    )
 }
 
 fn write_settling(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
@@ -124,23 +137,32 @@ fn write_settling(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     if settling.start_ns.is_none() {
         return Ok(());
     }
+    let found = match settling.end_ns {
+        Some(_) => format!(
+            "and the {} of idle time that end it are left out",
+            duration(settling.idle_ns)
+        ),
+        None => format!(
+            "but only {} of the {} of idle time that end it are recorded",
+            duration(settling.idle_ns),
+            duration(settling.metric.required_idle_ns)
+        ),
+    };
     let source = match settling.cpu_source {
         CpuSource::ContextSwitches => "context switches",
-        CpuSource::Samples => "samples: an estimate",
+        CpuSource::Samples => "samples, an estimate",
         CpuSource::None => "nothing: processor time was not recorded",
+    };
+    let disk = if settling.disk_recorded {
+        ""
+    } else {
+        "; disk requests were not recorded"
     };
     writeln!(
         out,
-        "  {QUIET}PostBoot: {} idle of the {} wanted, {} busy; {} metric, from {source}{}.{QUIET:#}",
-        duration(settling.idle_ns),
-        duration(settling.metric.required_idle_ns),
+        "  {QUIET}PostBoot took {} of work, {found} ({} metric, from {source}{disk}).{QUIET:#}",
         duration(settling.busy_ns),
         settling.metric.name,
-        if settling.disk_recorded {
-            ""
-        } else {
-            "; disk requests were not recorded"
-        },
     )?;
     losses::write_touching(&settling.touched_by, out)
 }

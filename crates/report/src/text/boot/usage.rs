@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
 use onoff_analysis::cpu::{CpuSource, CpuUsage};
-use onoff_analysis::disk::{DiskUsage, NamedDiskUsage};
-use onoff_analysis::transition::boot::{BootReport, Phase};
+use onoff_analysis::disk::DiskUsage;
+use onoff_analysis::transition::boot::{BootReport, Phase, PhaseName};
 
 use super::title;
 use crate::text::losses;
@@ -17,13 +17,18 @@ use crate::text::table::{Table, cell, styled_cell};
 /// Names beside each phase.
 const NAMES: usize = 3;
 
+/// From this share of the phase's work on, a name is worth its place, percent.
+const NOTABLE_PERCENT: f64 = 1.0;
+
 fn of_phases<'a, U: 'a>(
     report: &'a BootReport,
     usage: impl Fn(&'a Phase) -> Option<&'a U> + 'a,
 ) -> impl Iterator<Item = (&'a Phase, &'a U)> {
+    // What comes after the boot is no part of it.
     report
         .phases
         .iter()
+        .filter(|phase| phase.name != PhaseName::TraceTail)
         .filter_map(move |phase| Some((phase, usage(phase)?)))
 }
 
@@ -47,7 +52,7 @@ pub(super) fn write_processors(report: &BootReport, out: &mut dyn Write) -> io::
         let names: Vec<String> = cpu
             .by_process
             .iter()
-            .filter(|process| process.cpu_ns > 0)
+            .filter(|process| share(process.cpu_ns, cpu.busy_ns) >= NOTABLE_PERCENT)
             .take(NAMES)
             .map(|process| {
                 format!(
@@ -87,34 +92,41 @@ pub(super) fn write_disks(report: &BootReport, out: &mut dyn Write) -> io::Resul
         .left("most for", 90);
     for (phase, disk) in &usages {
         let (read, write) = (&disk.operations.read, &disk.operations.write);
-        let read_ahead = if disk.read_ahead.operations > 0 {
-            size(disk.read_ahead.bytes)
+        let working = if disk.service_ns > 0 {
+            duration(disk.service_ns)
         } else {
-            String::new()
+            "idle".to_owned()
         };
         table.row([
             cell(phase.name.as_str()),
-            cell(duration(disk.service_ns)),
-            cell(percent(share(
-                disk.service_ns,
-                phase.duration_ns.unwrap_or(0),
-            ))),
-            cell(size(read.bytes)),
-            cell(count(read.operations)),
-            cell(size(write.bytes)),
-            cell(count(write.operations)),
-            cell(read_ahead),
-            styled_cell(QUIET, most_for(&disk.by_file)),
+            cell(working),
+            cell(some(disk.service_ns > 0, || {
+                percent(share(disk.service_ns, phase.duration_ns.unwrap_or(0)))
+            })),
+            cell(some(read.operations > 0, || size(read.bytes))),
+            cell(some(read.operations > 0, || count(read.operations))),
+            cell(some(write.operations > 0, || size(write.bytes))),
+            cell(some(write.operations > 0, || count(write.operations))),
+            cell(some(disk.read_ahead.operations > 0, || {
+                size(disk.read_ahead.bytes)
+            })),
+            styled_cell(QUIET, most_for(disk)),
         ]);
     }
     table.write(out)?;
     losses::write_touching(&first.touched_by, out)
 }
 
-fn most_for(files: &[NamedDiskUsage]) -> String {
-    let names: Vec<String> = files
+/// A text, or nothing where there is nothing to tell.
+fn some(is: bool, text: impl FnOnce() -> String) -> String {
+    if is { text() } else { String::new() }
+}
+
+fn most_for(disk: &DiskUsage) -> String {
+    let names: Vec<String> = disk
+        .by_file
         .iter()
-        .filter(|file| file.service_ns > 0)
+        .filter(|file| share(file.service_ns, disk.service_ns) >= NOTABLE_PERCENT)
         .take(NAMES)
         .map(|file| {
             // The last part tells a reader most; the whole path is in the JSON.

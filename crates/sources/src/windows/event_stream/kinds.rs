@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 
 use onoff_etl::{Guid, HeaderKind, Record};
-use onoff_etw::kernel::dumper_name;
 use onoff_etw::{Description, SchemaSource, Schemas};
 use onoff_trace::EventOrigin;
 
 use super::EventFilter;
-use crate::windows::selection::class_hook;
+use crate::windows::names::{event_name, kernel_hook, provider_name};
 
 /// The names of a kind of event, and whether they are what the caller looks for.
 #[derive(Clone, Debug)]
@@ -99,11 +98,6 @@ impl Kind {
             .provider_guid
             .map(|guid| guid.to_string())
             .unwrap_or_default();
-        let provider = if description.provider.is_empty() {
-            guid.as_str()
-        } else {
-            description.provider
-        };
         let hook = kernel_hook(record);
         let origin = match (description.source, record.kind()) {
             (SchemaSource::TraceLogging, _) => EventOrigin::TraceLogging,
@@ -124,9 +118,9 @@ impl Kind {
         };
         let mut kind = Self {
             origin,
-            provider: provider.into(),
+            provider: provider_name(description).into(),
             guid: guid.as_str().into(),
-            name: name(record, description, origin, provider, id).into(),
+            name: event_name(record, description).into(),
             task: description.task.into(),
             opcode_name: description.opcode.into(),
             id,
@@ -156,64 +150,5 @@ impl Kind {
                     || pattern.is_number(hook.unwrap_or(self.id).into())
             });
         provider && event
-    }
-}
-
-/// The hook of a kernel event, whichever header it has.
-pub(super) fn kernel_hook(record: &Record<'_>) -> Option<u16> {
-    record.hook().or_else(|| match record.kind() {
-        HeaderKind::Full | HeaderKind::Instance => {
-            class_hook(record.class_guid()?, record.opcode())
-        }
-        _ => None,
-    })
-}
-
-/// The name an event goes by: xperf's where it is known, else `Provider/Task/Opcode`.
-fn name(
-    record: &Record<'_>,
-    description: &Description<'_>,
-    origin: EventOrigin,
-    provider: &str,
-    id: u16,
-) -> String {
-    let or = |text: &str, other: String| {
-        if text.is_empty() {
-            other
-        } else {
-            text.to_owned()
-        }
-    };
-    match origin {
-        EventOrigin::Kernel { hook } => match dumper_name(hook) {
-            Some(name) => name.to_owned(),
-            None => format!(
-                "{}/{}",
-                or(description.provider, "Kernel".to_owned()),
-                or(description.event, format!("{hook:#06x}"))
-            ),
-        },
-        EventOrigin::Classic => {
-            let event = if description.event.is_empty() {
-                description.opcode
-            } else {
-                description.event
-            };
-            format!("{provider}/{}", or(event, format!("Opcode({id})")))
-        }
-        EventOrigin::Message => format!("WPP/{provider}"),
-        EventOrigin::Unknown => "Unknown".to_owned(),
-        EventOrigin::Manifest | EventOrigin::TraceLogging => {
-            let task = if description.task.is_empty() {
-                description.event
-            } else {
-                description.task
-            };
-            format!(
-                "{provider}/{}/{}",
-                or(task, format!("Event({id})")),
-                or(description.opcode, format!("Opcode({})", record.opcode()))
-            )
-        }
     }
 }

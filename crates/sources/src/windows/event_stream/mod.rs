@@ -17,12 +17,13 @@ use onoff_trace::{Derived, DescribedEvent, Losses, StreamHeader};
 
 pub use pattern::Pattern;
 
+use super::names::kernel_hook;
 use super::{losses, schemas};
 use crate::error::Error;
 use crate::opened::Files;
 use crate::{Options, Progress};
 use follower::{Followed, Follower};
-use kinds::{Kinds, kernel_hook};
+use kinds::Kinds;
 
 /// Bytes of records at the end of each file that are searched for schemas and names before the first event.
 const LOOK_AHEAD_BYTES: usize = 32 << 20;
