@@ -10,7 +10,7 @@ use onoff_analysis::services::Service;
 use onoff_analysis::transition::boot::{BootReport, Phase, PhaseName};
 use onoff_trace::{DeviceOperationKind, DevicePhase};
 
-use super::{milliseconds, rounded};
+use super::{milliseconds, rounded, whole_milliseconds};
 use crate::text::printable::printable;
 use crate::text::quantity::share;
 
@@ -243,9 +243,9 @@ fn write_services(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<services autoStartStartTime=\"{}\" autoStartEndTime=\"{}\" autoStartDuration=\"{}\">",
-        milliseconds(report.auto_start.start_ns),
-        milliseconds(report.auto_start.end_ns),
-        milliseconds(report.auto_start.duration_ns),
+        whole_milliseconds(report.auto_start.start_ns),
+        whole_milliseconds(report.auto_start.end_ns),
+        whole_milliseconds(report.auto_start.duration_ns),
     )?;
     for service in &report.services {
         write_service(service, out)?;
@@ -264,13 +264,13 @@ fn write_service(service: &Service, out: &mut dyn Write) -> io::Result<()> {
         attribute(&service.name),
         attribute(&service.group),
         service.kind,
-        milliseconds(service.total_ns),
-        milliseconds(Some(checkpoint - service.start_ns)),
-        milliseconds(service.end_ns.map(|end| end - checkpoint)),
+        whole_milliseconds(service.total_ns),
+        whole_milliseconds(Some(checkpoint - service.start_ns)),
+        whole_milliseconds(service.end_ns.map(|end| end - checkpoint)),
         attribute(&container(service)),
-        milliseconds(Some(service.start_ns)),
-        milliseconds(Some(checkpoint)),
-        milliseconds(service.end_ns),
+        whole_milliseconds(Some(service.start_ns)),
+        whole_milliseconds(Some(checkpoint)),
+        whole_milliseconds(service.end_ns),
     )
 }
 

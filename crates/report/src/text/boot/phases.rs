@@ -1,5 +1,6 @@
 //! The phases on one axis, and what set their ends.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
@@ -62,7 +63,7 @@ pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> 
             (Some(start), Some(end)) if phase.name != PhaseName::TraceTail => axis.bar(start, end),
             _ => String::new(),
         };
-        let (rule_style, rule) = ended_by(phase);
+        let (rule_style, rule) = ended_by(report, phase);
         table.row([
             styled_cell(style, phase.name.as_str()),
             cell(duration_or_dash(phase.start_ns)),
@@ -100,8 +101,15 @@ fn earlier_row(name: &str, earlier: &EarlierTime, table: &mut Table) {
     }
 }
 
-fn ended_by(phase: &Phase) -> (anstyle::Style, String) {
-    let rule = printable(&phase.rule);
+fn ended_by(report: &BootReport, phase: &Phase) -> (anstyle::Style, String) {
+    let rule = match (phase.name, report.post_boot.end_ns) {
+        // The whole rule of the metric is a paragraph.
+        (PhaseName::PostBoot, Some(_)) => Cow::Owned(format!(
+            "{} of idle time found",
+            duration(report.post_boot.idle_ns)
+        )),
+        _ => printable(&phase.rule),
+    };
     match phase.certainty {
         Certainty::Measured => (QUIET, rule.into_owned()),
         Certainty::Inferred => (DOUBT, format!("inferred: {rule}")),

@@ -1,0 +1,218 @@
+//! The names that `--format json` emits are those that the book documents: none more, none less.
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod running;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use running::Folder;
+use serde_json::Value;
+
+/// A scenario with most kinds of work in it.
+const SAMPLE: &str = "../../samples/slow-boot.etl";
+
+/// Names that are left out where there is nothing to say.
+const OPTIONAL: &[(&str, &str)] = &[("Loss", "first")];
+
+/// The objects and texts of the documentation: names or texts, each with its type.
+struct Documentation {
+    objects: BTreeMap<String, BTreeMap<String, String>>,
+    texts: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Documentation {
+    fn read() -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/reference/json.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let mut this = Self {
+            objects: BTreeMap::new(),
+            texts: BTreeMap::new(),
+        };
+        let mut heading = String::new();
+        let mut is_text = false;
+        for line in page.lines() {
+            if let Some(title) = line
+                .strip_prefix("## ")
+                .or_else(|| line.strip_prefix("### "))
+            {
+                heading = title.trim_matches('`').to_owned();
+            } else if line.starts_with("| name |") || line.starts_with("| text |") {
+                is_text = line.starts_with("| text |");
+            } else if let Some(row) = line.strip_prefix("| `") {
+                let (name, rest) = row.split_once("` |").unwrap();
+                if is_text {
+                    this.texts
+                        .entry(heading.clone())
+                        .or_default()
+                        .insert(name.to_owned());
+                } else {
+                    let kind = rest.split('|').next().unwrap().trim().to_owned();
+                    this.objects
+                        .entry(heading.clone())
+                        .or_default()
+                        .insert(name.to_owned(), kind);
+                }
+            }
+        }
+        this
+    }
+
+    /// Checks `value` against a documented type; `met` collects the types that occurred.
+    fn check(&self, kind: &str, value: &Value, place: &str, met: &mut BTreeSet<String>) {
+        if let Some(kind) = kind.strip_suffix(" or null") {
+            if !value.is_null() {
+                self.check(kind, value, place, met);
+            }
+            return;
+        }
+        if let Some(kind) = kind.strip_prefix("list of ") {
+            for (at, value) in value.as_array().expect(place).iter().enumerate() {
+                self.check(kind, value, &format!("{place}[{at}]"), met);
+            }
+            return;
+        }
+        match kind {
+            "text" | "name of a table" => assert!(value.is_string(), "{place}: {value}"),
+            "integer" => assert!(value.is_i64() || value.is_u64(), "{place}: {value}"),
+            "number" => assert!(value.is_number(), "{place}: {value}"),
+            "true or false" => assert!(value.is_boolean(), "{place}: {value}"),
+            _ => {
+                let name = kind.trim_start_matches('[').split(']').next().unwrap();
+                met.insert(name.to_owned());
+                match (self.objects.get(name), self.texts.get(name)) {
+                    (Some(_), _) => self.check_object(name, value, place, met),
+                    (_, Some(texts)) => {
+                        assert!(
+                            texts.contains(value.as_str().expect(place)),
+                            "{place}: {value} is no {name}"
+                        );
+                    }
+                    _ => panic!("{place}: type '{kind}' is not documented"),
+                }
+            }
+        }
+    }
+
+    fn check_object(&self, name: &str, value: &Value, place: &str, met: &mut BTreeSet<String>) {
+        let documented = &self.objects[name];
+        let emitted = value.as_object().expect(place);
+        for key in emitted.keys() {
+            assert!(
+                documented.contains_key(key),
+                "{place}.{key} is not documented"
+            );
+        }
+        for (key, kind) in documented {
+            match emitted.get(key) {
+                Some(value) => self.check(kind, value, &format!("{place}.{key}"), met),
+                None => assert!(
+                    OPTIONAL.contains(&(name, key.as_str())),
+                    "{place}.{key} is documented, not emitted"
+                ),
+            }
+        }
+    }
+}
+
+#[test]
+fn documented_names_are_the_emitted_ones() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
+    let folder = Folder::new();
+    std::fs::copy(sample, folder.path("boot.etl")).unwrap();
+    let documentation = Documentation::read();
+    let mut met = BTreeSet::new();
+    for verb in ["info", "boot"] {
+        let answer: Value =
+            serde_json::from_str(&folder.answer(&format!("{verb} boot.etl --format json")))
+                .unwrap();
+        let name = format!("onoff {verb} --format json");
+        documentation.check_object(&name, &answer, verb, &mut met);
+    }
+    // A check of a list that is empty checks nothing: most types must have occurred.
+    for name in [
+        "Phase",
+        "CpuUsage",
+        "DiskUsage",
+        "Service",
+        "Device",
+        "Work",
+        "ProcessLife",
+        "KindCount",
+        "Slice",
+    ] {
+        assert!(met.contains(name), "the sample holds no {name}");
+    }
+}
+
+#[test]
+fn the_promised_names_are_there() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
+    let folder = Folder::new();
+    std::fs::copy(sample, folder.path("boot.etl")).unwrap();
+    let has = |value: &Value, names: &[&str]| {
+        for name in names {
+            assert!(value.get(name).is_some(), "{name} in {value}");
+        }
+    };
+    let info: Value = serde_json::from_str(&folder.answer("info boot.etl --format json")).unwrap();
+    has(
+        &info,
+        &[
+            "os_build",
+            "pointer_bits",
+            "processors",
+            "start_utc",
+            "duration_ns",
+            "events",
+            "events_lost",
+            "buffers_lost",
+            "compressed",
+            "finished",
+            "losses",
+            "providers",
+            "kinds",
+        ],
+    );
+    has(&info["providers"][0], &["guid", "name", "events"]);
+    has(&info["kinds"][0], &["name", "events"]);
+    let boot: Value = serde_json::from_str(&folder.answer("boot boot.etl --format json")).unwrap();
+    has(
+        &boot,
+        &[
+            "total_ns",
+            "os_loader_ns",
+            "phases",
+            "post_boot",
+            "services",
+            "devices",
+            "processes",
+            "losses",
+        ],
+    );
+    has(
+        &boot["phases"][0],
+        &["name", "start_ns", "end_ns", "rule", "certainty"],
+    );
+    has(&boot["post_boot"], &["idle_ns", "busy_ns"]);
+    has(
+        &boot["services"][0],
+        &[
+            "name",
+            "group",
+            "start_ns",
+            "end_ns",
+            "total_ns",
+            "container",
+        ],
+    );
+    has(
+        &boot["devices"][0],
+        &["kind", "device", "driver", "start_ns", "pend_ns", "end_ns"],
+    );
+    has(
+        &boot["processes"][0],
+        &["pid", "image", "start_ns", "end_ns"],
+    );
+}

@@ -1,0 +1,387 @@
+//! Our documents beside those of xperf that their owners posted: names, order, layout and, where the simulator plays the
+//! same boot, the values.
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod running;
+
+use std::path::{Path, PathBuf};
+
+use running::Folder;
+
+const PAPER: &str = "services-wes7.toml";
+
+/// An excerpt, or nothing, said clearly, where the folder of samples is missing.
+fn excerpt(name: &str) -> Option<String> {
+    let folder = std::env::var_os("ONOFF_SAMPLES").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples"),
+        PathBuf::from,
+    );
+    let path = folder.join("xperf-output").join(name);
+    let text = std::fs::read(&path).ok();
+    if text.is_none() {
+        println!("skipped: no {}", path.display());
+    }
+    text.map(|text| String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Names of the attributes of the first element `name`, in their order.
+fn attributes<'t>(document: &'t str, name: &str) -> Vec<&'t str> {
+    let element = document
+        .split_once(&format!("<{name} "))
+        .unwrap_or_else(|| panic!("no {name}"))
+        .1;
+    let element = element.split('>').next().unwrap();
+    element
+        .split('=')
+        .filter_map(|part| part.rsplit([' ', '\n', '"']).next())
+        .filter(|part| !part.is_empty() && *part != "/")
+        .collect()
+}
+
+/// Column titles without the blanks that align them.
+fn titles(line: &str) -> Vec<&str> {
+    line.split(',').map(str::trim).collect()
+}
+
+fn boot_xml() -> String {
+    Folder::boot(PAPER).answer("boot boot.etl --format xml")
+}
+
+#[test]
+fn the_document_is_well_formed_and_in_xperf_s_order() {
+    let text = boot_xml();
+    let document = roxmltree::Document::parse(&text).unwrap();
+    let children = |node: roxmltree::Node<'_, '_>| -> Vec<String> {
+        node.children()
+            .filter(|child| child.is_element())
+            .map(|child| child.tag_name().name().to_owned())
+            .collect()
+    };
+    let results = document.root_element();
+    assert_eq!(results.tag_name().name(), "results");
+    assert_eq!(results.attribute("timeFormat"), Some("msec"));
+    let boot = results.first_element_child().unwrap();
+    assert_eq!(boot.attribute("type"), Some("boot"));
+    assert_eq!(
+        children(boot),
+        ["processSummary", "timing", "services", "pnp", "groupPolicy"]
+    );
+    let of = |name: &str| {
+        boot.children()
+            .find(|child| child.has_tag_name(name))
+            .unwrap()
+    };
+    let number = |node: roxmltree::Node<'_, '_>, name: &str| -> i64 {
+        node.attribute(name).unwrap().parse().unwrap()
+    };
+
+    let summary = of("processSummary");
+    assert_eq!(
+        children(summary),
+        [
+            "expectedProcesses",
+            "unexpectedLonglived",
+            "unexpectedShortlived",
+            "unexpectedVeryShortlived"
+        ]
+    );
+    let processes = summary
+        .descendants()
+        .filter(|node| node.has_tag_name("process"))
+        .count();
+    assert_eq!(
+        i64::try_from(processes).unwrap(),
+        number(summary, "numProcesses")
+    );
+    for (group, counter) in [
+        ("unexpectedLonglived", "numUnexpectedLonglived"),
+        ("unexpectedShortlived", "numUnexpectedShortlived"),
+        ("unexpectedVeryShortlived", "numUnexpectedVeryShortlived"),
+    ] {
+        let group = summary
+            .children()
+            .find(|child| child.has_tag_name(group))
+            .unwrap();
+        assert_eq!(
+            i64::try_from(children(group).len()).unwrap(),
+            number(summary, counter)
+        );
+    }
+
+    let timing = of("timing");
+    let intervals: Vec<_> = timing
+        .children()
+        .filter(|child| child.has_tag_name("interval"))
+        .collect();
+    let names: Vec<_> = intervals
+        .iter()
+        .map(|interval| interval.attribute("name").unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "PreSMSS",
+            "SMSSInit",
+            "WinLogonInit",
+            "ExplorerInit",
+            "PostExplorerPeriod",
+            "TraceTail"
+        ]
+    );
+    assert_eq!(number(intervals[0], "startTime"), 0);
+    for pair in intervals.windows(2) {
+        assert_eq!(number(pair[0], "endTime"), number(pair[1], "startTime"));
+    }
+    assert_eq!(
+        number(timing, "bootDoneViaExplorer"),
+        number(intervals[3], "endTime")
+    );
+    assert_eq!(
+        number(timing, "bootDoneViaPostBoot"),
+        number(timing, "bootDoneViaExplorer")
+            + number(timing, "postBootRequiredIdleTime")
+            + number(timing, "postBootDisturbance")
+    );
+    assert_eq!(number(timing, "postBootDisturbance") % 100, 0);
+    assert_eq!(
+        number(intervals[4], "duration"),
+        10_000 + number(timing, "postBootDisturbance")
+    );
+}
+
+#[test]
+fn elements_have_the_attributes_of_posted_documents() {
+    let document = boot_xml();
+    if let Some(posted) = excerpt("boot-processSummary.xml") {
+        assert_eq!(document.lines().next(), posted.lines().nth(1));
+        assert_eq!(document.lines().nth(1), posted.lines().nth(2));
+        for element in ["processSummary", "process"] {
+            assert_eq!(
+                attributes(&document, element),
+                attributes(&posted, element),
+                "{element}"
+            );
+        }
+        let system = "<process name=\"System\" startTime=\"0\" endTime=\"-1\" lifetime=\"-1\"/>";
+        assert!(posted.contains(system) && document.contains(system));
+    }
+    if let Some(posted) = excerpt("boot-timing.txt") {
+        assert_eq!(
+            attributes(&document, "timing"),
+            attributes(&posted, "timing")
+        );
+        let lines = |text: &str| -> Vec<usize> {
+            let element = text
+                .split_once("<timing ")
+                .unwrap()
+                .1
+                .split('>')
+                .next()
+                .unwrap()
+                .to_owned();
+            element
+                .lines()
+                .map(|line| line.matches('=').count())
+                .collect()
+        };
+        assert_eq!(lines(&document), lines(&posted));
+    }
+    if let Some(posted) = excerpt("boot-pnp.xml") {
+        // Posted from a browser's tree, which puts attributes in an order of its own.
+        let document =
+            Folder::boot("table-6-no-pended-requests.toml").answer("boot boot.etl --format xml");
+        for element in ["phase", "pnpObject"] {
+            let sorted = |mut names: Vec<String>| {
+                names.sort();
+                names
+            };
+            let ours = attributes(&document, element)
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
+            let theirs: Vec<String> = attributes(&posted, element)
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
+            let (ours, theirs) = (sorted(ours), sorted(theirs));
+            // The first object posted is a driver, which has neither description nor friendly name.
+            assert!(
+                theirs.iter().all(|name| ours.contains(name)),
+                "{element}: {ours:?} {theirs:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn services_are_the_rows_of_the_paper() {
+    let Some(posted) = excerpt("boot-services-wes7-paper.xml") else {
+        return;
+    };
+    let document = boot_xml();
+    let rows = |text: &str| -> Vec<String> {
+        let rows = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.starts_with("<service"));
+        rows.map(|row| row.replace(" />", "/>")).collect()
+    };
+    let (ours, theirs) = (rows(&document), rows(&posted));
+    assert_eq!(theirs.len(), 7);
+    // Process ids are the machine's own.
+    let without_pid = |row: &String| -> String {
+        let kept: Vec<&str> = row.split(['(', ')']).step_by(2).collect();
+        kept.join("()")
+    };
+    assert_eq!(
+        ours.iter().map(without_pid).collect::<Vec<_>>(),
+        theirs.iter().map(without_pid).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn the_table_of_services_has_the_columns_and_sums_of_xperf() {
+    let table = Folder::boot(PAPER).answer("boot boot.etl --format csv");
+    let mut lines = table.lines();
+    let head: Vec<&str> = lines.by_ref().take(3).collect();
+    if let Some(posted) = excerpt("services.csv") {
+        let posted: Vec<&str> = posted.lines().skip(1).collect();
+        assert_eq!(head[0], posted[0]);
+        assert_eq!(titles(head[1]).len(), titles(posted[1]).len());
+        assert_eq!(head[2], posted[2]);
+    }
+    let mut rows = 0;
+    for line in lines {
+        let fields: Vec<&str> = line.splitn(12, ", ").collect();
+        assert_eq!(fields[0], "Start");
+        let number = |at: usize| -> i64 { fields[at].parse().unwrap() };
+        // Each is rounded by itself.
+        let about = |left: i64, right: i64| assert!((left - right).abs() <= 1, "{line}");
+        assert!(
+            (number(3) - number(4) - number(5) - number(6)).abs() <= 2,
+            "{line}"
+        );
+        about(number(8), number(7) + number(4));
+        about(number(9), number(8) + number(5));
+        about(number(10), number(9) + number(6));
+        assert!(fields[11].contains("svchost.exe -k "), "{line}");
+        rows += 1;
+    }
+    assert_eq!(rows, 6);
+}
+
+#[test]
+fn the_table_of_devices_has_the_columns_of_xperf() {
+    let table = Folder::boot("table-6-no-pended-requests.toml")
+        .answer("boot boot.etl --format csv --csv pnp");
+    let mut blocks = table.split("\n\n");
+    let rows = blocks.next().unwrap();
+    let mut rows = rows.lines();
+    assert_eq!(
+        rows.next(),
+        Some("EventType, StartTS, PendTS, EndTS, InstancePath")
+    );
+    let mut last = 0;
+    let mut count = 0;
+    for row in rows {
+        let fields: Vec<&str> = row.splitn(5, ", ").collect();
+        assert!(
+            [
+                "BootInit",
+                "DriverInit",
+                "DriverLoad",
+                "DeviceStart",
+                "DeviceEnum"
+            ]
+            .contains(&fields[0]),
+            "{row}"
+        );
+        let number = |at: usize| -> i64 { fields[at].parse().unwrap() };
+        assert!(
+            number(1) >= last && number(1) <= number(2) && number(2) <= number(3),
+            "{row}"
+        );
+        last = number(1);
+        count += 1;
+    }
+    assert!(count > 0);
+    let sums: Vec<&str> = blocks.map(|block| block.lines().next().unwrap()).collect();
+    assert_eq!(
+        sums,
+        [
+            "Device, Operations, TotalInitTime, PrePendInitTime, PostPendInitTime",
+            "Driver, Operations, TotalInitTime, PrePendInitTime, PostPendInitTime"
+        ]
+    );
+}
+
+#[test]
+fn the_dump_s_columns_are_those_of_posted_dumps() {
+    let Some(posted) = excerpt("dumper.txt") else {
+        return;
+    };
+    let dump = Folder::boot(PAPER).answer("events boot.etl --event CSwitch --range 4s 5s");
+    let header = |text: &str, name: &str, columns: usize| -> Vec<String> {
+        let lines = text
+            .lines()
+            .map(|line| titles(line.trim_start_matches("-- ")));
+        let mut found = lines.filter(|titles| titles[0] == name && titles[1] == "TimeStamp");
+        let found = found.find(|titles| titles.len() == columns);
+        found
+            .unwrap_or_else(|| panic!("{name}"))
+            .into_iter()
+            .map(str::to_owned)
+            .collect()
+    };
+    for (name, columns) in [
+        ("T-Start", 15),
+        ("T-End", 15),
+        ("MarkEvent", 8),
+        ("Interrupt", 9),
+        ("DPC", 6),
+        ("DPCTmr", 6),
+        ("SysCallEnter", 6),
+        ("SysCallExit", 5),
+        ("SampledProfile", 10),
+        ("ProfileFreq-SetInterval", 7),
+        ("CSwitch", 21),
+        ("DiskRead", 16),
+        ("DiskWrite", 16),
+    ] {
+        assert_eq!(
+            header(&dump, name, columns),
+            header(&posted, name, columns),
+            "{name}"
+        );
+    }
+    // Widths: fields of the same column begin at the same place as in a posted row.
+    let row = |text: &str| -> String {
+        let rows = text.lines().map(str::trim_end);
+        let mut rows = rows.filter(|line| {
+            line.trim_start().starts_with("CSwitch,") && !line.contains("TimeStamp")
+        });
+        rows.find(|line| line.split(',').count() == 21)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let widths = |row: &str| -> Vec<usize> { row.split(", ").map(str::len).collect() };
+    let (ours, theirs) = (row(&dump), row(&posted));
+    for (at, (ours, theirs)) in widths(&ours).into_iter().zip(widths(&theirs)).enumerate() {
+        // Names of processes are as long as they are.
+        assert!(
+            ours == theirs || matches!(at, 2 | 8),
+            "column {at}: {ours} and {theirs}"
+        );
+    }
+    let about = |text: &str| -> Vec<String> {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("OS Version"))
+            .unwrap();
+        line.split(", ")
+            .map(|part| part.split(": ").next().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(about(&dump), about(&posted));
+}
