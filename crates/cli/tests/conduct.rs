@@ -92,7 +92,7 @@ fn a_recording_without_a_boot_is_told_in_a_sentence_with_exit_code_2() {
     let (code, message) = folder.refusal("boot idle.etl");
     assert_eq!(code, 2);
     assert!(
-        message.starts_with("onoff: the recording holds no boot: "),
+        message.starts_with("onoff: the recording holds no boot "),
         "{message}"
     );
     folder.answer("info idle.etl");

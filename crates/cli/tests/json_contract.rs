@@ -1,5 +1,5 @@
 //! The names that `--format json` emits are those that the book documents: none more, none less.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[allow(dead_code, reason = "each test file uses its part")]
 mod running;

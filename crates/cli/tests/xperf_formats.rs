@@ -1,6 +1,6 @@
 //! Our documents beside those of xperf that their owners posted: names, order, layout and, where the simulator plays the
 //! same boot, the values.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[allow(dead_code, reason = "each test file uses its part")]
 mod running;

@@ -44,29 +44,43 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         table.write(out)?;
     }
 
-    let mut table = Table::new()
-        .left("program", 80)
-        .right("launch took")
-        .right("begins");
-    for program in report.startup_applications.programs.iter().take(top) {
-        table.row([
-            cell(&*program.name),
-            cell(duration_or_dash(program.duration_ns)),
-            cell(duration(program.start_ns)),
-        ]);
-    }
-    if !table.is_empty() {
-        let programs = report.startup_applications.programs.len() as u64;
-        title(
-            "Programs that start with the session",
-            &format!("slowest to launch of {}", count(programs)),
-            out,
-        )?;
-        table.write(out)?;
-    }
-
+    write_startup_applications(report, top, out)?;
     write_processes(report, out)?;
     write_read_ahead(report, out)
+}
+
+fn write_startup_applications(
+    report: &BootReport,
+    top: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let programs = &report.startup_applications.programs;
+    if programs.is_empty() {
+        return Ok(());
+    }
+    let note = format!("costliest of {}", count(programs.len() as u64));
+    title("Programs that start with the session", &note, out)?;
+    let mut table = Table::new()
+        .left("program", 80)
+        .right("processor")
+        .right("disk")
+        .right("begins")
+        .left("", 24);
+    for program in programs.iter().take(top) {
+        // Its process tells a command that runs another program.
+        let process = program.process_pid.map_or_else(
+            || "no process found".to_owned(),
+            |pid| format!("{} ({pid})", program.image),
+        );
+        table.row([
+            cell(&*program.name),
+            cell(duration_or_dash(program.cpu_ns)),
+            cell(duration_or_dash(program.disk_service_ns)),
+            cell(duration(program.start_ns)),
+            styled_cell(QUIET, process),
+        ]);
+    }
+    table.write(out)
 }
 
 fn rows(what: &str, works: &[Work], top: usize, table: &mut Table) {
