@@ -94,6 +94,8 @@ pub struct Service {
     pub waited_for: Option<WaitedFor>,
     /// Names of the services that waited for this one.
     pub held_up: Vec<String>,
+    /// Services that waited for this one, or for one that waited for it, and so on.
+    pub held_up_in_turn: u64,
     /// The record that set the start.
     pub event: String,
 }
@@ -125,13 +127,20 @@ pub fn services(trace: &Trace) -> Vec<Service> {
         .map(|row| service(trace, &images, &row))
         .collect();
     services.sort_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
-    let waits: Vec<Option<(usize, WaitedFor)>> = waits(&services);
-    for (at, wait) in waits.into_iter().enumerate() {
+    let waits = waits(&services);
+    // Who waits starts after the one it waits for, so from the last start to the first every count is complete when it
+    // is passed on.
+    for (at, wait) in waits.into_iter().enumerate().rev() {
         if let Some((earlier, wait)) = wait {
             let name = services[at].name.clone();
+            let in_turn = services[at].held_up_in_turn.saturating_add(1);
             services[earlier].held_up.push(name);
+            services[earlier].held_up_in_turn += in_turn;
             services[at].waited_for = Some(wait);
         }
+    }
+    for service in &mut services {
+        service.held_up.reverse();
     }
     services
 }
@@ -169,6 +178,7 @@ fn service(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) -> Servi
         automatic: row.automatic,
         waited_for: None,
         held_up: Vec::new(),
+        held_up_in_turn: 0,
         event: trace.text(row.event).to_owned(),
     }
 }
@@ -181,7 +191,8 @@ fn waits(services: &[Service]) -> Vec<Option<(usize, WaitedFor)>> {
             .enumerate()
             .filter(|(_, service)| is_ordered_start(service))
     };
-    // What a start can have waited for, by time: of each, the latest before it is the candidate.
+    // What a start can have waited for, by time: of each, the latest before it is the candidate. Services without a group
+    // start side by side once the groups are done, so only services of groups are waited for to their end.
     let mut ended: Vec<(i64, usize)> = starts()
         .filter(|(_, service)| !service.group.is_empty())
         .filter_map(|(at, service)| Some((service.end_ns?, at)))
@@ -192,14 +203,10 @@ fn waits(services: &[Service]) -> Vec<Option<(usize, WaitedFor)>> {
         .filter_map(|(at, service)| Some((service.container_done_ns?, at)))
         .collect();
     contained.sort_unstable();
-    let first_without_group = starts()
-        .find(|(_, service)| service.group.is_empty())
-        .map(|(at, _)| at);
 
     services
         .iter()
-        .enumerate()
-        .map(|(at, service)| {
+        .map(|service| {
             if !is_ordered_start(service) {
                 return None;
             }
@@ -211,9 +218,7 @@ fn waits(services: &[Service]) -> Vec<Option<(usize, WaitedFor)>> {
                 (asked_before && service.start_ns.saturating_sub(time) <= gap_ns)
                     .then_some((time, earlier))
             };
-            // Services without a group start side by side; only the first of them waits, for the groups.
-            let waits_for_ends = !service.group.is_empty() || first_without_group == Some(at);
-            let end = candidate(&ended, WAIT_GAP_NS).filter(|_| waits_for_ends);
+            let end = candidate(&ended, WAIT_GAP_NS);
             let container = candidate(&contained, CONTAINER_GAP_NS);
             let by_container = match (end, container) {
                 (Some((end, _)), Some((container, _))) => container > end,
@@ -468,7 +473,8 @@ mod tests {
             .iter()
             .map(|service| service.waited_for.as_ref().map(|wait| wait.name.as_str()))
             .collect();
-        assert_eq!(waited, [None, Some("grouped"), None, None, None]);
+        let grouped = Some("grouped");
+        assert_eq!(waited, [None, grouped, grouped, None, None]);
     }
 
     /// The beginning of a published list of `xperf -a services`.
@@ -525,6 +531,11 @@ mod tests {
             ]
         );
         assert_eq!(services[1].held_up, ["RpcEptMapper", "eventlog"]);
+        let in_turn: Vec<_> = services
+            .iter()
+            .map(|service| service.held_up_in_turn)
+            .collect();
+        assert_eq!(in_turn, [4, 3, 1, 0, 0]);
     }
 
     #[test]

@@ -106,14 +106,14 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
             printable(&service.name),
             duration(took)
         );
-        sentence += &match service.held_up.as_slice() {
-            [] => ".".to_owned(),
-            [one] => format!(", which held up {}.", printable(one)),
-            [first, rest @ ..] => {
+        sentence += &match (service.held_up.first(), service.held_up_in_turn) {
+            (None, _) => ".".to_owned(),
+            (Some(first), 0 | 1) => format!(", which held up {}.", printable(first)),
+            (Some(first), services) => {
                 format!(
-                    ", which held up {} and {} more.",
+                    ", which held up {} and in turn {} more.",
                     printable(first),
-                    rest.len()
+                    services - 1
                 )
             }
         };
