@@ -36,6 +36,7 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	python3 tools/check_rooms.py
 	python3 tools/json_reference.py --check
+	python3 tools/check_rules_page.py
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	RUSTC_BOOTSTRAP=1 cargo clippy --manifest-path fuzz/Cargo.toml --target-dir $(TARGET_DIR)/fuzz --locked -- --deny warnings
 	# The pure rooms again: for a target without files or a clock, and with the calls that reach for them banned.

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Checks that the book's page of rules holds every rule the code has, in the words the program prints."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CODE = ROOT / "crates/analysis/src/transition/boot/phases.rs"
+PAGE = ROOT / "docs/src/reference/rules.md"
+
+
+def main():
+    code = CODE.read_text().split("#[cfg(test)]")[0]
+    rules = re.findall(r'Rule::(measured|inferred)\(\s*(?:format!\()?"([^"]+)"', code)
+    if len(rules) < 10:
+        print(f"check_rules_page: {len(rules)} rules found in {CODE.name}: is it still the place?", file=sys.stderr)
+        return 1
+    page = PAGE.read_text().replace("`", "")
+    missing = [
+        (certainty, phrase)
+        for certainty, phrase in rules
+        if not re.search(re.escape(phrase.replace("{shell}", "the shell (explorer.exe)")) + rf"[^|]*\| {certainty}", page)
+    ]
+    for certainty, phrase in missing:
+        print(f"check_rules_page: {PAGE.relative_to(ROOT)} lacks: {phrase} ({certainty})", file=sys.stderr)
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
