@@ -90,8 +90,10 @@ samples: ## play the scenario of the repository's own recording again
 	@tools/setup rust
 	cargo run --package onoff-testkit --example make_trace -- slow-boot samples/slow-boot.etl
 
-reference: ## write the pages of the book that come from the code
+reference: ## write the pages that come from the code: JSON names, the README's picture
+	@tools/setup rust
 	python3 tools/json_reference.py
+	cargo run --quiet --package onoff-cli -- boot samples/slow-boot.etl | python3 tools/readme_output.py
 
 clean: ## remove what was built
 	cargo clean

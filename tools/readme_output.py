@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Puts what the program prints, read from stdin, into the README's picture of it, shortened.
+
+    onoff boot samples/slow-boot.etl | tools/readme_output.py
+"""
+
+import pathlib
+import sys
+
+README = pathlib.Path(__file__).resolve().parent.parent / "README.md"
+FIRST = "$ onoff boot samples/slow-boot.etl\n"
+# Paragraphs of the output by the word they begin with; the first one, the answer, is always shown.
+SHOWN = ("Phases", "Services", "Drivers", "Processors")
+
+
+def main():
+    paragraphs = sys.stdin.read().strip().split("\n\n")
+    lines, dots = [], False
+    for number, paragraph in enumerate(paragraphs):
+        if number in (0, len(paragraphs) - 1) or paragraph.startswith(SHOWN):
+            lines += ["..."] if dots else []
+            lines += paragraph.splitlines() + [""]
+            dots = False
+        else:
+            dots = True
+    before, rest = README.read_text().split(FIRST)
+    after = rest.split("```", 1)[1]
+    README.write_text(before + FIRST + "\n".join(lines).rstrip() + "\n```" + after)
+
+
+if __name__ == "__main__":
+    main()
