@@ -17,6 +17,10 @@ fn scenarios() -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
         .filter(|path| !LONG.contains(&path.file_stem().unwrap().to_str().unwrap()))
         .collect();
     paths.sort();

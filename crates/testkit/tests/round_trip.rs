@@ -1,0 +1,186 @@
+//! What is assembled is what is read: any records, any processors, any buffers.
+#![allow(clippy::unwrap_used)]
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use onoff_etl::{HeaderKind, Input, Recording};
+use onoff_testkit::assemble::{
+    ClassEvent, Classic, ClockKind, EtlBuilder, ExtendedItem, Header, ManifestEvent, Message,
+    PointerSize, Record, Session,
+};
+use onoff_testkit::compress::Compression;
+use proptest::prelude::*;
+use uuid::Uuid;
+
+/// A record to write, and what a reader must find of it.
+#[derive(Clone, Debug)]
+struct Written {
+    processor: u16,
+    kind: HeaderKind,
+    ticks: u64,
+    wide: bool,
+    payload: Vec<u8>,
+    items: Vec<ExtendedItem>,
+}
+
+const COUNTERS: [u64; 3] = [1, u64::MAX, 7];
+const CLASS: Uuid = Uuid::from_u128(0x3d6fa8d0_fe05_11d0_9dda_00c04fd7ba7c);
+
+impl Written {
+    fn record(&self) -> Record<'_> {
+        let classic = Classic {
+            hook: 0x0301,
+            version: 4,
+            thread: 8,
+            process: 12,
+            ..Classic::default()
+        };
+        let class = ClassEvent {
+            class: CLASS,
+            opcode: 9,
+            ..ClassEvent::default()
+        };
+        let header = match self.kind {
+            HeaderKind::System => Header::System(classic),
+            HeaderKind::Compact => Header::Compact(classic),
+            HeaderKind::Perfinfo => Header::Perfinfo {
+                hook: 0x0524,
+                version: 4,
+                pebs_index: self.wide.then_some(5),
+                counters: &COUNTERS,
+            },
+            HeaderKind::Full => Header::Full(class),
+            HeaderKind::Instance => Header::Instance {
+                event: class,
+                instance: 3,
+                parent: 2,
+                parent_class: CLASS,
+            },
+            HeaderKind::Message => Header::Message(Message {
+                number: 17,
+                guid: Some(CLASS),
+                timestamp: true,
+                thread_and_process: Some((8, 12)),
+                ..Message::default()
+            }),
+            _ => Header::Event(Box::new(ManifestEvent {
+                provider: CLASS,
+                id: 500,
+                extended: self.items.clone(),
+                ..ManifestEvent::default()
+            })),
+        };
+        Record {
+            ticks: self.ticks,
+            pointer_size: if self.wide {
+                PointerSize::Eight
+            } else {
+                PointerSize::Four
+            },
+            header,
+            payload: Cow::Borrowed(&self.payload),
+        }
+    }
+}
+
+fn written() -> impl Strategy<Value = (u16, usize, u64, bool, Vec<u8>, Vec<(u16, Vec<u8>)>)> {
+    (
+        0u16..5,
+        0usize..7,
+        1u64..2_000,
+        any::<bool>(),
+        proptest::collection::vec(any::<u8>(), 0..200),
+        proptest::collection::vec(
+            (1u16..19, proptest::collection::vec(any::<u8>(), 0..40)),
+            0..3,
+        ),
+    )
+}
+
+const KINDS: [HeaderKind; 7] = [
+    HeaderKind::System,
+    HeaderKind::Compact,
+    HeaderKind::Perfinfo,
+    HeaderKind::Full,
+    HeaderKind::Instance,
+    HeaderKind::Event,
+    HeaderKind::Message,
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn records_come_back_in_time_order(
+        drawn in proptest::collection::vec(written(), 1..300),
+        compression in prop::sample::select(vec![
+            None,
+            Some(Compression::Lznt1),
+            Some(Compression::Xpress),
+            Some(Compression::XpressHuffman),
+        ]),
+        system_time in any::<bool>(),
+        wide in any::<bool>(),
+    ) {
+        let mut session = if wide { Session::windows_10(5) } else { Session::windows_7_x86(5) };
+        session.buffer_size = 0x1000;
+        session.header_buffer_size = 0x1000;
+        if let Some(compression) = compression {
+            session = session.compressed(compression);
+        }
+        if system_time {
+            session.clock = ClockKind::SystemTime;
+            session.start_ticks = session.start_time;
+        }
+        let mut ticks = session.start_ticks;
+        let all: Vec<Written> = drawn
+            .into_iter()
+            .map(|(processor, kind, step, wide, payload, items)| {
+                ticks += step;
+                Written {
+                    processor,
+                    kind: KINDS[kind],
+                    ticks,
+                    wide,
+                    payload,
+                    items: items
+                        .into_iter()
+                        .map(|(kind, data)| ExtendedItem { kind, data })
+                        .collect(),
+                }
+            })
+            .collect();
+        let mut etl = EtlBuilder::new(session);
+        for written in &all {
+            etl.push(written.processor, &written.record());
+        }
+        let count = etl.record_count();
+        let bytes = etl.finish();
+        let recording = Recording::open(&[Input { name: "assembled.etl", bytes: &bytes }]).unwrap();
+        let mut found = 0;
+        let mut expected = all.iter();
+        let walk = recording.for_each(|record| {
+            found += 1;
+            if found == 1 {
+                assert_eq!(record.hook(), Some(0), "the logfile header comes first");
+                return ControlFlow::<()>::Continue(());
+            }
+            let written = expected.next().unwrap();
+            assert_eq!(record.kind(), written.kind);
+            assert_eq!(record.ticks(), written.ticks);
+            assert_eq!(record.cpu(), written.processor);
+            assert_eq!(record.payload(), written.payload);
+            assert_eq!(record.pointer_size(), if written.wide { 8 } else { 4 });
+            if written.kind == HeaderKind::Event {
+                let items: Vec<ExtendedItem> = record
+                    .extended_items()
+                    .map(|item| ExtendedItem { kind: item.kind, data: item.data.to_vec() })
+                    .collect();
+                assert_eq!(items, written.items);
+            }
+            ControlFlow::Continue(())
+        });
+        prop_assert!(walk.losses.is_empty(), "{:?}", walk.losses);
+        prop_assert_eq!(found, count);
+    }
+}
