@@ -73,7 +73,9 @@ macro_rules! number_cell {
             type Column = Vec<$number>;
             const NULLABLE: bool = false;
             fn data_type() -> DataType { <$arrow as ArrowPrimitiveType>::DATA_TYPE }
+            #[inline]
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
+            #[inline]
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.capacity() * size_of::<$number>() }
             fn shrink(column: &mut Self::Column) { column.shrink_to_fit(); }
@@ -85,10 +87,12 @@ macro_rules! number_cell {
             type Column = Nullable<$number>;
             const NULLABLE: bool = true;
             fn data_type() -> DataType { <$arrow as ArrowPrimitiveType>::DATA_TYPE }
+            #[inline]
             fn push(column: &mut Self::Column, value: Self) {
                 column.values.push(value.unwrap_or_default());
                 column.present.push(value.is_some());
             }
+            #[inline]
             fn get(column: &Self::Column, row: usize) -> Self {
                 column.present[row].then(|| column.values[row])
             }
@@ -119,9 +123,11 @@ impl Cell for bool {
     fn data_type() -> DataType {
         DataType::Boolean
     }
+    #[inline]
     fn push(column: &mut Self::Column, value: Self) {
         column.push(value);
     }
+    #[inline]
     fn get(column: &Self::Column, row: usize) -> Self {
         column[row]
     }
@@ -143,9 +149,11 @@ impl Cell for StringId {
     fn data_type() -> DataType {
         DataType::Utf8View
     }
+    #[inline]
     fn push(column: &mut Self::Column, value: Self) {
         column.push(value);
     }
+    #[inline]
     fn get(column: &Self::Column, row: usize) -> Self {
         column[row]
     }
@@ -166,9 +174,11 @@ impl Cell for StackId {
     fn data_type() -> DataType {
         StackPool::data_type()
     }
+    #[inline]
     fn push(column: &mut Self::Column, value: Self) {
         column.push(value);
     }
+    #[inline]
     fn get(column: &Self::Column, row: usize) -> Self {
         column[row]
     }
@@ -233,7 +243,9 @@ macro_rules! codes {
             type Column = Vec<$name>;
             const NULLABLE: bool = false;
             fn data_type() -> $crate::cell::DataTypeAlias { $crate::cell::text_type() }
+            #[inline]
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
+            #[inline]
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.capacity() }
             fn shrink(column: &mut Self::Column) { column.shrink_to_fit(); }
