@@ -245,8 +245,8 @@ fn damaged_recordings_are_survived() {
     for _ in 0..12 {
         let mut bytes = whole.clone();
         let start = random(bytes.len() - 4096);
-        for place in start..start + 4096 {
-            bytes[place] = random(256) as u8;
+        for byte in &mut bytes[start..start + 4096] {
+            *byte = random(256) as u8;
         }
         survive(bytes);
     }

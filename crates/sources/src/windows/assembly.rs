@@ -281,9 +281,7 @@ impl<'r> Assembly<'r> {
         if wants(TableName::Images) {
             trace.images = phases.images.finish();
         }
-        if wants(TableName::ContextSwitches) {
-            trace.context_switches = self.context_switches;
-        }
+        trace.context_switches = self.context_switches;
         trace.ready_threads = self.ready_threads;
         trace.samples = self.samples;
         trace.interrupts = self.interrupts;

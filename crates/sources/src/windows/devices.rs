@@ -27,6 +27,9 @@ pub(super) struct DeviceTracker {
     system_start: [Option<i64>; 2],
 }
 
+/// A device has one request of a kind at a time; more under one name than this are begins whose ends were lost.
+const MOST_UNDER_WAY: usize = 64;
+
 #[derive(Clone, Copy)]
 enum Edge {
     Start,
@@ -70,10 +73,11 @@ impl DeviceTracker {
                 } else {
                     (StringId::EMPTY, name)
                 };
-                self.under_way
-                    .entry((kind, name))
-                    .or_default()
-                    .push(self.rows.len());
+                let begun = self.under_way.entry((kind, name)).or_default();
+                if begun.len() == MOST_UNDER_WAY {
+                    begun.remove(0);
+                }
+                begun.push(self.rows.len());
                 self.rows.push(DeviceOperation {
                     kind,
                     start_ns: time_ns,

@@ -93,6 +93,9 @@ impl Piece {
             ControlFlow::<Infallible>::Continue(())
         });
         piece.walk_losses = walk.losses;
+        if !selection.keeps_switches {
+            piece.context_switches = ContextSwitches::new();
+        }
         // These stay as long as the recording is open: what growing reserved is given back.
         piece.context_switches.shrink_to_fit();
         piece.ready_threads.shrink_to_fit();

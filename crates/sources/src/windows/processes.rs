@@ -21,6 +21,8 @@ use super::texts::Texts;
 pub(super) struct ProcessTracker {
     rows: Vec<Process>,
     alive: HashMap<u32, usize>,
+    /// Rows of each process id, as they were met.
+    by_pid: HashMap<u32, Vec<usize>>,
 }
 
 const UNKNOWN_SESSION: u32 = u32::MAX;
@@ -106,11 +108,11 @@ impl ProcessTracker {
             present.end_ns = Some(time_ns);
             losses.add(&counters::PROCESS_END_MISSING, 1);
         }
-        self.alive.insert(known.pid, self.rows.len());
-        self.rows.push(Process {
+        let row = self.push(Process {
             start_ns: Some(time_ns),
             ..known
         });
+        self.alive.insert(known.pid, row);
     }
 
     /// A process ended. Everything but its times is taken from `known`, where it was not known.
@@ -134,27 +136,36 @@ impl ProcessTracker {
         if let Some(&row) = self.alive.get(&pid) {
             return row;
         }
-        if unique_key != 0 {
-            let same = |row: &Process| row.pid == pid && row.unique_key == unique_key;
-            // Ends are few and recent; a key this far back belongs to another process.
-            const RECENT: usize = 256;
-            let from = self.rows.len().saturating_sub(RECENT);
-            if let Some(found) = self.rows[from..].iter().rposition(same) {
-                return from + found;
-            }
+        let last = self.by_pid.get(&pid).and_then(|rows| rows.last());
+        if let Some(&row) = last
+            && unique_key != 0
+            && self.rows[row].unique_key == unique_key
+        {
+            return row;
         }
-        self.rows.push(blank(pid));
-        self.alive.insert(pid, self.rows.len() - 1);
-        self.rows.len() - 1
+        let row = self.push(blank(pid));
+        self.alive.insert(pid, row);
+        row
+    }
+
+    fn push(&mut self, process: Process) -> usize {
+        let row = self.rows.len();
+        self.by_pid.entry(process.pid).or_default().push(row);
+        self.rows.push(process);
+        row
     }
 
     /// The process that had `pid` at `time_ns`.
     pub(super) fn at(&self, pid: u32, time_ns: i64) -> Option<&Process> {
-        self.rows
-            .iter()
-            .rev()
-            .filter(|row| row.pid == pid)
-            .find(|row| row.start_ns.is_none_or(|start_ns| start_ns <= time_ns))
+        let rows = self.by_pid.get(&pid)?;
+        let begun = |&row: &usize| {
+            let start_ns = self.rows[row].start_ns;
+            start_ns.is_none_or(|start_ns| start_ns <= time_ns)
+        };
+        let after = rows.partition_point(begun);
+        after
+            .checked_sub(1)
+            .and_then(|last| self.rows.get(rows[last]))
     }
 
     /// The table, by start.

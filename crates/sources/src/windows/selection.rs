@@ -49,6 +49,8 @@ pub(super) struct Selection {
     classes: HashMap<Guid, Interest>,
     at_end: HashSet<(Guid, u16)>,
     others: Interest,
+    /// Whether the switches themselves are wanted, and not only what they say of the running threads.
+    pub(super) keeps_switches: bool,
     /// Whether to look for stacks beside manifest events.
     pub(super) event_stacks: bool,
     /// Whether records that explain others matter.
@@ -135,6 +137,7 @@ impl Selection {
             classes,
             at_end,
             others: generic,
+            keeps_switches: wants(&[T::ContextSwitches]),
             event_stacks: wants(&[T::Stacks]),
             explanations: !wants(&[T::Events, T::Inventory]),
             survey: wanted == Tables::NONE || wants(&[T::Events, T::Inventory]),

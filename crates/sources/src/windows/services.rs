@@ -31,6 +31,9 @@ const RUNNING: u32 = 4;
 /// The service control manager starts services by itself.
 const AUTO_START_PHASE: u32 = 1;
 
+/// Groups are started one after another; more open at once than this are begins whose ends were lost.
+const MOST_OPEN_GROUPS: usize = 64;
+
 #[derive(Debug, Default)]
 pub(super) struct ServiceTracker {
     rows: Vec<ServiceTransition>,
@@ -55,7 +58,12 @@ impl ServiceTracker {
         match (event.provider, event.id) {
             (SERVICES, 101) => self.in_auto_start = true,
             (SERVICES, 102) => self.in_auto_start = false,
-            (SERVICES, 103) => self.open_groups.push(event.text("GroupName", texts)?),
+            (SERVICES, 103) => {
+                if self.open_groups.len() == MOST_OPEN_GROUPS {
+                    self.open_groups.remove(0);
+                }
+                self.open_groups.push(event.text("GroupName", texts)?);
+            }
             (SERVICES, 104) => {
                 let group = event.text("GroupName", texts)?;
                 self.open_groups.retain(|&open| open != group);
