@@ -84,7 +84,12 @@ impl Written {
     }
 }
 
-fn written() -> impl Strategy<Value = (u16, usize, u64, bool, Vec<u8>, Vec<(u16, Vec<u8>)>)> {
+/// Type and data of an extended item.
+type DrawnItem = (u16, Vec<u8>);
+/// Processor, kind, ticks since the record before, 64-bit, payload, extended items.
+type Drawn = (u16, usize, u64, bool, Vec<u8>, Vec<DrawnItem>);
+
+fn written() -> impl Strategy<Value = Drawn> {
     (
         0u16..5,
         0usize..7,
