@@ -31,14 +31,62 @@ PLAIN |= {kind: "integer" for kind in ("i8", "i16", "i32", "i64", "u8", "u16", "
 INTRODUCTION = """\
 # JSON
 
-`onoff info --format json` and `onoff boot --format json` each print one object. The names below are a contract: within
-a major version of onoff, names are added but none is renamed, removed or given another unit.
+`onoff info --format json` and `onoff boot --format json` each print one object, `onoff events --format json` one per line. The
+names below are a contract: within a major version of onoff, names are added but none is renamed, removed or given another unit.
 
 - A name that ends in `_ns` is in nanoseconds: a time counts from the recording's first event, a duration is a length.
 - What the recording cannot tell is `null`, never zero. Texts that are not known are empty.
 - Names that end in `_percent` say in their description what they are a percentage of.
 
 This page is made from the code by `tools/json_reference.py`; `make lint` fails when it is out of date.
+"""
+
+# `onoff events` writes its lines itself, in crates/report/src/json/event.rs; a test of the program keeps the two equal.
+EVENTS = """\
+## `onoff events --format json`
+
+One object per line for each event. Numbers that are read in hexadecimal (addresses, flags, codes, keywords) are texts
+such as `"0xffff8000deadbeef"`, because many readers of JSON lose the low bits of large numbers.
+
+| name | | |
+| --- | --- | --- |
+| `time_ns` | integer | Time, ns. |
+| `unix_ns` | integer or null | Real time, ns since 1970-01-01 UTC. |
+| `name` | text | Event's name, as `onoff info` lists it and `--event` takes it. |
+| `kind` | text | `kernel`, `classic`, `manifest`, `tracelogging`, `message` (software tracing, raw) or `unknown`. |
+| `provider` | text | Provider's name; its GUID when the name is not known. |
+| `guid` | text | Provider's or class's GUID; empty when there is none. |
+| `task` | text | Task's name; empty when not known. |
+| `opcode_name` | text | Opcode's name; empty when not known. |
+| `id` | integer | Event id; the opcode of kernel and classic events, the number of messages. |
+| `version` | integer | Version. |
+| `opcode` | integer | Opcode. |
+| `level` | integer | Level, 1 critical to 5 verbose, 0 always. |
+| `keyword` | text | Keyword bits in hexadecimal. |
+| `cpu` | integer | Processor. |
+| `pid` | integer or null | Process it is charged to. |
+| `process` | text or null | That process's image name, as far as the events so far and the recording's end tell it. |
+| `tid` | integer or null | Thread it is charged to. |
+| `size` | integer | Bytes of the record, header included. |
+| `described` | true or false | Whether a schema of the event is known; without one its field `Payload` is the raw bytes in hexadecimal. |
+| `complete` | true or false | Whether the fields account for the whole payload. |
+| `fields` | any names | The event's own fields, in their order. |
+| `derived` | [Derived](#derived) or null | What follows from the events before; left out when nothing does. |
+
+### Derived
+
+What the recording does not hold as such but follows from events before. Each name is left out when it does not apply.
+
+| name | | |
+| --- | --- | --- |
+| `elapsed_ns` | integer | How long the work took that the event ends: interrupt, disk request, fault. |
+| `service_ns` | integer | Time the disk itself worked on the request. |
+| `since_last_ns` | integer | Time since the new thread of a context switch last ran. |
+| `ran_ns` | integer | How long the old thread of a context switch had run. |
+| `stack_of_ns` | integer | Time of the event that a call stack belongs to. |
+| `old_state` | text | State of the old thread of a context switch. |
+| `old_wait_reason` | text | Why the old thread of a context switch waits. |
+| `file` | text | Path of the file the event is about. |
 """
 
 
@@ -179,6 +227,7 @@ def page():
         seen.add(root)
         reach(known[root])
         parts.append(section(known, known[root], f"## {heading}"))
+    parts.append(EVENTS)
     parts.append("## The objects and texts inside\n")
     while queue:
         name = queue.pop(0)

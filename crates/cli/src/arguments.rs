@@ -25,7 +25,7 @@ C:\\Windows\\System32\\WDI\\LogFiles\\BootCKCL.etl; 'wpr -boottrace -addboot' an
 
 /// Shows where a computer's time goes while it turns on or off, from a recording.
 #[derive(Debug, Parser)]
-#[command(name = "onoff", version, max_term_width = 100, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+#[command(name = "onoff", bin_name = "onoff", version, max_term_width = 100, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,

@@ -14,7 +14,20 @@ use serde_json::Value;
 const SAMPLE: &str = "../../samples/slow-boot.etl";
 
 /// Names that are left out where there is nothing to say.
-const OPTIONAL: &[(&str, &str)] = &[("Loss", "first")];
+const OPTIONAL: &[(&str, &str)] = &[
+    ("Loss", "first"),
+    (EVENTS, "derived"),
+    ("Derived", "elapsed_ns"),
+    ("Derived", "service_ns"),
+    ("Derived", "since_last_ns"),
+    ("Derived", "ran_ns"),
+    ("Derived", "stack_of_ns"),
+    ("Derived", "old_state"),
+    ("Derived", "old_wait_reason"),
+    ("Derived", "file"),
+];
+
+const EVENTS: &str = "onoff events --format json";
 
 /// The objects and texts of the documentation: names or texts, each with its type.
 struct Documentation {
@@ -77,6 +90,7 @@ impl Documentation {
             "text" | "name of a table" => assert!(value.is_string(), "{place}: {value}"),
             "integer" => assert!(value.is_i64() || value.is_u64(), "{place}: {value}"),
             "number" => assert!(value.is_number(), "{place}: {value}"),
+            "any names" => assert!(value.is_object(), "{place}: {value}"),
             "true or false" => assert!(value.is_boolean(), "{place}: {value}"),
             _ => {
                 let name = kind.trim_start_matches('[').split(']').next().unwrap();
@@ -143,6 +157,37 @@ fn documented_names_are_the_emitted_ones() {
         "Slice",
     ] {
         assert!(met.contains(name), "the sample holds no {name}");
+    }
+}
+
+#[test]
+fn documented_names_of_events_are_the_emitted_ones() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
+    let folder = Folder::new();
+    std::fs::copy(sample, folder.path("boot.etl")).unwrap();
+    let documentation = Documentation::read();
+    let mut met = BTreeSet::new();
+    let mut derived = BTreeSet::new();
+    for line in folder.answer("events boot.etl --format json").lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        documentation.check_object(EVENTS, &event, "event", &mut met);
+        derived.extend(
+            event
+                .get("derived")
+                .into_iter()
+                .flat_map(|names| names.as_object().unwrap().keys().cloned()),
+        );
+    }
+    for name in [
+        "elapsed_ns",
+        "service_ns",
+        "since_last_ns",
+        "ran_ns",
+        "old_state",
+        "old_wait_reason",
+        "file",
+    ] {
+        assert!(derived.contains(name), "no event of the sample has {name}");
     }
 }
 

@@ -6,8 +6,7 @@ use onoff_analysis::devices::Device;
 use onoff_analysis::transition::boot::BootReport;
 
 use super::headline::driver_name;
-use super::title;
-use crate::text::losses;
+use super::{title, write_touching};
 use crate::text::quantity::{count, counted, duration, duration_or_dash};
 use crate::text::style::{DOUBT, QUIET};
 use crate::text::table::{Table, cell, styled_cell};
@@ -37,7 +36,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
     }
     title("Drivers and devices", &note, out)?;
     let mut table = Table::new()
-        .left("driver or device", 36)
+        .left("driver or device", 44)
         .left("operation", 12)
         .right("took")
         .right("until pending")
@@ -87,5 +86,5 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
             counted(unfinished as u64, "operation")
         )?;
     }
-    losses::write_touching(&report.devices_touched_by, out)
+    write_touching(report, &report.devices_touched_by, out)
 }

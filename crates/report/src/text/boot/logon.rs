@@ -7,8 +7,7 @@ use onoff_analysis::activity::Work;
 use onoff_analysis::transition::boot::{BootReport, TrainingState};
 use onoff_trace::ActivityKind;
 
-use super::title;
-use crate::text::losses;
+use super::{title, write_touching};
 use crate::text::quantity::{count, duration, duration_or_dash};
 use crate::text::style::QUIET;
 use crate::text::table::{Table, cell, styled_cell};
@@ -65,7 +64,7 @@ fn write_startup_applications(
         .right("processor")
         .right("disk")
         .right("begins")
-        .left("", 24);
+        .left("", 40);
     for program in programs.iter().take(top) {
         // Its process tells a command that runs another program.
         let process = program.process_pid.map_or_else(
@@ -133,7 +132,7 @@ fn write_processes(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
         duration(summary.very_short_lived_below_ns),
     );
     title("Processes", &note, out)?;
-    losses::write_touching(&report.processes_touched_by, out)
+    write_touching(report, &report.processes_touched_by, out)
 }
 
 fn write_read_ahead(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {

@@ -65,6 +65,17 @@ pub fn no_boot(answer: &NotABoot) -> String {
     )
 }
 
+/// The losses that touch a section, unless they are those that touch the phases, where they are named already.
+fn write_touching(report: &BootReport, names: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let told = phases::touched_by(report);
+    let news: Vec<String> = names
+        .iter()
+        .filter(|name| !told.contains(name))
+        .cloned()
+        .collect();
+    losses::write_touching(&news, out)
+}
+
 /// A section's title, after an empty line.
 fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;

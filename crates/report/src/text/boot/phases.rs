@@ -8,7 +8,7 @@ use onoff_analysis::cpu::CpuSource;
 use onoff_analysis::transition::boot::{BootReport, EarlierTime, Phase, PhaseName};
 
 use super::headline::cost;
-use super::title;
+use super::{title, write_touching};
 use crate::text::bar::Axis;
 use crate::text::losses;
 use crate::text::printable::printable;
@@ -77,13 +77,18 @@ pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> 
     table.write(out)?;
     write_doubts(report, out)?;
     write_settling(report, out)?;
-    let mut touching: Vec<String> = Vec::new();
+    losses::write_touching(&touched_by(report), out)
+}
+
+/// Names of the losses that touch any phase, each once.
+pub(super) fn touched_by(report: &BootReport) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
     for name in report.phases.iter().flat_map(|phase| &phase.touched_by) {
-        if !touching.contains(name) {
-            touching.push(name.clone());
+        if !names.contains(name) {
+            names.push(name.clone());
         }
     }
-    losses::write_touching(&touching, out)
+    names
 }
 
 fn earlier_row(name: &str, earlier: &EarlierTime, table: &mut Table) {
@@ -110,22 +115,23 @@ fn ended_by(report: &BootReport, phase: &Phase) -> (anstyle::Style, String) {
         )),
         _ => printable(&phase.rule),
     };
-    match phase.certainty {
+    match phase.ends.certainty {
         Certainty::Measured => (QUIET, rule.into_owned()),
         Certainty::Inferred => (DOUBT, format!("inferred: {rule}")),
-        Certainty::Missing if rule.is_empty() => (MISSING, "not found".to_owned()),
-        Certainty::Missing => (MISSING, format!("not found: {rule}")),
+        Certainty::Missing => (MISSING, "not found".to_owned()),
     }
 }
 
 /// What the inferred ends would have needed, each thing once.
 fn write_doubts(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
-    let inferred = report
+    // The first is the best: what defines the end. The others only stand in for it.
+    let best = report
         .phases
         .iter()
-        .filter(|phase| phase.certainty != Certainty::Measured);
+        .filter(|phase| phase.ends.certainty != Certainty::Measured)
+        .filter_map(|phase| phase.ends.missing.first());
     let mut missing: Vec<&str> = Vec::new();
-    for name in inferred.flat_map(|phase| &phase.ends.missing) {
+    for name in best {
         if !missing.contains(&name.as_str()) {
             missing.push(name);
         }
@@ -172,5 +178,5 @@ fn write_settling(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
         duration(settling.busy_ns),
         settling.metric.name,
     )?;
-    losses::write_touching(&settling.touched_by, out)
+    write_touching(report, &settling.touched_by, out)
 }

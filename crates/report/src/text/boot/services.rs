@@ -6,8 +6,7 @@ use onoff_analysis::services::Service;
 use onoff_analysis::transition::boot::BootReport;
 use onoff_trace::ServiceOutcome;
 
-use super::title;
-use crate::text::losses;
+use super::{title, write_touching};
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, duration_or_dash};
 use crate::text::style::{DOUBT, QUIET};
@@ -63,7 +62,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         ]);
     }
     table.write(out)?;
-    losses::write_touching(&report.services_touched_by, out)
+    write_touching(report, &report.services_touched_by, out)
 }
 
 fn waits(service: &Service) -> String {

@@ -7,8 +7,7 @@ use onoff_analysis::cpu::{CpuSource, CpuUsage};
 use onoff_analysis::disk::DiskUsage;
 use onoff_analysis::transition::boot::{BootReport, Phase, PhaseName};
 
-use super::title;
-use crate::text::losses;
+use super::{title, write_touching};
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration, percent, share, size};
 use crate::text::style::QUIET;
@@ -70,7 +69,7 @@ pub(super) fn write_processors(report: &BootReport, out: &mut dyn Write) -> io::
         ]);
     }
     table.write(out)?;
-    losses::write_touching(&first.touched_by, out)
+    write_touching(report, &first.touched_by, out)
 }
 
 pub(super) fn write_disks(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
@@ -100,9 +99,10 @@ pub(super) fn write_disks(report: &BootReport, out: &mut dyn Write) -> io::Resul
         table.row([
             cell(phase.name.as_str()),
             cell(working),
-            cell(some(disk.service_ns > 0, || {
-                percent(share(disk.service_ns, phase.duration_ns.unwrap_or(0)))
-            })),
+            cell(match phase.duration_ns {
+                Some(length) if disk.service_ns > 0 => percent(share(disk.service_ns, length)),
+                _ => String::new(),
+            }),
             cell(some(read.operations > 0, || size(read.bytes))),
             cell(some(read.operations > 0, || count(read.operations))),
             cell(some(write.operations > 0, || size(write.bytes))),
@@ -114,7 +114,7 @@ pub(super) fn write_disks(report: &BootReport, out: &mut dyn Write) -> io::Resul
         ]);
     }
     table.write(out)?;
-    losses::write_touching(&first.touched_by, out)
+    write_touching(report, &first.touched_by, out)
 }
 
 /// A text, or nothing where there is nothing to tell.
