@@ -10,3 +10,4 @@ mod exact_sizes;
 mod files;
 mod http_server;
 mod kernel_structs;
+mod values;

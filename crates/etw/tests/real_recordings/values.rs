@@ -1,0 +1,203 @@
+//! Values of real events, as another reader (PerfView) prints them.
+
+use onoff_etl::ExtendedItem;
+use onoff_etw::{Fields, SchemaSource, Schemas, Value};
+
+use crate::files;
+
+/// The fields of the nth event that `wanted` accepts, as text.
+fn fields_of(
+    bytes: &[u8],
+    schemas: &Schemas,
+    wanted: impl Fn(&onoff_etw::Description<'_>) -> bool,
+    nth: usize,
+) -> Vec<(String, String)> {
+    let mut seen = 0;
+    let mut found = Vec::new();
+    files::each(bytes, |record| {
+        if !wanted(&schemas.describe(record)) {
+            return;
+        }
+        if seen == nth {
+            let mut fields = Fields::new();
+            assert!(schemas.decode(record, &mut fields).is_exact());
+            found = fields
+                .iter()
+                .map(|f| (f.name().to_owned(), f.to_string()))
+                .collect();
+        }
+        seen += 1;
+    });
+    found
+}
+
+fn pairs(fields: &[(&str, &str)]) -> Vec<(String, String)> {
+    fields
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+#[test]
+fn every_primitive_type_of_trace_logging() {
+    let Some(bytes) = files::read("primitive-types.etl") else {
+        return;
+    };
+    let schemas = files::learn(&bytes);
+    let fields = fields_of(&bytes, &schemas, |d| d.event == "PrimitiveTypesTest", 3);
+    let expected = pairs(&[
+        ("string_type", "Mars"),
+        ("boolean_type", "false"),
+        ("char_type", "M"),
+        ("int16_type", "-29"),
+        ("int32_type", "-58"),
+        ("uint16_type", "29"),
+        ("uint32_type", "58"),
+        // The program declares it unsigned; it means -116.
+        ("int64_type", "18446744073709551500"),
+        ("uint64_type", "116"),
+        ("guid_type", "0a922cee-67c1-4108-b"),
+        ("file_time_type", "2021-09-09T14:59:37.04"),
+        // The other reader prints .03 whatever the milliseconds.
+        ("system_time_type", "2021-09-09T14:59:37.04"),
+    ]);
+    assert_eq!(fields.len(), expected.len());
+    for ((name, value), (expected_name, expected)) in fields.iter().zip(&expected) {
+        assert_eq!(name, expected_name);
+        assert!(
+            value.starts_with(expected.as_str()),
+            "{name}: {value} is not {expected}"
+        );
+    }
+    let provider = schemas.provider_name(onoff_etl::Guid::from_u128(
+        0xd3dd3dd4_aac2_4e2a_8dd4_a8fb61b77615,
+    ));
+    assert_eq!(provider, Some("solar_system"), "out of the provider traits");
+}
+
+#[test]
+fn kernel_events_of_a_windows_8_recording() {
+    let Some(bytes) = files::read("net.4.5.2.x64.etl") else {
+        return;
+    };
+    let schemas = files::learn(&bytes);
+    let write = fields_of(
+        &bytes,
+        &schemas,
+        |d| (d.provider, d.event) == ("DiskIo", "Write"),
+        0,
+    );
+    let of = |name: &str| {
+        write
+            .iter()
+            .find(|(field, _)| field == name)
+            .map(|(_, value)| value.as_str())
+    };
+    assert_eq!(of("TransferSize"), Some("4096"));
+    assert_eq!(of("ByteOffset"), Some("6109835264"));
+    assert_eq!(of("Irp"), Some("0xfffffa830047e8f0"));
+    assert_eq!(of("FileObject"), Some("0xfffff8a0045ffc50"));
+
+    let send = fields_of(
+        &bytes,
+        &schemas,
+        |d| (d.provider, d.event) == ("TcpIp", "SendIPV6"),
+        0,
+    );
+    let of = |name: &str| {
+        send.iter()
+            .find(|(field, _)| field == name)
+            .map(|(_, value)| value.as_str())
+    };
+    assert!(of("daddr").is_some_and(|address| address.starts_with("2001:4898:e0:81:7cb9")));
+    assert_eq!((of("dport"), of("sport")), (Some("445"), Some("64025")));
+    assert_eq!(
+        (of("startime"), of("endtime")),
+        (Some("1942"), Some("1942"))
+    );
+}
+
+/// Without the presentation only one of two schemas may know.
+fn plain(value: Value<'_>) -> Value<'_> {
+    match value {
+        Value::Mapped(number, _) | Value::Hex(number) => Value::UInt(number),
+        other => other,
+    }
+}
+
+#[test]
+fn event_sources_by_their_own_manifests_alone() {
+    let Some(bytes) = files::read("net.4.5.2.x64.etl") else {
+        return;
+    };
+    let whole = files::learn(&bytes);
+    // Only what the event sources sent themselves; not what merging added.
+    let mut in_band = Schemas::new();
+    files::each(&bytes, |record| {
+        if record
+            .descriptor()
+            .is_some_and(|descriptor| descriptor.id == 0xfffe)
+        {
+            in_band.observe(record);
+        }
+    });
+    assert_eq!(in_band.losses(), whole.losses());
+
+    let session =
+        |d: &onoff_etw::Description<'_>| d.provider == "PerfView" && d.event == "SessionParameters";
+    let expected = pairs(&[
+        ("sessionName", "NT Kernel Logger"),
+        ("sessionFileName", "net.4.5.2.x64.kernel"),
+        ("bufferSizeMB", "256"),
+        ("circularBuffSizeMB", "500"),
+    ]);
+    let fields = fields_of(&bytes, &in_band, session, 0);
+    assert_eq!(fields.len(), expected.len());
+    for ((name, value), (expected_name, expected)) in fields.iter().zip(&expected) {
+        assert_eq!(name, expected_name);
+        assert!(
+            value.starts_with(expected.as_str()),
+            "{name}: {value} is not {expected}"
+        );
+    }
+
+    // Both ways say the same about every event both know.
+    let mut compared = 0;
+    files::each(&bytes, |record| {
+        let (mut by_manifest, mut by_metadata) = (Fields::new(), Fields::new());
+        let first = in_band.decode(record, &mut by_manifest);
+        let second = whole.decode(record, &mut by_metadata);
+        if (first.source, second.source) != (SchemaSource::Embedded, SchemaSource::Embedded) {
+            return;
+        }
+        for (one, other) in by_manifest.iter().zip(&by_metadata) {
+            assert_eq!(one.name(), other.name());
+            assert_eq!(plain(one.value()), plain(other.value()), "{}", one.name());
+        }
+        compared += 1;
+    });
+    println!("{compared} events alike by manifest and by metadata");
+    assert!(compared > 100);
+}
+
+#[test]
+fn every_trace_logging_event_has_a_name_and_its_provider_too() {
+    for file in [
+        "AMSITrace.etl",
+        "lxcore_kernel.etl",
+        "TraceLoggingTester.etl.xz",
+    ] {
+        let Some(bytes) = files::read(file) else {
+            continue;
+        };
+        let schemas = files::learn(&bytes);
+        files::each(&bytes, |record| {
+            let item = record.extended_item(ExtendedItem::EVENT_SCHEMA_TRACELOGGING);
+            if item.is_some() {
+                let description = schemas.describe(record);
+                assert_eq!(description.source, SchemaSource::TraceLogging);
+                assert!(!description.event.is_empty() && !description.provider.is_empty());
+            }
+        });
+    }
+}
