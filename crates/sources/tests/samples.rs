@@ -291,3 +291,68 @@ fn generic_events_carry_their_fields() {
     let last = trace.events.iter().last().unwrap();
     assert_eq!(last.first_field + u64::from(last.fields), fields);
 }
+
+#[test]
+fn a_manifest_explains_the_events_of_its_provider() {
+    let Some(folder) = samples() else { return };
+    let paths = [sample(&folder, "HTTP_Server.etl")];
+    let wanted = Tables::of(&[TableName::Events]);
+    let unexplained = read(paths[0].clone(), wanted);
+    assert_eq!(unexplained.losses.count("schema_unknown"), 2041);
+    let options = Options {
+        manifests: vec![folder.join("HTTP_Server.man")],
+        ..Options::default()
+    };
+    let trace = open(&paths, wanted, &options).unwrap();
+    assert_eq!(trace.losses.count("schema_unknown"), 0);
+    assert_eq!(trace.losses.count("event_fields_incomplete"), 0);
+    assert_eq!(trace.events.len(), 2041);
+    let fields = trace.event_fields.iter();
+    let names: Vec<&str> = fields.map(|field| trace.text(field.name)).collect();
+    assert!(names.contains(&"RequestId"));
+    assert!(!names.contains(&"Payload"));
+}
+
+#[test]
+fn classic_process_and_image_logs_of_every_version_and_width() {
+    let Some(folder) = samples() else { return };
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder.join("sawbuck")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let trace = read(path, Tables::all());
+        assert_eq!(trace.losses.count("short_payload"), 0, "{name}");
+        assert_eq!(trace.losses.count("bad_record"), 0, "{name}");
+        files += 1;
+        // A 32-bit program replayed the 64-bit layouts: their own headers say that pointers have 4 bytes.
+        if name.contains("_64_") {
+            continue;
+        }
+        let images: Vec<&str> = trace
+            .processes
+            .iter()
+            .map(|process| trace.text(process.image))
+            .collect();
+        if name.contains("process") {
+            // Some begin with the processes that were there.
+            let there = ["Idle", "System", "smss.exe"];
+            assert_eq!(images.last(), Some(&"notepad.exe"), "{name}");
+            assert!(
+                images.len() == 1 || images[..3] == there,
+                "{name}: {images:?}"
+            );
+            let last = trace.processes.iter().last().unwrap();
+            assert!(
+                last.start_ns.is_some() && last.end_ns > last.start_ns,
+                "{name}"
+            );
+        } else {
+            assert_eq!(trace.images.len(), 25, "{name}");
+            assert!(
+                trace.images.iter().all(|image| !image.path.is_empty()),
+                "{name}"
+            );
+        }
+    }
+    assert!(files >= 14, "{files}");
+}

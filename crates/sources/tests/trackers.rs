@@ -134,6 +134,33 @@ fn a_pended_request_ends_on_another_thread() {
     assert_eq!(trace.losses.count("device_operation_unfinished"), 1);
 }
 
+#[test]
+fn a_driver_that_ends_under_another_name_is_told_by_its_thread() {
+    let mut script = Script::new();
+    script.event(10, 8, &device::driver_load_start("mouclass"));
+    script.event(12, 9, &device::driver_load_start("kbdclass"));
+    script.event(
+        20,
+        8,
+        &device::driver_load_stop("mouclass", 0, "\\Driver\\mouclass"),
+    );
+    script.event(30, 9, &device::driver_load_stop("kbdclass", 0, "kbdclass"));
+    let trace = script.read();
+    let rows: Vec<_> = trace
+        .device_operations
+        .iter()
+        .map(|row| (trace.text(row.driver), row.start_ns, row.end_ns))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("mouclass", 1_000, Some(2_000)),
+            ("kbdclass", 1_200, Some(3_000)),
+        ]
+    );
+    assert_eq!(trace.losses.count("device_end_without_begin"), 0);
+}
+
 fn transfer(disk: u32, flags: u32, key: u64, irp: u64, response: u64, tid: u32) -> Payload {
     Payload::wide()
         .u32(disk)

@@ -57,6 +57,8 @@ counters! {
         "Activities that did not end in the recording.";
     SCHEMA_UNKNOWN = "schema_unknown", Notice, [Events],
         "Events whose fields are not described by the recording, the catalogue or a manifest given; their payload is shown raw.";
+    MESSAGE_UNFORMATTED = "message_without_format", Notice, [Events],
+        "Messages of Windows software tracing (WPP), whose texts only their program's symbols hold; their arguments are shown raw.";
     FIELDS_INCOMPLETE = "event_fields_incomplete", Notice, [Events],
         "Events whose payload ended before the last field of their schema.";
     SCHEMA_MALFORMED = "schema_malformed", Warning, [Events],

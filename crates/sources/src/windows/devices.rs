@@ -106,7 +106,13 @@ impl DeviceTracker {
                     Some(row) => {
                         row.end_ns = Some(time_ns);
                         row.status = event.number32("Status");
-                        if let Some(rows) = self.under_way.get_mut(&(kind, name)) {
+                        // Under the name it began with, which need not be the one it ends with.
+                        let began_as = if row.device.is_empty() {
+                            row.driver
+                        } else {
+                            row.device
+                        };
+                        if let Some(rows) = self.under_way.get_mut(&(kind, began_as)) {
                             rows.retain(|&row| Some(row) != begun);
                         }
                     }
@@ -128,14 +134,31 @@ impl DeviceTracker {
     }
 
     /// The operation under way that an edge belongs to: the latest of the same thread, or else the earliest.
+    ///
+    /// The end of a driver's load may name it otherwise than the begin did (by service, or by object); loading and
+    /// initialising are done by the thread that began them, which then tells.
     fn begun(&self, kind: DeviceOperationKind, name: StringId, tid: Option<u32>) -> Option<usize> {
-        let rows = self.under_way.get(&(kind, name))?;
-        let of_thread = |&&row: &&usize| self.rows.get(row).is_some_and(|row| row.tid == tid);
-        rows.iter()
-            .rev()
-            .find(of_thread)
-            .or_else(|| rows.first())
-            .copied()
+        let of_thread = |row: usize| self.rows.get(row).is_some_and(|row| row.tid == tid);
+        if let Some(rows) = self.under_way.get(&(kind, name))
+            && let Some(&first) = rows.first()
+        {
+            let latest = rows.iter().copied().rev().find(|&row| of_thread(row));
+            return latest.or(Some(first));
+        }
+        if matches!(
+            kind,
+            DeviceOperationKind::DeviceStart | DeviceOperationKind::DeviceEnum
+        ) {
+            return None;
+        }
+        let recent = self.rows.len().saturating_sub(MOST_UNDER_WAY)..self.rows.len();
+        recent.rev().find(|&row| {
+            of_thread(row)
+                && self
+                    .rows
+                    .get(row)
+                    .is_some_and(|row| row.kind == kind && row.end_ns.is_none())
+        })
     }
 
     /// Phases are told by their ends: what begins before boot start has ended belongs to it, whatever precedes its begin.

@@ -1,7 +1,7 @@
 //! Events that have no table of their own, with their fields as text.
 
 use onoff_etl::{HeaderKind, Record};
-use onoff_etw::{Fields, Schemas, Status, Value};
+use onoff_etw::{Fields, SchemaSource, Schemas, Status, Value};
 use onoff_trace::{
     Batches, Event, EventField, EventFields, Events, Losses, StringId, StringPool, Table,
 };
@@ -24,9 +24,10 @@ impl GenericEvents {
         let description = schemas.describe(record);
         let mut fields = std::mem::take(&mut self.spare).reuse();
         let decoded = schemas.decode(record, &mut fields);
-        match decoded.status {
-            Status::NoSchema => losses.add(&counters::SCHEMA_UNKNOWN, 1),
-            Status::Short => losses.add(&counters::FIELDS_INCOMPLETE, 1),
+        match (decoded.status, decoded.source) {
+            (_, SchemaSource::Wpp) => losses.add(&counters::MESSAGE_UNFORMATTED, 1),
+            (Status::NoSchema, _) => losses.add_at(&counters::SCHEMA_UNKNOWN, || label(record)),
+            (Status::Short, _) => losses.add_at(&counters::FIELDS_INCOMPLETE, || label(record)),
             _ => {}
         }
         let first_field = self.fields.len() as u64;
@@ -81,6 +82,17 @@ impl GenericEvents {
     pub(super) fn shrink_to_fit(&mut self) {
         self.events.shrink_to_fit();
         self.fields.shrink_to_fit();
+    }
+}
+
+fn label(record: &Record<'_>) -> String {
+    match (record.hook(), record.class_guid(), record.descriptor()) {
+        (Some(hook), ..) => format!("hook {hook:#06x} version {}", record.version()),
+        (None, Some(provider), Some(event)) => {
+            format!("{provider}/{} version {}", event.id, event.version)
+        }
+        (None, Some(class), None) => format!("{class} opcode {}", record.opcode()),
+        (None, None, _) => format!("a record at {} ns", record.time_ns()),
     }
 }
 
