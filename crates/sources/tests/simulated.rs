@@ -17,6 +17,10 @@ fn played() -> Vec<(String, Truth, Trace)> {
     let mut scenarios: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
         .filter(|path| !path.ends_with("benchmark.toml"))
         .collect();
     scenarios.sort();

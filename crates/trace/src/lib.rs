@@ -128,7 +128,7 @@ pub struct Trace {
     pub ready_threads: Batches<ReadyThreads>,
     /// Profile samples, by time.
     pub samples: Batches<Samples>,
-    /// Stacks, by time.
+    /// Stacks, as recorded: each shortly after the event it belongs to, whose time it carries.
     pub stacks: Batches<Stacks>,
     /// Interrupts and deferred procedure calls, by end.
     pub interrupts: Batches<Interrupts>,

@@ -230,7 +230,7 @@ impl<'r> Assembly<'r> {
         for record in self.explanations.iter() {
             schemas.observe(&record);
         }
-        trace.system = self.system.finish();
+        trace.system = self.system.finish(&mut self.losses);
         let mut phases = Phases {
             milestones: self.milestones,
             processor_mhz: trace.system.processor_mhz,

@@ -21,6 +21,8 @@ counters! {
         "Buffers that the recorder could not write, as it counted them itself; record to a faster disk.";
     SHORT_PAYLOAD = "short_payload", Warning, [],
         "Kernel events whose payload is shorter than the layout of their version; they are in no table.";
+    CONFIGURATION_LEFT_OUT = "configuration_left_out", Warning, [],
+        "Records of the machine's configuration beyond the number of disks, services or devices that is kept.";
     COMPACT_SWITCHES = "compact_context_switches", Error, [ContextSwitches, ReadyThreads],
         "Batches of compact context switches, which name only the thread that left; they are in no table. Record without compact switches.";
     PROCESS_END_MISSING = "process_end_missing", Warning, [Processes],
@@ -60,7 +62,7 @@ counters! {
     MESSAGE_UNFORMATTED = "message_without_format", Notice, [Events],
         "Messages of Windows software tracing (WPP), whose texts only their program's symbols hold; their arguments are shown raw.";
     FIELDS_INCOMPLETE = "event_fields_incomplete", Notice, [Events],
-        "Events whose payload ended before the last field of their schema.";
+        "Events whose fields could not all be read: the payload ends early, or their schema is incomplete.";
     SCHEMA_MALFORMED = "schema_malformed", Warning, [Events],
         "Records that describe events and are malformed; their events may be shown raw.";
     MANIFEST_REFUSED = "embedded_manifest_refused", Warning, [Events],

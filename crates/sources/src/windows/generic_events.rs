@@ -27,7 +27,9 @@ impl GenericEvents {
         match (decoded.status, decoded.source) {
             (_, SchemaSource::Wpp) => losses.add(&counters::MESSAGE_UNFORMATTED, 1),
             (Status::NoSchema, _) => losses.add_at(&counters::SCHEMA_UNKNOWN, || label(record)),
-            (Status::Short, _) => losses.add_at(&counters::FIELDS_INCOMPLETE, || label(record)),
+            (Status::Short | Status::Opaque | Status::Excessive, _) => {
+                losses.add_at(&counters::FIELDS_INCOMPLETE, || label(record));
+            }
             _ => {}
         }
         let first_field = self.fields.len() as u64;

@@ -8,8 +8,10 @@ use onoff_etw::kernel::{
     PowerConfiguration, ProcessorConfiguration, ProcessorDescription, ServiceConfiguration,
     SystemConfigEx, VideoAdapter,
 };
-use onoff_trace::SystemConfiguration;
 use onoff_trace::system::{self, Disk, DisplayAdapter, InstalledDevice, InstalledService, Volume};
+use onoff_trace::{Losses, SystemConfiguration};
+
+use super::counters;
 
 /// Collects the configuration. Merging repeats records, and what says the same again is left out.
 #[derive(Debug, Default)]
@@ -18,6 +20,7 @@ pub(super) struct SystemTracker {
     product: String,
     /// NT path and DOS path of volumes.
     mappings: Vec<(String, String)>,
+    left_out: u64,
 }
 
 impl SystemTracker {
@@ -54,6 +57,7 @@ impl SystemTracker {
     /// Takes a record about the machine. `None` when it is too short to be read.
     pub(super) fn on_record(&mut self, record: &Record<'_>) -> Option<()> {
         let system = &mut self.system;
+        let left_out = &mut self.left_out;
         match record.hook() {
             Some(BuildLab::HOOK) => {
                 set(&mut system.os_build_text, BuildLab::parse(record)?.build);
@@ -98,6 +102,7 @@ impl SystemTracker {
                         boot_drive: text(disk.boot_drive_letter),
                         write_cache: Some(disk.write_cache_enabled),
                     },
+                    left_out,
                 );
             }
             Some(LogicalDisk::HOOK) => {
@@ -113,6 +118,7 @@ impl SystemTracker {
                         size_bytes: disk.partition_size,
                         device_path: String::new(),
                     },
+                    left_out,
                 );
             }
             Some(NetworkAdapter::HOOK) => {
@@ -130,6 +136,7 @@ impl SystemTracker {
                         physical_address,
                         addresses: text(adapter.ip_addresses),
                     },
+                    left_out,
                 );
             }
             Some(VideoAdapter::HOOK) => {
@@ -146,6 +153,7 @@ impl SystemTracker {
                         width: adapter.width,
                         height: adapter.height,
                     },
+                    left_out,
                 );
             }
             Some(ServiceConfiguration::HOOK) => {
@@ -161,6 +169,7 @@ impl SystemTracker {
                         load_order_group: text(service.load_order_group),
                         container_group: text(service.svchost_group),
                     },
+                    left_out,
                 );
             }
             Some(PowerConfiguration::HOOK) => {
@@ -175,7 +184,7 @@ impl SystemTracker {
                 ];
                 for (offered, name) in states {
                     if offered {
-                        add(&mut system.sleep_states, name.into());
+                        add(&mut system.sleep_states, name.into(), left_out);
                     }
                 }
             }
@@ -193,6 +202,7 @@ impl SystemTracker {
                             .class_guid
                             .map_or_else(String::new, |class| class.to_string()),
                     },
+                    left_out,
                 );
             }
             _ => match SystemConfigEx::parse(record) {
@@ -206,7 +216,7 @@ impl SystemTracker {
                 }
                 Some(SystemConfigEx::VolumeMapping { nt_path, dos_path }) => {
                     let mapping = (text(nt_path), text(dos_path));
-                    add(&mut self.mappings, mapping);
+                    add(&mut self.mappings, mapping, left_out);
                 }
                 _ => {}
             },
@@ -215,12 +225,14 @@ impl SystemTracker {
     }
 
     /// The configuration.
-    pub(super) fn finish(self) -> SystemConfiguration {
+    pub(super) fn finish(self, losses: &mut Losses) -> SystemConfiguration {
         let Self {
             mut system,
             product,
             mappings,
+            left_out,
         } = self;
+        losses.add(&counters::CONFIGURATION_LEFT_OUT, left_out);
         if !product.is_empty() {
             system.os = product;
         }
@@ -247,12 +259,13 @@ impl SystemTracker {
     }
 }
 
-// Configurations are small, and a hostile one is bounded by the size of its own records: texts that repeat are found by
-// looking, up to a number no machine reaches.
-const MOST_ENTRIES: usize = 16 << 10;
+/// More disks, services or devices than any machine has: repeated records are found by looking through the others.
+const MOST_ENTRIES: usize = 4 << 10;
 
-fn add<T: PartialEq>(entries: &mut Vec<T>, entry: T) {
-    if entries.len() < MOST_ENTRIES && !entries.contains(&entry) {
+fn add<T: PartialEq>(entries: &mut Vec<T>, entry: T, left_out: &mut u64) {
+    if entries.len() >= MOST_ENTRIES {
+        *left_out += 1;
+    } else if !entries.contains(&entry) {
         entries.push(entry);
     }
 }
