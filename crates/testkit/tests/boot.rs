@@ -521,3 +521,40 @@ fn a_recording_that_stops_too_early_does_not_make_up_an_end() {
         truth.desktop_ready_ns
     );
 }
+
+#[test]
+fn a_kernel_log_alone_still_answers() {
+    let mut scenario = scenario("table-5-run-1");
+    scenario.recording.split = true;
+    let Simulated { files, truth } = scenario.simulate().unwrap();
+    let report = analyse(&files[..1]);
+    // Processes start in the kernel log too; only the shell's own event is in the other.
+    assert_eq!(phases(&report)[..3], true_phases(&truth)[..3]);
+    let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
+    assert_ne!(
+        serde_json::to_value(explorer.certainty).unwrap(),
+        "measured"
+    );
+    assert!(report.services.is_empty());
+    assert!(report.devices.is_empty());
+}
+
+#[test]
+fn a_power_loss_leaves_what_was_written() {
+    let Simulated { mut files, truth } = scenario("table-5-run-1").simulate().unwrap();
+    let file = &mut files[0];
+    // The header as it was at the start: no end time, one buffer written (ETL format, section 3.1).
+    let payload = 0x48 + 0x20;
+    file[payload + 0x10..payload + 0x18].fill(0);
+    file[payload + 0x24..payload + 0x28].copy_from_slice(&1u32.to_le_bytes());
+    let cut = file.len() * 7 / 10;
+    file.truncate(cut);
+    let report = analyse(&files);
+    let pre_smss = report.phase(PhaseName::PreSmss).unwrap();
+    assert_eq!(
+        pre_smss.end_ns,
+        truth.phase("PreSMSS").map(|phase| phase.end_ns)
+    );
+    assert_eq!(report.total_ns, None, "the end is not in the recording");
+    assert!(!report.losses.is_empty());
+}

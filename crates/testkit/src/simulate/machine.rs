@@ -116,7 +116,7 @@ pub(super) struct Machine<'s> {
     last_record: u64,
     stop_at: Option<u64>,
     next_base: u64,
-    /// Told when records are not bounded by time: stops the machine.
+    /// Records without which the recording does not stop, whatever the time.
     pub(super) enough: Option<u64>,
     records: u64,
 }
