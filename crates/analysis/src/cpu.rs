@@ -2,6 +2,8 @@
 //!
 //! A processor runs the thread that its last context switch put on it until the next one takes it off. Before a
 //! processor's first switch it ran the thread that this switch took off; after its last one, the thread that it put on.
+//! But where no processor switches for more than [`QUIET_NS`] at the recording's begin or end, switches were not recorded
+//! there (a recorder that started later or stopped earlier than another), and nothing is said about that time.
 //! Interrupts and deferred procedure calls count for the thread they interrupted.
 
 use onoff_trace::{TableName, Trace};
@@ -133,6 +135,36 @@ pub fn processors(trace: &Trace) -> u32 {
     seen.max(trace.system.processors).max(1)
 }
 
+/// A machine that goes without any context switch or sample for longer than this, ns, at the recording's begin or end was
+/// not recorded there: 1 s. Even an idle Windows switches many times a second.
+pub const QUIET_NS: i64 = 1_000_000_000;
+
+/// The time for which the recording has processor times, ns: from begin to end, or less where switches or samples begin
+/// late or end early. `None` when neither was recorded.
+#[must_use]
+pub fn recorded(trace: &Trace) -> Option<(i64, i64)> {
+    fn ends<'a>(mut pieces: impl DoubleEndedIterator<Item = &'a Vec<i64>>) -> Option<(i64, i64)> {
+        let first = pieces.next()?;
+        let last = pieces.next_back().unwrap_or(first);
+        Some((*first.first()?, *last.last()?))
+    }
+    let (first, last) = match source(trace) {
+        CpuSource::ContextSwitches => {
+            let pieces = trace.context_switches.pieces().iter();
+            ends(pieces.map(|piece| &piece.time_ns))
+        }
+        CpuSource::Samples => ends(trace.samples.pieces().iter().map(|piece| &piece.time_ns)),
+        CpuSource::None => None,
+    }?;
+    let begin = if first > QUIET_NS { first } else { 0 };
+    let end = if trace.duration_ns.saturating_sub(last) > QUIET_NS {
+        last
+    } else {
+        trace.duration_ns
+    };
+    Some((begin, end))
+}
+
 /// Who used the processors in each of the intervals between consecutive `cuts`, which ascend. One pass over the
 /// recording, however many intervals there are.
 #[must_use]
@@ -155,6 +187,7 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<CpuUsage> {
     });
 
     let processors = processors(trace);
+    let recorded = recorded(trace);
     let touched_by = touched_by(trace, source.tables());
     cuts.windows(2)
         .enumerate()
@@ -169,7 +202,15 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<CpuUsage> {
                 .fold(0_i64, |sum, &ns| sum.saturating_add(ns));
             let idle_ns = match source {
                 // Idle processors need not be sampled.
-                CpuSource::Samples => capacity_ns.saturating_sub(busy_ns).max(0),
+                CpuSource::Samples => {
+                    let sampled_ns = recorded.map_or(0, |(begin, end)| {
+                        end.min(ends[1]).saturating_sub(begin.max(ends[0])).max(0)
+                    });
+                    sampled_ns
+                        .saturating_mul(i64::from(processors))
+                        .saturating_sub(busy_ns)
+                        .max(0)
+                }
                 _ => sums[IDLE as usize],
             };
             let mut by_process: Vec<ProcessCpu> = owners
@@ -302,9 +343,12 @@ fn charge_switches(
     cuts: &[i64],
     mut charge: impl FnMut(usize, OwnerIndex, u8, i64),
 ) {
-    let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else {
+    let (Some(&begin), Some(&end), Some(recorded)) = (cuts.first(), cuts.last(), recorded(trace))
+    else {
         return;
     };
+    let (begin, end) = (begin.max(recorded.0), end.min(recorded.1));
+    let interval = cuts.partition_point(|&cut| cut <= begin).saturating_sub(1);
     let mut running: Vec<Option<Running>> = Vec::new();
     for piece in trace.context_switches.pieces() {
         let rows = piece
@@ -322,8 +366,8 @@ fn charge_switches(
                 owner: owners.at(old_tid, time_ns),
                 priority: clamped(old_priority),
                 since_ns: begin,
-                interval: 0,
-                interval_end_ns: cuts.get(1).copied().unwrap_or(i64::MAX),
+                interval,
+                interval_end_ns: cuts.get(interval + 1).copied().unwrap_or(i64::MAX),
             });
             processor.charge_until(time_ns.min(end), cuts, &mut charge);
             processor.owner = owners.at(new_tid, time_ns);
@@ -420,7 +464,10 @@ mod tests {
     use onoff_trace::{Sample, Samples};
 
     fn machine() -> Trace {
-        let mut trace = Trace::default();
+        let mut trace = Trace {
+            duration_ns: 100 * MS,
+            ..Trace::default()
+        };
         trace.system.processors = 2;
         process(&mut trace, 100, r"\Device\Volume1\busy.exe", Some(0), None);
         process(&mut trace, 200, "lazy.exe", Some(0), None);
@@ -512,6 +559,31 @@ mod tests {
         let usage = usage(&trace, &[20 * MS, 30 * MS, 30 * MS, 50 * MS]);
         let busy: Vec<_> = usage.iter().map(|interval| interval.busy_ns).collect();
         assert_eq!(busy, [10 * MS, 0, 20 * MS]);
+    }
+
+    #[test]
+    fn nothing_is_said_where_switches_were_not_recorded() {
+        let mut trace = machine();
+        trace.duration_ns = 20_000 * MS;
+        switches(
+            &mut trace,
+            &[
+                (3000 * MS, 0, 8, 0, 0),
+                (3000 * MS, 1, 0, 8, 8),
+                (9000 * MS, 0, 0, 8, 8),
+            ],
+        );
+        assert_eq!(recorded(&trace), Some((3000 * MS, 9000 * MS)));
+        let usage = usage(&trace, &[0, 5000 * MS, 20_000 * MS]);
+        let times = |usage: &CpuUsage| {
+            (
+                usage.busy_ns / MS,
+                usage.idle_ns / MS,
+                usage.unknown_ns / MS,
+            )
+        };
+        assert_eq!(times(&usage[0]), (2000, 2000, 6000));
+        assert_eq!(times(&usage[1]), (4000, 4000, 22_000));
     }
 
     #[test]

@@ -149,12 +149,14 @@ const MOST_DISKS: usize = 64;
 
 /// Finds when the computer has settled, counting from `start_ns`.
 ///
-/// Only slices that lie wholly in the recording count. Without context switches, samples stand in and the answer is
+/// Only slices that lie wholly where processor times were recorded count. Without context switches, samples stand in and the answer is
 /// inferred; without either it cannot be told.
 #[must_use]
 pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
     let slice_ns = metric.slice_ns.max(1);
-    let count = (trace.duration_ns.saturating_sub(start_ns) / slice_ns).clamp(0, MOST_SLICES);
+    let recorded = cpu::recorded(trace).filter(|&(begin, _)| begin <= start_ns);
+    let until_ns = recorded.map_or(start_ns, |(_, end)| end);
+    let count = (until_ns.saturating_sub(start_ns) / slice_ns).clamp(0, MOST_SLICES);
     let cuts: Vec<i64> = (0..=count)
         .map(|at| start_ns.saturating_add(at.saturating_mul(slice_ns)))
         .collect();
@@ -187,7 +189,8 @@ pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
 
     let (_, cpu_busy) = cpu::busy(trace, &cuts, NORMAL_PRIORITY);
     let disk_busy = busiest_disk(trace, &cuts, slice_ns);
-    let capacity_ns = slice_ns.saturating_mul(i64::from(cpu::processors(trace)));
+    let processors = i64::from(cpu::processors(trace));
+    let capacity_ns = slice_ns.saturating_mul(processors);
     for ((&at, &cpu_ns), &disk_ns) in cuts.iter().zip(&cpu_busy).zip(&disk_busy) {
         let cpu_percent = cpu::percent_of(cpu_ns.min(capacity_ns), capacity_ns);
         let disk_percent = cpu::percent_of(disk_ns.min(slice_ns), slice_ns);
@@ -196,8 +199,7 @@ pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
             settling.idle_ns += match metric.accumulation {
                 Accumulation::WholeSlice => slice_ns,
                 Accumulation::LessBusyTime => {
-                    let cpu_ns = cpu_ns / i64::from(cpu::processors(trace));
-                    (slice_ns - cpu_ns.max(disk_ns)).max(0)
+                    (slice_ns - (cpu_ns / processors).max(disk_ns)).max(0)
                 }
             };
         }
@@ -227,8 +229,13 @@ pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
         }
         None => {
             settling.rule = format!(
-                "{}: the recording ends with {} of idle time found",
+                "{}: {} with {} of idle time found",
                 metric.in_words(),
+                if until_ns < trace.duration_ns {
+                    "processor times end"
+                } else {
+                    "the recording ends"
+                },
                 seconds(settling.idle_ns)
             );
             settling.missing.push(format!(
@@ -346,6 +353,7 @@ mod tests {
             rows.push((start * MS, 0, 0, 8, priority));
             rows.push(((start + length) * MS, 0, 8, 0, 0));
         }
+        rows.push((duration_ns, 0, 0, 0, 0));
         switches(&mut trace, &rows);
         // A request before everything: disk requests were recorded.
         disk(&mut trace, 0, 0, IoPriority::Normal, "a.dll");
@@ -466,6 +474,16 @@ mod tests {
             settling.missing,
             ["7.0 s more idle time before the recording's end"]
         );
+    }
+
+    #[test]
+    fn time_without_switches_is_not_idle_time() {
+        // The recorder of switches stopped after 6 s, another one went on.
+        let mut trace = working(6 * SECOND, &[]);
+        trace.duration_ns = 60 * SECOND;
+        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        assert_eq!((settling.end_ns, settling.idle_ns), (None, 6 * SECOND));
+        assert!(settling.rule.contains("processor times end with 6.0 s"));
     }
 
     #[test]

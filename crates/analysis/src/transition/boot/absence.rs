@@ -26,10 +26,11 @@ pub(super) fn holds_a_boot(trace: &Trace) -> bool {
         .filter_map(|name| trace.strings.find(name))
         .any(|name| trace.milestones.iter().any(|row| row.name == name));
     let programs = || {
+        let first_session_manager = !began_too_late(trace);
         trace.processes.iter().any(|process| {
             process.start_ns.is_some()
                 && (ONCE_PER_BOOT.iter().any(|name| runs(trace, &process, name))
-                    || (runs(trace, &process, "smss.exe") && !began_too_late(trace)))
+                    || (first_session_manager && runs(trace, &process, "smss.exe")))
         })
     };
     let session_manager = || {

@@ -43,6 +43,7 @@ fn boot(run: &Run) -> Trace {
             (1, 0, 0, 0, 0),
             (explorer, 0, 0, 604, 9),
             (quiet, 0, 604, 0, 0),
+            (quiet + 30_000 * MS, 0, 0, 0, 0),
         ],
     );
     disk(&mut trace, smss - MS, 5 * MS, IoPriority::Normal, "");
