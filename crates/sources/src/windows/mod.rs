@@ -10,13 +10,11 @@
 //! | [`selection`] | what is done with a record? |
 //! | [`piece`] | what does one window of time hold? |
 //! | [`assembly`] | what do the windows hold together? |
-//! | `processes`, `threads`, `images`, `stacks`, `disk`, `file_names`, `file_operations`, `hard_faults`, `system` | the trackers |
-//! | [`counters`] | what was gone on without? |
-
-#![allow(
-    dead_code,
-    reason = "the trackers of services, devices and activities use the rest"
-)]
+//! | `processes`, `threads`, `images`, `stacks`, `disk`, `file_names`, `file_operations`, `hard_faults`, `system` | trackers of kernel events, fed as windows come |
+//! | `phases`: `milestones`, `services`, `devices`, `activities` | trackers of the transition's own events, fed when all is known |
+//! | `generic_events`, [`survey`] | what else is there, and how much of everything? |
+//! | [`counters`], `losses` | what was gone on without? |
+//! | [`event_stream`] | the events one by one instead of tables |
 
 mod activities;
 mod assembly;
