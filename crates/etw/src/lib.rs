@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod catalogue;
+mod description;
 mod event_source;
 mod fields;
 pub mod kernel;
@@ -35,13 +36,14 @@ mod trace_event_info;
 mod trace_logging;
 mod value;
 
+pub use description::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaSource};
 pub use fields::{Field, Fields, Siblings};
 pub use manifest::ManifestError;
 pub use payload::Status;
 #[cfg(not(target_family = "wasm"))]
 pub use provider_binary::ProviderBinaryError;
 pub use reader::Reader;
-pub use schemas::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaSource, Schemas};
+pub use schemas::Schemas;
 pub use security_identifier::Sid;
 pub use text::{Ansi, Utf16};
 pub use time::{FileTime, SystemTime};

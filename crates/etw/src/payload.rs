@@ -396,3 +396,132 @@ fn without_last_nul(text: Ansi<'_>) -> Ansi<'_> {
         whole => Ansi::new(whole),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &str, in_type: InType, change: impl Fn(&mut Property)) -> Property {
+        let mut property = Property::new(name, in_type);
+        change(&mut property);
+        property
+    }
+
+    fn json(layout: &Layout, payload: &[u8], pointer_size: usize) -> (Status, usize, String) {
+        let mut fields = Fields::new();
+        let (status, consumed) = decode(layout, payload, pointer_size, &mut fields);
+        let mut out = String::new();
+        fields.write_json(&mut out).unwrap();
+        (status, consumed, out)
+    }
+
+    #[test]
+    fn texts_by_length_by_terminator_and_to_the_end() {
+        let layout = Layout::flat(vec![
+            Property::new("n", InType::UInt8),
+            with("counted", InType::UnicodeString, |p| {
+                p.length = Length::Of(0)
+            }),
+            with("padded", InType::AnsiString, |p| {
+                p.length = Length::Fixed(4)
+            }),
+            Property::new("ended", InType::AnsiString),
+            Property::new("last", InType::UnicodeString),
+        ]);
+        let payload = b"\x02a\0b\0xy\0\0z\0c\0d\0";
+        let expected = r#"{"n":2,"counted":"ab","padded":"xy","ended":"z","last":"cd"}"#;
+        assert_eq!(
+            json(&layout, payload, 8),
+            (Status::Exact, payload.len(), expected.into())
+        );
+        let (status, consumed, _) = json(&layout, &payload[..10], 8);
+        assert_eq!(
+            (status, consumed),
+            (Status::Short, 10),
+            "nothing is left for the last"
+        );
+        assert_eq!(json(&layout, b"\x09a\0", 8).0, Status::Short);
+    }
+
+    #[test]
+    fn arrays_of_structs_take_counts_from_outside_and_lengths_from_within() {
+        let mut layout = Layout::flat(vec![
+            Property::new("n", InType::UInt16),
+            with("rows", InType::Struct, |p| {
+                p.count = Count::Of(0);
+                p.members = (3, 2);
+            }),
+            Property::new("after", InType::Pointer),
+        ]);
+        layout.properties.push(Property::new("size", InType::UInt8));
+        layout
+            .properties
+            .push(with("bytes", InType::Binary, |p| p.length = Length::Of(3)));
+        let mut payload = b"\x02\0\x01\xaa\x02\xbb\xcc".to_vec();
+        payload.extend(7u32.to_le_bytes());
+        payload.push(0xff);
+        let expected = concat!(
+            r#"{"n":2,"rows":[{"size":1,"bytes":"aa"},{"size":2,"bytes":"bbcc"}],"#,
+            r#""after":"0x0000000000000007"}"#
+        );
+        let (status, consumed, out) = json(&layout, &payload, 4);
+        assert_eq!(
+            (status, consumed, out.as_str()),
+            (Status::Trailing, 11, expected)
+        );
+    }
+
+    #[test]
+    fn padding_and_optional_tails_depend_on_the_record() {
+        let layout = Layout::flat(vec![
+            Property::new("a", InType::UInt8),
+            with("b", InType::UInt32, |p| p.padding = [0, 3]),
+            with("c", InType::UnicodeString, |p| p.optional = true),
+        ]);
+        let narrow = [1, 2, 0, 0, 0];
+        let wide = [1, 9, 9, 9, 2, 0, 0, 0];
+        let expected = r#"{"a":1,"b":2}"#.to_owned();
+        assert_eq!(
+            json(&layout, &narrow, 4),
+            (Status::Exact, 5, expected.clone())
+        );
+        assert_eq!(json(&layout, &wide, 8), (Status::Exact, 8, expected));
+    }
+
+    #[test]
+    fn a_schema_cannot_make_fields_out_of_nothing() {
+        let endless = Layout::flat(vec![
+            Property::new("n", InType::UInt32),
+            with("nothing", InType::Null, |p| p.count = Count::Of(0)),
+        ]);
+        assert_eq!(json(&endless, &[0xff; 4], 8).0, Status::Excessive);
+        let mut nested = Layout::flat(vec![with("s", InType::Struct, |p| p.members = (0, 1))]);
+        assert_eq!(
+            json(&nested, &[0; 4], 8).0,
+            Status::Excessive,
+            "a struct within itself"
+        );
+        nested.properties[0].members = (5, 9);
+        assert_eq!(
+            json(&nested, &[], 8),
+            (Status::Exact, 0, r#"{"s":{}}"#.into())
+        );
+    }
+
+    #[test]
+    fn meanings_change_how_numbers_read() {
+        let layout = Layout::flat(vec![
+            with("port", InType::UInt16, |p| p.out_type = OutType::Port),
+            with("address", InType::UInt32, |p| p.out_type = OutType::Ipv4),
+            with("status", InType::UInt32, |p| p.out_type = OutType::NtStatus),
+            with("hex", InType::Int8, |p| p.out_type = OutType::HexInt8),
+            with("signed", InType::Int8, |_| ()),
+        ]);
+        let payload = [0x1f, 0x90, 127, 0, 0, 1, 0x22, 0, 0, 0xc0, 0xff, 0xff];
+        let expected = concat!(
+            r#"{"port":8080,"address":"127.0.0.1","status":"0xc0000022","#,
+            r#""hex":"0xff","signed":-1}"#
+        );
+        assert_eq!(json(&layout, &payload, 8).2, expected);
+    }
+}
