@@ -1,0 +1,187 @@
+//! Threads taking their steps, until one needs time.
+
+use super::{Event, Machine};
+use crate::events::kernel::{self, Left, Moment};
+use crate::events::storage::Operation;
+use crate::simulate::accounting::SLICE;
+use crate::simulate::program::{Note, Signal, Step};
+
+impl Machine<'_> {
+    /// Takes the steps of a processor's thread until one needs time.
+    pub(super) fn execute(&mut self, cpu: usize) {
+        let Some(thread) = self.cpus[cpu].current else {
+            return;
+        };
+        if self.cpus[cpu].computing_since.is_some() {
+            return;
+        }
+        loop {
+            // A step may have readied a stronger thread on this very processor.
+            if self.cpus[cpu].current != Some(thread) {
+                return;
+            }
+            let left = self.threads[thread].compute_left;
+            if left > 0 {
+                let slot = &mut self.cpus[cpu];
+                slot.computing_since = Some(self.now);
+                slot.generation += 1;
+                let generation = slot.generation;
+                let at = (self.now + left).min(slot.quantum_end.max(self.now + 1));
+                self.schedule(at, Event::Slice { cpu, generation });
+                return;
+            }
+            let Some(step) = self.threads[thread]
+                .plan
+                .steps
+                .get(self.threads[thread].next_step)
+                .cloned()
+            else {
+                self.exit(cpu, thread);
+                return;
+            };
+            if !matches!(step, Step::Loop { .. }) {
+                self.threads[thread].next_step += 1;
+            }
+            if !self.step(cpu, thread, step) {
+                return;
+            }
+        }
+    }
+
+    /// Takes one step; returns whether the thread goes on running.
+    pub(super) fn step(&mut self, cpu: usize, thread: usize, step: Step) -> bool {
+        match step {
+            Step::Compute(ticks) => {
+                self.threads[thread].compute_left = ticks;
+                true
+            }
+            Step::Sleep(ticks) => self.sleep_until(cpu, thread, self.now + ticks),
+            Step::Until(time) => self.sleep_until(cpu, thread, time),
+            Step::Begin => {
+                self.threads[thread].block_began = self.now;
+                true
+            }
+            Step::Pad(ticks) => {
+                let until = self.threads[thread].block_began + ticks;
+                self.sleep_until(cpu, thread, until)
+            }
+            Step::Tell(occurrence, note) => {
+                let time = self.stamp();
+                let plan = &self.threads[thread].plan;
+                let process = self.processes[plan.process].plan.id;
+                let record = occurrence.at(self.recorder.clock(time), plan.id, process);
+                self.put(cpu, &record);
+                if let Some(note) = note {
+                    self.note(note, time);
+                }
+                true
+            }
+            Step::Mark(text) => {
+                let time = self.stamp();
+                let record = kernel::mark(self.recorder.clock(time), &text);
+                self.put(cpu, &record);
+                true
+            }
+            Step::Disk {
+                transfer,
+                size,
+                path,
+            } => {
+                self.request(cpu, thread, transfer, size, &path);
+                self.leave(cpu, Left::DISK);
+                false
+            }
+            Step::Flush => {
+                let request = self.disk_request(thread, Operation::Flush, 0, 0, 0);
+                self.issue(cpu, thread, request, false);
+                self.leave(cpu, Left::DISK);
+                false
+            }
+            Step::Set(Signal(signal)) => {
+                self.signals[signal].0 = true;
+                for waiter in std::mem::take(&mut self.signals[signal].1) {
+                    self.make_ready(waiter, cpu);
+                }
+                true
+            }
+            Step::Wait(Signal(signal)) => {
+                if self.signals[signal].0 {
+                    return true;
+                }
+                self.signals[signal].1.push(thread);
+                self.leave(cpu, Left::WAITING);
+                false
+            }
+            Step::Start(process, note) => {
+                self.start_process(cpu, thread, process, note);
+                true
+            }
+            Step::Load(path) => {
+                let process = self.threads[thread].plan.process;
+                let id = self.threads[thread].plan.id;
+                self.load_image(cpu, process, path, Moment::Start, id);
+                true
+            }
+            Step::Loop {
+                burst,
+                pause,
+                until,
+            } => {
+                if until.is_some_and(|until| self.now >= until) {
+                    self.threads[thread].next_step += 1;
+                    return true;
+                }
+                if std::mem::replace(&mut self.threads[thread].loop_pauses, true) {
+                    self.threads[thread].loop_pauses = false;
+                    let pause = self.random.about(pause).max(1);
+                    return self.sleep_until(cpu, thread, self.now + pause);
+                }
+                self.threads[thread].compute_left = self.random.about(burst).max(1);
+                true
+            }
+        }
+    }
+
+    pub(super) fn sleep_until(&mut self, cpu: usize, thread: usize, time: u64) -> bool {
+        if time <= self.now {
+            return true;
+        }
+        self.schedule(time, Event::Wake(thread));
+        self.leave(cpu, Left::DELAY);
+        false
+    }
+
+    pub(super) fn note(&mut self, note: Note, time: u64) {
+        match note {
+            Note::Phase => {
+                self.account_all();
+                self.accounting.next_phase(time);
+            }
+            Note::DesktopReady => {
+                self.account_all();
+                self.accounting.desktop_ready(time);
+                self.schedule(time + SLICE, Event::Metric);
+            }
+            _ => {}
+        }
+        self.notes.push((note, time));
+    }
+
+    pub(super) fn exit(&mut self, cpu: usize, thread: usize) {
+        let plan = &self.threads[thread].plan;
+        let (id, process) = (plan.id, plan.process);
+        let owner = self.processes[process].plan.id;
+        let time = self.stamp();
+        let record = self.thread_record(thread, Moment::End, time, id, owner);
+        self.put(cpu, &record);
+        self.threads[thread].ended = true;
+        self.processes[process].live_threads -= 1;
+        if self.processes[process].live_threads == 0 {
+            let time = self.stamp();
+            let record = self.process_record(process, Moment::End, time, id, owner);
+            self.put(cpu, &record);
+            self.processes[process].end = Some(time);
+        }
+        self.leave(cpu, Left::TERMINATED);
+    }
+}
