@@ -54,7 +54,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
     for device in devices.into_iter().take(top) {
         let took = match device.duration_ns {
             Some(took) => cell(duration(took)),
-            None => styled_cell(DOUBT, "never ended"),
+            None => styled_cell(DOUBT, "unfinished"),
         };
         let until_pending = match (device.pend_ns, device.pre_pend_ns) {
             (None, Some(_)) => styled_cell(DOUBT, "never pended"),

@@ -94,7 +94,7 @@ fn rows(what: &str, works: &[Work], top: usize, table: &mut Table) {
         };
         let took = work
             .duration_ns
-            .map_or_else(|| "never ended".to_owned(), duration);
+            .map_or_else(|| "unfinished".to_owned(), duration);
         table.row([
             cell(what),
             cell(&*work.name),

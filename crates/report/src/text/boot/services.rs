@@ -48,7 +48,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         let took = match (service.total_ns, service.outcome) {
             (Some(took), _) => cell(duration(took)),
             (None, ServiceOutcome::Failed) => styled_cell(DOUBT, "failed"),
-            (None, _) => styled_cell(DOUBT, "never ended"),
+            (None, _) => styled_cell(DOUBT, "unfinished"),
         };
         table.row([
             cell(&*service.name),

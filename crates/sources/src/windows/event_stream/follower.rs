@@ -1,8 +1,7 @@
 //! Follows processes, threads, modules, files, processors and disks through the events, so that each event can be told
 //! with names and with the times that only several events together give.
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{
     ContextSwitch, DeferredProcedureCall, DiskFlush, DiskRequestStart, DiskTransfer, FileName,

@@ -1,7 +1,6 @@
 //! What each kind of event is called, worked out once per kind.
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use onoff_etl::{Guid, HeaderKind, Record};
 use onoff_etw::{Description, SchemaSource, Schemas};
 use onoff_trace::EventOrigin;
