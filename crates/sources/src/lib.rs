@@ -42,7 +42,8 @@ pub use windows::event_stream::{EventFilter, EventStream, Pattern, StreamEnd};
 pub struct Progress {
     /// Bytes of event data that have been read.
     pub done_bytes: u64,
-    /// Bytes of event data that will be read; grows when the recording has to be read again.
+    /// Bytes of event data that will be read. A recording that is read twice (to count everything, then in order) comes
+    /// to its end twice.
     pub total_bytes: u64,
 }
 

@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use onoff_sources::{Options, open};
+use onoff_sources::{Files, Limits, Options, Progress, open, open_files};
 use onoff_testkit::simulate::{Scenario, Truth};
 use onoff_trace::{
     ActivityKind, DevicePhase, DiskOperation, ServiceOutcome, TableName, Tables, Trace, milestone,
@@ -360,4 +362,59 @@ fn tables_that_nobody_wants_stay_empty() {
     assert!(trace.milestones.is_empty() && trace.events.is_empty());
     assert!(trace.inventory.is_none());
     assert!(trace.system.processors > 0);
+}
+
+/// How many threads decode, and how the windows fall to them, changes nothing.
+#[test]
+fn what_is_read_does_not_depend_on_the_number_of_threads() {
+    let text = include_str!("../../testkit/scenarios/slow-boot.toml");
+    let played = Scenario::from_toml(text).unwrap().simulate().unwrap();
+    let read = |threads: usize| {
+        let bytes = played.files[0].clone();
+        let files = Files::held([("boot.etl".to_owned(), bytes)], &Limits::default()).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let ends = Arc::new(AtomicUsize::new(0));
+        let options = Options {
+            progress: Some(Arc::new({
+                let ends = Arc::clone(&ends);
+                move |progress: Progress| {
+                    assert!(progress.done_bytes <= progress.total_bytes);
+                    let ended = progress.done_bytes == progress.total_bytes;
+                    ends.fetch_add(usize::from(ended), Ordering::Relaxed);
+                }
+            })),
+            ..Options::default()
+        };
+        let trace = pool
+            .build()
+            .unwrap()
+            .install(|| open_files(&files, Tables::all(), &options))
+            .unwrap();
+        assert_eq!(
+            ends.load(Ordering::Relaxed),
+            2,
+            "counted, then read in order"
+        );
+        trace
+    };
+    let (one, many) = (read(1), read(5));
+    assert_eq!(one.inventory, many.inventory);
+    assert_eq!(one.losses, many.losses);
+    assert_eq!(one.system, many.system);
+    assert!(one.context_switches.iter().eq(many.context_switches.iter()));
+    assert!(one.ready_threads.iter().eq(many.ready_threads.iter()));
+    assert!(one.disk_ios.iter().eq(many.disk_ios.iter()));
+    assert!(one.processes.iter().eq(many.processes.iter()));
+    let stacks = |trace: &Trace| -> Vec<(i64, Vec<u64>)> {
+        let rows = trace.stacks.iter();
+        rows.map(|row| (row.time_ns, trace.stack_pool.get(row.stack).to_vec()))
+            .collect()
+    };
+    assert_eq!(stacks(&one), stacks(&many));
+    let fields = |trace: &Trace| -> Vec<(String, String)> {
+        let rows = trace.event_fields.iter();
+        rows.map(|row| (trace.text(row.name).into(), trace.text(row.value).into()))
+            .collect()
+    };
+    assert_eq!(fields(&one), fields(&many));
 }

@@ -67,7 +67,7 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
     let mut assembly = Assembly::new(recording.clock(), SystemTracker::new(recording.header()));
     let mut walk_losses = onoff_etl::Losses::default();
     if selection.survey {
-        let survey = Survey::of(&recording, &selection, files);
+        let survey = Survey::of(&recording, &selection, files, options);
         survey.teach(&mut schemas);
         if wanted.contains(TableName::Inventory) {
             trace.inventory = Some(survey.inventory(&schemas));

@@ -4,6 +4,7 @@
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 use onoff_etl::{BufferInfo, BufferSpace, ExtendedItem, Guid, HeaderKind, Record, Recording};
@@ -16,6 +17,7 @@ use super::names;
 use super::schemas::explains;
 use super::selection::{Interest, Selection};
 use crate::opened::Files;
+use crate::{Options, Progress};
 
 /// What a recording holds.
 #[derive(Debug, Default)]
@@ -65,7 +67,14 @@ struct Count {
 }
 
 impl Survey {
-    pub(super) fn of(recording: &Recording<'_>, selection: &Selection, files: &Files) -> Survey {
+    pub(super) fn of(
+        recording: &Recording<'_>,
+        selection: &Selection,
+        files: &Files,
+        options: &Options,
+    ) -> Survey {
+        let total_bytes = recording.buffers().iter().map(stored).sum();
+        let done_bytes = AtomicU64::new(0);
         // Few enough for each task to be worth it, many enough to share them out.
         const BUFFERS_PER_TASK: usize = 64;
         recording
@@ -77,6 +86,11 @@ impl Survey {
                     let end = buffer.offset + buffer.available;
                     files.release(buffer.file, buffer.offset as u64..end as u64);
                 }
+                let read: u64 = buffers.iter().map(stored).sum();
+                options.report(Progress {
+                    done_bytes: done_bytes.fetch_add(read, Ordering::Relaxed) + read,
+                    total_bytes,
+                });
                 survey
             })
             .reduce(Survey::default, Survey::merge)
@@ -203,6 +217,11 @@ impl Survey {
             kinds,
         }
     }
+}
+
+/// Bytes of a buffer in its file.
+fn stored(buffer: &BufferInfo) -> u64 {
+    buffer.available as u64
 }
 
 impl Kind {
