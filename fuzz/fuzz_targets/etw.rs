@@ -32,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
     } else if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = schemas.add_manifest(text);
     }
-    // A payload in need of a header: the first half of the bytes teaches, the second half is decoded.
+    // No file: then records one after the other, as a buffer holds them, all learned from before any is decoded.
     let mut rest = bytes;
     let mut records = Vec::new();
     while let Ok(record) = Record::parse(rest) {
