@@ -23,7 +23,7 @@ pub enum SchemaSource {
     Unknown,
 }
 
-/// A small number that stands for a provider for the life of a [`Schemas`].
+/// A small number that stands for a provider for the life of a [`Schemas`](crate::Schemas).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProviderIndex(pub u32);
 
