@@ -62,7 +62,7 @@ impl Destination {
                     Color::Always => ColorChoice::Always,
                     Color::Never => ColorChoice::Never,
                 };
-                // A person sees each line as it comes; a pipe is filled a block at a time.
+                // A person sees rows soon after they are read; a pipe is filled a large block at a time.
                 let capacity = if stdout.is_terminal() {
                     1 << 10
                 } else {

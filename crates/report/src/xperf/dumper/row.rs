@@ -201,12 +201,12 @@ fn value(column: &Column, event: &DescribedEvent<'_>, line: &mut String) {
             };
             put(line, format_args!("{text:>width$}"));
         }
-        // Bits 17 to 19 of the flags are the priority and one more (IRP_PRIORITY of the driver kit).
-        Content::IoPriority(flags) => match event.number(flags).map(|flags| flags >> 17 & 7) {
-            Some(priority @ 1..) => put(line, format_args!("{:>width$}", priority - 1)),
-            // No priority in the packet: the thread's own, which is normal.
-            _ => put(line, format_args!("{:>width$}", 2)),
-        },
+        // Bits 17 to 19 of the flags: 0 not set, 1 very low, 2 low, 3 normal, 4 high, 5 critical. A posted row with flags
+        // 0x060043 shows 3.
+        Content::IoPriority(flags) => {
+            let priority = event.number(flags).map_or(0, |flags| flags >> 17 & 7);
+            put(line, format_args!("{priority:>width$}"));
+        }
         Content::Flag(name) => {
             let set = event.number(name).unwrap_or(0) & 1 != 0;
             put(
