@@ -91,7 +91,7 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
         counted(summary.events_lost, "event"),
         counted(summary.buffers_lost, "buffer")
     );
-    let style = if summary.events_lost + summary.buffers_lost > 0 {
+    let style = if summary.events_lost > 0 || summary.buffers_lost > 0 {
         DOUBT
     } else {
         anstyle::Style::new()

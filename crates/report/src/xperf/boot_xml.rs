@@ -83,7 +83,10 @@ fn write_timing(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     let (disturbance, settled) = match report.post_boot.end_ns {
         Some(_) if desktop >= 0 => {
             let disturbance = rounded(report.post_boot.busy_ns, 1_000_000);
-            (disturbance, desktop + required + disturbance)
+            (
+                disturbance,
+                desktop.saturating_add(required).saturating_add(disturbance),
+            )
         }
         _ => (-1, -1),
     };
@@ -217,9 +220,9 @@ fn write_disk(disk: &DiskUsage, out: &mut dyn Write) -> io::Result<()> {
 fn disk_attributes(operations: &DiskOperations) -> String {
     let DiskOperations { read, write, flush } = operations;
     let total = DiskWork {
-        operations: read.operations + write.operations,
-        bytes: read.bytes + write.bytes,
-        service_ns: read.service_ns + write.service_ns,
+        operations: read.operations.saturating_add(write.operations),
+        bytes: read.bytes.saturating_add(write.bytes),
+        service_ns: read.service_ns.saturating_add(write.service_ns),
     };
     let of = |prefix: &str, work: &DiskWork| {
         format!(
@@ -265,8 +268,8 @@ fn write_service(service: &Service, out: &mut dyn Write) -> io::Result<()> {
         attribute(&service.group),
         service.kind,
         whole_milliseconds(service.total_ns),
-        whole_milliseconds(Some(checkpoint - service.start_ns)),
-        whole_milliseconds(service.end_ns.map(|end| end - checkpoint)),
+        whole_milliseconds(Some(checkpoint.saturating_sub(service.start_ns))),
+        whole_milliseconds(service.end_ns.map(|end| end.saturating_sub(checkpoint))),
         attribute(&container(service)),
         whole_milliseconds(Some(service.start_ns)),
         whole_milliseconds(Some(checkpoint)),
@@ -367,4 +370,29 @@ fn write_group_policy(report: &BootReport, out: &mut dyn Write) -> io::Result<()
         )?;
     }
     writeln!(out, "</groupPolicy>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_nonsense_stay_at_the_largest_number() {
+        let most = DiskWork {
+            operations: u64::MAX,
+            bytes: u64::MAX,
+            service_ns: i64::MAX,
+        };
+        let attributes = disk_attributes(&DiskOperations {
+            read: most,
+            write: most,
+            flush: most,
+        });
+        assert!(attributes.contains(&format!("totalBytes=\"{}\"", u64::MAX)));
+    }
+
+    #[test]
+    fn names_are_well_formed_whatever_they_hold() {
+        assert_eq!(attribute("a<b>&\"c\u{1b}"), "a&lt;b&gt;&amp;&quot;c\\u{1b}");
+    }
 }

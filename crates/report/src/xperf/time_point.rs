@@ -53,7 +53,7 @@ impl TimePoint {
                     i64::from(header.utc_bias_minutes?)
                 };
                 unix_ns
-                    .checked_add(bias * 60_000_000_000)?
+                    .checked_add(bias.checked_mul(60_000_000_000)?)?
                     .checked_sub(header.start_unix_ns?)
             }
         }
@@ -136,6 +136,11 @@ mod tests {
         let point = TimePoint::parse("2000/02/29:01:00:01.5").unwrap();
         assert_eq!(point.resolve(&header), Some(1_500_000_000));
         assert_eq!(point.resolve(&StreamHeader::default()), None);
+        let nonsense = StreamHeader {
+            utc_bias_minutes: Some(i32::MAX),
+            ..header
+        };
+        assert_eq!(point.resolve(&nonsense), None);
         assert_eq!(TimePoint::parse("2000/02/30:00:00:00"), None);
     }
 }

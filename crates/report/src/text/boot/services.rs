@@ -22,7 +22,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
                 "; automatic start {} to {} ({})",
                 duration(start),
                 duration(end),
-                duration(end - start)
+                duration(end.saturating_sub(start))
             )
         }
         _ => String::new(),
