@@ -156,11 +156,11 @@ class Table:
         self.rows.append((what, {**result, "events": events}, ""))
         say(f"  {what}: {result['wall']:.3f} s, {result['cpu']:.2f} s of CPU")
 
-    def rate(self, what):
-        """Events per CPU second: one processor against one, and what else the machine does counts little."""
+    def rates(self, what):
+        """Events per second by the clock and per CPU second; the latter is one processor against one."""
         for name, result, _ in self.rows:
             if name == what and result and result["events"]:
-                return result["events"] / result["cpu"]
+                return result["events"] / result["wall"], result["events"] / result["cpu"]
         return None
 
     def markdown(self):
@@ -222,18 +222,19 @@ def measure_readers(table, seconds_allowed):
                 table.add(f"{reader}, {what}", {"error": result.get("error") or f"no event: {answer.get('error')}"})
 
 
-def ratios(table):
-    ours = {
-        "header": table.rate("onoff, every header"),
-        "field": table.rate("onoff, every event into tables, 1 thread"),
+def ratios(ours, theirs):
+    """How many times as many events per second onoff took, in `ours`, as each public reader in `theirs`."""
+    of_ours = {
+        "header": ours.rates("onoff, every header"),
+        "field": ours.rates("onoff, every event into tables"),
     }
-    for name, result, _ in table.rows:
+    for name, result, _ in theirs.rows:
         if not result or not result["events"] or not name.startswith(("dissect", "etl-parser")):
             continue
-        rate = ours["header" if "header" in name else "field"]
-        if rate:
-            times = rate * result["cpu"] / result["events"]
-            yield f"- {times:,.0f} times {name.split(' (')[0]}, by events per CPU second"
+        rates = of_ours["header" if "header" in name else "field"]
+        if rates:
+            clock, cpu = (rate * result[of] / result["events"] for rate, of in zip(rates, ("wall", "cpu"), strict=True))
+            yield f"- {name.split(' (')[0]}: {clock:,.0f} times by the clock, {cpu:,.0f} times by CPU seconds"
 
 
 def processor():
@@ -273,9 +274,12 @@ def main():
         elif not options.skip_readers:
             measure_readers(table, options.seconds_allowed)
         print("\n" + table.markdown())
-        lines = list(ratios(table))
-        if lines:
-            print("\nHere onoff is\n\n" + "\n".join(lines))
+        for ours, what in ((table, "onoff here"), (tables[0], "onoff on the whole of it")):
+            # Only the first part of the big file has a whole.
+            if ours is table or table is tables[1]:
+                lines = list(ratios(ours, table))
+                if lines:
+                    print(f"\nEvents per second of {what}, against each reader here:\n\n" + "\n".join(lines))
         sys.stdout.flush()
 
 
