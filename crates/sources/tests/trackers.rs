@@ -292,3 +292,80 @@ fn a_ready_thread_is_attributed_across_windows_of_time() {
     assert_eq!(rows, [(30, None), (31, Some(20)), (32, Some(20))]);
     assert!(trace.ready_threads.pieces().len() > 1, "several windows");
 }
+
+/// A batch of compact switches: thread 700 leaves at 10 µs to wait (for a user request), the idle thread at 20 µs,
+/// 701 at 30 µs because its time is over (ready), and the idle thread at 40 µs and again at 50 µs.
+fn compact_batch(start: u64) -> Payload {
+    let mut payload = Payload::wide().u64(start);
+    for thread in 0..16 {
+        payload = payload.u32(700 + thread);
+    }
+    for _ in 0..16 {
+        payload = payload.u8(8);
+    }
+    let busy = |thread: u32, boost: u32, state: u32, delta: u32| {
+        2 | thread << 2 | boost << 6 | state << 9 | delta << 15
+    };
+    payload
+        .u32(busy(0, 2, 6, 100))
+        .u16(100 << 2)
+        .u32(busy(1, 0, 39 + 1, 100))
+        .u32(100 << 2 | 1)
+        .u16(100 << 2)
+}
+
+#[test]
+fn compact_switches_become_rows_of_who_left_and_who_came() {
+    let mut script = Script::new();
+    let start = script.start;
+    script.perfinfo(600, 0x0525, 2, compact_batch(start));
+    script.perfinfo(1_200, 0x0525, 2, compact_batch(start + 600));
+    let trace = script.read();
+    let rows: Vec<_> = trace
+        .context_switches
+        .iter()
+        .map(|row| (row.time_ns, row.old_tid, row.new_tid, row.new_priority))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (10_000, 700, 0, 0),
+            (20_000, 0, 701, 8),
+            (30_000, 701, 0, 0),
+            // The next batch goes on where this one ended; from idle to idle nothing was switched.
+            (50_000, 0, 700, 10),
+            (70_000, 700, 0, 0),
+            (80_000, 0, 701, 8),
+            (90_000, 701, 0, 0),
+        ]
+    );
+    let states: Vec<_> = trace
+        .context_switches
+        .iter()
+        .map(|row| (row.old_state, row.old_wait_reason))
+        .collect();
+    assert_eq!(states[0], (5, 6), "waits for a user request");
+    assert_eq!(states[2], (1, 0), "ready");
+    assert_eq!(trace.losses.count("compact_context_switches"), 2);
+}
+
+#[test]
+fn full_switches_are_preferred_to_compact_ones() {
+    let mut script = Script::new();
+    let start = script.start;
+    script.perfinfo(600, 0x0525, 2, compact_batch(start));
+    let full = Payload::wide()
+        .u32(900)
+        .u32(0)
+        .bytes(&[8, 0, 0, 0, 0, 0, 2, 0])
+        .u32(0)
+        .u32(0);
+    script.perfinfo(700, 0x0524, 4, full);
+    let trace = script.read();
+    let rows: Vec<_> = trace
+        .context_switches
+        .iter()
+        .map(|row| row.new_tid)
+        .collect();
+    assert_eq!(rows, [900]);
+}

@@ -3,14 +3,16 @@
 use onoff_etl::{Clock, Record};
 use onoff_etw::Schemas;
 use onoff_etw::kernel::{
-    DirectoryOperation, DiskFlush, DiskRequestStart, DiskTransfer, FileInformation, FileMapping,
-    FileName, FileOpen, FileOperation, FileOperationEnd, FileTransfer, HardFault, Image,
-    ImageIdentification, KernelPayload, Mark, Process, StackKeyDefinition, Thread, ThreadName,
+    CompactContextSwitches, DirectoryOperation, DiskFlush, DiskRequestStart, DiskTransfer,
+    FileInformation, FileMapping, FileName, FileOpen, FileOperation, FileOperationEnd,
+    FileTransfer, HardFault, Image, ImageIdentification, KernelPayload, Mark, Process,
+    StackKeyDefinition, Thread, ThreadName,
 };
 use onoff_trace::{
     Batches, ContextSwitches, Interrupts, Losses, ReadyThreads, Samples, TableName, Trace,
 };
 
+use super::compact_switches::CompactSwitchTracker;
 use super::copies::Copies;
 use super::counters;
 use super::disk::DiskTracker;
@@ -37,6 +39,7 @@ pub(super) struct Assembly<'r> {
     walk_losses: onoff_etl::Losses,
     running: Running,
     context_switches: Batches<ContextSwitches>,
+    compact_switches: CompactSwitchTracker,
     ready_threads: Batches<ReadyThreads>,
     samples: Batches<Samples>,
     interrupts: Batches<Interrupts>,
@@ -56,7 +59,7 @@ pub(super) struct Assembly<'r> {
 }
 
 impl<'r> Assembly<'r> {
-    pub(super) fn new(clock: &'r Clock, system: SystemTracker) -> Self {
+    pub(super) fn new(clock: &'r Clock, build: u32, system: SystemTracker) -> Self {
         Self {
             clock,
             texts: Texts::default(),
@@ -64,6 +67,7 @@ impl<'r> Assembly<'r> {
             walk_losses: onoff_etl::Losses::default(),
             running: Running::default(),
             context_switches: Batches::default(),
+            compact_switches: CompactSwitchTracker::new(build),
             ready_threads: Batches::default(),
             samples: Batches::default(),
             interrupts: Batches::default(),
@@ -157,6 +161,11 @@ impl<'r> Assembly<'r> {
             0x010c | 0x010d | 0x010f | 0x013a..=0x013c => {
                 let start = DiskRequestStart::read(payload)?;
                 self.disk.on_start(record, &start);
+            }
+            CompactContextSwitches::HOOK => {
+                let batch = CompactContextSwitches::read(payload)?;
+                self.compact_switches
+                    .on_batch(record, &batch, clock, losses);
             }
             HardFault::HOOK => {
                 let fault = HardFault::read(payload)?;
@@ -281,7 +290,11 @@ impl<'r> Assembly<'r> {
         if wants(TableName::Images) {
             trace.images = phases.images.finish();
         }
-        trace.context_switches = self.context_switches;
+        trace.context_switches = if self.context_switches.is_empty() {
+            self.compact_switches.finish()
+        } else {
+            self.context_switches
+        };
         trace.ready_threads = self.ready_threads;
         trace.samples = self.samples;
         trace.interrupts = self.interrupts;

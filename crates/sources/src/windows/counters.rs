@@ -23,8 +23,10 @@ counters! {
         "Kernel events whose payload is shorter than the layout of their version; they are in no table.";
     CONFIGURATION_LEFT_OUT = "configuration_left_out", Warning, [],
         "Records of the machine's configuration beyond the number of disks, services or devices that is kept.";
-    COMPACT_SWITCHES = "compact_context_switches", Error, [ContextSwitches, ReadyThreads],
-        "Batches of compact context switches, which name only the thread that left; they are in no table. Record without compact switches.";
+    COMPACT_SWITCHES = "compact_context_switches", Notice, [ContextSwitches, ReadyThreads],
+        "Batches of compact context switches, which name only the thread that left: the one that came is taken from the next switch of the processor, and who readied a thread is not known.";
+    COMPACT_SWITCHES_LEFT_OUT = "compact_context_switches_left_out", Error, [ContextSwitches],
+        "Compact context switches beyond the number that is kept; record a shorter time, or full switches.";
     PROCESS_END_MISSING = "process_end_missing", Warning, [Processes],
         "Processes whose id was given to another before their end was recorded; they end where the other starts.";
     THREAD_END_MISSING = "thread_end_missing", Notice, [Threads],

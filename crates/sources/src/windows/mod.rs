@@ -18,6 +18,7 @@
 
 mod activities;
 mod assembly;
+mod compact_switches;
 mod copies;
 mod counters;
 mod devices;
@@ -64,7 +65,12 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
     let recording = Recording::open(&files.inputs())?;
     let selection = Selection::new(wanted);
     let mut trace = describe(&recording, files, wanted);
-    let mut assembly = Assembly::new(recording.clock(), SystemTracker::new(recording.header()));
+    let header = recording.header();
+    let mut assembly = Assembly::new(
+        recording.clock(),
+        header.os_build,
+        SystemTracker::new(header),
+    );
     let mut walk_losses = onoff_etl::Losses::default();
     if selection.survey {
         let survey = Survey::of(&recording, &selection, files, options);

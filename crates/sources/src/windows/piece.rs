@@ -131,10 +131,6 @@ impl Piece {
             Interest::InterruptServiceRoutine => self.interrupt_service_routine(record, clock),
             Interest::Stack => self.stack(record, clock),
             Interest::StackReference => self.stack_reference(record, clock),
-            Interest::CompactSwitches => {
-                self.losses.add(&counters::COMPACT_SWITCHES, 1);
-                Some(())
-            }
             Interest::Ordered => {
                 self.ordered.push(record);
                 Some(())

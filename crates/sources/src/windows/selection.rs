@@ -32,8 +32,6 @@ pub(super) enum Interest {
     Stack,
     /// A stack by its key.
     StackReference,
-    /// Cannot be decoded into the model.
-    CompactSwitches,
     /// Set aside and seen in order: its meaning depends on what came before.
     Ordered,
     /// A row of the table of generic events.
@@ -81,7 +79,9 @@ impl Selection {
         select(Interest::Ordered, &SystemTracker::HOOKS);
         if wants(&[T::ContextSwitches, T::ReadyThreads]) {
             select(Interest::ContextSwitch, &[ContextSwitch::HOOK]);
-            select(Interest::CompactSwitches, &[CompactContextSwitches::HOOK]);
+        }
+        if wants(&[T::ContextSwitches]) {
+            select(Interest::Ordered, &[CompactContextSwitches::HOOK]);
         }
         if wants(&[T::ReadyThreads]) {
             select(Interest::ReadyThread, &[ReadyThread::HOOK]);
