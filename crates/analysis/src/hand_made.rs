@@ -18,18 +18,12 @@ pub(crate) fn process(
 ) {
     let image = trace.strings.intern(image);
     trace.processes.push(Process {
-        pid,
         parent_pid: Some(4),
         start_ns,
         end_ns,
         image,
-        command_line: StringId::EMPTY,
         session: Some(0),
-        exit_status: None,
-        user: StringId::EMPTY,
-        unique_key: 0,
-        page_directory: 0,
-        package: StringId::EMPTY,
+        ..Process::unknown(pid)
     });
 }
 
@@ -41,21 +35,9 @@ pub(crate) fn thread(
     end_ns: Option<i64>,
 ) {
     trace.threads.push(Thread {
-        tid,
-        pid,
         start_ns,
         end_ns,
-        start_address: 0,
-        base_priority: None,
-        page_priority: None,
-        io_priority: None,
-        service_tag: 0,
-        teb: 0,
-        stack_base: 0,
-        stack_limit: 0,
-        user_stack_base: 0,
-        user_stack_limit: 0,
-        name: StringId::EMPTY,
+        ..Thread::unknown(tid, pid)
     });
 }
 

@@ -10,10 +10,10 @@ use super::devices::DeviceTracker;
 use super::images::ImageTracker;
 use super::milestones::MilestoneTracker;
 use super::phase_events::{KERNEL_PROCESS, PhaseEvent};
-use super::processes::{self, ProcessTracker};
+use super::processes::ProcessTracker;
 use super::services::ServiceTracker;
 use super::texts::Texts;
-use super::threads::{self, ThreadTracker};
+use super::threads::ThreadTracker;
 
 /// The trackers that follow such events.
 #[derive(Debug, Default)]
@@ -94,7 +94,7 @@ impl Phases {
                     image: texts.str(&image),
                     session: event.number32("SessionID"),
                     package: event.text("PackageFullName", texts).unwrap_or_default(),
-                    ..processes::blank(pid)
+                    ..Process::unknown(pid)
                 };
                 match event.id {
                     1 => self.processes.start(time_ns, known, losses),
@@ -119,7 +119,7 @@ impl Phases {
                     stack_limit: address("StackLimit"),
                     user_stack_base: address("UserStackBase"),
                     user_stack_limit: address("UserStackLimit"),
-                    ..threads::blank(tid, pid)
+                    ..Thread::unknown(tid, pid)
                 };
                 match event.id {
                     3 => self.threads.start(time_ns, known, losses),

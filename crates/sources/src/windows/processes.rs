@@ -27,24 +27,6 @@ pub(super) struct ProcessTracker {
 
 const UNKNOWN_SESSION: u32 = u32::MAX;
 
-/// A process of which nothing is known.
-pub(super) fn blank(pid: u32) -> Process {
-    Process {
-        pid,
-        parent_pid: None,
-        start_ns: None,
-        end_ns: None,
-        image: StringId::EMPTY,
-        command_line: StringId::EMPTY,
-        session: None,
-        exit_status: None,
-        user: StringId::EMPTY,
-        unique_key: 0,
-        page_directory: 0,
-        package: StringId::EMPTY,
-    }
-}
-
 impl ProcessTracker {
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -69,7 +51,7 @@ impl ProcessTracker {
             unique_key: event.unique_process_key,
             page_directory: event.directory_table_base,
             package: texts.utf16(event.package_full_name),
-            ..blank(event.process_id)
+            ..Process::unknown(event.process_id)
         };
         match event.kind {
             ProcessEventKind::Start => self.start(time_ns, known, losses),
@@ -143,7 +125,7 @@ impl ProcessTracker {
         {
             return row;
         }
-        let row = self.push(blank(pid));
+        let row = self.push(Process::unknown(pid));
         self.alive.insert(pid, row);
         row
     }

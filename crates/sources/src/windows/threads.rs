@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use onoff_etw::kernel::{self, ThreadEventKind};
-use onoff_trace::{Losses, StringId, Thread, Threads};
+use onoff_trace::{Losses, Thread, Threads};
 
 use super::counters;
 use super::texts::Texts;
@@ -11,27 +11,6 @@ use super::texts::Texts;
 pub(super) struct ThreadTracker {
     rows: Vec<Thread>,
     alive: HashMap<u32, usize>,
-}
-
-/// A thread of which nothing else is known.
-pub(super) fn blank(tid: u32, pid: u32) -> Thread {
-    Thread {
-        tid,
-        pid,
-        start_ns: None,
-        end_ns: None,
-        start_address: 0,
-        base_priority: None,
-        page_priority: None,
-        io_priority: None,
-        service_tag: 0,
-        teb: 0,
-        stack_base: 0,
-        stack_limit: 0,
-        user_stack_base: 0,
-        user_stack_limit: 0,
-        name: StringId::EMPTY,
-    }
 }
 
 impl ThreadTracker {
@@ -62,7 +41,7 @@ impl ThreadTracker {
             user_stack_base: event.user_stack_base,
             user_stack_limit: event.user_stack_limit,
             name: texts.utf16(event.thread_name),
-            ..blank(event.thread_id, event.process_id)
+            ..Thread::unknown(event.thread_id, event.process_id)
         };
         match event.kind {
             ThreadEventKind::Start => self.start(time_ns, known, losses),
@@ -112,7 +91,7 @@ impl ThreadTracker {
     // Thread id 0 is the idle thread of every processor: one row stands for them all.
     fn living(&mut self, tid: u32, pid: u32) -> usize {
         *self.alive.entry(tid).or_insert_with(|| {
-            self.rows.push(blank(tid, pid));
+            self.rows.push(Thread::unknown(tid, pid));
             self.rows.len() - 1
         })
     }

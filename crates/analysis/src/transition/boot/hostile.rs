@@ -115,21 +115,10 @@ fn hostile(seed: u64) -> Trace {
             package: StringId::EMPTY,
         });
         trace.threads.push(Thread {
-            tid: any.id(),
-            pid: any.id(),
             start_ns: any.maybe_time(),
             end_ns: any.maybe_time(),
-            start_address: 0,
             base_priority: Some(u8::try_from(any.below(256)).unwrap()),
-            page_priority: None,
-            io_priority: None,
-            service_tag: 0,
-            teb: 0,
-            stack_base: 0,
-            stack_limit: 0,
-            user_stack_base: 0,
-            user_stack_limit: 0,
-            name: StringId::EMPTY,
+            ..Thread::unknown(any.id(), any.id())
         });
         trace.disk_ios.push(DiskIo {
             issue_ns: any.maybe_time(),
