@@ -5,19 +5,13 @@
 #[allow(dead_code, reason = "each test file uses its part")]
 mod running;
 
-use std::path::{Path, PathBuf};
-
 use running::Folder;
 
 const PAPER: &str = "services-wes7.toml";
 
 /// An excerpt, or nothing, said clearly, where the folder of samples is missing.
 fn excerpt(name: &str) -> Option<String> {
-    let folder = std::env::var_os("ONOFF_SAMPLES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples"),
-        PathBuf::from,
-    );
-    let path = folder.join("xperf-output").join(name);
+    let path = onoff_testkit::real::samples("xperf-output")?.join(name);
     let text = std::fs::read(&path).ok();
     if text.is_none() {
         println!("skipped: no {}", path.display());

@@ -11,16 +11,7 @@ use onoff_sources::{EventFilter, EventStream, Files, Limits, Options, Pattern};
 use onoff_trace::DescribedEvent;
 
 fn samples() -> Option<PathBuf> {
-    let folder = std::env::var_os("ONOFF_SAMPLES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples"),
-        PathBuf::from,
-    );
-    let folder = folder.join("etl");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no samples at {}", folder.display());
-    None
+    onoff_testkit::real::samples("etl")
 }
 
 /// The recording of the demo.

@@ -10,16 +10,7 @@ use onoff_sources::{Files, Limits, Options, open};
 use onoff_trace::{TableName, Tables, Trace};
 
 fn samples() -> Option<PathBuf> {
-    let folder = std::env::var_os("ONOFF_SAMPLES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples"),
-        PathBuf::from,
-    );
-    let folder = folder.join("etl");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no samples at {}", folder.display());
-    None
+    onoff_testkit::real::samples("etl")
 }
 
 /// The file, packed or not.

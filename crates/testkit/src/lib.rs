@@ -4,6 +4,7 @@
 //!   compressed or not, any file mode, and damage on purpose.
 //! * [`compress`] holds the encoders of compressed buffers.
 //! * [`events`] names the events of a Windows boot.
+//! * [`real`] finds the real recordings, which tests use where they are present.
 //! * [`simulate`] plays a scenario into a whole boot with known truth.
 //!
 //! This crate is a development dependency only; nothing of it is linked into the program.
@@ -11,4 +12,5 @@
 pub mod assemble;
 pub mod compress;
 pub mod events;
+pub mod real;
 pub mod simulate;

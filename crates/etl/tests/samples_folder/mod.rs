@@ -27,18 +27,9 @@ pub struct Row {
     pub processors: u32,
 }
 
-/// The folder of samples: `ONOFF_SAMPLES`, or the one beside the workspace. `None`, and said, when there is none.
+/// The folder of all samples, where it is present.
 pub fn folder() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples");
-    let folder = std::env::var_os("ONOFF_SAMPLES").map_or(beside, PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!(
-        "skipped: no recordings in {} (set ONOFF_SAMPLES)",
-        folder.display()
-    );
-    None
+    onoff_testkit::real::samples("")
 }
 
 /// Every recording of the folder, unpacked once; none when the folder is not there.
