@@ -132,6 +132,7 @@ pub(crate) fn activity(
         end_ns,
         pid: None,
         session: None,
+        status: None,
         event,
     });
 }

@@ -17,6 +17,8 @@ pub mod described_event;
 pub mod directory;
 pub mod losses;
 pub mod milestone;
+pub mod power_phase;
+pub mod shutdown_step;
 pub mod stack;
 pub mod string;
 pub mod system;
@@ -146,6 +148,10 @@ pub struct Trace {
     pub milestones: Milestones,
     /// Activities, by begin.
     pub activities: Activities,
+    /// Notifications of a transition, by begin.
+    pub notifications: Notifications,
+    /// Power requests to devices, by begin.
+    pub power_requests: PowerRequests,
     /// Generic events, by time.
     pub events: Batches<Events>,
     /// Fields of generic events.

@@ -57,7 +57,8 @@ pub const USER_BOOT_BEGIN: &str = "logon.user_boot.begin";
 pub const USER_BOOT_END: &str = "logon.user_boot.end";
 /// Read-ahead (ReadyBoot) training count since servicing; value = count.
 pub const READ_AHEAD_TRAINING: &str = "read_ahead.training";
-/// Idle detection of the system itself begins after a transition.
+/// Idle detection of the system itself begins after a transition; detail = `boot`, `sleep`, `hibernate`,
+/// `fast_startup` or `modern_standby`.
 pub const IDLE_DETECTION_BEGIN: &str = "idle_detection.begin";
 /// Idle detection of the system itself ends.
 pub const IDLE_DETECTION_END: &str = "idle_detection.end";
@@ -67,3 +68,100 @@ pub const CLOCK_SET: &str = "clock.set";
 pub const SYSTEM_START: &str = "system.start";
 /// The operating system stops.
 pub const SYSTEM_STOP: &str = "system.stop";
+
+/// A session's user is to be logged off; value = flags, detail = session where recorded.
+pub const LOGOFF_REQUEST: &str = "shutdown.logoff_request";
+/// A shutdown was asked for; value = flags, detail = session.
+pub const SHUTDOWN_REQUEST: &str = "shutdown.request";
+/// What the kernel is to do; value = action (`POWER_ACTION`), detail = reason.
+pub const SHUTDOWN_ACTION: &str = "shutdown.action";
+/// The kernel was asked to shut down: both sessions are over.
+pub const KERNEL_SHUTDOWN: &str = "shutdown.kernel.begin";
+
+/// A power transition began, by the clock of the wall; value ns since 1970-01-01 UTC.
+pub const POWER_BEGIN_UTC: &str = "power.begin_utc";
+/// A power transition ended, by the clock of the wall; value ns since 1970-01-01 UTC.
+pub const POWER_END_UTC: &str = "power.end_utc";
+/// The last record before the system sleeps; value = target state (`SYSTEM_POWER_STATE`), detail = the state really entered.
+pub const SLEEP: &str = "power.sleep";
+/// The first record after it woke; value = state it wakes from, detail = target state.
+pub const WAKE: &str = "power.wake";
+/// What woke the system; detail = type and name.
+pub const WAKE_SOURCE: &str = "power.wake_source";
+/// The memory image is about to be written.
+pub const HIBERNATE: &str = "power.hibernate";
+
+/// Kernel's own account of a transition: all of suspend; value ns.
+pub const POWER_SUSPEND_TIME: &str = "power.total.suspend";
+/// Kernel's own account: all of resume; value ns.
+pub const POWER_RESUME_TIME: &str = "power.total.resume";
+/// Kernel's own account: devices woken; value ns.
+pub const POWER_DRIVER_WAKE_TIME: &str = "power.total.driver_wake";
+/// Kernel's own account: memory image written; value ns.
+pub const POWER_HIBERNATE_WRITE_TIME: &str = "power.total.hibernate_write";
+/// Kernel's own account: memory image read; value ns.
+pub const POWER_HIBERNATE_READ_TIME: &str = "power.total.hibernate_read";
+/// Kernel's own account: firmware on the way back; value ns.
+pub const POWER_FIRMWARE_TIME: &str = "power.total.firmware";
+/// Kernel's own account: pages in the memory image; value = pages.
+pub const POWER_HIBERNATE_PAGES: &str = "power.hibernate.pages";
+/// Size of the file of the memory image; value bytes.
+pub const HIBERNATE_FILE_SIZE: &str = "power.hibernate.file_size";
+/// Hibernation as a whole; value ns.
+pub const HIBERNATE_TIME: &str = "power.hibernate.total";
+/// Writing the memory image, the kernel's part; value ns.
+pub const HIBERNATE_FILE_TIME: &str = "power.hibernate.file";
+/// Preparing the memory image; value ns.
+pub const HIBERNATE_INIT_TIME: &str = "power.hibernate.init";
+/// Applications told of the resume; value ns.
+pub const RESUME_APPS_TIME: &str = "power.resume.apps";
+/// Services told of the resume; value ns.
+pub const RESUME_SERVICES_TIME: &str = "power.resume.services";
+/// Resume from a memory image: all of it; value ns.
+pub const RESUME_TIME: &str = "power.resume.total";
+/// Resume from a memory image: firmware; value ns.
+pub const RESUME_FIRMWARE_TIME: &str = "power.resume.firmware";
+/// Resume from a memory image: boot manager; value ns.
+pub const RESUME_BOOT_MANAGER_TIME: &str = "power.resume.boot_manager";
+/// Resume from a memory image: the resume loader, with its share of reading; value ns.
+pub const RESUME_LOADER_TIME: &str = "power.resume.loader";
+/// Resume from a memory image: reading by the resume loader; value ns.
+pub const RESUME_LOADER_READ_TIME: &str = "power.resume.loader_read";
+/// Resume from a memory image: time a person took at the resume loader; value ns.
+pub const RESUME_USER_TIME: &str = "power.resume.user_input";
+/// Resume from a memory image: reading by the kernel; value ns.
+pub const RESUME_KERNEL_READ_TIME: &str = "power.resume.kernel_read";
+/// Resume from a memory image: devices; value ns.
+pub const RESUME_DEVICES_TIME: &str = "power.resume.devices";
+/// Fast startup: the shutdown that wrote the memory image, all of it; value ns.
+pub const HYBRID_SHUTDOWN_TIME: &str = "power.hybrid_shutdown.total";
+/// Fast startup: writing the memory image; value ns.
+pub const HYBRID_SHUTDOWN_FILE_TIME: &str = "power.hybrid_shutdown.file";
+/// Fast startup: main path of the start, by the system's own account; value ns.
+pub const HYBRID_BOOT_MAIN_PATH: &str = "power.hybrid_boot.main_path";
+/// Fast startup: firmware, by the system's own account; value ns.
+pub const HYBRID_BOOT_FIRMWARE: &str = "power.hybrid_boot.firmware";
+/// Fast startup: resume, by the system's own account; value ns.
+pub const HYBRID_BOOT_RESUME: &str = "power.hybrid_boot.resume";
+
+/// Modern standby was entered; value = reason.
+pub const STANDBY_ENTER: &str = "power.standby.enter";
+/// Modern standby was left; value = reason.
+pub const STANDBY_EXIT: &str = "power.standby.exit";
+/// Modern standby: how long it was, by the kernel's account; value ns.
+pub const STANDBY_TIME: &str = "power.standby.total";
+/// Modern standby: of that, in the deepest idle state; value ns.
+pub const STANDBY_DEEPEST_TIME: &str = "power.standby.deepest";
+/// Modern standby: of that, in the deepest idle state as the hardware counted it; value ns.
+pub const STANDBY_HARDWARE_TIME: &str = "power.standby.hardware";
+/// Modern standby: leaving it; value ns.
+pub const STANDBY_EXIT_TIME: &str = "power.standby.exit_latency";
+
+/// Firmware's own account of a sleep: suspend, begin; value ns since processor reset.
+pub const FIRMWARE_SUSPEND_BEGIN: &str = "firmware.suspend.begin";
+/// Firmware's own account of a sleep: suspend, end; value ns since processor reset.
+pub const FIRMWARE_SUSPEND_END: &str = "firmware.suspend.end";
+/// Firmware's own account of a sleep: last resume; value ns.
+pub const FIRMWARE_RESUME_TIME: &str = "firmware.resume.last";
+/// Firmware's own account of a sleep: average resume; value ns.
+pub const FIRMWARE_RESUME_AVERAGE: &str = "firmware.resume.average";

@@ -52,6 +52,10 @@ table_names! {
     Milestones = "milestones",
     /// Activities.
     Activities = "activities",
+    /// Notifications of a transition.
+    Notifications = "notifications",
+    /// Power requests to devices.
+    PowerRequests = "power_requests",
     /// Generic events with their fields.
     Events = "events",
     /// The count of every provider and kind of event.

@@ -2,13 +2,12 @@
 
 use hashbrown::HashMap;
 use onoff_etl::Guid;
-use onoff_trace::{Activities, Activity, ActivityKind, Losses, StringId};
+use onoff_trace::{Activities, Activity, ActivityKind, Losses, StringId, power_phase};
 
+use super::activity_rules::{Name, Pairing, RULES};
 use super::counters;
-use super::phase_events::{
-    GROUP_POLICY, KERNEL_PREFETCH, PhaseEvent, Provider, SERVICES, SHELL_CORE, SMSS, USER_PROFILES,
-    WINLOGON,
-};
+use super::phase_events::PhaseEvent;
+use super::processes::ProcessTracker;
 use super::texts::Texts;
 
 #[derive(Debug, Default)]
@@ -17,6 +16,9 @@ pub(super) struct ActivityTracker {
     under_way: HashMap<(ActivityKind, Key), Vec<usize>>,
     unmatched: u64,
 }
+
+/// Fields of an end that say how it went; an event has at most one of them.
+const STATUSES: [&str; 2] = ["Status", "Win32Status"];
 
 /// What a begin and its end have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,232 +29,8 @@ enum Key {
     /// A process and a text.
     ProcessText(Option<u32>, StringId),
     Activity(Option<Guid>, StringId),
+    Alone(&'static str),
 }
-
-/// Where a rule finds that.
-#[derive(Clone, Copy)]
-enum Pairing {
-    Thread,
-    Process,
-    Field(&'static str),
-    ProcessField(&'static str),
-    ActivityField(&'static str),
-}
-
-/// What an activity is called.
-#[derive(Clone, Copy)]
-enum Name {
-    Field(&'static str),
-    Literal(&'static str),
-    ScriptType,
-}
-
-struct Rule {
-    provider: Provider,
-    begin: &'static [u16],
-    end: &'static [u16],
-    kind: ActivityKind,
-    pairing: Pairing,
-    name: Name,
-    /// Fields of further detail and of the session.
-    detail: &'static str,
-    session: &'static str,
-}
-
-const fn rule(
-    provider: Provider,
-    begin: &'static [u16],
-    end: &'static [u16],
-    kind: ActivityKind,
-    pairing: Pairing,
-    name: Name,
-) -> Rule {
-    Rule {
-        provider,
-        begin,
-        end,
-        kind,
-        pairing,
-        name,
-        detail: "",
-        session: "",
-    }
-}
-
-const RULES: &[Rule] = &[
-    rule(
-        SMSS,
-        &[1],
-        &[2],
-        ActivityKind::SessionProgram,
-        Pairing::Thread,
-        Name::Field("ImageName"),
-    ),
-    Rule {
-        session: "SessionId",
-        ..rule(
-            SMSS,
-            &[23],
-            &[24],
-            ActivityKind::SessionSubsystem,
-            Pairing::Thread,
-            Name::Field("ImageName"),
-        )
-    },
-    rule(
-        WINLOGON,
-        &[1],
-        &[2],
-        ActivityKind::Authentication,
-        Pairing::Process,
-        Name::Literal(""),
-    ),
-    rule(
-        WINLOGON,
-        &[201],
-        &[202],
-        ActivityKind::WelcomeScreen,
-        Pairing::Process,
-        Name::Literal(""),
-    ),
-    rule(
-        WINLOGON,
-        &[203],
-        &[204],
-        ActivityKind::CredentialRequest,
-        Pairing::Process,
-        Name::Literal(""),
-    ),
-    // 805 and 806 are about telling a subscriber, 811 and 812 about the call inside.
-    Rule {
-        detail: "Event",
-        ..rule(
-            WINLOGON,
-            &[805, 811],
-            &[806, 812],
-            ActivityKind::NotificationSubscriber,
-            Pairing::ProcessField("SubscriberName"),
-            Name::Field("SubscriberName"),
-        )
-    },
-    rule(
-        SERVICES,
-        &[103],
-        &[104],
-        ActivityKind::ServiceGroup,
-        Pairing::Field("GroupName"),
-        Name::Field("GroupName"),
-    ),
-    rule(
-        SHELL_CORE,
-        &[9701],
-        &[9702],
-        ActivityKind::StartupEnumeration,
-        Pairing::Thread,
-        Name::Literal("RunOnceEx"),
-    ),
-    rule(
-        SHELL_CORE,
-        &[9703],
-        &[9704],
-        ActivityKind::StartupEnumeration,
-        Pairing::Thread,
-        Name::Literal("RunOnce"),
-    ),
-    rule(
-        SHELL_CORE,
-        &[9705],
-        &[9706],
-        ActivityKind::StartupEnumeration,
-        Pairing::ProcessField("KeyName"),
-        Name::Field("KeyName"),
-    ),
-    rule(
-        SHELL_CORE,
-        &[9707, 9709, 9711],
-        &[9708, 9710, 9712],
-        ActivityKind::StartupApplication,
-        Pairing::ProcessField("Command"),
-        Name::Field("Command"),
-    ),
-    // Even ids are the computer's, odd ids a user's; the thousands say begin, end with warnings, failed, done.
-    Rule {
-        detail: "PrincipalSamName",
-        ..rule(
-            GROUP_POLICY,
-            &[4000, 4002, 4004, 4006],
-            &[
-                6000, 6002, 6004, 6006, 7000, 7002, 7004, 7006, 8000, 8002, 8004, 8006,
-            ],
-            ActivityKind::GroupPolicy,
-            Pairing::ActivityField(""),
-            Name::Literal("computer"),
-        )
-    },
-    Rule {
-        detail: "PrincipalSamName",
-        ..rule(
-            GROUP_POLICY,
-            &[4001, 4003, 4005, 4007],
-            &[
-                6001, 6003, 6005, 6007, 7001, 7003, 7005, 7007, 8001, 8003, 8005, 8007,
-            ],
-            ActivityKind::GroupPolicy,
-            Pairing::ActivityField(""),
-            Name::Literal("user"),
-        )
-    },
-    rule(
-        GROUP_POLICY,
-        &[4016],
-        &[5016, 6016, 7016],
-        ActivityKind::GroupPolicyExtension,
-        Pairing::ActivityField("CSEExtensionId"),
-        Name::Field("CSEExtensionName"),
-    ),
-    Rule {
-        detail: "PrincipalSamName",
-        session: "SessionId",
-        ..rule(
-            GROUP_POLICY,
-            &[4018],
-            &[5018, 6018, 7018],
-            ActivityKind::GroupPolicyScript,
-            Pairing::ProcessField("ScriptType"),
-            Name::ScriptType,
-        )
-    },
-    rule(
-        GROUP_POLICY,
-        &[4326],
-        &[5326, 6326, 7326],
-        ActivityKind::GroupPolicyNetworkWait,
-        Pairing::ActivityField(""),
-        Name::Literal("domain controller"),
-    ),
-    Rule {
-        session: "Session",
-        ..rule(
-            USER_PROFILES,
-            &[1],
-            &[2],
-            ActivityKind::UserProfile,
-            Pairing::ProcessField("Session"),
-            Name::Literal(""),
-        )
-    },
-    Rule {
-        detail: "PrefetchPhaseMask",
-        ..rule(
-            KERNEL_PREFETCH,
-            &[1],
-            &[2],
-            ActivityKind::Prefetch,
-            Pairing::Field("ScenarioHashId"),
-            Name::Field("ScenarioName"),
-        )
-    },
-];
 
 impl ActivityTracker {
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) {
@@ -272,6 +50,7 @@ impl ActivityTracker {
                 end_ns: None,
                 pid: event.record.process_id(),
                 session: event.number32(rule.session),
+                status: None,
                 event: event.label(texts),
             };
             self.under_way.entry(key).or_default().push(self.rows.len());
@@ -288,13 +67,36 @@ impl ActivityTracker {
             return;
         };
         row.end_ns = Some(event.time_ns());
+        row.status = STATUSES.iter().find_map(|field| event.number32(field));
+    }
+
+    /// Takes an activity that the kernel logger recorded; see [`super::kernel_power`].
+    pub(super) fn push(&mut self, row: Activity) {
+        self.rows.push(row);
+    }
+
+    /// Whether there is a row of this kind.
+    pub(super) fn has(&self, kind: ActivityKind) -> bool {
+        self.rows.iter().any(|row| row.kind == kind)
     }
 
     /// The table, by begin.
-    pub(super) fn finish(self, losses: &mut Losses) -> Activities {
+    pub(super) fn finish(self, processes: &ProcessTracker, losses: &mut Losses) -> Activities {
         let Self {
-            rows, unmatched, ..
+            mut rows,
+            unmatched,
+            ..
         } = self;
+        // Each session has a process of its own that ends its applications.
+        for row in &mut rows {
+            if row.kind == ActivityKind::SessionShutdown {
+                row.session = row
+                    .pid
+                    .and_then(|pid| processes.at(pid, row.start_ns))
+                    .and_then(|process| process.session);
+            }
+        }
+        rows.sort_by_key(|row| row.start_ns);
         let unfinished = rows.iter().filter(|row| row.end_ns.is_none()).count();
         losses.add(&counters::ACTIVITY_UNFINISHED, unfinished as u64);
         losses.add(&counters::ACTIVITY_END_WITHOUT_BEGIN, unmatched);
@@ -327,6 +129,7 @@ fn key(pairing: Pairing, event: &PhaseEvent<'_>, texts: &mut Texts) -> Key {
             event.record.activity_id(),
             event.text(field, texts).unwrap_or_default(),
         ),
+        Pairing::Alone(name) => Key::Alone(name),
     }
 }
 
@@ -344,5 +147,9 @@ fn name(name: Name, event: &PhaseEvent<'_>, texts: &mut Texts) -> StringId {
             };
             texts.str(script)
         }
+        Name::DevicesPhase => texts.str(match event.number("Query") {
+            Some(1) => power_phase::QUERY_DEVICES,
+            _ => power_phase::SUSPEND_DEVICES,
+        }),
     }
 }

@@ -9,7 +9,8 @@ use onoff_etw::kernel::{
     StackKeyDefinition, Thread, ThreadName,
 };
 use onoff_trace::{
-    Batches, ContextSwitches, Interrupts, Losses, ReadyThreads, Samples, TableName, Trace,
+    ActivityKind, Batches, ContextSwitches, Interrupts, Losses, ReadyThreads, Samples, TableName,
+    Trace,
 };
 
 use super::compact_switches::CompactSwitchTracker;
@@ -21,6 +22,7 @@ use super::file_operations::FileOperationTracker;
 use super::generic_events::GenericEventTables;
 use super::hard_faults::HardFaultTracker;
 use super::images::ImageTracker;
+use super::kernel_power::{self, KernelPowerTracker};
 use super::milestones::MilestoneTracker;
 use super::phases::Phases;
 use super::piece::{Piece, Running};
@@ -51,6 +53,7 @@ pub(super) struct Assembly<'r> {
     disk: DiskTracker,
     file_operations: FileOperationTracker,
     hard_faults: HardFaultTracker,
+    power: KernelPowerTracker,
     system: SystemTracker,
     generic: GenericEventTables,
     milestones: MilestoneTracker,
@@ -79,6 +82,7 @@ impl<'r> Assembly<'r> {
             disk: DiskTracker::default(),
             file_operations: FileOperationTracker::default(),
             hard_faults: HardFaultTracker::default(),
+            power: KernelPowerTracker::default(),
             system,
             generic: GenericEventTables::default(),
             milestones: MilestoneTracker::default(),
@@ -225,6 +229,9 @@ impl<'r> Assembly<'r> {
                 self.milestones
                     .on_mark(time_ns, record.process_id(), &mark, texts);
             }
+            _ if kernel_power::HOOKS.contains(&hook) => {
+                self.power.on_record(record, payload, texts)?;
+            }
             0x1822..=0x1824 => {
                 let definition = StackKeyDefinition::read(payload)?;
                 self.stacks.on_definition(time_ns, &definition);
@@ -254,6 +261,7 @@ impl<'r> Assembly<'r> {
         let (texts, losses) = (&mut self.texts, &mut self.losses);
         phases.replay(&self.at_end, schemas, texts, losses);
         let wants = |table| trace.wanted.contains(table);
+        let kernel_power = self.power.finish();
         let owners = phases.threads.owners();
         if wants(TableName::DiskIos) {
             trace.disk_ios = self.disk.finish(&self.file_names, &owners, losses);
@@ -279,7 +287,24 @@ impl<'r> Assembly<'r> {
             trace.milestones = phases.milestones.finish();
         }
         if wants(TableName::Activities) {
-            trace.activities = phases.activities.finish(losses);
+            let (activities, _) = &kernel_power;
+            if !phases.activities.has(ActivityKind::PowerPhase) {
+                for &row in activities {
+                    phases.activities.push(row);
+                }
+            }
+            trace.activities = phases.activities.finish(&phases.processes, losses);
+        }
+        if wants(TableName::Notifications) {
+            trace.notifications = phases.notifications.finish(&phases.processes, losses);
+        }
+        if wants(TableName::PowerRequests) {
+            let requests = if phases.power_requests.is_empty() {
+                kernel_power.1
+            } else {
+                phases.power_requests
+            };
+            trace.power_requests = requests.finish(&trace.system.devices, texts, losses);
         }
         if wants(TableName::Processes) {
             trace.processes = phases.processes.finish();

@@ -55,7 +55,11 @@ counters! {
         "Ends of device or driver work whose begin was not recorded; they are in no table.";
     DEVICE_UNFINISHED = "device_operation_unfinished", Notice, [DeviceOperations],
         "Device or driver work that did not end in the recording.";
-    ACTIVITY_END_WITHOUT_BEGIN = "activity_end_without_begin", Notice, [Activities],
+    POWER_REQUEST_END_WITHOUT_BEGIN = "power_request_end_without_begin", Notice, [PowerRequests],
+        "Ends of power requests whose begin was not recorded; they are in no table.";
+    POWER_REQUEST_UNFINISHED = "power_request_unfinished", Notice, [PowerRequests],
+        "Power requests that did not end in the recording.";
+    ACTIVITY_END_WITHOUT_BEGIN = "activity_end_without_begin", Notice, [Activities, Notifications],
         "Ends of activities whose begin was not recorded; they are in no table.";
     ACTIVITY_UNFINISHED = "activity_unfinished", Notice, [Activities],
         "Activities that did not end in the recording.";

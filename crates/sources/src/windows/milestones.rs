@@ -4,10 +4,8 @@ use onoff_etw::kernel::Mark;
 use onoff_trace::milestone as name;
 use onoff_trace::{Milestone, Milestones, StringId};
 
-use super::phase_events::{
-    KERNEL_BOOT, KERNEL_GENERAL, KERNEL_PNP, PERF_TRACK, PhaseEvent, Provider, READY_BOOST,
-    SERVICES, SHELL_CORE, WINLOGON,
-};
+use super::milestone_rules::{Detail, MAY_LACK, NEED_VALUE, RULES, value};
+use super::phase_events::{KERNEL_PNP, PhaseEvent, WINLOGON};
 use super::texts::Texts;
 
 #[derive(Debug, Default)]
@@ -15,175 +13,6 @@ pub(super) struct MilestoneTracker {
     rows: Vec<Milestone>,
     shell_command: StringId,
 }
-
-/// The quantity that an event carries.
-#[derive(Clone, Copy)]
-enum Value {
-    Nothing,
-    /// A field as it is.
-    Number(&'static str),
-    /// A field in milliseconds, for a milestone in nanoseconds.
-    Milliseconds(&'static str),
-}
-
-use Value::{Milliseconds, Nothing, Number};
-
-/// Event, milestone, quantity, field of the detail.
-type Rule = (Provider, u16, &'static str, Value, &'static str);
-
-const RULES: &[Rule] = &[
-    (KERNEL_PNP, 200, name::BOOT_START_BEGIN, Nothing, ""),
-    (KERNEL_PNP, 201, name::BOOT_START_END, Nothing, ""),
-    (KERNEL_PNP, 202, name::SYSTEM_START_BEGIN, Nothing, ""),
-    (KERNEL_PNP, 203, name::SYSTEM_START_END, Nothing, ""),
-    // The boot environment's times: milliseconds by the readers that publish them; no manifest states the unit.
-    (
-        KERNEL_BOOT,
-        7,
-        name::BOOT_MANAGER,
-        Milliseconds("BootmgrTime"),
-        "",
-    ),
-    (
-        KERNEL_BOOT,
-        11,
-        name::FIRMWARE,
-        Milliseconds("PreBootMgrTime"),
-        "",
-    ),
-    (
-        KERNEL_BOOT,
-        32,
-        name::BOOT_USER_INPUT,
-        Milliseconds("BitlockerUserInputTime"),
-        "",
-    ),
-    (
-        KERNEL_BOOT,
-        27,
-        name::BOOT_TYPE,
-        Number("BootType"),
-        "LoadOptions",
-    ),
-    (
-        KERNEL_BOOT,
-        30,
-        name::FIRMWARE_RESET_END,
-        Number("ResetEndStart"),
-        "",
-    ),
-    (
-        KERNEL_BOOT,
-        30,
-        name::FIRMWARE_LOADER_LOADED,
-        Number("LoadOSImageStart"),
-        "",
-    ),
-    (
-        KERNEL_BOOT,
-        30,
-        name::FIRMWARE_LOADER_STARTED,
-        Number("StartOSImageStart"),
-        "",
-    ),
-    (
-        KERNEL_BOOT,
-        30,
-        name::FIRMWARE_EXIT_BEGIN,
-        Number("ExitBootServicesEntry"),
-        "",
-    ),
-    (
-        KERNEL_BOOT,
-        30,
-        name::FIRMWARE_EXIT_END,
-        Number("ExitBootServicesExit"),
-        "",
-    ),
-    (
-        KERNEL_GENERAL,
-        1,
-        name::CLOCK_SET,
-        Number("TimeDeltaInMs"),
-        "ProcessName",
-    ),
-    (
-        KERNEL_GENERAL,
-        12,
-        name::SYSTEM_START,
-        Number("BootMode"),
-        "",
-    ),
-    (KERNEL_GENERAL, 13, name::SYSTEM_STOP, Nothing, ""),
-    (
-        READY_BOOST,
-        1024,
-        name::READ_AHEAD_TRAINING,
-        Number("RB_HistoryCount"),
-        "",
-    ),
-    (WINLOGON, 5001, name::USER_BOOT_BEGIN, Nothing, "SessionId"),
-    (WINLOGON, 5002, name::USER_BOOT_END, Nothing, ""),
-    (
-        WINLOGON,
-        5007,
-        name::SYSTEM_BOOT_END,
-        Number("ReadyBootTrainingCountSinceLastServicing"),
-        "SessionId",
-    ),
-    (
-        WINLOGON,
-        5007,
-        name::READ_AHEAD_TRAINING,
-        Number("ReadyBootTrainingCountSinceLastServicing"),
-        "",
-    ),
-    (SERVICES, 101, name::AUTO_START_BEGIN, Nothing, ""),
-    (SERVICES, 102, name::AUTO_START_END, Nothing, ""),
-    (
-        SHELL_CORE,
-        9601,
-        name::SHELL_INITIALISATION_BEGIN,
-        Nothing,
-        "",
-    ),
-    (
-        SHELL_CORE,
-        9602,
-        name::SHELL_INITIALISATION_END,
-        Nothing,
-        "",
-    ),
-    (SHELL_CORE, 27230, name::DESKTOP_READY_BEGIN, Nothing, ""),
-    (SHELL_CORE, 27231, name::DESKTOP_READY, Nothing, ""),
-    // Windows 7 numbers the idle detection one hundred lower.
-    (PERF_TRACK, 1000, name::IDLE_DETECTION_BEGIN, Nothing, ""),
-    (PERF_TRACK, 1003, name::IDLE_DETECTION_END, Nothing, ""),
-    (PERF_TRACK, 1100, name::IDLE_DETECTION_BEGIN, Nothing, ""),
-    (PERF_TRACK, 1103, name::IDLE_DETECTION_END, Nothing, ""),
-    (
-        PERF_TRACK,
-        1500,
-        name::READ_AHEAD_TRAINING,
-        Number("ReadyBootTrainingCountSinceLastServicing"),
-        "",
-    ),
-];
-
-/// Milestones that say nothing without their quantity, which older versions of their events lack.
-const NEED_VALUE: [&str; 11] = [
-    name::BOOT_TYPE,
-    name::FIRMWARE,
-    name::BOOT_MANAGER,
-    name::BOOT_USER_INPUT,
-    name::FIRMWARE_RESET_END,
-    name::FIRMWARE_LOADER_LOADED,
-    name::FIRMWARE_LOADER_STARTED,
-    name::FIRMWARE_EXIT_BEGIN,
-    name::FIRMWARE_EXIT_END,
-    name::CLOCK_SET,
-    name::READ_AHEAD_TRAINING,
-];
 
 impl MilestoneTracker {
     /// A mark that somebody set while recording.
@@ -227,25 +56,28 @@ impl MilestoneTracker {
             return Some(());
         }
         let mut readable = Some(());
-        for &(provider, id, milestone, value, detail) in RULES {
+        for &(provider, id, milestone, quantity, detail) in RULES {
             if !event.is(provider, id) {
                 continue;
             }
-            let value = match value {
-                Nothing => None,
-                Number(field) => event.signed(field),
-                Milliseconds(field) => event
-                    .signed(field)
-                    .and_then(|milliseconds| milliseconds.checked_mul(1_000_000)),
-            };
+            let value = value(quantity, event);
             if value.is_none() && NEED_VALUE.contains(&milestone) {
-                // Winlogon 5007 has learnt to tell the training count in its second version.
-                if !event.is(WINLOGON, 5007) && !event.is(PERF_TRACK, 1500) {
+                if !MAY_LACK
+                    .iter()
+                    .any(|&(provider, id)| event.is(provider, id))
+                {
                     readable = None;
                 }
                 continue;
             }
-            let detail = event.text(detail, texts).unwrap_or_default();
+            let detail = match detail {
+                Detail::None => StringId::EMPTY,
+                Detail::Field(field) => event.text(field, texts).unwrap_or_default(),
+                Detail::Literal(literal) => texts.str(literal),
+            };
+            if milestone == name::WAKE_SOURCE && detail.is_empty() {
+                continue;
+            }
             self.push(event, milestone, detail, value, texts);
         }
         readable

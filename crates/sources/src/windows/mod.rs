@@ -17,6 +17,7 @@
 //! | [`event_stream`] | the events one by one instead of tables |
 
 mod activities;
+mod activity_rules;
 mod assembly;
 mod compact_switches;
 mod copies;
@@ -29,12 +30,16 @@ mod file_operations;
 mod generic_events;
 mod hard_faults;
 mod images;
+mod kernel_power;
 mod losses;
+mod milestone_rules;
 mod milestones;
 mod names;
+mod notifications;
 mod phase_events;
 mod phases;
 mod piece;
+mod power_requests;
 mod processes;
 mod schemas;
 mod selection;

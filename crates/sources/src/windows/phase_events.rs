@@ -36,6 +36,10 @@ providers! {
     SVCHOST = 0x06184c97_5201_480e_92af_3a3626c5b140, "Microsoft-Windows-Services-Svchost";
     SHELL_CORE = 0x30336ed4_e327_447c_9de0_51b652c86108, "Microsoft-Windows-Shell-Core";
     PERF_TRACK = 0x030f2f57_abd0_4427_bcf1_3a3587d7dc7d, "Microsoft-Windows-Diagnostics-PerfTrack";
+    KERNEL_POWER = 0x331c3b3a_2005_44c2_ac5e_77220c37d6b4, "Microsoft-Windows-Kernel-Power";
+    CSR = 0xe8316a2d_0d94_4f52_85dd_1e15b66c5891, "Microsoft-Windows-Subsys-Csr";
+    WININIT = 0x206f6dea_d3c5_4d10_bc72_989f03c8b84b, "Microsoft-Windows-Wininit";
+    WINSRV = 0x9d55b53d_449b_4824_a637_24f9d69aa02f, "Microsoft-Windows-Winsrv";
     GROUP_POLICY = 0xaea1b4fa_97d1_45f2_a64c_4d69fffd92c9, "Microsoft-Windows-GroupPolicy";
     USER_PROFILES = 0x89b1e9f0_5aff_44a6_9b44_0a07a7ce5845, "Microsoft-Windows-User Profiles Service";
 }
@@ -62,12 +66,14 @@ const USED: &[(Provider, &[u16], &[TableName])] = &[
     (SMSS, &[1, 2, 23, 24], &[TableName::Activities]),
     (
         WINLOGON,
-        &[9, 5001, 5002, 5005, 5007],
+        &[9, 301, 5001, 5002, 5005, 5007],
         &[TableName::Milestones],
     ),
     (
         WINLOGON,
-        &[1, 2, 201, 202, 203, 204, 805, 806, 811, 812],
+        &[
+            1, 2, 201, 202, 203, 204, 401, 402, 403, 404, 801, 802, 805, 806, 811, 812,
+        ],
         &[TableName::Activities],
     ),
     (
@@ -96,7 +102,9 @@ const USED: &[(Provider, &[u16], &[TableName])] = &[
     ),
     (
         PERF_TRACK,
-        &[1000, 1003, 1100, 1103, 1500],
+        &[
+            1000, 1001, 1002, 1003, 1100, 1101, 1102, 1103, 1111, 1112, 1500,
+        ],
         &[TableName::Milestones],
     ),
     (
@@ -110,6 +118,52 @@ const USED: &[(Provider, &[u16], &[TableName])] = &[
         &[TableName::Activities],
     ),
     (USER_PROFILES, &[1, 2], &[TableName::Activities]),
+    (
+        KERNEL_POWER,
+        &[1, 2],
+        &[TableName::Activities, TableName::Milestones],
+    ),
+    (
+        KERNEL_POWER,
+        &[
+            3, 4, 5, 6, 22, 23, 24, 25, 26, 27, 35, 36, 37, 38, 43, 44, 45, 46, 47, 48, 49, 50, 51,
+            52, 53, 54, 55, 56, 57, 58, 64, 65, 66, 67, 68, 69, 70, 71, 100, 101, 102, 103, 133,
+            134, 188, 189, 518, 519,
+        ],
+        &[TableName::Activities],
+    ),
+    (
+        KERNEL_POWER,
+        &[
+            34, 39, 42, 107, 108, 109, 117, 120, 121, 123, 130, 131, 506, 507,
+        ],
+        &[TableName::Milestones],
+    ),
+    (
+        KERNEL_POWER,
+        &[12, 13, 14, 15, 16, 17, 18, 19, 28, 29],
+        &[TableName::Notifications],
+    ),
+    (
+        KERNEL_POWER,
+        &[7, 8, 11, 20, 21, 523],
+        &[TableName::PowerRequests],
+    ),
+    (CSR, &[1, 2], &[TableName::Activities]),
+    (CSR, &[3, 4], &[TableName::Notifications]),
+    (
+        WININIT,
+        &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+        &[TableName::Activities],
+    ),
+    (WININIT, &[51, 53, 55], &[TableName::Milestones]),
+    (
+        WINSRV,
+        &[
+            12001, 12002, 12005, 12006, 12007, 12008, 12009, 12010, 12011, 12012,
+        ],
+        &[TableName::Notifications],
+    ),
 ];
 
 /// The events that the wanted tables are made of.

@@ -9,7 +9,9 @@ use super::counters;
 use super::devices::DeviceTracker;
 use super::images::ImageTracker;
 use super::milestones::MilestoneTracker;
+use super::notifications::NotificationTracker;
 use super::phase_events::{KERNEL_PROCESS, PhaseEvent};
+use super::power_requests::PowerRequestTracker;
 use super::processes::ProcessTracker;
 use super::services::ServiceTracker;
 use super::texts::Texts;
@@ -22,6 +24,8 @@ pub(super) struct Phases {
     pub(super) services: ServiceTracker,
     pub(super) devices: DeviceTracker,
     pub(super) activities: ActivityTracker,
+    pub(super) notifications: NotificationTracker,
+    pub(super) power_requests: PowerRequestTracker,
     pub(super) processes: ProcessTracker,
     pub(super) threads: ThreadTracker,
     pub(super) images: ImageTracker,
@@ -67,11 +71,13 @@ impl Phases {
             return self.kernel_process(event, texts, losses);
         }
         self.activities.on_event(event, texts);
+        self.notifications.on_event(event, texts);
         // Each looks at its own events; one that lacks a field counts once.
         let read = [
             self.milestones.on_event(event, self.processor_mhz, texts),
             self.services.on_event(event, texts),
             self.devices.on_event(event, texts),
+            self.power_requests.on_event(event, texts),
         ];
         read.iter().all(Option::is_some).then_some(())
     }

@@ -8,9 +8,9 @@ use onoff_etw::kernel::{
 };
 use onoff_trace::{TableName, Tables};
 
-use super::phase_events;
 use super::schemas::{EVENT_METADATA_CLASS, explains};
 use super::system::SystemTracker;
+use super::{kernel_power, phase_events};
 
 /// What is to be done with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl Selection {
             select(Interest::StackReference, STACK_REFERENCES);
             select(Interest::Ordered, STACK_DEFINITIONS);
         }
-        if wants(&[T::Processes, T::ServiceTransitions]) {
+        if wants(&[T::Processes, T::ServiceTransitions, T::Notifications]) {
             select(Interest::Ordered, PROCESS);
         }
         if wants(&[T::Threads, T::DiskIos, T::FileIos, T::HardFaults]) {
@@ -121,6 +121,9 @@ impl Selection {
         }
         if wants(&[T::Milestones]) {
             select(Interest::Ordered, &[Mark::HOOK]);
+        }
+        if wants(&[T::Activities, T::PowerRequests]) {
+            select(Interest::Ordered, kernel_power::HOOKS);
         }
 
         let mut classes = HashMap::from([(SYSTEM_CONFIG_EX_CLASS, Interest::Ordered)]);
@@ -223,7 +226,7 @@ const FILE_OPERATION: &[u16] = &[
 
 /// Hooks whose events are rows of a table of their own, or describe the recording itself.
 const OF_TABLES: &[u16] = &{
-    const GROUPS: [&[u16]; 12] = [
+    const GROUPS: [&[u16]; 13] = [
         &[
             0x0000, 0x0005, 0x0008, 0x0020, 0x0040, 0x0042, 0x0043, 0x0050, 0x0052,
         ],
@@ -238,6 +241,7 @@ const OF_TABLES: &[u16] = &{
         IMAGE,
         FILE_NAME,
         DISK,
+        kernel_power::HOOKS,
     ];
     const LENGTH: usize = {
         let (mut total, mut group) = (FILE_OPERATION.len(), 0);

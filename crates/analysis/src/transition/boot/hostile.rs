@@ -181,6 +181,7 @@ fn hostile(seed: u64) -> Trace {
             end_ns: any.maybe_time(),
             pid: any.maybe_id(),
             session: any.maybe_id(),
+            status: any.maybe_id(),
             event: StringId::EMPTY,
         });
     }

@@ -1,0 +1,729 @@
+//! Which event is which milestone, and what it carries.
+
+use onoff_trace::milestone as name;
+
+use super::phase_events::{
+    KERNEL_BOOT, KERNEL_GENERAL, KERNEL_PNP, KERNEL_POWER, PERF_TRACK, PhaseEvent, Provider,
+    READY_BOOST, SERVICES, SHELL_CORE, WININIT, WINLOGON,
+};
+
+/// The quantity that an event carries.
+#[derive(Clone, Copy)]
+pub(super) enum Value {
+    Nothing,
+    /// A field as it is.
+    Number(&'static str),
+    /// A field in milliseconds, for a milestone in nanoseconds.
+    Milliseconds(&'static str),
+    /// A field in microseconds, for a milestone in nanoseconds.
+    Microseconds(&'static str),
+    /// A field in kibibytes, for a milestone in bytes.
+    Kibibytes(&'static str),
+    /// A `FILETIME`, for a milestone in nanoseconds since 1970-01-01 UTC.
+    FileTime(&'static str),
+}
+
+/// What a milestone is about.
+#[derive(Clone, Copy)]
+pub(super) enum Detail {
+    None,
+    /// The text of a field.
+    Field(&'static str),
+    Literal(&'static str),
+}
+
+use Detail::{Field, Literal};
+use Value::{FileTime, Kibibytes, Microseconds, Milliseconds, Nothing, Number};
+
+/// Event, milestone, quantity, detail.
+pub(super) type Rule = (Provider, u16, &'static str, Value, Detail);
+
+pub(super) const RULES: &[Rule] = &[
+    (
+        KERNEL_PNP,
+        200,
+        name::BOOT_START_BEGIN,
+        Nothing,
+        Detail::None,
+    ),
+    (KERNEL_PNP, 201, name::BOOT_START_END, Nothing, Detail::None),
+    (
+        KERNEL_PNP,
+        202,
+        name::SYSTEM_START_BEGIN,
+        Nothing,
+        Detail::None,
+    ),
+    (
+        KERNEL_PNP,
+        203,
+        name::SYSTEM_START_END,
+        Nothing,
+        Detail::None,
+    ),
+    // The boot environment's times: milliseconds by the readers that publish them; no manifest states the unit.
+    (
+        KERNEL_BOOT,
+        7,
+        name::BOOT_MANAGER,
+        Milliseconds("BootmgrTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_BOOT,
+        11,
+        name::FIRMWARE,
+        Milliseconds("PreBootMgrTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_BOOT,
+        32,
+        name::BOOT_USER_INPUT,
+        Milliseconds("BitlockerUserInputTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_BOOT,
+        27,
+        name::BOOT_TYPE,
+        Number("BootType"),
+        Field("LoadOptions"),
+    ),
+    (
+        KERNEL_BOOT,
+        30,
+        name::FIRMWARE_RESET_END,
+        Number("ResetEndStart"),
+        Detail::None,
+    ),
+    (
+        KERNEL_BOOT,
+        30,
+        name::FIRMWARE_LOADER_LOADED,
+        Number("LoadOSImageStart"),
+        Detail::None,
+    ),
+    (
+        KERNEL_BOOT,
+        30,
+        name::FIRMWARE_LOADER_STARTED,
+        Number("StartOSImageStart"),
+        Detail::None,
+    ),
+    (
+        KERNEL_BOOT,
+        30,
+        name::FIRMWARE_EXIT_BEGIN,
+        Number("ExitBootServicesEntry"),
+        Detail::None,
+    ),
+    (
+        KERNEL_BOOT,
+        30,
+        name::FIRMWARE_EXIT_END,
+        Number("ExitBootServicesExit"),
+        Detail::None,
+    ),
+    (
+        KERNEL_GENERAL,
+        1,
+        name::CLOCK_SET,
+        Number("TimeDeltaInMs"),
+        Field("ProcessName"),
+    ),
+    (
+        KERNEL_GENERAL,
+        12,
+        name::SYSTEM_START,
+        Number("BootMode"),
+        Detail::None,
+    ),
+    (KERNEL_GENERAL, 13, name::SYSTEM_STOP, Nothing, Detail::None),
+    (
+        READY_BOOST,
+        1024,
+        name::READ_AHEAD_TRAINING,
+        Number("RB_HistoryCount"),
+        Detail::None,
+    ),
+    (
+        WINLOGON,
+        5001,
+        name::USER_BOOT_BEGIN,
+        Nothing,
+        Field("SessionId"),
+    ),
+    (WINLOGON, 5002, name::USER_BOOT_END, Nothing, Detail::None),
+    (
+        WINLOGON,
+        5007,
+        name::SYSTEM_BOOT_END,
+        Number("ReadyBootTrainingCountSinceLastServicing"),
+        Field("SessionId"),
+    ),
+    (
+        WINLOGON,
+        5007,
+        name::READ_AHEAD_TRAINING,
+        Number("ReadyBootTrainingCountSinceLastServicing"),
+        Detail::None,
+    ),
+    (SERVICES, 101, name::AUTO_START_BEGIN, Nothing, Detail::None),
+    (SERVICES, 102, name::AUTO_START_END, Nothing, Detail::None),
+    (
+        SHELL_CORE,
+        9601,
+        name::SHELL_INITIALISATION_BEGIN,
+        Nothing,
+        Detail::None,
+    ),
+    (
+        SHELL_CORE,
+        9602,
+        name::SHELL_INITIALISATION_END,
+        Nothing,
+        Detail::None,
+    ),
+    (
+        SHELL_CORE,
+        27230,
+        name::DESKTOP_READY_BEGIN,
+        Nothing,
+        Detail::None,
+    ),
+    (
+        SHELL_CORE,
+        27231,
+        name::DESKTOP_READY,
+        Nothing,
+        Detail::None,
+    ),
+    // Windows 7 numbers the idle detection one hundred lower.
+    (
+        PERF_TRACK,
+        1000,
+        name::IDLE_DETECTION_BEGIN,
+        Nothing,
+        Literal("boot"),
+    ),
+    (
+        PERF_TRACK,
+        1003,
+        name::IDLE_DETECTION_END,
+        Nothing,
+        Detail::None,
+    ),
+    (
+        PERF_TRACK,
+        1100,
+        name::IDLE_DETECTION_BEGIN,
+        Nothing,
+        Literal("boot"),
+    ),
+    (
+        PERF_TRACK,
+        1103,
+        name::IDLE_DETECTION_END,
+        Nothing,
+        Detail::None,
+    ),
+    (
+        PERF_TRACK,
+        1500,
+        name::READ_AHEAD_TRAINING,
+        Number("ReadyBootTrainingCountSinceLastServicing"),
+        Detail::None,
+    ),
+    (
+        PERF_TRACK,
+        1001,
+        name::IDLE_DETECTION_BEGIN,
+        Nothing,
+        Literal("sleep"),
+    ),
+    (
+        PERF_TRACK,
+        1002,
+        name::IDLE_DETECTION_BEGIN,
+        Nothing,
+        Literal("hibernate"),
+    ),
+    (
+        PERF_TRACK,
+        1101,
+        name::IDLE_DETECTION_BEGIN,
+        Nothing,
+        Literal("sleep"),
+    ),
+    (
+        PERF_TRACK,
+        1102,
+        name::IDLE_DETECTION_BEGIN,
+        Nothing,
+        Literal("hibernate"),
+    ),
+    (
+        PERF_TRACK,
+        1111,
+        name::IDLE_DETECTION_BEGIN,
+        Nothing,
+        Literal("fast_startup"),
+    ),
+    (
+        PERF_TRACK,
+        1112,
+        name::IDLE_DETECTION_BEGIN,
+        Nothing,
+        Literal("modern_standby"),
+    ),
+    (
+        PERF_TRACK,
+        1500,
+        name::HYBRID_BOOT_MAIN_PATH,
+        Milliseconds("MainPathHybridbootTimeMs"),
+        Detail::None,
+    ),
+    (
+        PERF_TRACK,
+        1500,
+        name::HYBRID_BOOT_FIRMWARE,
+        Milliseconds("PostTimeMs"),
+        Detail::None,
+    ),
+    (
+        PERF_TRACK,
+        1500,
+        name::HYBRID_BOOT_RESUME,
+        Milliseconds("ResumeTimeMs"),
+        Detail::None,
+    ),
+    (
+        WINLOGON,
+        301,
+        name::LOGOFF_REQUEST,
+        Number("Flags"),
+        Detail::None,
+    ),
+    (WININIT, 51, name::KERNEL_SHUTDOWN, Nothing, Detail::None),
+    (
+        WININIT,
+        53,
+        name::LOGOFF_REQUEST,
+        Number("Flags"),
+        Field("SessionId"),
+    ),
+    (
+        WININIT,
+        55,
+        name::SHUTDOWN_REQUEST,
+        Number("Flags"),
+        Field("SessionId"),
+    ),
+    (
+        KERNEL_POWER,
+        1,
+        name::POWER_BEGIN_UTC,
+        FileTime("Time"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        2,
+        name::POWER_END_UTC,
+        FileTime("Time"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        2,
+        name::WAKE_SOURCE,
+        Nothing,
+        Field("WakeSource"),
+    ),
+    (KERNEL_POWER, 34, name::HIBERNATE, Nothing, Detail::None),
+    // The kernel's own totals are milliseconds.
+    (
+        KERNEL_POWER,
+        39,
+        name::POWER_SUSPEND_TIME,
+        Milliseconds("SleepTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        39,
+        name::POWER_RESUME_TIME,
+        Milliseconds("ResumeTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        39,
+        name::POWER_DRIVER_WAKE_TIME,
+        Milliseconds("DriverWakeTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        39,
+        name::POWER_HIBERNATE_WRITE_TIME,
+        Milliseconds("HiberWriteTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        39,
+        name::POWER_HIBERNATE_READ_TIME,
+        Milliseconds("HiberReadTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        39,
+        name::POWER_HIBERNATE_PAGES,
+        Number("HiberPagesWritten"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        39,
+        name::POWER_FIRMWARE_TIME,
+        Milliseconds("BiosInitTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        42,
+        name::SLEEP,
+        Number("TargetState"),
+        Field("EffectiveState"),
+    ),
+    (
+        KERNEL_POWER,
+        107,
+        name::WAKE,
+        Number("WakeFromState"),
+        Field("TargetState"),
+    ),
+    (
+        KERNEL_POWER,
+        108,
+        name::HIBERNATE_FILE_TIME,
+        Milliseconds("ElapsedTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        108,
+        name::HIBERNATE_INIT_TIME,
+        Milliseconds("InitTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        109,
+        name::SHUTDOWN_ACTION,
+        Number("ShutdownActionType"),
+        Field("ShutdownReason"),
+    ),
+    (
+        KERNEL_POWER,
+        117,
+        name::RESUME_TIME,
+        Milliseconds("TotalResumeTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        117,
+        name::RESUME_FIRMWARE_TIME,
+        Milliseconds("POSTTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        117,
+        name::RESUME_BOOT_MANAGER_TIME,
+        Milliseconds("ResumeBootMgrTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        117,
+        name::RESUME_LOADER_TIME,
+        Milliseconds("ResumeAppTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        117,
+        name::RESUME_LOADER_READ_TIME,
+        Milliseconds("ResumeHiberFileTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        117,
+        name::RESUME_USER_TIME,
+        Milliseconds("ResumeUserInOutTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        117,
+        name::RESUME_KERNEL_READ_TIME,
+        Milliseconds("KernelResumeHiberFileTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        117,
+        name::RESUME_DEVICES_TIME,
+        Milliseconds("DeviceResumeTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        117,
+        name::HIBERNATE_TIME,
+        Milliseconds("TotalHibernateTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        117,
+        name::HIBERNATE_FILE_TIME,
+        Milliseconds("HiberHiberFileTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        120,
+        name::HIBERNATE_FILE_SIZE,
+        Kibibytes("HiberfileSizeKB"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        120,
+        name::HIBERNATE_TIME,
+        Milliseconds("TotalHibernateTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        120,
+        name::HIBERNATE_FILE_TIME,
+        Milliseconds("HiberHiberFileTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        121,
+        name::RESUME_TIME,
+        Milliseconds("TotalResumeTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        121,
+        name::POWER_DRIVER_WAKE_TIME,
+        Milliseconds("DriverWakeTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        121,
+        name::POWER_FIRMWARE_TIME,
+        Milliseconds("BiosInitTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        121,
+        name::RESUME_APPS_TIME,
+        Milliseconds("ResumeAppsTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        121,
+        name::RESUME_SERVICES_TIME,
+        Milliseconds("ResumeServicesTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        123,
+        name::HYBRID_SHUTDOWN_TIME,
+        Milliseconds("TotalHybridShutdownTime"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        123,
+        name::HYBRID_SHUTDOWN_FILE_TIME,
+        Milliseconds("HiberfileCreateTime"),
+        Detail::None,
+    ),
+    // Firmware's records as the kernel passes them on: the suspend record is wide enough for nanoseconds; the resume
+    // record is not, and is taken for milliseconds.
+    (
+        KERNEL_POWER,
+        130,
+        name::FIRMWARE_SUSPEND_BEGIN,
+        Number("SuspendStart"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        130,
+        name::FIRMWARE_SUSPEND_END,
+        Number("SuspendEnd"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        131,
+        name::FIRMWARE_RESUME_TIME,
+        Milliseconds("FullResume"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        131,
+        name::FIRMWARE_RESUME_AVERAGE,
+        Milliseconds("AverageResume"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        506,
+        name::STANDBY_ENTER,
+        Number("Reason"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        507,
+        name::STANDBY_EXIT,
+        Number("Reason"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        507,
+        name::STANDBY_TIME,
+        Microseconds("DurationInUs"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        507,
+        name::STANDBY_DEEPEST_TIME,
+        Microseconds("DripsResidencyInUs"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        507,
+        name::STANDBY_HARDWARE_TIME,
+        Microseconds("HwDripsResidencyInUs"),
+        Detail::None,
+    ),
+    (
+        KERNEL_POWER,
+        507,
+        name::STANDBY_EXIT_TIME,
+        Microseconds("ExitLatencyInUs"),
+        Detail::None,
+    ),
+];
+
+/// Milestones that say nothing without their quantity, which older versions of their events lack.
+pub(super) const NEED_VALUE: &[&str] = &[
+    name::BOOT_TYPE,
+    name::FIRMWARE,
+    name::BOOT_MANAGER,
+    name::BOOT_USER_INPUT,
+    name::FIRMWARE_RESET_END,
+    name::FIRMWARE_LOADER_LOADED,
+    name::FIRMWARE_LOADER_STARTED,
+    name::FIRMWARE_EXIT_BEGIN,
+    name::FIRMWARE_EXIT_END,
+    name::CLOCK_SET,
+    name::READ_AHEAD_TRAINING,
+    name::FIRMWARE_RESUME_AVERAGE,
+    name::FIRMWARE_RESUME_TIME,
+    name::FIRMWARE_SUSPEND_BEGIN,
+    name::FIRMWARE_SUSPEND_END,
+    name::HIBERNATE_FILE_SIZE,
+    name::HIBERNATE_FILE_TIME,
+    name::HIBERNATE_INIT_TIME,
+    name::HIBERNATE_TIME,
+    name::HYBRID_BOOT_FIRMWARE,
+    name::HYBRID_BOOT_MAIN_PATH,
+    name::HYBRID_BOOT_RESUME,
+    name::HYBRID_SHUTDOWN_FILE_TIME,
+    name::HYBRID_SHUTDOWN_TIME,
+    name::POWER_BEGIN_UTC,
+    name::POWER_DRIVER_WAKE_TIME,
+    name::POWER_END_UTC,
+    name::POWER_FIRMWARE_TIME,
+    name::POWER_HIBERNATE_PAGES,
+    name::POWER_HIBERNATE_READ_TIME,
+    name::POWER_HIBERNATE_WRITE_TIME,
+    name::POWER_RESUME_TIME,
+    name::POWER_SUSPEND_TIME,
+    name::RESUME_APPS_TIME,
+    name::RESUME_BOOT_MANAGER_TIME,
+    name::RESUME_DEVICES_TIME,
+    name::RESUME_FIRMWARE_TIME,
+    name::RESUME_KERNEL_READ_TIME,
+    name::RESUME_LOADER_READ_TIME,
+    name::RESUME_LOADER_TIME,
+    name::RESUME_SERVICES_TIME,
+    name::RESUME_TIME,
+    name::RESUME_USER_TIME,
+    name::STANDBY_DEEPEST_TIME,
+    name::STANDBY_EXIT_TIME,
+    name::STANDBY_HARDWARE_TIME,
+    name::STANDBY_TIME,
+];
+
+/// Events whose older versions lack some of those quantities.
+pub(super) const MAY_LACK: [(Provider, u16); 5] = [
+    (WINLOGON, 5007),
+    (PERF_TRACK, 1500),
+    (KERNEL_POWER, 1),
+    (KERNEL_POWER, 121),
+    (KERNEL_POWER, 507),
+];
+
+/// The quantity in the unit of its milestone.
+pub(super) fn value(value: Value, event: &PhaseEvent<'_>) -> Option<i64> {
+    let scaled = |field, factor| {
+        event
+            .signed(field)
+            .and_then(|number| number.checked_mul(factor))
+    };
+    match value {
+        Nothing => None,
+        Number(field) => event.signed(field),
+        Milliseconds(field) => scaled(field, 1_000_000),
+        Microseconds(field) => scaled(field, 1_000),
+        Kibibytes(field) => scaled(field, 1_024),
+        FileTime(field) => event.number(field).and_then(unix_ns),
+    }
+}
+
+/// A `FILETIME`, 100 ns since 1601-01-01 UTC, as nanoseconds since 1970-01-01 UTC; `None` for none.
+fn unix_ns(file_time: u64) -> Option<i64> {
+    const UNIX_EPOCH: i64 = 116_444_736_000_000_000;
+    i64::try_from(file_time)
+        .ok()
+        .filter(|&ticks| ticks > 0)?
+        .checked_sub(UNIX_EPOCH)?
+        .checked_mul(100)
+}

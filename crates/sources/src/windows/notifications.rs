@@ -1,0 +1,210 @@
+//! Who was told of a transition, and when it answered.
+//!
+//! A begin names whom it is about; older versions of the ends name nobody and are recorded by the thread that recorded
+//! the begin, which waits for the answer.
+
+use hashbrown::HashMap;
+use onoff_trace::{Losses, Notification, NotificationKind, Notifications, StringId};
+
+use super::counters;
+use super::phase_events::{CSR, KERNEL_POWER, PhaseEvent, Provider, WINSRV};
+use super::processes::ProcessTracker;
+use super::texts::Texts;
+
+use NotificationKind as Kind;
+
+/// Whom an event is about, and the field that says it.
+#[derive(Clone, Copy)]
+enum Subject {
+    Process(&'static str),
+    Thread(&'static str),
+    Service(&'static str),
+    /// Everybody: the number of a notification.
+    Everybody(&'static str),
+}
+
+use Subject::{Everybody, Process, Service, Thread};
+
+/// Provider, begin, end (0 when none is recorded), kind, whom it is about.
+type Rule = (Provider, u16, u16, NotificationKind, Subject);
+
+const RULES: &[Rule] = &[
+    (CSR, 3, 4, Kind::ApplicationShutdown, Process("ProcessId")),
+    (
+        WINSRV,
+        12009,
+        12010,
+        Kind::WindowsShutdown,
+        Process("ProcessId"),
+    ),
+    (
+        WINSRV,
+        12001,
+        12002,
+        Kind::ThreadShutdown,
+        Thread("ThreadId"),
+    ),
+    (
+        WINSRV,
+        12005,
+        12006,
+        Kind::Termination,
+        Process("ProcessId"),
+    ),
+    (
+        WINSRV,
+        12007,
+        12008,
+        Kind::ProcessWait,
+        Process("ProcessId"),
+    ),
+    (
+        WINSRV,
+        12011,
+        12012,
+        Kind::Broadcast,
+        Everybody("EventType"),
+    ),
+    (
+        KERNEL_POWER,
+        12,
+        13,
+        Kind::ApplicationQuerySuspend,
+        Process("Pid"),
+    ),
+    (
+        KERNEL_POWER,
+        14,
+        15,
+        Kind::ServiceQuerySuspend,
+        Service("Name"),
+    ),
+    (
+        KERNEL_POWER,
+        16,
+        17,
+        Kind::ApplicationSuspend,
+        Process("Pid"),
+    ),
+    (KERNEL_POWER, 18, 19, Kind::ServiceSuspend, Service("Name")),
+    (KERNEL_POWER, 28, 0, Kind::ApplicationResume, Process("Pid")),
+    (KERNEL_POWER, 29, 0, Kind::ServiceResume, Service("Name")),
+];
+
+/// What a begin and its end have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Number(u64),
+    Text(StringId),
+    Teller(Option<u32>),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct NotificationTracker {
+    rows: Vec<Notification>,
+    under_way: HashMap<(NotificationKind, Key), Vec<usize>>,
+    unmatched: u64,
+}
+
+impl NotificationTracker {
+    pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) {
+        let Some(&(.., kind, subject)) = RULES.iter().find(|&&(provider, begin, end, ..)| {
+            provider == event.provider && (begin == event.id || (end != 0 && end == event.id))
+        }) else {
+            return;
+        };
+        let key = match subject {
+            Process(field) | Thread(field) | Everybody(field) => {
+                event.number(field).map(Key::Number)
+            }
+            Service(field) => event.text(field, texts).map(Key::Text),
+        };
+        let teller = Key::Teller(event.record.thread_id());
+        if RULES
+            .iter()
+            .any(|&(provider, begin, ..)| event.is(provider, begin))
+        {
+            self.begin(event, kind, subject, [Some(teller), key], texts);
+        } else {
+            let row = key
+                .and_then(|key| self.open(kind, key))
+                .or_else(|| self.open(kind, teller));
+            match row.and_then(|row| self.rows.get_mut(row)) {
+                Some(row) => {
+                    row.end_ns = Some(event.time_ns());
+                    row.status = STATUSES.iter().find_map(|field| event.number32(field));
+                }
+                None => self.unmatched += 1,
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        event: &PhaseEvent<'_>,
+        kind: NotificationKind,
+        subject: Subject,
+        keys: [Option<Key>; 2],
+        texts: &mut Texts,
+    ) {
+        let pid = match subject {
+            Process(field) => event.number32(field),
+            Thread(_) => event.number32("ProcessId"),
+            _ => None,
+        };
+        for key in keys.into_iter().flatten() {
+            self.under_way
+                .entry((kind, key))
+                .or_default()
+                .push(self.rows.len());
+        }
+        self.rows.push(Notification {
+            kind,
+            start_ns: event.time_ns(),
+            end_ns: None,
+            name: event.text("Name", texts).unwrap_or_default(),
+            pid,
+            tid: event.number32("ThreadId"),
+            session: None,
+            level: event.number32("Level"),
+            flags: match subject {
+                Everybody(field) => event.number32(field),
+                _ => event.number32("Flags"),
+            },
+            status: None,
+            teller_pid: event.record.process_id(),
+            teller_tid: event.record.thread_id(),
+            event: event.label(texts),
+        });
+    }
+
+    /// The latest row under `key` that has not ended.
+    fn open(&mut self, kind: NotificationKind, key: Key) -> Option<usize> {
+        let rows = self.under_way.get_mut(&(kind, key))?;
+        while let Some(row) = rows.pop() {
+            // Each row stands under two keys, and may have ended by the other.
+            if self.rows.get(row).is_some_and(|row| row.end_ns.is_none()) {
+                return Some(row);
+            }
+        }
+        None
+    }
+
+    /// The table, by begin, with the session of each teller.
+    pub(super) fn finish(self, processes: &ProcessTracker, losses: &mut Losses) -> Notifications {
+        losses.add(&counters::ACTIVITY_END_WITHOUT_BEGIN, self.unmatched);
+        self.rows
+            .into_iter()
+            .map(|mut row| {
+                row.session = row
+                    .teller_pid
+                    .and_then(|pid| processes.at(pid, row.start_ns))
+                    .and_then(|process| process.session);
+                row
+            })
+            .collect()
+    }
+}
+
+/// Fields of an end that say how it went; an event has at most one of them.
+const STATUSES: [&str; 4] = ["Status", "TerminateStatus", "WaitStatus", "Command"];

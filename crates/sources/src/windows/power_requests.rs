@@ -1,0 +1,214 @@
+//! Power requests to devices, as Kernel-Power or the kernel logger records them.
+//!
+//! ```text
+//!   IRP sent ──► driver enters ──► driver leaves ──► IRP completed
+//!      7, 0x1226      20               21               8, 523, 0x1227
+//! ```
+//!
+//! A request packet's address is used again after its completion.
+
+use hashbrown::HashMap;
+use onoff_etl::Record;
+use onoff_etw::kernel::{DevicePowerEnd, DevicePowerStart};
+use onoff_trace::system::InstalledDevice;
+use onoff_trace::{
+    Losses, PowerRequest, PowerRequestKind, PowerRequestScope, PowerRequests, PowerStateKind,
+    StringId,
+};
+
+use super::counters;
+use super::phase_events::{KERNEL_POWER, PhaseEvent};
+use super::texts::Texts;
+
+#[derive(Debug, Default)]
+pub(super) struct PowerRequestTracker {
+    rows: Vec<PowerRequest>,
+    /// The latest row of each request packet.
+    requests: HashMap<u64, usize>,
+    /// The latest row of each request packet in each device object of a stack.
+    drivers: HashMap<(u64, u64), usize>,
+    unmatched: u64,
+}
+
+/// Minor functions of power requests (`IRP_MN_…`).
+const SET_POWER: u64 = 2;
+const QUERY_POWER: u64 = 3;
+
+impl PowerRequestTracker {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Takes a phase event; `None` when it lacks a field it needs.
+    pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
+        if event.provider != KERNEL_POWER || !matches!(event.id, 7 | 8 | 11 | 20 | 21 | 523) {
+            return Some(());
+        }
+        let time_ns = event.time_ns();
+        let irp = event.number("Irp")?;
+        match event.id {
+            7 => {
+                self.requests.insert(irp, self.rows.len());
+                self.rows.push(PowerRequest {
+                    kind: kind(event.number("MinorFunction")?),
+                    device: event.text("InstanceName", texts).unwrap_or_default(),
+                    state_kind: state_kind(event.number32("PowerStateType")),
+                    state: event
+                        .number("PowerState")
+                        .and_then(|state| state.try_into().ok()),
+                    tid: event.record.thread_id(),
+                    event: event.label(texts),
+                    ..unknown(PowerRequestScope::Device, time_ns, irp)
+                });
+            }
+            8 | 523 => {
+                let status = event.number32("Status");
+                let failed = event.text("FailedDriver", texts).unwrap_or_default();
+                match self.request(irp) {
+                    Some(row) if row.end_ns.is_none() => {
+                        row.end_ns = Some(time_ns);
+                        row.status = status;
+                        row.failed_driver = failed;
+                    }
+                    // Newer versions record a completion twice.
+                    Some(_) => {}
+                    None => self.unmatched += 1,
+                }
+            }
+            11 => match self.request(irp) {
+                Some(row) => row.waiting_ns = row.waiting_ns.or(Some(time_ns)),
+                None => self.unmatched += 1,
+            },
+            20 => {
+                let of_device = self.requests.get(&irp).and_then(|&row| self.rows.get(row));
+                let mut row = PowerRequest {
+                    driver: event.text("DriverName", texts)?,
+                    tid: event.record.thread_id(),
+                    event: event.label(texts),
+                    ..unknown(PowerRequestScope::Driver, time_ns, irp)
+                };
+                if let Some(request) = of_device {
+                    row.kind = request.kind;
+                    row.device = request.device;
+                    row.state_kind = request.state_kind;
+                    row.state = request.state;
+                }
+                let device = event.number("Device").unwrap_or(0);
+                self.drivers.insert((irp, device), self.rows.len());
+                self.rows.push(row);
+            }
+            _ => {
+                let device = event.number("Device").unwrap_or(0);
+                let row = self.drivers.remove(&(irp, device));
+                match row.and_then(|row| self.rows.get_mut(row)) {
+                    Some(row) => row.end_ns = Some(time_ns),
+                    None => self.unmatched += 1,
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The kernel logger's own record of a request.
+    pub(super) fn on_start(
+        &mut self,
+        record: &Record<'_>,
+        start: &DevicePowerStart<'_>,
+        texts: &mut Texts,
+    ) {
+        self.requests.insert(start.irp, self.rows.len());
+        self.rows.push(PowerRequest {
+            kind: kind(start.minor_function.into()),
+            device: texts.utf16(start.device_name),
+            state_kind: state_kind(Some(start.state_type)),
+            state: start.state.try_into().ok(),
+            tid: record.thread_id(),
+            event: texts.str("Power/DevicePowerStart"),
+            ..unknown(PowerRequestScope::Device, record.time_ns(), start.irp)
+        });
+    }
+
+    /// The kernel logger's own record of its completion.
+    pub(super) fn on_end(&mut self, time_ns: i64, end: &DevicePowerEnd) {
+        match self.request(end.irp) {
+            Some(row) if row.end_ns.is_none() => {
+                row.end_ns = Some(time_ns);
+                row.status = Some(end.status);
+            }
+            _ => self.unmatched += 1,
+        }
+    }
+
+    fn request(&mut self, irp: u64) -> Option<&mut PowerRequest> {
+        let row = *self.requests.get(&irp)?;
+        self.rows.get_mut(row)
+    }
+
+    /// The table, by begin, with what `devices` says of each instance.
+    pub(super) fn finish(
+        self,
+        devices: &[InstalledDevice],
+        texts: &mut Texts,
+        losses: &mut Losses,
+    ) -> PowerRequests {
+        losses.add(&counters::POWER_REQUEST_END_WITHOUT_BEGIN, self.unmatched);
+        let unfinished = self.rows.iter().filter(|row| row.end_ns.is_none()).count();
+        losses.add(&counters::POWER_REQUEST_UNFINISHED, unfinished as u64);
+        // Case is not significant in instance paths, and the two sources write it differently.
+        let installed: HashMap<String, &InstalledDevice> = devices
+            .iter()
+            .map(|device| (device.instance.to_ascii_lowercase(), device))
+            .collect();
+        self.rows
+            .into_iter()
+            .map(|mut row| {
+                let instance = texts.get(row.device).to_ascii_lowercase();
+                if let Some(device) = installed.get(&instance) {
+                    if row.driver.is_empty() {
+                        row.driver = texts.str(&device.driver);
+                    }
+                    row.description = texts.str(&device.description);
+                    row.friendly_name = texts.str(&device.friendly_name);
+                }
+                row
+            })
+            .collect()
+    }
+}
+
+fn unknown(scope: PowerRequestScope, start_ns: i64, irp: u64) -> PowerRequest {
+    PowerRequest {
+        kind: PowerRequestKind::Other,
+        scope,
+        start_ns,
+        end_ns: None,
+        device: StringId::EMPTY,
+        driver: StringId::EMPTY,
+        description: StringId::EMPTY,
+        friendly_name: StringId::EMPTY,
+        state_kind: PowerStateKind::Unknown,
+        state: None,
+        status: None,
+        failed_driver: StringId::EMPTY,
+        irp,
+        waiting_ns: None,
+        tid: None,
+        event: StringId::EMPTY,
+    }
+}
+
+fn kind(minor_function: u64) -> PowerRequestKind {
+    match minor_function {
+        QUERY_POWER => PowerRequestKind::Query,
+        SET_POWER => PowerRequestKind::Set,
+        _ => PowerRequestKind::Other,
+    }
+}
+
+fn state_kind(power_state_type: Option<u32>) -> PowerStateKind {
+    match power_state_type {
+        Some(0) => PowerStateKind::System,
+        Some(1) => PowerStateKind::Device,
+        _ => PowerStateKind::Unknown,
+    }
+}

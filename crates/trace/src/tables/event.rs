@@ -1,0 +1,46 @@
+//! Events that no other table holds.
+
+use crate::string::StringId;
+use crate::table::table;
+
+table! {
+    /// Any other event.
+    Events of Event {
+        /// Time, ns.
+        time_ns: i64,
+        /// Processor.
+        cpu: u16,
+        /// Process id.
+        pid: Option<u32>,
+        /// Thread id.
+        tid: Option<u32>,
+        /// Provider name; its GUID in text when the name is not known.
+        provider: StringId,
+        /// Event id; the opcode for classic events.
+        id: u32,
+        /// Version.
+        version: u16,
+        /// Level.
+        level: u8,
+        /// Keyword bits.
+        keyword: u64,
+        /// Task name.
+        task: StringId,
+        /// Opcode name.
+        opcode: StringId,
+        /// First row of this event's fields in [`EventFields`].
+        first_field: u64,
+        /// Number of fields.
+        fields: u16,
+    }
+}
+
+table! {
+    /// A named field of an event; an event's fields are consecutive rows.
+    EventFields of EventField {
+        /// Name.
+        name: StringId,
+        /// Value as text.
+        value: StringId,
+    }
+}

@@ -1,0 +1,18 @@
+//! The tables: what was recorded, the same whatever recorded it.
+//!
+//! Times are nanoseconds since the recording's first event; sizes are bytes. An open end is `None`: a process
+//! whose start is `None` existed when the recording began, one whose end is `None` when it ended.
+
+mod event;
+mod power;
+mod process;
+mod processor;
+mod storage;
+mod transition;
+
+pub use event::*;
+pub use power::*;
+pub use process::*;
+pub use processor::*;
+pub use storage::*;
+pub use transition::*;

@@ -1,0 +1,145 @@
+//! Processes, their threads and modules.
+
+use crate::string::StringId;
+use crate::table::table;
+
+table! {
+    /// One life of a process. Process ids are reused: (`pid`, interval) identifies it.
+    Processes of Process {
+        /// Process id.
+        pid: u32,
+        /// Process id of the creator.
+        parent_pid: Option<u32>,
+        /// Creation, ns; `None` when it existed before the recording.
+        start_ns: Option<i64>,
+        /// Exit, ns; `None` when it outlived the recording.
+        end_ns: Option<i64>,
+        /// Image file name, e.g. `svchost.exe`.
+        image: StringId,
+        /// Command line.
+        command_line: StringId,
+        /// Session (0 services, 1… users).
+        session: Option<u32>,
+        /// Exit status.
+        exit_status: Option<i32>,
+        /// User: SID on Windows, user name or id elsewhere.
+        user: StringId,
+        /// Kernel's own unique key of the process object, 0 when unknown.
+        unique_key: u64,
+        /// Page-table base, 0 when unknown.
+        page_directory: u64,
+        /// Package name of a packaged application.
+        package: StringId,
+    }
+}
+
+table! {
+    /// One life of a thread.
+    Threads of Thread {
+        /// Thread id.
+        tid: u32,
+        /// Owning process id.
+        pid: u32,
+        /// Creation, ns; `None` when it existed before the recording.
+        start_ns: Option<i64>,
+        /// End, ns; `None` when it outlived the recording.
+        end_ns: Option<i64>,
+        /// Start address (the user-mode one where there are two), 0 when unknown.
+        start_address: u64,
+        /// Base priority.
+        base_priority: Option<u8>,
+        /// Page priority.
+        page_priority: Option<u8>,
+        /// I/O priority.
+        io_priority: Option<u8>,
+        /// Tag of the service the thread works for, 0 for none.
+        service_tag: u32,
+        /// Thread environment block, 0 when unknown.
+        teb: u64,
+        /// Kernel stack base, 0 when unknown.
+        stack_base: u64,
+        /// Kernel stack limit, 0 when unknown.
+        stack_limit: u64,
+        /// User stack base, 0 when unknown.
+        user_stack_base: u64,
+        /// User stack limit, 0 when unknown.
+        user_stack_limit: u64,
+        /// Name given to the thread.
+        name: StringId,
+    }
+}
+
+impl Process {
+    /// A process of which only the id is known.
+    #[must_use]
+    pub const fn unknown(pid: u32) -> Self {
+        Self {
+            pid,
+            parent_pid: None,
+            start_ns: None,
+            end_ns: None,
+            image: StringId::EMPTY,
+            command_line: StringId::EMPTY,
+            session: None,
+            exit_status: None,
+            user: StringId::EMPTY,
+            unique_key: 0,
+            page_directory: 0,
+            package: StringId::EMPTY,
+        }
+    }
+}
+
+impl Thread {
+    /// A thread of which only the ids are known.
+    #[must_use]
+    pub const fn unknown(tid: u32, pid: u32) -> Self {
+        Self {
+            tid,
+            pid,
+            start_ns: None,
+            end_ns: None,
+            start_address: 0,
+            base_priority: None,
+            page_priority: None,
+            io_priority: None,
+            service_tag: 0,
+            teb: 0,
+            stack_base: 0,
+            stack_limit: 0,
+            user_stack_base: 0,
+            user_stack_limit: 0,
+            name: StringId::EMPTY,
+        }
+    }
+}
+
+table! {
+    /// A module in a process's address space.
+    Images of Image {
+        /// Owning process id; 0 for the kernel.
+        pid: u32,
+        /// First address.
+        base: u64,
+        /// Bytes mapped.
+        size: u64,
+        /// Load, ns; `None` when loaded before the recording.
+        load_ns: Option<i64>,
+        /// Unload, ns; `None` when it stayed.
+        unload_ns: Option<i64>,
+        /// File path as recorded (an NT path on Windows).
+        path: StringId,
+        /// Link time of the PE header, seconds since 1970 or a hash; 0 when unknown.
+        time_stamp: u32,
+        /// Checksum of the PE header; 0 when unknown.
+        checksum: u32,
+        /// Address the image was linked for; 0 when unknown.
+        default_base: u64,
+        /// Symbol file name.
+        pdb_name: StringId,
+        /// Symbol file identity: the GUID's 32 hex digits, upper case, followed by the age in hex, as symbol stores name it.
+        pdb_id: StringId,
+        /// File version.
+        version: StringId,
+    }
+}

@@ -1,0 +1,163 @@
+//! Disks and files.
+
+use crate::codes;
+use crate::string::StringId;
+use crate::table::table;
+
+codes! {
+    /// A disk operation.
+    pub enum DiskOperation {
+        /// Read.
+        Read = "read",
+        /// Write.
+        Write = "write",
+        /// Flush of the device's cache.
+        Flush = "flush",
+    }
+}
+
+codes! {
+    /// Priority of an I/O request.
+    pub enum IoPriority {
+        /// Not recorded.
+        Unknown = "unknown",
+        /// Background work such as defragmentation.
+        VeryLow = "very_low",
+        /// Low.
+        Low = "low",
+        /// Normal.
+        Normal = "normal",
+        /// High.
+        High = "high",
+        /// Critical: paging.
+        Critical = "critical",
+    }
+}
+
+impl IoPriority {
+    /// Whether the idle metric leaves the work out: very low and low.
+    #[must_use]
+    pub const fn is_low(self) -> bool {
+        matches!(self, Self::VeryLow | Self::Low)
+    }
+}
+
+table! {
+    /// A request that reached a disk.
+    DiskIos of DiskIo {
+        /// When it was issued, ns; `None` when only its completion was recorded and its response time was not.
+        issue_ns: Option<i64>,
+        /// When it completed, ns.
+        complete_ns: i64,
+        /// Disk number.
+        disk: u32,
+        /// What was done.
+        operation: DiskOperation,
+        /// First byte on the disk.
+        offset: u64,
+        /// Bytes.
+        size: u64,
+        /// Priority.
+        priority: IoPriority,
+        /// Time the disk itself worked on it, ns: from the completion before, or the issue if later, to its completion.
+        service_ns: i64,
+        /// Process that issued it.
+        pid: Option<u32>,
+        /// Thread that issued it.
+        tid: Option<u32>,
+        /// File, when names were recorded.
+        file: StringId,
+        /// File key or object as recorded.
+        file_object: u64,
+        /// Request packet as recorded.
+        irp: u64,
+        /// Request flags as recorded.
+        irp_flags: u32,
+    }
+}
+
+codes! {
+    /// A file operation.
+    pub enum FileOperation {
+        /// Create or open.
+        Create = "create",
+        /// Last handle closed.
+        Cleanup = "cleanup",
+        /// Last reference dropped.
+        Close = "close",
+        /// Read.
+        Read = "read",
+        /// Write.
+        Write = "write",
+        /// Flush.
+        Flush = "flush",
+        /// Query information.
+        QueryInformation = "query_information",
+        /// Set information.
+        SetInformation = "set_information",
+        /// Delete.
+        Delete = "delete",
+        /// Rename.
+        Rename = "rename",
+        /// Directory enumeration.
+        DirectoryEnumeration = "directory_enumeration",
+        /// Directory change notification.
+        DirectoryNotification = "directory_notification",
+        /// File-system control.
+        FileSystemControl = "file_system_control",
+        /// Mapping into memory.
+        Map = "map",
+    }
+}
+
+table! {
+    /// A file operation as a program asked for it.
+    FileIos of FileIo {
+        /// Begin, ns.
+        start_ns: i64,
+        /// End, ns; `None` when its completion was not recorded.
+        end_ns: Option<i64>,
+        /// Operation.
+        operation: FileOperation,
+        /// Process id.
+        pid: Option<u32>,
+        /// Thread id.
+        tid: Option<u32>,
+        /// File.
+        file: StringId,
+        /// Offset in the file.
+        offset: u64,
+        /// Bytes asked for.
+        size: u64,
+        /// Result status.
+        status: Option<u32>,
+        /// Request packet as recorded.
+        irp: u64,
+        /// File object as recorded.
+        file_object: u64,
+    }
+}
+
+table! {
+    /// A page that had to be read from a file.
+    HardFaults of HardFault {
+        /// Begin, ns.
+        start_ns: i64,
+        /// End, ns.
+        end_ns: i64,
+        /// Process id.
+        pid: Option<u32>,
+        /// Thread id.
+        tid: u32,
+        /// File.
+        file: StringId,
+        /// File object or key as recorded.
+        file_object: u64,
+        /// Offset in the file.
+        offset: u64,
+        /// Bytes read.
+        size: u64,
+        /// Faulting address.
+        address: u64,
+    }
+}
