@@ -13,10 +13,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/src/reference/json.md"
 SOURCES = ["crates/trace/src", "crates/analysis/src"]
 
-# What the two commands print, with how the page introduces it.
+# What the commands print, with how the page introduces it.
 COMMANDS = [
     ("RecordingSummary", "`onoff info --format json`"),
     ("BootReport", "`onoff boot --format json`"),
+    ("ProcessList", "`onoff processes --format json`"),
 ]
 
 PLAIN = {
@@ -31,8 +32,8 @@ PLAIN |= {kind: "integer" for kind in ("i8", "i16", "i32", "i64", "u8", "u16", "
 INTRODUCTION = """\
 # JSON
 
-`onoff info --format json` and `onoff boot --format json` each print one object, `onoff events --format json` one per line. The
-names below are a contract: within a major version of onoff, names are added but none is renamed, removed or given another unit.
+With `--format json` each command prints one object, `onoff events` one per line. `--format csv` of a command that lists rows has
+the names of its rows here. The names below are a contract: within a major version of onoff, names are added but none is renamed, removed or given another unit.
 
 - A name that ends in `_ns` is in nanoseconds: a time counts from the recording's first event, a duration is a length.
 - What the recording cannot tell is `null`, never zero. Texts that are not known are empty.

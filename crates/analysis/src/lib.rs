@@ -21,10 +21,13 @@ pub mod evidence;
 #[cfg(test)]
 mod hand_made;
 pub mod idle;
+pub mod lists;
 mod owners;
 pub mod processes;
 pub mod recording;
+pub mod scope;
 pub mod services;
 pub mod transition;
 
 pub use evidence::{Boundary, Certainty, Span};
+pub use scope::{Range, Scope};

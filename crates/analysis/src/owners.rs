@@ -168,19 +168,24 @@ impl Owners {
     }
 
     /// The owner of thread `tid` at `time_ns`.
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn at(&mut self, tid: u32, time_ns: i64) -> OwnerIndex {
         self.place(tid, time_ns).owner
     }
 
-    /// The owner of thread `tid` at `time_ns`, and the thread's base priority.
-    pub(crate) fn with_priority(&mut self, tid: u32, time_ns: i64) -> (OwnerIndex, u8) {
+    /// The owner of thread `tid` at `time_ns`, and which of the thread id's lives it was; [`u32::MAX`] for a thread that
+    /// the recording does not list.
+    #[inline]
+    pub(crate) fn whose(&mut self, tid: u32, time_ns: i64) -> (OwnerIndex, u32) {
         let place = self.place(tid, time_ns);
-        let priority = self
-            .lives
-            .get(place.life as usize)
-            .map_or(NORMAL_PRIORITY, |life| life.base_priority);
-        (place.owner, priority)
+        (place.owner, place.life)
+    }
+
+    /// The base priority of a thread in one of its lives; the normal one when not recorded.
+    pub(crate) fn base_priority(&self, life: u32) -> u8 {
+        self.lives
+            .get(life as usize)
+            .map_or(NORMAL_PRIORITY, |life| life.base_priority)
     }
 
     #[inline]
@@ -247,8 +252,8 @@ mod tests {
         let mut trace = Trace::default();
         thread(&mut trace, 8, 44, None, None);
         let mut owners = Owners::of(&trace);
-        let (owner, base_priority) = owners.with_priority(8, 0);
+        let (owner, life) = owners.whose(8, 0);
         assert_eq!(owners.list()[owner as usize].pid, Some(44));
-        assert_eq!(base_priority, NORMAL_PRIORITY);
+        assert_eq!(owners.base_priority(life), NORMAL_PRIORITY);
     }
 }

@@ -5,7 +5,7 @@
 //! that outlive the recording are *long-lived*, those that end within [`VERY_SHORT_LIVED_NS`] of their start are *very
 //! short-lived*, and the rest is *short-lived*.
 
-use onoff_trace::{Process, StringId, Trace};
+use onoff_trace::{Process, Trace};
 use serde::Serialize;
 
 use crate::owners::file_name;
@@ -95,7 +95,8 @@ pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLife>, ProcessSu
     (lives, summary)
 }
 
-fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLife {
+/// The life that a row of the table of processes tells.
+pub(crate) fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLife {
     let image = file_name(trace.text(row.image)).to_owned();
     let lifetime_ns = row
         .end_ns
@@ -126,12 +127,12 @@ fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLife {
     }
 }
 
-/// From a process id and a time to an image's file name. Process ids are reused.
+/// From a process id and a time to a process: its row and its image's file name. Process ids are reused.
 #[derive(Clone, Debug)]
 pub struct Images<'a> {
     trace: &'a Trace,
-    /// By process id and start.
-    lives: Vec<(u32, Option<i64>, StringId)>,
+    /// By process id and start; with the row in the table of processes.
+    lives: Vec<(u32, Option<i64>, usize)>,
 }
 
 impl<'a> Images<'a> {
@@ -141,7 +142,8 @@ impl<'a> Images<'a> {
         let mut lives: Vec<_> = trace
             .processes
             .iter()
-            .map(|row| (row.pid, row.start_ns, row.image))
+            .enumerate()
+            .map(|(row, process)| (process.pid, process.start_ns, row))
             .collect();
         lives.sort_unstable();
         Self { trace, lives }
@@ -151,12 +153,19 @@ impl<'a> Images<'a> {
     /// first.
     #[must_use]
     pub fn at(&self, pid: u32, time_ns: i64) -> Option<&'a str> {
+        let image = *self.trace.processes.image.get(self.row_at(pid, time_ns)?)?;
+        Some(file_name(self.trace.text(image)))
+    }
+
+    /// The same process's row in the table of processes.
+    #[must_use]
+    pub fn row_at(&self, pid: u32, time_ns: i64) -> Option<usize> {
         let first = self.lives.partition_point(|life| life.0 < pid);
         let after = self
             .lives
             .partition_point(|life| (life.0, life.1) <= (pid, Some(time_ns)));
-        let (found, _, image) = *self.lives.get(first.max(after.saturating_sub(1)))?;
-        (found == pid).then(|| file_name(self.trace.text(image)))
+        let (found, _, row) = *self.lives.get(first.max(after.saturating_sub(1)))?;
+        (found == pid).then_some(row)
     }
 }
 

@@ -1,10 +1,14 @@
 //! The arguments as typed. What they mean together is settled in [`crate::invocation`].
 
+pub mod processes;
+pub mod table;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::output::Color;
+use processes::ProcessesArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -18,6 +22,7 @@ Examples:
   onoff boot boot.etl.xz --format json   the same for a program
   onoff info trace.etl                   what a recording holds
   onoff events trace.etl --process smss.exe | less
+  onoff processes trace.etl --range 10s 20s
 
 A Windows computer records every boot by itself, in
 C:\\Windows\\System32\\WDI\\LogFiles\\BootCKCL.etl; 'wpr -boottrace -addboot' and
@@ -36,6 +41,7 @@ pub enum Command {
     Boot(BootArguments),
     Info(InfoArguments),
     Events(EventsArguments),
+    Processes(ProcessesArguments),
 }
 
 /// The recording.

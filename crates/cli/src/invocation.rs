@@ -1,5 +1,7 @@
 //! The arguments as meant: checked against each other, defaults filled in, ready to run.
 
+pub mod table;
+
 use std::path::PathBuf;
 
 use onoff_analysis::idle::IdleMetric;
@@ -15,6 +17,7 @@ use crate::arguments::{
 };
 use crate::failure::Failure;
 use crate::output::Destination;
+use table::TableQuestion;
 
 /// A recording to open.
 #[derive(Debug)]
@@ -34,6 +37,8 @@ pub enum Task {
     Info(InfoFormat),
     /// Show the events.
     Events(EventQuestion),
+    /// List processes.
+    Processes(TableQuestion),
 }
 
 /// How to show where the time of a boot went.
@@ -89,6 +94,11 @@ impl Invocation {
             Command::Boot(arguments) => Self::boot(arguments),
             Command::Info(arguments) => Ok(Self::info(arguments)),
             Command::Events(arguments) => Self::events(arguments),
+            Command::Processes(arguments) => Ok(Self {
+                task: Task::Processes(TableQuestion::resolve(arguments.table)?),
+                recording: arguments.recording.into(),
+                destination: arguments.output.into(),
+            }),
         }
     }
 
@@ -141,10 +151,7 @@ impl Invocation {
             processes: patterns(&arguments.processes),
             ..EventFilter::default()
         };
-        let range = match arguments.range.as_deref() {
-            Some([from, to]) => Some((time_point(from)?, time_point(to)?)),
-            _ => None,
-        };
+        let range = time_range(arguments.range.as_deref())?;
         Ok(Self {
             task: Task::Events(EventQuestion {
                 filter,
@@ -155,6 +162,14 @@ impl Invocation {
             destination: arguments.output.into(),
         })
     }
+}
+
+/// The two times of `--range`, if given.
+fn time_range(texts: Option<&[String]>) -> Result<Option<(TimePoint, TimePoint)>, Failure> {
+    Ok(match texts {
+        Some([from, to]) => Some((time_point(from)?, time_point(to)?)),
+        _ => None,
+    })
 }
 
 fn time_point(text: &str) -> Result<TimePoint, Failure> {

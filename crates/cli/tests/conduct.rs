@@ -18,7 +18,7 @@ fn what_cannot_be_read_is_named_with_exit_code_1() {
         .file("empty.etl", b"")
         .file("text.etl", b"this is no recording, however it is called")
         .file("zero.etl", &[0; 4096]);
-    for verb in ["boot", "info", "events"] {
+    for verb in ["boot", "info", "events", "processes"] {
         let (code, message) = folder.refusal(&format!("{verb} absent.etl"));
         assert_eq!(code, 1);
         assert!(message.starts_with("onoff: absent.etl: "), "{message}");
@@ -135,7 +135,7 @@ fn events_that_do_not_occur_have_exit_code_2() {
 #[test]
 fn help_and_version_answer() {
     let folder = Folder::new();
-    for verb in ["", "boot", "info", "events"] {
+    for verb in ["", "boot", "info", "events", "processes"] {
         let help = folder.answer(&format!("{verb} --help"));
         assert!(
             help.contains("Examples:") && help.contains("Exit codes:"),

@@ -137,7 +137,7 @@ fn documented_names_are_the_emitted_ones() {
     std::fs::copy(sample, folder.path("boot.etl")).unwrap();
     let documentation = Documentation::read();
     let mut met = BTreeSet::new();
-    for verb in ["info", "boot"] {
+    for verb in ["info", "boot", "processes"] {
         let answer: Value =
             serde_json::from_str(&folder.answer(&format!("{verb} boot.etl --format json")))
                 .unwrap();

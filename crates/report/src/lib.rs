@@ -10,5 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod json;
+pub mod lists;
+pub mod table;
 pub mod text;
 pub mod xperf;

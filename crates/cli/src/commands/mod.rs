@@ -3,7 +3,9 @@
 mod boot;
 mod events;
 mod info;
+mod table;
 
+use onoff_analysis::lists;
 use onoff_trace::{Tables, Trace};
 
 use crate::failure::Failure;
@@ -21,6 +23,13 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Boot(options, format) => boot::run(recording, &options, format, &destination),
         Task::Info(format) => info::run(recording, format, &destination),
         Task::Events(question) => events::run(recording, question, &destination),
+        Task::Processes(question) => table::run(
+            recording,
+            lists::processes::TABLES,
+            question,
+            &destination,
+            lists::processes::list,
+        ),
     }
 }
 

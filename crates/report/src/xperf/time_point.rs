@@ -1,6 +1,6 @@
 //! Times as xperf's options take them.
 
-use onoff_trace::{CivilTime, StreamHeader};
+use onoff_trace::{CivilTime, Clock, StreamHeader};
 
 /// A point on the time axis of a recording, as xperf's options take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,17 +44,23 @@ impl TimePoint {
     /// The point in ns since the recording's begin; `None` when the recording does not know real time.
     #[must_use]
     pub fn resolve(self, header: &StreamHeader) -> Option<i64> {
+        self.since_start(header.start_unix_ns, header.utc_bias_minutes)
+    }
+
+    /// The same by the clock of a recording that was read into tables.
+    #[must_use]
+    pub fn resolve_on(self, clock: &Clock) -> Option<i64> {
+        self.since_start(clock.start_unix_ns, clock.utc_bias_minutes)
+    }
+
+    fn since_start(self, start_unix_ns: Option<i64>, bias_minutes: Option<i32>) -> Option<i64> {
         match self {
             Self::SinceStart(ns) => Some(ns),
             Self::Calendar { unix_ns, utc } => {
-                let bias = if utc {
-                    0
-                } else {
-                    i64::from(header.utc_bias_minutes?)
-                };
+                let bias = if utc { 0 } else { i64::from(bias_minutes?) };
                 unix_ns
                     .checked_add(bias.checked_mul(60_000_000_000)?)?
-                    .checked_sub(header.start_unix_ns?)
+                    .checked_sub(start_unix_ns?)
             }
         }
     }

@@ -6,7 +6,6 @@
 
 mod follower;
 mod kinds;
-mod pattern;
 mod values;
 
 use std::ops::ControlFlow;
@@ -15,7 +14,7 @@ use onoff_etl::{BufferSpace, Guid, Record, Recording};
 use onoff_etw::{Fields, Schemas};
 use onoff_trace::{Derived, DescribedEvent, Losses, StreamHeader};
 
-pub use pattern::Pattern;
+pub use onoff_trace::Pattern;
 
 use super::names::kernel_hook;
 use super::{losses, schemas};

@@ -1,4 +1,4 @@
-//! Names as a person gives them to choose events.
+//! Names as a person gives them to choose processes, events and the like.
 
 /// A name to look for: compared without case, `*` stands for any text.
 #[derive(Clone, Debug, PartialEq, Eq)]

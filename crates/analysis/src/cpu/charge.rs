@@ -1,0 +1,219 @@
+//! Who ran when, on each processor: every stretch of time between two cuts is charged to the thread that ran.
+
+use onoff_trace::Trace;
+
+use super::{CpuSource, recorded, source};
+use crate::owners::{OwnerIndex, Owners};
+
+/// Time that one thread had one processor, within one of the intervals asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    /// Which of the intervals.
+    pub interval: usize,
+    /// Processor.
+    pub processor: u16,
+    /// Thread; 0 is the processor's idle thread.
+    pub tid: u32,
+    /// Its process.
+    pub owner: OwnerIndex,
+    /// Which life of the thread id; see [`Owners::whose`].
+    pub life: u32,
+    /// Priority it ran at, 0–31.
+    pub priority: u8,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// Length, ns.
+    pub ns: i64,
+}
+
+/// Charges all processor time between the first and the last of `cuts`, which ascend. Stretches of one processor come in
+/// the order of time.
+pub(crate) fn charge(
+    trace: &Trace,
+    owners: &mut Owners,
+    cuts: &[i64],
+    charge: impl FnMut(Stretch),
+) -> CpuSource {
+    let source = source(trace);
+    match source {
+        CpuSource::ContextSwitches => charge_switches(trace, owners, cuts, charge),
+        CpuSource::Samples => charge_samples(trace, owners, cuts, charge),
+        CpuSource::None => {}
+    }
+    source
+}
+
+/// What one processor does now, and since when that is not yet charged.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    tid: u32,
+    owner: OwnerIndex,
+    life: u32,
+    priority: u8,
+    processor: u16,
+    since_ns: i64,
+    interval: usize,
+    interval_end_ns: i64,
+}
+
+impl Running {
+    /// Charges the running thread up to `time_ns`, split where intervals end. Time that goes backwards charges nothing.
+    #[inline]
+    fn charge_until(&mut self, time_ns: i64, cuts: &[i64], charge: &mut impl FnMut(Stretch)) {
+        while time_ns > self.interval_end_ns {
+            self.charge_one(self.interval_end_ns, charge);
+            self.interval += 1;
+            self.interval_end_ns = cuts.get(self.interval + 1).copied().unwrap_or(i64::MAX);
+        }
+        self.charge_one(time_ns, charge);
+    }
+
+    #[inline]
+    fn charge_one(&mut self, time_ns: i64, charge: &mut impl FnMut(Stretch)) {
+        if time_ns <= self.since_ns {
+            return;
+        }
+        charge(Stretch {
+            interval: self.interval,
+            processor: self.processor,
+            tid: self.tid,
+            owner: self.owner,
+            life: self.life,
+            priority: self.priority,
+            start_ns: self.since_ns,
+            ns: time_ns.saturating_sub(self.since_ns),
+        });
+        self.since_ns = time_ns;
+    }
+}
+
+fn charge_switches(
+    trace: &Trace,
+    owners: &mut Owners,
+    cuts: &[i64],
+    mut charge: impl FnMut(Stretch),
+) {
+    let (Some(&begin), Some(&end), Some(recorded)) = (cuts.first(), cuts.last(), recorded(trace))
+    else {
+        return;
+    };
+    let (begin, end) = (begin.max(recorded.0), end.min(recorded.1));
+    let interval = cuts.partition_point(|&cut| cut <= begin).saturating_sub(1);
+    let mut running: Vec<Option<Running>> = Vec::new();
+    for piece in trace.context_switches.pieces() {
+        let rows = piece
+            .time_ns
+            .iter()
+            .zip(&piece.cpu)
+            .zip(piece.new_tid.iter().zip(&piece.old_tid))
+            .zip(piece.new_priority.iter().zip(&piece.old_priority));
+        for (((&time_ns, &cpu), (&new_tid, &old_tid)), (&new_priority, &old_priority)) in rows {
+            let at = usize::from(cpu);
+            if at >= running.len() {
+                running.resize(at + 1, None);
+            }
+            let processor = running[at].get_or_insert_with(|| {
+                let (owner, life) = owners.whose(old_tid, time_ns);
+                Running {
+                    tid: old_tid,
+                    owner,
+                    life,
+                    priority: clamped(old_priority),
+                    processor: cpu,
+                    since_ns: begin,
+                    interval,
+                    interval_end_ns: cuts.get(interval + 1).copied().unwrap_or(i64::MAX),
+                }
+            });
+            processor.charge_until(time_ns.min(end), cuts, &mut charge);
+            processor.tid = new_tid;
+            (processor.owner, processor.life) = owners.whose(new_tid, time_ns);
+            processor.priority = clamped(new_priority);
+        }
+    }
+    for processor in running.iter_mut().flatten() {
+        processor.charge_until(end, cuts, &mut charge);
+    }
+}
+
+#[allow(clippy::cast_sign_loss, reason = "clamped to 0–31 before")]
+fn clamped(priority: i8) -> u8 {
+    priority.clamp(0, 31) as u8
+}
+
+/// Every sample stands for one sampling period; the period is the commonest distance between two samples of a processor.
+fn charge_samples(
+    trace: &Trace,
+    owners: &mut Owners,
+    cuts: &[i64],
+    mut charge: impl FnMut(Stretch),
+) {
+    let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else {
+        return;
+    };
+    let period_ns = sampling_period(trace);
+    let mut interval = 0;
+    for piece in trace.samples.pieces() {
+        let rows = piece
+            .time_ns
+            .iter()
+            .zip(piece.cpu.iter().zip(&piece.tid))
+            .zip(piece.count.iter().zip(&piece.source));
+        for ((&time_ns, (&processor, &tid)), (&count, &source)) in rows {
+            // Other sources count cache misses and the like, not time.
+            if source != 0 {
+                continue;
+            }
+            let (owner, life) = owners.whose(tid, time_ns);
+            if time_ns < begin || time_ns >= end {
+                continue;
+            }
+            while cuts.get(interval + 1).is_some_and(|&cut| time_ns >= cut) {
+                interval += 1;
+            }
+            charge(Stretch {
+                interval,
+                processor,
+                tid,
+                owner,
+                life,
+                priority: owners.base_priority(life),
+                start_ns: time_ns,
+                ns: period_ns.saturating_mul(i64::from(count.max(1))),
+            });
+        }
+    }
+}
+
+/// The median distance between consecutive samples of one processor, ns, of the first few thousand; 1 ms, Windows'
+/// default, when there are too few to tell.
+pub(crate) fn sampling_period(trace: &Trace) -> i64 {
+    const ENOUGH: usize = 8192;
+    const DEFAULT_NS: i64 = 1_000_000;
+    let mut last: Vec<Option<i64>> = Vec::new();
+    let mut distances = Vec::new();
+    for piece in trace.samples.pieces() {
+        for ((&time_ns, &cpu), &source) in piece.time_ns.iter().zip(&piece.cpu).zip(&piece.source) {
+            let cpu = usize::from(cpu);
+            if source != 0 {
+                continue;
+            }
+            if cpu >= last.len() {
+                last.resize(cpu + 1, None);
+            }
+            if let Some(before) = last[cpu].replace(time_ns)
+                && time_ns > before
+            {
+                distances.push(time_ns.saturating_sub(before));
+            }
+            if distances.len() >= ENOUGH {
+                break;
+            }
+        }
+    }
+    distances.sort_unstable();
+    distances
+        .get(distances.len() / 2)
+        .copied()
+        .unwrap_or(DEFAULT_NS)
+}

@@ -1,0 +1,92 @@
+//! How much processor time a range had, and what became of it.
+
+use onoff_trace::Trace;
+use serde::Serialize;
+
+use super::{CpuSource, percent_of, processors, recorded, source};
+use crate::evidence::Certainty;
+use crate::scope::Range;
+
+/// What became of the processor time of a range. `capacity_ns` = `busy_ns` + `idle_ns` + `unknown_ns`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CpuTotals {
+    /// What it was taken from.
+    pub source: CpuSource,
+    /// How certain it is.
+    pub certainty: Certainty,
+    /// Logical processors.
+    pub processors: u32,
+    /// The range's length times the number of processors, ns.
+    pub capacity_ns: i64,
+    /// Time in which threads ran, ns.
+    pub busy_ns: i64,
+    /// Time in which idle threads ran, ns.
+    pub idle_ns: i64,
+    /// Time about which the recording says nothing, ns.
+    pub unknown_ns: i64,
+    /// Of `busy_ns`, the time of threads whose process is not known, ns.
+    pub unattributed_ns: i64,
+}
+
+/// What the totals of every range of a recording rest on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Capacity {
+    source: CpuSource,
+    processors: u32,
+    recorded: Option<(i64, i64)>,
+}
+
+impl Capacity {
+    /// Of `trace`.
+    pub(crate) fn of(trace: &Trace) -> Self {
+        Self {
+            source: source(trace),
+            processors: processors(trace),
+            recorded: recorded(trace),
+        }
+    }
+
+    /// The totals of `range`, in which threads ran for `busy_ns`, of which `unattributed_ns` for no known process, and
+    /// idle threads were seen to run for `idle_ns`.
+    pub(crate) fn totals(
+        &self,
+        range: Range,
+        busy_ns: i64,
+        idle_ns: i64,
+        unattributed_ns: i64,
+    ) -> CpuTotals {
+        let processors = i64::from(self.processors);
+        let capacity_ns = range.length_ns().saturating_mul(processors);
+        let idle_ns = match self.source {
+            // Idle processors need not be sampled.
+            CpuSource::Samples => self
+                .recorded
+                .map_or(0, |(begin, end)| range.overlap_ns(begin, end))
+                .saturating_mul(processors)
+                .saturating_sub(busy_ns)
+                .max(0),
+            _ => idle_ns,
+        };
+        CpuTotals {
+            source: self.source,
+            certainty: self.source.certainty(),
+            processors: self.processors,
+            capacity_ns,
+            busy_ns,
+            idle_ns,
+            unknown_ns: capacity_ns
+                .saturating_sub(busy_ns)
+                .saturating_sub(idle_ns)
+                .max(0),
+            unattributed_ns,
+        }
+    }
+}
+
+impl CpuTotals {
+    /// `ns` as a percentage of the capacity.
+    #[must_use]
+    pub fn percent(&self, ns: i64) -> f64 {
+        percent_of(ns, self.capacity_ns)
+    }
+}

@@ -1,0 +1,5 @@
+//! Lists of what happened in any range of any recording, one kind of row each; no transition is needed for them.
+//!
+//! Each list says from which tables it is made (`TABLES`), what it could not know, and which losses touch it.
+
+pub mod processes;

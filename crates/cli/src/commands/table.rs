@@ -1,0 +1,60 @@
+//! What all verbs share whose answer is a table: the part of the recording asked for, and how the answer is shown.
+
+use onoff_analysis::Scope;
+use onoff_report::json;
+use onoff_report::table::{TableReport, arrange, write_csv, write_text};
+use onoff_report::text::quantity::duration;
+use onoff_report::xperf::time_point::TimePoint;
+use onoff_trace::{Tables, Trace};
+
+use crate::arguments::table::TableFormat;
+use crate::failure::Failure;
+use crate::invocation::Recording;
+use crate::invocation::table::TableQuestion;
+use crate::output::Destination;
+
+/// Reads the tables, asks `list` about the part of the recording asked for, and shows its answer.
+pub fn run<T: TableReport>(
+    recording: Recording,
+    tables: Tables,
+    question: TableQuestion,
+    destination: &Destination,
+    list: impl FnOnce(&Trace, &Scope) -> T,
+) -> Result<(), Failure> {
+    let trace = super::open(recording, tables)?;
+    let scope = scope(&trace, &question)?.of_processes(question.processes);
+    let mut report = list(&trace, &scope);
+    let left_out = arrange(&mut report, &question.order)
+        .map_err(|error| Failure::NothingToAnswer(format!("--sort: {error}")))?;
+    if report.rows().is_empty() {
+        return Err(Failure::NothingToAnswer(report.nothing()));
+    }
+    destination.write(|out| {
+        match question.format {
+            TableFormat::Text => write_text(&report, left_out, out)?,
+            TableFormat::Json => json::document::write(&report, out)?,
+            TableFormat::Csv => write_csv(&report, out)?,
+        }
+        Ok(())
+    })
+}
+
+/// The part of the recording asked for.
+fn scope(trace: &Trace, question: &TableQuestion) -> Result<Scope, Failure> {
+    let Some((from, until)) = question.range else {
+        return Ok(Scope::whole(trace));
+    };
+    let resolve = |point: TimePoint| {
+        point.resolve_on(&trace.clock).ok_or_else(|| {
+            Failure::NothingToAnswer(
+                "--range: the time lies outside what the recording can hold".to_owned(),
+            )
+        })
+    };
+    Scope::between(trace, resolve(from)?, resolve(until)?).ok_or_else(|| {
+        Failure::NothingToAnswer(format!(
+            "--range: holds none of the recording, which is {} long",
+            duration(trace.duration_ns)
+        ))
+    })
+}

@@ -1,0 +1,117 @@
+//! Processes.
+
+use std::io::{self, Write};
+
+use onoff_analysis::lists::processes::{ProcessList, ProcessRow};
+
+use super::{headline, processors_line, write_losses};
+use crate::table::{Column, Kind, TableReport, Value};
+use crate::text::quantity::{counted, duration};
+
+impl TableReport for ProcessList {
+    type Row = ProcessRow;
+
+    fn columns(&self) -> Vec<Column<ProcessRow>> {
+        let new = Column::<ProcessRow>::new;
+        vec![
+            new("image", "process", Kind::Name, |row| {
+                Value::text(&row.life.image)
+            })
+            .wide(32),
+            new("pid", "pid", Kind::Id, |row| Value::Id(row.life.pid.into())),
+            new("cpu_ns", "cpu", Kind::Quantity, |row| {
+                Value::of(row.cpu_ns, Value::Duration)
+            }),
+            new("cpu_percent", "share", Kind::Quantity, |row| {
+                Value::of(row.cpu_percent, Value::Percent)
+            }),
+            new("disk_service_ns", "disk time", Kind::Quantity, |row| {
+                Value::Duration(row.disk_service_ns)
+            }),
+            new("disk_bytes", "disk bytes", Kind::Quantity, |row| {
+                Value::Bytes(row.disk_bytes)
+            }),
+            new("disk_operations", "", Kind::Quantity, |row| {
+                Value::Count(row.disk_operations)
+            }),
+            new("threads", "threads", Kind::Quantity, |row| {
+                Value::Count(row.threads)
+            }),
+            new("start_ns", "start", Kind::Time, |row| {
+                Value::of(row.life.start_ns, Value::Time)
+            }),
+            new("end_ns", "end", Kind::Time, |row| {
+                Value::of(row.life.end_ns, Value::Time)
+            }),
+            new("lifetime_ns", "lived", Kind::Quantity, |row| {
+                Value::of(row.life.lifetime_ns, Value::Duration)
+            }),
+            new("session", "session", Kind::Id, |row| {
+                Value::of(row.life.session, |session| Value::Id(session.into()))
+            }),
+            new("parent_image", "started by", Kind::Name, |row| {
+                Value::text(&row.parent_image)
+            })
+            .wide(24),
+            new("parent_pid", "parent pid", Kind::Id, |row| {
+                Value::of(row.life.parent_pid, |pid| Value::Id(pid.into()))
+            }),
+            new("exit_status", "exit", Kind::Id, |row| {
+                // A process that lives has no status yet, whatever its record holds.
+                match row.life.end_ns {
+                    Some(_) => Value::of(row.life.exit_status, exit_status),
+                    None => Value::Nothing,
+                }
+            }),
+            new("user", "", Kind::Name, |row| Value::text(&row.user)),
+            new("command_line", "command line", Kind::Name, |row| {
+                Value::text(&row.life.command_line)
+            })
+            .wide(60),
+        ]
+    }
+
+    fn rows(&self) -> &[ProcessRow] {
+        &self.processes
+    }
+
+    fn rows_mut(&mut self) -> &mut Vec<ProcessRow> {
+        &mut self.processes
+    }
+
+    fn nothing(&self) -> String {
+        match self.recorded {
+            0 => "the recording names no process".to_owned(),
+            recorded => format!(
+                "none of the recording's {} is what was asked for in that range",
+                counted_processes(recorded)
+            ),
+        }
+    }
+
+    fn write_before(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
+        headline(&counted_processes(rows as u64), self.range, out)?;
+        processors_line(&self.cpu, out)?;
+        if self.disk_service_ns > 0 {
+            writeln!(out, "Disks: worked {}", duration(self.disk_service_ns))?;
+        }
+        Ok(())
+    }
+
+    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_losses(&self.touched_by, &self.losses, out)
+    }
+}
+
+fn counted_processes(number: u64) -> String {
+    counted(number, "process").replace("processs", "processes")
+}
+
+/// Small numbers as they are, status codes as the documentation of Windows lists them.
+fn exit_status(status: i32) -> Value<'static> {
+    if (-9999..=9999).contains(&status) {
+        Value::Id(status.into())
+    } else {
+        Value::Text(format!("{status:#010x}").into())
+    }
+}

@@ -1,0 +1,137 @@
+//! Which rows, in which order.
+
+use std::fmt;
+
+use super::{Column, Kind, TableReport};
+
+/// Which rows, in which order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// The column to sort by; the report's own order when `None`.
+    pub sort: Option<String>,
+    /// Last row first.
+    pub reverse: bool,
+    /// Keep this many rows; all when `None`.
+    pub top: Option<usize>,
+}
+
+/// There is no such column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownColumn {
+    /// What was asked for.
+    pub asked: String,
+    /// What there is.
+    pub columns: Vec<&'static str>,
+}
+
+impl fmt::Display for UnknownColumn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "there is no column '{}'; there are {}",
+            self.asked,
+            self.columns.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnknownColumn {}
+
+/// Endings of names that tell a unit: nobody should have to type them.
+const UNITS: [&str; 3] = ["_ns", "_bytes", "_percent"];
+
+/// Sorts and cuts the rows of `report`, and answers how many were cut off.
+///
+/// # Errors
+/// There is no such column.
+pub fn arrange<T: TableReport>(report: &mut T, order: &Order) -> Result<usize, UnknownColumn> {
+    let columns = report.columns();
+    let column = match &order.sort {
+        Some(asked) => Some(find(&columns, asked)?),
+        None => None,
+    };
+    let rows = report.rows_mut();
+    if let Some(Column { kind, value, .. }) = column {
+        rows.sort_by(|a, b| value(a).compare(&value(b), kind));
+    }
+    if order.reverse {
+        rows.reverse();
+    }
+    let all = rows.len();
+    rows.truncate(order.top.unwrap_or(usize::MAX));
+    Ok(all - rows.len())
+}
+
+/// The column called `asked`: by its name with or without its unit, or by its title.
+fn find<R>(columns: &[Column<R>], asked: &str) -> Result<Column<R>, UnknownColumn> {
+    let wanted = asked.trim().to_lowercase();
+    let named = |name: &str| {
+        let short = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
+        wanted == name || Some(wanted.as_str()) == short
+    };
+    columns
+        .iter()
+        .find(|column| named(column.name))
+        .or_else(|| {
+            columns
+                .iter()
+                .find(|column| !wanted.is_empty() && column.title.to_lowercase() == wanted)
+        })
+        .copied()
+        .ok_or_else(|| UnknownColumn {
+            asked: asked.to_owned(),
+            columns: columns.iter().map(|column| short_name(column)).collect(),
+        })
+}
+
+fn short_name<R>(column: &Column<R>) -> &'static str {
+    let name = column.name;
+    let short = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
+    match (column.kind, short) {
+        (Kind::Name | Kind::Id, _) | (_, None) => name,
+        (_, Some(short)) => short,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Row, report};
+    use super::*;
+
+    fn names(order: &Order) -> (Vec<String>, usize) {
+        let mut report = report();
+        let left_out = arrange(&mut report, order).unwrap();
+        let names = report.rows().iter().map(|row: &Row| row.name.clone());
+        (names.collect(), left_out)
+    }
+
+    fn by(sort: &str) -> Order {
+        Order {
+            sort: Some(sort.to_owned()),
+            ..Order::default()
+        }
+    }
+
+    #[test]
+    fn quantities_come_largest_first_names_by_the_alphabet_and_the_unknown_last() {
+        assert_eq!(names(&by("cpu_ns")).0, ["b", "C", "a,\"x\""]);
+        assert_eq!(names(&by("cpu")).0, ["b", "C", "a,\"x\""]);
+        assert_eq!(names(&by("Processor Time")).0, ["b", "C", "a,\"x\""]);
+        assert_eq!(names(&by("name")).0, ["a,\"x\"", "b", "C"]);
+        let reversed = Order {
+            reverse: true,
+            top: Some(2),
+            ..by("name")
+        };
+        assert_eq!(names(&reversed), (vec!["C".to_owned(), "b".to_owned()], 1));
+    }
+
+    #[test]
+    fn an_unknown_column_is_answered_with_those_there_are() {
+        let error = arrange(&mut report(), &by("speed")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no column 'speed'; there are name, cpu, start"
+        );
+    }
+}

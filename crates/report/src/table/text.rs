@@ -1,0 +1,72 @@
+//! A table as text for people.
+
+use std::io::{self, Write};
+
+use super::{Column, Kind, TableReport};
+use crate::text::quantity::count;
+use crate::text::style::QUIET;
+use crate::text::table::{Table, cell};
+
+/// Rows shown unless a person asks for more or fewer.
+pub const TEXT_ROWS: usize = 25;
+
+/// Writes `report`, of whose rows `left_out` were cut off.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write<T: TableReport>(report: &T, left_out: usize, out: &mut dyn Write) -> io::Result<()> {
+    report.write_before(report.rows().len() + left_out, out)?;
+    writeln!(out)?;
+    let columns: Vec<Column<T::Row>> = report
+        .columns()
+        .into_iter()
+        .filter(|column| !column.title.is_empty())
+        .collect();
+    let mut table = Table::new();
+    for column in &columns {
+        table = match column.kind {
+            Kind::Name => table.left(column.title, column.width),
+            Kind::Id | Kind::Time | Kind::Quantity => table.right(column.title),
+        };
+    }
+    for row in report.rows() {
+        table.row(
+            columns
+                .iter()
+                .map(|column| cell((column.value)(row).shown())),
+        );
+    }
+    table.write(out)?;
+    if left_out > 0 {
+        let rows = if left_out == 1 { "row" } else { "rows" };
+        writeln!(
+            out,
+            "  {QUIET}and {} more {rows}; --top 0 shows all{QUIET:#}",
+            count(left_out as u64)
+        )?;
+    }
+    report.write_after(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::report;
+    use super::*;
+
+    #[test]
+    fn the_answer_comes_first_and_what_is_cut_off_is_said() {
+        let mut out = Vec::new();
+        write(&report(), 1200, &mut out).unwrap();
+        let text = anstyle_free(&String::from_utf8(out).unwrap());
+        assert_eq!(
+            text,
+            "1203 rows\n\n  name   processor time      start\n  a,\"x\"                  0.000000s\n  \
+             b               20 ns\n  C               10 ns  0.000000s\n  \
+             and 1,200 more rows; --top 0 shows all\nafter\n"
+        );
+    }
+
+    fn anstyle_free(text: &str) -> String {
+        text.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "")
+    }
+}

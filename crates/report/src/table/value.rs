@@ -1,0 +1,158 @@
+//! A cell's value, with its unit.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use super::Kind;
+use crate::text::quantity::{count, duration, percent, size};
+
+/// A cell's value, with its unit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// Not known, or nothing to say.
+    Nothing,
+    /// A name.
+    Text(Cow<'a, str>),
+    /// A number that names something: a process, a processor.
+    Id(i64),
+    /// How many.
+    Count(u64),
+    /// A point in time, ns.
+    Time(i64),
+    /// A length of time, ns.
+    Duration(i64),
+    /// Bytes.
+    Bytes(u64),
+    /// A share, percent.
+    Percent(f64),
+}
+
+impl<'a> Value<'a> {
+    /// A name; nothing when it is empty.
+    #[must_use]
+    pub fn text(text: &'a str) -> Self {
+        if text.is_empty() {
+            Self::Nothing
+        } else {
+            Self::Text(Cow::Borrowed(text))
+        }
+    }
+
+    /// `value`, if there is one, as what `kind` makes of it.
+    #[must_use]
+    pub fn of<T>(value: Option<T>, kind: impl FnOnce(T) -> Self) -> Self {
+        value.map_or(Self::Nothing, kind)
+    }
+
+    /// As a person reads it.
+    #[must_use]
+    pub fn shown(&self) -> Cow<'_, str> {
+        match self {
+            Self::Nothing => Cow::Borrowed(""),
+            Self::Text(text) => Cow::Borrowed(text),
+            // Nothing at all needs no unit, and is seen at once without it.
+            Self::Duration(0) | Self::Bytes(0) => Cow::Borrowed("0"),
+            Self::Percent(share) if *share == 0.0 => Cow::Borrowed("0"),
+            Self::Id(number) => number.to_string().into(),
+            Self::Count(number) => count(*number).into(),
+            Self::Time(ns) => point_in_time(*ns).into(),
+            Self::Duration(ns) => duration(*ns).into(),
+            Self::Bytes(bytes) => size(*bytes).into(),
+            Self::Percent(share) => percent(*share).into(),
+        }
+    }
+
+    /// As a program reads it: numbers without their unit, which the column's name tells.
+    #[must_use]
+    pub fn plain(&self) -> Cow<'_, str> {
+        match self {
+            Self::Nothing => Cow::Borrowed(""),
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Id(number) | Self::Time(number) | Self::Duration(number) => {
+                number.to_string().into()
+            }
+            Self::Count(number) | Self::Bytes(number) => number.to_string().into(),
+            Self::Percent(share) => format!("{share:.4}").into(),
+        }
+    }
+
+    /// Which of two values of a column comes first. What is not known comes last, whatever the column holds.
+    pub(super) fn compare(&self, other: &Self, kind: Kind) -> Ordering {
+        match (self, other) {
+            (Self::Nothing, Self::Nothing) => Ordering::Equal,
+            (Self::Nothing, _) => Ordering::Greater,
+            (_, Self::Nothing) => Ordering::Less,
+            _ => {
+                let ascending = self.ascending(other);
+                if kind == Kind::Quantity {
+                    ascending.reverse()
+                } else {
+                    ascending
+                }
+            }
+        }
+    }
+
+    fn ascending(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Text(a), Self::Text(b)) => {
+                a.to_lowercase().cmp(&b.to_lowercase()).then(a.cmp(b))
+            }
+            (Self::Percent(a), Self::Percent(b)) => a.total_cmp(b),
+            _ => self.number().cmp(&other.number()),
+        }
+    }
+
+    fn number(&self) -> i128 {
+        match *self {
+            Self::Id(number) | Self::Time(number) | Self::Duration(number) => number.into(),
+            Self::Count(number) | Self::Bytes(number) => number.into(),
+            Self::Nothing | Self::Text(_) | Self::Percent(_) => 0,
+        }
+    }
+}
+
+/// A point in time, s, to the microsecond: what `--range` takes.
+fn point_in_time(ns: i64) -> String {
+    let micros = (ns.unsigned_abs() + 500) / 1_000;
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{}.{:06}s", micros / 1_000_000, micros % 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_get_units_and_programs_whole_numbers() {
+        for (value, shown, plain) in [
+            (Value::Nothing, "", ""),
+            (Value::text("a.exe"), "a.exe", "a.exe"),
+            (Value::text(""), "", ""),
+            (Value::Id(12345), "12345", "12345"),
+            (Value::Count(12345), "12,345", "12345"),
+            (Value::Time(12_345_678_901), "12.345679s", "12345678901"),
+            (
+                Value::Time(i64::MIN),
+                "-9223372036.854776s",
+                "-9223372036854775808",
+            ),
+            (Value::Duration(12_345_678_901), "12.3 s", "12345678901"),
+            (Value::Bytes(2048), "2.00 KiB", "2048"),
+            (Value::Bytes(0), "0", "0"),
+            (Value::Percent(12.34567), "12 %", "12.3457"),
+        ] {
+            assert_eq!((&*value.shown(), &*value.plain()), (shown, plain));
+        }
+    }
+
+    #[test]
+    fn a_point_in_time_is_one_that_a_range_takes() {
+        use crate::xperf::time_point::TimePoint;
+        let shown = Value::Time(1_234_567_000).shown().into_owned();
+        assert_eq!(
+            TimePoint::parse(&shown),
+            Some(TimePoint::SinceStart(1_234_567_000))
+        );
+    }
+}
