@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod activity;
+pub mod auto_start;
 pub mod cpu;
 pub mod devices;
 pub mod disk;

@@ -332,17 +332,6 @@ pub fn groups(trace: &Trace, services: &[Service]) -> Vec<ServiceGroup> {
     groups
 }
 
-/// From the first automatic start to the end of the last one; the end is `None` when one did not end.
-#[must_use]
-pub fn automatic_stretch(trace: &Trace) -> Option<(i64, Option<i64>)> {
-    trace
-        .service_transitions
-        .iter()
-        .filter(|row| row.automatic && row.kind == ServiceChange::Start)
-        .map(|row| (row.start_ns, row.end_ns))
-        .reduce(|(from, to), (start, end)| (from.min(start), to.zip(end).map(|(a, b)| a.max(b))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

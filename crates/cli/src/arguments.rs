@@ -3,6 +3,7 @@
 pub mod processes;
 pub mod table;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -23,6 +24,7 @@ Examples:
   onoff info trace.etl                   what a recording holds
   onoff events trace.etl --process smss.exe | less
   onoff processes trace.etl --range 10s 20s
+  onoff xperf -i trace.etl -o summary_boot.xml -a boot
 
 A Windows computer records every boot by itself, in
 C:\\Windows\\System32\\WDI\\LogFiles\\BootCKCL.etl; 'wpr -boottrace -addboot' and
@@ -42,6 +44,7 @@ pub enum Command {
     Info(InfoArguments),
     Events(EventsArguments),
     Processes(ProcessesArguments),
+    Xperf(XperfArguments),
 }
 
 /// The recording.
@@ -223,4 +226,20 @@ pub struct InfoArguments {
 
     #[command(flatten)]
     pub output: OutputArguments,
+}
+
+/// Answer what scripts ask of 'xperf -i', in its formats; 'onoff xperf -help' explains
+#[derive(Debug, Args)]
+#[command(
+    disable_help_flag = true,
+    override_usage = "onoff xperf -i FILE [-o FILE] [-a ACTION [ACTION'S OPTIONS]]…"
+)]
+pub struct XperfArguments {
+    /// xperf's own words, in its own grammar
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "WORD"
+    )]
+    pub words: Vec<OsString>,
 }

@@ -11,6 +11,8 @@ pub enum Failure {
     Unreadable(String),
     /// The recording holds nothing of what was asked for, or the question makes no sense: exit code 2.
     NothingToAnswer(String),
+    /// What went wrong has been said already: the exit code.
+    Told(u8),
     /// Who reads the answer has seen enough. Not a failure of anybody's: exit code 0, and quiet.
     ReaderGone,
 }
@@ -37,6 +39,7 @@ impl Failure {
         let (message, code) = match self {
             Self::Unreadable(message) => (message, 1),
             Self::NothingToAnswer(message) => (message, 2),
+            Self::Told(code) => return ExitCode::from(code),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
         let message = onoff_report::text::printable::printable(&message).into_owned();

@@ -13,10 +13,11 @@ use onoff_sources::{EventFilter, Options, Pattern};
 
 use crate::arguments::{
     Arguments, BootArguments, Command, CsvTable, EventsArguments, Idle, InfoArguments,
-    OutputArguments, PlainFormat, RecordingArguments, TransitionFormat,
+    OutputArguments, PlainFormat, RecordingArguments, TransitionFormat, XperfArguments,
 };
 use crate::failure::Failure;
-use crate::output::Destination;
+use crate::output::{Color, Destination};
+use crate::xperf;
 use table::TableQuestion;
 
 /// A recording to open.
@@ -39,6 +40,8 @@ pub enum Task {
     Events(EventQuestion),
     /// List processes.
     Processes(TableQuestion),
+    /// Answer as xperf does.
+    Xperf(xperf::CommandLine),
 }
 
 /// How to show where the time of a boot went.
@@ -99,6 +102,7 @@ impl Invocation {
                 recording: arguments.recording.into(),
                 destination: arguments.output.into(),
             }),
+            Command::Xperf(arguments) => Self::xperf(arguments),
         }
     }
 
@@ -160,6 +164,21 @@ impl Invocation {
             }),
             recording: arguments.recording.into(),
             destination: arguments.output.into(),
+        })
+    }
+
+    /// xperf's line names its files itself, among the rest.
+    fn xperf(arguments: XperfArguments) -> Result<Self, Failure> {
+        Ok(Self {
+            task: Task::Xperf(xperf::parse(arguments.words)?),
+            recording: Recording {
+                files: Vec::new(),
+                options: Options::default(),
+            },
+            destination: Destination {
+                path: None,
+                color: Color::Never,
+            },
         })
     }
 }

@@ -8,6 +8,7 @@ mod failure;
 mod invocation;
 mod output;
 mod progress;
+mod xperf;
 
 use std::process::ExitCode;
 

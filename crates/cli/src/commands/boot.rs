@@ -2,6 +2,8 @@
 
 use onoff_analysis::recording::summarise;
 use onoff_analysis::transition::boot::{self, BootOptions};
+use onoff_report::xperf::boot_xml::BootXmlOptions;
+use onoff_report::xperf::services_csv::PointsOfInterest;
 use onoff_report::{json, text, xperf};
 
 use crate::failure::Failure;
@@ -23,9 +25,14 @@ pub fn run(
                 text::boot::write(&report, &summarise(&trace), &options, out)?
             }
             BootFormat::Json => json::document::write(&report, out)?,
-            BootFormat::Xml => xperf::boot_xml::write(&report, out)?,
-            BootFormat::ServicesCsv => xperf::services_csv::write(&report, out)?,
-            BootFormat::PnpCsv => xperf::pnp_csv::write(&report, out)?,
+            BootFormat::Xml => xperf::boot_xml::write(&report, &BootXmlOptions::default(), out)?,
+            BootFormat::ServicesCsv => xperf::services_csv::write(
+                &report.auto_start,
+                &report.services,
+                &PointsOfInterest::default(),
+                out,
+            )?,
+            BootFormat::PnpCsv => xperf::pnp_csv::write(&report.devices, out)?,
         }
         Ok(())
     })

@@ -11,6 +11,7 @@ use onoff_trace::{Tables, Trace};
 use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording, Task};
 use crate::progress::ProgressLine;
+use crate::xperf::{self, CommandLine};
 
 /// Runs what was asked for.
 pub fn run(invocation: Invocation) -> Result<(), Failure> {
@@ -30,6 +31,10 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
             &destination,
             lists::processes::list,
         ),
+        Task::Xperf(CommandLine::Help(topic)) => {
+            destination.write(|out| xperf::help::write(topic.as_deref(), out))
+        }
+        Task::Xperf(CommandLine::Process(line)) => xperf::run(line),
     }
 }
 

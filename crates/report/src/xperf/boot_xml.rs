@@ -17,17 +17,28 @@ use crate::text::quantity::share;
 /// Name under which xperf shows reads that belong to no file: those of the boot read-ahead.
 const READ_AHEAD_FILE: &str = "Unknown (0x0)";
 
+/// What to leave out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BootXmlOptions {
+    /// Processes below this share of an interval's processor time, in percent of all processors.
+    pub min_cpu_percent: f64,
+    /// Files and extensions beyond so many per interval, each; `None` for none.
+    pub max_files: Option<usize>,
+    /// Driver and device operations that took less, ns.
+    pub min_device_ns: i64,
+}
+
 /// Writes the document.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results timeFormat=\"msec\">")?;
     writeln!(out, "<boot type=\"boot\">")?;
     write_process_summary(report, out)?;
-    write_timing(report, out)?;
+    write_timing(report, options, out)?;
     write_services(report, out)?;
-    write_pnp(report, out)?;
+    write_pnp(report, options, out)?;
     write_group_policy(report, out)?;
     writeln!(out, "</boot>")?;
     writeln!(out, "</results>")
@@ -76,7 +87,11 @@ fn write_process(process: &ProcessLife, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-fn write_timing(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+fn write_timing(
+    report: &BootReport,
+    options: &BootXmlOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let desktop = milliseconds(report.main_path_boot.end_ns);
     let required = rounded(report.post_boot.metric.required_idle_ns, 1_000_000);
     // Readers add these up, so they add up here, however each would round by itself.
@@ -114,7 +129,7 @@ fn write_timing(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, ">")?;
     for phase in &report.phases {
-        write_interval(phase, out)?;
+        write_interval(phase, options, out)?;
     }
     writeln!(out, "</timing>")
 }
@@ -123,7 +138,7 @@ fn device_phase(report: &BootReport, name: DevicePhase) -> Option<&DevicePhaseSp
     report.device_phases.iter().find(|phase| phase.name == name)
 }
 
-fn write_interval(phase: &Phase, out: &mut dyn Write) -> io::Result<()> {
+fn write_interval(phase: &Phase, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     let name = match phase.name {
         PhaseName::PostBoot => "PostExplorerPeriod",
         name => name.as_str(),
@@ -136,15 +151,15 @@ fn write_interval(phase: &Phase, out: &mut dyn Write) -> io::Result<()> {
         milliseconds(phase.duration_ns),
     )?;
     if let Some(cpu) = &phase.cpu {
-        write_cpu(cpu, out)?;
+        write_cpu(cpu, options, out)?;
     }
     if let Some(disk) = &phase.disk {
-        write_disk(disk, out)?;
+        write_disk(disk, options, out)?;
     }
     writeln!(out, "</interval>")
 }
 
-fn write_cpu(cpu: &CpuUsage, out: &mut dyn Write) -> io::Result<()> {
+fn write_cpu(cpu: &CpuUsage, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<perProcess>")?;
     let idle = share(cpu.idle_ns, cpu.capacity_ns);
     writeln!(
@@ -152,7 +167,11 @@ fn write_cpu(cpu: &CpuUsage, out: &mut dyn Write) -> io::Result<()> {
         "<perProcessCPUUsage name=\"Idle\" time=\"{}\" percentOfInterval=\"{idle:.2}\"/>",
         milliseconds(Some(cpu.idle_ns)),
     )?;
-    for process in &cpu.by_process {
+    let shown = cpu
+        .by_process
+        .iter()
+        .filter(|process| process.percent >= options.min_cpu_percent);
+    for process in shown {
         let name = if process.image.is_empty() {
             "Unknown"
         } else {
@@ -180,7 +199,8 @@ fn write_cpu(cpu: &CpuUsage, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</perPriority>")
 }
 
-fn write_disk(disk: &DiskUsage, out: &mut dyn Write) -> io::Result<()> {
+fn write_disk(disk: &DiskUsage, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
+    let most = options.max_files.unwrap_or(usize::MAX);
     writeln!(out, "<diskIO {}>", disk_attributes(&disk.operations))?;
     writeln!(out, "<byFile>")?;
     if disk.read_ahead.operations > 0 {
@@ -194,7 +214,7 @@ fn write_disk(disk: &DiskUsage, out: &mut dyn Write) -> io::Result<()> {
             disk_attributes(&read_ahead)
         )?;
     }
-    for file in &disk.by_file {
+    for file in disk.by_file.iter().take(most) {
         writeln!(
             out,
             "<file name=\"{}\" {}/>",
@@ -204,7 +224,7 @@ fn write_disk(disk: &DiskUsage, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "</byFile>")?;
     writeln!(out, "<byExtension>")?;
-    for extension in &disk.by_extension {
+    for extension in disk.by_extension.iter().take(most) {
         writeln!(
             out,
             "<extension name=\"{}\" {}/>",
@@ -297,7 +317,7 @@ fn container(service: &Service) -> String {
     }
 }
 
-fn write_pnp(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+fn write_pnp(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<pnp>")?;
     for phase in &report.device_phases {
         writeln!(
@@ -313,6 +333,11 @@ fn write_pnp(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
             .devices
             .iter()
             .filter(|device| device.phase == phase.name)
+            .filter(|device| {
+                device
+                    .duration_ns
+                    .is_none_or(|ns| ns >= options.min_device_ns)
+            })
         {
             write_device(device, out)?;
         }

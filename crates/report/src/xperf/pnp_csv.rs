@@ -2,19 +2,18 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::devices::{Device, DeviceTotal};
-use onoff_analysis::transition::boot::BootReport;
+use onoff_analysis::devices::{Device, DeviceTotal, by_device, by_driver};
 
 use super::microseconds;
 use crate::text::printable::printable;
 
-/// Writes the device operations of a boot.
+/// Writes device and driver operations and their sums.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(operations: &[Device], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "EventType, StartTS, PendTS, EndTS, InstancePath")?;
-    let mut devices: Vec<&Device> = report.devices.iter().collect();
+    let mut devices: Vec<&Device> = operations.iter().collect();
     devices.sort_by_key(|device| device.start_ns);
     for device in devices {
         let path = if device.device.is_empty() {
@@ -32,8 +31,8 @@ pub fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
             printable(path),
         )?;
     }
-    write_totals("Device", &report.device_totals, out)?;
-    write_totals("Driver", &report.drivers, out)
+    write_totals("Device", &by_device(operations), out)?;
+    write_totals("Driver", &by_driver(operations), out)
 }
 
 fn write_totals(what: &str, totals: &[DeviceTotal], out: &mut dyn Write) -> io::Result<()> {

@@ -2,19 +2,34 @@
 
 use std::io::{self, Write};
 
+use onoff_analysis::Span;
 use onoff_analysis::services::Service;
-use onoff_analysis::transition::boot::BootReport;
 use onoff_trace::ServiceChange;
 
 use super::milliseconds;
 use crate::text::printable::printable;
 
-/// Writes the services of a boot.
+/// Lengths above which a part of a service's transition is listed once more after the rows, ns; `None` for never.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PointsOfInterest {
+    /// Making the container.
+    pub container_ns: Option<i64>,
+    /// Loading the service's image.
+    pub image_load_ns: Option<i64>,
+    /// The service's own initialisation.
+    pub initialisation_ns: Option<i64>,
+}
+
+/// Writes services that started or stopped; `window` is that of the automatic start.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
-    let window = &report.auto_start;
+pub fn write(
+    window: &Span,
+    services: &[Service],
+    points: &PointsOfInterest,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out, "AutoStart, StartTime, EndTime, Duration")?;
     writeln!(
         out,
@@ -28,8 +43,43 @@ pub fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
         "Transition, ServiceName, Group, TotalTime, ContTime, LoadTime, InitTime, \
          StartedAt, ContDoneAt, LoadDoneAt, EndedAt, Container"
     )?;
-    for service in &report.services {
+    for service in services {
         write_service(service, out)?;
+    }
+    write_points(services, points, out)
+}
+
+fn write_points(
+    services: &[Service],
+    points: &PointsOfInterest,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if *points == PointsOfInterest::default() {
+        return Ok(());
+    }
+    writeln!(out, "PointOfInterest, ServiceName, Part, Time, StartedAt")?;
+    for service in services {
+        for (part, took, threshold) in [
+            ("ContainerInit", service.container_ns, points.container_ns),
+            ("ImageLoad", service.image_load_ns, points.image_load_ns),
+            (
+                "ServiceInit",
+                service.initialisation_ns,
+                points.initialisation_ns,
+            ),
+        ] {
+            if let (Some(took), Some(threshold)) = (took, threshold)
+                && took > threshold
+            {
+                writeln!(
+                    out,
+                    "PointOfInterest, {}, {part}, {}, {}",
+                    printable(&service.name),
+                    milliseconds(Some(took)),
+                    milliseconds(Some(service.start_ns)),
+                )?;
+            }
+        }
     }
     Ok(())
 }

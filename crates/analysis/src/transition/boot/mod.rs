@@ -13,14 +13,14 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
-use onoff_trace::{TableName, Tables, Trace, milestone};
+use onoff_trace::{TableName, Tables, Trace};
 
 pub use report::*;
 
 use crate::cpu::{self, CpuSource};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
-use crate::{devices, disk, processes, services};
+use crate::{auto_start, devices, disk, processes, services};
 use phases::MainPath;
 
 /// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
@@ -96,7 +96,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         before_kernel,
         main_path_boot: Span::between(&path.kernel_start, &path.desktop_ready),
         post_boot,
-        auto_start: auto_start(trace),
+        auto_start: auto_start::window(trace),
         service_groups: services::groups(trace, &services),
         services,
         services_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
@@ -201,61 +201,4 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
             }
         })
         .collect()
-}
-
-/// The window in which services start by themselves, else the stretch that automatic starts cover.
-fn auto_start(trace: &Trace) -> Span {
-    let point = |name: &str, rule: &str| -> Boundary {
-        let found = trace.strings.find(name).and_then(|name| {
-            trace
-                .milestones
-                .iter()
-                .filter(|row| row.name == name)
-                .min_by_key(|row| row.time_ns)
-        });
-        match found {
-            Some(row) => Boundary {
-                time_ns: Some(row.time_ns),
-                rule: rule.to_owned(),
-                event: trace.text(row.event).to_owned(),
-                certainty: Certainty::Measured,
-                missing: Vec::new(),
-            },
-            None => Boundary {
-                rule: "no rule found it".to_owned(),
-                missing: vec![rule.to_owned()],
-                ..Boundary::default()
-            },
-        }
-    };
-    let mut start = point(
-        milestone::AUTO_START_BEGIN,
-        "the service control manager's begin of automatic starts",
-    );
-    let mut end = point(
-        milestone::AUTO_START_END,
-        "the service control manager's end of automatic starts",
-    );
-    if start.time_ns.is_none() && end.time_ns.is_none() {
-        let stretch = services::automatic_stretch(trace);
-        for (boundary, time_ns, rule) in [
-            (
-                &mut start,
-                stretch.map(|(from, _)| from),
-                "the first automatic start of a service",
-            ),
-            (
-                &mut end,
-                stretch.and_then(|(_, to)| to),
-                "the end of the last automatic start",
-            ),
-        ] {
-            if time_ns.is_some() {
-                boundary.time_ns = time_ns;
-                boundary.rule = rule.to_owned();
-                boundary.certainty = Certainty::Inferred;
-            }
-        }
-    }
-    Span::between(&start, &end)
 }

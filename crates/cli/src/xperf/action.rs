@@ -1,0 +1,115 @@
+//! What an action is, and what it needs to answer.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use onoff_sources::EventFilter;
+use onoff_trace::{DescribedEvent, StreamHeader, Tables, Trace};
+
+use super::words::{Range, Words};
+use crate::failure::Failure;
+
+/// An action: what `-a` names.
+#[derive(Clone, Copy)]
+pub struct Action {
+    /// Its name after `-a`, in lower case.
+    pub name: &'static str,
+    /// Other names for it.
+    pub aliases: &'static [&'static str],
+    /// What it shows, in one line.
+    pub summary: &'static str,
+    /// Its options, as `-help` shows them: one per line, name and meaning.
+    pub help: &'static str,
+    /// Whether a recording that lost events can answer it although nobody said `-tle`: it is about the recording itself
+    /// or the machine, not about what happened.
+    pub bears_losses: bool,
+    /// Takes its options from the words.
+    pub parse: fn(&mut Words) -> Result<Question, Failure>,
+}
+
+impl fmt::Debug for Action {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name)
+    }
+}
+
+/// Answers from tables.
+pub type Answer = Box<dyn FnOnce(&Trace, &mut dyn Write) -> Result<(), Failure>>;
+
+/// An action with its options.
+pub enum Question {
+    /// Answered from tables.
+    Tables {
+        /// The tables it reads.
+        wanted: Tables,
+        /// How it answers.
+        answer: Answer,
+    },
+    /// Answered from events, told one by one.
+    Events {
+        /// Which events it is told. Others may be told too, when several actions share a reading and none can be spared.
+        filter: EventFilter,
+        /// From when to when.
+        range: Option<Range>,
+        /// Who is told.
+        listener: Box<dyn Listener>,
+    },
+}
+
+impl Question {
+    /// A question answered from tables.
+    pub fn tables(
+        wanted: Tables,
+        answer: impl FnOnce(&Trace, &mut dyn Write) -> Result<(), Failure> + 'static,
+    ) -> Self {
+        Self::Tables {
+            wanted,
+            answer: Box::new(answer),
+        }
+    }
+
+    /// A question answered from events.
+    pub fn events(
+        filter: EventFilter,
+        range: Option<Range>,
+        listener: impl Listener + 'static,
+    ) -> Self {
+        Self::Events {
+            filter,
+            range,
+            listener: Box::new(listener),
+        }
+    }
+}
+
+impl fmt::Debug for Question {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tables { wanted, .. } => formatter.debug_tuple("Tables").field(wanted).finish(),
+            Self::Events { filter, range, .. } => formatter
+                .debug_struct("Events")
+                .field("filter", filter)
+                .field("range", range)
+                .finish(),
+        }
+    }
+}
+
+/// Is told the events of a recording in the order of time.
+pub trait Listener {
+    /// Whether it writes as it listens, and so must be alone with its destination while it does.
+    fn writes_at_once(&self) -> bool {
+        false
+    }
+
+    /// Before the first event.
+    fn begin(&mut self, _header: &StreamHeader, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// An event.
+    fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()>;
+
+    /// After the last one: the answer, or why there is none.
+    fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure>;
+}

@@ -1,0 +1,97 @@
+//! What `-help` says.
+
+use std::io::{self, Write};
+
+use super::action::Action;
+use super::actions;
+use super::words::usage;
+use crate::failure::Failure;
+
+const OVERVIEW: &str = "\
+Answers from a recording what 'xperf -i FILE -a ACTION' answers, in its formats.
+
+Usage: onoff xperf -i FILE [-i FILE…] [-o FILE] [OPTIONS] [-a ACTION [ACTION'S OPTIONS] [-ao FILE] [-ae FILE]]…
+
+  -i FILE        the recording: an Event Trace Log, as it is or packed; several files are read as one
+  -o FILE        where the answers go instead of stdout
+  -a ACTION      what to show; several are answered from one reading [default: dumper]
+  -ao FILE       where the answer of the action before goes instead
+  -ae FILE       where the action before says why it cannot answer, instead of stderr
+  -tle           answer although events were lost
+  -tti           answer although the clock ran backwards
+  -target KIND   human or machine: both write the same here
+  -quiet         no remarks on stderr
+  -symbols       accepted; no symbols are loaded, and functions are shown as addresses
+  -help TOPIC    'processing', 'times' or an action
+
+An option may begin with '/' instead of '-'. An action's options follow it.
+";
+
+const TIMES: &str = "\
+A time is 1234[s|ms|us|ns] since the recording's begin, in µs without a unit, or
+yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC.
+-range T1 T2 is from T1 up to, not including, T2.
+A length of time is 1234[s|ms|us|ns] or hh:mm:ss.ffff.
+";
+
+const EXAMPLES: &str = "\
+Examples:
+  onoff xperf -i boot.etl -o summary_boot.xml -a boot
+  onoff xperf -tle -i boot.etl -a services -ao services.csv -a pnp -ao pnp.csv
+  onoff xperf -i trace.etl -o dump.csv -a dumper -range 2s 4s
+
+Exit codes are those of onoff: 0 answered, 1 could not read or write, 2 nothing of what was
+asked for, or a line that makes no sense. Of several actions, the worst counts.
+";
+
+/// Writes the help about a topic.
+pub fn write(topic: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
+    let topic = topic.map(|topic| topic.trim_start_matches(['-', '/']).to_ascii_lowercase());
+    match topic.as_deref() {
+        None | Some("") => {
+            writeln!(out, "{OVERVIEW}")?;
+            out.write_all(EXAMPLES.as_bytes())?;
+        }
+        Some("processing") => {
+            writeln!(out, "{OVERVIEW}\nActions:")?;
+            for action in actions::ACTIONS {
+                write_line(action.name, action.summary, out)?;
+            }
+            writeln!(out, "\n{TIMES}")?;
+            out.write_all(EXAMPLES.as_bytes())?;
+        }
+        Some("times" | "time" | "format") => out.write_all(TIMES.as_bytes())?,
+        Some("symbols") => writeln!(
+            out,
+            "No symbols are loaded: functions are shown as module and address."
+        )?,
+        Some(topic) => match actions::find(topic) {
+            Some(action) => write_action(action, out)?,
+            None => {
+                return Err(usage(format!(
+                    "-help: there is no topic '{topic}'; 'onoff xperf -help processing' lists the actions"
+                )));
+            }
+        },
+    }
+    Ok(())
+}
+
+fn write_line(name: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "  {name:<19} {text}")
+}
+
+fn write_action(action: &Action, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "-a {}: {}", action.name, action.summary)?;
+    if !action.aliases.is_empty() {
+        writeln!(out, "Also: {}", action.aliases.join(", "))?;
+    }
+    if action.help.is_empty() {
+        return writeln!(out, "\nIt has no options.");
+    }
+    writeln!(out, "\n{}", action.help.trim_end())?;
+    if action.help.contains("-range") {
+        writeln!(out, "\n{}", TIMES.trim_end())?;
+    }
+    Ok(())
+}

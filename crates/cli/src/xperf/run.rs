@@ -1,0 +1,583 @@
+//! Reads the recording once for all actions together, and writes their answers in the order in which they were asked for.
+//!
+//! Tables are read once, all that any action wants. Actions that are told the events one by one share a second reading,
+//! unless one of them writes as it listens and has to wait until another one's answer is in the same file.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+
+use onoff_report::text::{losses, printable::printable};
+use onoff_sources::{EventFilter, EventStream, Files, Options};
+use onoff_trace::{Clock, DescribedEvent, Losses, StreamHeader, Tables, Trace};
+
+use super::action::{Answer, Listener, Question};
+use super::command_line::{Call, Processing};
+use super::output::Outputs;
+use super::words::Range;
+use crate::failure::Failure;
+use crate::progress::ProgressLine;
+
+/// Losses that are called time inversions.
+const INVERSIONS: [&str; 3] = ["time_inversion", "time_contradiction", "disordered_buffers"];
+
+/// Answers everything the line asks for.
+pub fn run(line: Processing) -> Result<(), Failure> {
+    let options = Options::default();
+    let files = Files::open(&line.inputs, &options.limits)?;
+    answer(&mut Reader::new(&files, options), line)
+}
+
+/// Reads the recording, and counts how often.
+struct Reader<'f> {
+    files: &'f Files,
+    options: Options,
+    readings: u32,
+}
+
+impl<'f> Reader<'f> {
+    fn new(files: &'f Files, options: Options) -> Self {
+        Self {
+            files,
+            options,
+            readings: 0,
+        }
+    }
+
+    fn with_progress<T>(&mut self, read: impl FnOnce(&Options) -> T) -> T {
+        self.readings += 1;
+        let line = ProgressLine::reading();
+        self.options.progress = Some(line.listener());
+        read(&self.options)
+    }
+
+    fn tables(&mut self, wanted: Tables) -> Result<Trace, Failure> {
+        let files = self.files;
+        self.with_progress(|options| Ok(onoff_sources::open_files(files, wanted, options)?))
+    }
+
+    /// A stream of which nothing but the header is read yet.
+    fn stream(&self) -> Result<EventStream<'f>, Failure> {
+        Ok(EventStream::open(self.files, &self.options)?)
+    }
+}
+
+/// A call on its way.
+struct Asked {
+    call_name: &'static str,
+    bears_losses: bool,
+    errors: Option<std::path::PathBuf>,
+    output: usize,
+    state: State,
+}
+
+enum State {
+    Tables(Answer),
+    Events {
+        filter: EventFilter,
+        range: Option<Range>,
+        listener: Box<dyn Listener>,
+    },
+    /// Answered, or failed.
+    Over(Result<(), Failure>),
+}
+
+impl Asked {
+    fn new(call: Call, output: usize) -> Self {
+        Self {
+            call_name: call.action.name,
+            bears_losses: call.action.bears_losses,
+            errors: call.errors,
+            output,
+            state: match call.question {
+                Question::Tables { answer, .. } => State::Tables(answer),
+                Question::Events {
+                    filter,
+                    range,
+                    listener,
+                } => State::Events {
+                    filter,
+                    range,
+                    listener,
+                },
+            },
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Over(_))
+    }
+
+    fn writes_at_once(&self) -> bool {
+        matches!(&self.state, State::Events { listener, .. } if listener.writes_at_once())
+    }
+}
+
+fn answer(reader: &mut Reader<'_>, line: Processing) -> Result<(), Failure> {
+    let wanted = line
+        .calls
+        .iter()
+        .filter_map(|call| match call.question {
+            Question::Tables { wanted, .. } => Some(wanted),
+            Question::Events { .. } => None,
+        })
+        .reduce(Tables::union);
+    let remarks = !line.quiet;
+    if line.symbols && remarks {
+        remark("no symbols are loaded: functions are shown as addresses");
+    }
+    let trace = wanted.map(|wanted| reader.tables(wanted)).transpose()?;
+    let facts = match &trace {
+        Some(trace) => Facts::of_trace(trace),
+        None => Facts::of_stream(reader.stream()?.header()),
+    };
+
+    let mut outputs = Outputs::default();
+    let mut asked: Vec<Asked> = line
+        .calls
+        .into_iter()
+        .map(|call| {
+            let output = outputs.number(call.output.as_ref().or(line.output.as_ref()));
+            Asked::new(call, output)
+        })
+        .collect();
+    let refusal = facts.refusal(line.tolerates_losses, line.tolerates_inversions);
+    for asked in asked.iter_mut().filter(|asked| !asked.bears_losses) {
+        if let Some(refusal) = &refusal {
+            asked.state = State::Over(Err(Failure::NothingToAnswer(refusal.clone())));
+        }
+    }
+
+    let mut lost = trace.as_ref().map(|trace| trace.losses.clone());
+    for stage in stages(&asked) {
+        let stage = asked.get_mut(stage).unwrap_or_default();
+        if stage
+            .iter()
+            .any(|asked| matches!(asked.state, State::Events { .. }))
+        {
+            let of_stream = listen(reader, stage, &mut outputs)?;
+            lost.get_or_insert(of_stream);
+        }
+        for asked in stage {
+            finish(asked, trace.as_ref(), &mut outputs);
+        }
+    }
+    let mut result = report(asked);
+    if let Err(failure) = outputs.finish() {
+        result = Err(failure);
+    }
+    if let Some(lost) = lost.filter(|lost| remarks && !lost.is_empty()) {
+        // Where stderr is gone, nobody is there to be told.
+        let _ = losses::write(&lost, &mut anstream::stderr().lock() as &mut dyn Write);
+    }
+    result
+}
+
+/// What is known of the recording's quality.
+struct Facts {
+    events_lost: u64,
+    buffers_lost: u64,
+    inversions: u64,
+}
+
+impl Facts {
+    fn of_trace(trace: &Trace) -> Self {
+        let inversions = INVERSIONS.iter().map(|name| trace.losses.count(name));
+        Self {
+            events_lost: trace.events_lost,
+            buffers_lost: trace.buffers_lost,
+            inversions: inversions.fold(0, u64::saturating_add),
+        }
+    }
+
+    /// Whether time ran backwards shows only when all is read; by then the rows are out, in their right order.
+    fn of_stream(header: &StreamHeader) -> Self {
+        Self {
+            events_lost: header.events_lost,
+            buffers_lost: header.buffers_lost,
+            inversions: 0,
+        }
+    }
+
+    /// Why nothing is answered, unless what is wrong is tolerated.
+    fn refusal(&self, tolerates_losses: bool, tolerates_inversions: bool) -> Option<String> {
+        let Self {
+            events_lost,
+            buffers_lost,
+            inversions,
+        } = *self;
+        if events_lost + buffers_lost > 0 && !tolerates_losses {
+            let what = match (events_lost, buffers_lost) {
+                (events, 0) => count(events, "event"),
+                (0, buffers) => count(buffers, "buffer"),
+                (events, buffers) => {
+                    format!(
+                        "{} and {}",
+                        count(events, "event"),
+                        count(buffers, "buffer")
+                    )
+                }
+            };
+            return Some(format!(
+                "the recorder lost {what}, so the answer may be wrong; -tle answers all the same, more or larger \
+                 buffers lose less next time"
+            ));
+        }
+        if inversions > 0 && !tolerates_inversions {
+            return Some(format!(
+                "the clock runs backwards in {}, so the answer may be wrong; -tti answers all the same, in the best \
+                 order there is",
+                count(inversions, "place")
+            ));
+        }
+        None
+    }
+}
+
+fn count(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
+/// Cuts the calls into stages. Each begins with one reading for its listeners; one that writes as it listens must be the
+/// first at its destination.
+fn stages(asked: &[Asked]) -> Vec<std::ops::Range<usize>> {
+    let mut stages = Vec::new();
+    let mut start = 0;
+    for (at, call) in asked.iter().enumerate() {
+        let before = asked.get(start..at).unwrap_or_default();
+        let is_taken = before
+            .iter()
+            .any(|other| !other.is_over() && other.output == call.output);
+        if call.writes_at_once() && is_taken {
+            stages.push(start..at);
+            start = at;
+        }
+    }
+    stages.push(start..asked.len());
+    stages
+}
+
+/// A listener in a reading.
+struct Listening<'a> {
+    at: usize,
+    filter: &'a EventFilter,
+    from_ns: Option<i64>,
+    until_ns: Option<i64>,
+    output: usize,
+    listener: &'a mut Box<dyn Listener>,
+    failed: Option<io::Error>,
+}
+
+impl Listening<'_> {
+    fn hears(&self, event: &DescribedEvent<'_>) -> bool {
+        self.failed.is_none()
+            && self.from_ns.is_none_or(|from| event.time_ns >= from)
+            && self.until_ns.is_none_or(|until| event.time_ns < until)
+    }
+}
+
+/// Tells the events to every listener among `asked` that has not failed. Gives what the reading lost.
+fn listen(
+    reader: &mut Reader<'_>,
+    asked: &mut [Asked],
+    outputs: &mut Outputs,
+) -> Result<Losses, Failure> {
+    let stream = reader.stream()?;
+    let header = stream.header().clone();
+    resolve_ranges(asked, &header);
+    let mut listening: Vec<Listening<'_>> = asked
+        .iter_mut()
+        .enumerate()
+        .filter_map(|(at, asked)| match &mut asked.state {
+            State::Events {
+                filter,
+                range: _,
+                listener,
+            } => Some(Listening {
+                at,
+                from_ns: filter.from_ns,
+                until_ns: filter.until_ns,
+                filter,
+                output: asked.output,
+                listener,
+                failed: None,
+            }),
+            _ => None,
+        })
+        .collect();
+    let filter = union(listening.iter().map(|listening| listening.filter));
+    let alone = listening.len() == 1;
+    for one in &mut listening {
+        one.failed = one.listener.begin(&header, outputs.get(one.output)).err();
+    }
+    let end = reader.with_progress(|options| {
+        stream.for_each(&filter, options, |event| {
+            let mut hearing = false;
+            for one in &mut listening {
+                if alone || one.hears(event) {
+                    one.failed = one.listener.event(event, outputs.get(one.output)).err();
+                }
+                hearing |= one.failed.is_none();
+            }
+            match hearing {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        })
+    });
+    let failures: Vec<(usize, io::Error)> = listening
+        .into_iter()
+        .filter_map(|one| Some((one.at, one.failed?)))
+        .collect();
+    for (at, error) in failures {
+        if let Some(asked) = asked.get_mut(at) {
+            asked.state = State::Over(Err(error.into()));
+        }
+    }
+    Ok(end.losses)
+}
+
+/// Puts the ranges of listeners into their filters, by the recording's clock.
+fn resolve_ranges(asked: &mut [Asked], header: &StreamHeader) {
+    for asked in asked {
+        let State::Events {
+            filter,
+            range: Some(range),
+            ..
+        } = &mut asked.state
+        else {
+            continue;
+        };
+        match range.resolve_in(header) {
+            Ok((from, until)) => {
+                filter.from_ns = Some(from);
+                filter.until_ns = Some(until);
+            }
+            Err(failure) => asked.state = State::Over(Err(failure)),
+        }
+    }
+}
+
+/// A filter that lets through what any of `filters` does, and as little else as can be said in one.
+fn union<'a>(filters: impl Iterator<Item = &'a EventFilter> + Clone) -> EventFilter {
+    let mut all = filters.clone();
+    if let (Some(only), None) = (all.next(), all.next()) {
+        return only.clone();
+    }
+    let by_event_alone = filters.clone().all(|filter| {
+        filter.providers.is_empty() && filter.processes.is_empty() && !filter.events.is_empty()
+    });
+    let events = match by_event_alone {
+        true => filters
+            .clone()
+            .flat_map(|filter| filter.events.iter().cloned())
+            .collect(),
+        false => Vec::new(),
+    };
+    let everyone = |end: fn(&EventFilter) -> Option<i64>| -> Option<Vec<i64>> {
+        filters.clone().map(end).collect()
+    };
+    EventFilter {
+        events,
+        from_ns: everyone(|filter| filter.from_ns).and_then(|ends| ends.into_iter().min()),
+        until_ns: everyone(|filter| filter.until_ns).and_then(|ends| ends.into_iter().max()),
+        ..EventFilter::default()
+    }
+}
+
+/// Lets a call that is still on its way answer.
+fn finish(asked: &mut Asked, trace: Option<&Trace>, outputs: &mut Outputs) {
+    let state = std::mem::replace(&mut asked.state, State::Over(Ok(())));
+    let out = outputs.get(asked.output);
+    let result = match (state, trace) {
+        (State::Over(result), _) => result,
+        (State::Tables(answer), Some(trace)) => answer(trace, out),
+        (State::Tables(answer), None) => answer(&Trace::default(), out),
+        (State::Events { mut listener, .. }, _) => listener.end(out),
+    };
+    asked.state = State::Over(result);
+}
+
+/// Says why calls could not be answered, each where it was told to; gives the worst.
+fn report(asked: Vec<Asked>) -> Result<(), Failure> {
+    let mut worst = Ok(());
+    for asked in asked {
+        let State::Over(Err(failure)) = asked.state else {
+            continue;
+        };
+        let (message, code) = match failure {
+            Failure::Unreadable(message) => (message, 1),
+            Failure::NothingToAnswer(message) => (message, 2),
+            Failure::Told(code) => (String::new(), code),
+            Failure::ReaderGone => continue,
+        };
+        let message = format!("-a {}: {}", asked.call_name, printable(&message));
+        match asked.errors {
+            Some(path) => {
+                let written = File::create(&path).and_then(|mut file| writeln!(file, "{message}"));
+                if let Err(error) = written {
+                    remark(&format!("{}: {error}; {message}", path.display()));
+                }
+            }
+            None => remark(&message),
+        }
+        worst = match worst {
+            Err(Failure::Told(1)) => worst,
+            _ => Err(Failure::Told(code)),
+        };
+    }
+    worst
+}
+
+fn remark(text: &str) {
+    // Where stderr is gone, nobody is there to be told.
+    let _ = writeln!(io::stderr(), "onoff: {text}");
+}
+
+/// A range on the axis of `trace`, all of it when there is none.
+pub fn range_of(trace: &Trace, range: Option<Range>) -> Result<(i64, i64), Failure> {
+    let clock: &Clock = &trace.clock;
+    match range {
+        Some(range) => range.resolve(clock),
+        None => Ok((i64::MIN, i64::MAX)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::path::Path;
+
+    use onoff_testkit::simulate::Scenario;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::xperf::{CommandLine, parse};
+
+    struct Case {
+        folder: TempDir,
+        files: Files,
+    }
+
+    impl Case {
+        fn new() -> Self {
+            let path =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/scenarios/slow-boot.toml");
+            let text = std::fs::read_to_string(path).unwrap();
+            let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
+            let recording = ("boot.etl".to_owned(), simulated.files[0].clone());
+            Self {
+                folder: tempfile::tempdir().unwrap(),
+                files: Files::held([recording], &Options::default().limits).unwrap(),
+            }
+        }
+
+        /// Answers `actions`, whose files lie in the folder; gives how often the recording was read.
+        fn readings(&self, actions: &str) -> u32 {
+            let words = format!("-i boot.etl -quiet {actions}");
+            let words = words
+                .split_whitespace()
+                .map(|word| match word.strip_prefix('@') {
+                    Some(name) => self.folder.path().join(name).into(),
+                    None => OsString::from(word),
+                });
+            let Ok(CommandLine::Process(line)) = parse(words.collect()) else {
+                panic!("{actions}");
+            };
+            let mut reader = Reader::new(&self.files, Options::default());
+            answer(&mut reader, line).unwrap();
+            reader.readings
+        }
+
+        fn file(&self, name: &str) -> String {
+            std::fs::read_to_string(self.folder.path().join(name)).unwrap()
+        }
+    }
+
+    #[test]
+    fn several_actions_read_the_recording_once() {
+        let case = Case::new();
+        assert_eq!(case.readings("-o @all.txt -a boot -a services -a pnp"), 1);
+        let all = case.file("all.txt");
+        assert_eq!(
+            case.readings(
+                "-a boot -ao @boot.xml -a services -ao @services.csv -a pnp -ao @pnp.csv"
+            ),
+            1
+        );
+        assert_eq!(
+            all,
+            case.file("boot.xml") + &case.file("services.csv") + &case.file("pnp.csv")
+        );
+    }
+
+    #[test]
+    fn dumps_into_different_files_share_a_reading_and_into_one_file_come_one_after_the_other() {
+        let case = Case::new();
+        let ranges = ["-range 0s 1s", "-range 8s 9s"];
+        let [first, second] = ranges;
+        assert_eq!(
+            case.readings(&format!(
+                "-a dumper {first} -ao @1.txt -a dumper {second} -ao @2.txt"
+            )),
+            1
+        );
+        let both = case.file("1.txt") + &case.file("2.txt");
+        assert_eq!(
+            case.readings(&format!(
+                "-o @both.txt -a dumper {first} -a dumper {second}"
+            )),
+            2
+        );
+        assert_eq!(case.file("both.txt"), both);
+        assert_eq!(
+            case.readings(&format!(
+                "-o @mixed.txt -a services -a dumper {second} -a pnp"
+            )),
+            2
+        );
+    }
+
+    #[test]
+    fn a_filter_of_several_lets_through_what_any_of_them_does() {
+        let filter = |event: &str, range: Option<(i64, i64)>| EventFilter {
+            events: vec![onoff_sources::Pattern::new(event)],
+            from_ns: range.map(|(from, _)| from),
+            until_ns: range.map(|(_, until)| until),
+            ..EventFilter::default()
+        };
+        let (a, b) = (filter("a", Some((1, 5))), filter("b", Some((3, 9))));
+        let both = union([&a, &b].into_iter());
+        assert_eq!(
+            (both.events.len(), both.from_ns, both.until_ns),
+            (2, Some(1), Some(9))
+        );
+        let all = union([&a, &EventFilter::default()].into_iter());
+        assert_eq!(
+            (all.events.len(), all.from_ns, all.until_ns),
+            (0, None, None)
+        );
+    }
+
+    #[test]
+    fn losses_and_a_clock_that_ran_backwards_are_tolerated_only_when_told() {
+        let facts = |events_lost, buffers_lost, inversions| Facts {
+            events_lost,
+            buffers_lost,
+            inversions,
+        };
+        assert_eq!(facts(0, 0, 0).refusal(false, false), None);
+        let said = facts(2, 1, 0).refusal(false, true).unwrap();
+        assert!(
+            said.starts_with("the recorder lost 2 events and 1 buffer, so"),
+            "{said}"
+        );
+        assert_eq!(facts(2, 1, 0).refusal(true, false), None);
+        let said = facts(2, 0, 3).refusal(true, false).unwrap();
+        assert!(said.contains("runs backwards in 3 places"), "{said}");
+        assert_eq!(facts(2, 0, 3).refusal(true, true), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! `onoff xperf`: the line that scripts written for xperf pass.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod running;
+
+use running::Folder;
+
+/// Services only.
+const PAPER: &str = "services-wes7.toml";
+/// Everything.
+const SLOW: &str = "slow-boot.toml";
+
+#[test]
+fn its_documents_are_those_of_the_plain_verbs() {
+    let folder = Folder::boot(SLOW);
+    assert_eq!(
+        folder.answer("xperf -i boot.etl -a services"),
+        folder.answer("boot boot.etl --format csv")
+    );
+    assert_eq!(
+        folder.answer("xperf -i boot.etl -a pnp"),
+        folder.answer("boot boot.etl --format csv --csv pnp")
+    );
+    assert_eq!(
+        folder.answer("xperf -i boot.etl -a dumper -range 8s 9s"),
+        folder.answer("events boot.etl --range 8s 9s")
+    );
+    assert_eq!(
+        folder.answer("xperf -i boot.etl -a boot -minIntervalToShow 0"),
+        folder.answer("boot boot.etl --format xml")
+    );
+}
+
+#[test]
+fn the_options_of_boot_leave_out_what_they_say() {
+    let folder = Folder::boot(SLOW);
+    folder.file("expected.txt", b"\xef\xbb\xbfSMSS.exe\r\n\r\ncsrss.exe\r\n");
+    let whole = folder.answer("xperf -i boot.etl -a boot");
+    let less = folder.answer(
+        "xperf -i boot.etl -a boot -minCPUToShow 50 -maxFilesToShow 0 -expectedProcessesFile expected.txt",
+    );
+    let count = |document: &str, element: &str| document.matches(&format!("<{element} ")).count();
+    assert!(count(&whole, "perProcessCPUUsage") > count(&less, "perProcessCPUUsage"));
+    // Idle is no process to hide: one in each interval.
+    assert!(count(&less, "perProcessCPUUsage") >= count(&less, "interval"));
+    assert!(count(&whole, "file") > 0);
+    assert_eq!(count(&less, "extension"), 0);
+    // What was read ahead is no file to leave out.
+    let read_ahead = less.matches("<file name=\"Unknown (0x0)\"").count();
+    assert_eq!(count(&less, "file"), read_ahead);
+    let expected = |document: &str| -> usize {
+        let group = document.split_once("<expectedProcesses>").unwrap().1;
+        count(
+            group.split_once("</expectedProcesses>").unwrap().0,
+            "process",
+        )
+    };
+    assert_eq!(expected(&whole), 2);
+    assert!(expected(&less) > 2);
+    assert_eq!(count(&whole, "process"), count(&less, "process"));
+}
+
+#[test]
+fn rows_of_a_range_are_those_of_the_whole_in_it() {
+    let folder = Folder::boot(PAPER);
+    let rows = |text: &str| -> Vec<String> { text.lines().map(str::to_owned).collect() };
+    let whole = rows(&folder.answer("xperf -i boot.etl -a services"));
+    let part = rows(&folder.answer("xperf -i boot.etl -a services -range 9250ms 9300ms"));
+    // Services on their way between 9250 and 9300 ms: those of the paper that began before and ended after.
+    let names: Vec<&str> = part[3..]
+        .iter()
+        .map(|row| row.split(", ").nth(1).unwrap())
+        .collect();
+    assert_eq!(names, ["DcomLaunch", "RpcEptMapper"]);
+    assert!(part.iter().all(|row| whole.contains(row)));
+}
+
+#[test]
+fn long_parts_of_services_are_listed_when_asked_for() {
+    let folder = Folder::boot(PAPER);
+    let text = folder.answer("xperf -i boot.etl -a services -poiThreshold_ContainerInit 100ms");
+    let points: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("PointOfInterest"))
+        .collect();
+    // The paper's two checkpoints after more than 100 ms.
+    assert_eq!(points.len(), 3, "{points:?}");
+    assert!(
+        points[1].starts_with("PointOfInterest, PlugPlay, ContainerInit, 12"),
+        "{points:?}"
+    );
+    assert!(
+        points[2].starts_with("PointOfInterest, eventlog, ContainerInit, 21"),
+        "{points:?}"
+    );
+}
+
+#[test]
+fn an_action_that_cannot_answer_leaves_the_others_and_the_files_alone() {
+    let folder = Folder::boot(PAPER);
+    folder.file("pnp.csv", b"before");
+    let output = folder.run(
+        "xperf -i boot.etl -a pnp -range 100s 101s -ao pnp.csv -ae errors.txt -a services -ao services.csv",
+    );
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    let read = |name: &str| std::fs::read_to_string(folder.path(name)).unwrap();
+    assert_eq!(read("pnp.csv"), "before");
+    assert!(read("errors.txt").starts_with("-a pnp: no work on a driver or device; this needs"));
+    assert!(read("services.csv").starts_with("AutoStart, "));
+}
+
+#[test]
+fn a_recording_without_what_is_asked_for_has_exit_code_2() {
+    let folder = Folder::boot(PAPER);
+    let (code, said) = folder.refusal("xperf -i boot.etl -a dumper -provider Nobody");
+    assert_eq!(
+        (code, said.as_str()),
+        (2, "onoff: -a dumper: no event is what was asked for\n")
+    );
+    let (code, said) = folder.refusal("xperf -i none.etl -a boot");
+    assert_eq!(code, 1);
+    assert!(said.starts_with("onoff: none.etl: "), "{said}");
+    let (code, said) = folder.refusal("xperf -i boot.etl -o no/such/folder.xml -a boot");
+    assert_eq!(code, 1);
+    assert!(said.contains("no/such/folder.xml"), "{said}");
+}
+
+#[test]
+fn lost_events_are_refused_without_tle() {
+    let Some(samples) = onoff_testkit::real::samples("etl") else {
+        return;
+    };
+    let folder = Folder::new();
+    let mut lossy = 0;
+    for entry in std::fs::read_dir(samples).unwrap() {
+        let path = entry.unwrap().path();
+        let path = path.to_str().unwrap();
+        if !path.ends_with(".etl") {
+            continue;
+        }
+        let output = folder.run(&format!("xperf -i {path} -quiet -a dumper"));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if said.contains("the recorder lost ") {
+            assert_eq!(output.status.code(), Some(2), "{path}");
+            assert!(
+                output.stdout.is_empty() && said.contains("-tle"),
+                "{path}: {said}"
+            );
+            folder.answer(&format!("xperf -i {path} -tle -quiet -a dumper"));
+            lossy += 1;
+        }
+    }
+    println!("{lossy} recordings with losses");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_which_can_be_read_only_once_is_enough_for_several_actions() {
+    use std::io::Write as _;
+    use std::process::Stdio;
+
+    let folder = Folder::boot(SLOW);
+    let expected = folder.answer("xperf -i boot.etl -a boot -a services -a pnp");
+    let recording = std::fs::read(folder.path("boot.etl")).unwrap();
+    let mut child = folder
+        .command("xperf -i /dev/stdin -a boot -a services -a pnp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let feeder = std::thread::spawn(move || stdin.write_all(&recording));
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+}
+
+#[test]
+fn every_action_has_help() {
+    let folder = Folder::new();
+    let overview = folder.answer("xperf -help processing");
+    let actions: Vec<&str> = overview
+        .split_once("Actions:\n")
+        .unwrap()
+        .1
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .map(|line| line.split_whitespace().next().unwrap())
+        .collect();
+    assert!(actions.contains(&"boot") && actions.contains(&"dumper"));
+    for action in actions {
+        let help = folder.answer(&format!("xperf -help {action}"));
+        assert!(help.starts_with(&format!("-a {action}: ")), "{help}");
+    }
+    assert_eq!(folder.answer("xperf"), folder.answer("xperf --help"));
+    let (code, said) = folder.refusal("xperf -help nonsense");
+    assert_eq!(code, 2);
+    assert!(said.contains("no topic 'nonsense'"), "{said}");
+}
