@@ -18,6 +18,11 @@ COMMANDS = [
     ("RecordingSummary", "`onoff info --format json`"),
     ("BootReport", "`onoff boot --format json`"),
     ("ProcessList", "`onoff processes --format json`"),
+    ("CpuList", "`onoff cpu --format json`"),
+    ("InterruptList", "`onoff interrupts --format json`"),
+    ("ServiceList", "`onoff services --format json`"),
+    ("DeviceList", "`onoff devices --format json`"),
+    ("PolicyList", "`onoff policy --format json`"),
 ]
 
 PLAIN = {

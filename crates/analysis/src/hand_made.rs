@@ -2,8 +2,9 @@
 
 use onoff_trace::{
     Activity, ActivityKind, ContextSwitch, ContextSwitches, DeviceOperation, DeviceOperationKind,
-    DevicePhase, DiskIo, DiskOperation, IoPriority, Milestone, Process, ServiceChange,
-    ServiceOutcome, ServiceTransition, StringId, Thread, Trace,
+    DevicePhase, DiskIo, DiskOperation, Image, Interrupt, InterruptKind, Interrupts, IoPriority,
+    Milestone, Process, ReadyThread, ReadyThreads, ServiceChange, ServiceOutcome,
+    ServiceTransition, StringId, Thread, Trace,
 };
 
 /// One millisecond, ns.
@@ -191,4 +192,62 @@ pub(crate) fn device(
         tid: None,
         event: StringId::EMPTY,
     });
+}
+
+/// Interrupts as (start, end, processor, kind, routine).
+pub(crate) fn interrupts(trace: &mut Trace, rows: &[(i64, i64, u16, InterruptKind, u64)]) {
+    let piece: Interrupts = rows
+        .iter()
+        .map(|&(start_ns, end_ns, cpu, kind, routine)| Interrupt {
+            start_ns,
+            end_ns,
+            cpu,
+            kind,
+            routine,
+            vector: 0,
+        })
+        .collect();
+    trace.interrupts.push(piece);
+}
+
+/// A module at (base, size).
+pub(crate) fn image(
+    trace: &mut Trace,
+    pid: u32,
+    (base, size): (u64, u64),
+    load_ns: Option<i64>,
+    path: &str,
+) {
+    let path = trace.strings.intern(path);
+    trace.images.push(Image {
+        pid,
+        base,
+        size,
+        load_ns,
+        unload_ns: None,
+        path,
+        time_stamp: 0,
+        checksum: 0,
+        default_base: 0,
+        pdb_name: StringId::EMPTY,
+        pdb_id: StringId::EMPTY,
+        version: StringId::EMPTY,
+    });
+}
+
+/// Threads made ready as (time, thread, by thread).
+pub(crate) fn readies(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
+    let piece: ReadyThreads = rows
+        .iter()
+        .map(|&(time_ns, ready_tid, readying_tid)| ReadyThread {
+            time_ns,
+            cpu: 0,
+            ready_tid,
+            readying_tid: Some(readying_tid),
+            adjust_reason: 0,
+            adjust_increment: 0,
+            flags: 0,
+        })
+        .collect();
+    trace.ready_threads.push(piece);
 }

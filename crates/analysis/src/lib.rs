@@ -22,7 +22,9 @@ pub mod evidence;
 #[cfg(test)]
 mod hand_made;
 pub mod idle;
+mod interruptions;
 pub mod lists;
+mod modules;
 mod owners;
 pub mod processes;
 pub mod recording;

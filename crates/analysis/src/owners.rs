@@ -32,6 +32,8 @@ struct Life {
     /// Begin of the thread id's next life; `i64::MAX` for the last one.
     until_ns: i64,
     owner: OwnerIndex,
+    /// Row in the table of threads.
+    thread: u32,
     /// Base priority when recorded, else 8, the normal one.
     base_priority: u8,
 }
@@ -98,7 +100,10 @@ impl Owners {
         }
 
         let mut by_tid: HashMap<u32, Vec<Life>> = HashMap::new();
-        for thread in trace.threads.iter().filter(|thread| thread.tid != 0) {
+        for (row, thread) in (0_u32..).zip(trace.threads.iter()) {
+            if thread.tid == 0 {
+                continue;
+            }
             let start_ns = thread.start_ns.unwrap_or(i64::MIN);
             let owner = match by_pid.get(&thread.pid) {
                 _ if thread.pid == 0 => IDLE,
@@ -126,6 +131,7 @@ impl Owners {
                 start_ns,
                 until_ns: i64::MAX,
                 owner,
+                thread: row,
                 base_priority: thread.base_priority.unwrap_or(NORMAL_PRIORITY),
             });
         }
@@ -186,6 +192,13 @@ impl Owners {
         self.lives
             .get(life as usize)
             .map_or(NORMAL_PRIORITY, |life| life.base_priority)
+    }
+
+    /// The row in the table of threads of one life of a thread.
+    pub(crate) fn thread_row(&self, life: u32) -> Option<usize> {
+        self.lives
+            .get(life as usize)
+            .map(|life| life.thread as usize)
     }
 
     #[inline]

@@ -1,6 +1,11 @@
 //! The arguments as typed. What they mean together is settled in [`crate::invocation`].
 
+pub mod cpu;
+pub mod devices;
+pub mod interrupts;
+pub mod policy;
 pub mod processes;
+pub mod services;
 pub mod table;
 
 use std::ffi::OsString;
@@ -9,7 +14,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::output::Color;
+use cpu::CpuArguments;
+use devices::DevicesArguments;
+use interrupts::InterruptsArguments;
+use policy::PolicyArguments;
 use processes::ProcessesArguments;
+use services::ServicesArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -23,7 +33,7 @@ Examples:
   onoff boot boot.etl.xz --format json   the same for a program
   onoff info trace.etl                   what a recording holds
   onoff events trace.etl --process smss.exe | less
-  onoff processes trace.etl --range 10s 20s
+  onoff cpu trace.etl --range 10s 20s    who used the processors; likewise processes, interrupts, ...
   onoff xperf -i trace.etl -o summary_boot.xml -a boot
 
 A Windows computer records every boot by itself, in
@@ -44,6 +54,11 @@ pub enum Command {
     Info(InfoArguments),
     Events(EventsArguments),
     Processes(ProcessesArguments),
+    Cpu(CpuArguments),
+    Interrupts(InterruptsArguments),
+    Services(ServicesArguments),
+    Devices(DevicesArguments),
+    Policy(PolicyArguments),
     Xperf(XperfArguments),
 }
 

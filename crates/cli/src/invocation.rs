@@ -1,5 +1,6 @@
 //! The arguments as meant: checked against each other, defaults filled in, ready to run.
 
+pub mod lists;
 pub mod table;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use crate::arguments::{
 use crate::failure::Failure;
 use crate::output::{Color, Destination};
 use crate::xperf;
+use lists::List;
 use table::TableQuestion;
 
 /// A recording to open.
@@ -38,8 +40,8 @@ pub enum Task {
     Info(InfoFormat),
     /// Show the events.
     Events(EventQuestion),
-    /// List processes.
-    Processes(TableQuestion),
+    /// List rows of any range.
+    List(List, TableQuestion),
     /// Answer as xperf does.
     Xperf(xperf::CommandLine),
 }
@@ -97,11 +99,20 @@ impl Invocation {
             Command::Boot(arguments) => Self::boot(arguments),
             Command::Info(arguments) => Ok(Self::info(arguments)),
             Command::Events(arguments) => Self::events(arguments),
-            Command::Processes(arguments) => Ok(Self {
-                task: Task::Processes(TableQuestion::resolve(arguments.table)?),
-                recording: arguments.recording.into(),
-                destination: arguments.output.into(),
-            }),
+            Command::Processes(it) => {
+                Self::list(List::Processes, it.recording, it.table, it.output)
+            }
+            Command::Cpu(it) => {
+                let by = it.by.into_iter().map(Into::into).collect();
+                Self::list(List::Cpu(by), it.recording, it.table, it.output)
+            }
+            Command::Interrupts(it) => {
+                let by = it.by.into_iter().map(Into::into).collect();
+                Self::list(List::Interrupts(by), it.recording, it.table, it.output)
+            }
+            Command::Services(it) => Self::list(List::Services, it.recording, it.table, it.output),
+            Command::Devices(it) => Self::list(List::Devices, it.recording, it.table, it.output),
+            Command::Policy(it) => Self::list(List::Policy, it.recording, it.table, it.output),
             Command::Xperf(arguments) => Self::xperf(arguments),
         }
     }

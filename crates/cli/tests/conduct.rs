@@ -135,7 +135,18 @@ fn events_that_do_not_occur_have_exit_code_2() {
 #[test]
 fn help_and_version_answer() {
     let folder = Folder::new();
-    for verb in ["", "boot", "info", "events", "processes"] {
+    for verb in [
+        "",
+        "boot",
+        "info",
+        "events",
+        "processes",
+        "cpu",
+        "interrupts",
+        "services",
+        "devices",
+        "policy",
+    ] {
         let help = folder.answer(&format!("{verb} --help"));
         assert!(
             help.contains("Examples:") && help.contains("Exit codes:"),

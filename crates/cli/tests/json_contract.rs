@@ -137,7 +137,16 @@ fn documented_names_are_the_emitted_ones() {
     std::fs::copy(sample, folder.path("boot.etl")).unwrap();
     let documentation = Documentation::read();
     let mut met = BTreeSet::new();
-    for verb in ["info", "boot", "processes"] {
+    for verb in [
+        "info",
+        "boot",
+        "processes",
+        "cpu",
+        "interrupts",
+        "services",
+        "devices",
+        "policy",
+    ] {
         let answer: Value =
             serde_json::from_str(&folder.answer(&format!("{verb} boot.etl --format json")))
                 .unwrap();
@@ -155,6 +164,10 @@ fn documented_names_are_the_emitted_ones() {
         "ProcessLife",
         "KindCount",
         "Slice",
+        "ProcessRow",
+        "CpuRow",
+        "InterruptRow",
+        "ProcessorInterrupts",
     ] {
         assert!(met.contains(name), "the sample holds no {name}");
     }

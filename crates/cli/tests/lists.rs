@@ -4,6 +4,8 @@
 #[allow(dead_code, reason = "each test file uses its part")]
 mod running;
 
+use std::collections::BTreeMap;
+
 use running::Folder;
 use serde_json::Value;
 
@@ -31,6 +33,144 @@ fn processes_as_text_and_csv() {
         "processes_csv",
         folder.answer("processes boot.etl --format csv --range 10s 12s --top 4")
     );
+}
+
+#[test]
+fn cpu_as_text_and_csv() {
+    let folder = Folder::boot(SCENARIO);
+    insta::assert_snapshot!("cpu_text", folder.answer("cpu boot.etl --top 8"));
+    insta::assert_snapshot!(
+        "cpu_threads_text",
+        folder.answer("cpu boot.etl --by thread --process services.exe --top 4")
+    );
+    insta::assert_snapshot!(
+        "cpu_csv",
+        folder.answer("cpu boot.etl --by priority,processor --range 10s 12s --format csv")
+    );
+}
+
+#[test]
+fn interrupts_as_text_and_csv() {
+    let folder = Folder::boot(SCENARIO);
+    insta::assert_snapshot!(
+        "interrupts_text",
+        folder.answer("interrupts boot.etl --by routine")
+    );
+    insta::assert_snapshot!(
+        "interrupts_csv",
+        folder.answer("interrupts boot.etl --by module,processor --format csv")
+    );
+}
+
+#[test]
+fn services_devices_and_policy_as_text() {
+    let folder = Folder::boot(SCENARIO);
+    insta::assert_snapshot!("services_text", folder.answer("services boot.etl"));
+    insta::assert_snapshot!("devices_text", folder.answer("devices boot.etl --top 8"));
+    let folder = Folder::boot("slow-boot.toml");
+    insta::assert_snapshot!("policy_text", folder.answer("policy boot.etl"));
+}
+
+/// In every phase of the boot, to the 100 ns tick: what each process and priority had of the processors, and that this,
+/// idle time and unknown time are all there was.
+#[test]
+fn processor_times_are_the_truth_and_close() {
+    let (folder, truth) = Folder::boot_and_truth(SCENARIO);
+    for phase in &truth.phases {
+        let range = format!("--range {}ns {}ns", phase.start_ns, phase.end_ns);
+        let ask = |verb: &str| json(&folder, &format!("{verb} boot.etl {range}"));
+        let sums = |rows: &Value, key: &str, of: &str| -> BTreeMap<u64, i64> {
+            let rows = rows.as_array().unwrap().iter();
+            rows.filter(|row| row[of].as_i64().is_some_and(|ns| ns > 0))
+                .map(|row| (row[key].as_u64().unwrap(), row[of].as_i64().unwrap()))
+                .collect()
+        };
+        let expected: BTreeMap<u64, i64> = phase
+            .usage
+            .cpu_by_process_ns
+            .iter()
+            .filter(|&(_, &ns)| ns > 0)
+            .map(|(&pid, &ns)| (pid.into(), ns))
+            .collect();
+        let by_process = ask("cpu");
+        assert_eq!(
+            sums(&by_process["rows"], "pid", "cpu_ns"),
+            expected,
+            "{}",
+            phase.name
+        );
+        let processes = ask("processes");
+        assert_eq!(
+            sums(&processes["processes"], "pid", "cpu_ns"),
+            expected,
+            "{}",
+            phase.name
+        );
+        let by_priority: BTreeMap<u64, i64> = phase
+            .usage
+            .cpu_by_priority_ns
+            .iter()
+            .filter(|&(_, &ns)| ns > 0)
+            .map(|(&priority, &ns)| (priority.into(), ns))
+            .collect();
+        let rows = ask("cpu --by priority");
+        assert_eq!(
+            sums(&rows["rows"], "priority", "cpu_ns"),
+            by_priority,
+            "{}",
+            phase.name
+        );
+        let total = |name: &str| by_process["cpu"][name].as_i64().unwrap();
+        assert_eq!(total("busy_ns"), expected.values().sum::<i64>());
+        assert_eq!(total("idle_ns"), phase.usage.idle_ns, "{}", phase.name);
+        assert_eq!(
+            total("busy_ns") + total("idle_ns") + total("unknown_ns"),
+            (phase.end_ns - phase.start_ns) * total("processors")
+        );
+        // However it is told apart, it is the same time.
+        for by in ["thread", "processor", "process,priority"] {
+            let rows = ask(&format!("cpu --by {by}"));
+            let sum: i64 = rows["rows"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|row| row["cpu_ns"].as_i64().unwrap())
+                .sum();
+            assert_eq!(sum, total("busy_ns"), "{} by {by}", phase.name);
+        }
+    }
+}
+
+#[test]
+fn services_and_devices_are_the_truth() {
+    let (folder, truth) = Folder::boot_and_truth(SCENARIO);
+    let services = json(&folder, "services boot.etl");
+    let listed: Vec<(String, i64, i64)> = services["services"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            let ns = |name: &str| row[name].as_i64().unwrap();
+            let name = row["name"].as_str().unwrap().to_owned();
+            (name, ns("start_ns"), ns("end_ns"))
+        })
+        .collect();
+    let expected: Vec<(String, i64, i64)> = truth
+        .services
+        .iter()
+        .map(|service| (service.name.clone(), service.start_ns, service.end_ns))
+        .collect();
+    assert_eq!(listed, expected);
+    let devices = json(&folder, "devices boot.etl --sort start");
+    let listed: Vec<i64> = devices["devices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["start_ns"].as_i64().unwrap())
+        .collect();
+    let mut expected: Vec<i64> = truth.devices.iter().map(|device| device.start_ns).collect();
+    expected.sort_unstable();
+    assert_eq!(listed, expected);
 }
 
 #[test]
@@ -82,6 +222,18 @@ fn what_cannot_be_answered_is_said_with_exit_code_2() {
             "--range: holds none of the recording",
         ),
         ("processes boot.etl --range 1s soon", "'soon' is no time"),
+        (
+            "cpu boot.etl --by module",
+            "nothing tells who ran; missing: profile samples",
+        ),
+        (
+            "interrupts boot.etl --process System",
+            "--process: an interrupt belongs to no process",
+        ),
+        (
+            "devices boot.etl --process System",
+            "--process: work on a device belongs to no process",
+        ),
     ] {
         let (code, told) = folder.refusal(arguments);
         assert_eq!(code, 2, "{arguments}");

@@ -20,6 +20,8 @@ pub(crate) struct Stretch {
     pub life: u32,
     /// Priority it ran at, 0–31.
     pub priority: u8,
+    /// Instruction that a sample found running; 0 from context switches.
+    pub address: u64,
     /// Begin, ns.
     pub start_ns: i64,
     /// Length, ns.
@@ -41,6 +43,20 @@ pub(crate) fn charge(
         CpuSource::None => {}
     }
     source
+}
+
+/// The same from profile samples even where there are context switches: only samples tell addresses.
+pub(crate) fn charge_samples_of(
+    trace: &Trace,
+    owners: &mut Owners,
+    cuts: &[i64],
+    charge: impl FnMut(Stretch),
+) -> CpuSource {
+    if trace.samples.is_empty() {
+        return CpuSource::None;
+    }
+    charge_samples(trace, owners, cuts, charge);
+    CpuSource::Samples
 }
 
 /// What one processor does now, and since when that is not yet charged.
@@ -80,6 +96,7 @@ impl Running {
             owner: self.owner,
             life: self.life,
             priority: self.priority,
+            address: 0,
             start_ns: self.since_ns,
             ns: time_ns.saturating_sub(self.since_ns),
         });
@@ -158,8 +175,9 @@ fn charge_samples(
             .time_ns
             .iter()
             .zip(piece.cpu.iter().zip(&piece.tid))
-            .zip(piece.count.iter().zip(&piece.source));
-        for ((&time_ns, (&processor, &tid)), (&count, &source)) in rows {
+            .zip(piece.count.iter().zip(&piece.source))
+            .zip(&piece.address);
+        for (((&time_ns, (&processor, &tid)), (&count, &source)), &address) in rows {
             // Other sources count cache misses and the like, not time.
             if source != 0 {
                 continue;
@@ -178,6 +196,7 @@ fn charge_samples(
                 owner,
                 life,
                 priority: owners.base_priority(life),
+                address,
                 start_ns: time_ns,
                 ns: period_ns.saturating_mul(i64::from(count.max(1))),
             });

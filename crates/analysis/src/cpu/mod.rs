@@ -7,6 +7,7 @@
 //! Interrupts and deferred procedure calls count for the thread they interrupted.
 
 mod charge;
+mod ready;
 mod totals;
 
 use onoff_trace::{TableName, Trace};
@@ -16,7 +17,8 @@ use crate::evidence::{Certainty, touched_by};
 use crate::owners::{IDLE, Owners, UNKNOWN, file_name};
 use crate::scope::Range;
 
-pub(crate) use charge::charge;
+pub(crate) use charge::{Stretch, charge, charge_samples_of};
+pub(crate) use ready::{ReadyWait, ready_waits};
 pub(crate) use totals::Capacity;
 pub use totals::CpuTotals;
 
@@ -151,12 +153,16 @@ pub const QUIET_NS: i64 = 1_000_000_000;
 /// late or end early. `None` when neither was recorded.
 #[must_use]
 pub fn recorded(trace: &Trace) -> Option<(i64, i64)> {
+    recorded_by(trace, source(trace))
+}
+
+fn recorded_by(trace: &Trace, source: CpuSource) -> Option<(i64, i64)> {
     fn ends<'a>(mut pieces: impl DoubleEndedIterator<Item = &'a Vec<i64>>) -> Option<(i64, i64)> {
         let first = pieces.next()?;
         let last = pieces.next_back().unwrap_or(first);
         Some((*first.first()?, *last.last()?))
     }
-    let (first, last) = match source(trace) {
+    let (first, last) = match source {
         CpuSource::ContextSwitches => {
             let pieces = trace.context_switches.pieces().iter();
             ends(pieces.map(|piece| &piece.time_ns))

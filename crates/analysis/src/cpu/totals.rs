@@ -3,7 +3,7 @@
 use onoff_trace::Trace;
 use serde::Serialize;
 
-use super::{CpuSource, percent_of, processors, recorded, source};
+use super::{CpuSource, percent_of, processors, recorded_by, source};
 use crate::evidence::Certainty;
 use crate::scope::Range;
 
@@ -39,10 +39,15 @@ pub(crate) struct Capacity {
 impl Capacity {
     /// Of `trace`.
     pub(crate) fn of(trace: &Trace) -> Self {
+        Self::from_source(trace, source(trace))
+    }
+
+    /// Of `trace`, where times are taken from `source`.
+    pub(crate) fn from_source(trace: &Trace, source: CpuSource) -> Self {
         Self {
-            source: source(trace),
+            source,
             processors: processors(trace),
-            recorded: recorded(trace),
+            recorded: recorded_by(trace, source),
         }
     }
 

@@ -2,4 +2,9 @@
 //!
 //! Each list says from which tables it is made (`TABLES`), what it could not know, and which losses touch it.
 
+pub mod cpu;
+pub mod devices;
+pub mod interrupts;
+pub mod policy;
 pub mod processes;
+pub mod services;

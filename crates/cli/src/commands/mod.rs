@@ -3,9 +3,9 @@
 mod boot;
 mod events;
 mod info;
+mod lists;
 mod table;
 
-use onoff_analysis::lists;
 use onoff_trace::{Tables, Trace};
 
 use crate::failure::Failure;
@@ -24,13 +24,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Boot(options, format) => boot::run(recording, &options, format, &destination),
         Task::Info(format) => info::run(recording, format, &destination),
         Task::Events(question) => events::run(recording, question, &destination),
-        Task::Processes(question) => table::run(
-            recording,
-            lists::processes::TABLES,
-            question,
-            &destination,
-            lists::processes::list,
-        ),
+        Task::List(list, question) => lists::run(recording, list, question, &destination),
         Task::Xperf(CommandLine::Help(topic)) => {
             destination.write(|out| xperf::help::write(topic.as_deref(), out))
         }

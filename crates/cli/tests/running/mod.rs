@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use onoff_testkit::simulate::Scenario;
+use onoff_testkit::simulate::{Scenario, Truth};
 use tempfile::TempDir;
 
 /// A folder with recordings, gone at the end of the test.
@@ -30,6 +30,11 @@ impl Folder {
 
     /// The boot of one of the simulator's scenarios, as `boot.etl`.
     pub fn boot(scenario: &str) -> Self {
+        Self::boot_and_truth(scenario).0
+    }
+
+    /// The same, with what really happened in it.
+    pub fn boot_and_truth(scenario: &str) -> (Self, Truth) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../testkit/scenarios")
             .join(scenario);
@@ -37,7 +42,7 @@ impl Folder {
         let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
         let folder = Self::new();
         folder.file("boot.etl", &simulated.files[0]);
-        folder
+        (folder, simulated.truth)
     }
 
     /// The program, to be run in the folder with arguments separated by blanks.

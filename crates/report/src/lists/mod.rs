@@ -1,6 +1,11 @@
 //! How the lists of [`onoff_analysis::lists`] look: their columns, and the text around them.
 
+mod cpu;
+mod devices;
+mod interrupts;
+mod policy;
 mod processes;
+mod services;
 
 use std::io::{self, Write};
 
@@ -58,6 +63,14 @@ fn processors_line(cpu: &CpuTotals, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     writeln!(out, "; {source}")
+}
+
+/// What would have told more, in one line each.
+fn write_missing(missing: &[String], out: &mut dyn Write) -> io::Result<()> {
+    for phrase in missing {
+        writeln!(out, "  {QUIET}Not recorded: {phrase}.{QUIET:#}")?;
+    }
+    Ok(())
 }
 
 /// What touches the answer, and what was lost.

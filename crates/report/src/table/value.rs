@@ -9,8 +9,10 @@ use crate::text::quantity::{count, duration, percent, size};
 /// A cell's value, with its unit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Not known, or nothing to say.
+    /// Nothing to say.
     Nothing,
+    /// Not known, where a person would ask.
+    Unknown,
     /// A name.
     Text(Cow<'a, str>),
     /// A number that names something: a process, a processor.
@@ -38,6 +40,16 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// A name; unknown when it is empty.
+    #[must_use]
+    pub fn text_or_unknown(text: &'a str) -> Self {
+        if text.is_empty() {
+            Self::Unknown
+        } else {
+            Self::Text(Cow::Borrowed(text))
+        }
+    }
+
     /// `value`, if there is one, as what `kind` makes of it.
     #[must_use]
     pub fn of<T>(value: Option<T>, kind: impl FnOnce(T) -> Self) -> Self {
@@ -49,6 +61,7 @@ impl<'a> Value<'a> {
     pub fn shown(&self) -> Cow<'_, str> {
         match self {
             Self::Nothing => Cow::Borrowed(""),
+            Self::Unknown => Cow::Borrowed("unknown"),
             Self::Text(text) => Cow::Borrowed(text),
             // Nothing at all needs no unit, and is seen at once without it.
             Self::Duration(0) | Self::Bytes(0) => Cow::Borrowed("0"),
@@ -66,7 +79,7 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn plain(&self) -> Cow<'_, str> {
         match self {
-            Self::Nothing => Cow::Borrowed(""),
+            Self::Nothing | Self::Unknown => Cow::Borrowed(""),
             Self::Text(text) => Cow::Borrowed(text),
             Self::Id(number) | Self::Time(number) | Self::Duration(number) => {
                 number.to_string().into()
@@ -78,11 +91,11 @@ impl<'a> Value<'a> {
 
     /// Which of two values of a column comes first. What is not known comes last, whatever the column holds.
     pub(super) fn compare(&self, other: &Self, kind: Kind) -> Ordering {
-        match (self, other) {
-            (Self::Nothing, Self::Nothing) => Ordering::Equal,
-            (Self::Nothing, _) => Ordering::Greater,
-            (_, Self::Nothing) => Ordering::Less,
-            _ => {
+        match (self.is_known(), other.is_known()) {
+            (false, false) => Ordering::Equal,
+            (false, true) => Ordering::Greater,
+            (true, false) => Ordering::Less,
+            (true, true) => {
                 let ascending = self.ascending(other);
                 if kind == Kind::Quantity {
                     ascending.reverse()
@@ -91,6 +104,10 @@ impl<'a> Value<'a> {
                 }
             }
         }
+    }
+
+    fn is_known(&self) -> bool {
+        !matches!(self, Self::Nothing | Self::Unknown)
     }
 
     fn ascending(&self, other: &Self) -> Ordering {
@@ -107,7 +124,7 @@ impl<'a> Value<'a> {
         match *self {
             Self::Id(number) | Self::Time(number) | Self::Duration(number) => number.into(),
             Self::Count(number) | Self::Bytes(number) => number.into(),
-            Self::Nothing | Self::Text(_) | Self::Percent(_) => 0,
+            Self::Nothing | Self::Unknown | Self::Text(_) | Self::Percent(_) => 0,
         }
     }
 }
@@ -127,6 +144,7 @@ mod tests {
     fn people_get_units_and_programs_whole_numbers() {
         for (value, shown, plain) in [
             (Value::Nothing, "", ""),
+            (Value::Unknown, "unknown", ""),
             (Value::text("a.exe"), "a.exe", "a.exe"),
             (Value::text(""), "", ""),
             (Value::Id(12345), "12345", "12345"),

@@ -1,0 +1,49 @@
+//! The starts and stops of services that were under way in a range.
+
+use onoff_trace::{Losses, TableName, Tables, Trace};
+use serde::Serialize;
+
+use crate::evidence::touched_by;
+use crate::scope::{Range, Scope};
+use crate::services::{self, Service};
+
+/// The tables this is made from.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::ServiceTransitions,
+    TableName::Processes,
+    TableName::Activities,
+    TableName::Milestones,
+]);
+
+/// The answer of `onoff services`.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServiceList {
+    /// The range.
+    pub range: Range,
+    /// Starts and stops in the whole recording.
+    pub recorded: u64,
+    /// Those that were under way in the range, by start. Their waits are those of the whole recording.
+    pub services: Vec<Service>,
+    /// Names of the losses that touch this.
+    pub touched_by: Vec<String>,
+    /// What was lost.
+    pub losses: Losses,
+}
+
+/// The starts and stops under way in the scope; a process stands for the services in it.
+#[must_use]
+pub fn list(trace: &Trace, scope: &Scope) -> ServiceList {
+    let mut services = services::services(trace);
+    let recorded = services.len() as u64;
+    services.retain(|service| {
+        scope.range.meets(Some(service.start_ns), service.end_ns)
+            && scope.has_process(service.container_pid, &service.container_image)
+    });
+    ServiceList {
+        range: scope.range,
+        recorded,
+        services,
+        touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
+        losses: trace.losses.clone(),
+    }
+}

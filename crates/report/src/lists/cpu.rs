@@ -1,0 +1,138 @@
+//! Processor time.
+
+use std::io::{self, Write};
+
+use onoff_analysis::cpu::CpuSource;
+use onoff_analysis::lists::cpu::{CpuGroup, CpuList, CpuRow};
+
+use super::{headline, processors_line, write_losses, write_missing};
+use crate::table::{Column, Kind, TableReport, Value};
+use crate::text::quantity::{duration, percent, share};
+
+impl TableReport for CpuList {
+    type Row = CpuRow;
+
+    fn columns(&self) -> Vec<Column<CpuRow>> {
+        let new = Column::<CpuRow>::new;
+        let by = |group| self.by.contains(&group);
+        let mut columns = Vec::new();
+        if by(CpuGroup::Process) || by(CpuGroup::Thread) {
+            columns.extend([
+                new("image", "process", Kind::Name, |row| {
+                    Value::text_or_unknown(&row.image)
+                })
+                .wide(32),
+                new("pid", "pid", Kind::Id, |row| {
+                    Value::of(row.pid, |pid| Value::Id(pid.into()))
+                }),
+            ]);
+        }
+        if by(CpuGroup::Thread) {
+            columns.extend([
+                new("tid", "thread", Kind::Id, |row| {
+                    Value::of(row.tid, |tid| Value::Id(tid.into()))
+                }),
+                new("thread_name", "name", Kind::Name, |row| {
+                    Value::text(&row.thread_name)
+                })
+                .wide(24),
+                new("service", "service", Kind::Name, |row| {
+                    Value::text(&row.service)
+                })
+                .wide(24),
+                new("start_module", "begins in", Kind::Name, |row| {
+                    Value::text(&row.start_module)
+                })
+                .wide(24),
+            ]);
+        }
+        if by(CpuGroup::Module) {
+            columns.push(
+                new("module", "module", Kind::Name, |row| {
+                    Value::text_or_unknown(&row.module)
+                })
+                .wide(40),
+            );
+        }
+        if by(CpuGroup::Priority) {
+            columns.push(new("priority", "priority", Kind::Id, |row| {
+                Value::of(row.priority, |priority| Value::Id(priority.into()))
+            }));
+        }
+        if by(CpuGroup::Processor) {
+            columns.push(new("processor", "processor", Kind::Id, |row| {
+                Value::of(row.processor, |processor| Value::Id(processor.into()))
+            }));
+        }
+        columns.extend([
+            new("cpu_ns", "cpu", Kind::Quantity, |row| {
+                Value::Duration(row.cpu_ns)
+            }),
+            new("percent", "share", Kind::Quantity, |row| {
+                Value::Percent(row.percent)
+            }),
+            new("interrupted_ns", "in interrupts", Kind::Quantity, |row| {
+                Value::of(row.interrupted_ns, Value::Duration)
+            }),
+            new("switches", "switched in", Kind::Quantity, |row| {
+                Value::of(row.switches, Value::Count)
+            }),
+            new("samples", "samples", Kind::Quantity, |row| {
+                Value::of(row.samples, Value::Count)
+            }),
+            new("ready_ns", "ready, waiting", Kind::Quantity, |row| {
+                Value::of(row.ready_ns, Value::Duration)
+            }),
+            new("ready_longest_ns", "longest", Kind::Quantity, |row| {
+                Value::of(row.ready_longest_ns, Value::Duration)
+            }),
+            new("ready_waits", "", Kind::Quantity, |row| {
+                Value::of(row.ready_waits, Value::Count)
+            }),
+        ]);
+        columns
+    }
+
+    fn rows(&self) -> &[CpuRow] {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut Vec<CpuRow> {
+        &mut self.rows
+    }
+
+    fn nothing(&self) -> String {
+        match self.cpu.source {
+            CpuSource::None => format!(
+                "nothing tells who ran; missing: {}",
+                self.missing.join("; ")
+            ),
+            _ if self.cpu.busy_ns == 0 => {
+                "no thread ran in that range, as far as it was recorded".to_owned()
+            }
+            _ => format!(
+                "nothing that was asked for ran in that range; threads of other processes ran for {}",
+                duration(self.cpu.busy_ns)
+            ),
+        }
+    }
+
+    fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
+        let answer = format!(
+            "Processors {} busy",
+            percent(share(self.cpu.busy_ns, self.cpu.capacity_ns))
+        );
+        headline(&answer, self.range, out)?;
+        processors_line(&self.cpu, out)?;
+        if let Some(ns) = self.interrupts_ns {
+            let taken = percent(self.cpu.percent(ns));
+            writeln!(out, "Interrupts and DPCs: {} ({taken})", duration(ns))?;
+        }
+        Ok(())
+    }
+
+    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_missing(&self.missing, out)?;
+        write_losses(&self.touched_by, &self.losses, out)
+    }
+}

@@ -1,0 +1,104 @@
+//! Devices and drivers.
+
+use std::io::{self, Write};
+
+use onoff_analysis::devices::Device;
+use onoff_analysis::lists::devices::DeviceList;
+
+use super::{headline, write_losses};
+use crate::table::{Column, Kind, TableReport, Value};
+use crate::text::quantity::{count, counted};
+
+impl TableReport for DeviceList {
+    type Row = Device;
+
+    fn columns(&self) -> Vec<Column<Device>> {
+        let new = Column::<Device>::new;
+        vec![
+            new("driver", "driver", Kind::Name, |row| {
+                Value::text(&row.driver)
+            })
+            .wide(28),
+            new("device", "device", Kind::Name, |row| {
+                Value::text(&row.device)
+            })
+            .wide(44),
+            new("kind", "operation", Kind::Name, |row| {
+                Value::text(row.kind.as_str())
+            }),
+            new("start_ns", "begins", Kind::Time, |row| {
+                Value::Time(row.start_ns)
+            }),
+            new("duration_ns", "took", Kind::Quantity, |row| {
+                Value::of(row.duration_ns, Value::Duration)
+            }),
+            new("pre_pend_ns", "until pending", Kind::Quantity, |row| {
+                Value::of(row.pre_pend_ns, Value::Duration)
+            }),
+            new("pended_ns", "pended", Kind::Quantity, pended),
+            new("pend_ns", "", Kind::Time, |row| {
+                Value::of(row.pend_ns, Value::Time)
+            }),
+            new("end_ns", "", Kind::Time, |row| {
+                Value::of(row.end_ns, Value::Time)
+            }),
+            new("phase", "phase", Kind::Name, |row| {
+                Value::text(row.phase.as_str())
+            }),
+            new("status", "status", Kind::Name, |row| match row.status {
+                Some(0) | None => Value::Nothing,
+                Some(status) => Value::Text(format!("{status:#010x}").into()),
+            }),
+            new("friendly_name", "name", Kind::Name, |row| {
+                Value::text(&row.friendly_name)
+            })
+            .wide(36),
+            new("description", "description", Kind::Name, |row| {
+                Value::text(&row.description)
+            })
+            .wide(36),
+        ]
+    }
+
+    fn rows(&self) -> &[Device] {
+        &self.devices
+    }
+
+    fn rows_mut(&mut self) -> &mut Vec<Device> {
+        &mut self.devices
+    }
+
+    fn nothing(&self) -> String {
+        match self.recorded {
+            0 => "the recording tells of no work on devices; the provider Microsoft-Windows-Kernel-PnP does".to_owned(),
+            recorded => format!(
+                "none of the recording's {} on devices and drivers was under way in that range",
+                counted(recorded, "operation")
+            ),
+        }
+    }
+
+    fn write_before(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
+        let unfinished = self
+            .devices
+            .iter()
+            .filter(|row| row.end_ns.is_none())
+            .count();
+        let mut answer = format!("Devices and drivers: {}", counted(rows as u64, "operation"));
+        if unfinished > 0 {
+            answer += &format!(", {} unfinished", count(unfinished as u64));
+        }
+        headline(&answer, self.range, out)
+    }
+
+    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_losses(&self.touched_by, &self.losses, out)
+    }
+}
+
+/// From "pending" to the end; nothing for work that was not pended.
+fn pended(row: &Device) -> Value<'_> {
+    Value::of(row.pend_ns.zip(row.end_ns), |(pend, end)| {
+        Value::Duration(end.saturating_sub(pend).max(0))
+    })
+}

@@ -1,0 +1,133 @@
+//! Interrupts and deferred procedure calls.
+
+use std::io::{self, Write};
+
+use onoff_analysis::lists::interrupts::{InterruptGroup, InterruptList, InterruptRow};
+
+use super::{headline, write_losses};
+use crate::table::{Column, Kind, TableReport, Value};
+use crate::text::quantity::{count, counted, duration, percent};
+use crate::text::style::{QUIET, TITLE};
+use crate::text::table::{Table, cell};
+
+impl TableReport for InterruptList {
+    type Row = InterruptRow;
+
+    fn columns(&self) -> Vec<Column<InterruptRow>> {
+        let new = Column::<InterruptRow>::new;
+        let by = |group| self.by.contains(&group);
+        let mut columns = Vec::new();
+        if by(InterruptGroup::Module) || by(InterruptGroup::Routine) {
+            columns.push(new("module", "driver", Kind::Name, |row| {
+                Value::text_or_unknown(&row.module)
+            }));
+        }
+        if by(InterruptGroup::Routine) {
+            columns.push(new("routine", "routine", Kind::Name, |row| {
+                Value::text(&row.routine)
+            }));
+        }
+        columns.push(new("kind", "kind", Kind::Name, |row| {
+            Value::text(row.kind.as_str())
+        }));
+        if by(InterruptGroup::Processor) {
+            columns.push(new("processor", "processor", Kind::Id, |row| {
+                Value::of(row.processor, |processor| Value::Id(processor.into()))
+            }));
+        }
+        columns.extend([
+            new("count", "count", Kind::Quantity, |row| {
+                Value::Count(row.count)
+            }),
+            new("total_ns", "total", Kind::Quantity, |row| {
+                Value::Duration(row.total_ns)
+            }),
+            new("percent", "share", Kind::Quantity, |row| {
+                Value::Percent(row.percent)
+            }),
+            new("mean_ns", "mean", Kind::Quantity, |row| {
+                Value::Duration(row.mean_ns)
+            }),
+            new("longest_ns", "longest", Kind::Quantity, |row| {
+                Value::Duration(row.longest_ns)
+            }),
+            new("longest_start_ns", "longest at", Kind::Time, |row| {
+                Value::Time(row.longest_start_ns)
+            }),
+            new("histogram", "how long: how many", Kind::Name, |row| {
+                Value::Text(histogram(row).into())
+            })
+            .wide(100),
+        ]);
+        columns
+    }
+
+    fn rows(&self) -> &[InterruptRow] {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut Vec<InterruptRow> {
+        &mut self.rows
+    }
+
+    fn nothing(&self) -> String {
+        match self.recorded {
+            0 => "the recording holds no interrupts and no DPCs; the recorder's keywords INTERRUPT and DPC record them"
+                .to_owned(),
+            recorded => format!(
+                "none of the recording's {} ended in that range",
+                counted(recorded, "interrupt")
+            ),
+        }
+    }
+
+    fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
+        let sum = |of: fn(&onoff_analysis::lists::interrupts::ProcessorInterrupts) -> u64| {
+            self.processors.iter().map(of).sum::<u64>()
+        };
+        let answer = format!(
+            "{} and {}",
+            counted(sum(|row| row.interrupts), "interrupt"),
+            counted(sum(|row| row.dpcs), "DPC"),
+        );
+        headline(&answer, self.range, out)
+    }
+
+    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "\n{TITLE}By processor{TITLE:#}  {QUIET}nested ones counted once in the share{QUIET:#}"
+        )?;
+        let mut table = Table::new()
+            .right("processor")
+            .right("interrupts")
+            .right("time")
+            .right("DPCs")
+            .right("time")
+            .right("share of it");
+        for row in &self.processors {
+            table.row([
+                cell(row.processor.to_string()),
+                cell(count(row.interrupts)),
+                cell(duration(row.interrupt_ns)),
+                cell(count(row.dpcs)),
+                cell(duration(row.dpc_ns)),
+                cell(percent(row.taken_percent)),
+            ]);
+        }
+        table.write(out)?;
+        write_losses(&self.touched_by, &self.losses, out)
+    }
+}
+
+/// `≤1 µs 12, ≤2 µs 3, >2048 µs 1`: the steps in which there are any.
+fn histogram(row: &InterruptRow) -> String {
+    let steps = row.histogram.iter().filter(|step| step.count > 0);
+    let texts: Vec<String> = steps
+        .map(|step| match step.up_to_ns {
+            Some(ns) => format!("≤{} µs {}", ns / 1_000, count(step.count)),
+            None => format!(">{} µs {}", step.over_ns / 1_000, count(step.count)),
+        })
+        .collect();
+    texts.join(", ")
+}

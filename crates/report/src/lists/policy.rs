@@ -1,0 +1,94 @@
+//! Group policy.
+
+use std::io::{self, Write};
+
+use onoff_analysis::activity::Work;
+use onoff_analysis::lists::policy::PolicyList;
+use onoff_trace::ActivityKind;
+
+use super::{headline, write_losses};
+use crate::table::{Column, Kind, TableReport, Value};
+use crate::text::quantity::{counted, duration};
+
+impl TableReport for PolicyList {
+    type Row = Work;
+
+    fn columns(&self) -> Vec<Column<Work>> {
+        let new = Column::<Work>::new;
+        vec![
+            new("kind", "what", Kind::Name, |row| {
+                Value::text(kind(row.kind))
+            }),
+            new("name", "name", Kind::Name, |row| Value::text(&row.name)).wide(48),
+            new("start_ns", "begins", Kind::Time, |row| {
+                Value::Time(row.start_ns)
+            }),
+            new("duration_ns", "took", Kind::Quantity, |row| {
+                Value::of(row.duration_ns, Value::Duration)
+            }),
+            new("end_ns", "", Kind::Time, |row| {
+                Value::of(row.end_ns, Value::Time)
+            }),
+            new("session", "session", Kind::Id, |row| {
+                Value::of(row.session, |session| Value::Id(session.into()))
+            }),
+            new("pid", "pid", Kind::Id, |row| {
+                Value::of(row.pid, |pid| Value::Id(pid.into()))
+            }),
+            new("detail", "detail", Kind::Name, |row| {
+                Value::text(&row.detail)
+            }),
+            new("event", "", Kind::Name, |row| Value::text(&row.event)),
+        ]
+    }
+
+    fn rows(&self) -> &[Work] {
+        &self.works
+    }
+
+    fn rows_mut(&mut self) -> &mut Vec<Work> {
+        &mut self.works
+    }
+
+    fn nothing(&self) -> String {
+        match self.recorded {
+            0 => "the recording tells of no group policy; the provider Microsoft-Windows-GroupPolicy does".to_owned(),
+            recorded => format!(
+                "none of the recording's {} of group policy is what was asked for in that range",
+                counted(recorded, "step")
+            ),
+        }
+    }
+
+    fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
+        let applied: Vec<String> = self
+            .works
+            .iter()
+            .filter(|work| work.kind == ActivityKind::GroupPolicy)
+            .map(|work| match work.duration_ns {
+                Some(ns) => format!("{} {}", work.name, duration(ns)),
+                None => format!("{} unfinished", work.name),
+            })
+            .collect();
+        let answer = if applied.is_empty() {
+            "Group policy".to_owned()
+        } else {
+            format!("Group policy: {}", applied.join(", "))
+        };
+        headline(&answer, self.range, out)
+    }
+
+    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_losses(&self.touched_by, &self.losses, out)
+    }
+}
+
+fn kind(kind: ActivityKind) -> &'static str {
+    match kind {
+        ActivityKind::GroupPolicy => "policy",
+        ActivityKind::GroupPolicyExtension => "extension",
+        ActivityKind::GroupPolicyScript => "script",
+        ActivityKind::GroupPolicyNetworkWait => "network wait",
+        other => other.as_str(),
+    }
+}
