@@ -178,6 +178,8 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
     let parts = Parts::of(&by);
     let range = scope.range;
     let mut owners = Owners::of(trace);
+    // Asked twice in the order of time; a second look-up of its own would number threads differently.
+    let mut owners_of_waits = owners.clone();
     let mut tally = Tally::of(trace, scope, parts, &owners);
     let cuts = [range.start_ns, range.end_ns];
     let source = if parts.module {
@@ -187,7 +189,7 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
     };
     let knows_ready = source == CpuSource::ContextSwitches && !trace.ready_threads.is_empty();
     if knows_ready {
-        ready_waits(trace, &mut Owners::of(trace), range, |wait| {
+        ready_waits(trace, &mut owners_of_waits, range, |wait| {
             tally.waited(&wait);
         });
     }

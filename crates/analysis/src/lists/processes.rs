@@ -32,14 +32,14 @@ pub struct ProcessRow {
     pub cpu_ns: Option<i64>,
     /// That time as a percentage of the range's length times the number of processors.
     pub cpu_percent: Option<f64>,
-    /// Threads that lived in the range, as far as threads were recorded.
-    pub threads: u64,
-    /// Disk requests completed in the range.
-    pub disk_operations: u64,
+    /// Threads that lived in the range; `None` when no thread was recorded.
+    pub threads: Option<u64>,
+    /// Disk requests completed in the range; `None` when none was recorded at all.
+    pub disk_operations: Option<u64>,
     /// Bytes of those requests.
-    pub disk_bytes: u64,
+    pub disk_bytes: Option<u64>,
     /// Time that disks worked on them, ns.
-    pub disk_service_ns: i64,
+    pub disk_service_ns: Option<i64>,
 }
 
 /// The answer of `onoff processes`.
@@ -137,16 +137,17 @@ fn row(trace: &Trace, images: &Images<'_>, process: &Process, cpu_ns: Option<i64
         .parent_pid
         .filter(|&pid| pid != 0 && pid != process.pid)
         .and_then(|pid| images.at(pid, created_ns));
+    let disks = !trace.disk_ios.is_empty();
     ProcessRow {
         life: life(trace, process, &[]),
         parent_image: parent.map(file_name).unwrap_or_default().to_owned(),
         user: trace.text(process.user).to_owned(),
         cpu_ns,
         cpu_percent: None,
-        threads: 0,
-        disk_operations: 0,
-        disk_bytes: 0,
-        disk_service_ns: 0,
+        threads: (!trace.threads.is_empty()).then_some(0),
+        disk_operations: disks.then_some(0),
+        disk_bytes: disks.then_some(0),
+        disk_service_ns: disks.then_some(0),
     }
 }
 
@@ -167,9 +168,11 @@ fn add_disk_requests(
             .and_then(|pid| images.row_at(pid, issued_ns))
             .and_then(|at| rows.get_mut(at));
         if let Some(row) = row {
-            row.disk_operations += 1;
-            row.disk_bytes = row.disk_bytes.saturating_add(request.size);
-            row.disk_service_ns = row.disk_service_ns.saturating_add(request.service_ns);
+            *row.disk_operations.get_or_insert(0) += 1;
+            let bytes = row.disk_bytes.get_or_insert(0);
+            *bytes = bytes.saturating_add(request.size);
+            let service_ns = row.disk_service_ns.get_or_insert(0);
+            *service_ns = service_ns.saturating_add(request.service_ns);
         }
     }
     service_ns
@@ -181,7 +184,7 @@ fn add_threads(trace: &Trace, range: Range, images: &Images<'_>, rows: &mut [Pro
             && let Some(at) = images.row_at(thread.pid, thread.start_ns.unwrap_or(0))
             && let Some(row) = rows.get_mut(at)
         {
-            row.threads += 1;
+            *row.threads.get_or_insert(0) += 1;
         }
     }
 }

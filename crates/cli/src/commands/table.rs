@@ -27,7 +27,11 @@ pub fn run<T: TableReport>(
     let left_out = arrange(&mut report, &question.order)
         .map_err(|error| Failure::NothingToAnswer(format!("--sort: {error}")))?;
     if report.rows().is_empty() {
-        return Err(Failure::NothingToAnswer(report.nothing()));
+        return Err(Failure::NothingToAnswer(format!(
+            "{}; {}",
+            report.nothing(),
+            what_it_is(&trace)
+        )));
     }
     destination.write(|out| {
         match question.format {
@@ -37,6 +41,18 @@ pub fn run<T: TableReport>(
         }
         Ok(())
     })
+}
+
+/// What the recording is, for who got no answer from it.
+fn what_it_is(trace: &Trace) -> String {
+    let recorder = match trace.recorder.as_str() {
+        "" => "an unnamed session",
+        name => name,
+    };
+    format!(
+        "it was recorded by {recorder} over {}, and 'onoff info' lists what it holds",
+        duration(trace.duration_ns)
+    )
 }
 
 /// The part of the recording asked for.

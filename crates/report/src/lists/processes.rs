@@ -15,7 +15,7 @@ impl TableReport for ProcessList {
         let new = Column::<ProcessRow>::new;
         vec![
             new("image", "process", Kind::Name, |row| {
-                Value::text(&row.life.image)
+                Value::text_or_unknown(&row.life.image)
             })
             .wide(32),
             new("pid", "pid", Kind::Id, |row| Value::Id(row.life.pid.into())),
@@ -26,16 +26,16 @@ impl TableReport for ProcessList {
                 Value::of(row.cpu_percent, Value::Percent)
             }),
             new("disk_service_ns", "disk time", Kind::Quantity, |row| {
-                Value::Duration(row.disk_service_ns)
+                Value::of(row.disk_service_ns, Value::Duration)
             }),
             new("disk_bytes", "disk bytes", Kind::Quantity, |row| {
-                Value::Bytes(row.disk_bytes)
+                Value::of(row.disk_bytes, Value::Bytes)
             }),
             new("disk_operations", "", Kind::Quantity, |row| {
-                Value::Count(row.disk_operations)
+                Value::of(row.disk_operations, Value::Count)
             }),
             new("threads", "threads", Kind::Quantity, |row| {
-                Value::Count(row.threads)
+                Value::of(row.threads, Value::Count)
             }),
             new("start_ns", "start", Kind::Time, |row| {
                 Value::of(row.life.start_ns, Value::Time)
