@@ -9,8 +9,8 @@ use onoff_trace::{DiskIo, DiskOperation, StringId, TableName, Trace};
 use serde::Serialize;
 
 use crate::evidence::touched_by;
-use crate::owners::file_name;
 use crate::processes::Images;
+use crate::storage::extension;
 
 /// Requests of one sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -111,7 +111,7 @@ pub fn is_read_ahead(io: &DiskIo) -> bool {
 }
 
 impl DiskWork {
-    fn add(&mut self, io: &DiskIo) {
+    pub(crate) fn add(&mut self, io: &DiskIo) {
         self.operations += 1;
         self.bytes = self.bytes.saturating_add(io.size);
         self.service_ns = self.service_ns.saturating_add(io.service_ns.max(0));
@@ -125,7 +125,7 @@ impl DiskWork {
 }
 
 impl DiskOperations {
-    fn add(&mut self, io: &DiskIo) {
+    pub(crate) fn add(&mut self, io: &DiskIo) {
         match io.operation {
             DiskOperation::Read => self.read.add(io),
             DiskOperation::Write => self.write.add(io),
@@ -171,7 +171,7 @@ struct Interval {
 }
 
 impl Interval {
-    fn add(&mut self, io: &DiskIo) {
+    pub(crate) fn add(&mut self, io: &DiskIo) {
         self.all.add(io);
         if is_read_ahead(io) {
             self.read_ahead.add(io);
@@ -242,15 +242,6 @@ fn named(rows: impl IntoIterator<Item = (String, DiskOperations)>) -> Vec<NamedD
             .then_with(|| a.name.cmp(&b.name))
     });
     rows
-}
-
-/// What follows the last dot of a file's name, in lower case; empty when there is no dot. A name that begins with its
-/// only dot, or `$Mft`, has none.
-fn extension(path: &str) -> String {
-    match file_name(path).rsplit_once('.') {
-        Some((name, extension)) if !name.is_empty() => extension.to_lowercase(),
-        _ => String::new(),
-    }
 }
 
 #[cfg(test)]

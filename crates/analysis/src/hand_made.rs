@@ -75,7 +75,7 @@ pub(crate) fn disk(
 ) {
     let file = trace.strings.intern(file);
     trace.disk_ios.push(DiskIo {
-        issue_ns: Some(complete_ns - service_ns),
+        issue_ns: Some(complete_ns.saturating_sub(service_ns)),
         complete_ns,
         disk: 0,
         operation: DiskOperation::Read,
@@ -87,6 +87,27 @@ pub(crate) fn disk(
         tid: Some(8),
         file,
         file_object: u64::from(!file.is_empty()),
+        irp: 0,
+        irp_flags: 0,
+    });
+}
+
+/// A read of 4 KiB by thread 8 of process 4 from one file, with its times.
+pub(crate) fn request(trace: &mut Trace, disk: u32, issue_ns: i64, complete_ns: i64) {
+    let file = trace.strings.intern(r"\Windows\a.dll");
+    trace.disk_ios.push(DiskIo {
+        issue_ns: Some(issue_ns),
+        complete_ns,
+        disk,
+        operation: DiskOperation::Read,
+        offset: 0,
+        size: 4096,
+        priority: IoPriority::Normal,
+        service_ns: complete_ns.saturating_sub(issue_ns),
+        pid: Some(4),
+        tid: Some(8),
+        file,
+        file_object: 1,
         irp: 0,
         irp_flags: 0,
     });

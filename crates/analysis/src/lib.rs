@@ -30,6 +30,7 @@ pub mod processes;
 pub mod recording;
 pub mod scope;
 pub mod services;
+pub mod storage;
 pub mod transition;
 
 pub use evidence::{Boundary, Certainty, Span};

@@ -1,0 +1,87 @@
+//! Paths as a person writes them: with a drive letter instead of the kernel's name of the volume.
+
+use std::borrow::Cow;
+
+use onoff_trace::Trace;
+
+/// The drive letters of a recording's volumes.
+#[derive(Clone, Debug)]
+pub struct DrivePaths<'t> {
+    /// (device path, drive), e.g. (`\Device\HarddiskVolume3`, `C:`).
+    volumes: Vec<(&'t str, &'t str)>,
+}
+
+impl<'t> DrivePaths<'t> {
+    /// The volumes that `trace` maps to drives.
+    #[must_use]
+    pub fn of(trace: &'t Trace) -> Self {
+        let volumes = trace.system.volumes.iter();
+        Self::from_volumes(
+            volumes.map(|volume| (volume.device_path.as_str(), volume.drive.as_str())),
+        )
+    }
+
+    /// These volumes: device path and drive letter with colon, either with or without a backslash at its end.
+    #[must_use]
+    pub fn from_volumes(volumes: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
+        Self {
+            volumes: volumes
+                .into_iter()
+                .map(|(device, drive)| {
+                    (device.trim_end_matches('\\'), drive.trim_end_matches('\\'))
+                })
+                .filter(|(device, drive)| !device.is_empty() && !drive.is_empty())
+                .collect(),
+        }
+    }
+
+    /// `path` with its drive letter when the recording knows it, else as recorded.
+    #[must_use]
+    pub fn readable<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        if let Some(rest) = path.strip_prefix(r"\??\") {
+            return Cow::Borrowed(rest);
+        }
+        for &(device, drive) in &self.volumes {
+            let begins = path
+                .get(..device.len())
+                .is_some_and(|begin| begin.eq_ignore_ascii_case(device));
+            match path.get(device.len()..) {
+                Some(rest) if begins && (rest.is_empty() || rest.starts_with('\\')) => {
+                    return Cow::Owned(format!("{drive}{rest}"));
+                }
+                _ => {}
+            }
+        }
+        Cow::Borrowed(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_trace::system::Volume;
+
+    #[test]
+    fn a_volume_is_its_drive_and_others_stay() {
+        let mut trace = Trace::default();
+        trace.system.volumes.push(Volume {
+            drive: "C:".to_owned(),
+            device_path: r"\Device\HarddiskVolume2".to_owned(),
+            ..Volume::default()
+        });
+        let paths = DrivePaths::of(&trace);
+        for (recorded, readable) in [
+            (
+                r"\Device\HarddiskVolume2\Windows\a.dll",
+                r"C:\Windows\a.dll",
+            ),
+            (r"\device\harddiskvolume2\a", r"C:\a"),
+            (r"\Device\HarddiskVolume20\a", r"\Device\HarddiskVolume20\a"),
+            (r"\??\D:\x", r"D:\x"),
+            ("/usr/lib/a.so", "/usr/lib/a.so"),
+            ("", ""),
+        ] {
+            assert_eq!(paths.readable(recorded), readable);
+        }
+    }
+}
