@@ -6,6 +6,7 @@ pub mod interrupts;
 pub mod policy;
 pub mod processes;
 pub mod services;
+pub mod storage;
 pub mod table;
 
 use std::ffi::OsString;
@@ -20,6 +21,7 @@ use interrupts::InterruptsArguments;
 use policy::PolicyArguments;
 use processes::ProcessesArguments;
 use services::ServicesArguments;
+use storage::{DiskArguments, FilesArguments, HardFaultsArguments};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -34,6 +36,7 @@ Examples:
   onoff info trace.etl                   what a recording holds
   onoff events trace.etl --process smss.exe | less
   onoff cpu trace.etl --range 10s 20s    who used the processors; likewise processes, interrupts, ...
+  onoff disk trace.etl --by path         which files kept the disks busy; likewise files, hardfaults
   onoff xperf -i trace.etl -o summary_boot.xml -a boot
 
 A Windows computer records every boot by itself, in
@@ -56,6 +59,10 @@ pub enum Command {
     Processes(ProcessesArguments),
     Cpu(CpuArguments),
     Interrupts(InterruptsArguments),
+    Disk(DiskArguments),
+    Files(FilesArguments),
+    #[command(name = "hardfaults")]
+    HardFaults(HardFaultsArguments),
     Services(ServicesArguments),
     Devices(DevicesArguments),
     Policy(PolicyArguments),

@@ -110,6 +110,18 @@ impl Invocation {
                 let by = it.by.into_iter().map(Into::into).collect();
                 Self::list(List::Interrupts(by), it.recording, it.table, it.output)
             }
+            Command::Disk(it) => {
+                let by = it.by.into_iter().map(Into::into).collect();
+                Self::list(List::Disk(by), it.recording, it.table, it.output)
+            }
+            Command::Files(it) => {
+                let by = it.by.into_iter().map(Into::into).collect();
+                Self::list(List::Files(by), it.recording, it.table, it.output)
+            }
+            Command::HardFaults(it) => {
+                let by = it.by.into_iter().map(Into::into).collect();
+                Self::list(List::HardFaults(by), it.recording, it.table, it.output)
+            }
             Command::Services(it) => Self::list(List::Services, it.recording, it.table, it.output),
             Command::Devices(it) => Self::list(List::Devices, it.recording, it.table, it.output),
             Command::Policy(it) => Self::list(List::Policy, it.recording, it.table, it.output),

@@ -18,7 +18,7 @@ fn what_cannot_be_read_is_named_with_exit_code_1() {
         .file("empty.etl", b"")
         .file("text.etl", b"this is no recording, however it is called")
         .file("zero.etl", &[0; 4096]);
-    for verb in ["boot", "info", "events", "processes"] {
+    for verb in ["boot", "info", "events", "processes", "disk", "files"] {
         let (code, message) = folder.refusal(&format!("{verb} absent.etl"));
         assert_eq!(code, 1);
         assert!(message.starts_with("onoff: absent.etl: "), "{message}");
@@ -143,6 +143,9 @@ fn help_and_version_answer() {
         "processes",
         "cpu",
         "interrupts",
+        "disk",
+        "files",
+        "hardfaults",
         "services",
         "devices",
         "policy",

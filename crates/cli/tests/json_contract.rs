@@ -143,6 +143,8 @@ fn documented_names_are_the_emitted_ones() {
         "processes",
         "cpu",
         "interrupts",
+        "disk",
+        "hardfaults",
         "services",
         "devices",
         "policy",

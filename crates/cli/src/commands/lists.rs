@@ -1,6 +1,7 @@
 //! The commands that list rows of any range.
 
 use onoff_analysis::lists::{cpu, devices, interrupts, policy, processes, services};
+use onoff_analysis::storage::{disk, files, hard_faults};
 
 use super::table::run as table;
 use crate::failure::Failure;
@@ -22,6 +23,16 @@ pub fn run(
         List::Devices => {
             no_process(&question, "work on a device")?;
             table(recording, devices::TABLES, question, to, devices::list)
+        }
+        List::Disk(by) => table(recording, disk::TABLES, question, to, |trace, scope| {
+            disk::analyse(trace, scope, &by)
+        }),
+        List::Files(by) => table(recording, files::TABLES, question, to, |trace, scope| {
+            files::analyse(trace, scope, &by)
+        }),
+        List::HardFaults(by) => {
+            let list = |trace: &_, scope: &_| hard_faults::analyse(trace, scope, &by);
+            table(recording, hard_faults::TABLES, question, to, list)
         }
         List::Interrupts(by) => {
             no_process(&question, "an interrupt")?;

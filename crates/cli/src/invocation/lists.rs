@@ -2,6 +2,7 @@
 
 use onoff_analysis::lists::cpu::CpuGroup;
 use onoff_analysis::lists::interrupts::InterruptGroup;
+use onoff_analysis::storage::Key;
 
 use super::table::TableQuestion;
 use super::{Invocation, Task};
@@ -16,6 +17,12 @@ pub enum List {
     Cpu(Vec<CpuGroup>),
     /// Work on devices and drivers.
     Devices,
+    /// Requests to disks, grouped by these.
+    Disk(Vec<Key>),
+    /// File operations, grouped by these.
+    Files(Vec<Key>),
+    /// Hard faults, grouped by these.
+    HardFaults(Vec<Key>),
     /// Interrupts, told apart by these.
     Interrupts(Vec<InterruptGroup>),
     /// Work for group policy.

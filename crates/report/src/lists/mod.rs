@@ -1,7 +1,11 @@
-//! How the lists of [`onoff_analysis::lists`] look: their columns, and the text around them.
+//! How the lists of [`onoff_analysis::lists`] and [`onoff_analysis::storage`] look: their columns, and the text around them.
 
 mod cpu;
 mod devices;
+mod disk;
+mod files;
+mod grouped;
+mod hard_faults;
 mod interrupts;
 mod policy;
 mod processes;

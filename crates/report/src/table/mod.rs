@@ -40,6 +40,10 @@ pub struct Column<R> {
     pub kind: Kind,
     /// Widest text shown, in terminal cells.
     pub width: usize,
+    /// Whether text shows nothing where there is none of it.
+    pub sparse: bool,
+    /// What text shows for a name that is empty.
+    pub nameless: &'static str,
     /// Its value in a row.
     pub value: for<'row> fn(&'row R) -> Value<'row>,
 }
@@ -66,6 +70,8 @@ impl<R> Column<R> {
             title,
             kind,
             width: 44,
+            sparse: false,
+            nameless: "",
             value,
         }
     }
@@ -74,6 +80,30 @@ impl<R> Column<R> {
     #[must_use]
     pub const fn wide(self, width: usize) -> Self {
         Self { width, ..self }
+    }
+
+    /// The same column for quantities of which most rows have none: text leaves those blank, and the others stand out.
+    #[must_use]
+    pub const fn sparse(self) -> Self {
+        Self {
+            sparse: true,
+            ..self
+        }
+    }
+
+    /// The same column for names that may be empty, which text shows as `nameless`.
+    #[must_use]
+    pub const fn nameless(self, nameless: &'static str) -> Self {
+        Self { nameless, ..self }
+    }
+
+    /// What text shows in a row.
+    fn shown(&self, row: &R) -> String {
+        match (self.value)(row) {
+            Value::Text(text) if text.is_empty() => self.nameless.to_owned(),
+            value if self.sparse && value.is_zero() => String::new(),
+            value => value.shown().into_owned(),
+        }
     }
 }
 

@@ -30,11 +30,7 @@ pub fn write<T: TableReport>(report: &T, left_out: usize, out: &mut dyn Write) -
         };
     }
     for row in report.rows() {
-        table.row(
-            columns
-                .iter()
-                .map(|column| cell((column.value)(row).shown())),
-        );
+        table.row(columns.iter().map(|column| cell(column.shown(row))));
     }
     table.write(out)?;
     if left_out > 0 {

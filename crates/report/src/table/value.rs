@@ -56,6 +56,17 @@ impl<'a> Value<'a> {
         value.map_or(Self::Nothing, kind)
     }
 
+    /// Whether it is a quantity, and none of it.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        match *self {
+            Self::Count(number) | Self::Bytes(number) => number == 0,
+            Self::Duration(ns) => ns == 0,
+            Self::Percent(share) => share == 0.0,
+            Self::Nothing | Self::Text(_) | Self::Id(_) | Self::Time(_) => false,
+        }
+    }
+
     /// As a person reads it.
     #[must_use]
     pub fn shown(&self) -> Cow<'_, str> {
@@ -161,6 +172,26 @@ mod tests {
             (Value::Percent(12.34567), "12 %", "12.3457"),
         ] {
             assert_eq!((&*value.shown(), &*value.plain()), (shown, plain));
+        }
+    }
+
+    #[test]
+    fn zero_is_a_quantity_and_no_id() {
+        for value in [
+            Value::Count(0),
+            Value::Bytes(0),
+            Value::Duration(0),
+            Value::Percent(0.0),
+        ] {
+            assert!(value.is_zero(), "{value:?}");
+        }
+        for value in [
+            Value::Nothing,
+            Value::Id(0),
+            Value::Time(0),
+            Value::Count(1),
+        ] {
+            assert!(!value.is_zero(), "{value:?}");
         }
     }
 

@@ -1,0 +1,193 @@
+//! The arguments of `onoff disk`, `onoff files` and `onoff hardfaults`.
+
+use clap::{Args, ValueEnum};
+use onoff_analysis::storage::Key;
+
+use super::table::TableArguments;
+use super::{EXIT_CODES, OutputArguments, RecordingArguments};
+
+/// What disk requests can be grouped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DiskKey {
+    /// Image name and id
+    Process,
+    /// Whole path of the file
+    Path,
+    /// Name of the file without its folder
+    File,
+    /// What follows the last dot of the file's name
+    Extension,
+    /// Disk number
+    Disk,
+    /// Priority of the request
+    Priority,
+    /// Read, write or flush
+    Operation,
+}
+
+impl From<DiskKey> for Key {
+    fn from(key: DiskKey) -> Self {
+        match key {
+            DiskKey::Process => Self::Process,
+            DiskKey::Path => Self::Path,
+            DiskKey::File => Self::File,
+            DiskKey::Extension => Self::Extension,
+            DiskKey::Disk => Self::Disk,
+            DiskKey::Priority => Self::Priority,
+            DiskKey::Operation => Self::Operation,
+        }
+    }
+}
+
+/// What file operations can be grouped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FileKey {
+    /// Image name and id
+    Process,
+    /// Whole path of the file
+    Path,
+    /// Name of the file without its folder
+    File,
+    /// What follows the last dot of the file's name
+    Extension,
+    /// Open, read, write, flush and so on
+    Operation,
+}
+
+impl From<FileKey> for Key {
+    fn from(key: FileKey) -> Self {
+        match key {
+            FileKey::Process => Self::Process,
+            FileKey::Path => Self::Path,
+            FileKey::File => Self::File,
+            FileKey::Extension => Self::Extension,
+            FileKey::Operation => Self::Operation,
+        }
+    }
+}
+
+/// What hard faults can be grouped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HardFaultKey {
+    /// Image name and id
+    Process,
+    /// Whole path of the file
+    Path,
+    /// Name of the file without its folder
+    File,
+    /// What follows the last dot of the file's name
+    Extension,
+}
+
+impl From<HardFaultKey> for Key {
+    fn from(key: HardFaultKey) -> Self {
+        match key {
+            HardFaultKey::Process => Self::Process,
+            HardFaultKey::Path => Self::Path,
+            HardFaultKey::File => Self::File,
+            HardFaultKey::Extension => Self::Extension,
+        }
+    }
+}
+
+/// Show what the disks did: requests, bytes and times by process, file, priority and more
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  onoff disk boot.etl                              who kept the disks busy
+  onoff disk boot.etl --by path --top 50           for which files
+  onoff disk boot.etl --by extension,operation     reads and writes by kind of file
+  onoff disk boot.etl --range 10s 20s --sort longest_response
+  onoff disk trace.etl --by process,path,priority --process MsMpEng.exe \\
+      --process communicator.exe --process 1468 --process System
+                                                   four processes, file by file
+
+Service is the time the disk worked on requests, response the time from a request's issue to
+its completion, queue the most requests that one found before it. A request counts in the
+range in which it completes. A path or priority stands where a row has only one.
+
+{EXIT_CODES}"))]
+pub struct DiskArguments {
+    #[command(flatten)]
+    pub recording: RecordingArguments,
+
+    /// What the rows are: any of these together
+    #[arg(
+        long,
+        value_name = "KEY",
+        value_delimiter = ',',
+        default_value = "process"
+    )]
+    pub by: Vec<DiskKey>,
+
+    #[command(flatten)]
+    pub table: TableArguments,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// Show what programs asked of files: opens, failed opens, reads, writes, flushes, and the disk behind them
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  onoff files trace.etl                            the files that took most time
+  onoff files trace.etl --by process --sort failed_opens
+                                                   who looks for files that are not there
+  onoff files trace.etl --by process,operation --process explorer.exe
+  onoff files trace.etl --range 10s 12s --format csv -o files.csv
+
+Time is summed over operations, which may run side by side. Recordings hold file operations
+when they were made with the kernel flags FILE_IO and FILE_IO_INIT.
+
+{EXIT_CODES}"))]
+pub struct FilesArguments {
+    #[command(flatten)]
+    pub recording: RecordingArguments,
+
+    /// What the rows are: any of these together
+    #[arg(
+        long,
+        value_name = "KEY",
+        value_delimiter = ',',
+        default_value = "path"
+    )]
+    pub by: Vec<FileKey>,
+
+    #[command(flatten)]
+    pub table: TableArguments,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// Show which threads waited for pages to be read from files: faults, bytes and time by process and file
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  onoff hardfaults boot.etl                        which processes waited
+  onoff hardfaults boot.etl --by path --top 50     for which files
+  onoff hardfaults boot.etl --by process,file --process explorer.exe --sort bytes
+
+Time is summed over threads, which may wait side by side.
+
+{EXIT_CODES}"))]
+pub struct HardFaultsArguments {
+    #[command(flatten)]
+    pub recording: RecordingArguments,
+
+    /// What the rows are: any of these together
+    #[arg(
+        long,
+        value_name = "KEY",
+        value_delimiter = ',',
+        default_value = "process"
+    )]
+    pub by: Vec<HardFaultKey>,
+
+    #[command(flatten)]
+    pub table: TableArguments,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}

@@ -1,0 +1,203 @@
+//! File operations.
+
+use std::io::{self, Write};
+
+use onoff_analysis::storage::Shared;
+use onoff_analysis::storage::files::{FileFlush, FileGroup, FileReport};
+
+use super::grouped::{self, Grouped};
+use super::{headline, write_losses};
+use crate::table::{Column, Kind, TableReport, Value};
+use crate::text::quantity::{count, counted, duration, duration_or_dash, size};
+use crate::text::style::{QUIET, TITLE};
+use crate::text::table::{Table, cell};
+
+/// Flushes listed in text; other formats hold all of them.
+const FLUSHES: usize = 10;
+
+impl Grouped for FileGroup {
+    fn shared(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+impl TableReport for FileReport {
+    type Row = FileGroup;
+
+    fn columns(&self) -> Vec<Column<FileGroup>> {
+        let new = Column::<FileGroup>::new;
+        let quantity = Kind::Quantity;
+        let mut columns = grouped::columns(&self.by);
+        columns.extend([
+            new("time_ns", "time", quantity, |row| {
+                Value::Duration(row.amounts.time_ns)
+            }),
+            new("longest_ns", "longest", quantity, |row| {
+                Value::Duration(row.amounts.longest_ns)
+            }),
+            new("operations", "operations", quantity, |row| {
+                Value::Count(row.amounts.operations)
+            }),
+            new("opens", "opens", quantity, |row| {
+                Value::Count(row.amounts.opens)
+            })
+            .sparse(),
+            new("failed_opens", "failed", quantity, |row| {
+                Value::Count(row.amounts.failed_opens)
+            })
+            .sparse(),
+            new("reads", "reads", quantity, |row| {
+                Value::Count(row.amounts.reads)
+            })
+            .sparse(),
+            new("read_bytes", "read", quantity, |row| {
+                Value::Bytes(row.amounts.read_bytes)
+            })
+            .sparse(),
+            new("writes", "writes", quantity, |row| {
+                Value::Count(row.amounts.writes)
+            })
+            .sparse(),
+            new("write_bytes", "written", quantity, |row| {
+                Value::Bytes(row.amounts.write_bytes)
+            })
+            .sparse(),
+            new("flushes", "flushes", quantity, |row| {
+                Value::Count(row.amounts.flushes)
+            })
+            .sparse(),
+            new("others", "", quantity, |row| {
+                Value::Count(row.amounts.others)
+            }),
+            new("failed", "", quantity, |row| {
+                Value::Count(row.amounts.failed)
+            }),
+            new("unfinished", "", quantity, |row| {
+                Value::Count(row.amounts.unfinished)
+            }),
+            new("disk_requests", "disk requests", quantity, |row| {
+                Value::Count(row.amounts.disk_requests)
+            })
+            .sparse(),
+            new("disk_read_bytes", "", quantity, |row| {
+                Value::Bytes(row.amounts.disk_read_bytes)
+            })
+            .sparse(),
+            new("disk_write_bytes", "", quantity, |row| {
+                Value::Bytes(row.amounts.disk_write_bytes)
+            })
+            .sparse(),
+            new("disk_service_ns", "disk service", quantity, |row| {
+                Value::Duration(row.amounts.disk_service_ns)
+            })
+            .sparse(),
+        ]);
+        columns
+    }
+
+    fn rows(&self) -> &[FileGroup] {
+        &self.groups
+    }
+
+    fn rows_mut(&mut self) -> &mut Vec<FileGroup> {
+        &mut self.groups
+    }
+
+    fn nothing(&self) -> String {
+        match (self.recorded, self.disk_alone.operations()) {
+            (0, 0) => "the recording holds no file operations; recorders take them with the kernel flags FILE_IO and \
+                       FILE_IO_INIT"
+                .to_owned(),
+            (0, requests) => format!(
+                "the recording holds no file operations, which recorders take with the kernel flags FILE_IO and \
+                 FILE_IO_INIT; it holds {}, which 'onoff disk' shows",
+                counted(requests, "disk request")
+            ),
+            (recorded, _) => format!(
+                "none of the recording's {} is what was asked for in that range",
+                counted(recorded, "file operation")
+            ),
+        }
+    }
+
+    fn write_before(&self, _rows: usize, out: &mut dyn Write) -> io::Result<()> {
+        let total = &self.total;
+        let answer = format!(
+            "{}, {}",
+            counted(total.operations, "file operation"),
+            duration(total.time_ns)
+        );
+        headline(&answer, self.range, out)?;
+        writeln!(
+            out,
+            "{} ({} failed), {} read by {}, {} written by {}, {}",
+            counted(total.opens, "open"),
+            count(total.failed_opens),
+            size(total.read_bytes),
+            counted(total.reads, "read"),
+            size(total.write_bytes),
+            counted(total.writes, "write"),
+            counted(total.flushes, "flush").replace("flushs", "flushes"),
+        )
+    }
+
+    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
+        let alone = &self.disk_alone;
+        if alone.operations() > 0 {
+            writeln!(
+                out,
+                "  {QUIET}not in these rows: {}, {}, {} of service, for paging, read-ahead or writing back{QUIET:#}",
+                counted(alone.operations(), "disk request"),
+                size(alone.bytes()),
+                duration(alone.service_ns())
+            )?;
+        }
+        write_flushes(&self.flushes, out)?;
+        write_losses(&self.touched_by, &self.losses, out)
+    }
+}
+
+/// The flushes that took longest. Who flushes waits for the device, and so does who comes after.
+fn write_flushes(flushes: &[FileFlush], out: &mut dyn Write) -> io::Result<()> {
+    if flushes.is_empty() {
+        return Ok(());
+    }
+    let mut longest: Vec<&FileFlush> = flushes.iter().collect();
+    longest.sort_by_key(|flush| std::cmp::Reverse(flush.duration_ns));
+    let note = if longest.len() > FLUSHES {
+        format!("the longest {FLUSHES} of {}", count(longest.len() as u64))
+    } else {
+        "longest first".to_owned()
+    };
+    writeln!(out, "\n{TITLE}Flushes{TITLE:#}  {QUIET}{note}{QUIET:#}")?;
+    let mut table = Table::new()
+        .right("at")
+        .right("took")
+        .left("process", 28)
+        .left("path", 64)
+        .right("of the device")
+        .right("disk service");
+    for flush in longest.into_iter().take(FLUSHES) {
+        let process = match (flush.image.as_str(), flush.pid) {
+            ("", None) => "unknown".to_owned(),
+            ("", Some(pid)) => format!("process {pid}"),
+            (image, None) => image.to_owned(),
+            (image, Some(pid)) => format!("{image} ({pid})"),
+        };
+        let device = if flush.disk_flushes == 0 {
+            [String::new(), String::new()]
+        } else {
+            [count(flush.disk_flushes), duration(flush.disk_service_ns)]
+        };
+        let [number, service] = device.map(cell);
+        table.row([
+            cell(Value::Time(flush.start_ns).shown()),
+            cell(duration_or_dash(flush.duration_ns)),
+            cell(process),
+            cell(flush.path.as_str()),
+            number,
+            service,
+        ]);
+    }
+    table.write(out)
+}
