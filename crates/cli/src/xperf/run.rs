@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
+use onoff_analysis::Scope;
 use onoff_report::text::{losses, printable::printable};
 use onoff_sources::{EventFilter, EventStream, Files, Options};
 use onoff_trace::{Clock, DescribedEvent, Losses, StreamHeader, Tables, Trace};
@@ -14,7 +15,7 @@ use onoff_trace::{Clock, DescribedEvent, Losses, StreamHeader, Tables, Trace};
 use super::action::{Answer, Listener, Question};
 use super::command_line::{Call, Processing};
 use super::output::Outputs;
-use super::words::Range;
+use super::words::{Range, usage};
 use crate::failure::Failure;
 use crate::progress::ProgressLine;
 
@@ -444,6 +445,16 @@ pub fn range_of(trace: &Trace, range: Option<Range>) -> Result<(i64, i64), Failu
         Some(range) => range.resolve(clock),
         None => Ok((i64::MIN, i64::MAX)),
     }
+}
+
+/// The part of `trace` in a range, all of it when there is none.
+pub fn scope_of(trace: &Trace, range: Option<Range>) -> Result<Scope, Failure> {
+    let Some(range) = range else {
+        return Ok(Scope::whole(trace));
+    };
+    let (from, until) = range.resolve(&trace.clock)?;
+    Scope::between(trace, from, until)
+        .ok_or_else(|| usage("-range: the time holds none of the recording"))
 }
 
 #[cfg(test)]

@@ -135,10 +135,6 @@ impl Words {
     }
 
     /// The value of an option as a number, where it may be left out.
-    #[allow(
-        dead_code,
-        reason = "a part of the grammar that not every set of actions uses"
-    )]
     pub fn optional_number<T: FromStr>(&mut self) -> Option<T> {
         let number = self.peek()?.to_str()?.parse().ok()?;
         self.at += 1;
@@ -185,12 +181,22 @@ impl Words {
     /// The value of an option as a length of time, ns: `1234[s|ms|us|ns]` or `hh:mm:ss.ffff`.
     pub fn span(&mut self, option: &str) -> Result<i64, Failure> {
         let text = self.text(option, "a length of time")?;
-        span(&text).ok_or_else(|| {
-            usage(format!(
-                "-{option}: '{text}' is no length of time; write 1234[s|ms|us|ns] or hh:mm:ss.ffff"
-            ))
-        })
+        span_of(option, &text)
     }
+
+    /// The values of an option as lengths of time, ns, one at least.
+    pub fn spans(&mut self, option: &str) -> Result<Vec<i64>, Failure> {
+        let texts = self.list(option, "a length of time")?;
+        texts.iter().map(|text| span_of(option, text)).collect()
+    }
+}
+
+fn span_of(option: &str, text: &str) -> Result<i64, Failure> {
+    span(text).ok_or_else(|| {
+        usage(format!(
+            "-{option}: '{text}' is no length of time; write 1234[s|ms|us|ns] or hh:mm:ss.ffff"
+        ))
+    })
 }
 
 /// Ns of `1234[s|ms|us|ns]` (µs without a unit) or `hh:mm:ss.ffff`.

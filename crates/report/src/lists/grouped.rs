@@ -24,28 +24,27 @@ pub(super) fn columns<R: Grouped>(by: &[Key]) -> Vec<Column<R>> {
         new("image", asked(Key::Process, "process"), Kind::Name, |row| {
             name(row.shared().image.as_deref())
         })
-        .wide(28)
-        .nameless("unknown"),
+        .wide(28),
         new("pid", asked(Key::Process, "pid"), Kind::Id, |row| {
             Value::of(row.shared().pid, |pid| Value::Id(pid.into()))
         }),
         new("path", path, Kind::Name, |row| {
             name(row.shared().path.as_deref())
         })
-        .wide(56)
-        .nameless("no name recorded"),
+        .wide(56),
         new("file", asked(Key::File, "file"), Kind::Name, |row| {
             name(row.shared().file.as_deref())
-        })
-        .nameless("no name recorded"),
+        }),
         new(
             "extension",
             asked(Key::Extension, "extension"),
             Kind::Name,
-            |row| name(row.shared().extension.as_deref()),
+            |row| match row.shared().extension.as_deref() {
+                Some("") => Value::text("(none)"),
+                extension => Value::of(extension, Value::text),
+            },
         )
-        .wide(16)
-        .nameless("none"),
+        .wide(16),
         new(
             "operation",
             asked(Key::Operation, "operation"),
@@ -76,7 +75,7 @@ pub(super) fn disk_columns<R: Grouped>(by: &[Key]) -> Vec<Column<R>> {
     ]
 }
 
-/// A name that all members share, empty when the recording does not tell it; nothing when they differ.
+/// A name that all members share, unknown when the recording does not tell it; nothing when they differ.
 fn name(name: Option<&str>) -> Value<'_> {
-    Value::of(name, |name| Value::Text(name.into()))
+    Value::of(name, Value::text_or_unknown)
 }

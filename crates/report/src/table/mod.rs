@@ -42,8 +42,6 @@ pub struct Column<R> {
     pub width: usize,
     /// Whether text shows nothing where there is none of it.
     pub sparse: bool,
-    /// What text shows for a name that is empty.
-    pub nameless: &'static str,
     /// Its value in a row.
     pub value: for<'row> fn(&'row R) -> Value<'row>,
 }
@@ -71,7 +69,6 @@ impl<R> Column<R> {
             kind,
             width: 44,
             sparse: false,
-            nameless: "",
             value,
         }
     }
@@ -91,16 +88,9 @@ impl<R> Column<R> {
         }
     }
 
-    /// The same column for names that may be empty, which text shows as `nameless`.
-    #[must_use]
-    pub const fn nameless(self, nameless: &'static str) -> Self {
-        Self { nameless, ..self }
-    }
-
     /// What text shows in a row.
     fn shown(&self, row: &R) -> String {
         match (self.value)(row) {
-            Value::Text(text) if text.is_empty() => self.nameless.to_owned(),
             value if self.sparse && value.is_zero() => String::new(),
             value => value.shown().into_owned(),
         }

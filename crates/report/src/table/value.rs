@@ -63,7 +63,7 @@ impl<'a> Value<'a> {
             Self::Count(number) | Self::Bytes(number) => number == 0,
             Self::Duration(ns) => ns == 0,
             Self::Percent(share) => share == 0.0,
-            Self::Nothing | Self::Text(_) | Self::Id(_) | Self::Time(_) => false,
+            Self::Nothing | Self::Unknown | Self::Text(_) | Self::Id(_) | Self::Time(_) => false,
         }
     }
 

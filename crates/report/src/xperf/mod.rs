@@ -4,7 +4,12 @@
 //! in public. Where nothing public shows a name, ours is listed in the book under "xperf's formats".
 
 pub mod boot_xml;
+pub mod diskidlehistogram;
+pub mod diskio;
 pub mod dumper;
+pub mod filename;
+pub mod hardfault;
+pub mod pagefault;
 pub mod pnp_csv;
 pub mod services_csv;
 pub mod time_point;
@@ -34,6 +39,22 @@ fn whole_milliseconds(ns: Option<i64>) -> i64 {
 /// Microseconds; -1 for what is not known or did not happen in the recording.
 fn microseconds(ns: Option<i64>) -> i64 {
     ns.map_or(-1, |ns| rounded(ns, 1_000))
+}
+
+/// Microseconds cut off, as xperf has points in time and lengths in its rows of text.
+fn whole_microseconds(ns: i64) -> i64 {
+    ns.div_euclid(1_000)
+}
+
+/// `name.exe (PID)` as xperf shows it: the name to the right of 16 characters, the id to the right of four.
+fn process_cell(image: &str, pid: Option<u32>) -> String {
+    let image = if image.is_empty() {
+        "Unknown".into()
+    } else {
+        crate::text::printable::printable(image)
+    };
+    let pid = pid.map_or(-1, i64::from);
+    format!("{image:>16} ({pid:>4})")
 }
 
 #[cfg(test)]

@@ -1,7 +1,12 @@
 //! The actions, one file each.
 
 pub mod boot;
+pub mod diskidlehistogram;
+pub mod diskio;
 pub mod dumper;
+pub mod filename;
+pub mod hardfault;
+pub mod pagefault;
 pub mod pnp;
 pub mod services;
 
@@ -10,7 +15,12 @@ use super::action::Action;
 /// Every action, by name.
 pub const ACTIONS: &[&Action] = &[
     &boot::ACTION,
+    &diskidlehistogram::ACTION,
+    &diskio::ACTION,
     &dumper::ACTION,
+    &filename::ACTION,
+    &hardfault::ACTION,
+    &pagefault::ACTION,
     &pnp::ACTION,
     &services::ACTION,
 ];

@@ -1,0 +1,186 @@
+//! `xperf -a diskidlehistogram`: how long at a time each disk had nothing to do.
+//!
+//! Nothing public shows xperf's lines: these are ours.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Scope;
+use onoff_analysis::storage::idle_gaps::{DiskGaps, gaps};
+use onoff_trace::Trace;
+
+use super::whole_microseconds;
+
+/// How idle times are counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskIdleOptions {
+    /// Upper ends of the buckets, ns, ascending; what is longer has a bucket of its own.
+    pub buckets_ns: Vec<i64>,
+    /// How long a disk must be idle before it stops turning, ns; `None` leaves that out.
+    pub spindown_ns: Option<i64>,
+    /// Requests to files whose path contains one of these, compared without case, do not count.
+    pub ignored: Vec<String>,
+}
+
+impl Default for DiskIdleOptions {
+    fn default() -> Self {
+        let milliseconds = [1, 10, 100, 1_000, 5_000, 10_000, 30_000, 60_000, 300_000];
+        Self {
+            buckets_ns: milliseconds.map(|count| count * 1_000_000).to_vec(),
+            spindown_ns: None,
+            ignored: Vec::new(),
+        }
+    }
+}
+
+/// Writes the histogram of each disk in `scope`.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(
+    trace: &Trace,
+    scope: &Scope,
+    options: &DiskIdleOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let ignored: Vec<String> = options
+        .ignored
+        .iter()
+        .map(|part| part.to_lowercase())
+        .collect();
+    let is_ignored = |path: &str| {
+        !ignored.is_empty() && {
+            let path = path.to_lowercase();
+            ignored.iter().any(|part| path.contains(part.as_str()))
+        }
+    };
+    for (at, disk) in gaps(trace, scope, &is_ignored).iter().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        write_disk(disk, scope.range.length_ns(), options, out)?;
+    }
+    Ok(())
+}
+
+fn write_disk(
+    disk: &DiskGaps,
+    range_ns: i64,
+    options: &DiskIdleOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut buckets = vec![(0_u64, 0_i64); options.buckets_ns.len() + 1];
+    let mut idle_ns: i64 = 0;
+    for gap in &disk.gaps {
+        let length_ns = gap.length_ns();
+        let bucket = options.buckets_ns.partition_point(|&end| end < length_ns);
+        if let Some((count, sum_ns)) = buckets.get_mut(bucket) {
+            *count += 1;
+            *sum_ns = sum_ns.saturating_add(length_ns);
+        }
+        idle_ns = idle_ns.saturating_add(length_ns);
+    }
+    let share = |ns: i64| ns as f64 * 100.0 / range_ns.max(1) as f64;
+    writeln!(
+        out,
+        "Disk {}: idle {} us of {} us, {:.2}%",
+        disk.disk,
+        whole_microseconds(idle_ns),
+        whole_microseconds(range_ns),
+        share(idle_ns)
+    )?;
+    writeln!(
+        out,
+        "   Idle, > us,    AND <= us,    Count,         Time,       %"
+    )?;
+    let mut from = 0;
+    for (at, &(count, sum_ns)) in buckets.iter().enumerate() {
+        let end = options.buckets_ns.get(at).copied();
+        let end_text =
+            end.map_or_else(|| "-".to_owned(), |end| whole_microseconds(end).to_string());
+        writeln!(
+            out,
+            "{:>13}, {end_text:>12}, {count:>8}, {:>12}, {:>7.2}",
+            whole_microseconds(from),
+            whole_microseconds(sum_ns),
+            share(sum_ns)
+        )?;
+        from = end.unwrap_or(from);
+    }
+    if let Some(spindown_ns) = options.spindown_ns {
+        let long = disk.gaps.iter().map(|gap| gap.length_ns());
+        let stopped: Vec<i64> = long
+            .filter(|&length| length > spindown_ns)
+            .map(|length| length - spindown_ns)
+            .collect();
+        let sum_ns = stopped
+            .iter()
+            .fold(0_i64, |sum, &length| sum.saturating_add(length));
+        writeln!(
+            out,
+            "Spun down after {} us: {} times, {} us, {:.2}%",
+            whole_microseconds(spindown_ns),
+            stopped.len(),
+            whole_microseconds(sum_ns),
+            share(sum_ns)
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_trace::{DiskIo, DiskOperation, IoPriority};
+
+    #[test]
+    fn gaps_are_counted_and_close_to_the_idle_time() {
+        let mut trace = Trace::default();
+        let file = trace.strings.intern(r"C:\Pagefile.sys");
+        for (issue, complete) in [(20, 30), (35, 40)] {
+            trace.disk_ios.push(DiskIo {
+                issue_ns: Some(issue * 1_000_000),
+                complete_ns: complete * 1_000_000,
+                disk: 2,
+                operation: DiskOperation::Write,
+                offset: 0,
+                size: 4096,
+                priority: IoPriority::Normal,
+                service_ns: 5_000_000,
+                pid: None,
+                tid: None,
+                file,
+                file_object: 1,
+                irp: 0,
+                irp_flags: 0,
+            });
+        }
+        trace.duration_ns = 100_000_000 - 1;
+        let scope = Scope::whole(&trace);
+        let written = |options: &DiskIdleOptions| {
+            let mut out = Vec::new();
+            write(&trace, &scope, options, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let options = DiskIdleOptions {
+            buckets_ns: vec![5_000_000, 50_000_000],
+            spindown_ns: Some(40_000_000),
+            ignored: Vec::new(),
+        };
+        assert_eq!(
+            written(&options),
+            "\
+Disk 2: idle 85000 us of 100000 us, 85.00%
+   Idle, > us,    AND <= us,    Count,         Time,       %
+            0,         5000,        1,         5000,    5.00
+         5000,        50000,        1,        20000,   20.00
+        50000,            -,        1,        60000,   60.00
+Spun down after 40000 us: 1 times, 20000 us, 20.00%
+"
+        );
+        let ignoring = DiskIdleOptions {
+            ignored: vec!["pagefile".to_owned()],
+            ..options
+        };
+        assert!(written(&ignoring).starts_with("Disk 2: idle 100000 us of 100000 us"));
+    }
+}

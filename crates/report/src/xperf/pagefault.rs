@@ -1,0 +1,133 @@
+//! `xperf -a pagefault`: page faults of every kind, by process, or one by one.
+//!
+//! Nothing public shows xperf's lines: these are ours.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use onoff_trace::{DescribedEvent, EventOrigin};
+
+use super::{process_cell, whole_microseconds};
+
+/// The kinds of page faults by the hook of their event, with their column's title.
+const KINDS: [(u16, &str); 6] = [
+    (0x020a, "Transition"),
+    (0x020b, "DemandZero"),
+    (0x020c, "CopyOnWrite"),
+    (0x020d, "GuardPage"),
+    (0x020e, "HardFault"),
+    (0x020f, "AccessViolation"),
+];
+
+/// The hooks of the events to be told about.
+pub const HOOKS: [u16; KINDS.len()] = [0x020a, 0x020b, 0x020c, 0x020d, 0x020e, 0x020f];
+
+/// Page faults, told one by one.
+#[derive(Clone, Debug, Default)]
+pub struct PageFaults {
+    detail: bool,
+    /// Faults of each kind by process: image file name, empty when not known, and id.
+    by_process: BTreeMap<(Option<u32>, Box<str>), [u64; KINDS.len()]>,
+    faults: u64,
+}
+
+impl PageFaults {
+    /// Nothing told yet. With `detail` each fault is a row, else they are summed by process.
+    #[must_use]
+    pub fn new(detail: bool) -> Self {
+        Self {
+            detail,
+            ..Self::default()
+        }
+    }
+
+    /// Page faults told so far.
+    #[must_use]
+    pub fn faults(&self) -> u64 {
+        self.faults
+    }
+
+    /// Takes an event; others than page faults are passed over.
+    ///
+    /// # Errors
+    /// What `out` answers.
+    pub fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let EventOrigin::Kernel { hook } = event.origin else {
+            return Ok(());
+        };
+        let Some(kind) = KINDS.iter().position(|&(known, _)| known == hook) else {
+            return Ok(());
+        };
+        let image = event.process().unwrap_or_default();
+        self.faults += 1;
+        if !self.detail {
+            let counts = match self.by_process.get_mut(&(event.pid, image.into())) {
+                Some(counts) => counts,
+                None => self
+                    .by_process
+                    .entry((event.pid, image.into()))
+                    .or_default(),
+            };
+            if let Some(count) = counts.get_mut(kind) {
+                *count += 1;
+            }
+            return Ok(());
+        }
+        if self.faults == 1 {
+            writeln!(
+                out,
+                " TimeStamp,     Process Name ( PID),   ThreadID, CPU,            Type,     VirtualAddress,     ProgramCounter"
+            )?;
+        }
+        let address = |name| event.number(name).unwrap_or_default();
+        writeln!(
+            out,
+            "{:>10}, {}, {:>10}, {:>3}, {:>15}, 0x{:016x}, 0x{:016x}",
+            whole_microseconds(event.time_ns),
+            process_cell(image, event.pid),
+            event.tid.map_or(-1, i64::from),
+            event.cpu,
+            KINDS.get(kind).map_or("", |&(_, title)| title),
+            address("VirtualAddress"),
+            address("ProgramCounter"),
+        )
+    }
+
+    /// Writes the sums, most faults first. Rows of faults are written as they are told.
+    ///
+    /// # Errors
+    /// What `out` answers.
+    pub fn end(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.detail {
+            return Ok(());
+        }
+        write!(out, "    Process Name ( PID),      Total")?;
+        for (_, title) in KINDS {
+            write!(out, ", {title:>15}")?;
+        }
+        writeln!(out)?;
+        let mut rows: Vec<_> = self.by_process.iter().collect();
+        let total = |counts: &[u64]| counts.iter().sum::<u64>();
+        rows.sort_by_key(|(_, counts)| std::cmp::Reverse(total(&counts[..])));
+        for ((pid, image), counts) in rows {
+            write!(out, "{}, {:>10}", process_cell(image, *pid), total(counts))?;
+            for count in counts {
+                write!(out, ", {count:>15}")?;
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_hook() {
+        for (kind, hook) in KINDS.iter().zip(HOOKS) {
+            assert_eq!(kind.0, hook);
+        }
+    }
+}
