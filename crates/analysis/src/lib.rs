@@ -15,6 +15,7 @@
 
 pub mod activity;
 pub mod auto_start;
+pub mod boot_prefetch;
 pub mod cpu;
 pub mod devices;
 pub mod disk;
@@ -23,6 +24,7 @@ pub mod evidence;
 mod hand_made;
 pub mod idle;
 mod interruptions;
+pub mod listening;
 pub mod lists;
 mod modules;
 mod owners;

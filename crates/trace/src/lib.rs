@@ -84,6 +84,30 @@ pub struct KindCount {
     pub events: u64,
     /// Bytes of those events, headers included.
     pub bytes: u64,
+    /// What else is known of the kind.
+    #[serde(skip)]
+    pub detail: KindDetail,
+}
+
+/// What is known of a kind of event besides its name and number; taken from its first record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KindDetail {
+    /// Provider's or class's GUID as lower-case text with hyphens; empty when there is none.
+    pub guid: String,
+    /// Opcode.
+    pub opcode: u8,
+    /// Level.
+    pub level: u8,
+    /// Keyword bits.
+    pub keyword: u64,
+    /// Task's name; empty when not known.
+    pub task: String,
+    /// Opcode's name; empty when not known.
+    pub opcode_name: String,
+    /// Whether a schema is known.
+    pub described: bool,
+    /// Names of its fields, in their order.
+    pub fields: Vec<String>,
 }
 
 /// The count of everything recorded.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use onoff_sources::EventFilter;
+use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::{DescribedEvent, StreamHeader, Tables, Trace};
 
 use super::words::{Range, Words};
@@ -78,6 +78,56 @@ impl Question {
             filter,
             range,
             listener: Box::new(listener),
+        }
+    }
+}
+
+impl Question {
+    /// A question answered from what `taker` collected of the events that have one of the names, which are given as
+    /// [`Pattern`]s take them: `take` is told each event, `answer` writes when all are told.
+    pub fn collected<T: 'static>(
+        names: &[&str],
+        range: Option<Range>,
+        taker: T,
+        take: impl FnMut(&mut T, &DescribedEvent<'_>) + 'static,
+        answer: impl FnOnce(T, &mut dyn Write) -> Result<(), Failure> + 'static,
+    ) -> Self {
+        let filter = EventFilter {
+            events: names.iter().map(|name| Pattern::new(name)).collect(),
+            ..EventFilter::default()
+        };
+        let collector = Collector {
+            taker: Some(taker),
+            take,
+            answer: Some(answer),
+        };
+        Self::events(filter, range, collector)
+    }
+}
+
+/// Collects first, and answers at the end.
+struct Collector<T, Take, Answer> {
+    taker: Option<T>,
+    take: Take,
+    answer: Option<Answer>,
+}
+
+impl<T, Take, Answer> Listener for Collector<T, Take, Answer>
+where
+    Take: FnMut(&mut T, &DescribedEvent<'_>),
+    Answer: FnOnce(T, &mut dyn Write) -> Result<(), Failure>,
+{
+    fn event(&mut self, event: &DescribedEvent<'_>, _out: &mut dyn Write) -> io::Result<()> {
+        if let Some(taker) = &mut self.taker {
+            (self.take)(taker, event);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        match (self.taker.take(), self.answer.take()) {
+            (Some(taker), Some(answer)) => answer(taker, out),
+            _ => Ok(()),
         }
     }
 }

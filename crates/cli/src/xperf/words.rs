@@ -14,11 +14,16 @@ const OF_THE_LINE: &[&str] = &[
     "a", "ae", "ao", "help", "i", "o", "quiet", "symbols", "target", "tle", "tti",
 ];
 
+/// Those of them that have no value, and may stand among an action's options.
+const FLAGS: &[&str] = &["quiet", "tle", "tti"];
+
 /// The words of the command line.
 #[derive(Debug)]
 pub struct Words {
     words: Vec<OsString>,
     at: usize,
+    /// Options of the line without a value that stood among an action's.
+    flags: Vec<String>,
 }
 
 /// A stretch of the recording's time, as typed: from one time up to, not including, another.
@@ -59,11 +64,18 @@ pub fn usage(message: impl Into<String>) -> Failure {
 impl Words {
     /// All words, from the first.
     pub fn new(words: Vec<OsString>) -> Self {
-        Self { words, at: 0 }
+        Self {
+            words,
+            at: 0,
+            flags: Vec::new(),
+        }
     }
 
     /// The next word as an option of the whole line: its name in lower case, without its dash.
     pub fn of_the_line(&mut self) -> Result<Option<String>, Failure> {
+        if let Some(flag) = self.flags.pop() {
+            return Ok(Some(flag));
+        }
         match self.peek().map(option_name) {
             None => Ok(None),
             Some(Some(name)) => {
@@ -77,6 +89,12 @@ impl Words {
     /// The next word as an option of an action: its name in lower case, without its dash; `None` when the action's
     /// options are over.
     pub fn option(&mut self) -> Result<Option<String>, Failure> {
+        while let Some(flag) = self.peek().and_then(option_name)
+            && FLAGS.contains(&flag.as_str())
+        {
+            self.flags.push(flag);
+            self.at += 1;
+        }
         match self.peek().map(option_name) {
             None => Ok(None),
             Some(Some(name)) if OF_THE_LINE.contains(&name.as_str()) => Ok(None),
@@ -259,7 +277,7 @@ mod tests {
 
     #[test]
     fn options_of_the_line_end_those_of_an_action() {
-        let mut words = words("-Detail /range 1 2s -exes a.exe /b.exe -tle");
+        let mut words = words("-Detail -tle /range 1 2s -exes a.exe /b.exe -o x");
         assert_eq!(words.option().unwrap().as_deref(), Some("detail"));
         assert_eq!(words.option().unwrap().as_deref(), Some("range"));
         assert_eq!(
@@ -273,7 +291,7 @@ mod tests {
         assert_eq!(words.list("exes", "a name").unwrap(), ["a.exe", "/b.exe"]);
         assert_eq!(words.option().unwrap(), None);
         assert_eq!(words.of_the_line().unwrap().as_deref(), Some("tle"));
-        assert_eq!(words.of_the_line().unwrap(), None);
+        assert_eq!(words.of_the_line().unwrap().as_deref(), Some("o"));
     }
 
     #[test]

@@ -3,16 +3,27 @@
 //! Element, attribute and column names, their order, units and conventions are those of outputs that their owners posted
 //! in public. Where nothing public shows a name, ours is listed in the book under "xperf's formats".
 
+pub mod boot_prefetch;
 pub mod boot_xml;
 pub mod diskidlehistogram;
 pub mod diskio;
+pub mod driver_delays;
 pub mod dumper;
 pub mod filename;
 pub mod hardfault;
+pub mod image;
+pub mod marks;
+pub mod memory;
 pub mod pagefault;
 pub mod pnp_csv;
+pub mod process_name;
+pub mod registry;
 pub mod services_csv;
+pub mod spin_locks;
+pub mod sysconfig;
 pub mod time_point;
+pub mod told;
+pub mod trace_stats;
 
 /// Rounds to the nearest unit, as xperf mostly does: a posted duration of 754 ms between 93 and 846 cannot be cut off, nor
 /// can one of 19 between 47039 and 47057 in a posted table of services.

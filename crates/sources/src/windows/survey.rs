@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 use onoff_etl::{BufferInfo, BufferSpace, ExtendedItem, Guid, HeaderKind, Record, Recording};
-use onoff_etw::Schemas;
-use onoff_trace::{Inventory, KindCount, ProviderCount};
+use onoff_etw::{Description, Fields, SchemaSource, Schemas};
+use onoff_trace::{Inventory, KindCount, KindDetail, ProviderCount};
 use rayon::prelude::*;
 
 use super::copies::Copies;
@@ -192,6 +192,7 @@ impl Survey {
                 version,
                 events: count.events,
                 bytes: count.bytes,
+                detail: detail(&example, &description, schemas),
             });
         }
         let mut providers: Vec<ProviderCount> = providers
@@ -216,6 +217,25 @@ impl Survey {
             providers,
             kinds,
         }
+    }
+}
+
+fn detail(example: &Record<'_>, description: &Description<'_>, schemas: &Schemas) -> KindDetail {
+    let mut fields = Fields::new();
+    schemas.decode(example, &mut fields);
+    KindDetail {
+        guid: description
+            .provider_guid
+            .map_or_else(String::new, |guid| guid.to_string()),
+        opcode: example.opcode(),
+        level: example.level(),
+        keyword: example
+            .descriptor()
+            .map_or(0, |descriptor| descriptor.keyword),
+        task: description.task.to_owned(),
+        opcode_name: description.opcode.to_owned(),
+        described: description.source != SchemaSource::Unknown,
+        fields: fields.iter().map(|field| field.name().to_owned()).collect(),
     }
 }
 

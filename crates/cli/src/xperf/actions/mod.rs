@@ -1,28 +1,68 @@
 //! The actions, one file each.
 
 pub mod boot;
+pub mod bootprefetch;
 pub mod diskidlehistogram;
 pub mod diskio;
+pub mod drvdelay;
 pub mod dumper;
+pub mod eventmetadata;
 pub mod filename;
+pub mod focuschange;
 pub mod hardfault;
+pub mod heap;
+pub mod image;
+pub mod marks;
 pub mod pagefault;
+pub mod perfctrs;
 pub mod pnp;
+pub mod pool;
+pub mod pooltag;
+pub mod prefetch;
+pub mod registry;
 pub mod services;
+pub mod spinlock;
+pub mod symcache;
+pub mod sysconfig;
+pub mod tracestats;
+pub mod winlogon;
+pub mod winsat;
 
 use super::action::Action;
+
+/// What is said where no disk request was recorded.
+const NO_DISK_REQUESTS: &str =
+    "no disk request was recorded; this needs the kernel's disk events (xperf -on DISK_IO)";
 
 /// Every action, by name.
 pub const ACTIONS: &[&Action] = &[
     &boot::ACTION,
+    &bootprefetch::ACTION,
     &diskidlehistogram::ACTION,
     &diskio::ACTION,
+    &drvdelay::ACTION,
     &dumper::ACTION,
+    &eventmetadata::ACTION,
     &filename::ACTION,
+    &focuschange::ACTION,
     &hardfault::ACTION,
+    &heap::ACTION,
+    &image::ACTION,
+    &marks::ACTION,
     &pagefault::ACTION,
+    &perfctrs::ACTION,
     &pnp::ACTION,
+    &pool::ACTION,
+    &pooltag::ACTION,
+    &prefetch::ACTION,
+    &registry::ACTION,
     &services::ACTION,
+    &spinlock::ACTION,
+    &symcache::ACTION,
+    &sysconfig::ACTION,
+    &tracestats::ACTION,
+    &winlogon::ACTION,
+    &winsat::ACTION,
 ];
 
 /// The action of this name.

@@ -6,7 +6,8 @@ use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{
     ContextSwitch, DeferredProcedureCall, DiskFlush, DiskRequestStart, DiskTransfer, FileName,
     FileNameKind, HardFault, Image, ImageEventKind, InterruptServiceRoutine, KernelPayload,
-    Process, ReadyThread, SampledProfile, Stack, Thread, thread_state_name, wait_reason_name,
+    Process, ReadyThread, RegistryKeyOperation, SampledProfile, Stack, Thread, thread_state_name,
+    wait_reason_name,
 };
 use onoff_trace::Directory;
 
@@ -201,6 +202,17 @@ impl Follower {
                     followed.file_key = Some(fault.file_key);
                     followed.tid = Some(fault.thread_id);
                     followed.pid = None;
+                }
+            }
+            0x090a..=0x091d => {
+                if let Some(operation) = RegistryKeyOperation::read(payload) {
+                    followed.elapsed_ns = match operation.elapsed_ticks {
+                        Some(ticks) => Some(clock.span_ns(u64::try_from(ticks).unwrap_or(0))),
+                        None => operation.start_ticks.and_then(took),
+                    };
+                }
+                if followed.tid.is_none() {
+                    self.charge_running(record, followed);
                 }
             }
             _ => {

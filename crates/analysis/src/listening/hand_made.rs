@@ -1,0 +1,96 @@
+//! Events for the tests of this room.
+
+use std::borrow::Cow;
+
+use onoff_trace::{Derived, DescribedEvent, Directory, EventOrigin, Field, FieldValue};
+
+/// A field.
+pub(super) fn field(name: &'static str, value: FieldValue<'static>) -> Field<'static> {
+    Field {
+        name: Cow::Borrowed(name),
+        value,
+    }
+}
+
+/// A field with a number.
+pub(super) fn number(name: &'static str, value: u64) -> Field<'static> {
+    field(name, FieldValue::Unsigned(value))
+}
+
+/// A field with a text.
+pub(super) fn text(name: &'static str, value: &'static str) -> Field<'static> {
+    field(name, FieldValue::Text(Cow::Borrowed(value)))
+}
+
+/// What differs between events.
+pub(super) struct Made<'a> {
+    pub(super) time_ns: i64,
+    pub(super) pid: u32,
+    pub(super) tid: u32,
+    pub(super) fields: &'a [Field<'a>],
+    pub(super) elapsed_ns: Option<i64>,
+}
+
+impl<'a> Made<'a> {
+    pub(super) fn at(time_ns: i64, fields: &'a [Field<'a>]) -> Self {
+        Self {
+            time_ns,
+            pid: 4,
+            tid: 8,
+            fields,
+            elapsed_ns: None,
+        }
+    }
+
+    /// A kernel event.
+    pub(super) fn kernel(
+        &self,
+        hook: u16,
+        name: &'a str,
+        directory: &'a Directory,
+    ) -> DescribedEvent<'a> {
+        DescribedEvent {
+            origin: EventOrigin::Kernel { hook },
+            opcode: (hook & 0xff) as u8,
+            id: hook & 0xff,
+            ..self.event(name, "", directory)
+        }
+    }
+
+    /// A manifest event named `Provider/Task/Opcode`.
+    pub(super) fn event(
+        &self,
+        name: &'a str,
+        guid: &'a str,
+        directory: &'a Directory,
+    ) -> DescribedEvent<'a> {
+        let mut parts = name.split('/');
+        DescribedEvent {
+            time_ns: self.time_ns,
+            unix_ns: None,
+            cpu: 0,
+            pid: Some(self.pid),
+            tid: Some(self.tid),
+            origin: EventOrigin::Manifest,
+            provider: parts.next().unwrap_or_default(),
+            guid,
+            name,
+            task: parts.next().unwrap_or_default(),
+            opcode_name: parts.next().unwrap_or_default(),
+            id: 0,
+            opcode: 0,
+            version: 0,
+            level: 0,
+            keyword: 0,
+            size: 0,
+            fields: self.fields,
+            described: true,
+            complete: true,
+            derived: Derived {
+                elapsed_ns: self.elapsed_ns,
+                ..Derived::default()
+            },
+            directory,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Application prefetch: what the prefetcher read ahead for which program, and how long that took.
+
+use hashbrown::HashMap;
+use onoff_trace::DescribedEvent;
+
+use super::{MOST_KEYS, number, text};
+
+/// Events of Microsoft-Windows-Kernel-Prefetch, as a filter takes them.
+pub const EVENTS: [&str; 1] = ["Microsoft-Windows-Kernel-Prefetch/*"];
+
+/// One piece of reading ahead.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prefetch {
+    /// Scenario: the program's name, or `NTOSBOOT` for the boot.
+    pub scenario: String,
+    /// Hash of its path and command line.
+    pub hash: u32,
+    /// Kind of scenario, as recorded.
+    pub kind: u32,
+    /// `PrefetchSections` (pages of files) or `PrefetchMetadata` (of file systems).
+    pub task: String,
+    /// Begin, ns; `None` when it was under way before the recording.
+    pub start_ns: Option<i64>,
+    /// End, ns; `None` when it did not end in the recording.
+    pub end_ns: Option<i64>,
+    /// Pages read.
+    pub pages: Option<u64>,
+    /// Lists of reads.
+    pub read_lists: Option<u64>,
+}
+
+impl Prefetch {
+    /// Length, ns.
+    #[must_use]
+    pub fn duration_ns(&self) -> Option<i64> {
+        Some(self.end_ns?.saturating_sub(self.start_ns?).max(0))
+    }
+}
+
+/// Takes the events.
+#[derive(Clone, Debug, Default)]
+pub struct PrefetchListener {
+    open: HashMap<(u32, Box<str>, Option<u32>), usize>,
+    rows: Vec<Prefetch>,
+}
+
+impl PrefetchListener {
+    /// Takes an event.
+    pub fn take(&mut self, event: &DescribedEvent<'_>) {
+        let is_work = matches!(event.task, "PrefetchSections" | "PrefetchMetadata");
+        if event.provider != "Microsoft-Windows-Kernel-Prefetch"
+            || !is_work
+            || self.rows.len() >= MOST_KEYS
+        {
+            return;
+        }
+        let hash = number(event, "ScenarioHashId") as u32;
+        let key = (hash, Box::from(event.task), event.tid);
+        let ended = match event.opcode {
+            2 => self.open.remove(&key),
+            _ => None,
+        };
+        let place = ended.unwrap_or_else(|| {
+            self.rows.push(Prefetch {
+                scenario: text(event, "ScenarioName")
+                    .trim_end_matches('\0')
+                    .to_owned(),
+                hash,
+                kind: number(event, "ScenarioType") as u32,
+                task: event.task.to_owned(),
+                ..Prefetch::default()
+            });
+            self.rows.len() - 1
+        });
+        let Some(row) = self.rows.get_mut(place) else {
+            return;
+        };
+        if event.opcode == 1 {
+            row.start_ns = Some(event.time_ns);
+            self.open.insert(key, place);
+        } else {
+            row.end_ns = Some(event.time_ns);
+            row.pages = event.number("NumPagesPrefetched");
+            row.read_lists = event.number("NumReadLists");
+        }
+    }
+
+    /// What was read ahead, as it began.
+    #[must_use]
+    pub fn finish(self) -> Vec<Prefetch> {
+        self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onoff_trace::Directory;
+
+    use super::super::hand_made::{Made, number, text};
+    use super::*;
+
+    #[test]
+    fn ends_find_their_scenario() {
+        let directory = Directory::new();
+        let mut listener = PrefetchListener::default();
+        let mut tell = |time_ns: i64, opcode: u8, hash: u64, name: &'static str| {
+            let fields = [
+                text("ScenarioName", name),
+                number("ScenarioHashId", hash),
+                number("ScenarioType", 0),
+                number("NumPagesPrefetched", 40),
+                number("NumReadLists", 2),
+            ];
+            let made = Made::at(time_ns, &fields);
+            let mut event = made.event(
+                "Microsoft-Windows-Kernel-Prefetch/PrefetchSections",
+                "",
+                &directory,
+            );
+            event.opcode = opcode;
+            listener.take(&event);
+        };
+        tell(1, 1, 7, "A.EXE\0");
+        tell(2, 1, 8, "B.EXE");
+        tell(5, 2, 7, "A.EXE");
+        tell(6, 2, 9, "C.EXE");
+        let rows: Vec<_> = listener
+            .finish()
+            .into_iter()
+            .map(|row| (row.duration_ns(), row.pages, row.scenario))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                (Some(4), Some(40), "A.EXE".to_owned()),
+                (None, None, "B.EXE".to_owned()),
+                (None, Some(40), "C.EXE".to_owned())
+            ]
+        );
+    }
+}
