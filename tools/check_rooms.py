@@ -14,8 +14,9 @@ import sys
 MAY_IMPORT = {
     "onoff-etl": set(),
     "onoff-etw": {"onoff-etl"},
+    "onoff-firmware": set(),
     "onoff-trace": set(),
-    "onoff-sources": {"onoff-etl", "onoff-etw", "onoff-trace"},
+    "onoff-sources": {"onoff-etl", "onoff-etw", "onoff-firmware", "onoff-trace"},
     "onoff-analysis": {"onoff-trace"},
     "onoff-report": {"onoff-trace", "onoff-analysis"},
     "onoff-cli": {

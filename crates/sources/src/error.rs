@@ -68,6 +68,16 @@ pub enum Error {
         /// Its first bytes in hexadecimal.
         beginning: String,
     },
+    /// The file holds no firmware tables in any form.
+    #[error(
+        "{name}: no firmware tables: neither FPDT, FBPT or S3PT, nor acpidump text, EDK II's XML or a serial log with them; it begins with {beginning}"
+    )]
+    NotFirmware {
+        /// The file, and the member inside it.
+        name: String,
+        /// Its first bytes in hexadecimal.
+        beginning: String,
+    },
     /// An event schema that the user named cannot be used.
     #[error("{}: {reason}", path.display())]
     Schema {

@@ -20,6 +20,7 @@
 #![deny(unsafe_code)]
 
 mod error;
+mod firmware;
 mod mapped;
 pub mod opened;
 mod sniff;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 use onoff_trace::{Tables, Trace};
 
 pub use error::Error;
+pub use firmware::{GuidNames, open_firmware, open_firmware_bytes, read_guid_names};
 pub use opened::Files;
 pub use sniff::{Content, Packing, RecordingKind, sniff};
 pub use unpack::Limits;

@@ -195,7 +195,8 @@ fn add(opened: OpenedFile, limits: &Limits, files: &mut Vec<OpenedFile>) -> Resu
     Ok(())
 }
 
-fn beginning(bytes: &[u8]) -> String {
+/// The first bytes, for a message.
+pub(crate) fn beginning(bytes: &[u8]) -> String {
     bytes
         .iter()
         .take(SNIFFED.min(8))

@@ -15,6 +15,7 @@ pub mod cell;
 pub mod clock;
 pub mod described_event;
 pub mod directory;
+pub mod firmware;
 pub mod losses;
 pub mod milestone;
 pub mod pattern;

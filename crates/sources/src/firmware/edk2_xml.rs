@@ -1,0 +1,281 @@
+//! The document that EDK II's Python tools write of these tables (`FpdtParserData`).
+
+use onoff_firmware::{BasicBoot, Event, EventForm, MAX_RECORDS, S3Resume, S3Suspend, Uuid};
+use onoff_trace::Severity;
+use onoff_trace::firmware::{
+    FirmwareFaultKind, FirmwareForm, FirmwareRecordCount, FirmwareResume, FirmwareSuspend,
+    FirmwareTable,
+};
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event as Node};
+
+use super::gathering::{Boot, Gathering};
+use super::{tables, text};
+
+/// Whether a text is such a document.
+pub(super) fn is_it(text: &str) -> bool {
+    text.trim_start().starts_with('<')
+        && (text.contains("<FpdtParserData") || text.contains("<Fbpt"))
+}
+
+/// A record while its element is open.
+#[derive(Debug)]
+struct Open {
+    /// The element's name: the record ends with it.
+    name: String,
+    number: u16,
+    bytes: u64,
+    /// Names and values of the elements inside.
+    fields: Vec<(String, String)>,
+}
+
+/// Most fields of a record: those that are known have at most six.
+const MOST_FIELDS: usize = 16;
+
+/// Adds what `document` tells.
+pub(super) fn add(name: &str, document: &str, gathering: &mut Gathering) {
+    gathering.input(name, FirmwareForm::Edk2Xml);
+    let mut reading = Reading {
+        name,
+        boot: Boot {
+            from: name.to_owned(),
+            ..Boot::default()
+        },
+        counts: Vec::new(),
+        records: 0,
+        gathering,
+    };
+    let mut reader = Reader::from_str(document);
+    let mut open: Option<Open> = None;
+    loop {
+        let place = reader.buffer_position();
+        match reader.read_event() {
+            Ok(Node::Start(element)) if open.is_none() => open = begin(&element, false),
+            Ok(Node::Empty(element)) if open.is_none() => {
+                if let Some(record) = begin(&element, true) {
+                    reading.record(record, place);
+                }
+            }
+            Ok(Node::Start(element) | Node::Empty(element)) => {
+                if let Some(record) = &mut open
+                    && record.fields.len() < MOST_FIELDS
+                {
+                    let field =
+                        attribute(&element, "RawValue").or_else(|| attribute(&element, "Value"));
+                    let field_name = element.name().as_ref().to_owned();
+                    record.fields.push((field_name, field.unwrap_or_default()));
+                }
+            }
+            Ok(Node::End(element)) => {
+                let ends = |record: &mut Open| record.name == element.name().as_ref();
+                if let Some(record) = open.take_if(ends) {
+                    reading.record(record, place);
+                }
+            }
+            Ok(Node::Eof) => break,
+            Ok(_) => {}
+            Err(error) => {
+                let left = (document.len() as u64).saturating_sub(place);
+                reading.gathering.fault(
+                    FirmwareFaultKind::UnreadableText,
+                    Severity::Error,
+                    tables::place(name, place),
+                    format!("{error}; {left} bytes are not read"),
+                    left,
+                );
+                break;
+            }
+        }
+        if reading.records >= MAX_RECORDS {
+            let left = (document.len() as u64).saturating_sub(place);
+            reading.gathering.fault(
+                FirmwareFaultKind::TooManyRecords,
+                Severity::Error,
+                tables::place(name, place),
+                format!("more than {MAX_RECORDS} records; {left} bytes are not read"),
+                left,
+            );
+            break;
+        }
+    }
+    reading.finish();
+}
+
+/// The record that an element begins; `None` for elements that are no record. An empty one has its fields as attributes.
+fn begin(element: &BytesStart<'_>, empty: bool) -> Option<Open> {
+    let number = text::number(&attribute(element, "PerformanceRecordType")?)?;
+    let bytes = attribute(element, "RecordLength").and_then(|text| text::number(&text));
+    let name = element.name().as_ref().to_owned();
+    let mut fields = Vec::new();
+    if empty {
+        fields.push(("Element".to_owned(), name.clone()));
+    }
+    Some(Open {
+        name,
+        number: u16::try_from(number).ok()?,
+        bytes: bytes.unwrap_or(0),
+        fields,
+    })
+}
+
+fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
+    let found = element.try_get_attribute(name).ok()??;
+    let raw = found.value.into_owned();
+    Some(
+        quick_xml::escape::unescape(&raw)
+            .map(std::borrow::Cow::into_owned)
+            .unwrap_or(raw),
+    )
+}
+
+struct Reading<'a> {
+    name: &'a str,
+    boot: Boot,
+    counts: Vec<(u16, FirmwareRecordCount)>,
+    records: usize,
+    gathering: &'a mut Gathering,
+}
+
+impl Reading<'_> {
+    fn record(&mut self, record: Open, offset: u64) {
+        self.records += 1;
+        let place = tables::place(self.name, offset);
+        let element = record.name.as_str();
+        let known = match element {
+            "FirmwareBasicBootPerformanceEvent" => self.basic_boot(&record, &place),
+            "S3ResumeEvent" | "S3ResumePerformanceEvent" => self.resume(&record, &place),
+            "S3SuspendEvent" | "S3SuspendPerformanceEvent" => self.suspend(&record, &place),
+            // What a pointer points at is in the document itself.
+            _ => match EventForm::of(record.number) {
+                Some(form) => self.event(form, &record, &place),
+                None => Some(()),
+            },
+        };
+        if known.is_none() {
+            self.gathering.fault(
+                FirmwareFaultKind::UnreadableText,
+                Severity::Error,
+                place,
+                format!("{element} lacks a field or has one that is no number; it is left out"),
+                0,
+            );
+        }
+        let (Ok(at) | Err(at)) = self
+            .counts
+            .binary_search_by_key(&record.number, |(number, _)| *number);
+        if self
+            .counts
+            .get(at)
+            .is_none_or(|(number, _)| *number != record.number)
+        {
+            let count = FirmwareRecordCount {
+                number: format!("{:#06x}", record.number),
+                name: record.name,
+                count: 0,
+                bytes: 0,
+            };
+            self.counts.insert(at, (record.number, count));
+        }
+        let count = &mut self.counts[at].1;
+        count.count += 1;
+        count.bytes = count.bytes.saturating_add(record.bytes);
+    }
+
+    fn basic_boot(&mut self, record: &Open, place: &str) -> Option<()> {
+        let times = BasicBoot {
+            reset_end_ns: record.number_of("ResetEnd")?,
+            loader_load_ns: record.number_of("OSLoaderLoadImageStart")?,
+            loader_start_ns: record.number_of("OSLoaderStartImageStart")?,
+            exit_begin_ns: record.number_of("ExitBootServicesEntry")?,
+            exit_end_ns: record.number_of("ExitBootServicesExit")?,
+        };
+        self.boot.checkpoints = Some(tables::checkpoints(times, place, self.gathering));
+        Some(())
+    }
+
+    fn resume(&mut self, record: &Open, place: &str) -> Option<()> {
+        let resume = S3Resume {
+            count: u32::try_from(record.number_of("ResumeCount")?).ok()?,
+            last_ns: record.number_of("FullResume")?,
+            average_ns: record.number_of("AverageResume")?,
+        };
+        let last_ns = self
+            .gathering
+            .time_ns(resume.last_ns, "the last resume", place);
+        let average_ns = self
+            .gathering
+            .time_ns(resume.average_ns, "the mean resume", place);
+        self.gathering.resume(FirmwareResume {
+            count: resume.count.into(),
+            last_ns,
+            average_ns,
+        });
+        Some(())
+    }
+
+    fn suspend(&mut self, record: &Open, place: &str) -> Option<()> {
+        let suspend = S3Suspend {
+            start_ns: record.number_of("SuspendStart")?,
+            end_ns: record.number_of("SuspendEnd")?,
+        };
+        let start_ns = self
+            .gathering
+            .time_ns(suspend.start_ns, "the suspend's begin", place)?;
+        let end_ns = self
+            .gathering
+            .time_ns(suspend.end_ns, "the suspend's end", place)?;
+        self.gathering.suspend(FirmwareSuspend { start_ns, end_ns });
+        Some(())
+    }
+
+    fn event(&mut self, form: EventForm, record: &Open, place: &str) -> Option<()> {
+        let guid = |name: &str| Uuid::parse_str(record.text_of(name)?).ok();
+        let has_handle = matches!(form, EventForm::GuidQword | EventForm::GuidQwordString);
+        let event = Event {
+            form,
+            progress: u16::try_from(record.number_of("ProgressID")?).ok()?,
+            apic: u32::try_from(record.number_of("ApicID")?).ok()?,
+            time_ns: record.number_of("Timestamp")?,
+            guid: guid("GUID").or_else(|| guid("GUID1"))?,
+            second_guid: guid("GUID2"),
+            handle: if has_handle {
+                Some(record.number_of("Qword")?)
+            } else {
+                None
+            },
+            text: record.text_of("String").unwrap_or_default().to_owned(),
+        };
+        self.boot
+            .events
+            .extend(tables::model_event(event, place, self.gathering));
+        Some(())
+    }
+
+    fn finish(self) {
+        self.gathering.table(FirmwareTable {
+            signature: "FBPT".to_owned(),
+            input: self.name.to_owned(),
+            offset: 0,
+            length_bytes: self.counts.iter().map(|(_, count)| count.bytes).sum(),
+            oem: String::new(),
+            oem_table: String::new(),
+            records: self.counts.into_iter().map(|(_, count)| count).collect(),
+            pointers: Vec::new(),
+        });
+        self.gathering.boot(self.boot);
+    }
+}
+
+impl Open {
+    fn text_of(&self, name: &str) -> Option<&str> {
+        let field = self
+            .fields
+            .iter()
+            .find(|(field, _)| field.eq_ignore_ascii_case(name))?;
+        Some(&field.1)
+    }
+
+    fn number_of(&self, name: &str) -> Option<u64> {
+        text::number(self.text_of(name)?)
+    }
+}

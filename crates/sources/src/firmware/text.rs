@@ -1,0 +1,64 @@
+//! Text files as they come: UTF-8, or UTF-16 where a Windows shell wrote them.
+
+use std::borrow::Cow;
+
+/// The text; what is no character becomes a replacement character.
+pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    let units = |rest: &[u8], number: fn([u8; 2]) -> u16| {
+        let units = rest.as_chunks::<2>().0.iter().map(|&pair| number(pair));
+        Cow::Owned(
+            char::decode_utf16(units)
+                .map(|found| found.unwrap_or(char::REPLACEMENT_CHARACTER))
+                .collect(),
+        )
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => units(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => units(rest, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        _ => String::from_utf8_lossy(bytes),
+    }
+}
+
+/// Whether bytes may be text at all: no zeros at their beginning, unless they say that they are UTF-16.
+pub(super) fn may_be_text(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
+        || !bytes.iter().take(4096).any(|&byte| byte == 0)
+}
+
+/// A number in decimal, or in hexadecimal after `0x`.
+pub(super) fn number(text: &str) -> Option<u64> {
+    let text = text.trim();
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) if digits.starts_with(|first: char| first.is_ascii_hexdigit()) => {
+            u64::from_str_radix(digits, 16).ok()
+        }
+        Some(_) => None,
+        None if text.starts_with(|first: char| first.is_ascii_digit()) => text.parse().ok(),
+        None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_of_writing_text() {
+        assert_eq!(decoded(b"FPDT"), "FPDT");
+        assert_eq!(decoded(b"\xef\xbb\xbfFPDT"), "FPDT");
+        assert_eq!(decoded(b"\xff\xfeF\0P\0\x3f"), "FP");
+        assert_eq!(decoded(b"\xfe\xff\0F\0P"), "FP");
+        assert!(may_be_text(b"\xff\xfeF\0"));
+        assert!(!may_be_text(b"F\0P"));
+    }
+
+    #[test]
+    fn numbers_and_what_is_none() {
+        assert_eq!(number(" 42\n"), Some(42));
+        assert_eq!(number("0x2A"), Some(42));
+        for text in ["", "-1", "+1", "0x", "0x+1", "1.5", "99999999999999999999"] {
+            assert_eq!(number(text), None, "{text}");
+        }
+    }
+}

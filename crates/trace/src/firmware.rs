@@ -1,0 +1,438 @@
+//! What firmware measured of itself, whatever form it was handed over in.
+//!
+//! Its clock is its own: times are nanoseconds since the processor's reset.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::losses::Severity;
+
+/// What the firmware of one machine measured: a boot, and the last suspend and resume.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FirmwareRecording {
+    /// What it was read from.
+    pub inputs: Vec<FirmwareInput>,
+    /// The tables found in it.
+    pub tables: Vec<FirmwareTable>,
+    /// The five times of the last boot; `None` when no input holds them.
+    pub checkpoints: Option<FirmwareCheckpoints>,
+    /// Name of the input that the boot's times come from; empty when none.
+    pub boot_from: String,
+    /// The firmware's measurements of its modules, in the order in which it wrote them.
+    pub events: Vec<FirmwareEvent>,
+    /// Resumes from S3.
+    pub resume: Option<FirmwareResume>,
+    /// The last suspend to S3.
+    pub suspend: Option<FirmwareSuspend>,
+    /// What is wrong with the inputs, and what was left out because of it.
+    pub faults: Vec<FirmwareFault>,
+}
+
+/// A file or folder that firmware tables were read from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FirmwareInput {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub form: FirmwareForm,
+}
+
+/// Forms in which firmware's times are handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FirmwareForm {
+    /// The bytes of a table, as in memory.
+    Table,
+    /// The text of `acpidump`.
+    Acpidump,
+    /// The files of one number each that Linux makes of the tables.
+    Sysfs,
+    /// The lines that a debug build of the firmware writes to a serial port.
+    SerialLog,
+    /// The document that EDK II's tools write.
+    Edk2Xml,
+}
+
+impl FirmwareForm {
+    /// The form, in words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Acpidump => "acpidump text",
+            Self::Sysfs => "sysfs folder",
+            Self::SerialLog => "serial log",
+            Self::Edk2Xml => "EDK II XML",
+        }
+    }
+}
+
+/// One table of an input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FirmwareTable {
+    /// Its signature: `FPDT`, `FBPT` or `S3PT`.
+    pub signature: String,
+    /// The input's name.
+    pub input: String,
+    /// Where it begins in the input, bytes.
+    pub offset: u64,
+    /// Its length as it says, bytes.
+    pub length_bytes: u64,
+    /// The machine's maker as the table names it; only the FPDT does.
+    pub oem: String,
+    /// The machine or firmware as the table names it; only the FPDT does.
+    pub oem_table: String,
+    /// Its records by number.
+    pub records: Vec<FirmwareRecordCount>,
+    /// The tables it points at.
+    pub pointers: Vec<FirmwarePointer>,
+}
+
+/// Records of one number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FirmwareRecordCount {
+    /// The number in hexadecimal, as in `0x1011`.
+    pub number: String,
+    /// What it stands for; `vendor` or `unknown` where nothing public says.
+    pub name: String,
+    /// Records of it.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// A place in memory that a table points at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FirmwarePointer {
+    /// The record's number in hexadecimal.
+    pub number: String,
+    /// The table that lies there; `vendor` for those of makers.
+    pub to: String,
+    /// Physical address in hexadecimal.
+    pub address: String,
+}
+
+/// The five times of a boot that every firmware with these tables gives, ns since the processor's reset. `None` where it left
+/// a zero: it did not come by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FirmwareCheckpoints {
+    /// The firmware's image begins to run. Zero is a time here: many firmwares do not measure what lies before.
+    pub reset_end_ns: Option<i64>,
+    /// The loader of the operating system is about to be loaded.
+    pub loader_load_ns: Option<i64>,
+    /// The loader is about to be started.
+    pub loader_start_ns: Option<i64>,
+    /// The loader has called `ExitBootServices`.
+    pub exit_begin_ns: Option<i64>,
+    /// `ExitBootServices` is about to return: the operating system takes over.
+    pub exit_end_ns: Option<i64>,
+}
+
+impl FirmwareCheckpoints {
+    /// The times as stored, zero for those the firmware did not set; in their order.
+    #[must_use]
+    pub fn of_stored(stored: [i64; 5]) -> Self {
+        let [reset_end, later @ ..] = stored;
+        let [load, start, begin, end] = later.map(|ns| (ns != 0).then_some(ns));
+        Self {
+            reset_end_ns: Some(reset_end),
+            loader_load_ns: load,
+            loader_start_ns: start,
+            exit_begin_ns: begin,
+            exit_end_ns: end,
+        }
+    }
+
+    /// The times in their order, each with what it is.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, Option<i64>); 5] {
+        [
+            ("reset end", self.reset_end_ns),
+            ("loader's load", self.loader_load_ns),
+            ("loader's start", self.loader_start_ns),
+            ("ExitBootServices called", self.exit_begin_ns),
+            ("ExitBootServices returned", self.exit_end_ns),
+        ]
+    }
+}
+
+/// Resumes from S3 as the firmware counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FirmwareResume {
+    /// Resumes since the last full boot.
+    pub count: u64,
+    /// The last one: reset to the operating system's waking vector, ns.
+    pub last_ns: Option<i64>,
+    /// Their mean, ns.
+    pub average_ns: Option<i64>,
+}
+
+/// The last suspend to S3.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FirmwareSuspend {
+    /// The operating system asked for it, ns since the processor's reset.
+    pub start_ns: i64,
+    /// The machine is about to sleep, ns since the processor's reset.
+    pub end_ns: i64,
+}
+
+/// Names of things in firmware: 128 bits, printed as in `9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FirmwareGuid(
+    /// The digits in the order of the printed form.
+    pub [u8; 16],
+);
+
+impl FirmwareGuid {
+    /// Reads the printed form, with or without braces.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
+        let text = text.trim().trim_start_matches('{').trim_end_matches('}');
+        let mut groups = text.split('-');
+        let mut digits = String::with_capacity(32);
+        for length in GROUPS {
+            let group = groups.next()?;
+            let whole = group.len() == length && group.bytes().all(|byte| byte.is_ascii_hexdigit());
+            digits.push_str(whole.then_some(group)?);
+        }
+        let number = u128::from_str_radix(&digits, 16).ok()?;
+        groups
+            .next()
+            .is_none()
+            .then_some(Self(number.to_be_bytes()))
+    }
+}
+
+impl fmt::Display for FirmwareGuid {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, byte) in self.0.iter().enumerate() {
+            if matches!(at, 4 | 6 | 8 | 10) {
+                out.write_str("-")?;
+            }
+            write!(out, "{byte:02X}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for FirmwareGuid {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Kinds of work that firmware measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FirmwareWork {
+    /// A module's entry point runs: the start of its image.
+    EntryPoint,
+    /// An image is loaded.
+    LoadImage,
+    /// A driver starts on a device.
+    DriverStart,
+    /// A driver is asked whether it supports a device.
+    DriverSupport,
+    /// A driver stops on a device.
+    DriverStop,
+    /// An event is signalled.
+    EventSignal,
+    /// A callback runs.
+    Callback,
+    /// A function runs.
+    Function,
+    /// A stretch inside one module.
+    InModule,
+    /// A stretch from one module to another, such as a phase.
+    CrossModule,
+    /// A point in time.
+    Point,
+    /// A number that nothing public explains.
+    Other,
+}
+
+impl FirmwareWork {
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EntryPoint => "entry_point",
+            Self::LoadImage => "load_image",
+            Self::DriverStart => "driver_start",
+            Self::DriverSupport => "driver_support",
+            Self::DriverStop => "driver_stop",
+            Self::EventSignal => "event_signal",
+            Self::Callback => "callback",
+            Self::Function => "function",
+            Self::InModule => "in_module",
+            Self::CrossModule => "cross_module",
+            Self::Point => "point",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Which end of a piece of work an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirmwareEdge {
+    /// It begins.
+    Begin,
+    /// It ends.
+    End,
+    /// It has no length.
+    Point,
+}
+
+/// A measurement: a begin, an end, or a point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirmwareEvent {
+    /// What begins or ends.
+    pub work: FirmwareWork,
+    /// Which end.
+    pub edge: FirmwareEdge,
+    /// The firmware's own number of the work's kind, the same for its begin and its end.
+    pub class: u16,
+    /// Time, ns since the processor's reset.
+    pub time_ns: i64,
+    /// The module; of an image's load, the image (in the end).
+    pub module: FirmwareGuid,
+    /// The event or caller that the work belongs to.
+    pub caller: Option<FirmwareGuid>,
+    /// A handle: of the loaded image, or of the device that a driver is bound to.
+    pub handle: Option<u64>,
+    /// Name of the work, or of the device with its path.
+    pub text: String,
+    /// APIC number of the processor.
+    pub apic: u32,
+}
+
+/// Something wrong with what firmware handed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FirmwareFault {
+    /// Which.
+    pub kind: FirmwareFaultKind,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Where: an input and a byte offset, or a line; empty for what concerns the times as a whole.
+    pub place: String,
+    /// What was found, and what was made of it.
+    pub text: String,
+    /// Bytes that were not read because of it.
+    pub skipped_bytes: u64,
+}
+
+/// Kinds of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FirmwareFaultKind {
+    /// The bytes of a table do not add up to zero.
+    BadChecksum,
+    /// A table says that it is shorter than its own header.
+    ImpossibleTableLength,
+    /// The input ends before the table does.
+    TableCut,
+    /// A record of length zero.
+    ZeroLengthRecord,
+    /// A record shorter than its own header.
+    ImpossibleRecordLength,
+    /// A record that reaches past its table's end.
+    RecordPastEnd,
+    /// The table's signature stands again where a record should begin.
+    RepeatedSignature,
+    /// A record of a known number with a length that it cannot have.
+    WrongRecordLength,
+    /// Bytes that belong to no table.
+    BytesOutsideTables,
+    /// More records than are read.
+    TooManyRecords,
+    /// A text of a known form with something in it that cannot be read.
+    UnreadableText,
+    /// A file that cannot be read.
+    UnreadableFile,
+    /// A time longer than a computer can run.
+    ImpossibleTime,
+    /// Several boots were given; one is shown.
+    SeveralBoots,
+    /// The end of reset lies after the loader's load: a count of clock ticks instead of ns.
+    ResetEndInTicks,
+    /// The five times do not follow each other.
+    NotMonotonic,
+    /// Times so long that they add up over restarts: the clock is not set back by a warm reset.
+    KeptOverResets,
+    /// `ExitBootServices` was never called: not a UEFI boot.
+    NotUefi,
+    /// The measurements do not follow each other in time.
+    EventsNotMonotonic,
+    /// A begin without its end.
+    BeginWithoutEnd,
+    /// An end without its begin.
+    EndWithoutBegin,
+}
+
+impl FirmwareFaultKind {
+    /// The kind, in words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BadChecksum => "wrong checksum",
+            Self::ImpossibleTableLength => "impossible table length",
+            Self::TableCut => "cut table",
+            Self::ZeroLengthRecord => "record of length zero",
+            Self::ImpossibleRecordLength => "impossible record length",
+            Self::RecordPastEnd => "record past the end",
+            Self::RepeatedSignature => "repeated signature",
+            Self::WrongRecordLength => "wrong record length",
+            Self::BytesOutsideTables => "bytes outside tables",
+            Self::TooManyRecords => "too many records",
+            Self::UnreadableText => "unreadable text",
+            Self::UnreadableFile => "unreadable file",
+            Self::ImpossibleTime => "impossible time",
+            Self::SeveralBoots => "several boots",
+            Self::ResetEndInTicks => "ticks for ns",
+            Self::NotMonotonic => "times out of order",
+            Self::KeptOverResets => "time kept over resets",
+            Self::NotUefi => "not a UEFI boot",
+            Self::EventsNotMonotonic => "measurements out of order",
+            Self::BeginWithoutEnd => "begin without end",
+            Self::EndWithoutBegin => "end without begin",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guids_are_printed_as_they_are_written() {
+        let text = "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50";
+        let guid = FirmwareGuid::parse(text).unwrap();
+        assert_eq!(guid.0[..4], [0x9b, 0x3a, 0xda, 0x4f]);
+        assert_eq!(guid.to_string(), text);
+        assert_eq!(
+            FirmwareGuid::parse("{9b3ada4f-ae56-4c24-8dea-f03b7558ae50} "),
+            Some(guid)
+        );
+        for other in [
+            "",
+            "9B3ADA4F",
+            "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE5",
+            "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50-1",
+            "+B3ADA4F-AE56-4C24-8DEA-F03B7558AE50",
+        ] {
+            assert_eq!(FirmwareGuid::parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_stored_zero_is_no_time_except_for_the_first() {
+        let times = FirmwareCheckpoints::of_stored([0, 5, 6, 0, 0]);
+        assert_eq!(times.reset_end_ns, Some(0));
+        assert_eq!(
+            (times.loader_start_ns, times.exit_begin_ns),
+            (Some(6), None)
+        );
+    }
+}
