@@ -20,6 +20,7 @@ pub mod cpu;
 pub mod devices;
 pub mod disk;
 pub mod evidence;
+pub mod firmware;
 #[cfg(test)]
 mod hand_made;
 pub mod idle;

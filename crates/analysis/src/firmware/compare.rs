@@ -1,0 +1,165 @@
+//! Two boots beside each other: which part of the firmware grew.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::report::FirmwareReport;
+
+/// How the firmware's time changed from one boot to another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FirmwareComparison {
+    /// The boot that is compared with: its input.
+    pub was: String,
+    /// The boot that is asked about: its input.
+    pub is: String,
+    /// The lengths between the checkpoints, in their order.
+    pub intervals: Vec<FirmwareChange>,
+    /// The phases, in their order.
+    pub phases: Vec<FirmwareChange>,
+    /// Drivers by their own time, by growth, the most grown first.
+    pub drivers: Vec<FirmwareChange>,
+    /// Devices by their own time, by growth, the most grown first.
+    pub devices: Vec<FirmwareChange>,
+    /// The innermost phase that grew most; `None` when none grew.
+    pub grown_phase: Option<FirmwareChange>,
+    /// The driver that grew most; `None` when none grew.
+    pub grown_driver: Option<FirmwareChange>,
+}
+
+/// How one part changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FirmwareChange {
+    /// The part.
+    pub name: String,
+    /// GUID of a driver; empty for other parts.
+    pub guid: String,
+    /// Its length in the boot that is compared with, ns; `None` when it is not there.
+    pub was_ns: Option<i64>,
+    /// Its length in the boot that is asked about, ns; `None` when it is not there.
+    pub is_ns: Option<i64>,
+    /// Growth, ns, a part that is not there counted as nothing; `None` when neither boot has it.
+    pub change_ns: Option<i64>,
+}
+
+impl FirmwareChange {
+    fn new(name: &str, guid: &str, was_ns: Option<i64>, is_ns: Option<i64>) -> Self {
+        let change_ns = match (was_ns, is_ns) {
+            (None, None) => None,
+            _ => Some(is_ns.unwrap_or(0).saturating_sub(was_ns.unwrap_or(0))),
+        };
+        Self {
+            name: name.to_owned(),
+            guid: guid.to_owned(),
+            was_ns,
+            is_ns,
+            change_ns,
+        }
+    }
+}
+
+/// Compares the boot `is` with the boot `was`.
+#[must_use]
+pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison {
+    let lengths = |report: &FirmwareReport| {
+        let intervals = &report.intervals;
+        [
+            ("reset", intervals.firmware_init_ns),
+            ("Time1, firmware", intervals.time1_ns),
+            ("loader's load", intervals.loader_load_ns),
+            ("loader", intervals.loader_run_ns),
+            ("ExitBootServices", intervals.exit_boot_services_ns),
+            ("Time2, loader", intervals.time2_ns),
+            ("total", intervals.total_ns),
+        ]
+    };
+    let intervals = lengths(was).into_iter().zip(lengths(is));
+    // A length that only one boot has is no growth: nobody measured the other.
+    let intervals = intervals.map(|((name, was), (_, is))| FirmwareChange {
+        change_ns: was.zip(is).map(|(was, is)| is.saturating_sub(was)),
+        ..FirmwareChange::new(name, "", was, is)
+    });
+    let mut phase_names: Vec<&str> = Vec::new();
+    for phase in was.phases.iter().chain(&is.phases) {
+        if !phase_names.contains(&phase.name.as_str()) {
+            phase_names.push(&phase.name);
+        }
+    }
+    let order = |name: &str| {
+        ["SEC", "PEI", "PreMem", "PostMem", "DXE", "BDS"]
+            .iter()
+            .position(|known| *known == name)
+    };
+    phase_names.sort_by_key(|name| order(name));
+    let length = |report: &FirmwareReport, name: &str| {
+        let found = report.phases.iter().find(|phase| phase.name == name);
+        found.map(|phase| phase.duration_ns)
+    };
+    let phases: Vec<FirmwareChange> = phase_names
+        .iter()
+        .map(|name| FirmwareChange::new(name, "", length(was, name), length(is, name)))
+        .collect();
+    let has_parts = |name: &str| {
+        was.phases
+            .iter()
+            .chain(&is.phases)
+            .any(|phase| phase.inside == name)
+    };
+    let grown_phase = most_grown(phases.iter().filter(|phase| !has_parts(&phase.name)));
+    let drivers = changes(
+        was.drivers
+            .iter()
+            .map(|driver| (driver.guid.as_str(), driver.name.as_str(), driver.self_ns)),
+        is.drivers
+            .iter()
+            .map(|driver| (driver.guid.as_str(), driver.name.as_str(), driver.self_ns)),
+    );
+    let devices = changes(
+        was.devices
+            .iter()
+            .map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
+        is.devices
+            .iter()
+            .map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
+    );
+    FirmwareComparison {
+        was: was.boot_from.clone(),
+        is: is.boot_from.clone(),
+        intervals: intervals.collect(),
+        grown_phase,
+        grown_driver: most_grown(drivers.iter()),
+        phases,
+        drivers,
+        devices: devices
+            .into_iter()
+            .map(|device| FirmwareChange {
+                guid: String::new(),
+                ..device
+            })
+            .collect(),
+    }
+}
+
+fn most_grown<'a>(changes: impl Iterator<Item = &'a FirmwareChange>) -> Option<FirmwareChange> {
+    let grown = changes.filter(|change| change.change_ns.is_some_and(|ns| ns > 0));
+    grown.max_by_key(|change| change.change_ns).cloned()
+}
+
+fn changes<'a>(
+    was: impl Iterator<Item = (&'a str, &'a str, i64)>,
+    is: impl Iterator<Item = (&'a str, &'a str, i64)>,
+) -> Vec<FirmwareChange> {
+    let mut both: BTreeMap<&str, (&str, Option<i64>, Option<i64>)> = BTreeMap::new();
+    for (key, name, ns) in was {
+        both.insert(key, (name, Some(ns), None));
+    }
+    for (key, name, ns) in is {
+        both.entry(key).or_insert((name, None, None)).2 = Some(ns);
+    }
+    let mut changes: Vec<FirmwareChange> = both
+        .into_iter()
+        .map(|(key, (name, was, is))| FirmwareChange::new(name, key, was, is))
+        .collect();
+    changes.sort_by_key(|change| std::cmp::Reverse(change.change_ns));
+    changes
+}

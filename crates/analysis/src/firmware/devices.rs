@@ -1,0 +1,150 @@
+//! Devices: what starting drivers on each cost.
+
+use hashbrown::HashMap;
+use onoff_trace::firmware::FirmwareWork;
+
+use super::names::Names;
+use super::pairing::Piece;
+use super::report::{FirmwareDevice, FirmwareDeviceDriver};
+use super::sweep::Share;
+
+/// Nodes that a device path begins with (UEFI specification, text device nodes).
+const ROOTS: [&str; 16] = [
+    "PciRoot(",
+    "PcieRoot(",
+    "Acpi(",
+    "AcpiEx(",
+    "AcpiExp(",
+    "AcpiAdr(",
+    "VenHw(",
+    "VenMsg(",
+    "VenMedia(",
+    "MemoryMapped(",
+    "Fv(",
+    "MAC(",
+    "Uri(",
+    "BBS(",
+    "Ctrl(",
+    "HardwarePath(",
+];
+
+/// Every device that a driver was started on, by time of its own, longest first.
+pub(super) fn devices(
+    pieces: &[Piece<'_>],
+    shares: &[Share],
+    names: &Names,
+) -> Vec<FirmwareDevice> {
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut devices: Vec<FirmwareDevice> = Vec::new();
+    // Firmware that had no memory left for a path leaves only the device's handle.
+    let mut paths: HashMap<u64, &str> = HashMap::new();
+    for piece in pieces {
+        if let Some(handle) = piece.event.handle
+            && piece.event.work == FirmwareWork::DriverStart
+            && !piece.event.text.is_empty()
+        {
+            paths.entry(handle).or_insert(&piece.event.text);
+        }
+    }
+    for (piece, share) in pieces.iter().zip(shares) {
+        if piece.event.work != FirmwareWork::DriverStart {
+            continue;
+        }
+        let text = match (piece.event.text.as_str(), piece.event.handle) {
+            ("", Some(handle)) => paths.get(&handle).copied().unwrap_or("unnamed"),
+            (text, _) => text,
+        };
+        let (name, path) = name_and_path(text);
+        let at = *places.entry(path).or_insert_with(|| {
+            devices.push(FirmwareDevice {
+                path: path.to_owned(),
+                ..FirmwareDevice::default()
+            });
+            devices.len() - 1
+        });
+        let device = &mut devices[at];
+        if device.name.is_empty() {
+            device.name = name.to_owned();
+        }
+        let length = piece.end_ns - piece.start_ns;
+        device.self_ns += share.self_ns;
+        device.driver_start_ns = device.driver_start_ns.saturating_add(length);
+        let guid = piece.event.module.to_string();
+        let place = match device.drivers.iter().position(|driver| driver.guid == guid) {
+            Some(place) => place,
+            None => {
+                device.drivers.push(FirmwareDeviceDriver {
+                    name: names.of(piece.event.module),
+                    guid,
+                    ..FirmwareDeviceDriver::default()
+                });
+                device.drivers.len() - 1
+            }
+        };
+        let driver = &mut device.drivers[place];
+        driver.calls += 1;
+        driver.driver_start_ns = driver.driver_start_ns.saturating_add(length);
+    }
+    for device in &mut devices {
+        device
+            .drivers
+            .sort_by_key(|driver| std::cmp::Reverse(driver.driver_start_ns));
+    }
+    devices.sort_by(|one, other| (other.self_ns, &one.path).cmp(&(one.self_ns, &other.path)));
+    devices
+}
+
+/// A text such as `FAT File System PciRoot(0x0)/Pci(0x1,0x0)` taken apart. A name may hold anything, blanks and slashes too.
+fn name_and_path(text: &str) -> (&str, &str) {
+    let begins = ROOTS.iter().filter_map(|root| {
+        text.match_indices(root)
+            .map(|(at, _)| at)
+            .find(|&at| at == 0 || text.get(..at).is_some_and(|before| before.ends_with(' ')))
+    });
+    let at = begins.min().or_else(|| {
+        let first_node = text.split('/').next().unwrap_or(text);
+        first_node
+            .contains('(')
+            .then(|| first_node.rfind(' ').map_or(0, |blank| blank + 1))
+    });
+    match at.and_then(|at| text.split_at_checked(at)) {
+        Some((name, path)) => (name.trim_end(), path),
+        None => ("", text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_before_the_path() {
+        for (text, name, path) in [
+            ("PciRoot(0x0)", "", "PciRoot(0x0)"),
+            (
+                "PciRoot(0x0)/Pci(0x2,0x0)/AcpiAdr(0x80011400)",
+                "",
+                "PciRoot(0x0)/Pci(0x2,0x0)/AcpiAdr(0x80011400)",
+            ),
+            (
+                "PS/2 Keyboard Devic PciRoot(0x0)/Pci(0x1F,0x0)",
+                "PS/2 Keyboard Devic",
+                "PciRoot(0x0)/Pci(0x1F,0x0)",
+            ),
+            (
+                "Host Controller (USB 3.0 PciRoot(0x0)/Pci(0xD,0x0)",
+                "Host Controller (USB 3.0",
+                "PciRoot(0x0)/Pci(0xD,0x0)",
+            ),
+            (
+                "Some Bus NewRoot(0x1)/Pci(0x1,0x0)",
+                "Some Bus",
+                "NewRoot(0x1)/Pci(0x1,0x0)",
+            ),
+            ("nothing of a path", "", "nothing of a path"),
+            ("", "", ""),
+        ] {
+            assert_eq!(name_and_path(text), (name, path), "{text}");
+        }
+    }
+}

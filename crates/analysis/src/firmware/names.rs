@@ -1,0 +1,85 @@
+//! What GUIDs are called.
+
+use std::collections::BTreeMap;
+
+use onoff_trace::firmware::FirmwareGuid;
+
+/// Modules that every firmware built on EDK II has under the same GUID, and the events its measurements name. Public in the
+/// module and package files of EDK II.
+const KNOWN: [(&str, &str); 6] = [
+    ("52C05B14-0B98-496C-BC3B-04B50211D680", "PeiCore"),
+    ("D6A2CB7F-6A18-4E2F-B43B-9920A733700A", "DxeCore"),
+    ("6D33944A-EC75-4855-A54D-809C75241F6C", "BdsDxe"),
+    ("86D70125-BAA3-4296-A62F-602BEBBB9081", "DxeIpl"),
+    ("7CE88FB3-4BD7-4679-87A8-A8D8DEE50D2B", "ReadyToBoot"),
+    ("02CE967A-DD7E-4FFC-9EE7-810CF0470880", "EndOfDxe"),
+];
+
+/// Names of GUIDs: the user's, then those that all firmware of one family shares.
+#[derive(Clone, Debug)]
+pub struct Names {
+    names: BTreeMap<FirmwareGuid, String>,
+}
+
+impl Names {
+    /// The user's names, and the shared ones they do not override.
+    #[must_use]
+    pub fn new(user: &BTreeMap<FirmwareGuid, String>) -> Self {
+        let known = KNOWN
+            .iter()
+            .filter_map(|(guid, name)| Some((FirmwareGuid::parse(guid)?, (*name).to_owned())));
+        let mut names: BTreeMap<_, _> = known.collect();
+        names.extend(user.iter().map(|(guid, name)| (*guid, name.clone())));
+        Self { names }
+    }
+
+    /// The name of a module; its GUID when it is not known.
+    #[must_use]
+    pub fn of(&self, guid: FirmwareGuid) -> String {
+        if let Some(name) = self.names.get(&guid) {
+            return name.clone();
+        }
+        // EDK II could not tell which file the code came from, and wrote its handle in place of a GUID: code that was not
+        // stored in the firmware, such as a loader, or a driver from a card.
+        let [.., a, b, c, d, e, f, g, h] = guid.0;
+        if guid.0.starts_with(b"ldnh") {
+            let handle = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+            return format!("image not stored in the firmware, handle {handle:#x}");
+        }
+        if [a, b, c, d, e, f, g, h] == *b"UNKNHNDL" {
+            return "module of an unknown handle".to_owned();
+        }
+        guid.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_names_come_first_and_handles_are_said_to_be_handles() {
+        let dxe_core = FirmwareGuid::parse("D6A2CB7F-6A18-4E2F-B43B-9920A733700A").unwrap();
+        let mut user = BTreeMap::new();
+        assert_eq!(Names::new(&user).of(dxe_core), "DxeCore");
+        user.insert(dxe_core, "OurDxeCore".to_owned());
+        let names = Names::new(&user);
+        assert_eq!(names.of(dxe_core), "OurDxeCore");
+        for (guid, name) in [
+            (
+                "6C646E68-0000-0000-3063-E97F00000000",
+                "image not stored in the firmware, handle 0x7fe96330",
+            ),
+            (
+                "00000000-0000-0000-554E-4B4E484E444C",
+                "module of an unknown handle",
+            ),
+            (
+                "11111111-2222-3333-4444-555555555555",
+                "11111111-2222-3333-4444-555555555555",
+            ),
+        ] {
+            assert_eq!(names.of(FirmwareGuid::parse(guid).unwrap()), name);
+        }
+    }
+}
