@@ -17,6 +17,8 @@ SOURCES = ["crates/trace/src", "crates/analysis/src"]
 COMMANDS = [
     ("RecordingSummary", "`onoff info --format json`"),
     ("BootReport", "`onoff boot --format json`"),
+    ("FirmwareReport", "`onoff firmware --format json`"),
+    ("FirmwareComparison", "`onoff firmware --compare OTHER --format json`"),
     ("ProcessList", "`onoff processes --format json`"),
     ("CpuList", "`onoff cpu --format json`"),
     ("InterruptList", "`onoff interrupts --format json`"),

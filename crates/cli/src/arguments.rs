@@ -2,6 +2,7 @@
 
 pub mod cpu;
 pub mod devices;
+pub mod firmware;
 pub mod interrupts;
 pub mod policy;
 pub mod processes;
@@ -17,6 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::output::Color;
 use cpu::CpuArguments;
 use devices::DevicesArguments;
+use firmware::FirmwareArguments;
 use interrupts::InterruptsArguments;
 use policy::PolicyArguments;
 use processes::ProcessesArguments;
@@ -33,6 +35,7 @@ const EXAMPLES: &str = "\
 Examples:
   onoff boot BootCKCL.etl                where the time of a boot went
   onoff boot boot.etl.xz --format json   the same for a program
+  onoff firmware FBPT.bin                where the time before the operating system went
   onoff info trace.etl                   what a recording holds
   onoff events trace.etl --process smss.exe | less
   onoff cpu trace.etl --range 10s 20s    who used the processors; likewise processes, interrupts, ...
@@ -54,6 +57,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Boot(BootArguments),
+    Firmware(FirmwareArguments),
     Info(InfoArguments),
     Events(EventsArguments),
     Processes(ProcessesArguments),
@@ -83,7 +87,7 @@ pub struct RecordingArguments {
 }
 
 /// Where the answer goes.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct OutputArguments {
     /// Write the answer to a file instead of stdout
     #[arg(short, long, value_name = "FILE")]

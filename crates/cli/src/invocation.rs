@@ -1,5 +1,6 @@
 //! The arguments as meant: checked against each other, defaults filled in, ready to run.
 
+pub mod firmware;
 pub mod lists;
 pub mod table;
 
@@ -19,6 +20,7 @@ use crate::arguments::{
 use crate::failure::Failure;
 use crate::output::{Color, Destination};
 use crate::xperf;
+use firmware::FirmwareQuestion;
 use lists::List;
 use table::TableQuestion;
 
@@ -40,6 +42,8 @@ pub enum Task {
     Info(InfoFormat),
     /// Show the events.
     Events(EventQuestion),
+    /// Show where the time before the operating system went.
+    Firmware(FirmwareQuestion),
     /// List rows of any range.
     List(List, TableQuestion),
     /// Answer as xperf does.
@@ -99,6 +103,14 @@ impl Invocation {
             Command::Boot(arguments) => Self::boot(arguments),
             Command::Info(arguments) => Ok(Self::info(arguments)),
             Command::Events(arguments) => Self::events(arguments),
+            Command::Firmware(arguments) => Ok(Self {
+                recording: Recording {
+                    files: arguments.files.clone(),
+                    options: Options::default(),
+                },
+                destination: arguments.output.clone().into(),
+                task: Task::Firmware(FirmwareQuestion::resolve(arguments)),
+            }),
             Command::Processes(it) => {
                 Self::list(List::Processes, it.recording, it.table, it.output)
             }

@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod csv;
 pub mod json;
 pub mod lists;
 pub mod table;

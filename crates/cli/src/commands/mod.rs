@@ -2,6 +2,7 @@
 
 mod boot;
 mod events;
+mod firmware;
 mod info;
 mod lists;
 mod table;
@@ -24,6 +25,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Boot(options, format) => boot::run(recording, &options, format, &destination),
         Task::Info(format) => info::run(recording, format, &destination),
         Task::Events(question) => events::run(recording, question, &destination),
+        Task::Firmware(question) => firmware::run(&recording, &question, &destination),
         Task::List(list, question) => lists::run(recording, list, question, &destination),
         Task::Xperf(CommandLine::Help(topic)) => {
             destination.write(|out| xperf::help::write(topic.as_deref(), out))

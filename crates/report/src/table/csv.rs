@@ -29,7 +29,7 @@ pub fn write<T: TableReport>(report: &T, out: &mut dyn Write) -> io::Result<()> 
 }
 
 /// `text` in quotes when it needs them.
-fn quoted(text: &str) -> Cow<'_, str> {
+pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
     if text.contains([',', '"']) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
     } else {

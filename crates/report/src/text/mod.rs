@@ -2,6 +2,7 @@
 
 pub mod bar;
 pub mod boot;
+pub mod firmware;
 pub mod info;
 pub mod losses;
 pub mod printable;

@@ -1,0 +1,62 @@
+//! `onoff firmware`.
+
+use std::path::PathBuf;
+
+use onoff_analysis::firmware::{FirmwareOptions, FirmwareReport, analyse, compare};
+use onoff_report::{csv, json, text};
+use onoff_sources::{Options, open_firmware, read_guid_names};
+
+use crate::arguments::firmware::FirmwareFormat;
+use crate::failure::Failure;
+use crate::invocation::Recording;
+use crate::invocation::firmware::FirmwareQuestion;
+use crate::output::Destination;
+
+pub fn run(
+    recording: &Recording,
+    question: &FirmwareQuestion,
+    destination: &Destination,
+) -> Result<(), Failure> {
+    let options = FirmwareOptions {
+        names: read_guid_names(&question.guids)?,
+    };
+    let report = read(&recording.files, &recording.options, &options)?;
+    let Some(other) = &question.compare else {
+        return destination.write(|out| {
+            match question.format {
+                FirmwareFormat::Text => text::firmware::write(&report, &question.text, out)?,
+                FirmwareFormat::Json => json::document::write(&report, out)?,
+                FirmwareFormat::Csv => csv::firmware::write(&report, out)?,
+            }
+            Ok(())
+        });
+    };
+    let other = read(std::slice::from_ref(other), &recording.options, &options)?;
+    let comparison = compare(&other, &report);
+    destination.write(|out| {
+        match question.format {
+            FirmwareFormat::Text => {
+                text::firmware::write_comparison(&comparison, &question.text, out)?
+            }
+            FirmwareFormat::Json => json::document::write(&comparison, out)?,
+            FirmwareFormat::Csv => csv::firmware::write_comparison(&comparison, out)?,
+        }
+        Ok(())
+    })
+}
+
+/// The report of one machine's tables.
+fn read(
+    files: &[PathBuf],
+    options: &Options,
+    names: &FirmwareOptions,
+) -> Result<FirmwareReport, Failure> {
+    let recording = open_firmware(files, &options.limits)?;
+    analyse(&recording, names).map_err(|nothing| {
+        let asked: Vec<String> = files
+            .iter()
+            .map(|file| file.display().to_string())
+            .collect();
+        Failure::NothingToAnswer(text::firmware::no_times(&asked.join(", "), &nothing))
+    })
+}

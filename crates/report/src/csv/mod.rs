@@ -1,0 +1,17 @@
+//! Comma-separated values of results that are more than one table of rows.
+
+pub mod firmware;
+
+use std::io::{self, Write};
+
+use crate::table::csv::quoted;
+use crate::text::printable::printable;
+
+/// Writes one row.
+fn row<'a>(cells: impl IntoIterator<Item = &'a str>, out: &mut dyn Write) -> io::Result<()> {
+    for (at, cell) in cells.into_iter().enumerate() {
+        let comma = if at > 0 { "," } else { "" };
+        write!(out, "{comma}{}", quoted(&printable(cell)))?;
+    }
+    writeln!(out)
+}

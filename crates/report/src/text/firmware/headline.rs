@@ -1,0 +1,120 @@
+//! How long the firmware took and where most of it went, in a few sentences.
+
+use std::io::{self, Write};
+
+use onoff_analysis::firmware::{FirmwareReport, FirmwareStageName};
+
+use crate::text::printable::printable;
+use crate::text::quantity::{counted, duration, percent, share};
+use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+
+/// From this share of the firmware's time on, a stretch without measurement is worth a sentence, percent.
+const NOTABLE_SHARE: f64 = 10.0;
+
+pub(super) fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(report))?;
+    if let Some(sentence) = longest(report) {
+        writeln!(out, "{}", styled(WORST, sentence))?;
+    }
+    writeln!(out, "{QUIET}{}{QUIET:#}", source(report))
+}
+
+fn answer(report: &FirmwareReport) -> String {
+    let intervals = &report.intervals;
+    match (intervals.time1_ns, intervals.time2_ns, intervals.total_ns) {
+        (Some(time1), Some(time2), Some(total)) => format!(
+            "The firmware took {}, the loader {}: {} from reset to the operating system.",
+            duration(time1),
+            duration(time2),
+            duration(total)
+        ),
+        (Some(time1), ..) => format!(
+            "The firmware took {} until it loaded the loader; what the loader took is not recorded.",
+            duration(time1)
+        ),
+        (None, Some(time2), Some(total)) => format!(
+            "From reset to the operating system it took {}, the loader {} of it; the firmware's own part is not known.",
+            duration(total),
+            duration(time2)
+        ),
+        _ if report.checkpoints.is_some() => {
+            "The firmware's times do not add up to a boot: see below.".to_owned()
+        }
+        _ if report.measurements > 0 => {
+            "The firmware measured its modules, but not the boot.".to_owned()
+        }
+        _ => "The tables tell of sleep only, not of a boot.".to_owned(),
+    }
+}
+
+fn longest(report: &FirmwareReport) -> Option<String> {
+    let time1 = report.intervals.time1_ns.filter(|&ns| ns > 0)?;
+    let has_parts = |name: &str| report.phases.iter().any(|phase| phase.inside == name);
+    let phase = report
+        .phases
+        .iter()
+        .filter(|phase| !has_parts(&phase.name))
+        .max_by_key(|phase| phase.duration_ns)?;
+    let mut sentence = format!(
+        "Longest phase: {}, {} ({} of the firmware's time).",
+        phase.name,
+        duration(phase.duration_ns),
+        percent(share(phase.duration_ns, time1))
+    );
+    let gap = report.gaps.first();
+    if let Some(gap) = gap.filter(|gap| share(gap.duration_ns, time1) >= NOTABLE_SHARE) {
+        let of = match gap.phase.as_str() {
+            "" => String::new(),
+            name if name == phase.name => " of it".to_owned(),
+            name => format!(" of {name}"),
+        };
+        sentence += &format!(
+            " {}{of} in one stretch that nothing else was measured in",
+            duration(gap.duration_ns)
+        );
+        if !gap.after.is_empty() && gap.after != format!("begin of {}", gap.phase) {
+            sentence += &format!(", after the {}", printable(&gap.after));
+        }
+        sentence += ".";
+    } else if let Some(driver) = report.drivers.first() {
+        sentence += &format!(
+            " Costliest module: {}, {} of its own.",
+            printable(&driver.name),
+            duration(driver.self_ns)
+        );
+    }
+    Some(sentence)
+}
+
+fn source(report: &FirmwareReport) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let named = report
+        .tables
+        .iter()
+        .find(|table| !table.oem.is_empty() || !table.oem_table.is_empty());
+    if let Some(table) = named {
+        parts.push(printable(format!("{} {}", table.oem, table.oem_table).trim()).into_owned());
+    }
+    for input in report.inputs.iter().take(3) {
+        parts.push(format!(
+            "{} ({})",
+            printable(&input.name),
+            input.form.as_str()
+        ));
+    }
+    if report.inputs.len() > 3 {
+        parts.push(counted(report.inputs.len() as u64 - 3, "more input"));
+    }
+    if report.measurements > 0 {
+        parts.push(counted(report.measurements, "measurement"));
+    }
+    parts.join(" · ")
+}
+
+/// A stage in words.
+pub(super) fn stage(name: FirmwareStageName) -> &'static str {
+    match name {
+        FirmwareStageName::Firmware => "firmware (Time1)",
+        other => other.words(),
+    }
+}
