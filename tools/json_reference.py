@@ -11,7 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/src/reference/json.md"
-SOURCES = ["crates/trace/src", "crates/analysis/src"]
+SOURCES = ["crates/netboot/src", "crates/trace/src", "crates/analysis/src"]
 
 # What the commands print, with how the page introduces it.
 COMMANDS = [
@@ -28,6 +28,7 @@ COMMANDS = [
     ("ServiceList", "`onoff services --format json`"),
     ("DeviceList", "`onoff devices --format json`"),
     ("PolicyList", "`onoff policy --format json`"),
+    ("NetbootReport", "`onoff netboot --format json`"),
 ]
 
 PLAIN = {
@@ -36,6 +37,7 @@ PLAIN = {
     "bool": "true or false",
     "f64": "number",
     "TableName": "name of a table",
+    "MacAddress": "text such as `52:54:00:77:00:01`",
 }
 PLAIN |= {kind: "integer" for kind in ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")}
 

@@ -28,6 +28,7 @@ mod interruptions;
 pub mod listening;
 pub mod lists;
 mod modules;
+pub mod netboot;
 mod owners;
 pub mod processes;
 pub mod recording;

@@ -4,6 +4,7 @@ pub mod cpu;
 pub mod devices;
 pub mod firmware;
 pub mod interrupts;
+pub mod netboot;
 pub mod policy;
 pub mod processes;
 pub mod services;
@@ -20,6 +21,7 @@ use cpu::CpuArguments;
 use devices::DevicesArguments;
 use firmware::FirmwareArguments;
 use interrupts::InterruptsArguments;
+use netboot::NetbootArguments;
 use policy::PolicyArguments;
 use processes::ProcessesArguments;
 use services::ServicesArguments;
@@ -40,6 +42,7 @@ Examples:
   onoff events trace.etl --process smss.exe | less
   onoff cpu trace.etl --range 10s 20s    who used the processors; likewise processes, interrupts, ...
   onoff disk trace.etl --by path         which files kept the disks busy; likewise files, hardfaults
+  onoff netboot boot.pcapng              where the time of a network boot went
   onoff xperf -i trace.etl -o summary_boot.xml -a boot
 
 A Windows computer records every boot by itself, in
@@ -70,6 +73,7 @@ pub enum Command {
     Services(ServicesArguments),
     Devices(DevicesArguments),
     Policy(PolicyArguments),
+    Netboot(NetbootArguments),
     Xperf(XperfArguments),
 }
 

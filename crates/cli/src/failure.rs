@@ -51,7 +51,10 @@ impl Failure {
 
 impl From<onoff_sources::Error> for Failure {
     fn from(error: onoff_sources::Error) -> Self {
-        Self::unreadable(&error)
+        match error {
+            onoff_sources::Error::OtherKind { .. } => Self::NothingToAnswer(error.to_string()),
+            error => Self::unreadable(&error),
+        }
     }
 }
 

@@ -2,11 +2,13 @@
 
 pub mod firmware;
 pub mod lists;
+pub mod netboot;
 pub mod table;
 
 use std::path::PathBuf;
 
 use onoff_analysis::idle::IdleMetric;
+use onoff_analysis::netboot::NetbootOptions;
 use onoff_analysis::transition::boot::BootOptions;
 use onoff_report::text::boot::BootTextOptions;
 use onoff_report::text::info::InfoTextOptions;
@@ -22,6 +24,7 @@ use crate::output::{Color, Destination};
 use crate::xperf;
 use firmware::FirmwareQuestion;
 use lists::List;
+use netboot::NetbootFormat;
 use table::TableQuestion;
 
 /// A recording to open.
@@ -46,6 +49,8 @@ pub enum Task {
     Firmware(FirmwareQuestion),
     /// List rows of any range.
     List(List, TableQuestion),
+    /// Show where the time of network boots went.
+    Netboot(NetbootOptions, NetbootFormat),
     /// Answer as xperf does.
     Xperf(xperf::CommandLine),
 }
@@ -137,6 +142,7 @@ impl Invocation {
             Command::Services(it) => Self::list(List::Services, it.recording, it.table, it.output),
             Command::Devices(it) => Self::list(List::Devices, it.recording, it.table, it.output),
             Command::Policy(it) => Self::list(List::Policy, it.recording, it.table, it.output),
+            Command::Netboot(arguments) => Self::netboot(arguments),
             Command::Xperf(arguments) => Self::xperf(arguments),
         }
     }

@@ -78,6 +78,24 @@ pub enum Error {
         /// Its first bytes in hexadecimal.
         beginning: String,
     },
+    /// The file is a recording, but not of the kind that the question is about.
+    #[error("{name}: is {is}; {read_by} reads it")]
+    OtherKind {
+        /// The file, and the member inside it.
+        name: String,
+        /// What it is.
+        is: &'static str,
+        /// The commands that read it.
+        read_by: &'static str,
+    },
+    /// A network capture ends inside its first header.
+    #[error("{name}: byte offset {bytes:#x}: the capture ends inside its header")]
+    CaptureHeader {
+        /// The file.
+        name: String,
+        /// Its length.
+        bytes: u64,
+    },
     /// An event schema that the user named cannot be used.
     #[error("{}: {reason}", path.display())]
     Schema {

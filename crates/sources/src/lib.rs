@@ -19,6 +19,7 @@
 
 #![deny(unsafe_code)]
 
+mod capture;
 mod error;
 mod firmware;
 mod mapped;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 use onoff_trace::{Tables, Trace};
 
+pub use capture::{open_capture, read_capture};
 pub use error::Error;
 pub use firmware::{GuidNames, open_firmware, open_firmware_bytes, read_guid_names};
 pub use opened::Files;
@@ -95,7 +97,6 @@ pub fn open(paths: &[PathBuf], wanted: Tables, options: &Options) -> Result<Trac
 /// # Errors
 /// As [`open`].
 pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
-    match files.kind() {
-        RecordingKind::EventTraceLog => windows::open(files, wanted, options),
-    }
+    files.must_be(RecordingKind::EventTraceLog)?;
+    windows::open(files, wanted, options)
 }

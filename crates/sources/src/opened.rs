@@ -54,6 +54,16 @@ impl OpenedFile {
     }
 }
 
+impl OpenedFile {
+    fn is_other_kind(&self, kind: RecordingKind) -> Error {
+        Error::OtherKind {
+            name: self.name.clone(),
+            is: kind.as_str(),
+            read_by: kind.read_by(),
+        }
+    }
+}
+
 impl Files {
     /// Opens `paths`, undoing `.xz`, `.gz`, `.zst` and `.zip` by content, whatever the names are.
     ///
@@ -91,19 +101,34 @@ impl Files {
         if files.is_empty() {
             return Err(Error::NoFile);
         }
+        let mut kind = None;
         for file in &files {
             let bytes = file.bytes();
-            if sniff(bytes) == Content::Unknown {
-                return Err(Error::NotARecording {
-                    name: file.name.clone(),
-                    beginning: beginning(bytes),
-                });
+            let found = match sniff(bytes) {
+                Content::Recording(found) => found,
+                Content::Unknown => {
+                    return Err(Error::NotARecording {
+                        name: file.name.clone(),
+                        beginning: beginning(bytes),
+                    });
+                }
+                // The reader of Event Trace Logs says what is wrong with an empty one.
+                Content::Empty | Content::Packed(_) => RecordingKind::EventTraceLog,
+            };
+            if *kind.get_or_insert(found) != found {
+                return Err(file.is_other_kind(found));
             }
         }
-        Ok(Files {
-            files,
-            kind: RecordingKind::EventTraceLog,
-        })
+        let kind = kind.unwrap_or(RecordingKind::EventTraceLog);
+        Ok(Files { files, kind })
+    }
+
+    /// Refuses files of another kind.
+    pub(crate) fn must_be(&self, kind: RecordingKind) -> Result<(), Error> {
+        match self.files.first() {
+            Some(file) if self.kind != kind => Err(file.is_other_kind(self.kind)),
+            _ => Ok(()),
+        }
     }
 
     /// What they are.

@@ -6,6 +6,28 @@
 pub enum RecordingKind {
     /// Windows Event Trace Log.
     EventTraceLog,
+    /// Network capture, pcap or pcapng.
+    NetworkCapture,
+}
+
+impl RecordingKind {
+    /// What it is, in messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EventTraceLog => "a Windows event trace log",
+            Self::NetworkCapture => "a network capture",
+        }
+    }
+
+    /// The commands that read it, in messages.
+    #[must_use]
+    pub const fn read_by(self) -> &'static str {
+        match self {
+            Self::EventTraceLog => "'onoff boot', 'onoff info' or 'onoff events'",
+            Self::NetworkCapture => "'onoff netboot'",
+        }
+    }
 }
 
 /// A packing that a recording may be shared in.
@@ -67,6 +89,9 @@ pub fn sniff(bytes: &[u8]) -> Content {
             return Content::Packed(packing);
         }
     }
+    if is_network_capture(bytes) {
+        return Content::Recording(RecordingKind::NetworkCapture);
+    }
     if bytes.iter().take(SNIFFED).all(|&byte| byte == 0) {
         return Content::Empty;
     }
@@ -74,6 +99,23 @@ pub fn sniff(bytes: &[u8]) -> Content {
         return Content::Recording(RecordingKind::EventTraceLog);
     }
     Content::Unknown
+}
+
+/// pcap in either byte order, with microseconds, nanoseconds or Kuznetsov's longer frame headers, or pcapng.
+fn is_network_capture(bytes: &[u8]) -> bool {
+    const PCAP: [[u8; 4]; 5] = [
+        [0xD4, 0xC3, 0xB2, 0xA1],
+        [0xA1, 0xB2, 0xC3, 0xD4],
+        [0x4D, 0x3C, 0xB2, 0xA1],
+        [0xA1, 0xB2, 0x3C, 0x4D],
+        [0x34, 0xCD, 0xB2, 0xA1],
+    ];
+    let pcapng = bytes.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A])
+        && matches!(
+            bytes.get(8..12),
+            Some([0x4D, 0x3C, 0x2B, 0x1A] | [0x1A, 0x2B, 0x3C, 0x4D])
+        );
+    pcapng || PCAP.iter().any(|magic| bytes.starts_with(magic))
 }
 
 fn is_event_trace_log(bytes: &[u8]) -> bool {
@@ -119,6 +161,14 @@ mod tests {
             sniff(b"\x28\xB5\x2F\xFDrest"),
             Content::Packed(Packing::Zstandard)
         );
+        let capture = Content::Recording(RecordingKind::NetworkCapture);
+        assert_eq!(sniff(b"\x4D\x3C\xB2\xA1\x02\0\x04\0"), capture);
+        assert_eq!(sniff(b"\xA1\xB2\xC3\xD4\0\x02\0\x04"), capture);
+        assert_eq!(
+            sniff(b"\x0A\x0D\x0D\x0A\x1C\0\0\0\x4D\x3C\x2B\x1A"),
+            capture
+        );
+        assert_eq!(sniff(b"\n\r\r\nsome text"), Content::Unknown);
         assert_eq!(sniff(&[]), Content::Empty);
         assert_eq!(sniff(&[0; 4096]), Content::Empty);
         assert_eq!(sniff(b"#!/bin/sh\n"), Content::Unknown);

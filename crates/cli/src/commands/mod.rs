@@ -5,6 +5,7 @@ mod events;
 mod firmware;
 mod info;
 mod lists;
+mod netboot;
 mod table;
 
 use onoff_trace::{Tables, Trace};
@@ -27,6 +28,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Events(question) => events::run(recording, question, &destination),
         Task::Firmware(question) => firmware::run(&recording, &question, &destination),
         Task::List(list, question) => lists::run(recording, list, question, &destination),
+        Task::Netboot(options, format) => netboot::run(recording, &options, format, &destination),
         Task::Xperf(CommandLine::Help(topic)) => {
             destination.write(|out| xperf::help::write(topic.as_deref(), out))
         }

@@ -5,6 +5,7 @@ pub mod boot;
 pub mod firmware;
 pub mod info;
 pub mod losses;
+pub mod netboot;
 pub mod printable;
 pub mod quantity;
 pub mod style;

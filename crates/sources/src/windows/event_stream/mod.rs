@@ -20,6 +20,7 @@ use super::names::kernel_hook;
 use super::{losses, schemas};
 use crate::error::Error;
 use crate::opened::Files;
+use crate::sniff::RecordingKind;
 use crate::{Options, Progress};
 use follower::{Followed, Follower};
 use kinds::Kinds;
@@ -74,6 +75,7 @@ impl<'f> EventStream<'f> {
     /// # Errors
     /// Files that are no recording, or a schema of the user's that cannot be used.
     pub fn open(files: &'f Files, options: &Options) -> Result<Self, Error> {
+        files.must_be(RecordingKind::EventTraceLog)?;
         let recording = Recording::open(&files.inputs())?;
         let schemas = schemas::known(options)?;
         let header = header(&recording, files);

@@ -1,0 +1,125 @@
+//! Whose is what: the messages and transfers of a capture by client.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use hashbrown::HashMap;
+use onoff_netboot::dhcp::{DhcpKind, DhcpMessage, architecture_name};
+use onoff_netboot::transfer::Transfer;
+use onoff_netboot::{Capture, MacAddress};
+
+use super::report::Client;
+
+/// What tells clients apart: the station, or the address where no station is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Key {
+    Station(MacAddress),
+    Address(IpAddr),
+}
+
+/// What one client sent and got.
+#[derive(Debug, Default)]
+pub(super) struct Traffic<'a> {
+    pub(super) dhcp: Vec<&'a DhcpMessage>,
+    pub(super) transfers: Vec<&'a Transfer>,
+}
+
+impl Traffic<'_> {
+    /// Whether it is of a network boot: ordinary computers ask for addresses, too.
+    pub(super) fn is_network_boot(&self) -> bool {
+        !self.transfers.is_empty()
+            || self.dhcp.iter().any(|message| {
+                message.architecture.is_some()
+                    || message.vendor_class.starts_with("PXEClient")
+                    || message.vendor_class.starts_with("HTTPClient")
+                    || message.kind == DhcpKind::SomeRequest
+            })
+    }
+}
+
+/// The traffic of each client.
+pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
+    let mut stations: HashMap<IpAddr, MacAddress> = HashMap::new();
+    for message in &capture.dhcp {
+        let given = matches!(
+            message.kind,
+            DhcpKind::Ack | DhcpKind::Reply | DhcpKind::Offer | DhcpKind::SomeAnswer
+        );
+        if let (true, Some(address), Some(mac)) = (given, message.address, message.client_mac) {
+            stations.insert(address, mac);
+        }
+    }
+    let known: hashbrown::HashSet<MacAddress> = capture
+        .dhcp
+        .iter()
+        .filter_map(|message| message.client_mac)
+        .collect();
+    let mut clients: BTreeMap<Key, Traffic<'_>> = BTreeMap::new();
+    for message in &capture.dhcp {
+        // Without a station address there is no telling who an answer to all is for.
+        if let Some(mac) = message.client_mac {
+            clients
+                .entry(Key::Station(mac))
+                .or_default()
+                .dhcp
+                .push(message);
+        }
+    }
+    for transfer in &capture.transfers {
+        let address = transfer.client.ip();
+        let leased = stations.get(&address).copied();
+        // Behind a router every client has the router's station address.
+        let key = leased
+            .or(transfer.client_mac.filter(|mac| known.contains(mac)))
+            .map_or(Key::Address(address), Key::Station);
+        clients.entry(key).or_default().transfers.push(transfer);
+    }
+    clients
+}
+
+/// What is known of a client.
+pub(super) fn describe(key: Key, traffic: &Traffic<'_>) -> Client {
+    let mut client = Client {
+        mac: match key {
+            Key::Station(mac) => Some(mac),
+            Key::Address(_) => traffic
+                .transfers
+                .iter()
+                .find_map(|transfer| transfer.client_mac),
+        },
+        ..Client::default()
+    };
+    let mut add = |address: IpAddr| {
+        let text = address.to_string();
+        if !address.is_unspecified()
+            && !client.addresses.contains(&text)
+            && client.addresses.len() < 16
+        {
+            client.addresses.push(text);
+        }
+    };
+    for transfer in &traffic.transfers {
+        add(transfer.client.ip());
+    }
+    for message in &traffic.dhcp {
+        if matches!(message.kind, DhcpKind::Ack | DhcpKind::Reply)
+            && let Some(address) = message.address
+        {
+            add(address);
+        }
+    }
+    for message in &traffic.dhcp {
+        if !message.kind.is_from_client() {
+            continue;
+        }
+        client.architecture = client.architecture.or(message.architecture);
+        if client.vendor_class.is_empty() {
+            client.vendor_class.clone_from(&message.vendor_class);
+        }
+        if client.machine_id.is_none() {
+            client.machine_id.clone_from(&message.machine_id);
+        }
+    }
+    client.architecture_name = client.architecture.map_or("", architecture_name);
+    client
+}

@@ -1,0 +1,365 @@
+//! Dialogues with DHCP and boot servers: which messages, who waited for whom.
+
+use onoff_netboot::capture::AddressProbe;
+use onoff_netboot::dhcp::{DhcpKind, DhcpMessage, PxeOptions};
+use serde::Serialize;
+
+/// Port of PXE boot servers.
+const BOOT_SERVER_PORT: u16 = 4011;
+
+/// A dialogue: from a client's first question to the answer it was satisfied with.
+#[derive(Clone, Debug, Serialize)]
+pub struct DhcpExchange {
+    /// 4 or 6, of the Internet Protocol.
+    pub ip_version: u8,
+    /// Who speaks.
+    pub stack: Stack,
+    /// Whether it goes to a boot server (port 4011) rather than to DHCP servers.
+    pub boot_server_dialogue: bool,
+    /// First question, ns.
+    pub start_ns: i64,
+    /// The answer that settled it; without one, when the client went on to something else; or else the last message, ns.
+    pub end_ns: i64,
+    /// From first question to the end, ns.
+    pub duration_ns: i64,
+    /// Whether it came to an address, or to what was asked for.
+    pub complete: bool,
+    /// How often the first question was asked.
+    pub attempts: u64,
+    /// How often the request for an offered address was sent.
+    pub request_attempts: u64,
+    /// Waits before a question was asked again, ns each: first questions, then requests.
+    pub waits_ns: Vec<i64>,
+    /// Waits for an answer that did not come before the question was asked again, ns.
+    pub unanswered_ns: i64,
+    /// From the question to the first offer for it, ns; `None` when none came.
+    pub offer_delay_ns: Option<i64>,
+    /// From the first offer to the client's request, ns.
+    pub choice_delay_ns: Option<i64>,
+    /// From the first request to the answer that settled it, ns.
+    pub answer_delay_ns: Option<i64>,
+    /// Questions of others whether the offered address is in use, between question and offer.
+    pub address_probes: u64,
+    /// Address given.
+    pub address: Option<String>,
+    /// Servers that answered.
+    pub servers: Vec<String>,
+    /// Whether an offer without an address came from a proxy for boot servers.
+    pub proxy: bool,
+    /// Server to load from.
+    pub boot_server: Option<String>,
+    /// File or URL to load.
+    pub boot_file: Option<String>,
+    /// Vendor class that the client names; empty when it names none or it was cut off.
+    pub vendor_class: String,
+    /// Options of PXE servers, of the answer that had them.
+    pub pxe: PxeOptions,
+    /// Its messages, by time.
+    pub messages: Vec<DhcpStep>,
+}
+
+/// Which software of the client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stack {
+    /// Firmware: PXE or HTTP boot, or the stack below them.
+    Firmware,
+    /// A network boot program such as iPXE.
+    BootProgram,
+    /// An operating system.
+    OperatingSystem,
+}
+
+impl Stack {
+    /// The name for people.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Firmware => "firmware",
+            Self::BootProgram => "boot program",
+            Self::OperatingSystem => "operating system",
+        }
+    }
+}
+
+/// A message of a dialogue.
+#[derive(Clone, Debug, Serialize)]
+pub struct DhcpStep {
+    /// Time, ns.
+    pub time_ns: i64,
+    /// Time since the message before, ns.
+    pub delay_ns: i64,
+    /// Kind.
+    pub kind: DhcpKind,
+    /// Whether the kind lies past the captured part, and follows from the order of messages.
+    pub inferred: bool,
+    /// Who sent it.
+    pub from: String,
+    /// Address in it.
+    pub address: Option<String>,
+    /// File or URL in it.
+    pub boot_file: Option<String>,
+}
+
+/// Dialogues that came to nothing last until the client goes on to something else, at one of `starts`.
+pub(super) fn lengthen(exchanges: &mut [DhcpExchange], starts: &[i64]) {
+    for exchange in exchanges.iter_mut().filter(|exchange| !exchange.complete) {
+        let last_ns = exchange
+            .messages
+            .last()
+            .map_or(exchange.end_ns, |step| step.time_ns);
+        let next = starts
+            .iter()
+            .copied()
+            .filter(|&start| start > last_ns)
+            .min();
+        if let Some(next) = next {
+            exchange.end_ns = next;
+            exchange.duration_ns = next.saturating_sub(exchange.start_ns);
+        }
+    }
+}
+
+/// The dialogues in the messages of one client. `loading_ns` is when the client asked for its first file.
+pub(super) fn exchanges(
+    messages: &[&DhcpMessage],
+    probes: &[AddressProbe],
+    loading_ns: Option<i64>,
+) -> Vec<DhcpExchange> {
+    let mut open: Vec<Vec<&DhcpMessage>> = Vec::new();
+    for &message in messages {
+        if matches!(message.kind, DhcpKind::Release | DhcpKind::Decline) {
+            continue;
+        }
+        let found = open.iter_mut().rev().find(|group| belongs(message, group));
+        match found {
+            Some(group) => group.push(message),
+            // An answer alone tells nothing of a client's time: it is the echo of something given back.
+            None if !message.kind.is_from_client() => {}
+            None => open.push(vec![message]),
+        }
+    }
+    open.iter()
+        .map(|group| exchange(group, probes, loading_ns))
+        .collect()
+}
+
+fn version(message: &DhcpMessage) -> u8 {
+    if message.source.is_ipv4() { 4 } else { 6 }
+}
+
+fn to_boot_server(message: &DhcpMessage) -> bool {
+    message.source.port() == BOOT_SERVER_PORT || message.destination.port() == BOOT_SERVER_PORT
+}
+
+fn belongs(message: &DhcpMessage, group: &[&DhcpMessage]) -> bool {
+    let (Some(first), Some(last)) = (group.first(), group.last()) else {
+        return false;
+    };
+    if version(message) != version(first) || to_boot_server(message) != to_boot_server(first) {
+        return false;
+    }
+    if message.transaction == last.transaction || message.transaction == first.transaction {
+        return true;
+    }
+    // DHCPv6 takes a new number for the second question.
+    version(message) == 6 && message.kind == DhcpKind::Request6 && last.kind == DhcpKind::Advertise
+}
+
+/// Kinds of a dialogue's messages, with those that were cut off inferred from the order.
+fn kinds(group: &[&DhcpMessage]) -> Vec<(DhcpKind, bool)> {
+    let mut kinds: Vec<(DhcpKind, bool)> = Vec::with_capacity(group.len());
+    let first_bytes = group.first().map_or(0, |message| message.bytes);
+    let mut last = None;
+    for message in group {
+        let boot_server = to_boot_server(message);
+        let kind = match message.kind {
+            // A request names server and address besides: only a repeated DISCOVER is as long as the first.
+            DhcpKind::SomeRequest
+                if !boot_server && (last.is_none() || message.bytes == first_bytes) =>
+            {
+                DhcpKind::Discover
+            }
+            DhcpKind::SomeRequest => DhcpKind::Request,
+            DhcpKind::SomeAnswer if last == Some(DhcpKind::Request) => DhcpKind::Ack,
+            DhcpKind::SomeAnswer if last == Some(DhcpKind::Ack) => DhcpKind::Ack,
+            DhcpKind::SomeAnswer => DhcpKind::Offer,
+            kind => kind,
+        };
+        kinds.push((kind, kind != message.kind));
+        last = Some(kind);
+    }
+    kinds
+}
+
+fn exchange(
+    group: &[&DhcpMessage],
+    probes: &[AddressProbe],
+    loading_ns: Option<i64>,
+) -> DhcpExchange {
+    let kinds = kinds(group);
+    let of = |wanted: fn(DhcpKind) -> bool| {
+        group
+            .iter()
+            .zip(&kinds)
+            .filter(move |(_, (kind, _))| wanted(*kind))
+            .map(|(message, _)| *message)
+    };
+    let start_ns = group.first().map_or(0, |message| message.time_ns);
+    let questions: Vec<i64> = of(|kind| {
+        matches!(
+            kind,
+            DhcpKind::Discover
+                | DhcpKind::Solicit
+                | DhcpKind::Inform
+                | DhcpKind::InformationRequest
+        )
+    })
+    .map(|message| message.time_ns)
+    .collect();
+    let offer = of(|kind| matches!(kind, DhcpKind::Offer | DhcpKind::Advertise)).next();
+    let request = of(|kind| matches!(kind, DhcpKind::Request | DhcpKind::Request6)).next();
+    // An answer that was lost on its way is given again: the last one is the one that arrived.
+    let answer = of(|kind| matches!(kind, DhcpKind::Ack | DhcpKind::Reply)).next_back();
+    let last_ns = group.last().map_or(start_ns, |message| message.time_ns);
+    let end_ns = answer.map_or(last_ns, |answer| answer.time_ns);
+    let asked_ns = offer.map(|offer| {
+        let before = questions
+            .iter()
+            .rev()
+            .find(|&&asked| asked <= offer.time_ns);
+        before.copied().unwrap_or(start_ns)
+    });
+    let requests: Vec<i64> = of(|kind| matches!(kind, DhcpKind::Request | DhcpKind::Request6))
+        .map(|message| message.time_ns)
+        .collect();
+    let waits_ns: Vec<i64> = questions
+        .windows(2)
+        .chain(requests.windows(2))
+        .map(|pair| pair[1].saturating_sub(pair[0]))
+        .collect();
+    let answers = || of(|kind| !kind.is_from_client());
+    let unanswered_ns = questions
+        .windows(2)
+        .filter(|pair| !answers().any(|answer| (pair[0]..pair[1]).contains(&answer.time_ns)))
+        .fold(0_i64, |sum, pair| {
+            sum.saturating_add(pair[1].saturating_sub(pair[0]))
+        });
+    let address = answer
+        .or(offer)
+        .and_then(|message| message.address)
+        .or_else(|| answers().find_map(|answer| answer.address));
+    let address_probes = match (asked_ns, offer, address) {
+        (Some(asked), Some(offer), Some(address)) => probes
+            .iter()
+            .filter(|probe| {
+                probe.target == address && (asked..=offer.time_ns).contains(&probe.time_ns)
+            })
+            .count() as u64,
+        _ => 0,
+    };
+    let mut servers: Vec<String> = Vec::new();
+    for answer in answers() {
+        let server = answer.server.unwrap_or(answer.source.ip()).to_string();
+        if !servers.contains(&server) {
+            servers.push(server);
+        }
+    }
+    let text = |pick: fn(&DhcpMessage) -> Option<&String>| {
+        let mut latest = answers().collect::<Vec<_>>();
+        latest.reverse();
+        latest.into_iter().find_map(pick).cloned()
+    };
+    let vendor_class = of(DhcpKind::is_from_client)
+        .map(|message| message.vendor_class.as_str())
+        .find(|class| !class.is_empty())
+        .unwrap_or_default();
+    DhcpExchange {
+        ip_version: group.first().map_or(4, |message| version(message)),
+        stack: stack(group, loading_ns),
+        boot_server_dialogue: group.first().is_some_and(|message| to_boot_server(message)),
+        start_ns,
+        end_ns,
+        duration_ns: end_ns.saturating_sub(start_ns),
+        complete: answer.is_some(),
+        attempts: questions.len().max(1) as u64,
+        request_attempts: requests.len() as u64,
+        waits_ns,
+        unanswered_ns,
+        offer_delay_ns: offer
+            .zip(asked_ns)
+            .map(|(offer, asked)| offer.time_ns.saturating_sub(asked)),
+        choice_delay_ns: offer
+            .zip(request)
+            .map(|(offer, request)| request.time_ns.saturating_sub(offer.time_ns)),
+        answer_delay_ns: request
+            .zip(answer)
+            .map(|(request, answer)| answer.time_ns.saturating_sub(request.time_ns)),
+        address_probes,
+        address: address.map(|address| address.to_string()),
+        servers,
+        proxy: answers()
+            .any(|answer| answer.address.is_none() && answer.vendor_class.starts_with("PXEClient")),
+        boot_server: text(|message| message.boot_server.as_ref()),
+        boot_file: text(|message| message.boot_file.as_ref()),
+        vendor_class: vendor_class.to_owned(),
+        pxe: answers()
+            .map(|answer| &answer.pxe)
+            .find(|pxe| pxe.present)
+            .cloned()
+            .unwrap_or_default(),
+        messages: steps(group, &kinds),
+    }
+}
+
+fn stack(group: &[&DhcpMessage], loading_ns: Option<i64>) -> Stack {
+    let questions = || group.iter().filter(|message| message.kind.is_from_client());
+    if questions().any(|message| message.user_class.contains("iPXE")) {
+        return Stack::BootProgram;
+    }
+    let class = questions().map(|message| message.vendor_class.as_str());
+    let class = class.max_by_key(|class| class.len()).unwrap_or_default();
+    if class.starts_with("PXEClient") || class.starts_with("HTTPClient") {
+        return Stack::Firmware;
+    }
+    if questions().any(|message| message.architecture.is_some()) {
+        return Stack::Firmware;
+    }
+    let after_loading = group
+        .first()
+        .zip(loading_ns)
+        .is_some_and(|(first, loading)| first.time_ns > loading);
+    // Firmware asks before it loads; who asks afterwards under another name was loaded. What was cut off has no name.
+    let named = !class.is_empty() || questions().any(|message| !message.cut);
+    if class.starts_with("MSFT") || (after_loading && named && version_4(group)) {
+        Stack::OperatingSystem
+    } else {
+        Stack::Firmware
+    }
+}
+
+/// DHCPv6 of firmware names no class before it has an address.
+fn version_4(group: &[&DhcpMessage]) -> bool {
+    group.first().is_some_and(|message| version(message) == 4)
+}
+
+fn steps(group: &[&DhcpMessage], kinds: &[(DhcpKind, bool)]) -> Vec<DhcpStep> {
+    let mut before = group.first().map_or(0, |message| message.time_ns);
+    group
+        .iter()
+        .zip(kinds)
+        .map(|(message, &(kind, inferred))| {
+            let delay_ns = message.time_ns.saturating_sub(before);
+            before = message.time_ns;
+            DhcpStep {
+                time_ns: message.time_ns,
+                delay_ns,
+                kind,
+                inferred,
+                from: message.source.ip().to_string(),
+                address: message.address.map(|address| address.to_string()),
+                boot_file: message.boot_file.clone(),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,44 @@
+//! OFFER delay: a server that asks whether the address is in use before it offers it.
+
+use super::{Facts, Finding, plural, time};
+
+/// Servers that do not check answer in milliseconds.
+const SLOW_NS: i64 = 500_000_000;
+
+pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    let slow = facts.boot.dhcp.iter().filter_map(|exchange| {
+        let delay = exchange.offer_delay_ns.filter(|&delay| delay >= SLOW_NS)?;
+        Some((exchange, delay))
+    });
+    slow.map(|(exchange, delay)| {
+        let server = exchange.servers.first().map_or("the server", String::as_str);
+        let (what, advice) = if exchange.address_probes > 0 {
+            (
+                format!(
+                    "the offer came {} after the question; meanwhile {} asked whether the address is in use",
+                    time(delay),
+                    plural(exchange.address_probes, "ARP or ping"),
+                ),
+                format!(
+                    "turn off the address-in-use check of {server} where addresses are managed (dnsmasq: --no-ping; Windows DHCP: conflict detection attempts 0; ISC dhcpd: ping-check false)"
+                ),
+            )
+        } else {
+            (
+                format!("the offer came {} after the question", time(delay)),
+                format!(
+                    "look at {server}: an address-in-use check by ping that this capture does not show, a relay, or a loaded server; at the switch, the port may still be in spanning-tree learning (set portfast)"
+                ),
+            )
+        };
+        Finding {
+            rule: "offer_delay",
+            what,
+            cost_ns: Some(delay),
+            stops_boot: false,
+            advice,
+            source: "measured: without the check, the same server offers within milliseconds",
+        }
+    })
+    .collect()
+}

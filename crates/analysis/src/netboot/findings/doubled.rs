@@ -1,0 +1,24 @@
+//! Sorcerer's Apprentice: everything is sent twice.
+
+use super::{Facts, Finding};
+
+pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    let doubled = facts.boot.transfers.iter().filter_map(|file| {
+        let run = file.doubled?;
+        Some(Finding {
+            rule: "sorcerers_apprentice",
+            what: format!(
+                "{}: from block {} on, {} blocks in a row were each sent and acknowledged twice ({} bytes for nothing)",
+                file.file,
+                run.first_block,
+                run.blocks,
+                run.blocks * u64::from(file.block_size),
+            ),
+            cost_ns: None,
+            stops_boot: false,
+            advice: "the server or client answers repeated packets (RFC 1123, 4.2.3.1): update it".to_owned(),
+            source: "RFC 1123, 4.2.3.1",
+        })
+    });
+    doubled.collect()
+}

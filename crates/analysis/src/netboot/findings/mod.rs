@@ -1,0 +1,90 @@
+//! What to change, one rule per file.
+
+mod address_check;
+mod block_fragmented;
+mod block_small;
+mod choice_delay;
+mod dhcp_retries;
+mod doubled;
+mod ip_order;
+mod offload;
+mod retransmissions;
+mod slow_client;
+mod window_refused;
+mod window_small;
+mod wrong_file;
+
+use serde::Serialize;
+
+use super::report::NetworkBoot;
+
+/// Something that costs time and can be changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Stable name of the rule, e.g. `window_small`.
+    pub rule: &'static str,
+    /// What was found, with the numbers it rests on.
+    pub what: String,
+    /// What it costs, ns; `None` when that cannot be told.
+    pub cost_ns: Option<i64>,
+    /// Whether nothing could be loaded because of it.
+    pub stops_boot: bool,
+    /// What to change.
+    pub advice: String,
+    /// Where the rule comes from.
+    pub source: &'static str,
+}
+
+/// What a rule looks at.
+pub(super) struct Facts<'a> {
+    pub(super) boot: &'a NetworkBoot,
+    pub(super) bits_per_s: u64,
+}
+
+type Rule = fn(&Facts<'_>) -> Vec<Finding>;
+
+const RULES: [Rule; 13] = [
+    address_check::check,
+    block_fragmented::check,
+    block_small::check,
+    choice_delay::check,
+    dhcp_retries::check,
+    doubled::check,
+    ip_order::check,
+    offload::check,
+    retransmissions::check,
+    slow_client::check,
+    window_refused::check,
+    window_small::check,
+    wrong_file::check,
+];
+
+/// What the rules find in a boot, what costs most first.
+pub(super) fn findings(boot: &NetworkBoot, bits_per_s: u64) -> Vec<Finding> {
+    let facts = Facts { boot, bits_per_s };
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&facts)).collect();
+    findings.sort_by_key(|finding| {
+        std::cmp::Reverse((finding.stops_boot, finding.cost_ns.unwrap_or(0)))
+    });
+    findings
+}
+
+/// `12.3 s` or `45.6 ms`: times in sentences.
+fn time(ns: i64) -> String {
+    let ns = ns as f64;
+    if ns >= 9.995e8 {
+        format!("{:.2} s", ns / 1e9)
+    } else if ns >= 1e6 {
+        format!("{:.1} ms", ns / 1e6)
+    } else {
+        format!("{:.0} µs", ns / 1e3)
+    }
+}
+
+fn plural(count: u64, one: &str) -> String {
+    if count == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{count} {one}s")
+    }
+}

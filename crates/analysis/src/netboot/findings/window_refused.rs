@@ -1,0 +1,36 @@
+//! The client asked for a window and the server did not grant it.
+
+use onoff_netboot::transfer::Outcome;
+
+use super::{Facts, Finding, plural};
+
+pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    let refused: Vec<_> = facts
+        .boot
+        .transfers
+        .iter()
+        .filter(|file| file.outcome == Outcome::Complete && file.downgraded.contains(&"windowsize"))
+        .collect();
+    let Some(first) = refused.first() else {
+        return Vec::new();
+    };
+    let asked = first.asked.window.unwrap_or(1);
+    let granted = first.window;
+    let got = if granted == 1 {
+        "granted none".to_owned()
+    } else {
+        format!("granted {granted}")
+    };
+    vec![Finding {
+        rule: "window_refused",
+        what: format!(
+            "the client asked for windows of {asked} blocks and {} {got}, in {}",
+            first.server.rsplit_once(':').map_or(first.server.as_str(), |(host, _)| host),
+            plural(refused.len() as u64, "transfer"),
+        ),
+        cost_ns: None,
+        stops_boot: false,
+        advice: "use a TFTP server that knows windowsize (RFC 7440): atftpd 0.8 does; dnsmasq 2.90 and tftpd-hpa 5.2 do not".to_owned(),
+        source: "RFC 7440; measured with those servers",
+    }]
+}

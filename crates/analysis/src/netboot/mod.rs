@@ -1,0 +1,283 @@
+//! Network boots: which stages they had, how each file came, what a better setting would bring.
+
+mod clients;
+pub mod dhcp;
+pub mod findings;
+pub mod model;
+pub mod report;
+mod stages;
+mod transfers;
+
+use std::net::IpAddr;
+
+use onoff_netboot::transfer::Outcome;
+use onoff_netboot::{Capture, MacAddress};
+use onoff_trace::utc::CivilTime;
+use thiserror::Error;
+
+use clients::{Key, Traffic};
+use dhcp::{DhcpExchange, Stack};
+use report::{
+    CaptureFileSummary, CaptureSide, CaptureSummary, FileTransfer, NetbootReport, NetworkBoot,
+};
+
+/// What a caller can choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetbootOptions {
+    /// Only this client.
+    pub client: Option<ClientFilter>,
+    /// Speed of the client's link, bits per second.
+    pub link_bits_per_s: u64,
+}
+
+impl Default for NetbootOptions {
+    fn default() -> Self {
+        Self {
+            client: None,
+            link_bits_per_s: 1_000_000_000,
+        }
+    }
+}
+
+/// A client, by one of its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientFilter {
+    /// By station address.
+    Station(MacAddress),
+    /// By any of its addresses.
+    Address(IpAddr),
+}
+
+/// The capture holds no network boot that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "no network boot found: {frames} frames with {dhcp_messages} DHCP messages and {transfers} TFTP transfers{others}"
+)]
+pub struct NoNetboot {
+    /// Frames.
+    pub frames: u64,
+    /// DHCP messages.
+    pub dhcp_messages: usize,
+    /// Transfers.
+    pub transfers: usize,
+    /// What there is besides, as a phrase that goes on.
+    pub others: String,
+}
+
+/// Finds the network boots of a capture.
+///
+/// # Errors
+/// When there is none, or none of the client asked for.
+pub fn analyse(capture: &Capture, options: &NetbootOptions) -> Result<NetbootReport, NoNetboot> {
+    let mut boots = Vec::new();
+    let mut others = Vec::new();
+    for (key, traffic) in clients::clients(capture) {
+        if !traffic.is_network_boot() {
+            continue;
+        }
+        for traffic in boots_of(traffic) {
+            let boot = network_boot(capture, key, &traffic, options);
+            if options.client.is_none_or(|wanted| is_client(&boot, wanted)) {
+                boots.push(boot);
+            } else {
+                others.push(boot);
+            }
+        }
+    }
+    if boots.is_empty() {
+        let names: Vec<String> = others.iter().map(|boot| name(&boot.client)).collect();
+        return Err(NoNetboot {
+            frames: capture.frames,
+            dhcp_messages: capture.dhcp.len(),
+            transfers: capture.transfers.len(),
+            others: if names.is_empty() {
+                String::new()
+            } else {
+                format!("; other clients that booted: {}", names.join(", "))
+            },
+        });
+    }
+    boots.sort_by_key(|boot| boot.start_ns);
+    Ok(NetbootReport {
+        capture: summary(capture),
+        link_bits_per_s: options.link_bits_per_s,
+        boots,
+        losses: capture.losses.clone(),
+    })
+}
+
+fn name(client: &report::Client) -> String {
+    match (client.mac, client.addresses.first()) {
+        (Some(mac), _) => mac.to_string(),
+        (None, Some(address)) => address.clone(),
+        (None, None) => "unknown".to_owned(),
+    }
+}
+
+fn is_client(boot: &NetworkBoot, wanted: ClientFilter) -> bool {
+    match wanted {
+        ClientFilter::Station(mac) => boot.client.mac == Some(mac),
+        ClientFilter::Address(address) => boot.client.addresses.contains(&address.to_string()),
+    }
+}
+
+fn summary(capture: &Capture) -> CaptureSummary {
+    CaptureSummary {
+        files: capture
+            .files
+            .iter()
+            .map(|file| CaptureFileSummary {
+                name: file.name.clone(),
+                bytes: file.bytes,
+                container: file.container,
+                frames: file.frames,
+            })
+            .collect(),
+        start_utc: capture
+            .start_unix_ns
+            .map(|unix_ns| CivilTime::from_unix_ns(unix_ns).to_string()),
+        duration_ns: capture.duration_ns,
+        frames: capture.frames,
+        wire_bytes: capture.wire_bytes,
+        snap_length: capture.snap_length,
+    }
+}
+
+/// The boots of one client: another one begins when firmware speaks again after an operating system has.
+fn boots_of(traffic: Traffic<'_>) -> Vec<Traffic<'_>> {
+    let loading_ns = traffic
+        .transfers
+        .first()
+        .map(|transfer| transfer.request_ns);
+    let mut begins: Vec<i64> = Vec::new();
+    let mut system = false;
+    for exchange in dhcp::exchanges(&traffic.dhcp, &[], loading_ns) {
+        match exchange.stack {
+            Stack::OperatingSystem => system = true,
+            Stack::Firmware if system && exchange.vendor_class.contains("Client") => {
+                system = false;
+                begins.push(exchange.start_ns);
+            }
+            _ => {}
+        }
+    }
+    let mut boots: Vec<Traffic<'_>> = Vec::new();
+    boots.resize_with(begins.len() + 1, Traffic::default);
+    let which = |time_ns: i64| begins.partition_point(|&begin| begin <= time_ns);
+    for message in traffic.dhcp {
+        boots[which(message.time_ns)].dhcp.push(message);
+    }
+    for transfer in traffic.transfers {
+        boots[which(transfer.request_ns)].transfers.push(transfer);
+    }
+    boots
+}
+
+fn network_boot(
+    capture: &Capture,
+    key: Key,
+    traffic: &Traffic<'_>,
+    options: &NetbootOptions,
+) -> NetworkBoot {
+    let loading_ns = traffic
+        .transfers
+        .first()
+        .map(|transfer| transfer.request_ns);
+    let mut dhcp = dhcp::exchanges(&traffic.dhcp, &capture.address_probes, loading_ns);
+    let starts: Vec<i64> = dhcp
+        .iter()
+        .map(|exchange| exchange.start_ns)
+        .chain(traffic.transfers.iter().map(|transfer| transfer.request_ns))
+        .collect();
+    dhcp::lengthen(&mut dhcp, &starts);
+    let boot_file = dhcp
+        .iter()
+        .filter(|exchange| exchange.stack == Stack::Firmware)
+        .rev()
+        .find_map(|exchange| exchange.boot_file.as_deref());
+    let bits_per_s = options.link_bits_per_s;
+    let (files, fitted) = transfers::transfers(&traffic.transfers, boot_file, bits_per_s);
+    let client = clients::describe(key, traffic);
+    let first_ns = dhcp
+        .iter()
+        .map(|exchange| exchange.start_ns)
+        .chain(files.iter().map(|file| file.request_ns))
+        .min()
+        .unwrap_or(0);
+    let start_ns = first_frame(capture, &client, first_ns);
+    let (end_ns, end_rule) = end(&dhcp, &files, first_ns);
+    let (capture_side, round_trip_at_most_ns) = side(&files);
+    let mut boot = NetworkBoot {
+        stages: stages::stages(start_ns, end_ns, &dhcp, &files),
+        client,
+        start_ns,
+        end_ns,
+        duration_ns: end_ns.saturating_sub(start_ns),
+        end_rule,
+        loaded: files.iter().any(|file| file.outcome == Outcome::Complete),
+        capture_side,
+        round_trip_at_most_ns,
+        total: transfers::total(&files),
+        predictions: model::predict(&fitted, bits_per_s),
+        dhcp,
+        transfers: files,
+        findings: Vec::new(),
+    };
+    boot.findings = findings::findings(&boot, bits_per_s);
+    boot
+}
+
+/// The first frame of the client, if it came shortly before its first question: a link that comes up, a stack that starts.
+fn first_frame(capture: &Capture, client: &report::Client, first_ns: i64) -> i64 {
+    const SHORTLY_NS: i64 = 60_000_000_000;
+    let seen = client.mac.and_then(|mac| capture.stations.get(&mac));
+    seen.map(|seen| seen.first_ns)
+        .filter(|&seen| seen <= first_ns && first_ns - seen <= SHORTLY_NS)
+        .unwrap_or(first_ns)
+}
+
+fn end(dhcp: &[DhcpExchange], files: &[FileTransfer], first_ns: i64) -> (i64, &'static str) {
+    let system = dhcp
+        .iter()
+        .find(|exchange| exchange.stack == Stack::OperatingSystem);
+    if let Some(system) = system {
+        return (system.end_ns, "the operating system's own DHCP");
+    }
+    let file = files.iter().max_by_key(|file| file.end_ns);
+    let exchange = dhcp.iter().max_by_key(|exchange| exchange.end_ns);
+    match (file, exchange) {
+        (Some(file), exchange)
+            if exchange.is_none_or(|exchange| exchange.end_ns <= file.end_ns) =>
+        {
+            let rule = match file.outcome {
+                Outcome::Complete => "the acknowledgment of the last file's last block",
+                _ => "the last packet of the last transfer",
+            };
+            (file.end_ns, rule)
+        }
+        (_, Some(exchange)) => {
+            let last = exchange
+                .messages
+                .last()
+                .map_or(exchange.end_ns, |step| step.time_ns);
+            (last, "the last DHCP message")
+        }
+        _ => (first_ns, "nothing came after the first frame"),
+    }
+}
+
+/// The side whose turns are shorter is the one that does not see the network's round trip.
+fn side(files: &[FileTransfer]) -> (CaptureSide, Option<i64>) {
+    let longest = files
+        .iter()
+        .filter(|file| file.server_turn.count.min(file.client_turn.count) >= 8)
+        .max_by_key(|file| file.counts.blocks);
+    let Some(file) = longest else {
+        return (CaptureSide::Unknown, None);
+    };
+    if file.server_turn.median_ns < file.client_turn.median_ns {
+        (CaptureSide::Server, file.client_turn.shortest_ns)
+    } else {
+        (CaptureSide::Client, file.server_turn.shortest_ns)
+    }
+}

@@ -1,0 +1,196 @@
+//! The stages of a boot, one after the other without gaps.
+
+use onoff_netboot::transfer::Outcome;
+
+use super::dhcp::{DhcpExchange, Stack};
+use super::model::percent;
+use super::report::{FileRole, FileTransfer, Stage, StageKind};
+
+/// Shorter silences between files of one kind do not part them, ns.
+const SHORTEST_SILENCE_NS: i64 = 20_000_000;
+
+/// Something that took time, before overlaps are settled.
+#[derive(Clone, Debug)]
+struct Piece {
+    kind: StageKind,
+    detail: String,
+    start_ns: i64,
+    end_ns: i64,
+    rule: &'static str,
+}
+
+/// The stages from `start_ns` to `end_ns`.
+pub(super) fn stages(
+    start_ns: i64,
+    end_ns: i64,
+    dhcp: &[DhcpExchange],
+    files: &[FileTransfer],
+) -> Vec<Stage> {
+    let mut pieces: Vec<Piece> = dhcp.iter().map(dialogue).collect();
+    pieces.extend(files.iter().map(file));
+    pieces.sort_by_key(|piece| (piece.start_ns, piece.end_ns));
+    let menu = dhcp
+        .iter()
+        .find(|exchange| !exchange.pxe.menu.is_empty() || exchange.pxe.prompt.is_some());
+    let mut stages: Vec<Piece> = Vec::new();
+    let mut at_ns = start_ns;
+    for mut piece in pieces {
+        if piece.start_ns > at_ns {
+            let wait = Piece {
+                kind: silence(&stages, &piece, menu, at_ns),
+                detail: String::new(),
+                start_ns: at_ns,
+                end_ns: piece.start_ns,
+                rule: "from the end of the stage before to the next request",
+            };
+            stages.push(wait);
+        }
+        // What overlaps belongs to what began first.
+        piece.start_ns = piece.start_ns.max(at_ns);
+        if piece.end_ns <= piece.start_ns && piece.kind != StageKind::OperatingSystem {
+            continue;
+        }
+        at_ns = at_ns.max(piece.end_ns);
+        join(&mut stages, piece);
+    }
+    if end_ns > at_ns {
+        stages.push(Piece {
+            kind: StageKind::Client,
+            detail: String::new(),
+            start_ns: at_ns,
+            end_ns,
+            rule: "from the end of the stage before to the end of the boot",
+        });
+    }
+    let total_ns = end_ns.saturating_sub(start_ns);
+    stages
+        .into_iter()
+        .map(|piece| {
+            let duration_ns = piece.end_ns.saturating_sub(piece.start_ns);
+            Stage {
+                kind: piece.kind,
+                detail: piece.detail,
+                start_ns: piece.start_ns,
+                end_ns: piece.end_ns,
+                duration_ns,
+                share_percent: percent(duration_ns, total_ns),
+                rule: piece.rule,
+            }
+        })
+        .collect()
+}
+
+fn silence(stages: &[Piece], next: &Piece, menu: Option<&DhcpExchange>, at_ns: i64) -> StageKind {
+    if stages.is_empty() {
+        return StageKind::Link;
+    }
+    let after_dialogue = menu.is_some_and(|menu| menu.end_ns <= at_ns)
+        && stages
+            .last()
+            .is_some_and(|last| matches!(last.kind, StageKind::Dhcp | StageKind::BootServer));
+    if after_dialogue && next.kind != StageKind::Dhcp {
+        StageKind::Menu
+    } else {
+        StageKind::Client
+    }
+}
+
+/// Appends, or lengthens the last stage when it is of the same kind: a loader's dozen modules are one stage.
+fn join(stages: &mut Vec<Piece>, piece: Piece) {
+    let joinable = |last: &Piece| {
+        last.kind == piece.kind
+            && matches!(
+                piece.kind,
+                StageKind::Loader
+                    | StageKind::Configuration
+                    | StageKind::Refused
+                    | StageKind::SizeProbe
+                    | StageKind::OtherFile
+            )
+    };
+    let [.., before, silence] = stages.as_slice() else {
+        stages.push(piece);
+        return;
+    };
+    let short = silence.kind == StageKind::Client
+        && silence.end_ns.saturating_sub(silence.start_ns) < SHORTEST_SILENCE_NS;
+    if short && joinable(before) {
+        stages.pop();
+    }
+    let same = stages.last_mut().filter(|last| joinable(last));
+    match same {
+        Some(last) => {
+            last.end_ns = piece.end_ns;
+            let more = last.detail.rsplit_once(" and ").and_then(|(name, rest)| {
+                let count = rest.strip_suffix(" more")?.parse::<u64>().ok()?;
+                Some((name.to_owned(), count))
+            });
+            last.detail = match more {
+                Some((name, count)) => format!("{name} and {} more", count + 1),
+                None => format!("{} and 1 more", last.detail),
+            };
+        }
+        None => stages.push(piece),
+    }
+}
+
+fn dialogue(exchange: &DhcpExchange) -> Piece {
+    let family = if exchange.ip_version == 4 {
+        "IPv4"
+    } else {
+        "IPv6"
+    };
+    let result = match (&exchange.address, exchange.complete) {
+        (Some(address), true) => address.clone(),
+        (_, true) => "answered".to_owned(),
+        (Some(_), false) => "offers not taken".to_owned(),
+        (None, false) => "no answer".to_owned(),
+    };
+    let kind = if exchange.stack == Stack::OperatingSystem {
+        StageKind::OperatingSystem
+    } else if exchange.boot_server_dialogue {
+        StageKind::BootServer
+    } else {
+        StageKind::Dhcp
+    };
+    let attempts = match exchange.attempts {
+        0 | 1 => String::new(),
+        attempts => format!(", asked {attempts} times"),
+    };
+    let rule = match (exchange.complete, exchange.ip_version) {
+        (true, 4) => "from the first DISCOVER to the ACK",
+        (true, _) => "from the first SOLICIT to the REPLY",
+        (false, _) => "from the first question to the last message",
+    };
+    Piece {
+        kind,
+        detail: format!("{family}, {result}{attempts}"),
+        start_ns: exchange.start_ns,
+        end_ns: exchange.end_ns,
+        rule,
+    }
+}
+
+fn file(file: &FileTransfer) -> Piece {
+    let kind = match (file.outcome, file.role) {
+        (Outcome::SizeProbe, _) => StageKind::SizeProbe,
+        (Outcome::Refused, _) => StageKind::Refused,
+        (_, FileRole::BootProgram) => StageKind::BootProgram,
+        (_, FileRole::Loader) => StageKind::Loader,
+        (_, FileRole::Configuration) => StageKind::Configuration,
+        (_, FileRole::Kernel) => StageKind::Kernel,
+        (_, FileRole::Ramdisk) => StageKind::Ramdisk,
+        (_, FileRole::Other) => StageKind::OtherFile,
+    };
+    let rule = match file.outcome {
+        Outcome::Complete => "from the read request to the acknowledgment of the last block",
+        _ => "from the read request to the last packet",
+    };
+    Piece {
+        kind,
+        detail: file.file.clone(),
+        start_ns: file.request_ns,
+        end_ns: file.end_ns,
+        rule,
+    }
+}

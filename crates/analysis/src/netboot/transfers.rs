@@ -1,0 +1,294 @@
+//! Transfers with what follows from them: durations, costs, the model.
+
+use onoff_netboot::transfer::{Outcome, Transfer};
+
+use super::model::{self, Fitted};
+use super::report::{Costs, FileRole, FileTransfer, TransferTotal};
+
+/// Largest block that goes into one Ethernet frame of 1,500 bytes.
+const IPV4_LIMIT: u32 = 1468;
+/// As far as IPv6 is concerned: 40 bytes of header, 8 of UDP, 4 of TFTP.
+const IPV6_LIMIT: u32 = 1448;
+
+/// The transfers of one boot, with the model of those that it could be fitted to.
+pub(super) fn transfers(
+    transfers: &[&Transfer],
+    boot_file: Option<&str>,
+    bits_per_s: u64,
+) -> (Vec<FileTransfer>, Vec<Fitted>) {
+    let mut files = Vec::with_capacity(transfers.len());
+    let mut models = Vec::new();
+    let mut before: Option<i64> = None;
+    let mut programs = 0;
+    for transfer in transfers {
+        let fitted = model::fit(transfer, bits_per_s);
+        let first_program = programs == 0;
+        let role = role(&transfer.file, boot_file, first_program);
+        if role == FileRole::BootProgram && transfer.outcome == Outcome::Complete {
+            programs += 1;
+        }
+        let file = describe(transfer, role, before, fitted.as_ref());
+        before = Some(before.map_or(file.end_ns, |before| before.max(file.end_ns)));
+        files.push(file);
+        models.extend(fitted);
+    }
+    (files, models)
+}
+
+fn describe(
+    transfer: &Transfer,
+    role: FileRole,
+    before: Option<i64>,
+    fitted: Option<&Fitted>,
+) -> FileTransfer {
+    let end_ns = transfer.complete_ns.unwrap_or(transfer.last_ns);
+    let duration_ns = transfer
+        .complete_ns
+        .map(|end| end.saturating_sub(transfer.request_ns));
+    let ipv6 = transfer.client.is_ipv6();
+    let counts = transfer.counts;
+    FileTransfer {
+        file: transfer.file.clone(),
+        role,
+        write: transfer.write,
+        client: transfer.client.to_string(),
+        server: transfer.server.to_string(),
+        outcome: transfer.outcome,
+        error: transfer.error.clone(),
+        request_ns: transfer.request_ns,
+        requests: transfer.requests,
+        answer_ns: transfer.answer_ns,
+        first_data_ns: transfer.first_data_ns,
+        end_ns,
+        duration_ns,
+        answer_to_end_ns: transfer
+            .complete_ns
+            .zip(transfer.answer_ns)
+            .map(|(end, answer)| end.saturating_sub(answer)),
+        idle_before_ns: before.map(|before| transfer.request_ns.saturating_sub(before).max(0)),
+        bytes_per_s: duration_ns
+            .filter(|&ns| ns > 0)
+            .map(|ns| counts.bytes as f64 * 1e9 / ns as f64),
+        asked: transfer.asked.clone(),
+        granted: transfer.granted.clone(),
+        block_size: model::block_size(transfer),
+        window: window(transfer),
+        variable_window: transfer
+            .granted
+            .as_ref()
+            .is_some_and(|granted| granted.variable_window.is_some()),
+        downgraded: downgraded(transfer),
+        counts,
+        repeated_percent: counts.repeated_data as f64 * 100.0 / counts.data_packets.max(1) as f64,
+        window_mean: transfer.window_mean,
+        window_largest: transfer.window_largest,
+        windows: transfer.windows.clone(),
+        windows_left_out: transfer.windows_left_out,
+        server_turn: transfer.server_turn,
+        client_turn: transfer.client_turn,
+        gap: transfer.gap,
+        timeouts: transfer.timeouts.clone(),
+        timeout_count: transfer.timeout_count,
+        timeout_ns: transfer.timeout_ns,
+        doubled: transfer.doubled,
+        wraps: transfer.wraps,
+        after_last_number: transfer.after_last_number,
+        unfragmented_limit: if ipv6 { IPV6_LIMIT } else { IPV4_LIMIT },
+        costs: duration_ns.map(|duration_ns| costs(transfer, duration_ns)),
+        model: fitted.map(|fitted| fitted.model),
+    }
+}
+
+fn window(transfer: &Transfer) -> u32 {
+    let granted = transfer.granted.as_ref();
+    granted.and_then(|granted| granted.window).unwrap_or(1)
+}
+
+fn downgraded(transfer: &Transfer) -> Vec<&'static str> {
+    // Without a word from the server nothing was refused yet, and a cut answer may hold what is not seen.
+    if transfer.answer_ns.is_none() || transfer.granted.as_ref().is_some_and(|granted| granted.cut)
+    {
+        return Vec::new();
+    }
+    let less = |asked: Option<u32>, granted: Option<u32>, without: u32| {
+        asked.is_some_and(|asked| granted.unwrap_or(without) < asked)
+    };
+    let granted = transfer.granted.clone().unwrap_or_default();
+    let mut options = Vec::new();
+    if less(transfer.asked.block_size, granted.block_size, 512) {
+        options.push("blksize");
+    }
+    if less(transfer.asked.window, granted.window, 1) {
+        options.push("windowsize");
+    }
+    if transfer.asked.variable_window.is_some() && granted.variable_window.is_none() {
+        options.push("msftwindow");
+    }
+    options
+}
+
+fn costs(transfer: &Transfer, duration_ns: i64) -> Costs {
+    let usual = |turns: &onoff_netboot::turnaround::Turnaround| {
+        turns.total_ns.saturating_sub(turns.pause_ns)
+    };
+    // Between blocks of a window it is the server that pauses when it sends, the client when it does.
+    let (mut server_pauses_ns, mut client_pauses_ns) =
+        (transfer.server_turn.pause_ns, transfer.client_turn.pause_ns);
+    if transfer.write {
+        client_pauses_ns = client_pauses_ns.saturating_add(transfer.gap.pause_ns);
+    } else {
+        server_pauses_ns = server_pauses_ns.saturating_add(transfer.gap.pause_ns);
+    }
+    let mut costs = Costs {
+        setup_ns: model::setup(transfer),
+        blocks_ns: usual(&transfer.gap),
+        server_ns: usual(&transfer.server_turn),
+        client_ns: usual(&transfer.client_turn),
+        server_pauses_ns,
+        client_pauses_ns,
+        timeouts_ns: transfer.timeout_ns,
+        remainder_ns: 0,
+    };
+    let known = [
+        costs.setup_ns,
+        costs.blocks_ns,
+        costs.server_ns,
+        costs.client_ns,
+        costs.server_pauses_ns,
+        costs.client_pauses_ns,
+        costs.timeouts_ns,
+    ];
+    let known = known.into_iter().fold(0_i64, i64::saturating_add);
+    costs.remainder_ns = duration_ns.saturating_sub(known);
+    costs
+}
+
+/// All complete transfers together.
+pub(super) fn total(files: &[FileTransfer]) -> TransferTotal {
+    let mut total = TransferTotal::default();
+    for file in files {
+        let idle = file.idle_before_ns.unwrap_or(0);
+        total.idle_ns = total.idle_ns.saturating_add(idle);
+        total.timeout_ns = total.timeout_ns.saturating_add(file.timeout_ns);
+        let Some(duration) = file.duration_ns else {
+            continue;
+        };
+        total.files += 1;
+        total.bytes = total.bytes.saturating_add(file.counts.bytes);
+        total.duration_ns = total.duration_ns.saturating_add(duration);
+        if let Some(model) = file.model {
+            let add = |sum: Option<i64>, ns: i64| Some(sum.unwrap_or(0).saturating_add(ns));
+            total.model_ns = add(total.model_ns, model.model_ns);
+            total.pauses_ns = total.pauses_ns.saturating_add(model.pauses_ns);
+            total.unexplained_ns = add(total.unexplained_ns, model.unexplained_ns);
+        }
+    }
+    total
+}
+
+/// What a file is for.
+fn role(path: &str, boot_file: Option<&str>, first_program: bool) -> FileRole {
+    let path = path.to_ascii_lowercase().replace('\\', "/");
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let named = boot_file.is_some_and(|boot_file| {
+        let boot_file = boot_file.to_ascii_lowercase().replace('\\', "/");
+        boot_file.ends_with(&path) && !path.is_empty()
+    });
+    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    let begins = |beginnings: &[&str]| beginnings.iter().any(|text| name.starts_with(text));
+    if named {
+        return FileRole::BootProgram;
+    }
+    if ends(&[
+        ".wim",
+        ".sdi",
+        ".img",
+        ".cpio",
+        ".squashfs",
+        ".iso",
+        ".gz",
+        ".xz",
+        ".zst",
+        ".esd",
+        ".vhd",
+        ".vhdx",
+    ]) || begins(&["initrd", "initramfs", "rootfs", "ramdisk"])
+    {
+        return FileRole::Ramdisk;
+    }
+    if begins(&["vmlinuz", "vmlinux", "linux", "bzimage", "kernel"]) || ends(&[".krn", ".kernel"]) {
+        return FileRole::Kernel;
+    }
+    if name == "bcd"
+        || ends(&[
+            ".bcd", ".cfg", ".lst", ".conf", ".ipxe", ".ini", ".env", ".msg",
+        ])
+        || path.contains("pxelinux.cfg/")
+        || name.contains(".cfg-")
+    {
+        return FileRole::Configuration;
+    }
+    if ends(&[".efi", ".com", ".0", ".n12", ".kpxe", ".pxe", ".exe"]) {
+        return if first_program && boot_file.is_none() {
+            FileRole::BootProgram
+        } else {
+            FileRole::Loader
+        };
+    }
+    if ends(&[".mod", ".c32", ".ttf", ".pf2", ".mui", ".dll", ".stl"]) || path.contains("/fonts/") {
+        return FileRole::Loader;
+    }
+    FileRole::Other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_by_name_and_place() {
+        for (path, boot_file, first, role_expected) in [
+            (
+                "grubnetx64.efi",
+                Some("tftp://[fd77::1]/grubnetx64.efi"),
+                true,
+                FileRole::BootProgram,
+            ),
+            ("grubnetx64.efi", None, true, FileRole::BootProgram),
+            (
+                r"boot\x64\wdsmgfw.efi",
+                Some(r"\boot\x64\wdsmgfw.efi"),
+                true,
+                FileRole::BootProgram,
+            ),
+            (
+                r"\Boot\x64\bootmgfw.efi",
+                Some(r"\boot\x64\wdsmgfw.efi"),
+                true,
+                FileRole::Loader,
+            ),
+            (r"\Boot\BCD", None, false, FileRole::Configuration),
+            (r"\Tmp\x64{1B4A}.bcd", None, false, FileRole::Configuration),
+            (r"\Boot\Fonts\wgl4_boot.ttf", None, false, FileRole::Loader),
+            (r"\Boot\boot.sdi", None, false, FileRole::Ramdisk),
+            (r"\Boot\x64\Images\boot.wim", None, false, FileRole::Ramdisk),
+            (
+                "/grub/x86_64-efi/command.lst",
+                None,
+                false,
+                FileRole::Configuration,
+            ),
+            ("/vmlinuz", None, false, FileRole::Kernel),
+            ("initrd.img-6.1", None, false, FileRole::Ramdisk),
+            (
+                "pxelinux.cfg/01-52-54-00-77-00-01",
+                None,
+                false,
+                FileRole::Configuration,
+            ),
+            ("none", None, true, FileRole::Other),
+        ] {
+            assert_eq!(role(path, boot_file, first), role_expected, "{path}");
+        }
+    }
+}

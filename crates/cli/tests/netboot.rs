@@ -1,0 +1,400 @@
+//! `onoff netboot` on real captures: durations and counts against what the servers, the clients and other tools wrote down
+//! when they were made.
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod running;
+
+use std::path::Path;
+
+use running::Folder;
+use serde_json::Value;
+
+/// What a capture is known to hold.
+struct Truth {
+    path: &'static str,
+    file: &'static str,
+    /// From the read request to the last acknowledgment, s.
+    seconds: f64,
+    data: u64,
+    blocks: u64,
+    acknowledgments: u64,
+    bytes: u64,
+    window: u64,
+    timeouts: u64,
+}
+
+const fn truth(
+    path: &'static str,
+    file: &'static str,
+    seconds: f64,
+    (data, blocks, acknowledgments): (u64, u64, u64),
+    bytes: u64,
+    (window, timeouts): (u64, u64),
+) -> Truth {
+    Truth {
+        path,
+        file,
+        seconds,
+        data,
+        blocks,
+        acknowledgments,
+        bytes,
+        window,
+        timeouts,
+    }
+}
+
+/// Bytes of the files served, from their servers.
+const UKI: u64 = 38_488_417;
+const GRUB: u64 = 3_843_520;
+const WIM: u64 = 2_000_000;
+
+const TRUTH: [Truth; 12] = [
+    truth(
+        "w1_b1456_t1ms.pcap",
+        "boot.wim",
+        2.1221,
+        (1374, 1374, 1375),
+        WIM,
+        (1, 0),
+    ),
+    truth(
+        "w4_b1456_t1ms.pcap",
+        "boot.wim",
+        0.4539,
+        (1374, 1374, 345),
+        WIM,
+        (4, 0),
+    ),
+    truth(
+        "w64_b1456_t1ms.pcap",
+        "boot.wim",
+        0.0329,
+        (1374, 1374, 23),
+        WIM,
+        (64, 0),
+    ),
+    truth(
+        "w32_b1456_t1_loss05.pcap",
+        "boot.wim",
+        6.3052,
+        (1402, 1374, 54),
+        WIM,
+        (32, 6),
+    ),
+    truth(
+        "w16_b8192_frag.pcap",
+        "boot.wim",
+        0.0550,
+        (245, 245, 17),
+        WIM,
+        (16, 0),
+    ),
+    truth(
+        "msft_w4to64_b1456_t1ms.pcap",
+        "boot.wim",
+        0.0478,
+        (1374, 1374, 26),
+        WIM,
+        (4, 0),
+    ),
+    truth(
+        "lab-v4-dnsmasq-uki/v4-dnsmasq-uki.pcap.xz",
+        "uki.efi",
+        9.01,
+        (26_219, 26_219, 26_220),
+        UKI,
+        (1, 0),
+    ),
+    truth(
+        "lab-v4-atftpd-win/v4-atftpd-win.pcap.xz",
+        "uki.efi",
+        5.48,
+        (26_219, 26_219, 6_556),
+        UKI,
+        (4, 0),
+    ),
+    truth(
+        "lab-v4-full-baseline/v4-full-baseline.pcap.xz",
+        "grubnetx64.efi",
+        0.80,
+        (2_619, 2_619, 2_620),
+        GRUB,
+        (1, 0),
+    ),
+    truth(
+        "lab-v6-full-baseline/v6-full-baseline.pcap.xz",
+        "grubnetx64.efi",
+        2.57,
+        (3_130, 3_130, 3_131),
+        GRUB,
+        (1, 0),
+    ),
+    truth(
+        "lab-v4-rtt4ms-dnsmasq-nowin/v4-rtt4ms-dnsmasq-nowin.pcap.xz",
+        "grubnetx64.efi",
+        15.46,
+        (2_619, 2_619, 2_620),
+        GRUB,
+        (1, 0),
+    ),
+    // A relay dropped 14 frames; 12 blocks were sent again.
+    truth(
+        "lab-v4-loss-dnsmasq/v4-loss-dnsmasq.pcap.xz",
+        "grubnetx64.efi",
+        23.99,
+        (2_631, 2_619, 2_620),
+        GRUB,
+        (1, 12),
+    ),
+];
+
+fn report(path: &Path) -> Value {
+    let arguments = format!("netboot {} --format json", path.display());
+    serde_json::from_str(&Folder::new().answer(&arguments)).unwrap()
+}
+
+fn boot(path: &Path) -> Value {
+    let report = report(path);
+    assert_eq!(
+        report["boots"].as_array().unwrap().len(),
+        1,
+        "{}",
+        path.display()
+    );
+    report["boots"][0].clone()
+}
+
+/// The longest transfer.
+fn main_file(boot: &Value) -> Value {
+    let files = boot["transfers"].as_array().unwrap().iter();
+    files
+        .max_by_key(|file| file["counts"]["data_packets"].as_u64())
+        .unwrap()
+        .clone()
+}
+
+fn seconds(ns: &Value) -> f64 {
+    ns.as_i64().unwrap() as f64 / 1e9
+}
+
+#[test]
+fn transfers_are_those_of_the_ground_truth() {
+    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+        return;
+    };
+    for truth in TRUTH {
+        let boot = boot(&samples.join(truth.path));
+        let file = main_file(&boot);
+        let what = truth.path;
+        assert_eq!(file["file"], truth.file, "{what}");
+        assert_eq!(file["outcome"], "complete", "{what}");
+        let took = seconds(&file["duration_ns"]);
+        // As many decimals as the truth has.
+        let digit = if truth.bytes == WIM { 0.000_06 } else { 0.006 };
+        assert!((took - truth.seconds).abs() < digit, "{what}: {took}");
+        let counts = &file["counts"];
+        assert_eq!(counts["data_packets"], truth.data, "{what}");
+        assert_eq!(counts["blocks"], truth.blocks, "{what}");
+        assert_eq!(counts["repeated_data"], truth.data - truth.blocks, "{what}");
+        assert_eq!(counts["acknowledgments"], truth.acknowledgments, "{what}");
+        assert_eq!(counts["bytes"], truth.bytes, "{what}");
+        assert_eq!(file["window"], truth.window, "{what}");
+        assert_eq!(file["timeout_count"], truth.timeouts, "{what}");
+        // The parts make up the whole.
+        let costs = file["costs"].as_object().unwrap();
+        let sum: i64 = costs.values().map(|ns| ns.as_i64().unwrap()).sum();
+        assert_eq!(sum, file["duration_ns"].as_i64().unwrap(), "{what}");
+    }
+}
+
+#[test]
+fn turns_are_those_of_the_ground_truth() {
+    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+        return;
+    };
+    for (name, server_us, client_us) in [
+        ("w1_b1456_t1ms.pcap", 47, 1142),
+        ("w4_b1456_t1ms.pcap", 60, 1119),
+        ("w64_b1456_t1ms.pcap", 26, 1202),
+    ] {
+        let boot = boot(&samples.join(name));
+        let file = main_file(&boot);
+        for (turn, expected) in [("server_turn", server_us), ("client_turn", client_us)] {
+            let median = file[turn]["median_ns"].as_i64().unwrap();
+            let off = (median - expected * 1000).abs();
+            assert!(
+                off <= (expected * 10).max(1000),
+                "{name}: {turn} {median} ns"
+            );
+        }
+        assert_eq!(boot["capture_side"], "server", "{name}");
+    }
+}
+
+#[test]
+fn windows_grow_as_microsofts_client_asks() {
+    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+        return;
+    };
+    let file = main_file(&boot(&samples.join("msft_w4to64_b1456_t1ms.pcap")));
+    assert_eq!(file["variable_window"], true);
+    assert_eq!(file["asked"]["variable_window"], 31_416);
+    assert_eq!(file["granted"]["variable_window"], 27_182);
+    let blocks: Vec<u64> = file["windows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|change| change["blocks"].as_u64().unwrap())
+        .take(5)
+        .collect();
+    assert_eq!(blocks, [4, 8, 16, 32, 64]);
+    assert_eq!(file["window_largest"], 64);
+}
+
+#[test]
+fn fragments_are_counted_and_advised_against() {
+    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+        return;
+    };
+    let boot = boot(&samples.join("w16_b8192_frag.pcap"));
+    let file = main_file(&boot);
+    assert_eq!(file["counts"]["later_fragments"], 1220);
+    // All but the last, short block.
+    assert_eq!(file["counts"]["fragmented"], 244);
+    assert!(rules(&boot).contains(&"block_fragmented".to_owned()));
+}
+
+fn rules(boot: &Value) -> Vec<String> {
+    let findings = boot["findings"].as_array().unwrap().iter();
+    findings
+        .map(|finding| finding["rule"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn the_model_fitted_to_one_capture_predicts_the_others() {
+    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+        return;
+    };
+    // Fitted to, asked for.
+    for (fitted, asked) in [
+        ("w4_b1456_t1ms.pcap", "w1_b1456_t1ms.pcap"),
+        ("w4_b1456_t1ms.pcap", "w64_b1456_t1ms.pcap"),
+        ("w4_b1456_t1ms.pcap", "msft_w4to64_b1456_t1ms.pcap"),
+        ("w64_b1456_t1ms.pcap", "w4_b1456_t1ms.pcap"),
+        ("w64_b1456_t1ms.pcap", "w1_b1456_t1ms.pcap"),
+        (
+            "lab-v4-dnsmasq-uki/v4-dnsmasq-uki.pcap.xz",
+            "lab-v4-full-baseline/v4-full-baseline.pcap.xz",
+        ),
+    ] {
+        let model = main_file(&boot(&samples.join(fitted)))["model"].clone();
+        let other = main_file(&boot(&samples.join(asked)));
+        let measured = &other["model"];
+        let number = |value: &Value| value.as_i64().unwrap() as f64;
+        // T = N g + ceil(N / W) (s + c), by hand; a window that varies had as many turns as it had.
+        let blocks = number(&other["counts"]["blocks"]);
+        let turns = if other["variable_window"] == true {
+            number(&measured["turns"])
+        } else {
+            (blocks / number(&other["window"])).ceil()
+        };
+        let predicted = blocks * number(&model["gap_ns"]) + turns * number(&model["turn_ns"]);
+        // What no other capture can know: set-up, pauses and time-outs of this one.
+        let setup = number(&measured["model_ns"]) - number(&measured["steady_ns"]);
+        let steady = number(&measured["measured_ns"]) - number(&measured["pauses_ns"]) - setup;
+        let off = (predicted - steady) / steady * 100.0;
+        println!(
+            "{fitted} -> {asked}: {:.4} s for {:.4} s, {off:+.1} %",
+            predicted / 1e9,
+            steady / 1e9
+        );
+        assert!(off.abs() < 15.0, "{fitted} -> {asked}: {off:.1} %");
+    }
+}
+
+#[test]
+fn dhcp_is_told_message_by_message() {
+    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+        return;
+    };
+    let boot = boot(&samples.join("lab-v4-full-baseline/v4-full-baseline.pcap.xz"));
+    let exchange = &boot["dhcp"][0];
+    let kinds: Vec<&str> = exchange["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["discover", "offer", "request", "ack"]);
+    assert_eq!(exchange["vendor_class"], "PXEClient:Arch:00007:UNDI:003000");
+    assert_eq!(exchange["boot_file"], "grubnetx64.efi");
+    assert_eq!(exchange["address"], "192.168.77.80");
+    assert_eq!(boot["client"]["architecture"], 7);
+    // The server asks three times whether the address is in use, which takes 3.01 s.
+    assert_eq!(exchange["address_probes"], 3);
+    assert!((seconds(&exchange["offer_delay_ns"]) - 3.01).abs() < 0.006);
+    assert_eq!(rules(&boot)[0], "offer_delay");
+
+    let boot = self::boot(&samples.join("lab-v6-full-baseline/v6-full-baseline.pcap.xz"));
+    let exchange = &boot["dhcp"][1];
+    assert_eq!(exchange["boot_file"], "tftp://[fd77::1]/grubnetx64.efi");
+    assert_eq!(exchange["address"], "fd77::64");
+    assert_eq!(exchange["ip_version"], 6);
+}
+
+#[test]
+fn a_server_that_is_not_there_and_a_file_that_is_not_there() {
+    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+        return;
+    };
+    let boot = boot(&samples.join("lab-v4-dhcp-timeout/v4-dhcp-timeout.pcap.xz"));
+    let exchange = &boot["dhcp"][0];
+    assert_eq!(
+        (&exchange["attempts"], &exchange["complete"]),
+        (&4.into(), &false.into())
+    );
+    // Questions at 0, +4.3, +12.9 and +31.9 s; the client gives up about 74 s after the first.
+    let mut at = 0.0;
+    for (wait, expected) in exchange["waits_ns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip([4.3, 12.9, 31.9])
+    {
+        at += seconds(wait);
+        assert!((at - expected).abs() < 0.06, "{at}");
+    }
+    assert!((seconds(&exchange["duration_ns"]) - 74.0).abs() < 0.5);
+    assert_eq!(boot["loaded"], false);
+    assert_eq!(boot["findings"][0]["rule"], "dhcp_retries");
+
+    let boot = self::boot(&samples.join("lab-v4-tftp-notfound/v4-tftp-notfound.pcap.xz"));
+    let file = &boot["transfers"][0];
+    assert_eq!(file["outcome"], "refused");
+    assert_eq!(file["error"]["code"], 1);
+    assert_eq!(file["error"]["text"], "File not found");
+    assert_eq!(boot["findings"][0]["rule"], "wrong_file");
+    assert_eq!(boot["findings"][0]["stops_boot"], true);
+    // IPv6 was tried for 74 s.
+    assert!((seconds(&boot["dhcp"][1]["duration_ns"]) - 74.0).abs() < 0.5);
+}
+
+#[test]
+fn public_captures() {
+    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+        return;
+    };
+    let file = main_file(&boot(&samples.join("spicy-tftp_rrq.pcap")));
+    assert_eq!(file["counts"]["bytes"], 24_599);
+    assert_eq!(file["counts"]["blocks"], 49);
+    let from_first_block =
+        file["end_ns"].as_i64().unwrap() - file["first_data_ns"].as_i64().unwrap();
+    assert!((from_first_block as f64 / 1e9 - 0.1816).abs() < 0.000_06);
+
+    let file = main_file(&boot(&samples.join("spicy-tftp_oack.pcap")));
+    assert_eq!(file["granted"]["block_size"], 256);
+    assert_eq!(file["counts"]["bytes"], 446);
+}

@@ -1,0 +1,205 @@
+//! DHCP messages of both families, as one type.
+
+use std::fmt::Write;
+use std::net::{IpAddr, SocketAddr};
+
+use serde::Serialize;
+
+use crate::address::MacAddress;
+
+/// A DHCP message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DhcpMessage {
+    /// Time, ns.
+    pub time_ns: i64,
+    /// Kind.
+    pub kind: DhcpKind,
+    /// Sender.
+    pub source: SocketAddr,
+    /// Receiver.
+    pub destination: SocketAddr,
+    /// Bytes of the message.
+    pub bytes: u32,
+    /// Number that request and answer share.
+    pub transaction: u32,
+    /// Station address of the client, where the message or the link tells.
+    pub client_mac: Option<MacAddress>,
+    /// Seconds since the client began, as it says.
+    pub seconds: u32,
+    /// Address offered, asked for or given.
+    pub address: Option<IpAddr>,
+    /// Server that answered, as it names itself.
+    pub server: Option<IpAddr>,
+    /// Server to load from.
+    pub boot_server: Option<String>,
+    /// File or URL to load.
+    pub boot_file: Option<String>,
+    /// Vendor class, e.g. `PXEClient:Arch:00007:UNDI:003016`.
+    pub vendor_class: String,
+    /// User class, e.g. `iPXE`.
+    pub user_class: String,
+    /// Client architecture (RFC 4578 and its registry).
+    pub architecture: Option<u16>,
+    /// Machine identifier of the client, as text.
+    pub machine_id: Option<String>,
+    /// Relay that passed it on.
+    pub relay: Option<IpAddr>,
+    /// What the PXE options of a server say.
+    pub pxe: PxeOptions,
+    /// Whether options lie past the captured part.
+    pub cut: bool,
+    /// Whether the options break the format.
+    pub malformed: bool,
+}
+
+/// Kind of a DHCP message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DhcpKind {
+    /// DHCPDISCOVER.
+    Discover,
+    /// DHCPOFFER.
+    Offer,
+    /// DHCPREQUEST.
+    Request,
+    /// DHCPACK.
+    Ack,
+    /// DHCPNAK.
+    Nak,
+    /// DHCPDECLINE, and DECLINE of DHCPv6.
+    Decline,
+    /// DHCPRELEASE, and RELEASE of DHCPv6.
+    Release,
+    /// DHCPINFORM.
+    Inform,
+    /// A request whose kind lies past the captured part.
+    SomeRequest,
+    /// An answer whose kind lies past the captured part.
+    SomeAnswer,
+    /// SOLICIT of DHCPv6.
+    Solicit,
+    /// ADVERTISE of DHCPv6.
+    Advertise,
+    /// REQUEST of DHCPv6.
+    Request6,
+    /// REPLY of DHCPv6.
+    Reply,
+    /// CONFIRM, RENEW or REBIND of DHCPv6.
+    Extend,
+    /// INFORMATION-REQUEST of DHCPv6.
+    InformationRequest,
+    /// RECONFIGURE of DHCPv6.
+    Reconfigure,
+    /// Another kind.
+    Other,
+}
+
+impl DhcpKind {
+    /// The name as in the standards.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Discover => "DISCOVER",
+            Self::Offer => "OFFER",
+            Self::Request | Self::Request6 => "REQUEST",
+            Self::Ack => "ACK",
+            Self::Nak => "NAK",
+            Self::Decline => "DECLINE",
+            Self::Release => "RELEASE",
+            Self::Inform => "INFORM",
+            Self::SomeRequest => "request (kind cut off)",
+            Self::SomeAnswer => "answer (kind cut off)",
+            Self::Solicit => "SOLICIT",
+            Self::Advertise => "ADVERTISE",
+            Self::Reply => "REPLY",
+            Self::Extend => "RENEW",
+            Self::InformationRequest => "INFORMATION-REQUEST",
+            Self::Reconfigure => "RECONFIGURE",
+            Self::Other => "other",
+        }
+    }
+
+    /// Whether a client sends it.
+    #[must_use]
+    pub const fn is_from_client(self) -> bool {
+        !matches!(
+            self,
+            Self::Offer
+                | Self::Ack
+                | Self::Nak
+                | Self::SomeAnswer
+                | Self::Advertise
+                | Self::Reply
+                | Self::Reconfigure
+        )
+    }
+}
+
+/// Options that a PXE server adds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PxeOptions {
+    /// Whether there were any.
+    pub present: bool,
+    /// How the client shall look for boot servers (option 43, 6).
+    pub discovery_control: Option<u8>,
+    /// Boot servers listed (option 43, 8).
+    pub boot_servers: u32,
+    /// Entries of the boot menu (option 43, 9).
+    pub menu: Vec<String>,
+    /// Prompt of the boot menu (option 43, 10).
+    pub prompt: Option<String>,
+    /// Seconds until the menu's first entry starts, 0 at once, 255 never (option 43, 10).
+    pub prompt_timeout_s: Option<u8>,
+}
+
+/// Bytes of a machine identifier: kind 0 is a GUID as UEFI writes it.
+pub(crate) fn machine_id(bytes: &[u8]) -> Option<String> {
+    let (kind, id) = bytes.split_first()?;
+    // All zeros is what firmware without one sends.
+    if *kind != 0 || id.iter().all(|&byte| byte == 0) {
+        return None;
+    }
+    let id: &[u8; 16] = id.try_into().ok()?;
+    let mut text = String::with_capacity(36);
+    for (at, place) in [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15]
+        .into_iter()
+        .enumerate()
+    {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        let _ = write!(text, "{:02x}", id[place]);
+    }
+    Some(text)
+}
+
+/// Name of a client architecture.
+#[must_use]
+pub fn architecture_name(code: u16) -> &'static str {
+    match code {
+        0 => "BIOS",
+        1 => "NEC PC-98",
+        2 => "Itanium UEFI",
+        6 => "x86 UEFI",
+        7 => "x64 UEFI",
+        8 => "XScale UEFI",
+        9 => "EBC (old firmware: x64 UEFI)",
+        10 => "ARM32 UEFI",
+        11 => "ARM64 UEFI",
+        15 => "x86 UEFI, HTTP boot",
+        16 => "x64 UEFI, HTTP boot",
+        17 => "EBC, HTTP boot",
+        18 => "ARM32 UEFI, HTTP boot",
+        19 => "ARM64 UEFI, HTTP boot",
+        20 => "BIOS, HTTP boot",
+        25 => "RISC-V 32 UEFI",
+        26 => "RISC-V 32 UEFI, HTTP boot",
+        27 => "RISC-V 64 UEFI",
+        28 => "RISC-V 64 UEFI, HTTP boot",
+        37 => "LoongArch 32 UEFI",
+        38 => "LoongArch 32 UEFI, HTTP boot",
+        39 => "LoongArch 64 UEFI",
+        40 => "LoongArch 64 UEFI, HTTP boot",
+        _ => "unknown",
+    }
+}

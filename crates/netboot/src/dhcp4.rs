@@ -1,0 +1,354 @@
+//! DHCPv4 messages (RFC 2131, 2132) with the options of PXE (RFC 4578).
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use crate::address::MacAddress;
+use crate::dhcp::{DhcpKind, DhcpMessage, PxeOptions, machine_id};
+use crate::frame::Datagram;
+use crate::tftp::name;
+
+/// Ports of servers and clients, and that of PXE boot servers.
+pub const PORTS: [u16; 3] = [67, 68, 4011];
+
+const MAGIC: [u8; 4] = [99, 130, 83, 99];
+const OPTIONS_AT: usize = 240;
+/// Bytes to the end of the client's hardware address: less says nothing.
+const LEAST: usize = 34;
+
+/// Reads a datagram; `None` when it is no DHCP message.
+#[must_use]
+pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
+    let bytes = datagram.payload;
+    let cut = (bytes.len() as u64) < u64::from(datagram.payload_bytes);
+    let head: &[u8; LEAST] = bytes.first_chunk()?;
+    let request = match head[0] {
+        1 => true,
+        2 => false,
+        _ => return None,
+    };
+    if bytes.len() >= OPTIONS_AT && bytes[OPTIONS_AT - 4..OPTIONS_AT] != MAGIC {
+        // BOOTP without options, or something else on its port.
+        return None;
+    }
+    let address = |at: usize| {
+        let part: [u8; 4] = head.get(at..at + 4)?.try_into().ok()?;
+        let address = Ipv4Addr::from(part);
+        (!address.is_unspecified()).then_some(IpAddr::V4(address))
+    };
+    let ethernet = head[1] == 1 && head[2] == 6;
+    let mac = [head[28], head[29], head[30], head[31], head[32], head[33]];
+    let mut message = DhcpMessage {
+        time_ns,
+        kind: if request {
+            DhcpKind::SomeRequest
+        } else {
+            DhcpKind::SomeAnswer
+        },
+        source: datagram.source,
+        destination: datagram.destination,
+        bytes: datagram.payload_bytes,
+        transaction: u32::from_be_bytes([head[4], head[5], head[6], head[7]]),
+        client_mac: ethernet
+            .then_some(MacAddress(mac))
+            .filter(|mac| !mac.is_group_or_zero()),
+        seconds: u32::from(u16::from_be_bytes([head[8], head[9]])),
+        // Given by a server; in a request, the client's own.
+        address: address(16).or_else(|| address(12)),
+        server: None,
+        boot_server: address(20).map(|server| server.to_string()),
+        boot_file: None,
+        vendor_class: String::new(),
+        user_class: String::new(),
+        architecture: None,
+        machine_id: None,
+        relay: address(24),
+        pxe: PxeOptions::default(),
+        cut,
+        malformed: false,
+    };
+    let mut found = Found::default();
+    let mut complete = found.options(bytes.get(OPTIONS_AT..).unwrap_or_default());
+    // The fields for names may hold options instead.
+    if found.overload & 1 != 0 {
+        complete &= found.options(bytes.get(108..236).unwrap_or_default());
+    } else if let Some(file) = text(bytes.get(108..236)) {
+        message.boot_file = Some(file);
+    }
+    if found.overload & 2 != 0 {
+        complete &= found.options(bytes.get(44..108).unwrap_or_default());
+    }
+    message.malformed = !complete && !cut;
+    // An end mark before the cut means that nothing is missing.
+    message.cut = cut && !complete;
+    found.fill(&mut message);
+    Some(message)
+}
+
+fn text(bytes: Option<&[u8]>) -> Option<String> {
+    let bytes = bytes?;
+    let end = bytes
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(bytes.len());
+    let text = name(bytes.get(..end)?);
+    (!text.is_empty()).then_some(text)
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    kind: Option<u8>,
+    server: Option<Ipv4Addr>,
+    requested: Option<Ipv4Addr>,
+    server_name: Option<String>,
+    boot_file: Option<String>,
+    vendor_class: String,
+    user_class: String,
+    architecture: Option<u16>,
+    machine_id: Option<String>,
+    vendor: Vec<u8>,
+    overload: u8,
+}
+
+impl Found {
+    /// Reads options; answers whether they end as they should.
+    fn options(&mut self, mut rest: &[u8]) -> bool {
+        while let Some((&code, after)) = rest.split_first() {
+            match code {
+                0 => rest = after,
+                255 => return true,
+                _ => {
+                    let Some((&length, after)) = after.split_first() else {
+                        return false;
+                    };
+                    let Some((data, after)) = after.split_at_checked(usize::from(length)) else {
+                        return false;
+                    };
+                    self.option(code, data);
+                    rest = after;
+                }
+            }
+        }
+        false
+    }
+
+    fn option(&mut self, code: u8, data: &[u8]) {
+        match (code, data) {
+            (53, [kind]) => self.kind = Some(*kind),
+            (50, &[a, b, c, d]) => self.requested = Some(Ipv4Addr::new(a, b, c, d)),
+            (54, &[a, b, c, d]) => self.server = Some(Ipv4Addr::new(a, b, c, d)),
+            (52, [overload]) => self.overload = *overload,
+            (60, _) => self.vendor_class = name(data),
+            (66, _) => self.server_name = text(Some(data)),
+            (67, _) => self.boot_file = text(Some(data)),
+            // RFC 3004 has lengths inside; most clients just write text.
+            (77, [length, rest @ ..]) if usize::from(*length) == rest.len() => {
+                self.user_class = name(rest)
+            }
+            (77, _) => self.user_class = name(data),
+            (93, &[high, low, ..]) => self.architecture = Some(u16::from_be_bytes([high, low])),
+            (97, _) => self.machine_id = machine_id(data),
+            // A long option comes in parts (RFC 3396).
+            (43, _) if self.vendor.len() < 4096 => self.vendor.extend_from_slice(data),
+            _ => {}
+        }
+    }
+
+    fn fill(self, message: &mut DhcpMessage) {
+        message.kind = match self.kind {
+            Some(1) => DhcpKind::Discover,
+            Some(2) => DhcpKind::Offer,
+            Some(3) => DhcpKind::Request,
+            Some(4) => DhcpKind::Decline,
+            Some(5) => DhcpKind::Ack,
+            Some(6) => DhcpKind::Nak,
+            Some(7) => DhcpKind::Release,
+            Some(8) => DhcpKind::Inform,
+            Some(_) => DhcpKind::Other,
+            None => message.kind,
+        };
+        message.server = self.server.map(IpAddr::V4);
+        message.address = message.address.or(self.requested.map(IpAddr::V4));
+        message.boot_server = self.server_name.or(message.boot_server.take());
+        message.boot_file = self.boot_file.or(message.boot_file.take());
+        message.vendor_class = self.vendor_class;
+        message.user_class = self.user_class;
+        message.architecture = self.architecture;
+        message.machine_id = self.machine_id;
+        if message.vendor_class.starts_with("PXEClient") && !message.kind.is_from_client() {
+            message.pxe = pxe_options(&self.vendor);
+        }
+    }
+}
+
+fn pxe_options(mut rest: &[u8]) -> PxeOptions {
+    let mut pxe = PxeOptions::default();
+    while let Some((&code, after)) = rest.split_first() {
+        if code == 255 {
+            break;
+        }
+        if code == 0 {
+            rest = after;
+            continue;
+        }
+        let Some((&length, after)) = after.split_first() else {
+            break;
+        };
+        let Some((data, after)) = after.split_at_checked(usize::from(length)) else {
+            break;
+        };
+        rest = after;
+        pxe.present = true;
+        match (code, data) {
+            (6, [control]) => pxe.discovery_control = Some(*control),
+            (8, _) => pxe.boot_servers = boot_servers(data),
+            (9, _) => pxe.menu = menu(data),
+            (10, [timeout, prompt @ ..]) => {
+                pxe.prompt_timeout_s = Some(*timeout);
+                pxe.prompt = text(Some(prompt));
+            }
+            _ => {}
+        }
+    }
+    pxe
+}
+
+fn boot_servers(mut rest: &[u8]) -> u32 {
+    let mut servers = 0;
+    while let [_, _, count, after @ ..] = rest {
+        servers += u32::from(*count);
+        rest = after.get(usize::from(*count) * 4..).unwrap_or_default();
+    }
+    servers
+}
+
+fn menu(mut rest: &[u8]) -> Vec<String> {
+    let mut entries = Vec::new();
+    while let [_, _, length, after @ ..] = rest {
+        let length = usize::from(*length).min(after.len());
+        let (entry, after) = after.split_at(length);
+        entries.push(name(entry));
+        rest = after;
+    }
+    entries
+}
+
+/// Whether a datagram's ports are those of DHCP.
+#[must_use]
+pub fn is_dhcp(source: SocketAddr, destination: SocketAddr) -> bool {
+    source.is_ipv4() && (PORTS.contains(&source.port()) || PORTS.contains(&destination.port()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn message(kind: u8, options: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; OPTIONS_AT];
+        bytes[0] = if matches!(kind, 2 | 5 | 6) { 2 } else { 1 };
+        (bytes[1], bytes[2]) = (1, 6);
+        bytes[4..8].copy_from_slice(&0x8550_4B50_u32.to_be_bytes());
+        bytes[9] = 4;
+        bytes[28..34].copy_from_slice(&[0x52, 0x54, 0, 0x77, 0, 1]);
+        bytes[OPTIONS_AT - 4..].copy_from_slice(&MAGIC);
+        bytes.extend([53, 1, kind]);
+        bytes.extend(options);
+        bytes.push(255);
+        bytes
+    }
+
+    fn parsed(bytes: &[u8], whole: usize) -> Option<DhcpMessage> {
+        let datagram = Datagram {
+            source: "0.0.0.0:68".parse().unwrap(),
+            destination: "255.255.255.255:67".parse().unwrap(),
+            payload: bytes,
+            payload_bytes: whole as u32,
+            fragment: None,
+        };
+        parse(7, &datagram)
+    }
+
+    #[test]
+    fn a_discover_of_firmware() {
+        let mut options = vec![60, 32];
+        options.extend(b"PXEClient:Arch:00007:UNDI:003016");
+        options.extend([93, 2, 0, 7, 97, 17, 0]);
+        options.extend([
+            0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 8, 9, 10, 11, 12, 13, 14, 15,
+        ]);
+        let bytes = message(1, &options);
+        let found = parsed(&bytes, bytes.len()).unwrap();
+        assert_eq!(found.kind, DhcpKind::Discover);
+        assert_eq!(found.transaction, 0x8550_4B50);
+        assert_eq!(found.client_mac.unwrap().to_string(), "52:54:00:77:00:01");
+        assert_eq!(found.vendor_class, "PXEClient:Arch:00007:UNDI:003016");
+        assert_eq!((found.architecture, found.seconds), (Some(7), 4));
+        assert_eq!(
+            found.machine_id.as_deref(),
+            Some("00112233-4455-6677-0809-0a0b0c0d0e0f")
+        );
+        assert!(!found.cut && !found.malformed);
+    }
+
+    #[test]
+    fn an_offer_of_a_boot_server_with_a_menu() {
+        let mut options = vec![60, 9];
+        options.extend(b"PXEClient");
+        let menu = b"\x06\x01\x0b\x08\x07\x80\x00\x01\x0a\x00\x00\x01\x09\x0e\x00\x00\x05Local\x80\x00\x03WDS\x0a\x05\x08Pick\xff";
+        options.extend([43, menu.len() as u8]);
+        options.extend(menu);
+        options.extend([54, 4, 10, 0, 0, 1, 67, 5]);
+        options.extend(b"a.efi");
+        let mut bytes = message(2, &options);
+        bytes[20..24].copy_from_slice(&[10, 0, 0, 2]);
+        let found = parsed(&bytes, bytes.len()).unwrap();
+        assert_eq!(found.kind, DhcpKind::Offer);
+        assert_eq!(found.address, None);
+        assert_eq!(found.server, Some("10.0.0.1".parse().unwrap()));
+        assert_eq!(found.boot_server.as_deref(), Some("10.0.0.2"));
+        assert_eq!(found.boot_file.as_deref(), Some("a.efi"));
+        assert_eq!(
+            found.pxe,
+            PxeOptions {
+                present: true,
+                discovery_control: Some(11),
+                boot_servers: 1,
+                menu: vec!["Local".into(), "WDS".into()],
+                prompt: Some("Pick".into()),
+                prompt_timeout_s: Some(8),
+            }
+        );
+    }
+
+    #[test]
+    fn what_is_cut_is_said_and_what_is_wrong_too() {
+        let bytes = message(1, &[60, 3, b'a', b'b', b'c']);
+        let found = parsed(&bytes[..54], bytes.len()).unwrap();
+        assert_eq!(
+            (found.kind, found.cut, found.malformed),
+            (DhcpKind::SomeRequest, true, false)
+        );
+        assert!(found.client_mac.is_some());
+        // Cut in the padding after the end mark: nothing is missing.
+        assert!(!parsed(&bytes, bytes.len() + 60).unwrap().cut);
+        let wrong = message(1, &[60, 200, b'a']);
+        let found = parsed(&wrong, wrong.len()).unwrap();
+        assert_eq!(
+            (found.kind, found.cut, found.malformed),
+            (DhcpKind::Discover, false, true)
+        );
+        assert_eq!(parsed(&bytes[..20], bytes.len()), None);
+        let mut other = bytes;
+        other[OPTIONS_AT - 1] = 0;
+        assert_eq!(parsed(&other, other.len()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_options_are_read_or_refused(options in proptest::collection::vec(any::<u8>(), 0..300), cut in 0_usize..600) {
+            let bytes = message(2, &options);
+            let _ = parsed(&bytes[..cut.min(bytes.len())], bytes.len());
+            let _ = pxe_options(&options);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Frame by frame: who gets to see which.
+
+use std::net::{IpAddr, SocketAddr};
+
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
+
+use crate::address::MacAddress;
+use crate::capture::{AddressProbe, Capture, Seen};
+use crate::frame::{Datagram, FragmentKey, Frame, Packet};
+use crate::losses;
+use crate::transfer::Transfers;
+use crate::{dhcp4, dhcp6, limits};
+
+const UDP_HEADER: u32 = 8;
+
+/// Follows a capture.
+#[derive(Debug, Default)]
+pub struct Follower {
+    capture: Capture,
+    transfers: Transfers,
+    last_ns: i64,
+    fragmented: HashMap<FragmentKey, Fragmented>,
+    left_out: u64,
+}
+
+/// A datagram that comes in fragments.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fragmented {
+    client: Option<SocketAddr>,
+    /// Fragments that came before the first one: their bytes on the wire.
+    early: [u32; 8],
+    early_count: u8,
+    last_ns: i64,
+    expected_bytes: Option<u64>,
+    bytes: u64,
+}
+
+impl Follower {
+    /// Follows the next frame.
+    pub fn see(&mut self, frame: &Frame<'_>) {
+        let capture = &mut self.capture;
+        capture.frames += 1;
+        capture.wire_bytes += u64::from(frame.wire_bytes);
+        if frame.time_ns < self.last_ns {
+            let number = capture.frames;
+            capture
+                .losses
+                .add_at(&losses::TIME_BACKWARDS, || format!("frame {number}"));
+        }
+        self.last_ns = frame.time_ns;
+        capture.duration_ns = capture.duration_ns.max(frame.time_ns);
+        if let Some(mac) = frame.source {
+            self.left_out += note(&mut capture.stations, mac, frame.time_ns, None);
+        }
+        match frame.packet {
+            Packet::Udp(datagram) => self.datagram(frame, &datagram),
+            Packet::Tcp(_) | Packet::Other => {}
+            Packet::LaterFragment { of, bytes } => self.later_fragment(frame, of, bytes),
+            Packet::AddressProbe { target } => {
+                if self.capture.address_probes.len() < limits::STATIONS {
+                    self.capture.address_probes.push(AddressProbe {
+                        time_ns: frame.time_ns,
+                        target,
+                        by: frame.source,
+                    });
+                } else {
+                    self.left_out += 1;
+                }
+            }
+        }
+    }
+
+    /// What the container lost, and other losses from before the frames.
+    pub fn losses(&mut self) -> &mut onoff_trace::Losses {
+        &mut self.capture.losses
+    }
+
+    /// Ends with what is known about the capture as a whole.
+    #[must_use]
+    pub fn finish(mut self) -> Capture {
+        let incomplete = self
+            .fragmented
+            .values()
+            .filter(|datagram| !datagram.is_whole())
+            .count();
+        let mut capture = self.capture;
+        capture
+            .losses
+            .add(&losses::FRAGMENTS_MISSING, incomplete as u64);
+        capture.losses.add(&losses::LEFT_OUT, self.left_out);
+        capture.transfers = std::mem::take(&mut self.transfers).finish(&mut capture.losses);
+        capture
+    }
+
+    fn datagram(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) {
+        let (source, destination) = (datagram.source, datagram.destination);
+        self.note_address(source.ip(), frame);
+        let message = if dhcp4::is_dhcp(source, destination) {
+            dhcp4::parse(frame.time_ns, datagram)
+        } else if dhcp6::is_dhcp(source, destination) {
+            let from_client = destination.port() == dhcp6::PORTS[1];
+            let mac = if from_client {
+                frame.source
+            } else {
+                frame.destination
+            };
+            dhcp6::parse(
+                frame.time_ns,
+                datagram,
+                mac.filter(|mac| !mac.is_group_or_zero()),
+            )
+        } else {
+            let losses = &mut self.capture.losses;
+            let client = self.transfers.see(frame, datagram, losses);
+            if let Some((key, bytes)) = datagram.fragment {
+                let whole = datagram.payload_bytes.saturating_add(UDP_HEADER);
+                self.first_fragment(frame.time_ns, key, (bytes, whole), client);
+            }
+            return;
+        };
+        let Some(message) = message else {
+            return;
+        };
+        let losses = &mut self.capture.losses;
+        losses.add(&losses::OPTIONS_CUT, u64::from(message.cut));
+        losses.add(&losses::MESSAGES_MALFORMED, u64::from(message.malformed));
+        if self.capture.dhcp.len() < limits::DHCP_MESSAGES {
+            self.capture.dhcp.push(message);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    fn first_fragment(
+        &mut self,
+        time_ns: i64,
+        key: FragmentKey,
+        (bytes, whole): (u32, u32),
+        client: Option<SocketAddr>,
+    ) {
+        self.make_room();
+        let entry = self.fragmented.entry(key).or_default();
+        if entry.expected_bytes.is_some() {
+            // The identification is used again: what was there has come or never will.
+            if !entry.is_whole() {
+                self.capture.losses.add(&losses::FRAGMENTS_MISSING, 1);
+            }
+            *entry = Fragmented::default();
+        }
+        entry.client = client;
+        entry.expected_bytes = Some(u64::from(whole));
+        entry.bytes += u64::from(bytes);
+        entry.last_ns = time_ns;
+        let early = entry.early;
+        let count = usize::from(entry.early_count);
+        entry.early_count = 0;
+        if let Some(client) = client {
+            for wire_bytes in early.iter().take(count) {
+                self.transfers.later_fragment(client, time_ns, *wire_bytes);
+            }
+        }
+    }
+
+    fn later_fragment(&mut self, frame: &Frame<'_>, of: FragmentKey, bytes: u32) {
+        self.make_room();
+        let entry = self.fragmented.entry(of).or_default();
+        entry.last_ns = frame.time_ns;
+        entry.bytes += u64::from(bytes);
+        if entry.expected_bytes.is_none() {
+            if let Some(slot) = entry.early.get_mut(usize::from(entry.early_count)) {
+                *slot = frame.wire_bytes;
+                entry.early_count += 1;
+            }
+        } else if let Some(client) = entry.client {
+            self.transfers
+                .later_fragment(client, frame.time_ns, frame.wire_bytes);
+        }
+    }
+
+    fn make_room(&mut self) {
+        if self.fragmented.len() < limits::FRAGMENTED {
+            return;
+        }
+        // Half of them at once, so that this is rare.
+        let mut times: Vec<i64> = self
+            .fragmented
+            .values()
+            .map(|entry| entry.last_ns)
+            .collect();
+        times.sort_unstable();
+        let middle = times.get(times.len() / 2).copied().unwrap_or(i64::MAX);
+        let before = self.fragmented.len();
+        let mut incomplete = 0;
+        self.fragmented.retain(|_, entry| {
+            let keep = entry.last_ns > middle;
+            incomplete += u64::from(!keep && !entry.is_whole());
+            keep
+        });
+        debug_assert!(self.fragmented.len() < before);
+        self.capture
+            .losses
+            .add(&losses::FRAGMENTS_MISSING, incomplete);
+    }
+
+    fn note_address(&mut self, address: IpAddr, frame: &Frame<'_>) {
+        if !address.is_unspecified() {
+            let seen = &mut self.capture.addresses;
+            self.left_out += note(seen, address, frame.time_ns, frame.source);
+        }
+    }
+}
+
+impl Fragmented {
+    fn is_whole(&self) -> bool {
+        self.expected_bytes
+            .is_some_and(|expected| self.bytes >= expected)
+    }
+}
+
+fn note<K: std::hash::Hash + Eq>(
+    seen: &mut HashMap<K, Seen>,
+    key: K,
+    time_ns: i64,
+    station: Option<MacAddress>,
+) -> u64 {
+    let full = seen.len() >= limits::STATIONS;
+    match seen.entry(key) {
+        Entry::Occupied(mut entry) => {
+            let entry = entry.get_mut();
+            entry.last_ns = entry.last_ns.max(time_ns);
+            entry.station = entry.station.or(station);
+        }
+        Entry::Vacant(_) if full => return 1,
+        Entry::Vacant(entry) => {
+            entry.insert(Seen {
+                first_ns: time_ns,
+                last_ns: time_ns,
+                station,
+            });
+        }
+    }
+    0
+}

@@ -1,0 +1,24 @@
+//! How much is kept of a capture, whatever it holds.
+
+/// DHCP messages.
+pub const DHCP_MESSAGES: usize = 1 << 16;
+/// Finished transfers.
+pub const TRANSFERS: usize = 1 << 15;
+/// Transfers followed at the same time; the one that was silent longest ends for a new one.
+pub const OPEN_TRANSFERS: usize = 1 << 10;
+/// TCP connections.
+pub const CONNECTIONS: usize = 1 << 14;
+/// HTTP requests of one connection.
+pub const REQUESTS: usize = 1 << 10;
+/// Names looked up.
+pub const LOOKUPS: usize = 1 << 14;
+/// Stations and addresses remembered.
+pub const STATIONS: usize = 1 << 16;
+/// Fragmented datagrams whose parts are awaited.
+pub const FRAGMENTED: usize = 1 << 10;
+/// Changes of a transfer's window that are kept.
+pub const WINDOW_CHANGES: usize = 1 << 10;
+/// Pauses, time-outs and the like kept one by one for each transfer; all of them are summed.
+pub const INCIDENTS: usize = 1 << 8;
+/// Characters kept of a name that comes from the network.
+pub const NAME: usize = 512;

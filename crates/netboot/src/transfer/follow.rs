@@ -1,0 +1,344 @@
+//! One transfer, packet by packet.
+
+use std::net::SocketAddr;
+
+use super::doubled::Doubled;
+use super::{Counts, ErrorPacket, Outcome, TIMEOUT_NS, Timeout, Transfer};
+use crate::address::MacAddress;
+use crate::block_numbers::BlockNumbers;
+use crate::limits::INCIDENTS;
+use crate::spread::Spread;
+use crate::tftp::{Message, Options, PORT, Request};
+use crate::turnaround::Turnaround;
+use crate::window::Windows;
+
+/// Block size without the option.
+const DEFAULT_BLOCK_SIZE: u32 = 512;
+/// Bytes of a DATA packet before the data.
+const DATA_HEADER: u32 = 4;
+/// Largest frame without checksum that carries 1,500 bytes, with a VLAN tag.
+const LARGEST_STANDARD_FRAME: u32 = 1518;
+
+/// What a packet of the transfer came as.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) time_ns: i64,
+    pub(super) wire_bytes: u32,
+    pub(super) from_client: bool,
+    pub(super) payload_bytes: u32,
+    pub(super) fragmented: bool,
+}
+
+/// The last packet that matters for turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    Request,
+    Data,
+    Acknowledgment,
+}
+
+/// A transfer that may go on.
+#[derive(Clone, Debug)]
+pub(super) struct Open {
+    pub(super) client: SocketAddr,
+    pub(super) client_mac: Option<MacAddress>,
+    pub(super) server: SocketAddr,
+    write: bool,
+    file: String,
+    request_ns: i64,
+    requests: u64,
+    asked: Options,
+    granted: Option<Options>,
+    answer_ns: Option<i64>,
+    first_data_ns: Option<i64>,
+    complete_ns: Option<i64>,
+    pub(super) last_ns: i64,
+    last: Last,
+    error: Option<ErrorPacket>,
+    counts: Counts,
+    blocks: BlockNumbers,
+    /// The last block, once a short one was seen.
+    end: Option<u64>,
+    acknowledged: Option<u64>,
+    windows: Windows,
+    after_acknowledgment: Spread,
+    after_data: Spread,
+    between_data: Spread,
+    timeouts: Vec<Timeout>,
+    timeout_count: u64,
+    timeout_ns: i64,
+    doubled: Doubled,
+}
+
+impl Open {
+    pub(super) fn new(
+        arrival: &Arrival,
+        (client, server): (SocketAddr, SocketAddr),
+        client_mac: Option<MacAddress>,
+        request: Request,
+        write: bool,
+    ) -> Self {
+        let mut open = Self {
+            client,
+            client_mac,
+            server,
+            write,
+            file: request.file,
+            request_ns: arrival.time_ns,
+            requests: 1,
+            asked: request.options,
+            granted: None,
+            answer_ns: None,
+            first_data_ns: None,
+            complete_ns: None,
+            last_ns: arrival.time_ns,
+            last: Last::Request,
+            error: None,
+            counts: Counts::default(),
+            blocks: BlockNumbers::default(),
+            end: None,
+            acknowledged: None,
+            windows: Windows::default(),
+            after_acknowledgment: Spread::default(),
+            after_data: Spread::default(),
+            between_data: Spread::default(),
+            timeouts: Vec::new(),
+            timeout_count: 0,
+            timeout_ns: 0,
+            doubled: Doubled::default(),
+        };
+        open.count_frame(arrival.wire_bytes);
+        open
+    }
+
+    /// Whether `request` is the one that began it, sent again.
+    pub(super) fn repeats(&self, request: &Request, write: bool) -> bool {
+        self.first_data_ns.is_none()
+            && self.error.is_none()
+            && self.write == write
+            && self.file == request.file
+            && self.asked == request.options
+    }
+
+    pub(super) fn request_again(&mut self, arrival: &Arrival) {
+        self.requests += 1;
+        self.count_frame(arrival.wire_bytes);
+        self.silence(arrival, true);
+        self.last = Last::Request;
+    }
+
+    /// A later fragment of a block.
+    pub(super) fn later_fragment(&mut self, time_ns: i64, wire_bytes: u32) {
+        self.count_frame(wire_bytes);
+        self.counts.later_fragments += 1;
+        if self.last == Last::Data {
+            // The block is there when its last fragment is.
+            self.last_ns = self.last_ns.max(time_ns);
+        }
+    }
+
+    pub(super) fn see(&mut self, arrival: &Arrival, message: Message) {
+        self.count_frame(arrival.wire_bytes);
+        if !arrival.from_client {
+            self.answer_ns = self.answer_ns.or(Some(arrival.time_ns));
+        }
+        match message {
+            Message::OptionAcknowledgment(options) => {
+                let again = self.granted.is_some();
+                self.counts.repeated_option_acknowledgments += u64::from(again);
+                self.granted.get_or_insert(options);
+                self.silence(arrival, again);
+                self.last = Last::Request;
+            }
+            Message::Data { block } => self.data(arrival, block),
+            Message::Acknowledgment { block, next_window } => {
+                self.acknowledgment(arrival, block, next_window);
+            }
+            Message::Error { code, text } => {
+                self.error.get_or_insert(ErrorPacket {
+                    time_ns: arrival.time_ns,
+                    from_client: arrival.from_client,
+                    code,
+                    text,
+                });
+                self.silence(arrival, false);
+            }
+            Message::ReadRequest(_) | Message::WriteRequest(_) => {}
+        }
+    }
+
+    fn data(&mut self, arrival: &Arrival, number: u16) {
+        let (position, new) = self.blocks.see(number);
+        self.doubled.data(position);
+        let bytes = arrival.payload_bytes.saturating_sub(DATA_HEADER);
+        self.counts.data_packets += 1;
+        self.counts.fragmented += u64::from(arrival.fragmented);
+        if new {
+            self.counts.blocks += 1;
+            self.counts.bytes += u64::from(bytes);
+        } else {
+            self.counts.repeated_data += 1;
+            self.counts.repeated_bytes += u64::from(bytes);
+        }
+        self.first_data_ns = self.first_data_ns.or(Some(arrival.time_ns));
+        if bytes < self.block_size() {
+            self.end = Some(self.end.map_or(position, |end| end.max(position)));
+        }
+        let waited = arrival.time_ns.saturating_sub(self.last_ns);
+        if !self.silence(arrival, !new) {
+            match self.last {
+                Last::Acknowledgment => self.after_acknowledgment.add(waited),
+                Last::Data => self.between_data.add(waited),
+                Last::Request => {}
+            }
+        }
+        self.last = Last::Data;
+    }
+
+    fn acknowledgment(&mut self, arrival: &Arrival, number: u16, next_window: Option<u8>) {
+        let position = self.blocks.position(number);
+        let before = self.acknowledged;
+        let again = before == Some(position);
+        self.doubled.acknowledgment(position);
+        self.counts.acknowledgments += 1;
+        self.counts.repeated_acknowledgments += u64::from(again);
+        let rollback = !again && position < self.blocks.highest();
+        self.counts.rollbacks += u64::from(rollback);
+        let gone = position.saturating_sub(before.unwrap_or(0));
+        let ends = self.end.is_some_and(|end| position >= end);
+        let short = gone < u64::from(self.window()) && !ends && next_window.is_none();
+        let waited = arrival.time_ns.saturating_sub(self.last_ns);
+        let timeout = self.silence(arrival, again || rollback || (short && gone > 0));
+        if !timeout && self.last == Last::Data && !again {
+            self.after_data.add(waited);
+        }
+        if gone > 0 {
+            self.windows.see(arrival.time_ns, gone, next_window);
+        }
+        self.acknowledged = Some(before.map_or(position, |before| before.max(position)));
+        if ends {
+            self.complete_ns = self.complete_ns.or(Some(arrival.time_ns));
+        }
+        self.last = Last::Acknowledgment;
+    }
+
+    /// Notes the time; whether the silence before was a time-out, which `repeats`, a retransmission, ended.
+    fn silence(&mut self, arrival: &Arrival, repeats: bool) -> bool {
+        let start_ns = self.last_ns;
+        self.last_ns = arrival.time_ns;
+        let waited = arrival.time_ns.saturating_sub(start_ns);
+        if !repeats || waited < TIMEOUT_NS || self.complete_ns.is_some() {
+            return false;
+        }
+        self.timeout_count += 1;
+        self.timeout_ns = self.timeout_ns.saturating_add(waited);
+        if self.timeouts.len() < INCIDENTS {
+            self.timeouts.push(Timeout {
+                start_ns,
+                end_ns: arrival.time_ns,
+                by_client: arrival.from_client,
+                block: self.blocks.highest(),
+            });
+        }
+        true
+    }
+
+    fn count_frame(&mut self, wire_bytes: u32) {
+        self.counts.frames += 1;
+        self.counts.wire_bytes += u64::from(wire_bytes);
+        self.counts.oversized_frames += u64::from(wire_bytes > LARGEST_STANDARD_FRAME);
+    }
+
+    fn block_size(&self) -> u32 {
+        self.granted
+            .as_ref()
+            .and_then(|granted| granted.block_size)
+            .unwrap_or(DEFAULT_BLOCK_SIZE)
+    }
+
+    fn window(&self) -> u32 {
+        self.granted
+            .as_ref()
+            .and_then(|granted| granted.window)
+            .unwrap_or(1)
+    }
+
+    /// Whether nothing is left to come but repetitions.
+    pub(super) fn is_over(&self) -> bool {
+        self.complete_ns.is_some() || self.error.is_some()
+    }
+
+    /// Whether `address` may be its server: known by address, and by port once it has answered.
+    pub(super) fn is_server(&mut self, address: SocketAddr) -> bool {
+        if self.server.ip() != address.ip() {
+            return false;
+        }
+        if self.server.port() == PORT {
+            self.server.set_port(address.port());
+        }
+        self.server.port() == address.port()
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.complete_ns.is_some() {
+            return Outcome::Complete;
+        }
+        match &self.error {
+            Some(error) if error.from_client => {
+                let nothing_taken = self.acknowledged.unwrap_or(0) == 0;
+                if nothing_taken && self.asked.file_bytes == Some(0) {
+                    Outcome::SizeProbe
+                } else {
+                    Outcome::Aborted
+                }
+            }
+            Some(_) => Outcome::Refused,
+            None => Outcome::Unfinished,
+        }
+    }
+
+    pub(super) fn finish(self) -> Transfer {
+        let outcome = self.outcome();
+        let window_mean = self.windows.mean();
+        let window_largest = self.windows.largest();
+        let (windows, windows_left_out) = self.windows.into_changes();
+        let sender_turn = Turnaround::of(&self.after_acknowledgment);
+        let receiver_turn = Turnaround::of(&self.after_data);
+        let (server_turn, client_turn) = if self.write {
+            (receiver_turn, sender_turn)
+        } else {
+            (sender_turn, receiver_turn)
+        };
+        Transfer {
+            client: self.client,
+            client_mac: self.client_mac,
+            server: self.server,
+            write: self.write,
+            file: self.file,
+            request_ns: self.request_ns,
+            requests: self.requests,
+            asked: self.asked,
+            granted: self.granted,
+            answer_ns: self.answer_ns,
+            first_data_ns: self.first_data_ns,
+            complete_ns: self.complete_ns,
+            last_ns: self.last_ns,
+            outcome,
+            error: self.error,
+            counts: self.counts,
+            windows,
+            windows_left_out,
+            window_mean,
+            window_largest,
+            server_turn,
+            client_turn,
+            gap: Turnaround::of(&self.between_data),
+            timeouts: self.timeouts,
+            timeout_count: self.timeout_count,
+            timeout_ns: self.timeout_ns,
+            doubled: self.doubled.longest(),
+            wraps: self.blocks.wraps(),
+            after_last_number: self.blocks.after_last(),
+        }
+    }
+}

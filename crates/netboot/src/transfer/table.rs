@@ -1,0 +1,194 @@
+//! All transfers of a capture: which packet belongs to which.
+
+use std::net::SocketAddr;
+
+use hashbrown::HashMap;
+use onoff_trace::Losses;
+
+use super::Transfer;
+use super::follow::{Arrival, Open};
+use crate::address::MacAddress;
+use crate::frame::{Datagram, Frame};
+use crate::limits;
+use crate::losses;
+use crate::tftp::{Message, NotTftp, PORT};
+
+/// A finished transfer is kept open this long for late repetitions, ns.
+const LINGER_NS: i64 = 10_000_000_000;
+/// A silent one this long, ns: no client waits longer for a server.
+const PATIENCE_NS: i64 = 300_000_000_000;
+/// Frames between two looks for transfers that have ended.
+const SWEEP: u64 = 8192;
+
+/// The transfers seen so far.
+#[derive(Clone, Debug, Default)]
+pub struct Transfers {
+    open: HashMap<SocketAddr, Open>,
+    finished: Vec<Transfer>,
+    left_out: u64,
+    seen: u64,
+}
+
+impl Transfers {
+    /// Looks at a datagram; answers whether it belongs to a transfer.
+    pub fn see(
+        &mut self,
+        frame: &Frame<'_>,
+        datagram: &Datagram<'_>,
+        losses: &mut Losses,
+    ) -> Option<SocketAddr> {
+        self.seen += 1;
+        if self.seen.is_multiple_of(SWEEP) {
+            self.sweep(frame.time_ns);
+        }
+        if datagram.destination.port() == PORT {
+            return self.request(frame, datagram, losses);
+        }
+        let (client, from_client) = self.owner(datagram)?;
+        let message = match Message::parse(datagram.payload, datagram.payload_bytes) {
+            Ok(message) => message,
+            Err(NotTftp::Cut) => {
+                losses.add(&losses::OPTIONS_CUT, 1);
+                return Some(client);
+            }
+            Err(NotTftp::Malformed) => {
+                losses.add(&losses::MESSAGES_MALFORMED, 1);
+                return Some(client);
+            }
+        };
+        let open = self.open.get_mut(&client)?;
+        if !from_client && frame.destination.is_some_and(|mac| !mac.is_group_or_zero()) {
+            open.client_mac = open.client_mac.or(frame.destination);
+        }
+        open.see(&arrival(frame, datagram, from_client), message);
+        Some(client)
+    }
+
+    /// A later fragment of a datagram that belongs to the transfer of `client`.
+    pub fn later_fragment(&mut self, client: SocketAddr, time_ns: i64, wire_bytes: u32) {
+        if let Some(open) = self.open.get_mut(&client) {
+            open.later_fragment(time_ns, wire_bytes);
+        }
+    }
+
+    /// Ends all that are open.
+    #[must_use]
+    pub fn finish(mut self, losses: &mut Losses) -> Vec<Transfer> {
+        let clients: Vec<SocketAddr> = self.open.keys().copied().collect();
+        for client in clients {
+            self.close(client);
+        }
+        losses.add(&losses::LEFT_OUT, self.left_out);
+        self.finished
+            .sort_by_key(|transfer| (transfer.request_ns, transfer.client));
+        self.finished
+    }
+
+    fn owner(&mut self, datagram: &Datagram<'_>) -> Option<(SocketAddr, bool)> {
+        if let Some(open) = self.open.get_mut(&datagram.destination)
+            && open.is_server(datagram.source)
+        {
+            return Some((datagram.destination, false));
+        }
+        if let Some(open) = self.open.get_mut(&datagram.source)
+            && open.is_server(datagram.destination)
+        {
+            return Some((datagram.source, true));
+        }
+        None
+    }
+
+    fn request(
+        &mut self,
+        frame: &Frame<'_>,
+        datagram: &Datagram<'_>,
+        losses: &mut Losses,
+    ) -> Option<SocketAddr> {
+        let client = datagram.source;
+        let (request, write) = match Message::parse(datagram.payload, datagram.payload_bytes) {
+            Ok(Message::ReadRequest(request)) => (request, false),
+            Ok(Message::WriteRequest(request)) => (request, true),
+            // A server may also stay on its port for the whole transfer.
+            Ok(message) => {
+                let open = self.open.get_mut(&client)?;
+                if open.server != datagram.destination {
+                    return None;
+                }
+                open.see(&arrival(frame, datagram, true), message);
+                return Some(client);
+            }
+            Err(NotTftp::Cut) => {
+                losses.add(&losses::OPTIONS_CUT, 1);
+                return None;
+            }
+            Err(NotTftp::Malformed) => {
+                losses.add(&losses::MESSAGES_MALFORMED, 1);
+                return None;
+            }
+        };
+        if request.options.cut {
+            losses.add(&losses::OPTIONS_CUT, 1);
+        }
+        let arrival = arrival(frame, datagram, true);
+        if let Some(open) = self.open.get_mut(&client) {
+            if open.repeats(&request, write) {
+                open.request_again(&arrival);
+                return Some(client);
+            }
+            self.close(client);
+        } else if self.open.len() >= limits::OPEN_TRANSFERS {
+            self.close_quietest();
+        }
+        let mac: Option<MacAddress> = frame.source;
+        let ends = (client, datagram.destination);
+        self.open
+            .insert(client, Open::new(&arrival, ends, mac, request, write));
+        Some(client)
+    }
+
+    fn sweep(&mut self, now_ns: i64) {
+        let ended: Vec<SocketAddr> = self
+            .open
+            .iter()
+            .filter(|(_, open)| {
+                let silent = now_ns.saturating_sub(open.last_ns);
+                silent > PATIENCE_NS || (open.is_over() && silent > LINGER_NS)
+            })
+            .map(|(client, _)| *client)
+            .collect();
+        for client in ended {
+            self.close(client);
+        }
+    }
+
+    fn close_quietest(&mut self) {
+        let quietest = self
+            .open
+            .values()
+            .min_by_key(|open| (open.last_ns, open.client));
+        if let Some(client) = quietest.map(|open| open.client) {
+            self.close(client);
+        }
+    }
+
+    fn close(&mut self, client: SocketAddr) {
+        let Some(open) = self.open.remove(&client) else {
+            return;
+        };
+        if self.finished.len() < limits::TRANSFERS {
+            self.finished.push(open.finish());
+        } else {
+            self.left_out += 1;
+        }
+    }
+}
+
+fn arrival(frame: &Frame<'_>, datagram: &Datagram<'_>, from_client: bool) -> Arrival {
+    Arrival {
+        time_ns: frame.time_ns,
+        wire_bytes: frame.wire_bytes,
+        from_client,
+        payload_bytes: datagram.payload_bytes,
+        fragmented: datagram.fragment.is_some(),
+    }
+}

@@ -1,0 +1,133 @@
+//! How long the boot took and where most of it went, in a few sentences.
+
+use std::io::{self, Write};
+
+use onoff_analysis::netboot::report::{CaptureSide, NetbootReport, NetworkBoot, StageKind};
+
+use super::{has_failed, name};
+use crate::text::printable::printable;
+use crate::text::quantity::{counted, duration, percent, size};
+use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+
+pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
+    let verb = if has_failed(boot) {
+        "The network boot of {} loaded nothing in"
+    } else {
+        "The network boot of {} took"
+    };
+    let begin = verb.replace("{}", &name(&boot.client));
+    writeln!(
+        out,
+        "{HEADLINE}{begin} {}.{HEADLINE:#}",
+        duration(boot.duration_ns)
+    )?;
+    if let Some(sentence) = parts(boot) {
+        writeln!(out, "{sentence}")?;
+    }
+    if let Some(finding) = boot.findings.iter().find(|finding| finding.stops_boot) {
+        let sentence = format!("Stopped by: {}.", printable(&finding.what));
+        writeln!(out, "{}", styled(WORST, sentence))?;
+    }
+    let longest = boot.stages.iter().max_by_key(|stage| stage.duration_ns);
+    if let Some(stage) = longest.filter(|stage| stage.duration_ns > 0) {
+        let detail = if stage.detail.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", printable(&stage.detail))
+        };
+        let sentence = format!(
+            "Longest: {}{detail}, {}, {} of the boot.",
+            stage.kind.as_str(),
+            duration(stage.duration_ns),
+            percent(stage.share_percent)
+        );
+        writeln!(out, "{}", styled(WORST, sentence))?;
+    }
+    writeln!(out, "{QUIET}{}{QUIET:#}", client(boot))
+}
+
+fn parts(boot: &NetworkBoot) -> Option<String> {
+    let spent = |kind: StageKind| {
+        boot.stages
+            .iter()
+            .filter(|stage| stage.kind == kind)
+            .fold(0_i64, |sum, stage| sum.saturating_add(stage.duration_ns))
+    };
+    let mut parts = Vec::new();
+    if boot.total.files > 0 {
+        let rate = boot.total.bytes as f64 * 1e9 / boot.total.duration_ns.max(1) as f64;
+        parts.push(format!(
+            "{} for {} in {} by TFTP ({}/s)",
+            duration(boot.total.duration_ns),
+            size(boot.total.bytes),
+            counted(boot.total.files, "file"),
+            size(rate as u64)
+        ));
+    }
+    for (kind, what) in [
+        (StageKind::Dhcp, "in DHCP"),
+        (StageKind::BootServer, "with the boot server"),
+        (StageKind::Menu, "at the boot menu"),
+        (StageKind::Http, "over HTTP"),
+        (StageKind::Client, "with the client busy"),
+    ] {
+        let ns = spent(kind);
+        if ns > 0 {
+            parts.push(format!("{} {what}", duration(ns)));
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join(", ") + ".")
+}
+
+fn client(boot: &NetworkBoot) -> String {
+    let client = &boot.client;
+    let mut parts = Vec::new();
+    if !client.addresses.is_empty() {
+        parts.push(client.addresses.join(", "));
+    }
+    if !client.architecture_name.is_empty() {
+        parts.push(client.architecture_name.to_owned());
+    }
+    if !client.vendor_class.is_empty() {
+        parts.push(printable(&client.vendor_class).into_owned());
+    }
+    if let Some(id) = &client.machine_id {
+        parts.push(format!("machine {id}"));
+    }
+    parts.push(format!("ends with {}", boot.end_rule));
+    parts.join(" · ")
+}
+
+pub(super) fn write_capture(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
+    let capture = &report.capture;
+    let mut parts = vec![format!(
+        "{} in {}",
+        counted(capture.frames, "frame"),
+        duration(capture.duration_ns)
+    )];
+    if let Some(start) = &capture.start_utc {
+        let second = start.get(..19).unwrap_or(start);
+        parts.push(format!("captured from {} UTC", second.replace('T', " ")));
+    }
+    if let Some(length) = capture.snap_length {
+        parts.push(format!("frames cut to {length} bytes"));
+    }
+    let side = report
+        .boots
+        .iter()
+        .map(|boot| boot.capture_side)
+        .find(|side| *side != CaptureSide::Unknown);
+    let bound = report
+        .boots
+        .iter()
+        .find_map(|boot| boot.round_trip_at_most_ns);
+    match side {
+        Some(CaptureSide::Server) => parts.push("taken near the server".to_owned()),
+        Some(CaptureSide::Client) => parts.push("taken near the client".to_owned()),
+        _ => {}
+    }
+    if let Some(bound) = bound {
+        parts.push(format!("round trip at most {}", duration(bound)));
+    }
+    writeln!(out, "{QUIET}Capture: {}{QUIET:#}", parts.join(" · "))
+}

@@ -1,0 +1,320 @@
+//! The two containers: pcap, with all its byte orders and clocks, and pcapng.
+
+use onoff_netboot::losses;
+use onoff_trace::losses::Counter;
+use pcap_parser::nom::Err as Fault;
+use pcap_parser::pcap::{
+    LegacyPcapBlock, PcapHeader, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified,
+    parse_pcap_header,
+};
+use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
+
+use crate::error::Error;
+
+const NANOSECONDS: i128 = 1_000_000_000;
+/// A frame longer than this is a sign of damage.
+const LONGEST_FRAME: u32 = 1 << 20;
+/// More interfaces in one section are a sign of damage.
+const MOST_INTERFACES: usize = 1 << 12;
+
+/// A frame as captured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawFrame<'a> {
+    pub(super) unix_ns: i64,
+    pub(super) link: i32,
+    pub(super) wire_bytes: u32,
+    pub(super) bytes: &'a [u8],
+}
+
+/// What comes next in a container.
+#[derive(Debug)]
+pub(super) enum Item<'a> {
+    /// A frame.
+    Frame(RawFrame<'a>),
+    /// Something lost: what, how often, and where.
+    Loss(&'static Counter, u64, u64),
+}
+
+/// A capture file, read from front to back.
+#[derive(Debug)]
+pub(super) struct Container<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    form: Form,
+    snap_length: Option<u32>,
+}
+
+#[derive(Debug)]
+enum Form {
+    Pcap(PcapHeader),
+    Pcapng(Section),
+    /// Nothing more can be read.
+    Over(&'static str),
+}
+
+#[derive(Debug, Default)]
+struct Section {
+    big_endian: bool,
+    interfaces: Vec<Interface>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Interface {
+    link: i32,
+    /// `if_tsresol` as written: a power of ten, or of two when the top bit is set.
+    resolution: u8,
+    offset_s: i64,
+    dropped: u64,
+}
+
+impl<'a> Container<'a> {
+    pub(super) fn open(name: &str, bytes: &'a [u8]) -> Result<Self, Error> {
+        let (at, form, snap_length) = if bytes.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A]) {
+            (0, Form::Pcapng(Section::default()), None)
+        } else {
+            let (rest, header) = parse_pcap_header(bytes).map_err(|_| Error::CaptureHeader {
+                name: name.to_owned(),
+                bytes: bytes.len() as u64,
+            })?;
+            let snap_length = Some(header.snaplen).filter(|length| (1..65_535).contains(length));
+            (bytes.len() - rest.len(), Form::Pcap(header), snap_length)
+        };
+        Ok(Self {
+            bytes,
+            at,
+            form,
+            snap_length,
+        })
+    }
+
+    /// How far it was read, bytes.
+    pub(super) fn offset(&self) -> u64 {
+        self.at as u64
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        match self.form {
+            Form::Pcap(_) => "pcap",
+            Form::Pcapng(_) => "pcapng",
+            Form::Over(name) => name,
+        }
+    }
+
+    /// The length that frames were cut to, when the recorder was told one.
+    pub(super) fn snap_length(&self) -> Option<u32> {
+        self.snap_length
+    }
+
+    pub(super) fn next(&mut self) -> Option<Item<'a>> {
+        loop {
+            let rest = self.bytes.get(self.at..).unwrap_or_default();
+            if rest.is_empty() {
+                return None;
+            }
+            let offset = self.at as u64;
+            let name = self.name();
+            let step = match &mut self.form {
+                Form::Over(_) => return None,
+                Form::Pcap(header) => pcap_frame(header, rest),
+                Form::Pcapng(section) => pcapng_block(section, rest, &mut self.snap_length),
+            };
+            match step {
+                Step::Frame(frame, length) => {
+                    self.at += length;
+                    return Some(Item::Frame(frame));
+                }
+                Step::Loss(counter, count, length) => {
+                    self.at += length;
+                    return Some(Item::Loss(counter, count, offset));
+                }
+                Step::Nothing(length) => self.at += length,
+                Step::Over(counter) => {
+                    self.form = Form::Over(name);
+                    return Some(Item::Loss(counter, 1, offset));
+                }
+            }
+        }
+    }
+}
+
+/// What was found, and how many bytes it took; those are never none.
+enum Step<'a> {
+    Frame(RawFrame<'a>, usize),
+    Loss(&'static Counter, u64, usize),
+    Nothing(usize),
+    Over(&'static Counter),
+}
+
+fn pcap_frame<'a>(header: &PcapHeader, rest: &'a [u8]) -> Step<'a> {
+    let parse = match (header.is_modified_format(), header.is_bigendian()) {
+        (true, _) => parse_pcap_frame_modified,
+        (false, true) => parse_pcap_frame_be,
+        (false, false) => parse_pcap_frame,
+    };
+    let length = rest.get(8..12).and_then(|part| part.try_into().ok());
+    let length = length.map_or(0, |part: [u8; 4]| {
+        if header.is_bigendian() {
+            u32::from_be_bytes(part)
+        } else {
+            u32::from_le_bytes(part)
+        }
+    });
+    if length > LONGEST_FRAME {
+        return Step::Over(&losses::CAPTURE_DAMAGED);
+    }
+    match parse(rest) {
+        Ok((after, block)) => {
+            let frame = RawFrame {
+                unix_ns: pcap_time(header, &block),
+                // The upper bits say how long a checksum is kept; the recorders that keep one say so elsewhere too.
+                link: header.network.0 & 0xFFFF,
+                wire_bytes: block.origlen.max(block.caplen),
+                bytes: block.data,
+            };
+            Step::Frame(frame, rest.len() - after.len())
+        }
+        Err(Fault::Incomplete(_)) => Step::Over(&losses::CAPTURE_CUT),
+        Err(_) => Step::Over(&losses::CAPTURE_DAMAGED),
+    }
+}
+
+fn pcap_time(header: &PcapHeader, block: &LegacyPcapBlock<'_>) -> i64 {
+    let fraction = if header.is_nanosecond_precision() {
+        i64::from(block.ts_usec)
+    } else {
+        i64::from(block.ts_usec) * 1_000
+    };
+    i64::from(block.ts_sec) * 1_000_000_000 + fraction
+}
+
+fn pcapng_block<'a>(
+    section: &mut Section,
+    rest: &'a [u8],
+    snap_length: &mut Option<u32>,
+) -> Step<'a> {
+    let begins_section = rest.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A]);
+    if begins_section && let Some(magic) = rest.get(8..12) {
+        section.big_endian = magic == [0x1A, 0x2B, 0x3C, 0x4D];
+        section.interfaces.clear();
+    }
+    let parsed = if section.big_endian {
+        parse_block_be(rest)
+    } else {
+        parse_block_le(rest)
+    };
+    let (after, block) = match parsed {
+        Ok(parsed) => parsed,
+        Err(Fault::Incomplete(_)) => return Step::Over(&losses::CAPTURE_CUT),
+        Err(_) => {
+            // The block says how long it is: the next one may be good.
+            return match block_length(section, rest) {
+                Some(length) => Step::Loss(&losses::BLOCKS_SKIPPED, 1, length),
+                None => Step::Over(&losses::CAPTURE_DAMAGED),
+            };
+        }
+    };
+    let length = rest.len() - after.len();
+    match block {
+        Block::InterfaceDescription(description) => {
+            if section.interfaces.len() >= MOST_INTERFACES {
+                return Step::Over(&losses::CAPTURE_DAMAGED);
+            }
+            if (1..65_535).contains(&description.snaplen) {
+                *snap_length = (*snap_length).max(Some(description.snaplen));
+            }
+            section.interfaces.push(Interface {
+                link: description.linktype.0,
+                resolution: description.if_tsresol,
+                offset_s: description.if_tsoffset,
+                dropped: 0,
+            });
+            Step::Nothing(length)
+        }
+        Block::EnhancedPacket(packet) => {
+            let Some(interface) = section.interfaces.get(packet.if_id as usize) else {
+                return Step::Loss(&losses::BLOCKS_SKIPPED, 1, length);
+            };
+            let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+            let captured = packet.caplen as usize;
+            let Some(bytes) = packet.data.get(..captured) else {
+                return Step::Loss(&losses::BLOCKS_SKIPPED, 1, length);
+            };
+            let frame = RawFrame {
+                unix_ns: interface.unix_ns(ticks),
+                link: interface.link,
+                wire_bytes: packet.origlen.max(packet.caplen),
+                bytes,
+            };
+            Step::Frame(frame, length)
+        }
+        // Packets without a time cannot be placed.
+        Block::SimplePacket(_) => Step::Loss(&losses::BLOCKS_SKIPPED, 1, length),
+        Block::InterfaceStatistics(statistics) => {
+            let dropped = [statistics.isb_ifdrop(), statistics.isb_osdrop()]
+                .into_iter()
+                .flatten()
+                .filter_map(Result::ok)
+                .fold(0_u64, u64::saturating_add);
+            // Each block tells the total so far.
+            let interface = section.interfaces.get_mut(statistics.if_id as usize);
+            match interface {
+                Some(interface) if dropped > interface.dropped => {
+                    let more = dropped - interface.dropped;
+                    interface.dropped = dropped;
+                    Step::Loss(&losses::FRAMES_DROPPED, more, length)
+                }
+                _ => Step::Nothing(length),
+            }
+        }
+        _ => Step::Nothing(length),
+    }
+}
+
+fn block_length(section: &Section, rest: &[u8]) -> Option<usize> {
+    let part: [u8; 4] = rest.get(4..8)?.try_into().ok()?;
+    let length = if section.big_endian {
+        u32::from_be_bytes(part)
+    } else {
+        u32::from_le_bytes(part)
+    } as usize;
+    (length >= 12 && length.is_multiple_of(4) && length <= rest.len()).then_some(length)
+}
+
+impl Interface {
+    fn unix_ns(&self, ticks: u64) -> i64 {
+        let ticks = i128::from(ticks);
+        let exponent = u32::from(self.resolution & 0x7F);
+        let ns = if self.resolution & 0x80 != 0 {
+            // 2^-exponent seconds each.
+            (ticks * NANOSECONDS).checked_shr(exponent).unwrap_or(0)
+        } else {
+            match 10_i128.checked_pow(exponent) {
+                Some(per_second) => ticks * NANOSECONDS / per_second,
+                None => 0,
+            }
+        };
+        let ns = ns + i128::from(self.offset_s) * NANOSECONDS;
+        i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_of_interfaces() {
+        let interface = |resolution, offset_s| Interface {
+            link: 1,
+            resolution,
+            offset_s,
+            dropped: 0,
+        };
+        assert_eq!(interface(6, 0).unix_ns(1_500_000), 1_500_000_000);
+        assert_eq!(interface(9, 2).unix_ns(7), 2_000_000_007);
+        // 2^-10 s: no library function of the container gives it.
+        assert_eq!(interface(0x8A, 0).unix_ns(512), 500_000_000);
+        assert_eq!(interface(127, 0).unix_ns(u64::MAX), 0);
+        assert_eq!(interface(0, i64::MAX).unix_ns(u64::MAX), i64::MAX);
+    }
+}

@@ -1,0 +1,142 @@
+//! Network captures: pcap and pcapng, down to UDP and TCP.
+
+mod container;
+mod decode;
+mod ipv6;
+mod link;
+
+use std::path::PathBuf;
+
+use onoff_netboot::{Capture, CaptureFile, Follower, losses};
+
+use crate::error::Error;
+use crate::opened::{Files, OpenedFile};
+use crate::sniff::RecordingKind;
+use crate::{Options, Progress};
+
+use container::{Container, Item};
+
+/// Bytes between two reports of progress; the memory of what was read is given back as often.
+const STEP: u64 = 16 << 20;
+
+/// Reads a capture, which may be spread over several files, as a recorder that begins a new file from time to time writes them.
+///
+/// # Errors
+/// A file that cannot be read, or is no capture: see [`Error`].
+pub fn open_capture(paths: &[PathBuf], options: &Options) -> Result<Capture, Error> {
+    let files = Files::open(paths, &options.limits)?;
+    read_capture(&files, options)
+}
+
+/// Reads a capture whose files are open already.
+///
+/// # Errors
+/// Files that are no captures.
+pub fn read_capture(files: &Files, options: &Options) -> Result<Capture, Error> {
+    files.must_be(RecordingKind::NetworkCapture)?;
+    let mut order: Vec<(Option<i64>, usize, &OpenedFile)> = files
+        .iter()
+        .enumerate()
+        .map(|(index, file)| (first_time(file), index, file))
+        .collect();
+    order.sort_by_key(|(time, index, _)| (*time, *index));
+    let mut reading = Reading {
+        follower: Follower::default(),
+        options,
+        files,
+        start_unix_ns: order.iter().find_map(|(time, _, _)| *time),
+        last_unix_ns: i64::MIN,
+        done_bytes: 0,
+        total_bytes: files.iter().map(|file| file.bytes().len() as u64).sum(),
+        snap_length: None,
+    };
+    let mut described = Vec::new();
+    for (first_ns, index, file) in order {
+        if first_ns.is_some_and(|first| first < reading.last_unix_ns) {
+            let place = || file.name().to_owned();
+            reading
+                .follower
+                .losses()
+                .add_at(&losses::FILES_OVERLAP, place);
+        }
+        described.push(reading.file(index, file)?);
+    }
+    let (start_unix_ns, snap_length) = (reading.start_unix_ns, reading.snap_length);
+    let mut capture = reading.follower.finish();
+    capture.files = described;
+    capture.start_unix_ns = start_unix_ns;
+    capture.snap_length = snap_length;
+    Ok(capture)
+}
+
+/// Time of a file's first frame, ns since 1970.
+fn first_time(file: &OpenedFile) -> Option<i64> {
+    let mut container = Container::open(file.name(), file.bytes()).ok()?;
+    loop {
+        match container.next()? {
+            Item::Frame(frame) => return Some(frame.unix_ns),
+            Item::Loss(..) => {}
+        }
+    }
+}
+
+struct Reading<'a> {
+    follower: Follower,
+    options: &'a Options,
+    files: &'a Files,
+    start_unix_ns: Option<i64>,
+    last_unix_ns: i64,
+    done_bytes: u64,
+    total_bytes: u64,
+    snap_length: Option<u32>,
+}
+
+impl Reading<'_> {
+    fn file(&mut self, index: usize, file: &OpenedFile) -> Result<CaptureFile, Error> {
+        let mut container = Container::open(file.name(), file.bytes())?;
+        let start_unix_ns = self.start_unix_ns.unwrap_or(0);
+        let mut frames = 0_u64;
+        let mut released = 0;
+        while let Some(item) = container.next() {
+            match item {
+                Item::Frame(frame) => {
+                    frames += 1;
+                    self.last_unix_ns = self.last_unix_ns.max(frame.unix_ns);
+                    let time_ns = frame.unix_ns.saturating_sub(start_unix_ns);
+                    let cut = frame.bytes.len() < frame.wire_bytes as usize;
+                    let place = || format!("{}, frame {frames}", file.name());
+                    let losses = self.follower.losses();
+                    if cut {
+                        losses.add_at(&losses::FRAMES_CUT, place);
+                    }
+                    match decode::decode(time_ns, &frame) {
+                        Ok(frame) => self.follower.see(&frame),
+                        Err(fault) => losses.add_at(fault.counter(), place),
+                    }
+                }
+                Item::Loss(counter, count, offset) => {
+                    let losses = self.follower.losses();
+                    losses.add(counter, count);
+                    losses.place(counter, || format!("{}, byte {offset:#x}", file.name()));
+                }
+            }
+            let offset = container.offset();
+            if offset - released >= STEP {
+                self.files.release(index, released..offset);
+                released = offset;
+                self.options.report(Progress {
+                    done_bytes: self.done_bytes + offset,
+                    total_bytes: self.total_bytes,
+                });
+            }
+        }
+        self.done_bytes += file.bytes().len() as u64;
+        self.snap_length = self.snap_length.max(container.snap_length());
+        Ok(CaptureFile {
+            name: file.name().to_owned(),
+            bytes: file.stored_bytes(),
+            container: container.name(),
+            frames,
+        })
+    }
+}
