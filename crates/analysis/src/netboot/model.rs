@@ -60,7 +60,7 @@ impl LatencyModel {
         }
         // The turns hold one block's time each; only the blocks between them are still to be counted.
         let gap_ns = wire_ns(block_size, ipv6, bits_per_s);
-        let blocks = bytes / u64::from(block_size.max(1)) + 1;
+        let blocks = blocks_of(bytes, block_size);
         let turns = blocks.div_ceil(u64::from(window.max(1)));
         sum(blocks - turns, turns, gap_ns, self.turn_ns)
     }
@@ -105,9 +105,14 @@ fn on_the_wire(bytes: u64, bits_per_s: u64) -> i64 {
 /// T(W, B) without set-up, pauses and time-outs, ns.
 #[must_use]
 pub fn steady_ns(bytes: u64, block_size: u32, window: u32, gap_ns: i64, turn_ns: i64) -> i64 {
-    let blocks = bytes / u64::from(block_size.max(1)) + 1;
+    let blocks = blocks_of(bytes, block_size);
     let turns = blocks.div_ceil(u64::from(window.max(1)));
     sum(blocks, turns, gap_ns, turn_ns)
+}
+
+/// N: the last block is short, or empty.
+fn blocks_of(bytes: u64, block_size: u32) -> u64 {
+    (bytes / u64::from(block_size.max(1))).saturating_add(1)
 }
 
 fn sum(blocks: u64, turns: u64, gap_ns: i64, turn_ns: i64) -> i64 {
@@ -238,7 +243,7 @@ impl Fitted {
 
     /// Each loss costs half a window again and a turn; that of a window's last block a time-out.
     fn losses_ns(&self, window: u32, block_size: u32) -> i64 {
-        let blocks = (self.bytes / u64::from(block_size.max(1)) + 1) as f64;
+        let blocks = blocks_of(self.bytes, block_size) as f64;
         let lost = blocks * self.loss_share;
         let window = f64::from(window.max(1));
         let again = window / 2.0 * self.model.gap_ns as f64 + self.model.turn_ns as f64;
