@@ -12,7 +12,7 @@
 //! Between the host's first report and the end, svchost records when it enters the service's main function: the
 //! service's code is loaded then. Services with a host of their own do not record that.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use onoff_trace::system::InstalledService;
 use onoff_trace::{
     Losses, ServiceChange, ServiceOutcome, ServiceTransition, ServiceTransitions, StringId,
@@ -30,6 +30,9 @@ const RUNNING: u32 = 4;
 
 /// The service control manager starts services by itself.
 const AUTO_START_PHASE: u32 = 1;
+
+/// The service control manager takes part in the system's shutdown.
+const SHUTDOWN_PHASE: u32 = 3;
 
 /// Groups are started one after another; more open at once than this are begins whose ends were lost.
 const MOST_OPEN_GROUPS: usize = 64;
@@ -49,7 +52,11 @@ pub(super) struct ServiceTracker {
 struct Service {
     /// The transition under way.
     under_way: Option<usize>,
+    /// Recorded before.
+    known: bool,
     running: bool,
+    /// Told to stop because the system shuts down.
+    in_shutdown: bool,
 }
 
 impl ServiceTracker {
@@ -98,6 +105,7 @@ impl ServiceTracker {
         let image = event.text("ImageName", texts).unwrap_or_default();
         let automatic =
             event.number32("ExecutionPhase") == Some(AUTO_START_PHASE) || self.in_auto_start;
+        let in_shutdown = event.number32("ExecutionPhase") == Some(SHUTDOWN_PHASE);
         let time_ns = event.time_ns();
         let service = self.services.entry(name).or_default();
         let under_way = service
@@ -111,8 +119,11 @@ impl ServiceTracker {
             // It was stopped, or gave up stopping, without a record of that.
             (START_PENDING, Some(Stop)) => (Some(Start), Some(ServiceOutcome::Failed)),
             (RUNNING, Some(Start)) => (None, Some(ServiceOutcome::Completed)),
-            // A running service that reports "running" again was sent a control; it stops if a report of that follows.
-            (RUNNING, None) if service.running => (Some(Stop), None),
+            // A running service that reports "running" again was sent a control; it stops if a report of that follows. Of
+            // one that ran before the recording began, the first such report may be it.
+            (RUNNING, None) if service.running || in_shutdown || !service.known => {
+                (Some(Stop), None)
+            }
             (STOP_PENDING, None) => (Some(Stop), None),
             (STOP_PENDING, Some(Start)) => (Some(Stop), Some(ServiceOutcome::Failed)),
             (STOPPED, Some(Stop)) => (None, Some(ServiceOutcome::Completed)),
@@ -127,6 +138,14 @@ impl ServiceTracker {
         {
             row.end_ns = Some(time_ns);
             row.outcome = outcome;
+        }
+        if state == RUNNING
+            && let Some(row) = service.under_way.and_then(|row| self.rows.get_mut(row))
+            && row.kind == Stop
+            && row.checkpoint_ns.is_none()
+        {
+            // Only the last of several controls told it to stop.
+            row.start_ns = time_ns;
         }
         if let Some(kind) = begins {
             service.under_way = Some(self.rows.len());
@@ -164,7 +183,9 @@ impl ServiceTracker {
         } else if let Some(row) = self.rows.last_mut().filter(|row| row.service == name) {
             row.container_pid = row.container_pid.or(pid);
         }
+        service.known = true;
         service.running = state == RUNNING;
+        service.in_shutdown = in_shutdown;
         Some(())
     }
 
@@ -192,21 +213,23 @@ impl ServiceTracker {
         let knows_groups = installed
             .iter()
             .any(|service| !service.load_order_group.is_empty());
-        // A running service that reported "running" again and nothing more did not stop.
-        let stays: Vec<usize> = services
+        // A running service that reported "running" again and nothing more did not stop; while the system shuts down it
+        // did not answer.
+        let silent: HashSet<usize> = services
             .values()
+            .filter(|service| service.in_shutdown)
             .filter_map(|service| service.under_way)
-            .filter(|&row| {
-                rows.get(row).is_some_and(|row| {
-                    row.kind == ServiceChange::Stop && row.checkpoint_ns.is_none()
-                })
-            })
             .collect();
         let mut unfinished = 0;
-        let table = rows
+        let mut rows: Vec<ServiceTransition> = rows
             .into_iter()
             .enumerate()
-            .filter(|(index, _)| !stays.contains(index))
+            .filter(|(index, row)| {
+                row.kind == ServiceChange::Start
+                    || row.checkpoint_ns.is_some()
+                    || row.outcome == ServiceOutcome::Completed
+                    || silent.contains(index)
+            })
             .map(|(_, mut row)| {
                 let configured = configured.get(&texts.get(row.service).to_ascii_lowercase());
                 match (groups.get(&row.service), configured) {
@@ -230,6 +253,7 @@ impl ServiceTracker {
             })
             .collect();
         losses.add(&counters::SERVICE_UNFINISHED, unfinished);
-        table
+        rows.sort_by_key(|row| row.start_ns);
+        rows.into_iter().collect()
     }
 }
