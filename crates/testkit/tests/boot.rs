@@ -24,7 +24,7 @@ fn scenarios() -> Vec<(String, Scenario)> {
             let text = std::fs::read_to_string(&path).unwrap();
             (name, Scenario::from_toml(&text).unwrap())
         })
-        .filter(|(name, _)| !LONG.contains(&name.as_str()))
+        .filter(|(name, scenario)| scenario.boots() && !LONG.contains(&name.as_str()))
         .collect();
     scenarios.sort_by(|(left, _), (right, _)| left.cmp(right));
     scenarios

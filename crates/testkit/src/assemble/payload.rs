@@ -54,6 +54,15 @@ impl Payload {
         self.pointer_size
     }
 
+    /// Replaces bytes that are already there.
+    #[must_use]
+    pub(crate) fn overwrite(mut self, offset: usize, bytes: &[u8]) -> Self {
+        if let Some(place) = self.bytes.get_mut(offset..offset + bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+        self
+    }
+
     /// Appends raw bytes.
     #[must_use]
     pub fn bytes(mut self, bytes: &[u8]) -> Self {

@@ -1,4 +1,4 @@
-//! Events by name: the vocabulary of a Windows boot, with the layouts of the reference
+//! Events by name: the vocabulary of Windows turning on and off, with the layouts of the reference
 //! ("ETL format", sections 4 and 6). Fields stand in layout order, so that a reader's own
 //! catalogue is tested against a second transcription.
 
@@ -7,6 +7,7 @@ pub mod device;
 pub mod kernel;
 pub mod logon;
 pub mod service;
+pub mod shutdown;
 pub mod storage;
 
 use uuid::Uuid;
@@ -18,6 +19,8 @@ use crate::assemble::{ManifestEvent, Payload, Record};
 pub struct Occurrence {
     event: ManifestEvent,
     payload: Payload,
+    /// Where in the payload the wall clock's time stands.
+    wall_clock: Option<usize>,
 }
 
 impl Occurrence {
@@ -36,6 +39,22 @@ impl Occurrence {
     #[must_use]
     pub fn in_activity(mut self, activity: Uuid) -> Self {
         self.event.activity = activity;
+        self
+    }
+
+    /// Has the wall clock's time, 8 bytes at `offset` of the payload, filled in when it happens.
+    #[must_use]
+    pub(crate) fn with_wall_clock(mut self, offset: usize) -> Self {
+        self.wall_clock = Some(offset);
+        self
+    }
+
+    /// The event with the wall clock's time filled in where it has one.
+    #[must_use]
+    pub(crate) fn stamped(mut self, filetime: u64) -> Self {
+        if let Some(offset) = self.wall_clock {
+            self.payload = self.payload.overwrite(offset, &filetime.to_le_bytes());
+        }
         self
     }
 
@@ -82,6 +101,7 @@ impl Provider {
                 ..ManifestEvent::default()
             },
             payload,
+            wall_clock: None,
         }
     }
 }

@@ -15,6 +15,8 @@ pub mod state {
     pub const STOPPED: u32 = 1;
     /// Start pending.
     pub const START_PENDING: u32 = 2;
+    /// Stop pending.
+    pub const STOP_PENDING: u32 = 3;
     /// Running.
     pub const RUNNING: u32 = 4;
 }

@@ -8,6 +8,7 @@ use super::program::{Edge, Note, Step};
 use super::scenario::{Firmware, Scenario, ScenarioError};
 use super::services;
 use super::span::TICKS_PER_SECOND;
+use super::transition::Cast;
 use super::work::Transfer;
 use crate::events::{device, logon, service};
 
@@ -21,8 +22,8 @@ const FAULT_SIZE: u32 = 16 << 10;
 const COMPUTER_POLICY: Uuid = Uuid::from_u128(0x0c0ffee0_0000_4000_8000_000000000001);
 const USER_POLICY: Uuid = Uuid::from_u128(0x0c0ffee0_0000_4000_8000_000000000002);
 
-/// Plans every process of the boot.
-pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<(), ScenarioError> {
+/// Plans every process of the boot; returns those that transitions need.
+pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Cast, ScenarioError> {
     let session_manager = plan.process(SYSTEM, 0, "smss.exe", "\\SystemRoot\\System32\\smss.exe");
     let csrss_system = plan.process(
         session_manager,
@@ -93,7 +94,14 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<(), ScenarioE
     plan.thread(userinit, BOOT_PRIORITY, start_shell);
     shell(plan, scenario, explorer);
     plan.scenario_processes(&scenario.processes, manager, explorer);
-    Ok(())
+    Ok(Cast {
+        csrss_system,
+        csrss_user,
+        wininit,
+        winlogon,
+        manager,
+        explorer,
+    })
 }
 
 fn firmware(firmware: &Firmware) -> [Step; 4] {
@@ -195,9 +203,12 @@ impl Sessions {
         let image = format!("\\SystemRoot\\System32\\{}", plan.processes[process].image);
         let created = logon::execute_image_stop(plan.processes[process].id);
         [
-            Step::Tell(Box::new(logon::execute_image_start(&image)), begin),
+            Step::Tell(
+                Box::new(logon::execute_image_start(&image)),
+                Vec::from_iter(begin),
+            ),
             start,
-            Step::Tell(Box::new(created), end),
+            Step::Tell(Box::new(created), Vec::from_iter(end)),
         ]
     }
 

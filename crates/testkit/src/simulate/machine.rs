@@ -39,6 +39,12 @@ enum Event {
     Wake(usize),
     /// A processor's current computation or quantum is over, unless its generation moved on.
     Slice { cpu: usize, generation: u64 },
+    /// A wait has lasted as long as it may, unless it has ended.
+    Timeout {
+        thread: usize,
+        signal: usize,
+        wait: u64,
+    },
     /// The disk's request is done.
     DiskDone,
     /// A slice of the idle metric is over.
@@ -64,6 +70,8 @@ struct Thread {
     compute_left: u64,
     block_began: u64,
     ready_since: u64,
+    /// Waits that have ended.
+    waits: u64,
     last_cpu: usize,
     /// Whether the pausing half of a loop comes next.
     loop_pauses: bool,
@@ -93,6 +101,8 @@ pub(super) struct Settings {
     pub(super) context_switches: bool,
     pub(super) tail: u64,
     pub(super) at_most: u64,
+    /// Whether what happens after PostBoot ends the recording.
+    pub(super) transitions: bool,
 }
 
 /// The machine being played.
@@ -159,6 +169,7 @@ impl<'s> Machine<'s> {
                     compute_left: 0,
                     block_began: 0,
                     ready_since: 0,
+                    waits: 0,
                     loop_pauses: false,
                     started: false,
                     ended: false,
@@ -271,6 +282,11 @@ impl<'s> Machine<'s> {
                     self.make_ready(thread, cpu);
                 }
                 Event::Slice { cpu, generation } => self.slice_over(cpu, generation),
+                Event::Timeout {
+                    thread,
+                    signal,
+                    wait,
+                } => self.timed_out(thread, signal, wait),
                 Event::DiskDone => self.disk_done(),
                 Event::Metric => self.metric(time),
                 Event::Sample => self.sample(time),
@@ -284,6 +300,7 @@ impl<'s> Machine<'s> {
     fn metric(&mut self, time: u64) {
         self.account_all();
         match self.accounting.evaluate(self.now) {
+            Some(_) if self.settings.transitions => {}
             Some(end) => self.stop_at = Some(end + self.settings.tail),
             None => self.schedule(time + SLICE, Event::Metric),
         }
@@ -355,7 +372,23 @@ impl<'s> Machine<'s> {
         }
     }
 
+    /// A wait ends because it has lasted as long as it may.
+    fn timed_out(&mut self, thread: usize, signal: usize, wait: u64) {
+        let waiters = &mut self.signals[signal].1;
+        if self.threads[thread].waits == wait
+            && let Some(place) = waiters.iter().position(|&waiter| waiter == thread)
+        {
+            waiters.remove(place);
+            let cpu = self.threads[thread].last_cpu;
+            self.make_ready(thread, cpu);
+        }
+    }
+
     fn make_ready(&mut self, thread: usize, by: usize) {
+        if self.threads[thread].ended {
+            return;
+        }
+        self.threads[thread].waits += 1;
         if self.settings.context_switches {
             let time = self.stamp();
             let payload = kernel::ready_thread(self.threads[thread].plan.id, 1, 0);

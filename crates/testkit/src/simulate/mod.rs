@@ -20,6 +20,7 @@ mod recorder;
 mod scenario;
 mod services;
 mod span;
+mod transition;
 mod truth;
 mod work;
 
@@ -27,6 +28,7 @@ use std::io::{Cursor, Seek, Write};
 
 pub use scenario::{Expect, ExpectDevice, ExpectService, Scenario, ScenarioError};
 pub use span::{Size, Span, TICKS_PER_SECOND};
+pub use transition::truth::{Activity, Milestone, Notification, ServiceStop, Transitions};
 pub use truth::{Device, Phase, PostBoot, Process, Service, Slice, Truth, Usage};
 pub use work::{Transfer, Work};
 
@@ -72,7 +74,7 @@ impl Scenario {
     ) -> Result<(W, Option<W>, Truth), ScenarioError> {
         let plan = Plan::new(self)?;
         let session = self.logger();
-        let start_ticks = session.start_ticks;
+        let (start_ticks, start_time) = (session.start_ticks, session.start_time);
         let mut kernel = EtlWriter::new(session.clone(), kernel)?;
         let mut user = user
             .map(|user| {
@@ -87,6 +89,7 @@ impl Scenario {
             user.as_mut()
                 .map(|user| user as &mut dyn crate::assemble::RecordSink),
             start_ticks,
+            start_time,
         );
         let truth = self.play(plan, recorder, at_least)?;
         let mut truth = truth;
@@ -138,11 +141,13 @@ impl Scenario {
             context_switches: self.recording.context_switches,
             tail: self.recording.tail.0,
             at_most: self.recording.at_most.0,
+            transitions: self.has_transitions(),
         };
         let mut truth = Truth {
             os_loader_ns: self.kernel.loader.map(Span::nanoseconds),
             training_count: self.logon.training_count,
             services: plan.services.clone(),
+            transitions: plan.transitions.clone(),
             devices: plan.devices.clone(),
             service_groups: plan
                 .groups
@@ -157,16 +162,21 @@ impl Scenario {
             ..Truth::default()
         };
         let signals = plan.signal_count();
+        let mut services = plan.services.clone();
+        services.extend(plan.running_services);
         let mut machine = Machine::new(settings, recorder, plan.processes, plan.threads, signals);
         machine.enough = at_least;
         self.begin(&mut machine);
         machine.play();
         machine.end_rundown();
-        self.end(&mut machine, &truth);
+        self.end(&mut machine, &services);
         machine.account_all();
 
         note_times(&mut truth, &machine.notes);
-        phases(&mut truth, &mut machine);
+        truth.transitions.settle();
+        if self.boots() {
+            phases(&mut truth, &mut machine);
+        }
         truth.processes = machine
             .processes
             .iter()
@@ -219,7 +229,7 @@ impl Scenario {
     }
 
     /// What a stopping session says: the system's configuration.
-    fn end(&self, machine: &mut Machine<'_>, truth: &Truth) {
+    fn end(&self, machine: &mut Machine<'_>, services: &[Service]) {
         let settings = &self.machine;
         machine.state(|clock| {
             configuration::cpu(
@@ -244,7 +254,7 @@ impl Scenario {
                 "1.0",
             )
         });
-        for (index, service) in truth.services.iter().enumerate() {
+        for (index, service) in services.iter().enumerate() {
             let scenario = self
                 .services
                 .service
@@ -302,6 +312,13 @@ fn set(slot: &mut Option<(i64, i64)>, edge: Edge, time: i64) {
     }
 }
 
+fn begin_or_end(edge: Edge, time: i64, begin: &mut i64, end: &mut Option<i64>) {
+    match edge {
+        Edge::Begin => *begin = time,
+        Edge::End => *end = Some(time),
+    }
+}
+
 fn note_times(truth: &mut Truth, notes: &[(Note, u64)]) {
     let (mut system_video, mut user_video) = (None, None);
     for &(note, ticks) in notes {
@@ -326,6 +343,22 @@ fn note_times(truth: &mut Truth, notes: &[(Note, u64)]) {
             Note::Script(edge) => set(&mut truth.script_ns, edge, time),
             Note::StartupApplication(index) => truth.startup_applications[index].2 = time,
             Note::DesktopReady => truth.desktop_ready_ns = Some(time),
+            Note::Notification(row, edge) => {
+                let row = &mut truth.transitions.notifications[row];
+                begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
+            }
+            Note::Activity(row, edge) => {
+                let row = &mut truth.transitions.activities[row];
+                begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
+            }
+            Note::Milestone(row) => truth.transitions.milestones[row].time_ns = time,
+            Note::ServiceStop(row) => truth.transitions.service_stops[row].start_ns = time,
+            Note::ServiceStopping(row) => {
+                truth.transitions.service_stops[row].pending_ns = Some(time);
+            }
+            Note::ServiceStopped(row) => {
+                truth.transitions.service_stops[row].end_ns = Some(time);
+            }
             Note::Phase => {}
         }
     }

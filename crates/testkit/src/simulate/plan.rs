@@ -5,6 +5,8 @@ use hashbrown::HashMap;
 use super::machine::volume_path;
 use super::program::{Note, ProcessPlan, Signal, Step, ThreadPlan};
 use super::scenario::{Process, Scenario, ScenarioError, Thread};
+use super::transition;
+use super::transition::truth::Transitions;
 use super::truth::{Device, Service};
 use super::work::Work;
 use crate::events::storage::IoPriority;
@@ -23,12 +25,17 @@ pub(super) struct Plan {
     pub(super) groups: Vec<String>,
     pub(super) devices: Vec<Device>,
     pub(super) startup: Vec<(String, u32)>,
+    /// The process of each of the scenario's services.
+    pub(super) service_hosts: Vec<usize>,
+    /// Services that have been running since before the recording.
+    pub(super) running_services: Vec<Service>,
+    pub(super) transitions: Transitions,
     next_id: u32,
     reserved_ids: Vec<u32>,
 }
 
 impl Plan {
-    /// Plans a scenario's boot.
+    /// Plans what a scenario's machine does.
     pub(super) fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
         let mut plan = Self {
             processes: Vec::new(),
@@ -38,12 +45,18 @@ impl Plan {
             groups: Vec::new(),
             devices: Vec::new(),
             startup: Vec::new(),
+            service_hosts: vec![SYSTEM; scenario.services.service.len()],
+            running_services: Vec::new(),
+            transitions: Transitions::default(),
             next_id: 0x104,
             reserved_ids: scenario
                 .services
                 .service
                 .iter()
                 .filter_map(|service| service.host_id)
+                .chain(scenario.applications.iter().flat_map(|application| {
+                    application.id.into_iter().chain(application.thread_id)
+                }))
                 .collect(),
         };
         plan.processes.push(ProcessPlan {
@@ -56,7 +69,12 @@ impl Plan {
             existing: true,
             symbols: None,
         });
-        super::boot::plan(&mut plan, scenario)?;
+        let cast = if scenario.boots() {
+            super::boot::plan(&mut plan, scenario)?
+        } else {
+            transition::running::plan(&mut plan, scenario)
+        };
+        transition::plan(&mut plan, scenario, cast)?;
         plan.housekeeping(scenario);
         Ok(plan)
     }

@@ -29,6 +29,18 @@ pub(super) enum Note {
     UserPolicy(Edge),
     Script(Edge),
     StartupApplication(usize),
+    /// Somebody is told of a transition, or answers.
+    Notification(usize, Edge),
+    /// A transition's activity.
+    Activity(usize, Edge),
+    /// A transition's milestone.
+    Milestone(usize),
+    /// A running service is told to stop.
+    ServiceStop(usize),
+    /// It reports that it is stopping.
+    ServiceStopping(usize),
+    /// It reports that it has stopped.
+    ServiceStopped(usize),
     /// The step ends a phase; the next begins.
     Phase,
     /// The step ends ExplorerInit.
@@ -56,7 +68,7 @@ pub(super) enum Step {
     /// Waits until so many ticks after the last [`Step::Begin`].
     Pad(u64),
     /// Records an event, and notes its time.
-    Tell(Box<Occurrence>, Option<Note>),
+    Tell(Box<Occurrence>, Vec<Note>),
     /// Records a mark.
     Mark(String),
     /// A disk request; waits for it.
@@ -71,8 +83,14 @@ pub(super) enum Step {
     Set(Signal),
     /// Waits for a signal.
     Wait(Signal),
+    /// Waits for a signal, but at most so many ticks.
+    WaitAtMost(Signal, u64),
     /// Starts a process: its first record carries the note.
     Start(usize, Option<Note>),
+    /// Ends a process with all its threads.
+    End(usize),
+    /// The last transition is over; the recording goes on for its tail.
+    Finish,
     /// Loads a module into the thread's process.
     Load(String),
     /// Computes and sleeps by turns.
@@ -85,11 +103,11 @@ pub(super) enum Step {
 
 impl Step {
     pub(super) fn tell(occurrence: Occurrence) -> Self {
-        Self::Tell(Box::new(occurrence), None)
+        Self::Tell(Box::new(occurrence), Vec::new())
     }
 
     pub(super) fn tell_note(occurrence: Occurrence, note: Note) -> Self {
-        Self::Tell(Box::new(occurrence), Some(note))
+        Self::Tell(Box::new(occurrence), vec![note])
     }
 }
 

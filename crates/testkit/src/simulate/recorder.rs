@@ -21,6 +21,7 @@ pub(super) struct Recorder<'s> {
     kernel: &'s mut dyn RecordSink,
     user: Option<&'s mut dyn RecordSink>,
     start_ticks: u64,
+    start_time: u64,
     kinds: HashMap<Kind, u64>,
     hooks: Vec<u64>,
     records: u64,
@@ -32,11 +33,13 @@ impl<'s> Recorder<'s> {
         kernel: &'s mut dyn RecordSink,
         user: Option<&'s mut dyn RecordSink>,
         start_ticks: u64,
+        start_time: u64,
     ) -> Self {
         Self {
             kernel,
             user,
             start_ticks,
+            start_time,
             kinds: HashMap::new(),
             hooks: vec![0; 0x2000],
             records: 0,
@@ -47,6 +50,11 @@ impl<'s> Recorder<'s> {
     /// Clock value of a time since the recording began.
     pub(super) fn clock(&self, time: u64) -> u64 {
         self.start_ticks + time
+    }
+
+    /// The wall clock (`FILETIME`) when the recording began.
+    pub(super) fn start_time(&self) -> u64 {
+        self.start_time
     }
 
     /// Stores a record.

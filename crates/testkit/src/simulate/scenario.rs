@@ -1,4 +1,4 @@
-//! Scenario files: what a machine does while it boots. Unknown keys are errors.
+//! Scenario files: what a machine does while it turns on and off. Unknown keys are errors.
 //!
 //! Times are [`Span`]s. A `…_at` time is absolute (since the recording began) and pads: the step
 //! happens at that time, or later when the work before it is not done by then.
@@ -6,6 +6,7 @@
 use serde::Deserialize;
 
 use super::span::{Size, Span};
+use super::transition::scenario::{Application, Running, ServiceStop, Shutdown};
 use super::work::Work;
 use crate::compress::Compression;
 use crate::events::storage::IoPriority;
@@ -27,20 +28,31 @@ pub struct Scenario {
     pub recording: Recording,
     /// Firmware and boot manager.
     pub firmware: Option<Firmware>,
+    /// The machine has been running; none = it boots.
+    pub running: Option<Running>,
     /// Loader and kernel, up to the session manager's start (PreSMSS).
+    #[serde(default)]
     pub kernel: Kernel,
     /// The session manager (SMSSInit).
+    #[serde(default)]
     pub session: Session,
     /// The service control manager.
     #[serde(default)]
     pub services: Services,
     /// Winlogon, up to Explorer's start (WinLogonInit).
+    #[serde(default)]
     pub logon: Logon,
     /// Explorer, up to a ready desktop (ExplorerInit), and what it starts.
+    #[serde(default)]
     pub shell: Shell,
     /// Processes and threads beside the boot's own.
     #[serde(default, rename = "process")]
     pub processes: Vec<Process>,
+    /// Programs that are told of transitions.
+    #[serde(default, rename = "application")]
+    pub applications: Vec<Application>,
+    /// A shutdown.
+    pub shutdown: Option<Shutdown>,
     /// Numbers a published document gives for this boot.
     #[serde(default)]
     pub expect: Expect,
@@ -180,7 +192,7 @@ pub struct Firmware {
 }
 
 /// Loader and kernel.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
     /// Time in the operating system's loader, before the axis.
@@ -247,7 +259,7 @@ pub struct Driver {
 }
 
 /// The session manager.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
     /// Work of the registry's initialisation.
@@ -326,6 +338,8 @@ pub struct Service {
     /// I/O priority of its threads.
     #[serde(default)]
     pub io_priority: IoPriority,
+    /// How it stops when the machine shuts down; none = nobody tells it.
+    pub stop: Option<ServiceStop>,
 }
 
 const fn normal() -> u8 {
@@ -333,7 +347,7 @@ const fn normal() -> u8 {
 }
 
 /// Winlogon.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Logon {
     /// Work before the user's logon.
@@ -368,7 +382,7 @@ pub struct Timed {
 }
 
 /// Explorer.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shell {
     /// Work before the desktop is ready.
@@ -542,5 +556,16 @@ impl Scenario {
             ));
         }
         Ok(scenario)
+    }
+
+    /// Whether the machine boots in the recording.
+    #[must_use]
+    pub fn boots(&self) -> bool {
+        self.running.is_none()
+    }
+
+    /// Whether anything happens after a boot, or without one.
+    pub(super) fn has_transitions(&self) -> bool {
+        self.shutdown.is_some()
     }
 }

@@ -10,7 +10,7 @@ use super::truth;
 use crate::events::service::{self, state};
 
 /// Image of shared hosts.
-const SVCHOST: &str = "\\Windows\\System32\\svchost.exe";
+pub(super) const SVCHOST: &str = "\\Windows\\System32\\svchost.exe";
 
 struct Host {
     process: usize,
@@ -62,7 +62,13 @@ pub(super) fn plan(
             .iter()
             .filter(|service| service.group == group)
         {
-            running.push(start(plan, service, manager, &mut hosts, &mut steps)?);
+            running.push(start(
+                plan,
+                (&services.service, service),
+                manager,
+                &mut hosts,
+                &mut steps,
+            )?);
         }
         steps.extend(running.into_iter().map(Step::Wait));
         steps.push(Step::tell_note(
@@ -84,7 +90,13 @@ pub(super) fn plan(
         .iter()
         .filter(|service| service.group.is_empty())
     {
-        running.push(start(plan, service, manager, &mut hosts, &mut steps)?);
+        running.push(start(
+            plan,
+            (&services.service, service),
+            manager,
+            &mut hosts,
+            &mut steps,
+        )?);
     }
     steps.extend(running.into_iter().map(Step::Wait));
     if let Some(at) = services.auto_start_end_at {
@@ -103,7 +115,7 @@ pub(super) fn plan(
 /// The manager's steps to start a service; returns the event "it runs".
 fn start(
     plan: &mut Plan,
-    service: &Service,
+    (scenario_services, service): (&[Service], &Service),
     manager: usize,
     hosts: &mut HashMap<String, Host>,
     steps: &mut Vec<Step>,
@@ -124,6 +136,12 @@ fn start(
     let host = host(plan, service, manager, hosts);
     let (process, command, fresh) = (host.process, host.command.clone(), !host.started);
     host.started = true;
+    if let Some(place) = scenario_services
+        .iter()
+        .position(|candidate| candidate.name == service.name)
+    {
+        plan.service_hosts[place] = process;
+    }
     let process_id = plan.processes[process].id;
     plan.services.push(truth::Service {
         name: service.name.clone(),

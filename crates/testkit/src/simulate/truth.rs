@@ -1,10 +1,12 @@
-//! What a simulated boot really did: the answer tests compare an analysis with.
+//! What a simulated machine really did: the answer tests compare an analysis with.
 //!
 //! Times are nanoseconds since the recording's first event, exact to the 100 ns clock tick.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+
+use super::transition::truth::Transitions;
 
 /// The answer.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -45,6 +47,8 @@ pub struct Truth {
     pub script_ns: Option<(i64, i64)>,
     /// Read-ahead training count.
     pub training_count: Option<u32>,
+    /// What happened in shutdowns and sleeps.
+    pub transitions: Transitions,
     /// Time of the last record, ns.
     pub end_ns: i64,
     /// Records of all files, the logfile headers included.

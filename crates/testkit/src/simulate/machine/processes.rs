@@ -2,7 +2,7 @@
 
 use super::{Machine, volume_path};
 use crate::assemble::Record;
-use crate::events::kernel::{self, Image, Moment};
+use crate::events::kernel::{self, Image, Left, Moment};
 use crate::events::storage;
 use crate::simulate::program::Note;
 
@@ -111,6 +111,42 @@ impl Machine<'_> {
             if self.threads[thread].plan.process == process {
                 self.make_ready(thread, cpu);
             }
+        }
+    }
+
+    /// A process and all its threads end, whatever they do.
+    pub(super) fn end_process(&mut self, cpu: usize, by: usize, process: usize) {
+        if self.processes[process].end.is_some() {
+            return;
+        }
+        let plan = &self.threads[by].plan;
+        let (by_id, by_process) = (plan.id, self.processes[plan.process].plan.id);
+        let mut running = Vec::new();
+        for thread in 0..self.threads.len() {
+            let state = &mut self.threads[thread];
+            if state.plan.process != process || state.ended {
+                continue;
+            }
+            state.ended = true;
+            let time = self.stamp();
+            let record = self.thread_record(thread, Moment::End, time, by_id, by_process);
+            self.put(cpu, &record);
+            for queue in &mut self.ready {
+                queue.retain(|&ready| ready != thread);
+            }
+            for (_, waiters) in &mut self.signals {
+                waiters.retain(|&waiter| waiter != thread);
+            }
+            running.extend((0..self.cpus.len()).find(|&on| self.cpus[on].current == Some(thread)));
+        }
+        self.processes[process].live_threads = 0;
+        let time = self.stamp();
+        let record = self.process_record(process, Moment::End, time, by_id, by_process);
+        self.put(cpu, &record);
+        self.processes[process].end = Some(time);
+        for on in running {
+            self.pause(on);
+            self.leave(on, Left::TERMINATED);
         }
     }
 

@@ -65,13 +65,17 @@ impl Machine<'_> {
                 let until = self.threads[thread].block_began + ticks;
                 self.sleep_until(cpu, thread, until)
             }
-            Step::Tell(occurrence, note) => {
+            Step::Tell(occurrence, notes) => {
                 let time = self.stamp();
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
-                let record = occurrence.at(self.recorder.clock(time), plan.id, process);
+                let wall_clock = self.recorder.start_time() + time;
+                let record =
+                    occurrence
+                        .stamped(wall_clock)
+                        .at(self.recorder.clock(time), plan.id, process);
                 self.put(cpu, &record);
-                if let Some(note) = note {
+                for note in notes {
                     self.note(note, time);
                 }
                 true
@@ -112,8 +116,34 @@ impl Machine<'_> {
                 self.leave(cpu, Left::WAITING);
                 false
             }
+            Step::WaitAtMost(Signal(signal), ticks) => {
+                if self.signals[signal].0 {
+                    return true;
+                }
+                self.signals[signal].1.push(thread);
+                let wait = self.threads[thread].waits;
+                self.schedule(
+                    self.now + ticks,
+                    Event::Timeout {
+                        thread,
+                        signal,
+                        wait,
+                    },
+                );
+                self.leave(cpu, Left::WAITING);
+                false
+            }
             Step::Start(process, note) => {
                 self.start_process(cpu, thread, process, note);
+                true
+            }
+            Step::End(process) => {
+                self.end_process(cpu, thread, process);
+                // A process that ends itself took its thread off the processor.
+                !self.threads[thread].ended
+            }
+            Step::Finish => {
+                self.stop_at = Some(self.now + self.settings.tail);
                 true
             }
             Step::Load(path) => {
