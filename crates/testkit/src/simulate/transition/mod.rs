@@ -115,14 +115,6 @@ impl Stage<'_> {
         all
     }
 
-    /// Work, and then waiting until a time since it began has passed.
-    fn padded(&mut self, work: &[super::work::Work], time: u64) -> Vec<Step> {
-        let mut steps = vec![Step::Begin];
-        steps.extend(self.plan.steps(work));
-        steps.push(Step::Pad(time));
-        steps
-    }
-
     fn wait(&mut self, signal: &str) -> Step {
         Step::Wait(self.plan.signal(signal))
     }
