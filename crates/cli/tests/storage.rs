@@ -332,6 +332,46 @@ fn lists_of_a_simulated_boot() {
     );
 }
 
+#[test]
+fn real_recordings_give_every_request_and_fault_they_hold() {
+    let Some(samples) = onoff_testkit::real::samples("etl") else {
+        return;
+    };
+    let folder = Folder::new();
+    for name in ["net.4.5.2.x64.etl", "net.4.5.x86-2016.etl.xz"] {
+        let path = samples.join(name);
+        if !path.exists() {
+            println!("skipped: no {}", path.display());
+            continue;
+        }
+        let path = path.display();
+        // Two readings that share no code: one counts records, the other follows requests.
+        let info = json(&folder, &format!("info {path}"));
+        let counted = |kind: &str| -> u64 {
+            let kinds = info["kinds"].as_array().unwrap().iter();
+            kinds
+                .filter(|row| row["name"] == kind)
+                .map(|row| row["events"].as_u64().unwrap())
+                .sum()
+        };
+        let disk = json(&folder, &format!("disk {path}"));
+        for (kind, amount) in [
+            ("DiskRead", "reads"),
+            ("DiskWrite", "writes"),
+            ("DiskFlush", "flushes"),
+        ] {
+            assert!(counted(kind) > 0, "{name}: {kind}");
+            assert_eq!(disk["total"][amount], counted(kind), "{name}: {kind}");
+        }
+        let faults = json(&folder, &format!("hardfaults {path}"));
+        assert_eq!(faults["total"]["faults"], counted("HardFault"), "{name}");
+        // No disk is busier than time passes.
+        for disk in disk["disks"].as_array().unwrap() {
+            assert!(disk["idle_ns"].as_i64().unwrap() > 0, "{name}");
+        }
+    }
+}
+
 /// A program that looks for a file in vain, opens, reads, writes and flushes another, and never ends its last read.
 fn file_operations(folder: &Folder) {
     let mut script = Script::new();

@@ -33,10 +33,10 @@ pub fn write(
     options: &HardFaultOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let major = if options.by_file {
-        Key::Path
+    let (major, minor) = if options.by_file {
+        (Key::Path, Key::Process)
     } else {
-        Key::Process
+        (Key::Process, Key::Path)
     };
     let mut parts: BTreeMap<Name, Vec<HardFaultGroup>> = BTreeMap::new();
     for group in hard_faults::analyse(trace, scope, &[Key::Process, Key::Path]).groups {
@@ -46,27 +46,19 @@ pub fn write(
             .push(group);
     }
     let mut wholes = hard_faults::analyse(trace, scope, &[major]).groups;
-    let minor = if options.by_file {
-        Key::Process
-    } else {
-        Key::Path
-    };
     arrange(&mut wholes, options);
-    writeln!(
-        out,
-        "{:<48} {:>8} {:>12} {:>12}  PID",
-        "Name", "Count", "Bytes", "IOTime"
-    )?;
+    let mut lines = Vec::new();
     for whole in &wholes {
         let name = Name::of(whole, major);
-        write_line("", &name, &whole.amounts, out)?;
         let mut parts = parts.remove(&name).unwrap_or_default();
         arrange(&mut parts, options);
-        for part in &parts {
-            write_line("    ", &Name::of(part, minor), &part.amounts, out)?;
-        }
+        lines.push(Line(name.0, name.1, whole.amounts));
+        lines.extend(parts.iter().map(|part| {
+            let Name(name, pid) = Name::of(part, minor);
+            Line(format!("    {name}"), pid, part.amounts)
+        }));
     }
-    Ok(())
+    write_lines(&lines, out)
 }
 
 fn arrange(groups: &mut [HardFaultGroup], options: &HardFaultOptions) {
@@ -94,24 +86,34 @@ impl Name {
     }
 }
 
-fn write_line(
-    indent: &str,
-    Name(name, pid): &Name,
-    amounts: &HardFaultAmounts,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let width = 48 - indent.len();
-    write!(
+/// A line: the name with its indent, the process's id, the amounts.
+struct Line(String, Option<u32>, HardFaultAmounts);
+
+/// Widest name that the columns behind it make room for.
+const MOST_ROOM: usize = 120;
+
+fn write_lines(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
+    let longest = lines.iter().map(|Line(name, ..)| name.chars().count());
+    let width = longest.max().unwrap_or_default().min(MOST_ROOM);
+    writeln!(
         out,
-        "{indent}{name:<width$} {:>8} {:>12} {:>12}",
-        amounts.faults,
-        amounts.bytes,
-        whole_microseconds(amounts.waited_ns)
+        "{:<width$} {:>8} {:>12} {:>12}  PID",
+        "Name", "Count", "Bytes", "IOTime"
     )?;
-    match pid {
-        Some(pid) => writeln!(out, " {pid:>4}"),
-        None => writeln!(out),
+    for Line(name, pid, amounts) in lines {
+        write!(
+            out,
+            "{name:<width$} {:>8} {:>12} {:>12}",
+            amounts.faults,
+            amounts.bytes,
+            whole_microseconds(amounts.waited_ns)
+        )?;
+        match pid {
+            Some(pid) => writeln!(out, " {pid:>4}")?,
+            None => writeln!(out)?,
+        }
     }
+    Ok(())
 }
 
 #[cfg(test)]
