@@ -1,6 +1,6 @@
 //! Analyses that are told the events one by one: for kinds of event that are in no table of the model.
 //!
-//! Each is a struct that takes [`DescribedEvent`](onoff_trace::DescribedEvent)s in the order of time with `take`, passes over those that it
+//! Each is a struct that takes [`DescribedEvent`]s in the order of time with `take`, passes over those that it
 //! does not know, and gives its result with `finish`. How much each keeps is bounded; what is beyond is counted.
 
 pub mod driver_calls;

@@ -11,7 +11,7 @@
 //! | [`action`] | what is an action, and what does it need? |
 //! | [`actions`] | which actions are there? One file each |
 //! | [`help`] | what does `-help` say? |
-//! | [`run`] | in which order is it read, answered and written? |
+//! | [`mod@run`] | in which order is it read, answered and written? |
 //! | [`output`] | where does each answer go? |
 //!
 //! # How to add an action
