@@ -40,6 +40,7 @@ fn manifest(
 }
 
 const WIN32K: &str = "8c416c79-d49b-4f01-a467-e56d3aa8234c";
+const POWER: &str = "331c3b3a-2005-44c2-ac5e-77220c37d6b4";
 const PREFETCH: &str = "5322d61a-9efa-4bc3-a3f9-14be95c144f8";
 const WINLOGON: &str = "dbe9b383-7cf3-4331-91cc-a3cb16a3b538";
 const READY_BOOST: &str = "e6307a09-292c-497e-aad6-498f68e2b619";
@@ -207,6 +208,8 @@ fn folder() -> Folder {
         .u32(7)
         .u32(90);
     push(manifest(READY_BOOST, 1015, 1, (1016, 0), 155, sums));
+    let resume = Payload::wide().u32(1).u32(2).u32(3).u32(4).u32(5);
+    push(manifest(POWER, 121, 1, (33, 0), 157, resume));
     push(mark(at(160), "ready"));
     push(mark(at(170), "ready"));
     let folder = Folder::new();
@@ -463,5 +466,23 @@ fn the_read_ahead_of_a_boot_is_told_by_phase_and_disk() {
     assert!(
         (number("Total", 1) - number("Boot Total", 2)).abs() < 0.01,
         "{text}"
+    );
+}
+
+#[test]
+fn power_events_are_rows_of_provider_task_and_fields() {
+    let rows = lines(&folder(), "dumper -provider Microsoft-Windows-Kernel-Power");
+    let at = rows
+        .iter()
+        .position(|row| row.starts_with("FirstReliableCSwitch") && row.ends_with("-1"));
+    assert_eq!(
+        rows[at.unwrap() + 1..],
+        [
+            "BeginHeader",
+            "Microsoft-Windows-Kernel-Power/PowerTransition/Info, TimeStamp, Process Name ( PID), ThreadID, CPU, \
+             DriverWakeTime, TotalResumeTime, BiosInitTime, ResumeAppsTime, ResumeServicesTime",
+            "EndHeader",
+            "Microsoft-Windows-Kernel-Power/PowerTransition/Info, 157, a.exe ( 100), 101, 0, 1, 2, 3, 4, 5",
+        ]
     );
 }

@@ -386,3 +386,88 @@ fn the_dump_s_columns_are_those_of_posted_dumps() {
     };
     assert_eq!(about(&dump), about(&posted));
 }
+
+/// The fields of a row: commas between quotes separate nothing.
+fn fields(row: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    for character in row.chars() {
+        quoted ^= character == '"';
+        match (character, quoted) {
+            (',', false) => fields.push(String::new()),
+            (character, _) => fields.last_mut().unwrap().push(character),
+        }
+    }
+    fields
+        .into_iter()
+        .map(|field| field.trim().to_owned())
+        .collect()
+}
+
+#[test]
+fn every_row_of_the_dump_has_the_columns_that_its_header_names() {
+    let dump = Folder::boot("slow-boot.toml").answer("xperf -i boot.etl -a dumper");
+    let mut columns = std::collections::BTreeMap::new();
+    let mut in_header = false;
+    let mut rows = std::collections::BTreeMap::new();
+    // By processor: the thread that came last.
+    let mut running = std::collections::BTreeMap::new();
+    for line in dump.lines() {
+        match line {
+            "BeginHeader" => in_header = true,
+            "EndHeader" => in_header = false,
+            _ if line.starts_with("OS Version: ") => {}
+            _ if in_header => {
+                let titles = fields(line);
+                // Providers may give different events one name: each has its header.
+                let known: &mut Vec<Vec<String>> = columns.entry(titles[0].clone()).or_default();
+                known.push(titles);
+            }
+            _ => {
+                let row = fields(line);
+                let headers = columns
+                    .get(&row[0])
+                    .unwrap_or_else(|| panic!("no header: {line}"));
+                let titles = headers
+                    .iter()
+                    .find(|titles| titles.len() == row.len())
+                    .unwrap_or_else(|| panic!("{line}\n{headers:?}"));
+                *rows.entry(row[0].clone()).or_insert(0) += 1;
+                if row[0] == "CSwitch" {
+                    let value = |title: &str| {
+                        row[titles.iter().position(|known| known == title).unwrap()].clone()
+                    };
+                    let before = running.insert(value("CPU"), value("New TID"));
+                    assert!(
+                        before.is_none_or(|before| before == value("Old TID")),
+                        "{line}"
+                    );
+                }
+            }
+        }
+    }
+    for name in [
+        "P-DCStart",
+        "P-Start",
+        "P-End",
+        "T-Start",
+        "T-End",
+        "I-DCStart",
+        "CSwitch",
+        "ReadyThread",
+        "SampledProfile",
+        "Stack",
+        "Interrupt",
+        "DPC",
+        "DiskRead",
+        "DiskWrite",
+        "DiskFlush",
+        "DiskReadInit",
+        "Microsoft-Windows-Services/ServiceStatusChange/StatusChange",
+        "Microsoft-Windows-Kernel-PnP/DeviceStart/Start",
+        "FirstReliableEventTimeStamp",
+        "FirstReliableCSwitchEventTimeStamp",
+    ] {
+        assert!(rows.contains_key(name), "{name}: {rows:#?}");
+    }
+}

@@ -207,6 +207,11 @@ pub struct StreamHeader {
     pub utc_bias_minutes: Option<i32>,
     /// Time from start to end as the recorder wrote it when it finished; `None` when it did not.
     pub duration_ns: Option<i64>,
+    /// From when on the events of every processor are there, ns: a ring has lost older ones.
+    pub reliable_ns: i64,
+    /// From when on it is known what every processor runs, ns: its first context switch. `None` when there is none
+    /// among the first events.
+    pub reliable_switches_ns: Option<i64>,
     /// Name of the first file.
     pub name: String,
 }

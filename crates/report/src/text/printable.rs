@@ -6,7 +6,9 @@ use std::borrow::Cow;
 /// a recording comes from elsewhere, and so do the names in it.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unprintable) {
+    // Nearly every text is plain, which is quickly told.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.chars().any(is_unprintable) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 8);

@@ -58,6 +58,29 @@ pub(super) enum Content {
     Always(&'static str),
 }
 
+impl Content {
+    /// The field that the value comes from, the first if there are several.
+    pub(super) const fn field(self) -> Option<&'static str> {
+        match self {
+            Self::ProcessIn(name)
+            | Self::ProcessOfThread(name)
+            | Self::Number(name)
+            | Self::Hexadecimal(name, _)
+            | Self::HexadecimalOr(name, _)
+            | Self::End(name, _)
+            | Self::Text(name)
+            | Self::Quoted(name)
+            | Self::File(name)
+            | Self::ImageIn(name, _)
+            | Self::Image(name)
+            | Self::Swapable(name)
+            | Self::IoPriority(name)
+            | Self::Flag(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
 /// A column after the time stamp.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {

@@ -6,13 +6,15 @@
 
 mod layout;
 mod row;
+mod text;
 
-use std::collections::HashSet;
 use std::io::{self, Write};
 
+use hashbrown::HashMap;
 use onoff_trace::{DescribedEvent, EventOrigin, StreamHeader};
 
 use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Rows, layout_of};
+use row::Plan;
 
 /// Days from the begin of Windows time, 1601-01-01, to 1970-01-01.
 const DAYS_1601_TO_1970: i128 = 134_774;
@@ -20,8 +22,11 @@ const DAYS_1601_TO_1970: i128 = 134_774;
 /// Writes a dump.
 #[derive(Debug, Default)]
 pub struct Dumper {
-    /// Events without a layout of their own whose columns have been announced.
-    announced: HashSet<String>,
+    /// Events without a layout of their own whose columns have been announced: by name the ids, versions and numbers of
+    /// fields, for providers may give different events one name.
+    announced: HashMap<Box<str>, Vec<(u16, u16, usize)>>,
+    /// By hook, version and number of fields, which are the same for events of the same fields.
+    plans: HashMap<(u16, u16, usize), Option<Plan>>,
     line: String,
 }
 
@@ -38,6 +43,8 @@ impl Dumper {
     /// What `out` answers.
     pub fn begin(&mut self, header: &StreamHeader, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "BeginHeader")?;
+        writeln!(out, "FirstReliableEventTimeStamp, TimeStamp")?;
+        writeln!(out, "FirstReliableCSwitchEventTimeStamp, TimeStamp")?;
         for layout in LAYOUTS {
             write!(out, "{:>23},  TimeStamp", layout.name)?;
             match layout.rows {
@@ -72,6 +79,17 @@ impl Dumper {
             filetime(header.start_unix_ns),
             header.pointer_bytes,
             header.name,
+        )?;
+        let microseconds = |ns: i64| ns.div_euclid(1_000);
+        writeln!(
+            out,
+            "FirstReliableEventTimeStamp, {}",
+            microseconds(header.reliable_ns)
+        )?;
+        writeln!(
+            out,
+            "FirstReliableCSwitchEventTimeStamp, {}",
+            header.reliable_switches_ns.map_or(-1, microseconds)
         )
     }
 
@@ -81,14 +99,30 @@ impl Dumper {
     /// What `out` answers.
     pub fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
         self.line.clear();
+        if let EventOrigin::Kernel { hook } = event.origin {
+            let key = (hook, event.version, event.fields.len());
+            let plan = self
+                .plans
+                .entry(key)
+                .or_insert_with(|| Some(Plan::new(layout_of(event.name)?, event)));
+            if let Some(plan) = plan {
+                row::with_layout(plan, event, &mut self.line);
+                return out.write_all(self.line.as_bytes());
+            }
+        }
         match layout_of(event.name) {
-            Some(layout) => row::with_layout(layout, event, &mut self.line),
+            Some(layout) => row::with_layout(&Plan::new(layout, event), event, &mut self.line),
             None if !event.described && is_classic(event.origin) => {
                 row::unknown(event, &mut self.line);
             }
             None => {
-                if !self.announced.contains(event.name) {
-                    self.announced.insert(event.name.to_owned());
+                let kind = (event.id, event.version, event.fields.len());
+                let known = match self.announced.get_mut(event.name) {
+                    Some(known) => known,
+                    None => self.announced.entry(event.name.into()).or_default(),
+                };
+                if !known.contains(&kind) {
+                    known.push(kind);
                     row::announcement(event, &mut self.line);
                 }
                 row::generic(event, &mut self.line);

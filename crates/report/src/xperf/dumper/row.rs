@@ -6,19 +6,45 @@ use std::fmt::Write as _;
 use onoff_trace::{DescribedEvent, Field, FieldValue};
 
 use super::layout::{Column, Content, Layout, Rows};
+use super::text::{self, right, signed, unsigned};
 use crate::text::printable::printable;
 
 /// Name of events that no description fits.
 pub(super) const UNKNOWN_CLASSIC: &str = "UnknownEvent/Classic";
 
+/// A layout, and where the fields of its columns stand in the events of one kind.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    layout: &'static Layout,
+    /// For each column.
+    places: Vec<Option<usize>>,
+}
+
+impl Plan {
+    /// The plan for events with the same fields as `event`.
+    pub(super) fn new(layout: &'static Layout, event: &DescribedEvent<'_>) -> Self {
+        let place = |column: &Column| {
+            let name = column.content.field()?;
+            event.fields.iter().position(|field| field.name == name)
+        };
+        let places = match layout.rows {
+            Rows::One(columns) => columns.iter().map(place).collect(),
+            Rows::Frames | Rows::GroupMasks => Vec::new(),
+        };
+        Self { layout, places }
+    }
+}
+
 /// The rows of an event that has a layout.
-pub(super) fn with_layout(layout: &Layout, event: &DescribedEvent<'_>, line: &mut String) {
+pub(super) fn with_layout(plan: &Plan, event: &DescribedEvent<'_>, line: &mut String) {
+    let layout = plan.layout;
     match layout.rows {
         Rows::One(columns) => {
             begin(layout.name, event.time_ns, line);
-            for column in columns {
+            for (column, place) in columns.iter().zip(&plan.places) {
                 line.push_str(", ");
-                value(column, event, line);
+                let field = place.and_then(|place| event.fields.get(place));
+                value(column, field.map(|field| &field.value), event, line);
             }
             line.push('\n');
         }
@@ -80,10 +106,9 @@ fn put(line: &mut String, text: std::fmt::Arguments<'_>) {
 }
 
 fn begin(name: &str, time_ns: i64, line: &mut String) {
-    put(
-        line,
-        format_args!("{:>23}, {:>10}", printable(name), time_ns.div_euclid(1_000)),
-    );
+    right(&printable(name), 23, line);
+    line.push_str(", ");
+    signed(time_ns.div_euclid(1_000), 10, line);
 }
 
 fn who(event: &DescribedEvent<'_>, line: &mut String) {
@@ -91,85 +116,83 @@ fn who(event: &DescribedEvent<'_>, line: &mut String) {
     process(event, event.pid, line);
     line.push_str(", ");
     thread(event.tid, line);
-    put(line, format_args!(", {:>3}", event.cpu));
+    line.push_str(", ");
+    unsigned(event.cpu.into(), 3, line);
 }
 
 fn thread(tid: Option<u32>, line: &mut String) {
-    match tid {
-        Some(tid) => put(line, format_args!("{tid:>10}")),
-        None => put(line, format_args!("{:>10}", -1)),
-    }
+    signed(tid.map_or(-1, i64::from), 10, line);
 }
 
 /// `name.exe (PID)` as xperf shows it: the name to the right of 16 characters, the id to the right of four.
 fn process(event: &DescribedEvent<'_>, pid: Option<u32>, line: &mut String) {
-    match pid {
-        Some(pid) => {
-            let name = event
-                .directory
-                .process(pid)
-                .map_or(Cow::Borrowed("Unknown"), printable);
-            put(line, format_args!("{name:>16} ({pid:>4})"));
-        }
-        None => put(line, format_args!("{:>16} ({:>4})", "Unknown", -1)),
-    }
+    let name = pid.and_then(|pid| event.directory.process(pid));
+    right(&name.map_or(Cow::Borrowed("Unknown"), printable), 16, line);
+    line.push_str(" (");
+    signed(pid.map_or(-1, i64::from), 4, line);
+    line.push(')');
 }
 
-fn value(column: &Column, event: &DescribedEvent<'_>, line: &mut String) {
+/// The value of a column; `field` is that of its first field.
+fn value(
+    column: &Column,
+    field: Option<&FieldValue<'_>>,
+    event: &DescribedEvent<'_>,
+    line: &mut String,
+) {
     let width = column.width;
     let directory = event.directory;
-    let pid_in = |name| event.number(name).and_then(|pid| u32::try_from(pid).ok());
+    let number = field.and_then(FieldValue::as_u64);
+    let id = || number.and_then(|id| u32::try_from(id).ok());
     match column.content {
         Content::Process => process(event, event.pid, line),
-        Content::ProcessIn(name) => process(event, pid_in(name), line),
-        Content::ProcessOfThread(name) => {
-            let pid = pid_in(name).and_then(|tid| directory.process_of_thread(tid));
+        Content::ProcessIn(_) => process(event, id(), line),
+        Content::ProcessOfThread(_) => {
+            let pid = id().and_then(|tid| directory.process_of_thread(tid));
             process(event, pid, line);
         }
         Content::Thread => thread(event.tid, line),
-        Content::Cpu => put(line, format_args!("{:>width$}", event.cpu)),
-        Content::Number(name) => match event.field(name) {
-            Some(&FieldValue::Signed(number)) => put(line, format_args!("{number:>width$}")),
-            field => match field.and_then(FieldValue::as_u64) {
-                Some(number) => put(line, format_args!("{number:>width$}")),
-                None => put(line, format_args!("{:>width$}", -1)),
-            },
+        Content::Cpu => unsigned(event.cpu.into(), width, line),
+        Content::Number(_) => match (field, number) {
+            (Some(&FieldValue::Signed(number)), _) => signed(number, width, line),
+            (_, Some(number)) => unsigned(number, width, line),
+            (_, None) => signed(-1, width, line),
         },
-        Content::Hexadecimal(name, digits) => hexadecimal(event.field(name), digits, line),
-        Content::HexadecimalOr(first, second) => {
-            hexadecimal(event.field(first).or_else(|| event.field(second)), 16, line);
+        Content::Hexadecimal(_, digits) => hexadecimal(field, digits, line),
+        Content::HexadecimalOr(_, second) => {
+            hexadecimal(field.or_else(|| event.field(second)), 16, line);
         }
-        Content::End(base, size) => {
-            let end = event
-                .number(base)
-                .unwrap_or(0)
-                .wrapping_add(event.number(size).unwrap_or(0));
-            let digits = match event.field(base) {
+        Content::End(_, size) => {
+            let size = event.number(size).unwrap_or(0);
+            let end = number.unwrap_or(0).wrapping_add(size);
+            let digits = match field {
                 Some(FieldValue::Hexadecimal(_, digits)) => usize::from(*digits),
                 _ => 16,
             };
-            put(line, format_args!("{:#0width$x}", end, width = digits + 2));
+            text::hexadecimal(end, digits, line);
         }
-        Content::Text(name) => match event.field(name).and_then(FieldValue::as_text) {
+        Content::Text(_) => match field.and_then(FieldValue::as_text) {
             Some(text) if !text.is_empty() => line.push_str(&printable(text)),
             _ => line.push_str("<none>"),
         },
-        Content::Quoted(name) => {
-            let text = event
-                .field(name)
-                .and_then(FieldValue::as_text)
-                .unwrap_or_default();
-            put(line, format_args!("\"{}\"", printable(text)));
+        Content::Quoted(_) => {
+            quoted(
+                field.and_then(FieldValue::as_text).unwrap_or_default(),
+                line,
+            );
         }
-        Content::File(key) => match event.derived.file {
-            Some(path) => put(line, format_args!("\"{}\"", printable(path))),
+        Content::File(_) => match event.derived.file {
+            Some(path) => quoted(path, line),
             None => put(
                 line,
-                format_args!("\"Unknown ({:#x})\"", event.number(key).unwrap_or(0)),
+                format_args!("\"Unknown ({:#x})\"", number.unwrap_or(0)),
             ),
         },
-        Content::ImageIn(address, pid) => image(event, event.number(address), pid_in(pid), line),
-        Content::Image(address) => image(event, event.number(address), event.pid, line),
+        Content::ImageIn(_, pid) => {
+            let pid = event.number(pid).and_then(|pid| u32::try_from(pid).ok());
+            image(event, number, pid, line);
+        }
+        Content::Image(_) => image(event, number, event.pid, line),
         Content::ThreadStartImage => {
             let start = event.tid.and_then(|tid| directory.start_of_thread(tid));
             image(event, start, event.pid, line);
@@ -178,48 +201,43 @@ fn value(column: &Column, event: &DescribedEvent<'_>, line: &mut String) {
         Content::Service => microseconds(event.derived.service_ns, width, line),
         Content::SinceLast => microseconds(event.derived.since_last_ns, width, line),
         Content::Ran => microseconds(event.derived.ran_ns, width, line),
-        Content::OldState => {
-            put(
-                line,
-                format_args!("{:>width$}", event.derived.old_state.unwrap_or("Unknown")),
-            );
-        }
+        Content::OldState => right(event.derived.old_state.unwrap_or("Unknown"), width, line),
         Content::WaitReason => {
-            put(
+            right(
+                event.derived.old_wait_reason.unwrap_or("Unknown"),
+                width,
                 line,
-                format_args!(
-                    "{:>width$}",
-                    event.derived.old_wait_reason.unwrap_or("Unknown")
-                ),
             );
         }
-        Content::Swapable(name) => {
-            let text = if event.number(name) == Some(1) {
+        Content::Swapable(_) => {
+            let text = if number == Some(1) {
                 "Swapable"
             } else {
                 "NonSwap"
             };
-            put(line, format_args!("{text:>width$}"));
+            right(text, width, line);
         }
         // Bits 17 to 19 of the flags: 0 not set, 1 very low, 2 low, 3 normal, 4 high, 5 critical. A posted row with flags
         // 0x060043 shows 3.
-        Content::IoPriority(flags) => {
-            let priority = event.number(flags).map_or(0, |flags| flags >> 17 & 7);
-            put(line, format_args!("{priority:>width$}"));
+        Content::IoPriority(_) => {
+            unsigned(number.map_or(0, |flags| flags >> 17 & 7), width, line);
         }
-        Content::Flag(name) => {
-            let set = event.number(name).unwrap_or(0) & 1 != 0;
-            put(
-                line,
-                format_args!("{:>width$}", if set { "Yes" } else { "No" }),
-            );
+        Content::Flag(_) => {
+            let set = number.unwrap_or(0) & 1 != 0;
+            right(if set { "Yes" } else { "No" }, width, line);
         }
-        Content::Always(text) => put(line, format_args!("{text:>width$}")),
+        Content::Always(text) => right(text, width, line),
     }
 }
 
+fn quoted(text: &str, line: &mut String) {
+    line.push('"');
+    line.push_str(&printable(text));
+    line.push('"');
+}
+
 fn microseconds(ns: Option<i64>, width: usize, line: &mut String) {
-    put(line, format_args!("{:>width$}", ns.unwrap_or(0) / 1_000));
+    signed(ns.unwrap_or(0) / 1_000, width, line);
 }
 
 fn hexadecimal(field: Option<&FieldValue<'_>>, digits: usize, line: &mut String) {
@@ -233,16 +251,19 @@ fn hexadecimal(field: Option<&FieldValue<'_>>, digits: usize, line: &mut String)
         Some(&FieldValue::Signed(number)) if digits <= 8 => u64::from(number as u32),
         field => field.and_then(FieldValue::as_u64).unwrap_or(0),
     };
-    put(line, format_args!("{number:#0width$x}", width = digits + 2));
+    text::hexadecimal(number, digits, line);
 }
 
 fn image(event: &DescribedEvent<'_>, address: Option<u64>, pid: Option<u32>, line: &mut String) {
     let address = address.unwrap_or(0);
-    let module = event
-        .directory
-        .module(pid.unwrap_or(0), address)
-        .map_or(Cow::Borrowed("Unknown"), printable);
-    put(line, format_args!("{module:>16}!{address:#x}"));
+    let module = event.directory.module(pid.unwrap_or(0), address);
+    right(
+        &module.map_or(Cow::Borrowed("Unknown"), printable),
+        16,
+        line,
+    );
+    line.push('!');
+    text::hexadecimal(address, 1, line);
 }
 
 fn frames(name: &str, event: &DescribedEvent<'_>, line: &mut String) {
@@ -260,7 +281,9 @@ fn frames(name: &str, event: &DescribedEvent<'_>, line: &mut String) {
         begin(name, time_ns, line);
         line.push_str(", ");
         thread(tid, line);
-        put(line, format_args!(", {:>3}, ", number + 1));
+        line.push_str(", ");
+        unsigned(number as u64 + 1, 3, line);
+        line.push_str(", ");
         hexadecimal(Some(frame), 16, line);
         line.push_str(", ");
         image(event, frame.as_u64(), pid, line);

@@ -6,6 +6,7 @@
 
 mod follower;
 mod kinds;
+mod reliable;
 mod values;
 
 use std::ops::ControlFlow;
@@ -24,6 +25,7 @@ use crate::sniff::RecordingKind;
 use crate::{Options, Progress};
 use follower::{Followed, Follower};
 use kinds::Kinds;
+use reliable::Reliable;
 
 /// Bytes of records at the end of each file that are searched for schemas and names before the first event.
 const LOOK_AHEAD_BYTES: usize = 32 << 20;
@@ -319,6 +321,7 @@ fn header(recording: &Recording<'_>, files: &Files) -> StreamHeader {
     let header = recording.header();
     let clock = recording.clock();
     let finished = recording.files().iter().all(|file| file.finished);
+    let reliable = Reliable::of(recording);
     StreamHeader {
         os_version: (header.os_version.0, header.os_version.1, header.os_build),
         pointer_bytes: u8::try_from(header.pointer_size).unwrap_or(0),
@@ -328,6 +331,8 @@ fn header(recording: &Recording<'_>, files: &Files) -> StreamHeader {
         start_unix_ns: Some(clock.start_unix_ns()),
         utc_bias_minutes: Some(header.time_zone.bias_minutes),
         duration_ns: finished.then(|| recording.duration_ns()),
+        reliable_ns: reliable.events_ns,
+        reliable_switches_ns: reliable.switches_ns,
         name: recording
             .files()
             .first()
