@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Records a real network boot: firmware (OVMF) under QEMU, DHCP and TFTP by dnsmasq or atftpd, in a network namespace of its own.
+
+lab/netboot/record.py OUT --server atftpd    OUT/capture.pcap, OUT/serial.log, OUT/facts.json
+
+The boot program is a Linux kernel with an initial file system that says that it is up and powers off; it is made here from
+Debian's packages. Needs root, and the packages that it names when they are missing. Everything it sets up, it takes down again.
+"""
+
+import argparse
+import contextlib
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+NAMESPACE = "onoff-lab"
+SERVER_ADDRESS = "192.168.77.1"
+CLIENT_MAC = "52:54:00:77:00:01"
+BOOT_PROGRAM = "boot.efi"
+UP = "onoff-lab: up"
+FIRMWARE = pathlib.Path("/usr/share/OVMF")
+STUB = pathlib.Path("/usr/lib/systemd/boot/efi/linuxx64.efi.stub")
+
+# What must be there: a file or a command, and the Debian package that brings it.
+NEEDED = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "dnsmasq": "dnsmasq-base",
+    "tcpdump": "tcpdump",
+    "busybox": "busybox-static",
+    "objcopy": "binutils",
+    "cpio": "cpio",
+    "ip": "iproute2",
+    str(FIRMWARE / "OVMF_CODE_4M.fd"): "ovmf",
+    str(STUB): "systemd-boot-efi",
+    "/usr/lib/x86_64-linux-gnu/libwrap.so.0": "libwrap0",
+}
+
+INIT = f"""#!/bin/busybox sh
+/bin/busybox mount -t proc proc /proc
+/bin/busybox mount -t devtmpfs dev /dev
+echo "{UP} $(/bin/busybox cut -d' ' -f1 /proc/uptime)" > /dev/ttyS0
+/bin/busybox poweroff -f
+"""
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("out", type=pathlib.Path, help="folder for what is recorded")
+    arguments.add_argument("--server", choices=["atftpd", "dnsmasq"], default="atftpd",
+                           help="who serves the files: atftpd grants windows, dnsmasq does not")
+    arguments.add_argument("--check-address", action="store_true",
+                           help="let the DHCP server look whether the address is in use before it offers it: costs about 3 s")
+    arguments.add_argument("--cache", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "onoff-lab",
+                           help="folder for what is downloaded and built once")
+    arguments.add_argument("--limit", type=float, default=180, help="seconds after which a boot counts as failed")
+    arguments = arguments.parse_args()
+    missing = sorted({package for what, package in NEEDED.items() if not shutil.which(what) and not pathlib.Path(what).exists()})
+    if missing:
+        sys.exit(f"record: missing; apt-get install --no-install-recommends {' '.join(missing)}")
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    arguments.cache.mkdir(parents=True, exist_ok=True)
+    program = boot_program(arguments.cache)
+    with tempfile.TemporaryDirectory() as work, network():
+        facts = record(arguments, program, pathlib.Path(work))
+    (arguments.out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
+    print(f"record: up {facts['up_after_s']:.1f} s after power-on; {facts['capture_bytes']} bytes captured")
+
+
+def package(name, cache):
+    """The unpacked files of a Debian package: some start a service when installed, and none is needed but for its files."""
+    unpacked = cache / name
+    if not unpacked.exists():
+        with tempfile.TemporaryDirectory(dir=cache) as download:
+            subprocess.run(["apt-get", "download", "-q", name], cwd=download, check=True, stdout=subprocess.DEVNULL)
+            [archive] = pathlib.Path(download).glob("*.deb")
+            subprocess.run(["dpkg-deb", "-x", archive, f"{unpacked}.new"], check=True)
+        pathlib.Path(f"{unpacked}.new").rename(unpacked)
+    return unpacked
+
+
+def boot_program(cache):
+    """A unified kernel image: one program that firmware starts and that holds kernel and initial file system."""
+    program = cache / BOOT_PROGRAM
+    if program.exists():
+        return program
+    depends = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], check=True, capture_output=True, text=True).stdout
+    names = [word for word in depends.split() if word.startswith("linux-image-") and word != "linux-image-amd64"]
+    if not names:
+        sys.exit("record: apt-cache does not know which package linux-image-amd64 stands for; run apt-get update")
+    kernel = next((package(names[0], cache) / "boot").glob("vmlinuz-*"))
+    root = cache / "root"
+    shutil.rmtree(root, ignore_errors=True)
+    for folder in ("bin", "dev", "proc"):
+        (root / folder).mkdir(parents=True)
+    shutil.copy(shutil.which("busybox"), root / "bin/busybox")
+    init = root / "init"
+    init.write_text(INIT)
+    init.chmod(0o755)
+    initrd = cache / "initrd"
+    listing = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
+    with initrd.open("wb") as out:
+        subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=listing.encode(), stdout=out, check=True)
+    command_line = cache / "command-line"
+    command_line.write_text("console=ttyS0 quiet\0")
+    # The addresses leave each section the room that the stub's documentation leaves it.
+    sections = {".osrel": (pathlib.Path("/etc/os-release"), 0x20000), ".cmdline": (command_line, 0x30000),
+                ".linux": (kernel, 0x2000000), ".initrd": (initrd, 0x4000000)}
+    flags = [flag for name, (path, address) in sections.items()
+             for flag in ("--add-section", f"{name}={path}", "--change-section-vma", f"{name}={address:#x}")]
+    subprocess.run(["objcopy", *flags, STUB, f"{program}.new"], check=True)
+    pathlib.Path(f"{program}.new").rename(program)
+    return program
+
+
+@contextlib.contextmanager
+def network():
+    """A namespace with a bridge for the servers and a port for the guest."""
+    commands = ["link set lo up", "link add br0 type bridge", "link set br0 up", f"addr add {SERVER_ADDRESS}/24 dev br0",
+                "tuntap add tap0 mode tap", "link set tap0 master br0 up"]
+    subprocess.run(["ip", "netns", "del", NAMESPACE], stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(["ip", "netns", "add", NAMESPACE], check=True)
+    try:
+        for command in commands:
+            subprocess.run(["ip", "-n", NAMESPACE, *command.split()], check=True)
+        yield
+    finally:
+        subprocess.run(["ip", "netns", "del", NAMESPACE], check=False)
+
+
+def record(arguments, program, work):
+    files = work / "tftp"
+    files.mkdir()
+    shutil.copy(program, files / BOOT_PROGRAM)
+    shutil.copy(FIRMWARE / "OVMF_VARS_4M.fd", work / "vars.fd")
+    serial = arguments.out / "serial.log"
+    capture = arguments.out / "capture.pcap"
+    serial.unlink(missing_ok=True)
+    dhcp = ["dnsmasq", "-d", "--conf-file=/dev/null", "--no-hosts", "--no-resolv", "--port=0", "--interface=br0", "--bind-interfaces",
+            "--log-dhcp", "--user=root", "--dhcp-range=192.168.77.50,192.168.77.99,255.255.255.0,1h",
+            f"--dhcp-boot={BOOT_PROGRAM},,{SERVER_ADDRESS}", f"--dhcp-leasefile={work}/leases", f"--pid-file={work}/pid"]
+    if not arguments.check_address:
+        dhcp.append("--no-ping")
+    servers = {"dnsmasq": dhcp}
+    if arguments.server == "dnsmasq":
+        dhcp += ["--enable-tftp", f"--tftp-root={files}"]
+    else:
+        atftpd = package("atftpd", arguments.cache) / "usr/sbin/atftpd"
+        servers["atftpd"] = [atftpd, "--daemon", "--no-fork", "--verbose=7", "--user", "root.root", "--logfile", "-",
+                             "--bind-address", SERVER_ADDRESS, files]
+    servers["tcpdump"] = ["tcpdump", "-i", "tap0", "-s", "0", "-U", "-w", capture.resolve(), "--time-stamp-precision=nano"]
+    guest = ["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg", "-cpu", "max,-hypervisor", "-m", "512", "-display", "none",
+             "-no-user-config", "-nodefaults", "-no-reboot",
+             "-drive", f"if=pflash,format=raw,unit=0,readonly=on,file={FIRMWARE}/OVMF_CODE_4M.fd",
+             "-drive", f"if=pflash,format=raw,unit=1,file={work}/vars.fd",
+             "-netdev", "tap,id=n0,ifname=tap0,script=no,downscript=no",
+             "-device", f"virtio-net-pci,netdev=n0,mac={CLIENT_MAC},bootindex=0,romfile=", "-device", "virtio-rng-pci",
+             "-serial", f"file:{serial.resolve()}"]
+    inside = ["ip", "netns", "exec", NAMESPACE]
+    processes = {}
+    with contextlib.ExitStack() as running:
+        for name, command in servers.items():
+            log = running.enter_context((arguments.out / f"{name}.log").open("wb"))
+            processes[name] = subprocess.Popen([*inside, *command], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            running.callback(stop, processes[name])
+        time.sleep(1)
+        for name, process in processes.items():
+            if process.poll() is not None:
+                sys.exit(f"record: {name} did not start: {text(arguments.out / f'{name}.log')[-500:]}")
+        begin = time.monotonic()
+        machine = subprocess.Popen([*inside, *guest], stdin=subprocess.DEVNULL)
+        running.callback(stop, machine)
+        while UP not in text(serial):
+            if machine.poll() is not None or time.monotonic() - begin > arguments.limit:
+                sys.exit(f"record: the guest did not come up within {arguments.limit:.0f} s; its last words:\n{text(serial)[-2000:]}")
+            time.sleep(0.1)
+        up_after = time.monotonic() - begin
+        time.sleep(1)
+    return {"server": arguments.server, "server_address": SERVER_ADDRESS, "client_mac": CLIENT_MAC, "file": BOOT_PROGRAM,
+            "file_bytes": program.stat().st_size, "address_checked": arguments.check_address, "up_after_s": round(up_after, 3),
+            "capture_bytes": capture.stat().st_size}
+
+
+def text(path):
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
+def stop(process):
+    process.terminate()
+    try:
+        process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+if __name__ == "__main__":
+    main()
