@@ -116,7 +116,8 @@ fn blocks_of(bytes: u64, block_size: u32) -> u64 {
 }
 
 fn sum(blocks: u64, turns: u64, gap_ns: i64, turn_ns: i64) -> i64 {
-    let ns = i128::from(blocks) * i128::from(gap_ns) + i128::from(turns) * i128::from(turn_ns);
+    let product = |count: u64, ns: i64| i128::from(count) * i128::from(ns);
+    let ns = product(blocks, gap_ns).saturating_add(product(turns, turn_ns));
     i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
