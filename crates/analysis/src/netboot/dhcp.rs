@@ -32,7 +32,8 @@ pub struct DhcpExchange {
     pub waits_ns: Vec<i64>,
     /// Waits for an answer that did not come before the question was asked again, ns.
     pub unanswered_ns: i64,
-    /// From the question to the first offer for it, ns; `None` when none came.
+    /// From the question to the first offer for it, ns; `None` when none came. Where the server looked whether the address is
+    /// in use, the question is the one before its first look.
     pub offer_delay_ns: Option<i64>,
     /// From the first offer to the client's request, ns.
     pub choice_delay_ns: Option<i64>,
@@ -224,10 +225,15 @@ fn exchange(
     let last_ns = group.last().map_or(start_ns, |message| message.time_ns);
     let end_ns = answer.map_or(last_ns, |answer| answer.time_ns);
     let asked_ns = offer.map(|offer| {
-        let before = questions
+        // A server that looks whether the address is in use may be asked again meanwhile, and then answers the earlier
+        // question: the one before its first look.
+        let looked_ns = probes
             .iter()
-            .rev()
-            .find(|&&asked| asked <= offer.time_ns);
+            .filter(|probe| Some(probe.target) == offer.address)
+            .map(|probe| probe.time_ns)
+            .find(|looked_ns| (start_ns..=offer.time_ns).contains(looked_ns));
+        let until_ns = looked_ns.unwrap_or(offer.time_ns);
+        let before = questions.iter().rev().find(|&&asked| asked <= until_ns);
         before.copied().unwrap_or(start_ns)
     });
     let requests: Vec<i64> = of(|kind| matches!(kind, DhcpKind::Request | DhcpKind::Request6))
@@ -363,3 +369,7 @@ fn steps(group: &[&DhcpMessage], kinds: &[(DhcpKind, bool)]) -> Vec<DhcpStep> {
         })
         .collect()
 }
+
+#[cfg(test)]
+#[path = "dhcp_tests.rs"]
+mod tests;
