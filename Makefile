@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean
+.PHONY: help demo test lint lab bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -43,6 +43,12 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	CLIPPY_CONF_DIR=$(CURDIR)/tools/purity cargo clippy --lib $(PURE_FLAGS) --target wasm32-unknown-unknown --locked -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
 	mdbook build docs --dest-dir $(TARGET_DIR)/book
+
+lab: ## record a network boot under QEMU and check what onoff says of it (Debian, as root)
+	@tools/setup rust
+	@tools/setup lab
+	cargo build --locked --package onoff-cli
+	lab/netboot/check.py $(TARGET_DIR)/debug/onoff
 
 bench: ## measure beside cat and the public readers; BENCH_SIZE=1GiB
 	@tools/setup rust

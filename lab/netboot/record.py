@@ -49,7 +49,8 @@ echo "{UP} $(/bin/busybox cut -d' ' -f1 /proc/uptime)" > /dev/ttyS0
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("out", type=pathlib.Path, help="folder for what is recorded")
+    arguments.add_argument("out", type=pathlib.Path, nargs="?", help="folder for what is recorded")
+    arguments.add_argument("--missing", action="store_true", help="only print the packages that are missing")
     arguments.add_argument("--server", choices=["atftpd", "dnsmasq"], default="atftpd",
                            help="who serves the files: atftpd grants windows, dnsmasq does not")
     arguments.add_argument("--check-address", action="store_true",
@@ -59,6 +60,11 @@ def main():
     arguments.add_argument("--limit", type=float, default=180, help="seconds after which a boot counts as failed")
     arguments = arguments.parse_args()
     missing = sorted({package for what, package in NEEDED.items() if not shutil.which(what) and not pathlib.Path(what).exists()})
+    if arguments.missing:
+        print(*missing)
+        return
+    if not arguments.out:
+        sys.exit("record: say where to put it: record.py OUT")
     if missing:
         sys.exit(f"record: missing; apt-get install --no-install-recommends {' '.join(missing)}")
     arguments.out.mkdir(parents=True, exist_ok=True)
