@@ -237,9 +237,10 @@ impl ContextSwitch {
     }
 }
 
-/// The payload of a thread made ready (hook 0x0532, version 2).
+/// The payload of a thread made ready (hook 0x0532, version 2); flag 1: by a deferred procedure
+/// call.
 #[must_use]
-pub fn ready_thread(thread: u32, adjust_reason: u8, adjust_increment: i8) -> [u8; 8] {
+pub fn ready_thread(thread: u32, adjust_reason: u8, adjust_increment: i8, flags: u8) -> [u8; 8] {
     let id = thread.to_le_bytes();
     [
         id[0],
@@ -248,7 +249,7 @@ pub fn ready_thread(thread: u32, adjust_reason: u8, adjust_increment: i8) -> [u8
         id[3],
         adjust_reason,
         adjust_increment.to_le_bytes()[0],
-        0,
+        flags,
         0,
     ]
 }

@@ -4,17 +4,18 @@
 //! so that PostBoot's end, which is only known afterwards, still falls on a bucket's edge.
 
 use super::span::TICKS_PER_SECOND;
+use super::timeline::Timeline;
 use super::truth::{PostBoot, Slice, Usage};
 use crate::events::storage::{IoPriority, Operation};
 
 /// Length of a slice of the idle metric.
 pub(super) const SLICE: u64 = TICKS_PER_SECOND / 10;
 /// Idle slices that make PostBoot complete: 10 s.
-const REQUIRED_SLICES: usize = 100;
+pub(super) const REQUIRED_SLICES: usize = 100;
 /// Thread priorities below this do not count as busy.
-const LOW_PRIORITY: u8 = 8;
+pub(super) const LOW_PRIORITY: u8 = 8;
 
-const NANOSECONDS: i64 = (1_000_000_000 / TICKS_PER_SECOND) as i64;
+pub(super) const NANOSECONDS: i64 = (1_000_000_000 / TICKS_PER_SECOND) as i64;
 
 #[derive(Debug, Default)]
 struct Bucket {
@@ -36,6 +37,8 @@ pub(super) struct Accounting {
     evaluated: usize,
     idle_slices: usize,
     satisfied_at: Option<usize>,
+    /// Every interval; none where only a boot is asked about.
+    pub(super) timeline: Option<Timeline>,
 }
 
 impl Accounting {
@@ -49,6 +52,7 @@ impl Accounting {
             evaluated: 0,
             idle_slices: 0,
             satisfied_at: None,
+            timeline: None,
         }
     }
 
@@ -94,6 +98,9 @@ impl Accounting {
 
     /// A processor ran a thread of a process, or idled (`None`).
     pub(super) fn cpu(&mut self, ran: Option<(u32, u8)>, from: u64, to: u64) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.cpu(ran, from, to);
+        }
         self.spread(from, to, |bucket, part| {
             let time = part as i64 * NANOSECONDS;
             match ran {
@@ -111,6 +118,9 @@ impl Accounting {
 
     /// The disk worked on a request.
     pub(super) fn disk_busy(&mut self, priority: IoPriority, from: u64, to: u64) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.disk_busy(priority, from, to);
+        }
         self.spread(from, to, |bucket, part| {
             bucket.usage.disk_busy_ns += part as i64 * NANOSECONDS;
             if !priority.is_low() {
@@ -121,6 +131,9 @@ impl Accounting {
 
     /// A request completed.
     pub(super) fn disk_completed(&mut self, operation: Operation, size: u32, at: u64) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.disk_completed(operation, size, at);
+        }
         let Some(bucket) = self.bucket(at) else {
             return;
         };

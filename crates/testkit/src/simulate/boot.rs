@@ -95,12 +95,14 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Cast, Scenari
     shell(plan, scenario, explorer);
     plan.scenario_processes(&scenario.processes, manager, explorer);
     Ok(Cast {
+        session_manager,
         csrss_system,
         csrss_user,
         wininit,
         winlogon,
         manager,
         explorer,
+        teller: csrss_user,
     })
 }
 
@@ -191,27 +193,27 @@ struct Sessions {
     winlogon: usize,
 }
 
-impl Sessions {
-    /// Creates a process as the session manager does.
-    fn execute(
-        plan: &Plan,
-        process: usize,
-        start: Step,
-        begin: Option<Note>,
-        end: Option<Note>,
-    ) -> [Step; 3] {
-        let image = format!("\\SystemRoot\\System32\\{}", plan.processes[process].image);
-        let created = logon::execute_image_stop(plan.processes[process].id);
-        [
-            Step::Tell(
-                Box::new(logon::execute_image_start(&image)),
-                Vec::from_iter(begin),
-            ),
-            start,
-            Step::Tell(Box::new(created), Vec::from_iter(end)),
-        ]
-    }
+/// Creates a process as the session manager does.
+pub(super) fn execute(
+    plan: &Plan,
+    process: usize,
+    start: Step,
+    begin: Option<Note>,
+    end: Option<Note>,
+) -> [Step; 3] {
+    let image = format!("\\SystemRoot\\System32\\{}", plan.processes[process].image);
+    let created = logon::execute_image_stop(plan.processes[process].id);
+    [
+        Step::Tell(
+            Box::new(logon::execute_image_start(&image)),
+            Vec::from_iter(begin),
+        ),
+        start,
+        Step::Tell(Box::new(created), Vec::from_iter(end)),
+    ]
+}
 
+impl Sessions {
     fn plan(&self, plan: &mut Plan, scenario: &Scenario, session_manager: usize) {
         let session = &scenario.session;
         let win32k = "\\SystemRoot\\System32\\win32k.sys";
@@ -227,7 +229,7 @@ impl Sessions {
                 8,
                 vec![Step::Begin, Step::Pad(time.0), Step::Set(done)],
             );
-            steps.extend(Self::execute(
+            steps.extend(execute(
                 plan,
                 autochk,
                 Step::Start(autochk, None),
@@ -238,7 +240,7 @@ impl Sessions {
         }
         steps.push(Step::tell(logon::boot_execute_list(false)));
         steps.push(Step::tell(logon::load_subsystem_start(0, win32k)));
-        steps.extend(Self::execute(
+        steps.extend(execute(
             plan,
             self.csrss_system,
             Step::Start(self.csrss_system, None),
@@ -246,7 +248,7 @@ impl Sessions {
             Some(Note::SystemVideo(Edge::Begin)),
         ));
         steps.push(Step::Sleep(session.system_video.0));
-        steps.extend(Self::execute(
+        steps.extend(execute(
             plan,
             self.wininit,
             Step::Start(self.wininit, None),
@@ -259,7 +261,7 @@ impl Sessions {
             steps.push(Step::Until(at.0.saturating_sub(session.user_video.0)));
         }
         steps.push(Step::tell(logon::load_subsystem_start(1, win32k)));
-        steps.extend(Self::execute(
+        steps.extend(execute(
             plan,
             self.csrss_user,
             Step::Start(self.csrss_user, None),
@@ -268,7 +270,7 @@ impl Sessions {
         ));
         steps.push(Step::tell(logon::load_subsystem_stop()));
         steps.push(Step::Sleep(session.user_video.0));
-        steps.extend(Self::execute(
+        steps.extend(execute(
             plan,
             self.winlogon,
             Plan::start(self.winlogon, Note::Phase),
@@ -281,7 +283,12 @@ impl Sessions {
 }
 
 /// Winlogon: the logon's own thread, and the computer's policy beside it.
-fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: usize, userinit: usize) {
+pub(super) fn winlogon_threads(
+    plan: &mut Plan,
+    scenario: &Scenario,
+    winlogon: usize,
+    userinit: usize,
+) {
     let logon_scenario = &scenario.logon;
     let machine = format!("{}$", scenario.machine.computer);
     let user = format!("{}\\user", scenario.machine.computer);
@@ -408,7 +415,7 @@ fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: usize, useri
 }
 
 /// Explorer up to the desktop, then the programs of the Run key.
-fn shell(plan: &mut Plan, scenario: &Scenario, explorer: usize) {
+pub(super) fn shell(plan: &mut Plan, scenario: &Scenario, explorer: usize) {
     const RUN_KEY: &str = "Software\\Microsoft\\Windows\\CurrentVersion\\Run";
     let shell = &scenario.shell;
     let mut steps = vec![

@@ -55,6 +55,15 @@ enum Event {
     Stop,
 }
 
+/// Who makes a thread ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// The thread that runs on the processor, or nobody in particular.
+    Thread,
+    /// A deferred procedure call: a timer or a disk.
+    Dpc,
+}
+
 struct Cpu {
     current: Option<usize>,
     /// Up to when its time has been accounted.
@@ -103,6 +112,7 @@ pub(super) struct Settings {
     pub(super) at_most: u64,
     /// Whether what happens after PostBoot ends the recording.
     pub(super) transitions: bool,
+    pub(super) readied_by_dpc: bool,
 }
 
 /// The machine being played.
@@ -113,6 +123,12 @@ pub(super) struct Machine<'s> {
     pub(super) processes: Vec<Process>,
     pub(super) disk: Disk,
     pub(super) notes: Vec<(Note, u64)>,
+    /// Milestones and what the wall clock showed (`FILETIME`).
+    pub(super) wall_clocks: Vec<(usize, u64)>,
+    /// By how much the wall clock went on while the recording's clock stood still.
+    wall_ahead: u64,
+    /// Nothing runs: the computer is off.
+    is_off: bool,
     threads: Vec<Thread>,
     cpus: Vec<Cpu>,
     ready: Vec<VecDeque<usize>>,
@@ -149,6 +165,9 @@ impl<'s> Machine<'s> {
             random: Random::new(settings.seed),
             recorder,
             notes: Vec::new(),
+            wall_clocks: Vec::new(),
+            wall_ahead: 0,
+            is_off: false,
             processes: processes
                 .into_iter()
                 .zip(live)
@@ -256,7 +275,7 @@ impl<'s> Machine<'s> {
                 .plan
                 .existing
             {
-                self.make_ready(thread, 0);
+                self.make_ready(thread, 0, By::Thread);
             }
         }
         self.schedule(self.settings.at_most, Event::Stop);
@@ -279,7 +298,7 @@ impl<'s> Machine<'s> {
             match event {
                 Event::Wake(thread) => {
                     let cpu = self.threads[thread].last_cpu;
-                    self.make_ready(thread, cpu);
+                    self.make_ready(thread, cpu, By::Dpc);
                 }
                 Event::Slice { cpu, generation } => self.slice_over(cpu, generation),
                 Event::Timeout {
@@ -380,19 +399,20 @@ impl<'s> Machine<'s> {
         {
             waiters.remove(place);
             let cpu = self.threads[thread].last_cpu;
-            self.make_ready(thread, cpu);
+            self.make_ready(thread, cpu, By::Dpc);
         }
     }
 
-    fn make_ready(&mut self, thread: usize, by: usize) {
+    fn make_ready(&mut self, thread: usize, on: usize, by: By) {
         if self.threads[thread].ended {
             return;
         }
         self.threads[thread].waits += 1;
         if self.settings.context_switches {
             let time = self.stamp();
-            let payload = kernel::ready_thread(self.threads[thread].plan.id, 1, 0);
-            self.put_perfinfo(by, 0x0532, 2, time, &payload);
+            let flags = u8::from(by == By::Dpc && self.settings.readied_by_dpc);
+            let payload = kernel::ready_thread(self.threads[thread].plan.id, 1, 0, flags);
+            self.put_perfinfo(on, 0x0532, 2, time, &payload);
         }
         self.threads[thread].ready_since = self.now;
         let last = self.threads[thread].last_cpu;
@@ -435,7 +455,47 @@ impl<'s> Machine<'s> {
         self.cpus[cpu].generation += 1;
     }
 
+    /// What the wall clock shows (`FILETIME`).
+    fn wall_clock(&self, time: u64) -> u64 {
+        self.recorder.start_time() + time + self.wall_ahead
+    }
+
+    /// The computer is off while the recording's clock goes on: nobody runs, and what waits for a
+    /// time waits so much longer.
+    fn off(&mut self, cpu: usize, thread: usize, ticks: u64) {
+        self.is_off = true;
+        for other in 0..self.cpus.len() {
+            let Some(running) = self.cpus[other].current.filter(|_| other != cpu) else {
+                continue;
+            };
+            self.pause(other);
+            self.switch(other, None, Left::PREEMPTED);
+            self.threads[running].ready_since = self.now;
+            let priority = self.threads[running].plan.priority;
+            self.ready[usize::from(priority)].push_front(running);
+        }
+        self.leave(cpu, Left::DELAY);
+        let later: Vec<_> = self.events.drain().collect();
+        self.events.extend(
+            later
+                .into_iter()
+                .map(|Reverse((time, order, event))| Reverse((time + ticks, order, event))),
+        );
+        self.now += ticks;
+        self.is_off = false;
+        self.make_ready(thread, cpu, By::Dpc);
+        while let Some(idle) = self.cpus.iter().position(|cpu| cpu.current.is_none()) {
+            let Some(next) = self.next_ready() else {
+                break;
+            };
+            self.switch(idle, Some(next), Left::IDLE);
+        }
+    }
+
     fn next_ready(&mut self) -> Option<usize> {
+        if self.is_off {
+            return None;
+        }
         self.ready.iter_mut().rev().find_map(VecDeque::pop_front)
     }
 

@@ -20,6 +20,7 @@ mod recorder;
 mod scenario;
 mod services;
 mod span;
+mod timeline;
 mod transition;
 mod truth;
 mod work;
@@ -28,7 +29,10 @@ use std::io::{Cursor, Seek, Write};
 
 pub use scenario::{Expect, ExpectDevice, ExpectService, Scenario, ScenarioError};
 pub use span::{Size, Span, TICKS_PER_SECOND};
-pub use transition::truth::{Activity, Milestone, Notification, ServiceStop, Transitions};
+pub use timeline::Timeline;
+pub use transition::truth::{
+    Activity, Milestone, Notification, PowerRequest, ServiceStop, Transitions,
+};
 pub use truth::{Device, Phase, PostBoot, Process, Service, Slice, Truth, Usage};
 pub use work::{Transfer, Work};
 
@@ -142,6 +146,7 @@ impl Scenario {
             tail: self.recording.tail.0,
             at_most: self.recording.at_most.0,
             transitions: self.has_transitions(),
+            readied_by_dpc: self.recording.readied_by_dpc,
         };
         let mut truth = Truth {
             os_loader_ns: self.kernel.loader.map(Span::nanoseconds),
@@ -166,6 +171,9 @@ impl Scenario {
         services.extend(plan.running_services);
         let mut machine = Machine::new(settings, recorder, plan.processes, plan.threads, signals);
         machine.enough = at_least;
+        if self.has_transitions() {
+            machine.accounting.timeline = Some(Timeline::new(self.machine.processors));
+        }
         self.begin(&mut machine);
         machine.play();
         machine.end_rundown();
@@ -173,9 +181,15 @@ impl Scenario {
         machine.account_all();
 
         note_times(&mut truth, &machine.notes);
+        for &(row, wall_clock) in &machine.wall_clocks {
+            truth.transitions.milestones[row].value = Some(since_1970(wall_clock));
+        }
         truth.transitions.settle();
+        truth.timeline = machine.accounting.timeline.take().unwrap_or_default();
         if self.boots() {
             phases(&mut truth, &mut machine);
+        } else {
+            truth.post_boot = machine.accounting.post_boot();
         }
         truth.processes = machine
             .processes
@@ -293,6 +307,12 @@ impl Scenario {
                 });
             }
         }
+        for device in &self.devices {
+            let (instance, description) = (&device.instance, &device.description);
+            machine.state(|clock| {
+                configuration::device(clock, instance, description, "", &device.driver)
+            });
+        }
         machine.state(|clock| {
             configuration::volume_mapping(clock, "\\Device\\HarddiskVolume2\\", "C:\\")
         });
@@ -310,6 +330,12 @@ fn set(slot: &mut Option<(i64, i64)>, edge: Edge, time: i64) {
         Edge::Begin => interval.0 = time,
         Edge::End => interval.1 = time,
     }
+}
+
+/// Nanoseconds since 1970-01-01 UTC of a `FILETIME`.
+fn since_1970(wall_clock: u64) -> i64 {
+    const EPOCH: u64 = 116_444_736_000_000_000;
+    ((wall_clock - EPOCH) * 100) as i64
 }
 
 fn begin_or_end(edge: Edge, time: i64, begin: &mut i64, end: &mut Option<i64>) {
@@ -351,7 +377,16 @@ fn note_times(truth: &mut Truth, notes: &[(Note, u64)]) {
                 let row = &mut truth.transitions.activities[row];
                 begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
             }
-            Note::Milestone(row) => truth.transitions.milestones[row].time_ns = time,
+            Note::Milestone(row) | Note::WallClock(row) => {
+                truth.transitions.milestones[row].time_ns = time;
+            }
+            Note::PowerRequest(row, edge) => {
+                let row = &mut truth.transitions.power_requests[row];
+                begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
+            }
+            Note::PowerRequestWaiting(row) => {
+                truth.transitions.power_requests[row].waiting_ns = Some(time);
+            }
             Note::ServiceStop(row) => truth.transitions.service_stops[row].start_ns = time,
             Note::ServiceStopping(row) => {
                 truth.transitions.service_stops[row].pending_ns = Some(time);

@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use super::work::Transfer;
+use crate::assemble::Payload;
 use crate::events::Occurrence;
 
 /// An event threads wait for and set.
@@ -35,6 +36,12 @@ pub(super) enum Note {
     Activity(usize, Edge),
     /// A transition's milestone.
     Milestone(usize),
+    /// A milestone whose quantity is the wall clock's time.
+    WallClock(usize),
+    /// A device or driver gets a power request, or completes it.
+    PowerRequest(usize, Edge),
+    /// Nothing is left to do but wait for a request.
+    PowerRequestWaiting(usize),
     /// A running service is told to stop.
     ServiceStop(usize),
     /// It reports that it is stopping.
@@ -69,6 +76,17 @@ pub(super) enum Step {
     Pad(u64),
     /// Records an event, and notes its time.
     Tell(Box<Occurrence>, Vec<Note>),
+    /// Records an event of the kernel's own logger.
+    Kernel {
+        hook: u16,
+        payload: Payload,
+        notes: Vec<Note>,
+    },
+    /// The computer is off for so many ticks.
+    Off {
+        ticks: u64,
+        clock_stands_still: bool,
+    },
     /// Records a mark.
     Mark(String),
     /// A disk request; waits for it.

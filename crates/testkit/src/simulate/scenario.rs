@@ -6,6 +6,7 @@
 use serde::Deserialize;
 
 use super::span::{Size, Span};
+use super::transition::power_scenario::{Answer, Power, PoweredDevice, Standby};
 use super::transition::scenario::{Application, Running, ServiceStop, Shutdown};
 use super::work::Work;
 use crate::compress::Compression;
@@ -51,6 +52,15 @@ pub struct Scenario {
     /// Programs that are told of transitions.
     #[serde(default, rename = "application")]
     pub applications: Vec<Application>,
+    /// Devices that are told of sleep.
+    #[serde(default, rename = "device")]
+    pub devices: Vec<PoweredDevice>,
+    /// Sleep, hibernation, fast startup: in order of time.
+    #[serde(default)]
+    pub power: Vec<Power>,
+    /// Modern standby.
+    #[serde(default)]
+    pub standby: Vec<Standby>,
     /// A shutdown.
     pub shutdown: Option<Shutdown>,
     /// Numbers a published document gives for this boot.
@@ -159,6 +169,10 @@ pub struct Recording {
     pub desktop_ready: bool,
     /// Whether context switches are recorded.
     pub context_switches: bool,
+    /// Records of threads made ready say when a deferred procedure call did it: a timer, a disk.
+    pub readied_by_dpc: bool,
+    /// Power transitions are recorded by the kernel's logger instead of its provider.
+    pub power_by_logger: bool,
 }
 
 impl Default for Recording {
@@ -174,6 +188,8 @@ impl Default for Recording {
             disk_issue: false,
             desktop_ready: true,
             context_switches: true,
+            readied_by_dpc: false,
+            power_by_logger: false,
         }
     }
 }
@@ -340,6 +356,12 @@ pub struct Service {
     pub io_priority: IoPriority,
     /// How it stops when the machine shuts down; none = nobody tells it.
     pub stop: Option<ServiceStop>,
+    /// How it answers whether the system may suspend; none = it is not asked.
+    pub query: Option<Answer>,
+    /// How it answers that the system suspends.
+    pub suspend: Option<Answer>,
+    /// What it does when the system resumed.
+    pub resume: Option<Answer>,
 }
 
 const fn normal() -> u8 {
@@ -566,6 +588,6 @@ impl Scenario {
 
     /// Whether anything happens after a boot, or without one.
     pub(super) fn has_transitions(&self) -> bool {
-        self.shutdown.is_some()
+        self.shutdown.is_some() || !self.power.is_empty() || !self.standby.is_empty()
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::timeline::Timeline;
 use super::transition::truth::Transitions;
 
 /// The answer.
@@ -49,6 +50,9 @@ pub struct Truth {
     pub training_count: Option<u32>,
     /// What happened in shutdowns and sleeps.
     pub transitions: Transitions,
+    /// Usage of any interval, in recordings of such.
+    #[serde(skip)]
+    pub timeline: Timeline,
     /// Time of the last record, ns.
     pub end_ns: i64,
     /// Records of all files, the logfile headers included.

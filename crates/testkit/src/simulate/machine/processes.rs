@@ -1,6 +1,6 @@
 //! Processes, threads and modules: their starts, ends and rundowns.
 
-use super::{Machine, volume_path};
+use super::{By, Machine, volume_path};
 use crate::assemble::Record;
 use crate::events::kernel::{self, Image, Left, Moment};
 use crate::events::storage;
@@ -109,7 +109,7 @@ impl Machine<'_> {
         );
         for thread in 0..self.threads.len() {
             if self.threads[thread].plan.process == process {
-                self.make_ready(thread, cpu);
+                self.make_ready(thread, cpu, By::Thread);
             }
         }
     }

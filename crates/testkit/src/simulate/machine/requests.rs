@@ -1,6 +1,6 @@
 //! Disk requests from issue to completion.
 
-use super::{Event, Machine, volume_path};
+use super::{By, Event, Machine, volume_path};
 use crate::events::kernel;
 use crate::events::storage::{self, DiskRequest, Operation};
 use crate::simulate::disk::Queued;
@@ -123,6 +123,6 @@ impl Machine<'_> {
             0xFFFF_F801_2000_4000,
         );
         self.put(cpu, &record);
-        self.make_ready(queued.thread, cpu);
+        self.make_ready(queued.thread, cpu, By::Dpc);
     }
 }

@@ -1,6 +1,7 @@
 //! Threads taking their steps, until one needs time.
 
-use super::{Event, Machine};
+use super::{By, Event, Machine};
+use crate::assemble::Record;
 use crate::events::kernel::{self, Left, Moment};
 use crate::events::storage::Operation;
 use crate::simulate::accounting::SLICE;
@@ -69,7 +70,7 @@ impl Machine<'_> {
                 let time = self.stamp();
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
-                let wall_clock = self.recorder.start_time() + time;
+                let wall_clock = self.wall_clock(time);
                 let record =
                     occurrence
                         .stamped(wall_clock)
@@ -79,6 +80,33 @@ impl Machine<'_> {
                     self.note(note, time);
                 }
                 true
+            }
+            Step::Kernel {
+                hook,
+                payload,
+                notes,
+            } => {
+                let time = self.stamp();
+                let plan = &self.threads[thread].plan;
+                let process = self.processes[plan.process].plan.id;
+                let clock = self.recorder.clock(time);
+                let record = Record::system(hook, 2, clock, plan.id, process, payload);
+                self.put(cpu, &record);
+                for note in notes {
+                    self.note(note, time);
+                }
+                true
+            }
+            Step::Off {
+                ticks,
+                clock_stands_still,
+            } => {
+                if clock_stands_still {
+                    self.wall_ahead += ticks;
+                    return true;
+                }
+                self.off(cpu, thread, ticks);
+                false
             }
             Step::Mark(text) => {
                 let time = self.stamp();
@@ -104,7 +132,7 @@ impl Machine<'_> {
             Step::Set(Signal(signal)) => {
                 self.signals[signal].0 = true;
                 for waiter in std::mem::take(&mut self.signals[signal].1) {
-                    self.make_ready(waiter, cpu);
+                    self.make_ready(waiter, cpu, By::Thread);
                 }
                 true
             }
@@ -191,6 +219,10 @@ impl Machine<'_> {
                 self.account_all();
                 self.accounting.desktop_ready(time);
                 self.schedule(time + SLICE, Event::Metric);
+            }
+            Note::WallClock(row) => {
+                let wall_clock = self.wall_clock(time);
+                self.wall_clocks.push((row, wall_clock));
             }
             _ => {}
         }

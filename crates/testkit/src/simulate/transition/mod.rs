@@ -11,29 +11,41 @@
 //!    └────► the kernel's steps
 //! ```
 
+mod account;
 mod applications;
+mod devices;
+mod fast_start;
 mod kernel;
+mod power;
+pub(super) mod power_scenario;
 pub(super) mod running;
 pub(super) mod scenario;
 mod services;
 mod shutdown;
+mod standby;
+mod telling;
 pub(super) mod truth;
 
 use super::plan::Plan;
 use super::program::{Edge, Note, Step};
 use super::scenario::{Scenario, ScenarioError};
 use crate::events::Occurrence;
+use crate::events::power as events;
+use power_scenario::{Power, PowerKind, Standby};
 use truth::{Activity, Milestone, NOT_YET, Notification};
 
 /// The processes that transitions need, by their index in the plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cast {
+    pub(super) session_manager: usize,
     pub(super) csrss_system: usize,
     pub(super) csrss_user: usize,
     pub(super) wininit: usize,
     pub(super) winlogon: usize,
     pub(super) manager: usize,
     pub(super) explorer: usize,
+    /// Whose csrss tells applications of sleep.
+    pub(super) teller: usize,
 }
 
 /// Versions before this one name nobody in the ends of their records.
@@ -46,6 +58,8 @@ pub(super) struct Stage<'a> {
     pub(super) cast: Cast,
     /// Version of the records that gained fields with Windows 10.
     pub(super) version: u8,
+    /// Transitions in the kernel logger's records that have not ended.
+    logger_transitions: Vec<Option<usize>>,
 }
 
 /// Plans every transition of a scenario.
@@ -55,15 +69,102 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, cast: Cast) -> Result<(
         scenario,
         cast,
         version: u8::from(scenario.machine.build >= NAMES_IN_ENDS),
+        logger_transitions: Vec::new(),
     };
     let applications = applications::plan(&mut stage);
-    if let Some(shutdown) = &scenario.shutdown {
-        shutdown::plan(&mut stage, shutdown, &applications);
+    let mut before = None;
+    if let Some(shutdown) = scenario
+        .shutdown
+        .as_ref()
+        .filter(|shutdown| shutdown.fast_startup)
+    {
+        before = Some(shutdown::user_session(&mut stage, shutdown, &applications));
+        stage.cast.teller = stage.cast.csrss_system;
+    }
+    let whole = scenario
+        .shutdown
+        .as_ref()
+        .filter(|shutdown| !shutdown.fast_startup);
+    let count = scenario.power.len() + scenario.standby.len();
+    for (number, one) in in_order(scenario).into_iter().enumerate() {
+        let last = number + 1 == count && whole.is_none();
+        let chained = (before.as_deref(), last);
+        before = Some(match one {
+            One::Power(power) => {
+                if power.kind == PowerKind::FastStartup && !power.ends_recording {
+                    fast_start::plan(&mut stage, &format!("power {number} resumed"));
+                }
+                power::plan(&mut stage, power, &applications, number, chained)
+            }
+            One::Standby(standby) => standby::plan(&mut stage, standby, number, chained),
+        });
+    }
+    if let Some(shutdown) = whole {
+        shutdown::plan(&mut stage, shutdown, &applications, before.as_deref());
+    }
+    for planned in applications {
+        let never = stage.wait("never");
+        stage.plan.threads[planned.thread].steps.push(never);
     }
     Ok(())
 }
 
+enum One<'s> {
+    Power(&'s Power),
+    Standby(&'s Standby),
+}
+
+/// Sleeps and standbys by the time at which they are wanted.
+fn in_order(scenario: &Scenario) -> Vec<One<'_>> {
+    let powers = scenario.power.iter().map(|one| (one.at, One::Power(one)));
+    let standbys = scenario
+        .standby
+        .iter()
+        .map(|one| (one.at, One::Standby(one)));
+    let mut all: Vec<_> = powers.chain(standbys).collect();
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, one)| one).collect()
+}
+
 impl Stage<'_> {
+    /// Whether the provider records power transitions, and not the kernel's logger.
+    fn records_power(&self) -> bool {
+        !self.scenario.recording.power_by_logger
+    }
+
+    /// A milestone's note as one whose quantity is the wall clock's time.
+    fn wall(&self, note: Note) -> Note {
+        match note {
+            Note::Milestone(row) => Note::WallClock(row),
+            other => other,
+        }
+    }
+
+    /// The kernel logger records that a transition is decided; returns its row.
+    fn logger_transition(&mut self, steps: &mut Vec<Step>, state: u8) -> Option<usize> {
+        if self.records_power() {
+            return None;
+        }
+        // Power actions: 2 sleep, 3 hibernate.
+        let action = if state == 5 { 3 } else { 2 };
+        let row = self.activity("power_transition", &action.to_string(), "");
+        steps.push(Step::Kernel {
+            hook: 0x1222,
+            payload: events::logger_action_start(action, state.into()),
+            notes: vec![Note::Activity(row, Edge::Begin)],
+        });
+        Some(row)
+    }
+
+    /// The kernel logger records that it is over.
+    fn logger_transition_end(&self, steps: &mut Vec<Step>, row: usize) {
+        steps.push(Step::Kernel {
+            hook: 0x1223,
+            payload: events::logger_action_stop(0),
+            notes: vec![Note::Activity(row, Edge::End)],
+        });
+    }
+
     /// An event that begins or ends a row of the truth.
     fn tell(&mut self, event: Occurrence, note: Note) -> Step {
         Step::tell_note(event, note)

@@ -39,7 +39,14 @@ pub(in crate::simulate) fn plan(plan: &mut Plan, scenario: &Scenario) -> Cast {
         lsass,
         explorer,
     ];
+    let without_user = scenario
+        .running
+        .as_ref()
+        .is_some_and(|running| running.without_user);
     for process in all {
+        if without_user && plan.processes[process].session != 0 {
+            continue;
+        }
         plan.processes[process].existing = true;
         plan.resident(process);
     }
@@ -51,12 +58,19 @@ pub(in crate::simulate) fn plan(plan: &mut Plan, scenario: &Scenario) -> Cast {
         plan.thread(SYSTEM, 8, steps);
     }
     Cast {
+        session_manager,
         csrss_system,
         csrss_user,
         wininit,
         winlogon,
         manager,
         explorer,
+        // Without a user nobody else tells applications.
+        teller: if without_user {
+            csrss_system
+        } else {
+            csrss_user
+        },
     }
 }
 

@@ -3,6 +3,7 @@
 
 use serde::Deserialize;
 
+use super::power_scenario::Answer;
 use crate::simulate::scenario::Timed;
 use crate::simulate::span::Span;
 use crate::simulate::work::Work;
@@ -11,6 +12,8 @@ use crate::simulate::work::Work;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Running {
+    /// Nobody is logged on.
+    pub without_user: bool,
     /// Threads of the kernel that work all the time.
     pub background: Vec<Work>,
 }
@@ -38,6 +41,12 @@ pub struct Application {
     pub background: Vec<Work>,
     /// How it ends; absent = nobody asks it, and it stays.
     pub shutdown: Option<ApplicationShutdown>,
+    /// How it answers whether the system may suspend; absent = it is not asked.
+    pub query: Option<Answer>,
+    /// How it answers that the system suspends.
+    pub suspend: Option<Answer>,
+    /// What it does when the system resumed.
+    pub resume: Option<Answer>,
 }
 
 const fn user_session() -> u32 {
@@ -101,6 +110,10 @@ pub struct Shutdown {
     /// When it is asked for.
     #[serde(default)]
     pub at: Span,
+    /// Only the user's session ends; the system's is written to disk by a `[[power]]` of the kind
+    /// `fast_startup`.
+    #[serde(default)]
+    pub fast_startup: bool,
     /// Applications that do not answer are terminated without asking the user.
     #[serde(default)]
     pub forced: bool,

@@ -15,14 +15,47 @@ use crate::simulate::span::{Span, TICKS_PER_SECOND};
 const LOGOFF_SCRIPT: u32 = 2;
 const SHUTDOWN_SCRIPT: u32 = 4;
 
-/// Plans the threads of a shutdown.
-pub(super) fn plan(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planned]) {
-    wininit(stage, shutdown);
+/// Plans the part of a fast startup's shutdown that ends the user's session; returns the event
+/// that says it is over.
+pub(super) fn user_session(
+    stage: &mut Stage<'_>,
+    shutdown: &Shutdown,
+    planned: &[Planned],
+) -> String {
+    let mut steps = request(stage, shutdown, None);
+    let over = "only the system's session is left";
+    let user = [
+        stage.cast.explorer,
+        stage.cast.winlogon,
+        stage.cast.csrss_user,
+    ];
+    steps.extend(user.map(Step::End));
+    steps.push(stage.set(over));
+    steps.push(stage.wait("never"));
+    let process = stage.cast.wininit;
+    stage.plan.thread(process, BOOT_PRIORITY, steps);
     winlogon(stage, shutdown);
+    ask_users(stage, shutdown, planned);
+    over.to_owned()
+}
+
+fn ask_users(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planned]) {
     let user = stage.cast.csrss_user;
     let (at, end_at) = (shutdown.user_session_at, shutdown.user_session_end_at);
     let asked = ask_all(stage, shutdown, planned, 1);
     session(stage, user, "user session", at, asked, end_at);
+}
+
+/// Plans the threads of a shutdown, which waits for what came before.
+pub(super) fn plan(
+    stage: &mut Stage<'_>,
+    shutdown: &Shutdown,
+    planned: &[Planned],
+    before: Option<&str>,
+) {
+    wininit(stage, shutdown, before);
+    winlogon(stage, shutdown);
+    ask_users(stage, shutdown, planned);
     let system = stage.cast.csrss_system;
     let (at, end_at) = (shutdown.system_session_at, shutdown.system_session_end_at);
     let mut asked = ask_all(stage, shutdown, planned, 0);
@@ -36,22 +69,33 @@ pub(super) fn plan(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planne
     stage.plan.thread(SYSTEM, BOOT_PRIORITY, steps);
 }
 
-/// Wininit takes the request and leads through everything outside the user's session.
-fn wininit(stage: &mut Stage<'_>, shutdown: &Shutdown) {
+/// Wininit takes the request and waits for the user's session.
+fn request(stage: &mut Stage<'_>, shutdown: &Shutdown, before: Option<&str>) -> Vec<Step> {
     let flags = shutdown.flags;
     let request = stage.milestone("shutdown.request", Some(flags.into()), "1");
     let logoff = stage.milestone("shutdown.logoff_request", Some(flags.into()), "1");
-    let kernel = stage.milestone("shutdown.kernel.begin", None, "");
-    let mut steps = vec![
+    let mut steps: Vec<Step> = before
+        .map(|before| stage.wait(before))
+        .into_iter()
+        .collect();
+    steps.extend([
         Step::Until(shutdown.at.0),
         Step::tell_note(
             events::received_shutdown_request(1, flags, shutdown.reason, &shutdown.message),
             request,
         ),
         Step::tell_note(events::sent_logoff_request(1, flags), logoff),
-    ];
+    ]);
     let wait = vec![stage.set("log off"), stage.wait("logged off")];
     steps.extend(wininit_step(stage, 1, "wait_for_session", wait));
+    steps
+}
+
+/// Wininit leads through everything outside the user's session.
+fn wininit(stage: &mut Stage<'_>, shutdown: &Shutdown, before: Option<&str>) {
+    let flags = shutdown.flags;
+    let kernel = stage.milestone("shutdown.kernel.begin", None, "");
+    let mut steps = request(stage, shutdown, before);
     steps.extend(script(
         stage,
         SHUTDOWN_SCRIPT,

@@ -58,6 +58,35 @@ pub struct Milestone {
     pub detail: String,
 }
 
+/// A device is asked for a state of power, or one driver holds that request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PowerRequest {
+    /// `query` or `set`.
+    pub kind: &'static str,
+    /// `device`, or `driver` for a driver's part.
+    pub scope: &'static str,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: Option<i64>,
+    /// Device instance.
+    pub device: String,
+    /// Driver.
+    pub driver: String,
+    /// Description of the device.
+    pub description: String,
+    /// `system` or `device`: whose state.
+    pub state_kind: &'static str,
+    /// State asked for, where recorded.
+    pub state: Option<u8>,
+    /// Result status.
+    pub status: Option<u32>,
+    /// Request packet.
+    pub irp: u64,
+    /// When nothing was left to do but wait for it, ns.
+    pub waiting_ns: Option<i64>,
+}
+
 /// A service's way from running to stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ServiceStop {
@@ -91,6 +120,8 @@ pub struct Transitions {
     pub activities: Vec<Activity>,
     /// Points in time.
     pub milestones: Vec<Milestone>,
+    /// What devices were asked for.
+    pub power_requests: Vec<PowerRequest>,
     /// Services that were stopped.
     pub service_stops: Vec<ServiceStop>,
 }
@@ -101,6 +132,7 @@ impl Transitions {
         self.notifications.retain(|row| row.start_ns != NOT_YET);
         self.activities.retain(|row| row.start_ns != NOT_YET);
         self.milestones.retain(|row| row.time_ns != NOT_YET);
+        self.power_requests.retain(|row| row.start_ns != NOT_YET);
         self.service_stops.retain(|row| row.start_ns != NOT_YET);
         for row in self
             .notifications
@@ -112,6 +144,14 @@ impl Transitions {
         self.notifications.sort_by_key(|row| row.start_ns);
         self.activities.sort_by_key(|row| row.start_ns);
         self.milestones.sort_by_key(|row| row.time_ns);
+        for row in self
+            .power_requests
+            .iter_mut()
+            .filter(|row| row.end_ns.is_none())
+        {
+            row.status = None;
+        }
+        self.power_requests.sort_by_key(|row| row.start_ns);
         self.service_stops.sort_by_key(|row| row.start_ns);
     }
 
