@@ -92,9 +92,11 @@ catalogue: ## write the embedded event schemas anew from REFERENCE
 	@tools/setup rust
 	cargo run --package onoff-etw --example catalogue -- $(REFERENCE)
 
-samples: ## play the scenario of the repository's own recording again
+samples: ## play the scenarios of the repository's own recordings again
 	@tools/setup rust
-	cargo run --package onoff-testkit --example make_trace -- slow-boot samples/slow-boot.etl
+	for name in slow-boot slow-shutdown slow-sleep; do \
+	    cargo run --package onoff-testkit --example make_trace -- $$name samples/$$name.etl; \
+	done
 
 reference: ## write the pages that come from the code: JSON names, the README's picture
 	@tools/setup rust
