@@ -34,7 +34,11 @@ fn names() -> Vec<String> {
 }
 
 fn play(name: &str) -> (Truth, Trace) {
-    let Simulated { files, truth } = scenario(name).simulate().unwrap();
+    play_scenario(&scenario(name))
+}
+
+fn play_scenario(scenario: &Scenario) -> (Truth, Trace) {
+    let Simulated { files, truth } = scenario.simulate().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = files
         .iter()
@@ -172,37 +176,102 @@ fn what_is_read_of_a_transition_is_what_was_played() {
     assert!(names.len() >= 17, "{names:?}");
     for name in names {
         let (truth, trace) = play(&name);
-        let played = &truth.transitions;
-        compare(&name, &notifications(&trace), &played.notifications);
-        compare(&name, &power_requests(&trace), &played.power_requests);
-        let mut read = activities(&trace);
-        let mut played_activities = played.activities.clone();
-        let mut read_milestones = milestones(&trace);
-        if truth.desktop_ready_ns.is_some() {
-            read.retain(|row| OF_TRANSITIONS.contains(&row.kind));
-            played_activities.retain(|row| OF_TRANSITIONS.contains(&row.kind));
-            read_milestones.retain(|(name, _, _, detail)| {
-                name.starts_with("power.")
-                    || name.starts_with("shutdown.")
-                    || name == "idle_detection.end"
-                    || detail == "fast_startup"
-            });
-        }
-        compare(&name, &read, &played_activities);
-        compare(
-            &name,
-            &read_milestones,
-            &true_milestones(&played.milestones),
-        );
-        stops(&name, &trace, &played.service_stops);
+        agree(&name, &truth, &trace);
         let starts = trace
             .service_transitions
             .iter()
             .filter(|row| row.kind == ServiceChange::Start)
             .count();
         assert_eq!(starts, 0, "{name}");
-        assert!(!played.activities.is_empty() || !played.milestones.is_empty());
     }
+}
+
+fn agree(name: &str, truth: &Truth, trace: &Trace) {
+    let played = &truth.transitions;
+    compare(name, &notifications(trace), &played.notifications);
+    compare(name, &power_requests(trace), &played.power_requests);
+    let mut read = activities(trace);
+    let mut played_activities = played.activities.clone();
+    let mut read_milestones = milestones(trace);
+    if truth.desktop_ready_ns.is_some() {
+        read.retain(|row| OF_TRANSITIONS.contains(&row.kind));
+        played_activities.retain(|row| OF_TRANSITIONS.contains(&row.kind));
+        read_milestones.retain(|(name, _, _, detail)| {
+            name.starts_with("power.")
+                || name.starts_with("shutdown.")
+                || ["idle_detection.end", "system.stop"].contains(&name.as_str())
+                || detail == "fast_startup"
+        });
+    }
+    compare(name, &read, &played_activities);
+    compare(name, &read_milestones, &true_milestones(&played.milestones));
+    stops(name, trace, &played.service_stops);
+    assert!(!played.activities.is_empty() || !played.milestones.is_empty());
+}
+
+/// What follows a boot in the same recording.
+const AFTER_A_BOOT: &str = r#"
+[[application]]
+image = "notepad.exe"
+[application.shutdown]
+time = "12ms"
+gone = "11ms"
+[application.suspend]
+time = "5ms"
+
+[[device]]
+instance = "PCI\\VEN_8086&DEV_1502\\3&11583659&0&C8"
+driver = "e1cexpress"
+suspend = "5ms"
+resume = "8ms"
+
+[[power]]
+kind = "sleep"
+at = "40s"
+asleep = "5s"
+
+[shutdown]
+at = "60s"
+[shutdown.kernel]
+registry = "100ms"
+"#;
+
+#[test]
+fn a_boot_may_be_followed_by_a_sleep_and_a_shutdown() {
+    let boot = include_str!("../scenarios/services-wes7.toml");
+    let scenario = Scenario::from_toml(&format!("{boot}{AFTER_A_BOOT}")).unwrap();
+    let (truth, trace) = play_scenario(&scenario);
+    agree("services-wes7 and more", &truth, &trace);
+    let kinds: Vec<&str> = truth
+        .transitions
+        .activities
+        .iter()
+        .filter(|row| ["power_transition", "session_shutdown"].contains(&row.kind))
+        .map(|row| row.kind)
+        .collect();
+    assert_eq!(
+        kinds,
+        ["power_transition", "session_shutdown", "session_shutdown"]
+    );
+    // The boot is the same as without what follows it.
+    let alone = Scenario::from_toml(boot).unwrap().simulate().unwrap().truth;
+    assert_eq!(truth.desktop_ready_ns, alone.desktop_ready_ns);
+    assert_eq!(
+        format!("{:?}", truth.services),
+        format!("{:?}", alone.services)
+    );
+}
+
+#[test]
+fn settling_is_counted_alike_after_a_boot_and_after_a_start_from_a_memory_image() {
+    let truth = scenario("fast-startup-boot").simulate().unwrap().truth;
+    let ready_ns = truth.desktop_ready_ns.unwrap();
+    let counted = truth.post_boot.unwrap();
+    assert!(counted.satisfied && counted.busy_ns > 0);
+    // Two ways to the same slices: as they passed, and afterwards from every interval.
+    let added_up = truth.timeline.settle(ready_ns, truth.end_ns);
+    assert_eq!(added_up.slices, counted.slices);
+    assert_eq!(added_up.busy_ns, counted.busy_ns);
 }
 
 /// Whole milliseconds as the papers print them: cut, not rounded.
