@@ -63,6 +63,18 @@ pub(super) fn devices_back(stage: &mut Stage<'_>, power: &Power) -> Vec<Step> {
         notes.push(stage.milestone(name, value, ""));
     }
     let mut steps = vec![Step::Tell(Box::new(events::account(values)), notes)];
+    if power.firmware_record {
+        steps.extend(firmware(stage, power));
+    }
+    if power.writes_image() {
+        let init = write / 20;
+        let notes = vec![
+            stage.milestone("power.hibernate.file", ns(write), ""),
+            stage.milestone("power.hibernate.init", ns(init), ""),
+        ];
+        let event = events::image_written(write, init, power.pages);
+        steps.push(Step::Tell(Box::new(event), notes));
+    }
     if power.writes_image() && stage.scenario.machine.build >= NEWER_TOTALS {
         let size = power.pages.saturating_mul(4);
         let notes = vec![
@@ -77,6 +89,30 @@ pub(super) fn devices_back(stage: &mut Stage<'_>, power: &Power) -> Vec<Step> {
         steps.push(image_resume(stage, power, write, read));
     }
     steps
+}
+
+/// Firmware's own record: when it suspended, since the processor was reset, and how long it took
+/// to resume.
+fn firmware(stage: &mut Stage<'_>, power: &Power) -> [Step; 2] {
+    let (begin, end) = (1_000_000, 4_500_000);
+    let notes = vec![
+        stage.milestone("firmware.suspend.begin", Some(begin), ""),
+        stage.milestone("firmware.suspend.end", Some(end), ""),
+    ];
+    let suspend = events::firmware_suspend(begin.unsigned_abs(), end.unsigned_abs());
+    let resume = ms(power.firmware);
+    let average = resume / 2;
+    let resumed = vec![
+        stage.milestone("firmware.resume.last", ns(resume), ""),
+        stage.milestone("firmware.resume.average", ns(average), ""),
+    ];
+    [
+        Step::Tell(Box::new(suspend), notes),
+        Step::Tell(
+            Box::new(events::firmware_resume(3, resume, average)),
+            resumed,
+        ),
+    ]
 }
 
 /// The account of a start from a memory image.

@@ -132,6 +132,9 @@ pub struct Power {
     /// Firmware on the way back.
     #[serde(default)]
     pub firmware: Span,
+    /// Firmware's own record of the suspend and the resume is passed on.
+    #[serde(default)]
+    pub firmware_record: bool,
     /// Boot manager on the way back.
     #[serde(default)]
     pub boot_manager: Span,

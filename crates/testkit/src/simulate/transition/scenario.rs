@@ -129,6 +129,11 @@ pub struct Shutdown {
     /// Message of the request.
     #[serde(default)]
     pub message: String,
+    /// Winlogon asks for it, on behalf of who chose it at the screen.
+    #[serde(default)]
+    pub by_winlogon: bool,
+    /// All are notified before the first application is asked: how long that takes.
+    pub broadcast: Option<Span>,
     /// Applications of a level are asked side by side, as current versions do.
     #[serde(default)]
     pub parallel: bool,

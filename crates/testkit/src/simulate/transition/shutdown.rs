@@ -42,8 +42,36 @@ pub(super) fn user_session(
 fn ask_users(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planned]) {
     let user = stage.cast.csrss_user;
     let (at, end_at) = (shutdown.user_session_at, shutdown.user_session_end_at);
-    let asked = ask_all(stage, shutdown, planned, 1);
+    let mut asked = broadcast(stage, shutdown);
+    asked.extend(ask_all(stage, shutdown, planned, 1));
     session(stage, user, "user session", at, asked, end_at);
+}
+
+/// Number of the notification to all.
+const EVERYBODY: u32 = 1;
+
+/// All are notified, where the version records that.
+fn broadcast(stage: &mut Stage<'_>, shutdown: &Shutdown) -> Vec<Step> {
+    let Some(time) = shutdown.broadcast.filter(|_| stage.version > 0) else {
+        return Vec::new();
+    };
+    let row = stage.notification(Notification {
+        kind: "broadcast",
+        session: Some(1),
+        flags: Some(EVERYBODY),
+        ..Notification::default()
+    });
+    vec![
+        stage.tell(
+            events::broadcast(true, EVERYBODY),
+            Note::Notification(row, Edge::Begin),
+        ),
+        Step::Sleep(time.0),
+        stage.tell(
+            events::broadcast(false, EVERYBODY),
+            Note::Notification(row, Edge::End),
+        ),
+    ]
 }
 
 /// Plans the threads of a shutdown, which waits for what came before.
@@ -74,12 +102,32 @@ fn request(stage: &mut Stage<'_>, shutdown: &Shutdown, before: Option<&str>) -> 
     let flags = shutdown.flags;
     let request = stage.milestone("shutdown.request", Some(flags.into()), "1");
     let logoff = stage.milestone("shutdown.logoff_request", Some(flags.into()), "1");
-    let mut steps: Vec<Step> = before
+    let mut steps = Vec::new();
+    let mut begin: Vec<Step> = before
         .map(|before| stage.wait(before))
         .into_iter()
         .collect();
+    begin.push(Step::Until(shutdown.at.0));
+    if shutdown.by_winlogon {
+        let row = stage.activity("shutdown_step", "initiate_shutdown", "");
+        let wait = vec![
+            stage.set("shutdown asked for"),
+            stage.wait("shutdown begins"),
+        ];
+        begin.extend(stage.within(
+            row,
+            events::initiate_shutdown(true, flags),
+            wait,
+            events::initiate_shutdown(false, 0),
+        ));
+        begin.push(stage.wait("never"));
+        let process = stage.cast.winlogon;
+        stage.plan.thread(process, BOOT_PRIORITY, begin);
+        steps.push(stage.wait("shutdown asked for"));
+    } else {
+        steps.extend(begin);
+    }
     steps.extend([
-        Step::Until(shutdown.at.0),
         Step::tell_note(
             events::received_shutdown_request(1, flags, shutdown.reason, &shutdown.message),
             request,
@@ -87,6 +135,7 @@ fn request(stage: &mut Stage<'_>, shutdown: &Shutdown, before: Option<&str>) -> 
         Step::tell_note(events::sent_logoff_request(1, flags), logoff),
     ]);
     let wait = vec![stage.set("log off"), stage.wait("logged off")];
+    steps.push(stage.set("shutdown begins"));
     steps.extend(wininit_step(stage, 1, "wait_for_session", wait));
     steps
 }
