@@ -153,9 +153,15 @@ const MOST_DISKS: usize = 64;
 /// inferred; without either it cannot be told.
 #[must_use]
 pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
+    settle_before(trace, start_ns, i64::MAX, metric)
+}
+
+/// The same for a computer that is told at `latest_ns` to do something else, such as to sleep again: slices end there.
+#[must_use]
+pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleMetric) -> Settling {
     let slice_ns = metric.slice_ns.max(1);
     let recorded = cpu::recorded(trace).filter(|&(begin, _)| begin <= start_ns);
-    let until_ns = recorded.map_or(start_ns, |(_, end)| end);
+    let until_ns = recorded.map_or(start_ns, |(_, end)| end.min(latest_ns));
     let count = (until_ns.saturating_sub(start_ns) / slice_ns).clamp(0, MOST_SLICES);
     let cuts: Vec<i64> = (0..=count)
         .map(|at| start_ns.saturating_add(at.saturating_mul(slice_ns)))
@@ -231,7 +237,9 @@ pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
             settling.rule = format!(
                 "{}: {} with {} of idle time found",
                 metric.in_words(),
-                if until_ns < trace.duration_ns {
+                if until_ns == latest_ns {
+                    "the next transition begins"
+                } else if until_ns < trace.duration_ns {
                     "processor times end"
                 } else {
                     "the recording ends"

@@ -9,4 +9,5 @@ pub mod netboot;
 pub mod printable;
 pub mod quantity;
 pub mod style;
+pub mod suspend;
 pub mod table;

@@ -1,0 +1,321 @@
+//! What kind of transition it was, and what says so.
+
+use onoff_trace::{Milestone, PowerRequest, PowerRequestKind, PowerStateKind, Trace, milestone};
+
+use super::cycles::Cycle;
+use super::is_kernel_logger;
+use super::names::PowerTransitionKind;
+use crate::evidence::Certainty;
+
+use PowerTransitionKind as Kind;
+
+/// `SYSTEM_POWER_STATE`: hibernation and off; 2 to 4 are S1 to S3.
+const HIBERNATE: i64 = 5;
+const OFF: i64 = 6;
+
+/// The kind of a transition, and what it rests on.
+#[derive(Debug, Default)]
+pub(super) struct Kinship {
+    pub kind: PowerTransitionKind,
+    pub rule: String,
+    pub certainty: Certainty,
+    pub evidence: Vec<String>,
+    pub target_state: Option<i64>,
+    pub effective_state: Option<i64>,
+    pub woke_from_state: Option<i64>,
+}
+
+/// What was recorded about the kind.
+#[derive(Default)]
+struct Facts {
+    target: Option<i64>,
+    effective: Option<i64>,
+    woke_from: Option<i64>,
+    /// A memory image was written, or was about to be.
+    written: bool,
+    /// It was read.
+    read: bool,
+    /// The kernel's account says that none was read.
+    not_read: bool,
+    fast_startup: bool,
+    session_ended: bool,
+    boot_type: Option<i64>,
+    idle_detection: String,
+    /// The deepest system state that devices were asked for.
+    asked_state: Option<i64>,
+    action: Option<u32>,
+    evidence: Vec<String>,
+}
+
+/// Decides the kind of `cycle`; `session_ended` says that the user's session ended just before it.
+pub(super) fn decide(
+    trace: &Trace,
+    cycle: &Cycle,
+    requests: &[PowerRequest],
+    session_ended: bool,
+) -> Kinship {
+    if cycle.standby.is_some() {
+        return Kinship {
+            kind: Kind::ModernStandby,
+            rule: "modern standby was entered or left".to_owned(),
+            certainty: Certainty::Measured,
+            evidence: standby_evidence(trace, cycle),
+            ..Kinship::default()
+        };
+    }
+    let facts = gather(trace, cycle, requests, session_ended);
+    let (kind, rule, certainty) = judge(&facts);
+    Kinship {
+        kind,
+        rule: rule.to_owned(),
+        certainty,
+        evidence: facts.evidence,
+        target_state: facts.target,
+        effective_state: facts.effective,
+        woke_from_state: facts.woke_from,
+    }
+}
+
+fn judge(facts: &Facts) -> (Kind, &'static str, Certainty) {
+    use Certainty::{Inferred, Measured};
+    let sleeping = |state: Option<i64>| matches!(state, Some(2..=4));
+    if facts.fast_startup {
+        return (
+            Kind::FastStartup,
+            "the system calls it a fast startup",
+            Measured,
+        );
+    }
+    if facts.boot_type == Some(1) {
+        return (
+            Kind::FastStartup,
+            "the boot is recorded as a fast startup",
+            Measured,
+        );
+    }
+    if facts.written && facts.target == Some(OFF) {
+        return (
+            Kind::FastStartup,
+            "a memory image was written on the way to off",
+            Measured,
+        );
+    }
+    if facts.session_ended && (facts.written || facts.effective == Some(HIBERNATE)) {
+        return (
+            Kind::FastStartup,
+            "a memory image was written after the user's session had ended",
+            Inferred,
+        );
+    }
+    if facts.written && (sleeping(facts.target) || sleeping(facts.woke_from)) {
+        return (
+            Kind::HybridSleep,
+            "a memory image was written on the way to sleep",
+            Measured,
+        );
+    }
+    if sleeping(facts.target) && facts.effective == Some(HIBERNATE) && !facts.read {
+        return (
+            Kind::HybridSleep,
+            "devices were prepared for hibernation on the way to sleep",
+            Inferred,
+        );
+    }
+    if facts.read || facts.woke_from == Some(HIBERNATE) || facts.boot_type == Some(2) {
+        return (Kind::Hibernate, "it resumed from a memory image", Measured);
+    }
+    if facts.idle_detection == "hibernate" {
+        return (
+            Kind::Hibernate,
+            "the system calls it a resume from hibernation",
+            Measured,
+        );
+    }
+    if facts.target == Some(HIBERNATE) || facts.effective == Some(HIBERNATE) {
+        return (Kind::Hibernate, "hibernation was asked for", Measured);
+    }
+    if facts.written && facts.not_read {
+        return (
+            Kind::HybridSleep,
+            "a memory image was written and none was read",
+            Inferred,
+        );
+    }
+    if facts.written {
+        return (Kind::Hibernate, "a memory image was written", Inferred);
+    }
+    if sleeping(facts.target) || sleeping(facts.woke_from) {
+        return (
+            Kind::Sleep,
+            "sleep was entered and no memory image written",
+            Measured,
+        );
+    }
+    if facts.idle_detection == "sleep" {
+        return (
+            Kind::Sleep,
+            "the system calls it a resume from sleep",
+            Measured,
+        );
+    }
+    match (facts.asked_state, facts.action) {
+        (Some(HIBERNATE), _) => (
+            Kind::Hibernate,
+            "devices were asked for hibernation",
+            Inferred,
+        ),
+        (Some(2..=4), _) => (Kind::Sleep, "devices were asked for sleep", Inferred),
+        (_, Some(3)) => (
+            Kind::Hibernate,
+            "hibernation was the action asked for",
+            Inferred,
+        ),
+        (_, Some(2)) => (Kind::Sleep, "sleep was the action asked for", Inferred),
+        _ => (
+            Kind::Unknown,
+            "no record says which state was entered",
+            Certainty::Missing,
+        ),
+    }
+}
+
+fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended: bool) -> Facts {
+    let mut facts = Facts {
+        session_ended,
+        ..Facts::default()
+    };
+    let mut evidence: Vec<String> = Vec::new();
+    let mut say = |text: &str, row: Milestone| {
+        evidence.push(format!("{text} ({})", trace.text(row.event)));
+    };
+    if let Some((target, row)) = cycle.value(trace, milestone::SLEEP) {
+        facts.target = Some(target);
+        facts.effective = trace.text(row.detail).parse().ok();
+        let mut text = format!("{} asked for", state_name(target));
+        if let Some(effective) = facts.effective {
+            text += &format!(", devices prepared for {}", state_name(effective));
+        }
+        say(&text, row);
+    }
+    if let Some((state, row)) = cycle.value(trace, milestone::WAKE) {
+        facts.woke_from = Some(state);
+        say(&format!("woke from {}", state_name(state)), row);
+    }
+    if let Some(row) = cycle.milestone(trace, milestone::HIBERNATE) {
+        facts.written = true;
+        say("the memory image is about to be written", row);
+    }
+    if let Some((ns, row)) = cycle.value(trace, milestone::POWER_HIBERNATE_WRITE_TIME) {
+        facts.written |= ns > 0;
+        say(
+            if ns > 0 {
+                "time for writing a memory image"
+            } else {
+                "no time for writing a memory image"
+            },
+            row,
+        );
+    }
+    if let Some((ns, row)) = cycle.value(trace, milestone::POWER_HIBERNATE_READ_TIME) {
+        facts.read = ns > 0;
+        facts.not_read = ns == 0;
+        say(
+            if ns > 0 {
+                "time for reading a memory image"
+            } else {
+                "no time for reading a memory image"
+            },
+            row,
+        );
+    }
+    for name in [
+        milestone::RESUME_KERNEL_READ_TIME,
+        milestone::RESUME_LOADER_READ_TIME,
+    ] {
+        if let Some((_, row)) = cycle.length(trace, name)
+            && !facts.read
+        {
+            facts.read = true;
+            say("time for reading a memory image", row);
+        }
+    }
+    for (name, text) in [
+        (
+            milestone::HYBRID_SHUTDOWN_TIME,
+            "time of a shutdown for a fast startup",
+        ),
+        (milestone::HYBRID_BOOT_MAIN_PATH, "time of a fast startup"),
+    ] {
+        if let Some((_, row)) = cycle.length(trace, name) {
+            facts.fast_startup = true;
+            say(text, row);
+        }
+    }
+    if let Some(row) = cycle.milestone(trace, milestone::IDLE_DETECTION_BEGIN) {
+        trace.text(row.detail).clone_into(&mut facts.idle_detection);
+        facts.fast_startup |= facts.idle_detection == "fast_startup";
+        let after = facts.idle_detection.replace('_', " ");
+        say(
+            &format!("the system looks for idle time after {after}"),
+            row,
+        );
+    }
+    if let Some((kind, row)) = cycle.value(trace, milestone::BOOT_TYPE) {
+        facts.boot_type = Some(kind);
+        say(&format!("boot type {kind}"), row);
+    }
+    if session_ended {
+        evidence.push("the user's session ended just before".to_owned());
+    }
+    if let Some(row) = cycle.whole.filter(|row| is_kernel_logger(trace, row.event)) {
+        facts.action = trace.text(row.name).parse().ok();
+        if let Some(action) = facts.action {
+            evidence.push(format!("power action {action} ({})", trace.text(row.event)));
+        }
+    }
+    facts.asked_state = asked_state(requests, cycle);
+    if let Some(state) = facts.asked_state {
+        evidence.push(format!("devices asked for {}", state_name(state)));
+    }
+    facts.evidence = evidence;
+    facts
+}
+
+/// The deepest system state that devices were told to enter on the way down; `requests` are by begin.
+fn asked_state(requests: &[PowerRequest], cycle: &Cycle) -> Option<i64> {
+    let first = requests.partition_point(|row| row.start_ns < cycle.first_ns);
+    requests
+        .iter()
+        .skip(first)
+        .take_while(|row| row.start_ns < cycle.until_ns)
+        .filter(|row| row.kind == PowerRequestKind::Set && row.state_kind == PowerStateKind::System)
+        .filter_map(|row| row.state)
+        .filter(|&state| state > 1)
+        .map(i64::from)
+        .max()
+}
+
+fn standby_evidence(trace: &Trace, cycle: &Cycle) -> Vec<String> {
+    let Some((enter, exit)) = &cycle.standby else {
+        return Vec::new();
+    };
+    [(enter, "entered"), (exit, "left")]
+        .into_iter()
+        .filter_map(|(row, what)| Some((row.as_ref()?, what)))
+        .map(|(row, what)| format!("modern standby {what} ({})", trace.text(row.event)))
+        .collect()
+}
+
+/// A system power state as people call it.
+#[must_use]
+pub fn state_name(state: i64) -> String {
+    match state {
+        1 => "S0 (working)".to_owned(),
+        2 => "S1 (sleep)".to_owned(),
+        3 => "S2 (sleep)".to_owned(),
+        4 => "S3 (sleep)".to_owned(),
+        5 => "S4 (hibernation)".to_owned(),
+        6 => "S5 (off)".to_owned(),
+        other => format!("state {other}"),
+    }
+}

@@ -1,0 +1,360 @@
+//! Where the time of sleeping, hibernating and waking went.
+//!
+//! [`analyse`] turns a [`Trace`] into a [`SuspendReport`] with every power transition of the recording: sleep,
+//! hibernation, hybrid sleep, modern standby, and both halves of a fast startup.
+
+mod children;
+mod cycles;
+mod figures;
+mod halves;
+#[cfg(test)]
+mod hostile;
+mod kind;
+pub mod names;
+mod phases;
+pub mod report;
+mod requests;
+mod session;
+#[cfg(test)]
+mod tests;
+mod told;
+mod usage;
+
+use onoff_trace::{Notification, PowerRequest, StringId, TableName, Tables, Trace};
+
+pub use kind::state_name;
+pub use names::{PowerHalf, PowerPhaseName, PowerTransitionKind};
+pub use report::*;
+pub use told::{APPLICATION_TIME_OUT_NS, SERVICE_TIME_OUT_NS};
+
+use crate::evidence::{Boundary, Certainty, Span, touched_by};
+use crate::idle::{self, Settling};
+use crate::processes::Images;
+use cycles::Cycle;
+
+/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::ContextSwitches,
+    TableName::Samples,
+    TableName::DiskIos,
+    TableName::Milestones,
+    TableName::Activities,
+    TableName::Notifications,
+    TableName::PowerRequests,
+]);
+
+/// The tables that say when what happened.
+const BOUNDARY_TABLES: [TableName; 4] = [
+    TableName::Milestones,
+    TableName::Activities,
+    TableName::Notifications,
+    TableName::PowerRequests,
+];
+
+/// Transitions whose processors, disks and PostResume are looked at, at most: each walks the recording again.
+const MOST_SETTLED: usize = 32;
+
+/// Analyses the power transitions that `trace` holds.
+///
+/// # Errors
+/// It holds none, or not the one asked for; the error says what it holds instead.
+pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport, NoSuspend> {
+    let cycles = cycles::find(trace);
+    if cycles.is_empty() {
+        return Err(NoSuspend::None(what_it_holds(trace)));
+    }
+    let found = u32::try_from(cycles.len()).unwrap_or(u32::MAX);
+    let source = Source::of(trace);
+    let mut transitions = Vec::new();
+    let mut before_ns = i64::MIN;
+    for (number, cycle) in (1_u32..).zip(&cycles) {
+        if options.transition.is_none_or(|wanted| wanted == number) {
+            let settled = transitions.len() < MOST_SETTLED;
+            transitions.push(source.describe(number, cycle, before_ns, settled, options));
+        }
+        before_ns = cycle.first_ns;
+    }
+    if transitions.is_empty() {
+        return Err(NoSuspend::NoSuch {
+            number: options.transition.unwrap_or_default(),
+            found: match found {
+                1 => "1 power transition".to_owned(),
+                _ => format!("{found} power transitions"),
+            },
+        });
+    }
+    let looked_at = transitions.len().min(MOST_SETTLED);
+    usage::fill(trace, transitions.get_mut(..looked_at).unwrap_or_default());
+    Ok(SuspendReport {
+        transitions_found: found,
+        transitions,
+        losses: trace.losses.clone(),
+    })
+}
+
+/// The start half of a fast startup, if `trace` holds one: what a boot is on a computer with fast startup.
+#[must_use]
+pub fn fast_startup(trace: &Trace, options: &SuspendOptions) -> Option<SuspendReport> {
+    let mut report = analyse(trace, options).ok()?;
+    report.transitions.retain(|transition| {
+        transition.kind == PowerTransitionKind::FastStartup
+            && (transition.resume.measured.end_ns.is_some() || transition.resume_parts.is_some())
+    });
+    (!report.transitions.is_empty()).then_some(report)
+}
+
+fn what_it_holds(trace: &Trace) -> String {
+    let seconds = trace.duration_ns.max(0) / 1_000_000_000;
+    let tenths = trace.duration_ns.max(0) / 100_000_000 % 10;
+    let recorder = match trace.recorder.as_str() {
+        "" => "an unnamed session",
+        name => name,
+    };
+    format!(
+        "it is {seconds}.{tenths} s long, recorded by {recorder}; a transition needs the provider \
+         Microsoft-Windows-Kernel-Power or the kernel logger's power events"
+    )
+}
+
+/// Whether a row is from the kernel logger, not from the provider Kernel-Power.
+fn is_kernel_logger(trace: &Trace, event: StringId) -> bool {
+    trace.text(event).starts_with("Power/")
+}
+
+/// A trace with the rows in the order in which they are asked about.
+struct Source<'a> {
+    trace: &'a Trace,
+    images: Images<'a>,
+    notifications: Vec<Notification>,
+    requests: Vec<PowerRequest>,
+}
+
+impl<'a> Source<'a> {
+    fn of(trace: &'a Trace) -> Self {
+        let mut notifications: Vec<Notification> = trace.notifications.iter().collect();
+        notifications.sort_by_key(|row| row.start_ns);
+        let mut requests: Vec<PowerRequest> = trace.power_requests.iter().collect();
+        requests.sort_by_key(|row| row.start_ns);
+        Self {
+            trace,
+            images: Images::of(trace),
+            notifications,
+            requests,
+        }
+    }
+
+    fn describe(
+        &self,
+        number: u32,
+        cycle: &Cycle,
+        before_ns: i64,
+        settled: bool,
+        options: &SuspendOptions,
+    ) -> PowerTransition {
+        let trace = self.trace;
+        let mut phases = phases::recorded(trace, cycle);
+        let session_end = session::told_to_end(trace, before_ns, cycle.first_ns)
+            .filter(|_| cycle.standby.is_none());
+        let kinship = kind::decide(trace, cycle, &self.requests, session_end.is_some());
+        let is_fast = kinship.kind == PowerTransitionKind::FastStartup;
+        let mut from_ns = cycle.first_ns;
+        if let Some(begin) = session_end.filter(|_| is_fast) {
+            from_ns = begin.time_ns.unwrap_or(from_ns);
+            phases.push(session::ending(&begin, &phases, cycle.first_ns));
+        }
+        let window = (from_ns, cycle.until_ns);
+        let mut notifications =
+            told::between(trace, &self.notifications, &self.images, window, is_fast);
+        phases::infer_from_told(&mut phases, &notifications);
+        // In modern standby devices sleep and wake all the time, of themselves.
+        if cycle.standby.is_none() {
+            requests::infer_phases(&mut phases, &self.requests, window);
+        }
+        let halves = halves::of(trace, cycle, &phases);
+        let asleep = &halves.asleep.measured;
+        if asleep.duration_ns.is_some() {
+            let name = match kinship.kind {
+                PowerTransitionKind::ModernStandby => PowerPhaseName::Standby,
+                _ => PowerPhaseName::Asleep,
+            };
+            phases.push(PowerPhase::spanning(name, asleep.clone()));
+        }
+
+        let resumed = Boundary {
+            time_ns: halves
+                .end_ns
+                .filter(|_| cycle.standby.is_some() || halves.resume.measured.end_ns.is_some()),
+            rule: "the end of the resume".to_owned(),
+            event: String::new(),
+            certainty: halves.resume.measured.certainty,
+            missing: Vec::new(),
+        };
+        if is_fast {
+            phases.extend(session::beginning(
+                trace,
+                &resumed,
+                cycle.until_ns,
+                &options.shell,
+            ));
+        }
+        let post_resume = self.settle(&resumed, &phases, cycle, settled, options);
+        phases.extend(post_resume_phase(&post_resume, &phases, is_fast));
+
+        let requests_until = phases
+            .iter()
+            .filter(|phase| phase.half == PowerHalf::Resume)
+            .filter_map(|phase| phase.end_ns)
+            .chain(halves.end_ns)
+            .max()
+            .map_or(cycle.until_ns, |end| {
+                end.saturating_add(1).min(cycle.until_ns)
+            });
+        let requests::Requests {
+            mut devices,
+            drivers,
+        } = match cycle.standby {
+            None => requests::between(trace, &self.requests, &phases, (from_ns, requests_until)),
+            Some(_) => requests::Requests::default(),
+        };
+        if cycle.standby.is_some() {
+            notifications.clear();
+        }
+        children::sum_up(&mut phases, &notifications, &mut devices, cycle.until_ns);
+        phases::sort(&mut phases);
+
+        let start_ns = halves
+            .suspend
+            .measured
+            .start_ns
+            .unwrap_or(from_ns)
+            .min(from_ns);
+        let suspend_ns = halves.suspend.measured.duration_ns;
+        let resume_ns = halves.resume.measured.duration_ns;
+        let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
+        let number_of = |id: StringId| trace.text(id).parse::<u32>().ok();
+        let by_power_manager = cycle
+            .whole
+            .filter(|row| !is_kernel_logger(trace, row.event));
+        let mut transition = PowerTransition {
+            number,
+            kind: kinship.kind,
+            kind_rule: kinship.rule,
+            kind_certainty: kinship.certainty,
+            evidence: kinship.evidence,
+            target_state: kinship.target_state,
+            effective_state: kinship.effective_state,
+            woke_from_state: kinship.woke_from_state,
+            reason: by_power_manager.and_then(|row| number_of(row.name)),
+            status: cycle.whole.and_then(|row| row.status),
+            wake_source: cycle
+                .milestone(trace, onoff_trace::milestone::WAKE_SOURCE)
+                .map(|row| trace.text(row.detail).to_owned())
+                .unwrap_or_default(),
+            start_ns,
+            end_ns: halves.end_ns,
+            work_ns: suspend_ns
+                .zip(resume_ns)
+                .map(|(down, up)| down.saturating_add(up)),
+            suspend: halves.suspend,
+            asleep: halves.asleep,
+            resume: halves.resume,
+            phases,
+            notifications,
+            devices,
+            drivers,
+            post_resume,
+            resume_parts: figures::resume_parts(trace, cycle),
+            standby: figures::standby(trace, cycle),
+            firmware: figures::firmware(trace, cycle),
+            kernel_account: figures::account(trace, cycle),
+            hibernate_file_bytes: value(onoff_trace::milestone::HIBERNATE_FILE_SIZE),
+            hibernate_pages: value(onoff_trace::milestone::POWER_HIBERNATE_PAGES),
+            missing: Vec::new(),
+            touched_by: touched_by(trace, &BOUNDARY_TABLES),
+        };
+        transition.missing = missing(&transition);
+        transition
+    }
+
+    /// When the computer had settled, counting from the end of the resume, or from the desktop of a new session.
+    fn settle(
+        &self,
+        resumed: &Boundary,
+        phases: &[PowerPhase],
+        cycle: &Cycle,
+        settled: bool,
+        options: &SuspendOptions,
+    ) -> Settling {
+        let desktop = phases
+            .iter()
+            .find(|phase| phase.name == PowerPhaseName::ExplorerInit)
+            .and_then(|phase| phase.end_ns);
+        match desktop.or(resumed.time_ns) {
+            Some(start_ns) if settled => {
+                idle::settle_before(self.trace, start_ns, cycle.until_ns, options.idle)
+            }
+            Some(start_ns) => Settling {
+                metric: options.idle,
+                start_ns: Some(start_ns),
+                rule: "not looked at: the recording holds too many transitions; ask for this one"
+                    .to_owned(),
+                ..Settling::default()
+            },
+            None => Settling {
+                metric: options.idle,
+                rule: "counting begins at the end of the resume, which no rule found".to_owned(),
+                missing: vec!["the end of the resume".to_owned()],
+                ..Settling::default()
+            },
+        }
+    }
+}
+
+fn post_resume_phase(
+    settling: &Settling,
+    phases: &[PowerPhase],
+    is_fast: bool,
+) -> Option<PowerPhase> {
+    let has_desktop = phases
+        .iter()
+        .any(|phase| phase.name == PowerPhaseName::ExplorerInit);
+    let name = if is_fast && has_desktop {
+        PowerPhaseName::PostBoot
+    } else {
+        PowerPhaseName::PostResume
+    };
+    let start_ns = settling.start_ns?;
+    Some(PowerPhase::spanning(
+        name,
+        Span {
+            start_ns: Some(start_ns),
+            end_ns: settling.end_ns,
+            duration_ns: settling.end_ns.map(|end| end.saturating_sub(start_ns)),
+            rule: settling.rule.clone(),
+            event: String::new(),
+            certainty: settling.certainty,
+            missing: settling.missing.clone(),
+        },
+    ))
+}
+
+/// What all parts of a transition lacked, each once.
+fn missing(transition: &PowerTransition) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let parts = [
+        &transition.suspend.measured.missing,
+        &transition.resume.measured.missing,
+    ];
+    let of_phases = transition.phases.iter().map(|phase| &phase.missing);
+    for name in parts.into_iter().chain(of_phases).flatten() {
+        if !all.contains(name) {
+            all.push(name.clone());
+        }
+    }
+    if transition.kind_certainty == Certainty::Missing {
+        all.push("the state that was entered (Kernel-Power event 42)".to_owned());
+    }
+    all
+}

@@ -1,0 +1,401 @@
+//! The result of the suspend analysis. Its serialized names are the documented contract of `suspend --format json`.
+
+use onoff_trace::{Losses, NotificationKind, PowerRequestKind, PowerStateKind};
+use serde::Serialize;
+use thiserror::Error;
+
+use super::names::{PowerHalf, PowerPhaseName, PowerTransitionKind};
+use crate::cpu::CpuUsage;
+use crate::disk::DiskUsage;
+use crate::evidence::{Certainty, Span};
+use crate::idle::{IdleMetric, Settling};
+
+/// What a caller can choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SuspendOptions {
+    /// Number of the only transition to analyse; all of them when `None`.
+    pub transition: Option<u32>,
+    /// How the end of PostResume is found.
+    pub idle: IdleMetric,
+    /// Image name of the user's shell, compared without case: it ends a fast startup.
+    pub shell: String,
+}
+
+impl Default for SuspendOptions {
+    fn default() -> Self {
+        Self {
+            transition: None,
+            idle: IdleMetric::XPERF,
+            shell: "explorer.exe".to_owned(),
+        }
+    }
+}
+
+/// The power transitions of a recording.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SuspendReport {
+    /// How many the recording holds.
+    pub transitions_found: u32,
+    /// Those asked for, by begin.
+    pub transitions: Vec<PowerTransition>,
+    /// Everything that was lost.
+    pub losses: Losses,
+}
+
+/// One power transition: both halves, and the sleep between.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PowerTransition {
+    /// Its number in the recording, from 1: what `--transition` takes.
+    pub number: u32,
+    /// Kind.
+    pub kind: PowerTransitionKind,
+    /// The rule that decided the kind, as a phrase.
+    pub kind_rule: String,
+    /// How certain the kind is.
+    pub kind_certainty: Certainty,
+    /// Everything recorded that speaks about the kind, as phrases.
+    pub evidence: Vec<String>,
+    /// State asked for: 2 to 4 sleeping (S1 to S3), 5 hibernate (S4), 6 off (S5).
+    pub target_state: Option<i64>,
+    /// State that devices were prepared for, counted likewise.
+    pub effective_state: Option<i64>,
+    /// State it woke from, counted likewise.
+    pub woke_from_state: Option<i64>,
+    /// Reason as recorded.
+    pub reason: Option<u32>,
+    /// Result status as recorded with the end; 0 is success.
+    pub status: Option<u32>,
+    /// What woke it, as recorded; empty when not recorded.
+    pub wake_source: String,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// End of the resume, ns; `None` when it is not in the recording.
+    pub end_ns: Option<i64>,
+    /// Suspend and resume together, without the sleep between, ns.
+    pub work_ns: Option<i64>,
+    /// The way down.
+    pub suspend: PowerTotal,
+    /// Between the halves.
+    pub asleep: SleepGap,
+    /// The way up.
+    pub resume: PowerTotal,
+    /// The phases, in order.
+    pub phases: Vec<PowerPhase>,
+    /// Applications and services that were told, by begin.
+    pub notifications: Vec<PowerNotification>,
+    /// Devices that were asked, by begin; what a device then asked of itself is under it.
+    pub devices: Vec<PowerDevice>,
+    /// Drivers by phase, the longest time first.
+    pub drivers: Vec<PowerDriverTotal>,
+    /// From the end of the resume until the computer has settled: the PostBoot metric, applied after a resume. For a
+    /// fast startup it counts from the desktop.
+    pub post_resume: Settling,
+    /// The parts of a resume from a memory image; `None` when they were not recorded.
+    pub resume_parts: Option<ResumeParts>,
+    /// Modern standby; `None` for other kinds.
+    pub standby: Option<StandbyFigures>,
+    /// Firmware's own account of sleeping.
+    pub firmware: FirmwareSleep,
+    /// The kernel's own account, as recorded.
+    pub kernel_account: Vec<KernelFigure>,
+    /// Size of the file of the memory image, bytes.
+    pub hibernate_file_bytes: Option<i64>,
+    /// Pages in the memory image.
+    pub hibernate_pages: Option<i64>,
+    /// What a better answer would have needed, each once.
+    pub missing: Vec<String>,
+    /// Names of the losses that touch this.
+    pub touched_by: Vec<String>,
+}
+
+/// A half of a transition: by the events, and by the kernel's own account.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PowerTotal {
+    /// As the events measure it.
+    pub measured: Span,
+    /// As the kernel counted it, ns; to the millisecond.
+    pub kernel_ns: Option<i64>,
+    /// The record of that; empty when none.
+    pub kernel_event: String,
+    /// What the events measure beyond the kernel's count, ns; negative when the kernel counted more.
+    pub difference_ns: Option<i64>,
+}
+
+/// The sleep, and how the clock of the recording got over it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SleepGap {
+    /// From the last record before the sleep to the first after it, on the recording's axis.
+    pub measured: Span,
+    /// How long it was by the clock of the wall, ns: all of the transition less both halves. Of a resume from a memory
+    /// image, writing it, the firmware and reading it are in here as far as the recording's clock stood still.
+    pub wall_ns: Option<i64>,
+    /// How certain that is.
+    pub wall_certainty: Certainty,
+    /// The rule that set it, as a phrase.
+    pub wall_rule: String,
+    /// How much of it the recording's clock missed, ns; around zero when it went on.
+    pub clock_missed_ns: Option<i64>,
+    /// Real begin of the transition, ns since 1970-01-01 UTC.
+    pub start_unix_ns: Option<i64>,
+    /// Real end of the transition, ns since 1970-01-01 UTC.
+    pub end_unix_ns: Option<i64>,
+    /// By how much the system's clock was set during the transition, ns; `None` when it was not.
+    pub clock_set_ns: Option<i64>,
+}
+
+/// A phase of a transition.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PowerPhase {
+    /// Which.
+    pub name: PowerPhaseName,
+    /// Its half.
+    pub half: PowerHalf,
+    /// Begin, ns; `None` for what only the kernel's account knows.
+    pub start_ns: Option<i64>,
+    /// End, ns.
+    pub end_ns: Option<i64>,
+    /// Length, ns.
+    pub duration_ns: Option<i64>,
+    /// The rule that set it, as a phrase.
+    pub rule: String,
+    /// The records it rests on.
+    pub event: String,
+    /// How certain it is.
+    pub certainty: Certainty,
+    /// What a better answer would have needed.
+    pub missing: Vec<String>,
+    /// Applications, services or devices told in it.
+    pub children: u64,
+    /// Their lengths added up, ns; `None` without children that ended.
+    pub children_total_ns: Option<i64>,
+    /// Time of the phase in which at least one of them was under way, ns.
+    pub children_covered_ns: Option<i64>,
+    /// The phase's length less `children_total_ns`, ns; negative where they overlap.
+    pub not_in_children_ns: Option<i64>,
+    /// What ended last, and so ended the phase.
+    pub last: Option<LastChild>,
+    /// Who used the processors; `None` when an end is unknown or neither switches nor samples were recorded.
+    pub cpu: Option<CpuUsage>,
+    /// What the disks did; `None` when an end is unknown or no disk request was recorded.
+    pub disk: Option<DiskUsage>,
+}
+
+/// The child of a phase that ended last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LastChild {
+    /// Its name.
+    pub name: String,
+    /// Its driver, of a device; empty when not known.
+    pub driver: String,
+    /// Its length, ns.
+    pub duration_ns: i64,
+    /// Its end, ns.
+    pub end_ns: i64,
+    /// How much earlier the second last ended, ns: what the phase would gain if this one took no longer; `None` for an
+    /// only child.
+    pub after_others_ns: Option<i64>,
+}
+
+/// An application or a service is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PowerNotification {
+    /// What it is told.
+    pub kind: NotificationKind,
+    /// The phase.
+    pub phase: PowerPhaseName,
+    /// Image file name or service name; empty when neither is known.
+    pub name: String,
+    /// Path or name as recorded.
+    pub path: String,
+    /// Process.
+    pub pid: Option<u32>,
+    /// Told, ns.
+    pub start_ns: i64,
+    /// Answered or given up, ns; `None` when no end was recorded.
+    pub end_ns: Option<i64>,
+    /// Length, ns.
+    pub duration_ns: Option<i64>,
+    /// Whether records of this kind have an end at all: those of a resume have none.
+    pub has_end: bool,
+    /// The time-out it ran into; `None` when it answered.
+    pub time_out: Option<PowerTimeOut>,
+    /// Result status as recorded.
+    pub status: Option<u32>,
+    /// The record that set the begin.
+    pub event: String,
+}
+
+/// Somebody did not answer in time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PowerTimeOut {
+    /// The time-out, ns.
+    pub limit_ns: i64,
+    /// How certain it is: nothing records a time-out as such.
+    pub certainty: Certainty,
+    /// The rule, as a phrase.
+    pub rule: String,
+}
+
+/// A device is asked for another power state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PowerDevice {
+    /// The phase in which it was asked; `None` between phases.
+    pub phase: Option<PowerPhaseName>,
+    /// What was asked.
+    pub kind: PowerRequestKind,
+    /// Device instance; empty when not recorded.
+    pub device: String,
+    /// Its function driver; empty when not known.
+    pub driver: String,
+    /// Device description.
+    pub description: String,
+    /// Device's friendly name.
+    pub friendly_name: String,
+    /// Whose states `state` counts.
+    pub state_kind: PowerStateKind,
+    /// State asked for.
+    pub state: Option<u8>,
+    /// Asked, ns.
+    pub start_ns: i64,
+    /// Done, ns; `None` when it did not end in the recording.
+    pub end_ns: Option<i64>,
+    /// Length, ns.
+    pub duration_ns: Option<i64>,
+    /// When the power manager had nothing left to do but wait for it, ns.
+    pub waiting_ns: Option<i64>,
+    /// Time of its phase in which no other device was under way, ns: what it cost the phase alone.
+    pub alone_ns: Option<i64>,
+    /// Whether it ended last of its phase's devices, and so ended the phase.
+    pub ends_phase: bool,
+    /// Result status.
+    pub status: Option<u32>,
+    /// Driver that failed the request; empty for none.
+    pub failed_driver: String,
+    /// Request packet, in hexadecimal.
+    pub irp: String,
+    /// Thread that sent it.
+    pub tid: Option<u32>,
+    /// What each driver of the device's stack held, by begin.
+    pub drivers: Vec<PowerDriverPart>,
+    /// Requests that the device's own drivers sent to it meanwhile, by begin.
+    pub nested: Vec<PowerDevice>,
+    /// The record that set the begin.
+    pub event: String,
+}
+
+/// A driver's part of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PowerDriverPart {
+    /// Driver.
+    pub driver: String,
+    /// Entered, ns.
+    pub start_ns: i64,
+    /// Left, ns.
+    pub end_ns: Option<i64>,
+    /// Length, ns.
+    pub duration_ns: Option<i64>,
+}
+
+/// A driver's work in one phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PowerDriverTotal {
+    /// The phase.
+    pub phase: PowerPhaseName,
+    /// Driver.
+    pub driver: String,
+    /// Requests or parts of them.
+    pub requests: u64,
+    /// Their lengths added up, ns.
+    pub total_ns: i64,
+    /// The longest, ns.
+    pub longest_ns: i64,
+    /// Whether it is the driver's own part of requests; else it is whole requests to devices of which it is the
+    /// function driver.
+    pub own_part: bool,
+}
+
+/// The parts of a resume from a memory image, as the kernel recorded them, to the millisecond.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ResumeParts {
+    /// Firmware, ns.
+    pub firmware_ns: Option<i64>,
+    /// Boot manager, ns.
+    pub boot_manager_ns: Option<i64>,
+    /// Resume loader, with its share of reading, ns.
+    pub loader_ns: Option<i64>,
+    /// Of that, reading, ns.
+    pub loader_read_ns: Option<i64>,
+    /// Time a person took at the resume loader, ns.
+    pub user_input_ns: Option<i64>,
+    /// Reading by the kernel, ns.
+    pub kernel_read_ns: Option<i64>,
+    /// Devices, ns.
+    pub devices_ns: Option<i64>,
+    /// The sum of firmware, boot manager, loader, kernel's reading and devices, ns, which fleet tools call the time of a
+    /// fast boot; `None` when one of them is missing.
+    pub total_ns: Option<i64>,
+    /// The system's own account of a fast startup: main path, ns.
+    pub main_path_ns: Option<i64>,
+    /// The record.
+    pub event: String,
+}
+
+/// Modern standby, by the kernel's account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StandbyFigures {
+    /// Why it was entered, as recorded.
+    pub enter_reason: Option<i64>,
+    /// Why it was left, as recorded.
+    pub exit_reason: Option<i64>,
+    /// How long it was, ns.
+    pub total_ns: Option<i64>,
+    /// Of that, in the deepest idle state, ns.
+    pub deepest_ns: Option<i64>,
+    /// Of that, in the deepest idle state as the hardware counted it, ns.
+    pub hardware_ns: Option<i64>,
+    /// Leaving it, ns.
+    pub exit_ns: Option<i64>,
+}
+
+/// Firmware's own account of sleeping.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FirmwareSleep {
+    /// Suspend, ns.
+    pub suspend_ns: Option<i64>,
+    /// The last resume, ns.
+    pub resume_ns: Option<i64>,
+    /// Resumes on average, ns.
+    pub average_resume_ns: Option<i64>,
+}
+
+/// A figure of the kernel's own account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KernelFigure {
+    /// What it counts.
+    pub name: &'static str,
+    /// Length, ns; to the millisecond.
+    pub duration_ns: i64,
+    /// When it was recorded, ns.
+    pub time_ns: i64,
+    /// The record.
+    pub event: String,
+}
+
+/// Why there is no report.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NoSuspend {
+    /// The recording holds no power transition.
+    #[error(
+        "the recording holds no sleep, hibernation, modern standby or fast startup (no such record of the kernel's \
+         power manager); {0}"
+    )]
+    None(String),
+    /// It holds others than the one asked for.
+    #[error("the recording holds {found}, so there is no transition {number}")]
+    NoSuch {
+        /// The number asked for.
+        number: u32,
+        /// What there is, as a phrase.
+        found: String,
+    },
+}

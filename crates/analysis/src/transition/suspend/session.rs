@@ -1,0 +1,135 @@
+//! The user's session in a fast startup: it ends before the kernel's session goes to a file, and a new one begins after.
+
+use onoff_trace::{ActivityKind, Trace, milestone};
+
+use super::names::PowerPhaseName;
+use super::report::PowerPhase;
+use crate::evidence::{Boundary, Certainty, Span};
+use crate::processes::runs;
+
+/// Milestones of a session that begins.
+const LOGON: [&str; 4] = [
+    milestone::SHELL_LAUNCH,
+    milestone::DESKTOP_READY,
+    milestone::USER_BOOT_BEGIN,
+    milestone::SYSTEM_BOOT_END,
+];
+
+/// When the user's session was told to end before `before_ns`, if no session began after that.
+pub(super) fn told_to_end(trace: &Trace, after_ns: i64, before_ns: i64) -> Option<Boundary> {
+    let last_logon = LOGON
+        .into_iter()
+        .filter_map(|name| trace.strings.find(name))
+        .flat_map(|name| trace.milestones.iter().filter(move |row| row.name == name))
+        .map(|row| row.time_ns)
+        .filter(|&time| time < before_ns)
+        .max();
+    let after_ns = last_logon.map_or(after_ns, |logon| logon.max(after_ns));
+    let requests = [milestone::LOGOFF_REQUEST, milestone::SHUTDOWN_REQUEST]
+        .into_iter()
+        .filter_map(|name| trace.strings.find(name))
+        .flat_map(|name| trace.milestones.iter().filter(move |row| row.name == name))
+        .map(|row| (row.time_ns, "the request to end the session", row.event));
+    let sessions = trace
+        .activities
+        .iter()
+        .filter(|row| row.kind == ActivityKind::SessionShutdown)
+        .map(|row| (row.start_ns, "the first application told to end", row.event));
+    requests
+        .chain(sessions)
+        .filter(|&(time, ..)| time >= after_ns && time < before_ns)
+        .min_by_key(|&(time, ..)| time)
+        .map(|(time_ns, rule, event)| Boundary {
+            time_ns: Some(time_ns),
+            rule: rule.to_owned(),
+            event: trace.text(event).to_owned(),
+            certainty: Certainty::Measured,
+            missing: Vec::new(),
+        })
+}
+
+/// The phase in which the user's session ends: until the first row of the power manager.
+pub(super) fn ending(begin: &Boundary, phases: &[PowerPhase], first_ns: i64) -> PowerPhase {
+    let apps = phases
+        .iter()
+        .find(|phase| phase.name == PowerPhaseName::SuspendApps)
+        .and_then(|phase| Some((phase.start_ns?, phase)));
+    let end = match apps {
+        Some((time_ns, phase)) => Boundary {
+            time_ns: Some(time_ns),
+            rule: "the begin of SuspendApps".to_owned(),
+            event: phase.event.clone(),
+            certainty: Certainty::Measured,
+            missing: Vec::new(),
+        },
+        None => Boundary {
+            time_ns: Some(first_ns),
+            rule: "the power manager's first record".to_owned(),
+            certainty: Certainty::Inferred,
+            missing: vec!["the begin of SuspendApps".to_owned()],
+            ..Boundary::default()
+        },
+    };
+    PowerPhase::spanning(PowerPhaseName::UserSession, Span::between(begin, &end))
+}
+
+/// The new session after the resume that ended at `resumed`, and its desktop.
+pub(super) fn beginning(
+    trace: &Trace,
+    resumed: &Boundary,
+    until_ns: i64,
+    shell: &str,
+) -> Vec<PowerPhase> {
+    let Some(from_ns) = resumed.time_ns else {
+        return Vec::new();
+    };
+    let within = |time: i64| time >= from_ns && time < until_ns;
+    let first = |name: &str| {
+        let name = trace.strings.find(name)?;
+        trace
+            .milestones
+            .iter()
+            .filter(|row| row.name == name && within(row.time_ns))
+            .min_by_key(|row| row.time_ns)
+    };
+    let started = trace
+        .processes
+        .iter()
+        .filter(|process| runs(trace, process, shell))
+        .filter_map(|process| process.start_ns)
+        .filter(|&time| within(time))
+        .min();
+    let boundary = |time_ns, rule: String, event: &str| Boundary {
+        time_ns: Some(time_ns),
+        rule,
+        event: event.to_owned(),
+        certainty: Certainty::Measured,
+        missing: Vec::new(),
+    };
+    let shell_start = started
+        .map(|time| boundary(time, format!("the start of {shell}"), "Process/Start"))
+        .or_else(|| {
+            let row = first(milestone::SHELL_LAUNCH)?;
+            let rule = "the launch of the shell".to_owned();
+            Some(boundary(row.time_ns, rule, trace.text(row.event)))
+        });
+    let desktop = first(milestone::DESKTOP_READY).map(|row| {
+        let rule = "the desktop ready to use".to_owned();
+        boundary(row.time_ns, rule, trace.text(row.event))
+    });
+    let mut phases = Vec::new();
+    if let Some(shell_start) = &shell_start {
+        phases.push(PowerPhase::spanning(
+            PowerPhaseName::WinLogonInit,
+            Span::between(resumed, shell_start),
+        ));
+    }
+    if let Some(desktop) = &desktop {
+        let begin = shell_start.as_ref().unwrap_or(resumed);
+        phases.push(PowerPhase::spanning(
+            PowerPhaseName::ExplorerInit,
+            Span::between(begin, desktop),
+        ));
+    }
+    phases
+}

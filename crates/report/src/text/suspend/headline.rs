@@ -1,0 +1,268 @@
+//! How long it took and what most of it went to, in a few sentences.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Certainty;
+use onoff_analysis::recording::RecordingSummary;
+use onoff_analysis::transition::suspend::{
+    PowerDevice, PowerHalf, PowerNotification, PowerPhase, PowerPhaseName, PowerTotal,
+    PowerTransition, PowerTransitionKind,
+};
+
+use crate::text::printable::printable;
+use crate::text::quantity::{counted, duration, percent, share, size};
+use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+
+/// From this share of its phase on, one application, service or device is worth a sentence, percent.
+const NOTABLE_SHARE: f64 = 10.0;
+
+pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(transition))?;
+    if let Some(sentence) = longest(transition) {
+        writeln!(out, "{}", styled(WORST, sentence))?;
+    }
+    if let Some(sentence) = between(transition) {
+        writeln!(out, "{sentence}")?;
+    }
+    Ok(())
+}
+
+pub(super) fn kind_name(kind: PowerTransitionKind) -> &'static str {
+    match kind {
+        PowerTransitionKind::Sleep => "Sleep",
+        PowerTransitionKind::Hibernate => "Hibernation",
+        PowerTransitionKind::HybridSleep => "Hybrid sleep",
+        PowerTransitionKind::ModernStandby => "Modern standby",
+        PowerTransitionKind::FastStartup => "Fast startup",
+        PowerTransitionKind::Unknown => "Power transition",
+    }
+}
+
+fn answer(transition: &PowerTransition) -> String {
+    let kind = kind_name(transition.kind);
+    if transition.kind == PowerTransitionKind::ModernStandby {
+        return standby(transition);
+    }
+    let (down, up) = match transition.kind {
+        PowerTransitionKind::FastStartup => ("to shut down", "to start"),
+        _ => ("to suspend", "to resume"),
+    };
+    let half = |total: &PowerTotal, what: &str, absent: &str| match total.measured.duration_ns {
+        Some(ns) => format!("{} {what}", duration(ns)),
+        None => match total.kernel_ns {
+            Some(ns) => format!("{} {what} by the kernel's account", duration(ns)),
+            None => absent.to_owned(),
+        },
+    };
+    let mut sentence = format!(
+        "{kind}: {}, {}",
+        half(
+            &transition.suspend,
+            down,
+            "the way down is not in the recording"
+        ),
+        half(
+            &resume(transition),
+            up,
+            "the way up is not in the recording"
+        ),
+    );
+    let settling = &transition.post_resume;
+    if settling.start_ns.is_some() && settling.end_ns.is_some() {
+        sentence += &format!(
+            ", then {} of further work until it settled",
+            duration(settling.busy_ns)
+        );
+    }
+    if transition.status.is_some_and(|status| status != 0) {
+        sentence += "; it failed";
+    }
+    sentence + "."
+}
+
+/// The way up; of a fast startup, with the session that begins on it.
+pub(super) fn resume(transition: &PowerTransition) -> PowerTotal {
+    let mut total = transition.resume.clone();
+    let desktop = transition
+        .phases
+        .iter()
+        .find(|phase| phase.name == PowerPhaseName::ExplorerInit)
+        .and_then(|phase| phase.end_ns);
+    if let Some((desktop, start)) = desktop.zip(total.measured.start_ns) {
+        total.measured.duration_ns = Some(desktop.saturating_sub(start));
+    }
+    total
+}
+
+fn standby(transition: &PowerTransition) -> String {
+    let on_axis = transition.asleep.measured.duration_ns;
+    let figures = transition.standby.clone().unwrap_or_default();
+    let mut sentence = match figures.total_ns.or(on_axis) {
+        Some(ns) => format!("Modern standby: {}", duration(ns)),
+        None if transition.asleep.measured.start_ns.is_some() => {
+            "Modern standby was entered; the exit is not in the recording".to_owned()
+        }
+        None => "Modern standby was left; the entry is not in the recording".to_owned(),
+    };
+    if let (Some(total), Some(deepest)) = (figures.total_ns, figures.deepest_ns) {
+        sentence += &format!(
+            ", {} of it in the deepest idle state",
+            percent(share(deepest, total))
+        );
+    }
+    if let Some(exit) = figures.exit_ns {
+        sentence += &format!(", {} to leave it", duration(exit));
+    }
+    sentence + "."
+}
+
+/// The phase that took longest, of those that do not overlap others.
+pub(super) fn longest_phase(transition: &PowerTransition) -> Option<&PowerPhase> {
+    transition
+        .phases
+        .iter()
+        .filter(|phase| matches!(phase.half, PowerHalf::Suspend | PowerHalf::Resume))
+        .filter(|phase| phase.name != PowerPhaseName::ResumeCritical)
+        .filter(|phase| phase.duration_ns.is_some_and(|ns| ns > 0))
+        .max_by_key(|phase| phase.duration_ns)
+}
+
+fn longest(transition: &PowerTransition) -> Option<String> {
+    let phase = longest_phase(transition)?;
+    let length = phase.duration_ns?;
+    let mut sentence = format!("{} took {}", phase.name.as_str(), duration(length));
+    match cause(transition, phase) {
+        Some(cause) => sentence += &format!(": {cause}."),
+        None => sentence += ".",
+    }
+    Some(sentence)
+}
+
+/// What a phase's time went to, as a clause; `None` where nothing stands out.
+pub(super) fn cause(transition: &PowerTransition, phase: &PowerPhase) -> Option<String> {
+    let length = phase.duration_ns?;
+    let notable = |ns: i64| share(ns, length) >= NOTABLE_SHARE;
+    if let Some((row, ns)) = slowest_told(transition, phase).filter(|&(_, ns)| notable(ns)) {
+        let name = told_name(row);
+        return Some(match &row.time_out {
+            Some(limit) => format!(
+                "{name} did not answer for {} (its time-out)",
+                duration(limit.limit_ns)
+            ),
+            None => format!("{name} took {}", duration(ns)),
+        });
+    }
+    if let Some((device, ns)) = slowest_device(transition, phase).filter(|&(_, ns)| notable(ns)) {
+        let mut clause = format!("{} took {}", device_name(device), duration(ns));
+        match device.alone_ns {
+            Some(alone) if notable(alone) => {
+                clause += &format!(", {} of it with no other device under way", duration(alone));
+            }
+            _ => {}
+        }
+        return Some(clause);
+    }
+    if phase.name == PowerPhaseName::SuspendApps
+        && let Some(beside) = phase.not_in_children_ns.filter(|&ns| notable(ns))
+    {
+        return Some(format!(
+            "{} of it beside the applications, usually the display fading out",
+            duration(beside)
+        ));
+    }
+    None
+}
+
+fn slowest_told<'a>(
+    transition: &'a PowerTransition,
+    phase: &PowerPhase,
+) -> Option<(&'a PowerNotification, i64)> {
+    transition
+        .notifications
+        .iter()
+        .filter(|row| row.phase == phase.name)
+        .filter_map(|row| Some((row, row.duration_ns?)))
+        .max_by_key(|&(_, ns)| ns)
+}
+
+/// The device that cost its phase most: alone, or else as a whole.
+fn slowest_device<'a>(
+    transition: &'a PowerTransition,
+    phase: &PowerPhase,
+) -> Option<(&'a PowerDevice, i64)> {
+    transition
+        .devices
+        .iter()
+        .filter(|row| row.phase == Some(phase.name))
+        .filter_map(|row| Some((row, row.duration_ns?)))
+        .max_by_key(|&(row, ns)| (row.alone_ns, ns))
+}
+
+/// An application's or a service's name.
+pub(super) fn told_name(row: &PowerNotification) -> String {
+    match (row.name.as_str(), row.pid) {
+        ("", Some(pid)) => format!("process {pid}"),
+        ("", None) => "unnamed".to_owned(),
+        (name, _) => printable(name).into_owned(),
+    }
+}
+
+/// A device's name, with its driver.
+pub(super) fn device_name(device: &PowerDevice) -> String {
+    let name = printable(device.name());
+    if device.driver.is_empty() || device.driver == name {
+        name.into_owned()
+    } else {
+        format!("{} ({name})", printable(&device.driver))
+    }
+}
+
+fn between(transition: &PowerTransition) -> Option<String> {
+    let asleep = &transition.asleep;
+    let mut parts = Vec::new();
+    if let Some(ns) = asleep.wall_ns.filter(|&ns| ns > 0) {
+        let about = match asleep.wall_certainty {
+            Certainty::Measured => "",
+            _ => "about ",
+        };
+        parts.push(format!("it was away for {about}{}", duration(ns)));
+    }
+    if !transition.wake_source.is_empty() {
+        parts.push(format!("woken by {}", printable(&transition.wake_source)));
+    }
+    if let Some(state) = transition.woke_from_state {
+        parts.push(format!(
+            "from {}",
+            onoff_analysis::transition::suspend::state_name(state)
+        ));
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    let mut sentence = parts.join(", ");
+    sentence.get_mut(..1)?.make_ascii_uppercase();
+    Some(sentence + ".")
+}
+
+pub(super) fn write_machine(recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
+    let mut parts = Vec::new();
+    if recording.os_build > 0 {
+        let os = match recording.os.as_str() {
+            "" => "Windows",
+            os => os,
+        };
+        parts.push(format!("{} build {}", printable(os), recording.os_build));
+    }
+    if recording.processors > 0 {
+        parts.push(counted(recording.processors.into(), "processor"));
+    }
+    if recording.system.memory_bytes > 0 {
+        parts.push(format!("{} of memory", size(recording.system.memory_bytes)));
+    }
+    if let Some(start) = &recording.start_utc {
+        // To the second: nobody compares transitions by the decimals of their date.
+        let second = start.get(..19).unwrap_or(start);
+        parts.push(format!("recorded {} UTC", second.replace('T', " ")));
+    }
+    writeln!(out, "{QUIET}{}{QUIET:#}", parts.join(" · "))
+}

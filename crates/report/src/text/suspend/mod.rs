@@ -1,0 +1,93 @@
+//! Where the time of sleeping and waking went, for a person: the answer first, then the phases, then the worst of each
+//! kind; several transitions as a list, and then each.
+
+mod accounts;
+mod children;
+mod headline;
+mod overview;
+mod phases;
+mod usage;
+
+use std::io::{self, Write};
+
+use onoff_analysis::recording::RecordingSummary;
+use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
+
+use super::losses;
+use super::printable::printable;
+use super::style::{DOUBT, QUIET, TITLE};
+
+/// How much to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuspendTextOptions {
+    /// Rows of each list.
+    pub top: usize,
+}
+
+impl Default for SuspendTextOptions {
+    fn default() -> Self {
+        Self { top: 5 }
+    }
+}
+
+/// Writes the report.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(
+    report: &SuspendReport,
+    recording: &RecordingSummary,
+    options: &SuspendTextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if let [transition] = &report.transitions[..] {
+        headline::write(transition, out)?;
+        headline::write_machine(recording, out)?;
+        write_transition(transition, options.top, out)?;
+    } else {
+        overview::write(report, out)?;
+        headline::write_machine(recording, out)?;
+        for transition in &report.transitions {
+            writeln!(out)?;
+            writeln!(
+                out,
+                "{TITLE}Transition {} of {}{TITLE:#}",
+                transition.number, report.transitions_found
+            )?;
+            headline::write(transition, out)?;
+            write_transition(transition, options.top, out)?;
+        }
+    }
+    writeln!(out)?;
+    losses::write(&report.losses, out)
+}
+
+fn write_transition(
+    transition: &PowerTransition,
+    top: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    phases::write(transition, out)?;
+    accounts::write(transition, out)?;
+    children::write_told(transition, top, out)?;
+    children::write_devices(transition, top, out)?;
+    usage::write(transition, out)?;
+    if !transition.missing.is_empty() {
+        writeln!(
+            out,
+            "  {DOUBT}Better answers need: {}.{DOUBT:#}",
+            printable(&transition.missing.join("; "))
+        )?;
+    }
+    losses::write_touching(&transition.touched_by, out)
+}
+
+/// A section's title, after an empty line.
+fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    if note.is_empty() {
+        writeln!(out, "{TITLE}{text}{TITLE:#}")
+    } else {
+        writeln!(out, "{TITLE}{text}{TITLE:#}  {QUIET}{note}{QUIET:#}")
+    }
+}
