@@ -19,6 +19,7 @@ COMMANDS = [
     ("BootReport", "`onoff boot --format json`"),
     ("FirmwareReport", "`onoff firmware --format json`"),
     ("FirmwareComparison", "`onoff firmware --compare OTHER --format json`"),
+    ("SuspendReport", "`onoff suspend --format json`"),
     ("ProcessList", "`onoff processes --format json`"),
     ("CpuList", "`onoff cpu --format json`"),
     ("InterruptList", "`onoff interrupts --format json`"),

@@ -156,7 +156,7 @@ pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
     settle_before(trace, start_ns, i64::MAX, metric)
 }
 
-/// The same for a computer that is told at `latest_ns` to do something else, such as to sleep again: slices end there.
+/// The same, looking no further than `latest_ns`: there the computer may be told to sleep again.
 #[must_use]
 pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleMetric) -> Settling {
     let slice_ns = metric.slice_ns.max(1);
@@ -238,7 +238,7 @@ pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleM
                 "{}: {} with {} of idle time found",
                 metric.in_words(),
                 if until_ns == latest_ns {
-                    "the next transition begins"
+                    "the time looked at ends"
                 } else if until_ns < trace.duration_ns {
                     "processor times end"
                 } else {

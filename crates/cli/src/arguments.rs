@@ -9,6 +9,7 @@ pub mod policy;
 pub mod processes;
 pub mod services;
 pub mod storage;
+pub mod suspend;
 pub mod table;
 
 use std::ffi::OsString;
@@ -26,6 +27,7 @@ use policy::PolicyArguments;
 use processes::ProcessesArguments;
 use services::ServicesArguments;
 use storage::{DiskArguments, FilesArguments, HardFaultsArguments};
+use suspend::SuspendArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -38,6 +40,7 @@ Examples:
   onoff boot BootCKCL.etl                where the time of a boot went
   onoff boot boot.etl.xz --format json   the same for a program
   onoff firmware FBPT.bin                where the time before the operating system went
+  onoff suspend sleep.etl                where the time of sleeping and waking went
   onoff info trace.etl                   what a recording holds
   onoff events trace.etl --process smss.exe | less
   onoff cpu trace.etl --range 10s 20s    who used the processors; likewise processes, interrupts, ...
@@ -61,6 +64,7 @@ pub struct Arguments {
 pub enum Command {
     Boot(BootArguments),
     Firmware(FirmwareArguments),
+    Suspend(SuspendArguments),
     Info(InfoArguments),
     Events(EventsArguments),
     Processes(ProcessesArguments),

@@ -3,6 +3,7 @@
 pub mod firmware;
 pub mod lists;
 pub mod netboot;
+pub mod suspend;
 pub mod table;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use onoff_analysis::idle::IdleMetric;
 use onoff_analysis::netboot::NetbootOptions;
 use onoff_analysis::transition::boot::BootOptions;
+use onoff_analysis::transition::suspend::SuspendOptions;
 use onoff_report::text::boot::BootTextOptions;
 use onoff_report::text::info::InfoTextOptions;
 use onoff_report::xperf::time_point::TimePoint;
@@ -25,6 +27,7 @@ use crate::xperf;
 use firmware::FirmwareQuestion;
 use lists::List;
 use netboot::NetbootFormat;
+use suspend::SuspendFormat;
 use table::TableQuestion;
 
 /// A recording to open.
@@ -41,6 +44,8 @@ pub struct Recording {
 pub enum Task {
     /// Show where the time of a boot went.
     Boot(BootOptions, BootFormat),
+    /// Show where the time of sleeping and waking went.
+    Suspend(SuspendOptions, SuspendFormat),
     /// Show what the recording holds.
     Info(InfoFormat),
     /// Show the events.
@@ -106,6 +111,7 @@ impl Invocation {
     pub fn resolve(arguments: Arguments) -> Result<Self, Failure> {
         match arguments.command {
             Command::Boot(arguments) => Self::boot(arguments),
+            Command::Suspend(arguments) => suspend::resolve(arguments),
             Command::Info(arguments) => Ok(Self::info(arguments)),
             Command::Events(arguments) => Self::events(arguments),
             Command::Firmware(arguments) => Ok(Self {

@@ -1,12 +1,16 @@
 //! `onoff boot`.
 
 use onoff_analysis::recording::summarise;
-use onoff_analysis::transition::boot::{self, BootOptions};
+use onoff_analysis::transition::boot::{self, BootKind, BootOptions, BootReport};
+use onoff_analysis::transition::suspend::{self, SuspendOptions};
+use onoff_report::text::suspend::SuspendTextOptions;
 use onoff_report::xperf::boot_xml::BootXmlOptions;
 use onoff_report::xperf::services_csv::PointsOfInterest;
 use onoff_report::{json, text, xperf};
+use onoff_trace::Trace;
 
 use crate::failure::Failure;
+use crate::invocation::suspend::SuspendFormat;
 use crate::invocation::{BootFormat, Recording};
 use crate::output::Destination;
 
@@ -16,9 +20,15 @@ pub fn run(
     format: BootFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let trace = super::open(recording, boot::TABLES)?;
-    let report = boot::analyse(&trace, options)
-        .map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
+    let trace = super::open(recording, boot::TABLES.union(suspend::TABLES))?;
+    let report = boot::analyse(&trace, options);
+    let from_off = |report: &BootReport| report.before_kernel.boot_kind != BootKind::FastStartup;
+    if !report.as_ref().is_ok_and(from_off)
+        && let Some(answer) = fast_startup(&trace, options, format, destination)
+    {
+        return answer;
+    }
+    let report = report.map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
     destination.write(|out| {
         match format {
             BootFormat::Text(options) => {
@@ -36,4 +46,27 @@ pub fn run(
         }
         Ok(())
     })
+}
+
+/// On a computer with fast startup a boot is a resume with a new session: answers so, if the recording holds one and the
+/// format can say it.
+fn fast_startup(
+    trace: &Trace,
+    options: &BootOptions,
+    format: BootFormat,
+    destination: &Destination,
+) -> Option<Result<(), Failure>> {
+    let format = match format {
+        BootFormat::Text(options) => SuspendFormat::Text(SuspendTextOptions { top: options.top }),
+        BootFormat::Json => SuspendFormat::Json,
+        // xperf's document of a boot has no place for a resume.
+        BootFormat::Xml | BootFormat::ServicesCsv | BootFormat::PnpCsv => return None,
+    };
+    let options = SuspendOptions {
+        transition: None,
+        idle: options.idle,
+        shell: options.shell.clone(),
+    };
+    let report = suspend::fast_startup(trace, &options)?;
+    Some(destination.write(|out| super::suspend::write(trace, &report, format, out)))
 }

@@ -6,6 +6,7 @@ mod firmware;
 mod info;
 mod lists;
 mod netboot;
+mod suspend;
 mod table;
 
 use onoff_trace::{Tables, Trace};
@@ -29,6 +30,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Firmware(question) => firmware::run(&recording, &question, &destination),
         Task::List(list, question) => lists::run(recording, list, question, &destination),
         Task::Netboot(options, format) => netboot::run(recording, &options, format, &destination),
+        Task::Suspend(options, format) => suspend::run(recording, &options, format, &destination),
         Task::Xperf(CommandLine::Help(topic)) => {
             destination.write(|out| xperf::help::write(topic.as_deref(), out))
         }

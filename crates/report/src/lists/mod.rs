@@ -10,6 +10,7 @@ mod interrupts;
 mod policy;
 mod processes;
 mod services;
+pub mod suspend;
 
 use std::io::{self, Write};
 

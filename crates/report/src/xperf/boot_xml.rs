@@ -45,7 +45,7 @@ pub fn write(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write)
 }
 
 /// A text as the value of an attribute. Control characters are no XML, whatever escape they would get.
-fn attribute(text: &str) -> String {
+pub(super) fn attribute(text: &str) -> String {
     quick_xml::escape::escape(printable(text)).into_owned()
 }
 

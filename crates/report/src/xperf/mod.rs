@@ -20,6 +20,7 @@ pub mod process_name;
 pub mod registry;
 pub mod services_csv;
 pub mod spin_locks;
+pub mod suspend_xml;
 pub mod sysconfig;
 pub mod time_point;
 pub mod told;

@@ -56,6 +56,9 @@ const BOUNDARY_TABLES: [TableName; 4] = [
 /// Transitions whose processors, disks and PostResume are looked at, at most: each walks the recording again.
 const MOST_SETTLED: usize = 32;
 
+/// How long after a resume idle time is looked for, at most, ns.
+const LONGEST_POST_RESUME_NS: i64 = 3_600_000_000_000;
+
 /// Analyses the power transitions that `trace` holds.
 ///
 /// # Errors
@@ -129,6 +132,7 @@ struct Source<'a> {
     images: Images<'a>,
     notifications: Vec<Notification>,
     requests: Vec<PowerRequest>,
+    sessions: session::Sessions,
 }
 
 impl<'a> Source<'a> {
@@ -142,6 +146,7 @@ impl<'a> Source<'a> {
             images: Images::of(trace),
             notifications,
             requests,
+            sessions: session::Sessions::of(trace),
         }
     }
 
@@ -155,7 +160,9 @@ impl<'a> Source<'a> {
     ) -> PowerTransition {
         let trace = self.trace;
         let mut phases = phases::recorded(trace, cycle);
-        let session_end = session::told_to_end(trace, before_ns, cycle.first_ns)
+        let session_end = self
+            .sessions
+            .told_to_end(trace, before_ns, cycle.first_ns)
             .filter(|_| cycle.standby.is_none());
         let kinship = kind::decide(trace, cycle, &self.requests, session_end.is_some());
         let is_fast = kinship.kind == PowerTransitionKind::FastStartup;
@@ -293,7 +300,10 @@ impl<'a> Source<'a> {
             .and_then(|phase| phase.end_ns);
         match desktop.or(resumed.time_ns) {
             Some(start_ns) if settled => {
-                idle::settle_before(self.trace, start_ns, cycle.until_ns, options.idle)
+                let latest_ns = cycle
+                    .until_ns
+                    .min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
+                idle::settle_before(self.trace, start_ns, latest_ns, options.idle)
             }
             Some(start_ns) => Settling {
                 metric: options.idle,

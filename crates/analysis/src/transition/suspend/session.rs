@@ -1,6 +1,6 @@
 //! The user's session in a fast startup: it ends before the kernel's session goes to a file, and a new one begins after.
 
-use onoff_trace::{ActivityKind, Trace, milestone};
+use onoff_trace::{ActivityKind, StringId, Trace, milestone};
 
 use super::names::PowerPhaseName;
 use super::report::PowerPhase;
@@ -15,37 +15,63 @@ const LOGON: [&str; 4] = [
     milestone::SYSTEM_BOOT_END,
 ];
 
-/// When the user's session was told to end before `before_ns`, if no session began after that.
-pub(super) fn told_to_end(trace: &Trace, after_ns: i64, before_ns: i64) -> Option<Boundary> {
-    let last_logon = LOGON
-        .into_iter()
-        .filter_map(|name| trace.strings.find(name))
-        .flat_map(|name| trace.milestones.iter().filter(move |row| row.name == name))
-        .map(|row| row.time_ns)
-        .filter(|&time| time < before_ns)
-        .max();
-    let after_ns = last_logon.map_or(after_ns, |logon| logon.max(after_ns));
-    let requests = [milestone::LOGOFF_REQUEST, milestone::SHUTDOWN_REQUEST]
-        .into_iter()
-        .filter_map(|name| trace.strings.find(name))
-        .flat_map(|name| trace.milestones.iter().filter(move |row| row.name == name))
-        .map(|row| (row.time_ns, "the request to end the session", row.event));
-    let sessions = trace
-        .activities
-        .iter()
-        .filter(|row| row.kind == ActivityKind::SessionShutdown)
-        .map(|row| (row.start_ns, "the first application told to end", row.event));
-    requests
-        .chain(sessions)
-        .filter(|&(time, ..)| time >= after_ns && time < before_ns)
-        .min_by_key(|&(time, ..)| time)
-        .map(|(time_ns, rule, event)| Boundary {
+/// When sessions began and when they were told to end, each by time.
+pub(super) struct Sessions {
+    logons: Vec<i64>,
+    ends: Vec<(i64, &'static str, StringId)>,
+}
+
+impl Sessions {
+    pub(super) fn of(trace: &Trace) -> Self {
+        let named = |names: &[&str]| -> Vec<StringId> {
+            names
+                .iter()
+                .filter_map(|name| trace.strings.find(name))
+                .collect()
+        };
+        let of_logon = named(&LOGON);
+        let of_end = named(&[milestone::LOGOFF_REQUEST, milestone::SHUTDOWN_REQUEST]);
+        let mut logons = Vec::new();
+        let mut ends = Vec::new();
+        for row in trace.milestones.iter() {
+            if of_logon.contains(&row.name) {
+                logons.push(row.time_ns);
+            } else if of_end.contains(&row.name) {
+                ends.push((row.time_ns, "the request to end the session", row.event));
+            }
+        }
+        ends.extend(
+            trace
+                .activities
+                .iter()
+                .filter(|row| row.kind == ActivityKind::SessionShutdown)
+                .map(|row| (row.start_ns, "the first application told to end", row.event)),
+        );
+        logons.sort_unstable();
+        ends.sort_by_key(|&(time, ..)| time);
+        Self { logons, ends }
+    }
+
+    /// When the user's session was told to end after one time and before another, if no session began after that.
+    pub(super) fn told_to_end(
+        &self,
+        trace: &Trace,
+        after_ns: i64,
+        before_ns: i64,
+    ) -> Option<Boundary> {
+        let logons = self.logons.partition_point(|&time| time < before_ns);
+        let last_logon = logons.checked_sub(1).and_then(|at| self.logons.get(at));
+        let after_ns = last_logon.map_or(after_ns, |&logon| logon.max(after_ns));
+        let first = self.ends.partition_point(|&(time, ..)| time < after_ns);
+        let &(time_ns, rule, event) = self.ends.get(first)?;
+        (time_ns < before_ns).then(|| Boundary {
             time_ns: Some(time_ns),
             rule: rule.to_owned(),
             event: trace.text(event).to_owned(),
             certainty: Certainty::Measured,
             missing: Vec::new(),
         })
+    }
 }
 
 /// The phase in which the user's session ends: until the first row of the power manager.

@@ -752,7 +752,7 @@ fn after_a_resume_idle_time_is_looked_for_until_the_next_transition() {
         report.transitions[0]
             .post_resume
             .rule
-            .contains("the next transition begins")
+            .contains("the time looked at ends")
     );
 }
 

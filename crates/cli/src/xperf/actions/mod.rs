@@ -22,6 +22,7 @@ pub mod prefetch;
 pub mod registry;
 pub mod services;
 pub mod spinlock;
+pub mod suspend;
 pub mod symcache;
 pub mod sysconfig;
 pub mod tracestats;
@@ -58,6 +59,7 @@ pub const ACTIONS: &[&Action] = &[
     &registry::ACTION,
     &services::ACTION,
     &spinlock::ACTION,
+    &suspend::ACTION,
     &symcache::ACTION,
     &sysconfig::ACTION,
     &tracestats::ACTION,

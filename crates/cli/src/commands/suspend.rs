@@ -1,0 +1,44 @@
+//! `onoff suspend`.
+
+use std::io::Write;
+
+use onoff_analysis::recording::summarise;
+use onoff_analysis::transition::suspend::{self, SuspendOptions, SuspendReport};
+use onoff_report::lists::suspend::SuspendRows;
+use onoff_report::{json, table, text, xperf};
+use onoff_trace::Trace;
+
+use crate::failure::Failure;
+use crate::invocation::Recording;
+use crate::invocation::suspend::SuspendFormat;
+use crate::output::Destination;
+
+pub fn run(
+    recording: Recording,
+    options: &SuspendOptions,
+    format: SuspendFormat,
+    destination: &Destination,
+) -> Result<(), Failure> {
+    let trace = super::open(recording, suspend::TABLES)?;
+    let report = suspend::analyse(&trace, options)
+        .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
+    destination.write(|out| write(&trace, &report, format, out))
+}
+
+/// Writes what the analysis found.
+pub fn write(
+    trace: &Trace,
+    report: &SuspendReport,
+    format: SuspendFormat,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    match format {
+        SuspendFormat::Text(options) => {
+            text::suspend::write(report, &summarise(trace), &options, out)?;
+        }
+        SuspendFormat::Json => json::document::write(report, out)?,
+        SuspendFormat::Xml(options) => xperf::suspend_xml::write(report, &options, out)?,
+        SuspendFormat::Csv => table::write_csv(&SuspendRows::of(report), out)?,
+    }
+    Ok(())
+}

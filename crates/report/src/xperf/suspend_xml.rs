@@ -1,0 +1,354 @@
+//! `xperf -a suspend`: the power transitions of a recording as XML, in a unit of choice.
+//!
+//! No such document is known in public. Elements and attributes are those that the Microsoft paper "Windows On/Off
+//! Transition Performance Analysis" names; what it leaves open is listed in the book under "xperf's formats".
+
+use std::io::{self, Write};
+
+use onoff_analysis::transition::suspend::{
+    PowerDevice, PowerNotification, PowerPhase, PowerPhaseName, PowerTransition, SuspendReport,
+};
+use onoff_trace::NotificationKind;
+
+use super::boot_xml::attribute;
+
+/// The unit of times and lengths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Microseconds.
+    #[default]
+    Microseconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Seconds.
+    Seconds,
+}
+
+impl TimeUnit {
+    /// The unit that `text` names: `ns`, `us`, `ms` or `s`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text.to_ascii_lowercase().as_str() {
+            "ns" => Self::Nanoseconds,
+            "us" => Self::Microseconds,
+            "ms" => Self::Milliseconds,
+            "s" => Self::Seconds,
+            _ => return None,
+        })
+    }
+
+    const fn ns(self) -> i128 {
+        match self {
+            Self::Nanoseconds => 1,
+            Self::Microseconds => 1_000,
+            Self::Milliseconds => 1_000_000,
+            Self::Seconds => 1_000_000_000,
+        }
+    }
+
+    /// Its name in the document.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "nsec",
+            Self::Microseconds => "usec",
+            Self::Milliseconds => "msec",
+            Self::Seconds => "sec",
+        }
+    }
+}
+
+/// Decimals at most: nanoseconds in seconds.
+pub const MOST_DECIMALS: usize = 9;
+
+/// How to write the document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SuspendXmlOptions {
+    /// Unit of times and lengths.
+    pub unit: TimeUnit,
+    /// Decimals, no more than [`MOST_DECIMALS`].
+    pub decimals: usize,
+    /// Applications, services and devices that took less are left out, ns.
+    pub min_ns: i64,
+}
+
+impl SuspendXmlOptions {
+    /// A time or length; -1 for what is not known.
+    fn text(&self, ns: Option<i64>) -> String {
+        let Some(ns) = ns else {
+            return "-1".to_owned();
+        };
+        let decimals = self.decimals.min(MOST_DECIMALS) as u32;
+        let scale = 10_i128.pow(decimals);
+        let scaled = i128::from(ns) * scale;
+        let unit = self.unit.ns();
+        let half = if scaled < 0 { -(unit / 2) } else { unit / 2 };
+        let rounded = (scaled + half) / unit;
+        if decimals == 0 {
+            return rounded.to_string();
+        }
+        let sign = if rounded < 0 { "-" } else { "" };
+        let digits = rounded.unsigned_abs();
+        let scale = scale.unsigned_abs();
+        let width = decimals as usize;
+        format!("{sign}{}.{:0width$}", digits / scale, digits % scale)
+    }
+}
+
+/// The nodes of a scenario, in order: phase, its name in the document, and what its children are called.
+const NODES: [(PowerPhaseName, &str, &str); 12] = [
+    (PowerPhaseName::QueryApps, "queryapps", "application"),
+    (PowerPhaseName::QueryServices, "queryservices", "service"),
+    (PowerPhaseName::SuspendApps, "suspendapps", "application"),
+    (
+        PowerPhaseName::SuspendServices,
+        "suspendservices",
+        "service",
+    ),
+    (PowerPhaseName::ShowUi, "showui", ""),
+    (PowerPhaseName::Superfetch, "superfetch", ""),
+    (PowerPhaseName::QueryDevices, "querydevices", "device"),
+    (PowerPhaseName::FlushVolumes, "flushvolumes", ""),
+    (PowerPhaseName::SuspendDevices, "suspenddevices", "device"),
+    (PowerPhaseName::ResumeDevices, "resumedevices", "device"),
+    (PowerPhaseName::ResumeServices, "resumeservices", "service"),
+    (PowerPhaseName::ResumeApps, "resumeapps", "application"),
+];
+
+/// Writes the document.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(
+    report: &SuspendReport,
+    options: &SuspendXmlOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "<results timeFormat=\"{}\">", options.unit.name())?;
+    for transition in &report.transitions {
+        write_scenario(transition, options, out)?;
+    }
+    writeln!(out, "</results>")
+}
+
+fn write_scenario(
+    transition: &PowerTransition,
+    options: &SuspendXmlOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let length = |name| {
+        transition
+            .phases
+            .iter()
+            .find(|phase| phase.name == name)
+            .and_then(|phase| phase.duration_ns)
+    };
+    let suspend = total(
+        transition.suspend.kernel_ns,
+        transition.suspend.measured.duration_ns,
+    );
+    let resume = total(
+        transition.resume.kernel_ns,
+        transition.resume.measured.duration_ns,
+    );
+    let both = suspend
+        .zip(resume)
+        .map(|(down, up)| down.saturating_add(up))
+        .or(transition.work_ns);
+    write!(
+        out,
+        "<scenario type=\"{}\" start=\"{}\" duration=\"{}\" suspend=\"{}\"",
+        transition.kind.as_str(),
+        options.text(Some(transition.start_ns)),
+        options.text(both),
+        options.text(suspend),
+    )?;
+    let optional = |name: &str, ns: Option<i64>, out: &mut dyn Write| match ns {
+        Some(ns) => write!(out, " {name}=\"{}\"", options.text(Some(ns))),
+        None => Ok(()),
+    };
+    optional("biosinit", length(PowerPhaseName::BiosInit), out)?;
+    let critical =
+        length(PowerPhaseName::ResumeCritical).or_else(|| length(PowerPhaseName::ResumeDevices));
+    write!(
+        out,
+        " resumecritical=\"{}\" resume=\"{}\"",
+        options.text(critical),
+        options.text(resume)
+    )?;
+    optional("hiberwrite", length(PowerPhaseName::HiberWrite), out)?;
+    optional("hiberread", length(PowerPhaseName::HiberRead), out)?;
+    writeln!(out, ">")?;
+    for (name, element, child) in NODES {
+        for phase in transition.phases.iter().filter(|phase| phase.name == name) {
+            write_phase(transition, phase, (element, child), options, out)?;
+        }
+    }
+    writeln!(out, "</scenario>")
+}
+
+/// The kernel's own count, which the paper's attributes have, else what the events measure.
+fn total(kernel_ns: Option<i64>, measured_ns: Option<i64>) -> Option<i64> {
+    kernel_ns.or(measured_ns)
+}
+
+fn write_phase(
+    transition: &PowerTransition,
+    phase: &PowerPhase,
+    (element, child): (&str, &str),
+    options: &SuspendXmlOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write!(
+        out,
+        "<{element} start=\"{}\" duration=\"{}\"",
+        options.text(phase.start_ns),
+        options.text(phase.duration_ns)
+    )?;
+    if !child.is_empty() {
+        let children = phase.children_total_ns.unwrap_or(0);
+        write!(
+            out,
+            " totalChildrenDuration=\"{}\"",
+            options.text(Some(children))
+        )?;
+    }
+    let shown = |ns: Option<i64>| ns.is_none_or(|ns| ns >= options.min_ns);
+    if child == "device" {
+        let mut rows: Vec<&PowerDevice> = transition
+            .devices
+            .iter()
+            .filter(|row| row.phase == Some(phase.name) && shown(row.duration_ns))
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+        if rows.is_empty() {
+            return writeln!(out, "/>");
+        }
+        writeln!(out, ">")?;
+        for row in rows {
+            write_device(row, options, out)?;
+        }
+    } else {
+        let mut rows: Vec<&PowerNotification> = transition
+            .notifications
+            .iter()
+            .filter(|row| row.phase == phase.name && shown(row.duration_ns))
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+        if rows.is_empty() {
+            return writeln!(out, "/>");
+        }
+        writeln!(out, ">")?;
+        for row in rows {
+            write_told(row, child, options, out)?;
+        }
+    }
+    writeln!(out, "</{element}>")
+}
+
+fn write_told(
+    row: &PowerNotification,
+    element: &str,
+    options: &SuspendXmlOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (start, duration) = (
+        options.text(Some(row.start_ns)),
+        options.text(row.duration_ns),
+    );
+    let is_service = matches!(
+        row.kind,
+        NotificationKind::ServiceQuerySuspend
+            | NotificationKind::ServiceSuspend
+            | NotificationKind::ServiceResume
+    );
+    let path = if row.path.is_empty() {
+        &row.name
+    } else {
+        &row.path
+    };
+    if is_service {
+        writeln!(
+            out,
+            "<{element} start=\"{start}\" duration=\"{duration}\" name=\"{}\"/>",
+            attribute(path)
+        )
+    } else {
+        let pid = row.pid.map_or(-1, i64::from);
+        writeln!(
+            out,
+            "<{element} start=\"{start}\" duration=\"{duration}\" exe=\"{}\" pid=\"{pid}\"/>",
+            attribute(path)
+        )
+    }
+}
+
+fn write_device(
+    row: &PowerDevice,
+    options: &SuspendXmlOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let name = [&row.device, &row.friendly_name, &row.driver]
+        .into_iter()
+        .find(|name| !name.is_empty())
+        .map_or("", String::as_str);
+    write!(
+        out,
+        "<device name=\"{}\" driver=\"{}\" start=\"{}\" duration=\"{}\"",
+        attribute(name),
+        attribute(&row.driver),
+        options.text(Some(row.start_ns)),
+        options.text(row.duration_ns),
+    )?;
+    // A request for the device's own state passes its drivers too: what they held is part of this one.
+    let parts: Vec<_> = row
+        .drivers
+        .iter()
+        .chain(row.nested.iter().flat_map(|nested| &nested.drivers))
+        .filter(|part| part.duration_ns.is_none_or(|ns| ns >= options.min_ns))
+        .collect();
+    if parts.is_empty() {
+        return writeln!(out, "/>");
+    }
+    writeln!(out, ">")?;
+    for part in parts {
+        writeln!(
+            out,
+            "<driver name=\"{}\" start=\"{}\" duration=\"{}\"/>",
+            attribute(&part.driver),
+            options.text(Some(part.start_ns)),
+            options.text(part.duration_ns),
+        )?;
+    }
+    writeln!(out, "</device>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rounded_to_the_unit_and_its_decimals() {
+        let text = |unit, decimals, ns| {
+            let options = SuspendXmlOptions {
+                unit,
+                decimals,
+                min_ns: 0,
+            };
+            options.text(Some(ns))
+        };
+        assert_eq!(text(TimeUnit::Microseconds, 0, 1_320_415_499), "1320415");
+        assert_eq!(text(TimeUnit::Microseconds, 0, 1_320_415_500), "1320416");
+        assert_eq!(text(TimeUnit::Milliseconds, 3, 1_320_415_499), "1320.415");
+        assert_eq!(text(TimeUnit::Seconds, 2, -5_000_000), "-0.01");
+        assert_eq!(text(TimeUnit::Seconds, 9, i64::MAX), "9223372036.854775807");
+        assert_eq!(
+            text(TimeUnit::Nanoseconds, 9, i64::MIN),
+            "-9223372036854775808.000000000"
+        );
+        assert_eq!(SuspendXmlOptions::default().text(None), "-1");
+        assert_eq!(TimeUnit::parse("MS"), Some(TimeUnit::Milliseconds));
+        assert_eq!(TimeUnit::parse("min"), None);
+    }
+}
