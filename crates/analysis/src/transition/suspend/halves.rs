@@ -234,14 +234,15 @@ fn up(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase], after_ns: Option<i64>
             .zip(begun_ns)
             .is_none_or(|(end, begun)| end >= begun)
     };
-    let whole = cycle.whole.and_then(|row| {
-        Some(at(
-            row.end_ns?,
-            END,
-            trace.text(row.event),
-            Certainty::Measured,
-        ))
-    });
+    // The record of the end tells the real time too, and is there where the recording lacks the begin.
+    let ended = cycle
+        .whole
+        .and_then(|row| Some((row.end_ns?, row.event)))
+        .or_else(|| {
+            let row = cycle.milestone(trace, milestone::POWER_END_UTC)?;
+            Some((row.time_ns, row.event))
+        });
+    let whole = ended.map(|(end, event)| at(end, END, trace.text(event), Certainty::Measured));
     // A transition that failed ends without having slept: there is no way up.
     let Some(start) = start else {
         return match account {
