@@ -16,7 +16,9 @@
 pub mod activity;
 pub mod auto_start;
 pub mod boot_prefetch;
+pub mod call_stacks;
 pub mod cpu;
+pub mod cpu_disk;
 pub mod devices;
 pub mod disk;
 pub mod evidence;
@@ -24,6 +26,7 @@ pub mod firmware;
 #[cfg(test)]
 mod hand_made;
 pub mod idle;
+pub mod interrupt_modules;
 mod interruptions;
 pub mod listening;
 pub mod lists;

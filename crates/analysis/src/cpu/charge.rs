@@ -59,6 +59,20 @@ pub(crate) fn charge_samples_of(
     CpuSource::Samples
 }
 
+/// The same from context switches only, exact.
+pub(crate) fn charge_switches_of(
+    trace: &Trace,
+    owners: &mut Owners,
+    cuts: &[i64],
+    charge: impl FnMut(Stretch),
+) -> CpuSource {
+    if trace.context_switches.is_empty() {
+        return CpuSource::None;
+    }
+    charge_switches(trace, owners, cuts, charge);
+    CpuSource::ContextSwitches
+}
+
 /// What one processor does now, and since when that is not yet charged.
 #[derive(Clone, Copy, Debug)]
 struct Running {

@@ -7,6 +7,7 @@
 //! Interrupts and deferred procedure calls count for the thread they interrupted.
 
 mod charge;
+pub mod grid;
 mod ready;
 mod totals;
 

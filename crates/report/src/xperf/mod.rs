@@ -5,8 +5,11 @@
 
 pub mod boot_prefetch;
 pub mod boot_xml;
+pub mod cpudisk;
+pub mod cswitch;
 pub mod diskidlehistogram;
 pub mod diskio;
+pub mod dpcisr;
 pub mod driver_delays;
 pub mod dumper;
 pub mod filename;
@@ -16,15 +19,19 @@ pub mod marks;
 pub mod memory;
 pub mod pagefault;
 pub mod pnp_csv;
+pub mod process;
 pub mod process_name;
+pub mod profile;
 pub mod registry;
 pub mod services_csv;
 pub mod spin_locks;
+pub mod stack;
 pub mod suspend_xml;
 pub mod sysconfig;
 pub mod time_point;
 pub mod told;
 pub mod trace_stats;
+pub mod utilization;
 
 /// Rounds to the nearest unit, as xperf mostly does: a posted duration of 754 ms between 93 and 846 cannot be cut off, nor
 /// can one of 19 between 47039 and 47057 in a posted table of services.

@@ -2,8 +2,11 @@
 
 pub mod boot;
 pub mod bootprefetch;
+pub mod cpudisk;
+pub mod cswitch;
 pub mod diskidlehistogram;
 pub mod diskio;
+pub mod dpcisr;
 pub mod drvdelay;
 pub mod dumper;
 pub mod eventmetadata;
@@ -19,9 +22,13 @@ pub mod pnp;
 pub mod pool;
 pub mod pooltag;
 pub mod prefetch;
+pub mod process;
+pub mod profile;
+pub mod readythread;
 pub mod registry;
 pub mod services;
 pub mod spinlock;
+pub mod stack;
 pub mod suspend;
 pub mod symcache;
 pub mod sysconfig;
@@ -39,8 +46,11 @@ const NO_DISK_REQUESTS: &str =
 pub const ACTIONS: &[&Action] = &[
     &boot::ACTION,
     &bootprefetch::ACTION,
+    &cpudisk::ACTION,
+    &cswitch::ACTION,
     &diskidlehistogram::ACTION,
     &diskio::ACTION,
+    &dpcisr::ACTION,
     &drvdelay::ACTION,
     &dumper::ACTION,
     &eventmetadata::ACTION,
@@ -56,10 +66,14 @@ pub const ACTIONS: &[&Action] = &[
     &pool::ACTION,
     &pooltag::ACTION,
     &prefetch::ACTION,
+    &process::ACTION,
+    &profile::ACTION,
+    &readythread::ACTION,
     &registry::ACTION,
     &services::ACTION,
     &spinlock::ACTION,
     &suspend::ACTION,
+    &stack::ACTION,
     &symcache::ACTION,
     &sysconfig::ACTION,
     &tracestats::ACTION,

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use hashbrown::HashMap;
 use onoff_trace::{DescribedEvent, EventOrigin, StreamHeader};
 
-use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Rows, layout_of};
+use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, layout_of};
 use row::Plan;
 
 /// Days from the begin of Windows time, 1601-01-01, to 1970-01-01.
@@ -46,17 +46,7 @@ impl Dumper {
         writeln!(out, "FirstReliableEventTimeStamp, TimeStamp")?;
         writeln!(out, "FirstReliableCSwitchEventTimeStamp, TimeStamp")?;
         for layout in LAYOUTS {
-            write!(out, "{:>23},  TimeStamp", layout.name)?;
-            match layout.rows {
-                Rows::One(columns) => {
-                    for column in columns {
-                        write!(out, ", {}", column.title)?;
-                    }
-                    writeln!(out)?;
-                }
-                Rows::Frames => writeln!(out, ", {FRAME_TITLES}")?,
-                Rows::GroupMasks => writeln!(out, ", {GROUP_MASK_TITLES}")?,
-            }
+            write_titles(layout, out)?;
         }
         writeln!(
             out,
@@ -91,6 +81,17 @@ impl Dumper {
             "FirstReliableCSwitchEventTimeStamp, {}",
             header.reliable_switches_ns.map_or(-1, microseconds)
         )
+    }
+
+    /// Writes no header block but the titles of these events' columns, for a dump of nothing else.
+    ///
+    /// # Errors
+    /// What `out` answers.
+    pub fn begin_with(&mut self, events: &[&str], out: &mut dyn Write) -> io::Result<()> {
+        for layout in events.iter().filter_map(|name| layout_of(name)) {
+            write_titles(layout, out)?;
+        }
+        Ok(())
     }
 
     /// Writes the rows of an event.
@@ -129,6 +130,20 @@ impl Dumper {
             }
         }
         out.write_all(self.line.as_bytes())
+    }
+}
+
+fn write_titles(layout: &Layout, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{:>23},  TimeStamp", layout.name)?;
+    match layout.rows {
+        Rows::One(columns) => {
+            for column in columns {
+                write!(out, ", {}", column.title)?;
+            }
+            writeln!(out)
+        }
+        Rows::Frames => writeln!(out, ", {FRAME_TITLES}"),
+        Rows::GroupMasks => writeln!(out, ", {GROUP_MASK_TITLES}"),
     }
 }
 

@@ -1,0 +1,7 @@
+//! `xperf -a stack`: through which modules call stacks go.
+
+mod butterfly;
+mod export;
+
+pub use butterfly::write as write_butterfly;
+pub use export::{write_csv, write_xml};
