@@ -154,7 +154,7 @@ mod tests {
                 irp_flags: 0,
             });
         }
-        trace.duration_ns = 100_000_000 - 1;
+        trace.duration_ns = 100_000_000;
         let scope = Scope::whole(&trace);
         let written = |options: &DiskIdleOptions| {
             let mut out = Vec::new();
