@@ -20,6 +20,7 @@ COMMANDS = [
     ("FirmwareReport", "`onoff firmware --format json`"),
     ("FirmwareComparison", "`onoff firmware --compare OTHER --format json`"),
     ("SuspendReport", "`onoff suspend --format json`"),
+    ("ShutdownReport", "`onoff shutdown --format json`"),
     ("ProcessList", "`onoff processes --format json`"),
     ("CpuList", "`onoff cpu --format json`"),
     ("InterruptList", "`onoff interrupts --format json`"),

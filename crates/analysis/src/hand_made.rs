@@ -3,8 +3,8 @@
 use onoff_trace::{
     Activity, ActivityKind, ContextSwitch, ContextSwitches, DeviceOperation, DeviceOperationKind,
     DevicePhase, DiskIo, DiskOperation, Image, Interrupt, InterruptKind, Interrupts, IoPriority,
-    Milestone, Process, ReadyThread, ReadyThreads, ServiceChange, ServiceOutcome,
-    ServiceTransition, StringId, Thread, Trace,
+    Milestone, Notification, NotificationKind, Process, ReadyThread, ReadyThreads, ServiceChange,
+    ServiceOutcome, ServiceTransition, StringId, Thread, Trace,
 };
 
 /// One millisecond, ns.
@@ -271,4 +271,80 @@ pub(crate) fn readies(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
         })
         .collect();
     trace.ready_threads.push(piece);
+}
+
+/// The applications of a session are ended, from one time to another, ns.
+pub(crate) fn session_shutdown(
+    trace: &mut Trace,
+    session: u32,
+    start_ns: i64,
+    end_ns: Option<i64>,
+) {
+    let event = trace.strings.intern("Microsoft-Windows-Subsys-Csr/1");
+    trace.activities.push(Activity {
+        kind: ActivityKind::SessionShutdown,
+        name: StringId::EMPTY,
+        detail: StringId::EMPTY,
+        start_ns,
+        end_ns,
+        pid: None,
+        session: Some(session),
+        status: None,
+        event,
+    });
+}
+
+/// Somebody is told, as (kind, process, thread, session), from one time to another, ns. All are told by the same thread
+/// of their session.
+pub(crate) fn notification(
+    trace: &mut Trace,
+    (kind, pid, tid, session): (NotificationKind, Option<u32>, Option<u32>, u32),
+    start_ns: i64,
+    end_ns: Option<i64>,
+) {
+    let event = trace.strings.intern(kind.as_str());
+    trace.notifications.push(Notification {
+        kind,
+        start_ns,
+        end_ns,
+        name: StringId::EMPTY,
+        pid,
+        tid,
+        session: Some(session),
+        level: Some(0x280),
+        flags: Some(0),
+        status: None,
+        teller_pid: Some(400 + session),
+        teller_tid: Some(404 + session),
+        event,
+    });
+}
+
+/// A service stops, as (told, first report, stopped), ns.
+pub(crate) fn service_stop(
+    trace: &mut Trace,
+    name: &str,
+    pid: u32,
+    (start_ns, checkpoint_ns, end_ns): (i64, Option<i64>, Option<i64>),
+) {
+    let service = trace.strings.intern(name);
+    let event = trace.strings.intern("Microsoft-Windows-Services/105");
+    trace.service_transitions.push(ServiceTransition {
+        service,
+        group: StringId::EMPTY,
+        kind: ServiceChange::Stop,
+        start_ns,
+        checkpoint_ns,
+        load_ns: None,
+        end_ns,
+        container: StringId::EMPTY,
+        container_pid: Some(pid),
+        outcome: if end_ns.is_some() {
+            ServiceOutcome::Completed
+        } else {
+            ServiceOutcome::Unfinished
+        },
+        automatic: false,
+        event,
+    });
 }

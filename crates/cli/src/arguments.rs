@@ -8,6 +8,7 @@ pub mod netboot;
 pub mod policy;
 pub mod processes;
 pub mod services;
+pub mod shutdown;
 pub mod storage;
 pub mod suspend;
 pub mod table;
@@ -26,6 +27,7 @@ use netboot::NetbootArguments;
 use policy::PolicyArguments;
 use processes::ProcessesArguments;
 use services::ServicesArguments;
+use shutdown::ShutdownArguments;
 use storage::{DiskArguments, FilesArguments, HardFaultsArguments};
 use suspend::SuspendArguments;
 
@@ -41,6 +43,7 @@ Examples:
   onoff boot boot.etl.xz --format json   the same for a program
   onoff firmware FBPT.bin                where the time before the operating system went
   onoff suspend sleep.etl                where the time of sleeping and waking went
+  onoff shutdown shutdown.etl            where the time of a shutdown went
   onoff info trace.etl                   what a recording holds
   onoff events trace.etl --process smss.exe | less
   onoff cpu trace.etl --range 10s 20s    who used the processors; likewise processes, interrupts, ...
@@ -65,6 +68,7 @@ pub enum Command {
     Boot(BootArguments),
     Firmware(FirmwareArguments),
     Suspend(SuspendArguments),
+    Shutdown(ShutdownArguments),
     Info(InfoArguments),
     Events(EventsArguments),
     Processes(ProcessesArguments),
@@ -122,9 +126,9 @@ pub enum TransitionFormat {
     Text,
     /// For a program; the names are documented and stay
     Json,
-    /// The document of 'xperf -a boot', for scripts that read it
+    /// xperf's document about the transition, for scripts that read it
     Xml,
-    /// A table in xperf's layout; --csv says which
+    /// A table for a spreadsheet
     Csv,
 }
 

@@ -3,6 +3,7 @@
 pub mod firmware;
 pub mod lists;
 pub mod netboot;
+pub mod shutdown;
 pub mod suspend;
 pub mod table;
 
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use onoff_analysis::idle::IdleMetric;
 use onoff_analysis::netboot::NetbootOptions;
 use onoff_analysis::transition::boot::BootOptions;
+use onoff_analysis::transition::shutdown::ShutdownOptions;
 use onoff_analysis::transition::suspend::SuspendOptions;
 use onoff_report::text::boot::BootTextOptions;
 use onoff_report::text::info::InfoTextOptions;
@@ -27,6 +29,7 @@ use crate::xperf;
 use firmware::FirmwareQuestion;
 use lists::List;
 use netboot::NetbootFormat;
+use shutdown::ShutdownFormat;
 use suspend::SuspendFormat;
 use table::TableQuestion;
 
@@ -46,6 +49,8 @@ pub enum Task {
     Boot(BootOptions, BootFormat),
     /// Show where the time of sleeping and waking went.
     Suspend(SuspendOptions, SuspendFormat),
+    /// Show where the time of a shutdown went.
+    Shutdown(ShutdownOptions, ShutdownFormat),
     /// Show what the recording holds.
     Info(InfoFormat),
     /// Show the events.
@@ -112,6 +117,7 @@ impl Invocation {
         match arguments.command {
             Command::Boot(arguments) => Self::boot(arguments),
             Command::Suspend(arguments) => suspend::resolve(arguments),
+            Command::Shutdown(arguments) => Ok(Self::shutdown(arguments)),
             Command::Info(arguments) => Ok(Self::info(arguments)),
             Command::Events(arguments) => Self::events(arguments),
             Command::Firmware(arguments) => Ok(Self {

@@ -18,7 +18,16 @@ fn what_cannot_be_read_is_named_with_exit_code_1() {
         .file("empty.etl", b"")
         .file("text.etl", b"this is no recording, however it is called")
         .file("zero.etl", &[0; 4096]);
-    for verb in ["boot", "info", "events", "processes", "disk", "files"] {
+    for verb in [
+        "boot",
+        "shutdown",
+        "shutdown",
+        "info",
+        "events",
+        "processes",
+        "disk",
+        "files",
+    ] {
         let (code, message) = folder.refusal(&format!("{verb} absent.etl"));
         assert_eq!(code, 1);
         assert!(message.starts_with("onoff: absent.etl: "), "{message}");
@@ -138,6 +147,8 @@ fn help_and_version_answer() {
     for verb in [
         "",
         "boot",
+        "shutdown",
+        "shutdown",
         "info",
         "events",
         "processes",

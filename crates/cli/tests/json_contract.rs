@@ -176,6 +176,39 @@ fn documented_names_are_the_emitted_ones() {
 }
 
 #[test]
+fn documented_names_of_shutdowns_are_the_emitted_ones() {
+    let documentation = Documentation::read();
+    let mut met = BTreeSet::new();
+    for scenario in [
+        "shutdown-hung-window.toml",
+        "shutdown-unresponsive-service.toml",
+        "shutdown-slow-console.toml",
+    ] {
+        let folder = Folder::boot(scenario);
+        let answer = folder.answer("shutdown boot.etl --format json");
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        documentation.check_object("onoff shutdown --format json", &answer, scenario, &mut met);
+    }
+    for name in [
+        "ShutdownPhase",
+        "ShutdownInterval",
+        "SessionEnd",
+        "ApplicationEnd",
+        "ThreadAsked",
+        "ShutdownTimeOut",
+        "ServiceEnd",
+        "LongestWork",
+        "ProcessExit",
+        "LackingItem",
+        "RecordingCommand",
+        "CpuUsage",
+        "DiskUsage",
+    ] {
+        assert!(met.contains(name), "no scenario holds a {name}");
+    }
+}
+
+#[test]
 fn documented_names_of_events_are_the_emitted_ones() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
     let folder = Folder::new();

@@ -12,6 +12,7 @@
 pub mod csv;
 pub mod json;
 pub mod lists;
+pub mod shutdown_csv;
 pub mod table;
 pub mod text;
 pub mod xperf;

@@ -1,4 +1,10 @@
 //! Transitions of a computer between on and off.
 
 pub mod boot;
+mod contents;
+#[cfg(test)]
+mod hostile;
+mod rules;
+pub mod shutdown;
 pub mod suspend;
+mod usage;

@@ -6,6 +6,7 @@ mod firmware;
 mod info;
 mod lists;
 mod netboot;
+mod shutdown;
 mod suspend;
 mod table;
 
@@ -25,6 +26,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
     } = invocation;
     match task {
         Task::Boot(options, format) => boot::run(recording, &options, format, &destination),
+        Task::Shutdown(options, format) => shutdown::run(recording, &options, format, &destination),
         Task::Info(format) => info::run(recording, format, &destination),
         Task::Events(question) => events::run(recording, question, &destination),
         Task::Firmware(question) => firmware::run(&recording, &question, &destination),

@@ -10,7 +10,7 @@ use onoff_analysis::transition::suspend::{
 };
 use onoff_trace::NotificationKind;
 
-use super::boot_xml::attribute;
+use super::interval_xml::attribute;
 
 /// The unit of times and lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

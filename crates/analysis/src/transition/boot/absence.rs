@@ -5,6 +5,7 @@ use onoff_trace::{ActivityKind, Trace, milestone};
 use super::phases::began_too_late;
 use super::report::NotABoot;
 use crate::processes::runs;
+use crate::transition::contents::{self, Transition};
 
 /// Milestones that only a starting system sets.
 const STARTING: [&str; 5] = [
@@ -44,45 +45,15 @@ pub(super) fn holds_a_boot(trace: &Trace) -> bool {
 
 /// What the recording holds instead of a boot.
 pub(super) fn not_a_boot(trace: &Trace) -> NotABoot {
-    let count = |wanted: fn(Option<i64>, Option<i64>) -> bool| {
-        trace
-            .processes
-            .iter()
-            .filter(|process| wanted(process.start_ns, process.end_ns))
-            .count() as u64
-    };
-    let processes_before = count(|start, _| start.is_none());
-    let processes_started = count(|start, _| start.is_some());
-    let processes_ended = count(|_, end| end.is_some());
-    let stops = trace
-        .strings
-        .find(milestone::SYSTEM_STOP)
-        .is_some_and(|name| trace.milestones.iter().any(|row| row.name == name));
-    let seconds = trace.duration_ns.max(0) / 1_000_000_000;
-    let tenths = trace.duration_ns.max(0) / 100_000_000 % 10;
-    let counted = |count: u64, verb: &str| match count {
-        1 => format!("1 process {verb}s"),
-        _ => format!("{count} processes {verb}"),
-    };
-    let mut found = format!("in its {seconds}.{tenths} s, ");
-    if trace.processes.is_empty() {
-        found.push_str("no process event was recorded");
-    } else {
-        found.push_str(&counted(processes_started, "start"));
-        found.push_str(" and ");
-        found.push_str(&counted(processes_ended, "end"));
-    }
-    if stops || (processes_ended > 10 && processes_ended > 2 * processes_started) {
-        found.push_str(": this looks like a shutdown");
-    }
+    let contents = contents::instead_of(trace, Transition::Boot);
     NotABoot {
         reason: "no start of smss.exe, wininit.exe, or of the device and service phases".to_owned(),
-        found,
+        found: contents.found,
         recorder: trace.recorder.clone(),
         duration_ns: trace.duration_ns,
-        processes_before,
-        processes_started,
-        processes_ended,
+        processes_before: contents.processes_before,
+        processes_started: contents.processes_started,
+        processes_ended: contents.processes_ended,
         losses: trace.losses.clone(),
     }
 }
@@ -129,7 +100,8 @@ mod tests {
         assert_eq!(
             absence.to_string(),
             "the recording holds no boot (no start of smss.exe, wininit.exe, or of the device and service phases); \
-             in its 3.2 s, 0 processes start and 60 processes end: this looks like a shutdown"
+             in its 3.2 s, 0 processes start and 60 processes end: this looks like a shutdown; \
+             'onoff shutdown' answers"
         );
     }
 }

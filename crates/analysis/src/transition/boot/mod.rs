@@ -4,8 +4,6 @@
 
 mod absence;
 mod before_kernel;
-#[cfg(test)]
-mod hostile;
 mod phases;
 pub mod report;
 mod session;
@@ -20,7 +18,8 @@ pub use report::*;
 use crate::cpu::{self, CpuSource};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
-use crate::{auto_start, devices, disk, processes, services};
+use crate::transition::usage;
+use crate::{auto_start, devices, lacking, processes, services};
 use phases::MainPath;
 
 /// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
@@ -114,6 +113,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         processes,
         process_summary,
         processes_touched_by: touched_by(trace, &[TableName::Processes]),
+        lacking: lacking::for_boot(trace),
         losses: trace.losses.clone(),
     })
 }
@@ -153,22 +153,8 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
         start.time_ns.zip(end_ns)
     };
 
-    let mut cuts: Vec<i64> = PhaseName::ALL
-        .into_iter()
-        .filter_map(described)
-        .flat_map(|(start, end)| [start, end])
-        .collect();
-    cuts.sort_unstable();
-    cuts.dedup();
-    let cpu = match cpu::source(trace) {
-        CpuSource::None => Vec::new(),
-        _ => cpu::usage(trace, &cuts),
-    };
-    let disk = if trace.disk_ios.is_empty() {
-        Vec::new()
-    } else {
-        disk::usage(trace, &cuts)
-    };
+    let spans = PhaseName::ALL.map(described);
+    let usages = usage::of_spans(trace, &spans);
     let mut tables = BOUNDARY_TABLES.to_vec();
     let boundary_losses = touched_by(trace, &tables);
     tables.extend([TableName::DiskIos]);
@@ -177,10 +163,9 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
 
     PhaseName::ALL
         .into_iter()
-        .map(|name| {
+        .zip(usages)
+        .map(|(name, (cpu, disk))| {
             let (start, end) = ends(name);
-            let interval = described(name)
-                .and_then(|(start, end)| cuts.windows(2).position(|cut| cut == [start, end]));
             let span = Span::between(start, end);
             Phase {
                 name,
@@ -192,8 +177,8 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
                 certainty: span.certainty,
                 starts: start.clone(),
                 ends: end.clone(),
-                cpu: interval.and_then(|at| cpu.get(at).cloned()),
-                disk: interval.and_then(|at| disk.get(at).cloned()),
+                cpu,
+                disk,
                 touched_by: match name {
                     PhaseName::PostBoot | PhaseName::TraceTail => settling_losses.clone(),
                     _ => boundary_losses.clone(),

@@ -10,57 +10,7 @@ use onoff_trace::{ActivityKind, Trace, milestone};
 use super::report::{BootOptions, PhaseName};
 use crate::evidence::{Boundary, Certainty};
 use crate::processes::runs;
-
-/// What a rule found: when, and in which record.
-type Found = (i64, String);
-
-/// A rule: what it looks for, how certain its answer is, and the search itself, at or after a time.
-struct Rule<'a> {
-    phrase: String,
-    certainty: Certainty,
-    find: Box<dyn Fn(i64) -> Option<Found> + 'a>,
-}
-
-impl<'a> Rule<'a> {
-    fn measured(phrase: impl Into<String>, find: impl Fn(i64) -> Option<Found> + 'a) -> Self {
-        Self {
-            phrase: phrase.into(),
-            certainty: Certainty::Measured,
-            find: Box::new(find),
-        }
-    }
-
-    fn inferred(phrase: impl Into<String>, find: impl Fn(i64) -> Option<Found> + 'a) -> Self {
-        Self {
-            certainty: Certainty::Inferred,
-            ..Self::measured(phrase, find)
-        }
-    }
-}
-
-/// Applies `rules` in order to what happened at or after `not_before`.
-fn first_of(rules: &[Rule<'_>], not_before: i64) -> Boundary {
-    let mut missing = Vec::new();
-    for rule in rules {
-        if let Some((time_ns, event)) = (rule.find)(not_before) {
-            return Boundary {
-                time_ns: Some(time_ns),
-                rule: rule.phrase.clone(),
-                event,
-                certainty: rule.certainty,
-                missing,
-            };
-        }
-        missing.push(rule.phrase.clone());
-    }
-    Boundary {
-        time_ns: None,
-        rule: "no rule found it".to_owned(),
-        event: String::new(),
-        certainty: Certainty::Missing,
-        missing,
-    }
-}
+use crate::transition::rules::{Found, Rule, first_of, milestone_at};
 
 /// The ends of the main path's subphases. Each is at or after the one before.
 #[derive(Clone, Debug)]
@@ -258,16 +208,6 @@ fn first_process_end(trace: &Trace, image: &str, from: i64) -> Option<Found> {
         .filter(|&end| end >= from)
         .min()
         .map(|end| (end, format!("Process/End {image}")))
-}
-
-fn milestone_at(trace: &Trace, name: &str, from: i64) -> Option<Found> {
-    let name = trace.strings.find(name)?;
-    trace
-        .milestones
-        .iter()
-        .filter(|row| row.name == name && row.time_ns >= from)
-        .min_by_key(|row| row.time_ns)
-        .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
 }
 
 fn explorer_ready_mark(trace: &Trace, from: i64) -> Option<Found> {

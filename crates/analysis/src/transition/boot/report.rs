@@ -10,6 +10,7 @@ use crate::devices::{Device, DevicePhaseSpan, DeviceTotal};
 use crate::disk::DiskUsage;
 use crate::evidence::{Boundary, Certainty, Span};
 use crate::idle::{IdleMetric, Settling};
+use crate::lacking::Lacking;
 use crate::processes::{ProcessLife, ProcessSummary};
 use crate::services::{Service, ServiceGroup};
 
@@ -315,6 +316,8 @@ pub struct BootReport {
     pub process_summary: ProcessSummary,
     /// Names of the losses that touch processes.
     pub processes_touched_by: Vec<String>,
+    /// What the recording lacked for a full answer, and what to record next time.
+    pub lacking: Lacking,
     /// Everything that was lost.
     pub losses: Losses,
 }

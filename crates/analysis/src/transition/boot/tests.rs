@@ -5,6 +5,7 @@ use onoff_trace::{Counter, IoPriority, Severity, TableName, Trace, milestone};
 use super::*;
 use crate::hand_made::{MS, disk, milestone, milestone_value, process, switches, thread};
 use crate::idle::IdleMetric;
+use crate::transition::hostile::hostile;
 
 /// Lengths of the paper's phases, ms, each run with the part of a millisecond that the paper's own rounding implies.
 struct Run {
@@ -276,4 +277,31 @@ fn losses_are_named_where_they_touch() {
 fn no_boot_is_said_in_words() {
     let error = analyse(&Trace::default(), &BootOptions::default()).unwrap_err();
     assert!(error.to_string().starts_with("the recording holds no boot"));
+}
+
+#[test]
+fn anything_gets_an_answer() {
+    let mut answered = 0;
+    for seed in 0..600 {
+        let trace = hostile(seed);
+        for idle in [IdleMetric::XPERF, IdleMetric::ADK] {
+            let options = BootOptions {
+                idle,
+                ..BootOptions::default()
+            };
+            if let Ok(report) = analyse(&trace, &options) {
+                answered += 1;
+                assert_eq!(report.phases.len(), 6, "seed {seed}");
+                let known: Vec<i64> = report
+                    .phases
+                    .iter()
+                    .take(5)
+                    .flat_map(|phase| [phase.start_ns, phase.end_ns])
+                    .flatten()
+                    .collect();
+                assert!(known.is_sorted(), "seed {seed}: {known:?}");
+            }
+        }
+    }
+    assert!(answered > 100, "only {answered} recordings held a boot");
 }

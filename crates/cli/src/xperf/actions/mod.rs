@@ -27,6 +27,7 @@ pub mod profile;
 pub mod readythread;
 pub mod registry;
 pub mod services;
+pub mod shutdown;
 pub mod spinlock;
 pub mod stack;
 pub mod suspend;
@@ -71,9 +72,10 @@ pub const ACTIONS: &[&Action] = &[
     &readythread::ACTION,
     &registry::ACTION,
     &services::ACTION,
+    &shutdown::ACTION,
     &spinlock::ACTION,
-    &suspend::ACTION,
     &stack::ACTION,
+    &suspend::ACTION,
     &symcache::ACTION,
     &sysconfig::ACTION,
     &tracestats::ACTION,

@@ -9,8 +9,9 @@ use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::services::Service;
 use onoff_analysis::transition::boot::{BootKind, BootReport, Phase, PhaseName};
 
+use crate::text::machine::machine;
 use crate::text::printable::printable;
-use crate::text::quantity::{counted, duration, percent, share, size};
+use crate::text::quantity::{counted, duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 
 /// From this share of its phase on, one piece of work is worth a sentence, percent.
@@ -28,7 +29,11 @@ pub(super) fn write(
     if let Some(phase) = longest_phase(report) {
         write_longest(report, phase, out)?;
     }
-    writeln!(out, "{QUIET}{}{QUIET:#}", machine(report, recording))
+    writeln!(
+        out,
+        "{QUIET}{}{QUIET:#}",
+        machine(recording, training(report))
+    )
 }
 
 fn answer(report: &BootReport) -> String {
@@ -184,33 +189,11 @@ pub(super) fn driver_name(device: &Device) -> String {
     name.map_or_else(|| "unnamed".to_owned(), |name| printable(name).into_owned())
 }
 
-fn machine(report: &BootReport, recording: &RecordingSummary) -> String {
-    let mut parts = Vec::new();
-    if recording.os_build > 0 {
-        let os = if recording.os.is_empty() {
-            "Windows"
-        } else {
-            &recording.os
-        };
-        parts.push(format!("{} build {}", printable(os), recording.os_build));
-    }
-    if recording.processors > 0 {
-        parts.push(counted(recording.processors.into(), "processor"));
-    }
-    if recording.system.memory_bytes > 0 {
-        parts.push(format!("{} of memory", size(recording.system.memory_bytes)));
-    }
-    if let Some(start) = &recording.start_utc {
-        // To the second: nobody compares boots by the decimals of their date.
-        let second = start.get(..19).unwrap_or(start);
-        parts.push(format!("recorded {} UTC", second.replace('T', " ")));
-    }
-    let boots = report.read_ahead.training_count;
-    if let Some(boots) = boots {
-        parts.push(format!(
-            "read-ahead trained on {}",
-            counted(boots.unsigned_abs(), "boot")
-        ));
-    }
-    parts.join(" · ")
+/// How well the read-ahead knows this machine.
+fn training(report: &BootReport) -> Option<String> {
+    let boots = report.read_ahead.training_count?;
+    Some(format!(
+        "read-ahead trained on {}",
+        counted(boots.unsigned_abs(), "boot")
+    ))
 }

@@ -5,16 +5,16 @@ mod headline;
 mod logon;
 mod phases;
 mod services;
-mod usage;
 
 use std::io::{self, Write};
 
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::boot::{BootReport, NotABoot};
+use onoff_analysis::transition::boot::{BootReport, NotABoot, PhaseName};
 
-use super::losses;
 use super::printable::printable;
-use super::style::{QUIET, TITLE};
+use super::section::{title, write_news};
+use super::usage::{self, PhaseUse};
+use super::{lacking, losses};
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +44,28 @@ pub fn write(
     phases::write(report, out)?;
     services::write(report, top, out)?;
     devices::write(report, top, out)?;
-    usage::write_processors(report, out)?;
-    usage::write_disks(report, out)?;
+    let uses = uses(report);
+    let told = phases::touched_by(report);
+    usage::write_processors(&uses, &told, out)?;
+    usage::write_disks(&uses, &told, out)?;
     logon::write(report, top, out)?;
     writeln!(out)?;
-    losses::write(&report.losses, out)
+    losses::write(&report.losses, out)?;
+    lacking::write(&report.lacking, out)
+}
+
+/// What the machine did in each phase. What comes after the boot is no part of it.
+fn uses(report: &BootReport) -> Vec<PhaseUse<'_>> {
+    let phases = report.phases.iter();
+    phases
+        .filter(|phase| phase.name != PhaseName::TraceTail)
+        .map(|phase| PhaseUse {
+            name: phase.name.as_str(),
+            duration_ns: phase.duration_ns,
+            cpu: phase.cpu.as_ref(),
+            disk: phase.disk.as_ref(),
+        })
+        .collect()
 }
 
 /// Why there is no report, in one line.
@@ -67,21 +84,5 @@ pub fn no_boot(answer: &NotABoot) -> String {
 
 /// The losses that touch a section, unless they are those that touch the phases, where they are named already.
 fn write_touching(report: &BootReport, names: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let told = phases::touched_by(report);
-    let news: Vec<String> = names
-        .iter()
-        .filter(|name| !told.contains(name))
-        .cloned()
-        .collect();
-    losses::write_touching(&news, out)
-}
-
-/// A section's title, after an empty line.
-fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out)?;
-    if note.is_empty() {
-        writeln!(out, "{TITLE}{text}{TITLE:#}")
-    } else {
-        writeln!(out, "{TITLE}{text}{TITLE:#}  {QUIET}{note}{QUIET:#}")
-    }
+    write_news(&phases::touched_by(report), names, out)
 }

@@ -5,13 +5,25 @@ use std::io::{self, Write};
 use onoff_analysis::Certainty;
 use onoff_analysis::cpu::{CpuSource, CpuUsage};
 use onoff_analysis::disk::DiskUsage;
-use onoff_analysis::transition::boot::{BootReport, Phase, PhaseName};
 
-use super::{title, write_touching};
-use crate::text::printable::printable;
-use crate::text::quantity::{count, duration, percent, share, size};
-use crate::text::style::QUIET;
-use crate::text::table::{Table, cell, styled_cell};
+use super::printable::printable;
+use super::quantity::{count, duration, percent, share, size};
+use super::section::{title, write_news};
+use super::style::QUIET;
+use super::table::{Table, cell, styled_cell};
+
+/// What the machine did in a phase.
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseUse<'a> {
+    /// The phase's name.
+    pub name: &'a str,
+    /// Its length, ns.
+    pub duration_ns: Option<i64>,
+    /// What the processors did, where recorded.
+    pub cpu: Option<&'a CpuUsage>,
+    /// What the disks did, where recorded.
+    pub disk: Option<&'a DiskUsage>,
+}
 
 /// Names beside each phase.
 const NAMES: usize = 3;
@@ -19,20 +31,19 @@ const NAMES: usize = 3;
 /// From this share of the phase's work on, a name is worth its place, percent.
 const NOTABLE_PERCENT: f64 = 1.0;
 
-fn of_phases<'a, U: 'a>(
-    report: &'a BootReport,
-    usage: impl Fn(&'a Phase) -> Option<&'a U> + 'a,
-) -> impl Iterator<Item = (&'a Phase, &'a U)> {
-    // What comes after the boot is no part of it.
-    report
-        .phases
+/// Writes what the processors did, unless nothing of it was recorded; `told` are the losses named before.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_processors(
+    phases: &[PhaseUse<'_>],
+    told: &[String],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let usages: Vec<(&PhaseUse<'_>, &CpuUsage)> = phases
         .iter()
-        .filter(|phase| phase.name != PhaseName::TraceTail)
-        .filter_map(move |phase| Some((phase, usage(phase)?)))
-}
-
-pub(super) fn write_processors(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
-    let usages: Vec<(&Phase, &CpuUsage)> = of_phases(report, |phase| phase.cpu.as_ref()).collect();
+        .filter_map(|phase| Some((phase, phase.cpu?)))
+        .collect();
     let Some((_, first)) = usages.first() else {
         return Ok(());
     };
@@ -62,19 +73,29 @@ pub(super) fn write_processors(report: &BootReport, out: &mut dyn Write) -> io::
             })
             .collect();
         table.row([
-            cell(phase.name.as_str()),
+            cell(phase.name),
             cell(percent(share(cpu.busy_ns, cpu.capacity_ns))),
             cell(duration(cpu.busy_ns)),
             cell(names.join(", ")),
         ]);
     }
     table.write(out)?;
-    write_touching(report, &first.touched_by, out)
+    write_news(told, &first.touched_by, out)
 }
 
-pub(super) fn write_disks(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
-    let usages: Vec<(&Phase, &DiskUsage)> =
-        of_phases(report, |phase| phase.disk.as_ref()).collect();
+/// Writes what the disks did, unless nothing of it was recorded; `told` are the losses named before.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_disks(
+    phases: &[PhaseUse<'_>],
+    told: &[String],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let usages: Vec<(&PhaseUse<'_>, &DiskUsage)> = phases
+        .iter()
+        .filter_map(|phase| Some((phase, phase.disk?)))
+        .collect();
     let Some((_, first)) = usages.first() else {
         return Ok(());
     };
@@ -97,7 +118,7 @@ pub(super) fn write_disks(report: &BootReport, out: &mut dyn Write) -> io::Resul
             "idle".to_owned()
         };
         table.row([
-            cell(phase.name.as_str()),
+            cell(phase.name),
             cell(working),
             cell(match phase.duration_ns {
                 Some(length) if disk.service_ns > 0 => percent(share(disk.service_ns, length)),
@@ -114,7 +135,7 @@ pub(super) fn write_disks(report: &BootReport, out: &mut dyn Write) -> io::Resul
         ]);
     }
     table.write(out)?;
-    write_touching(report, &first.touched_by, out)
+    write_news(told, &first.touched_by, out)
 }
 
 /// A text, or nothing where there is nothing to tell.
@@ -139,7 +160,7 @@ fn most_for(disk: &DiskUsage) -> String {
 }
 
 /// `svchost.exe (536)`; without a name or id, what there is.
-fn process_name(image: &str, pid: Option<u32>) -> String {
+pub(super) fn process_name(image: &str, pid: Option<u32>) -> String {
     match (image, pid) {
         ("", None) => "unknown".to_owned(),
         ("", Some(pid)) => format!("process {pid}"),

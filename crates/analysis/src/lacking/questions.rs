@@ -1,0 +1,188 @@
+//! The questions about each transition and the sources of their answers.
+//!
+//! GUIDs, keywords and levels are those of the providers' manifests. Keywords are the ones that the events which are read
+//! carry; all bits stand for "all" where an event of interest carries none that is documented.
+
+use onoff_trace::{ActivityKind, NotificationKind, TableName, milestone};
+
+use super::Sign::{Activity, Milestone, Notification, Rows};
+use super::{Provider, Question, Sign, Source};
+
+const ALL: u64 = u64::MAX;
+
+macro_rules! providers {
+    ($($constant:ident = $name:literal, $guid:literal, $keyword:expr, $level:literal;)*) => {$(
+        static $constant: Provider = Provider {
+            name: $name,
+            guid: $guid,
+            keyword: $keyword,
+            level: $level,
+        };
+    )*};
+}
+
+providers! {
+    CSR = "Microsoft-Windows-Subsys-Csr", "e8316a2d-0d94-4f52-85dd-1e15b66c5891", 0x1_0000, 5;
+    GROUP_POLICY = "Microsoft-Windows-GroupPolicy", "aea1b4fa-97d1-45f2-a64c-4d69fffd92c9", ALL, 5;
+    KERNEL_BOOT = "Microsoft-Windows-Kernel-Boot", "15ca44ff-4d7a-4baa-bba5-0998955e531e", ALL, 5;
+    // Kernel-PnP and what follows the bits of its tasks: 0x20 alone carries the phases and the loader's times.
+    KERNEL_PNP = "Microsoft-Windows-Kernel-PnP", "9c205a39-1250-487d-abd7-e831c6290539", 0x1f_f020, 5;
+    // Transitions carry 0x1, sleep and wake 0x4, phases, requests and shutdown steps 0x8.
+    KERNEL_POWER = "Microsoft-Windows-Kernel-Power", "331c3b3a-2005-44c2-ac5e-77220c37d6b4", 0xd, 5;
+    PERF_TRACK = "Microsoft-Windows-Diagnostics-PerfTrack", "030f2f57-abd0-4427-bcf1-3a3587d7dc7d", ALL, 4;
+    SERVICES = "Microsoft-Windows-Services", "0063715b-eeda-4007-9429-ad526f62696e", 0x1_0000, 5;
+    SHELL_CORE = "Microsoft-Windows-Shell-Core", "30336ed4-e327-447c-9de0-51b652c86108", 0x2_0400_0000, 5;
+    WININIT = "Microsoft-Windows-Wininit", "206f6dea-d3c5-4d10-bc72-989f03c8b84b", 0x1_0000, 5;
+    WINLOGON = "Microsoft-Windows-Winlogon", "dbe9b383-7cf3-4331-91cc-a3cb16a3b538", 0x3_0000, 5;
+    WINSRV = "Microsoft-Windows-Winsrv", "9d55b53d-449b-4824-a637-24f9d69aa02f", 0x100, 5;
+}
+
+const fn ask(asks: &'static str, provider: &'static Provider, signs: &'static [Sign]) -> Question {
+    Question {
+        asks,
+        source: Source::Provider(provider),
+        signs,
+    }
+}
+
+const fn kernel(
+    asks: &'static str,
+    flags: &'static [&'static str],
+    signs: &'static [Sign],
+) -> Question {
+    Question {
+        asks,
+        source: Source::Kernel(flags),
+        signs,
+    }
+}
+
+const PROCESSES: Question = kernel(
+    "which processes started and ended, and when",
+    &["PROC_THREAD", "LOADER"],
+    &[Rows(TableName::Processes)],
+);
+
+const PROCESSORS: Question = kernel(
+    "who used the processors, exactly",
+    &["CSWITCH"],
+    &[Rows(TableName::ContextSwitches)],
+);
+
+const DISKS: Question = kernel(
+    "what the disks did, for whom and for which file",
+    &["DISK_IO", "DISK_IO_INIT", "FILENAME"],
+    &[Rows(TableName::DiskIos)],
+);
+
+const POLICY: Question = ask(
+    "policy and its scripts, if there are any",
+    &GROUP_POLICY,
+    &[
+        Sign::Provider,
+        Activity(ActivityKind::GroupPolicy),
+        Activity(ActivityKind::GroupPolicyScript),
+    ],
+);
+
+pub(super) const BOOT: &[Question] = &[
+    PROCESSES,
+    ask(
+        "when the desktop was ready",
+        &SHELL_CORE,
+        &[Sign::Provider, Milestone(milestone::DESKTOP_READY)],
+    ),
+    PROCESSORS,
+    DISKS,
+    ask(
+        "how long each service took to start",
+        &SERVICES,
+        &[Sign::Provider, Rows(TableName::ServiceTransitions)],
+    ),
+    ask(
+        "how long each driver and device took, and the loader",
+        &KERNEL_PNP,
+        &[Sign::Provider, Rows(TableName::DeviceOperations)],
+    ),
+    ask(
+        "the firmware, the boot manager and the kind of boot",
+        &KERNEL_BOOT,
+        &[
+            Sign::Provider,
+            Milestone(milestone::FIRMWARE),
+            Milestone(milestone::BOOT_TYPE),
+        ],
+    ),
+    ask(
+        "logon: the time a person took, subscribers, the welcome screen",
+        &WINLOGON,
+        &[Sign::Provider, Activity(ActivityKind::Authentication)],
+    ),
+    POLICY,
+];
+
+pub(super) const SHUTDOWN: &[Question] = &[
+    ask(
+        "when each session ended and how long each application took",
+        &CSR,
+        &[
+            Sign::Provider,
+            Activity(ActivityKind::SessionShutdown),
+            Notification(NotificationKind::ApplicationShutdown),
+        ],
+    ),
+    ask(
+        "which windows were asked and which programs were terminated",
+        &WINSRV,
+        &[
+            Sign::Provider,
+            Notification(NotificationKind::ThreadShutdown),
+            Notification(NotificationKind::Termination),
+        ],
+    ),
+    ask(
+        "how long each service took to stop",
+        &SERVICES,
+        &[Sign::Provider, Rows(TableName::ServiceTransitions)],
+    ),
+    ask(
+        "the request, services told before all others, and when the kernel was asked",
+        &WININIT,
+        &[Sign::Provider, Milestone(milestone::KERNEL_SHUTDOWN)],
+    ),
+    ask(
+        "the kernel's steps: file systems, registry, devices",
+        &KERNEL_POWER,
+        &[Activity(ActivityKind::KernelShutdownStep)],
+    ),
+    ask(
+        "the logon process's subscribers at logoff",
+        &WINLOGON,
+        &[Sign::Provider, Activity(ActivityKind::LogonNotification)],
+    ),
+    PROCESSES,
+    PROCESSORS,
+    DISKS,
+    POLICY,
+];
+
+pub(super) const SUSPEND: &[Question] = &[
+    ask(
+        "the phases, and how long each application, service and device took",
+        &KERNEL_POWER,
+        &[
+            Notification(NotificationKind::ApplicationSuspend),
+            Notification(NotificationKind::ServiceSuspend),
+            Milestone(milestone::STANDBY_ENTER),
+            Milestone(milestone::STANDBY_EXIT),
+        ],
+    ),
+    ask(
+        "how the system itself names the resume, and its idle detection",
+        &PERF_TRACK,
+        &[Sign::Provider, Milestone(milestone::IDLE_DETECTION_BEGIN)],
+    ),
+    PROCESSORS,
+    DISKS,
+    PROCESSES,
+];

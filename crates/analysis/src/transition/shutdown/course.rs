@@ -1,0 +1,478 @@
+//! The course of a shutdown: where it begins, where each phase begins and ends, and what kind of shutdown it is.
+//!
+//! Sources of the rules: the Microsoft paper for what each phase is; for the events, the providers' manifests.
+
+use onoff_trace::{Activity, ActivityKind, NotificationKind, Trace, milestone, shutdown_step};
+
+use super::exits::Burst;
+use super::report::{ShutdownKind, ShutdownPhaseName};
+use crate::evidence::{Boundary, Certainty};
+use crate::transition::rules::{Found, Rule, first_of, milestone_at, milestones};
+
+/// `POWER_ACTION` as the kernel records it.
+const HIBERNATE: i64 = 3;
+const SHUTDOWN: i64 = 4;
+const RESTART: i64 = 5;
+const POWER_OFF: i64 = 6;
+
+/// `SYSTEM_POWER_STATE`: hibernation.
+const S4: i64 = 5;
+
+/// The boundaries of a shutdown.
+#[derive(Clone, Debug)]
+pub(super) struct Course {
+    pub kind: ShutdownKind,
+    pub kind_rule: String,
+    pub starts: Boundary,
+    pub ends: Boundary,
+    pub user: (Boundary, Boundary),
+    pub system: (Boundary, Boundary),
+    pub kernel: (Boundary, Boundary),
+}
+
+impl Course {
+    pub(super) fn phase(&self, name: ShutdownPhaseName) -> &(Boundary, Boundary) {
+        match name {
+            ShutdownPhaseName::UserSession => &self.user,
+            ShutdownPhaseName::SystemSession => &self.system,
+            ShutdownPhaseName::KernelShutdown => &self.kernel,
+        }
+    }
+}
+
+/// What was recorded about a shutdown.
+pub(super) struct Facts<'a> {
+    trace: &'a Trace,
+    /// Ends of processes that look like one.
+    pub burst: Option<Burst>,
+    /// The applications of sessions are ended, by begin.
+    sessions: Vec<Activity>,
+    /// Steps of ending sessions, by begin.
+    steps: Vec<Activity>,
+    /// Steps of the kernel, by begin.
+    kernel_steps: Vec<Activity>,
+    /// A memory image is made instead of a kernel's shutdown: since when.
+    power: Option<Found>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn of(trace: &'a Trace, burst: Option<Burst>) -> Self {
+        let rows = |kind: ActivityKind| -> Vec<Activity> {
+            let mut rows: Vec<Activity> = trace
+                .activities
+                .iter()
+                .filter(|row| row.kind == kind)
+                .collect();
+            rows.sort_by_key(|row| row.start_ns);
+            rows
+        };
+        Self {
+            trace,
+            burst,
+            sessions: rows(ActivityKind::SessionShutdown),
+            steps: rows(ActivityKind::ShutdownStep),
+            kernel_steps: rows(ActivityKind::KernelShutdownStep),
+            power: power(trace),
+        }
+    }
+
+    /// Whether anything recorded is of a shutdown.
+    pub(super) fn hold_a_shutdown(&self) -> bool {
+        !self.sessions.is_empty()
+            || !self.steps.is_empty()
+            || !self.kernel_steps.is_empty()
+            || self.burst.is_some()
+            || [milestone::KERNEL_SHUTDOWN, milestone::SHUTDOWN_REQUEST]
+                .iter()
+                .any(|name| milestones(self.trace, name).next().is_some())
+            || self.applications().next().is_some()
+    }
+
+    fn applications(&self) -> impl Iterator<Item = onoff_trace::Notification> {
+        let rows = self.trace.notifications.iter();
+        rows.filter(|row| row.kind == NotificationKind::ApplicationShutdown)
+    }
+
+    fn step(&self, rows: &[Activity], name: &str) -> Option<Activity> {
+        rows.iter()
+            .find(|row| self.trace.text(row.name) == name)
+            .copied()
+    }
+
+    fn found(&self, time_ns: i64, row: &Activity) -> Found {
+        (time_ns, self.trace.text(row.event).to_owned())
+    }
+
+    fn begin(&self, row: Option<Activity>) -> Option<Found> {
+        row.map(|row| self.found(row.start_ns, &row))
+    }
+
+    fn end(&self, row: Option<Activity>) -> Option<Found> {
+        row.and_then(|row| Some(self.found(row.end_ns?, &row)))
+    }
+
+    fn system_session(&self) -> Option<Activity> {
+        let mut rows = self.sessions.iter().filter(|row| row.session == Some(0));
+        rows.next_back().copied()
+    }
+
+    fn pre_shutdown(&self) -> Option<Activity> {
+        self.step(&self.steps, shutdown_step::PRE_SHUTDOWN_NOTIFICATION)
+    }
+
+    /// The user's sessions are over by then, as far as recorded.
+    fn system_goes_down(&self) -> Option<Found> {
+        [
+            self.begin(self.pre_shutdown()),
+            self.begin(self.system_session()),
+            milestones(self.trace, milestone::KERNEL_SHUTDOWN)
+                .next()
+                .map(|row| (row.time_ns, self.trace.text(row.event).to_owned())),
+            self.begin(self.kernel_steps.first().copied()),
+            self.power.clone(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// The request that led to this shutdown: the last one before the last user's session was ended. Earlier ones were
+    /// refused or are another logoff's.
+    fn request(&self) -> Option<Found> {
+        let goes_down = self.system_goes_down().map_or(i64::MAX, |found| found.0);
+        let last_user = self
+            .sessions
+            .iter()
+            .filter(|row| row.session != Some(0) && row.start_ns <= goes_down)
+            .map(|row| row.start_ns)
+            .next_back()
+            .unwrap_or(goes_down);
+        milestones(self.trace, milestone::SHUTDOWN_REQUEST)
+            .filter(|row| row.time_ns <= last_user)
+            .max_by_key(|row| row.time_ns)
+            .map(|row| (row.time_ns, self.trace.text(row.event).to_owned()))
+    }
+
+    fn starts(&self) -> Boundary {
+        let first_application = |_| {
+            let first = self.applications().min_by_key(|row| row.start_ns)?;
+            Some((first.start_ns, self.trace.text(first.event).to_owned()))
+        };
+        first_of(
+            &[
+                Rule::measured("the request for a shutdown", |_| self.request()),
+                Rule::measured("the logon process's request for a shutdown", |_| {
+                    self.begin(self.step(&self.steps, shutdown_step::INITIATE_SHUTDOWN))
+                }),
+                Rule::inferred("the request to log off", |from| {
+                    milestone_at(self.trace, milestone::LOGOFF_REQUEST, from)
+                }),
+                Rule::inferred("the first step of ending a session", |_| {
+                    self.begin(self.steps.first().copied())
+                }),
+                Rule::inferred("the first session whose applications were told", |_| {
+                    self.begin(self.sessions.first().copied())
+                }),
+                Rule::inferred("the first application told", first_application),
+                Rule::inferred("the request to the kernel", |from| {
+                    milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
+                }),
+                Rule::inferred("the kernel's first step", |_| {
+                    self.begin(self.kernel_steps.first().copied())
+                }),
+                Rule::inferred("the first end of a process", |_| {
+                    Some((self.burst?.first_ns, "Process/End".to_owned()))
+                }),
+            ],
+            0,
+        )
+    }
+
+    /// The course of the shutdown.
+    pub(super) fn course(&self) -> Course {
+        let starts = self.starts();
+        let from = starts.time_ns.unwrap_or(0);
+        let (kind, kind_rule) = self.kind(from);
+        let user = self.user(from);
+        let reached = user.1.time_ns.or(user.0.time_ns).unwrap_or(from);
+        let system = self.system(kind, reached);
+        let reached = system.1.time_ns.or(system.0.time_ns).unwrap_or(reached);
+        let kernel = self.kernel(kind, &system.1, reached);
+        let ends = match kind {
+            ShutdownKind::FastStartup => self.power.clone().map(|(time_ns, event)| Boundary {
+                time_ns: Some(time_ns),
+                rule: "the begin of the power transition that follows".to_owned(),
+                event,
+                certainty: Certainty::Inferred,
+                missing: Vec::new(),
+            }),
+            ShutdownKind::Logoff => Some(user.1.clone()),
+            _ => None,
+        };
+        Course {
+            kind,
+            kind_rule,
+            starts,
+            ends: ends.unwrap_or_else(|| kernel.1.clone()),
+            user,
+            system,
+            kernel,
+        }
+    }
+
+    fn user(&self, from: i64) -> (Boundary, Boundary) {
+        let rows: Vec<&Activity> = self
+            .sessions
+            .iter()
+            .filter(|row| row.session != Some(0) && row.start_ns >= from)
+            .collect();
+        let told: Vec<_> = self
+            .applications()
+            .filter(|row| row.session.is_some_and(|session| session > 0) && row.start_ns >= from)
+            .collect();
+        // Ends of processes speak only where nothing better does.
+        let exits = || {
+            let silent = self.sessions.is_empty() && told.is_empty();
+            self.burst
+                .filter(|_| silent && self.steps.is_empty())
+                .and_then(|burst| burst.users)
+        };
+        let starts = first_of(
+            &[
+                Rule::measured(
+                    "the first user's session whose applications were told",
+                    |_| self.begin(rows.first().map(|&&row| row)),
+                ),
+                Rule::inferred("the first application of a user told", |_| {
+                    let first = told.iter().min_by_key(|row| row.start_ns)?;
+                    Some((first.start_ns, self.trace.text(first.event).to_owned()))
+                }),
+                Rule::inferred("the first end of a user's program", |_| {
+                    Some((exits()?.0, "Process/End".to_owned()))
+                }),
+            ],
+            from,
+        );
+        let reached = starts.time_ns.unwrap_or(from);
+        let all_ended = rows.iter().all(|row| row.end_ns.is_some());
+        let ends = first_of(
+            &[
+                Rule::measured("all applications of the users' sessions ended", |_| {
+                    let last = rows.iter().max_by_key(|row| row.end_ns)?;
+                    self.end(Some(**last).filter(|_| all_ended))
+                }),
+                Rule::inferred("the begin of what follows the users' sessions", |from| {
+                    let follows = self.system_goes_down().filter(|found| found.0 >= from)?;
+                    starts.time_ns.map(|_| follows)
+                }),
+                Rule::inferred("the last application of a user answered", |_| {
+                    let last = told.iter().max_by_key(|row| row.end_ns)?;
+                    let answered = rows.is_empty() && told.iter().all(|row| row.end_ns.is_some());
+                    let end = last.end_ns.filter(|_| answered)?;
+                    Some((end, self.trace.text(last.event).to_owned()))
+                }),
+                Rule::inferred("the last end of a user's program", |_| {
+                    Some((exits()?.1, "Process/End".to_owned()))
+                }),
+            ],
+            reached,
+        );
+        (starts, ends)
+    }
+
+    fn system(&self, kind: ShutdownKind, from: i64) -> (Boundary, Boundary) {
+        if matches!(kind, ShutdownKind::FastStartup | ShutdownKind::Logoff) {
+            return (not_part(kind), not_part(kind));
+        }
+        let session = self.system_session().filter(|row| row.start_ns >= from);
+        let pre_shutdown = self.pre_shutdown().filter(|row| row.start_ns >= from);
+        let exits = || {
+            let silent = session.is_none() && pre_shutdown.is_none() && self.steps.is_empty();
+            self.burst.filter(|_| silent)?.last_host_ns
+        };
+        let first_stop = |from: i64| {
+            let stops =
+                self.trace.service_transitions.iter().filter(|row| {
+                    row.kind == onoff_trace::ServiceChange::Stop && row.start_ns >= from
+                });
+            let first = stops.min_by_key(|row| row.start_ns)?;
+            Some((first.start_ns, self.trace.text(first.event).to_owned()))
+        };
+        let starts = first_of(
+            &[
+                Rule::measured(
+                    "services that asked for it are told before all others",
+                    |_| self.begin(pre_shutdown),
+                ),
+                Rule::measured("the system's session is told", |_| self.begin(session)),
+                Rule::inferred(
+                    "the first service told to stop after the users' sessions",
+                    |from| first_stop(from).filter(|_| !self.ends_with_user_sessions()),
+                ),
+                Rule::inferred("the last end of a user's program", |from| {
+                    exits().filter(|&last| last >= from)?;
+                    Some((self.burst?.users?.1.max(from), "Process/End".to_owned()))
+                }),
+            ],
+            from,
+        );
+        let reached = starts.time_ns.unwrap_or(from);
+        let ends = first_of(
+            &[
+                Rule::measured("the system's session is over", |_| self.end(session)),
+                Rule::inferred("the wait for the system's processes is over", |from| {
+                    let step = self.step(&self.steps, shutdown_step::WAIT_FOR_SYSTEM_PROCESSES);
+                    self.end(step).filter(|found| found.0 >= from)
+                }),
+                Rule::inferred("the request to the kernel", |from| {
+                    starts.time_ns?;
+                    milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
+                }),
+                Rule::inferred("the kernel's first step", |from| {
+                    starts.time_ns?;
+                    self.begin(self.kernel_steps.first().copied())
+                        .filter(|found| found.0 >= from)
+                }),
+                Rule::inferred("the last end of a service's host", |from| {
+                    let last = exits().filter(|&last| last >= from)?;
+                    Some((last, "Process/End".to_owned()))
+                }),
+            ],
+            reached,
+        );
+        (starts, ends)
+    }
+
+    fn kernel(
+        &self,
+        kind: ShutdownKind,
+        system_ends: &Boundary,
+        from: i64,
+    ) -> (Boundary, Boundary) {
+        if matches!(kind, ShutdownKind::FastStartup | ShutdownKind::Logoff) {
+            return (not_part(kind), not_part(kind));
+        }
+        let starts = first_of(
+            &[
+                Rule::measured("the request to the kernel", |from| {
+                    milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
+                }),
+                Rule::measured("the kernel's first step", |from| {
+                    self.begin(self.kernel_steps.first().copied())
+                        .filter(|found| found.0 >= from)
+                }),
+                Rule::inferred("the kernel's record of what it is to do", |from| {
+                    milestone_at(self.trace, milestone::SHUTDOWN_ACTION, from)
+                        .or_else(|| milestone_at(self.trace, milestone::SYSTEM_STOP, from))
+                }),
+                Rule::inferred("the end of the system's session", |_| {
+                    Some((system_ends.time_ns?, system_ends.event.clone()))
+                }),
+            ],
+            from,
+        );
+        let reached = starts.time_ns.unwrap_or(from);
+        let ends = first_of(
+            &[Rule::measured(
+                "the end of the kernel's orderly shutdown",
+                |from| {
+                    let whole = self.step(&self.kernel_steps, shutdown_step::GRACEFUL_SHUTDOWN);
+                    self.end(whole).filter(|found| found.0 >= from)
+                },
+            )],
+            reached,
+        );
+        (starts, ends)
+    }
+
+    /// Nothing but users' sessions were ended.
+    fn ends_with_user_sessions(&self) -> bool {
+        !self.sessions.is_empty() && self.system_goes_down().is_none()
+    }
+
+    fn kind(&self, from: i64) -> (ShutdownKind, String) {
+        let action = milestones(self.trace, milestone::SHUTDOWN_ACTION)
+            .filter(|row| row.time_ns >= from)
+            .find_map(|row| Some((row.value?, self.trace.text(row.event))));
+        let kernel = !self.kernel_steps.is_empty()
+            || milestones(self.trace, milestone::KERNEL_SHUTDOWN)
+                .next()
+                .is_some();
+        match action {
+            Some((RESTART, event)) => {
+                return (
+                    ShutdownKind::Restart,
+                    format!("the kernel is to restart ({event})"),
+                );
+            }
+            Some((SHUTDOWN | POWER_OFF, event)) if kernel || self.power.is_none() => {
+                return (
+                    ShutdownKind::PowerOff,
+                    format!("the kernel is to turn off ({event})"),
+                );
+            }
+            Some((HIBERNATE, event)) if !kernel => {
+                return (
+                    ShutdownKind::FastStartup,
+                    format!("a memory image is to be written ({event})"),
+                );
+            }
+            _ => {}
+        }
+        let users = self.sessions.iter().any(|row| row.session != Some(0));
+        if let Some((_, event)) = self.power.as_ref().filter(|_| users && !kernel) {
+            return (
+                ShutdownKind::FastStartup,
+                format!("a memory image is written after the user's session ({event})"),
+            );
+        }
+        let asked = |name| milestones(self.trace, name).next().is_some();
+        if self.ends_with_user_sessions()
+            && asked(milestone::LOGOFF_REQUEST)
+            && !asked(milestone::SHUTDOWN_REQUEST)
+            && self.burst.is_none()
+        {
+            return (
+                ShutdownKind::Logoff,
+                "a logoff was asked for, and nothing shows a shutdown".to_owned(),
+            );
+        }
+        (
+            ShutdownKind::Unknown,
+            "no record says what the kernel is to do".to_owned(),
+        )
+    }
+}
+
+fn not_part(kind: ShutdownKind) -> Boundary {
+    Boundary {
+        rule: match kind {
+            ShutdownKind::FastStartup => "not part of a shutdown for a fast startup",
+            _ => "not part of a logoff",
+        }
+        .to_owned(),
+        ..Boundary::default()
+    }
+}
+
+/// Since when the system goes into a memory image, if it does.
+fn power(trace: &Trace) -> Option<Found> {
+    let hibernates = milestones(trace, milestone::HIBERNATE).next().is_some()
+        || milestones(trace, milestone::HYBRID_SHUTDOWN_TIME)
+            .next()
+            .is_some()
+        || milestones(trace, milestone::SLEEP)
+            .any(|row| row.value == Some(S4) || trace.text(row.detail).parse() == Ok(S4));
+    let first = trace
+        .activities
+        .iter()
+        .filter(|row| {
+            matches!(
+                row.kind,
+                ActivityKind::PowerTransition | ActivityKind::PowerPhase
+            )
+        })
+        .min_by_key(|row| row.start_ns)
+        .filter(|_| hibernates)?;
+    Some((first.start_ns, trace.text(first.event).to_owned()))
+}

@@ -1,0 +1,175 @@
+//! The one piece of work that took most of a shutdown, and why.
+
+use onoff_trace::{Trace, shutdown_step};
+
+use super::report::{
+    ApplicationEnd, LongestKind, LongestWork, ProgramKind, ServiceEnd, ServiceNotification,
+    ShutdownReport, TimeOutKind,
+};
+use crate::cpu::percent_of;
+use crate::evidence::Certainty;
+
+/// The longest work of `report`. The service control manager is no candidate: its time is its services'. Work that did
+/// not end lasts to the end of its phase, or the recording's.
+pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestWork> {
+    let whole = report.total_ns.unwrap_or(report.total_at_least_ns);
+    let mut candidates: Vec<LongestWork> = Vec::new();
+    let mut add = |kind, name: &str, pid, start_ns: i64, duration_ns: i64, because, certainty| {
+        candidates.push(LongestWork {
+            kind,
+            name: name.to_owned(),
+            pid,
+            start_ns,
+            duration_ns,
+            percent: percent_of(duration_ns, whole),
+            because,
+            certainty,
+        });
+    };
+    let until = |end: Option<i64>, over: Option<i64>, start: i64| {
+        end.or(over)
+            .unwrap_or(trace.duration_ns)
+            .saturating_sub(start)
+            .max(0)
+    };
+    for session in &report.sessions {
+        for application in &session.applications {
+            if session.session == Some(0) && application.image.eq_ignore_ascii_case("services.exe")
+            {
+                continue;
+            }
+            let name = name_of(application);
+            add(
+                LongestKind::Application,
+                &name,
+                application.pid,
+                application.start_ns,
+                until(application.end_ns, session.end_ns, application.start_ns),
+                why_application(application),
+                Certainty::Measured,
+            );
+        }
+    }
+    for service in &report.services {
+        let window = match service.notification {
+            ServiceNotification::Earlier => continue,
+            ServiceNotification::PreShutdown => &report.pre_shutdown,
+            _ => &report.service_shutdown,
+        };
+        add(
+            LongestKind::Service,
+            &service.name,
+            service.container_pid,
+            service.start_ns,
+            until(service.end_ns, window.end_ns, service.start_ns),
+            why_service(service),
+            Certainty::Measured,
+        );
+    }
+    for (kind, works) in [
+        (LongestKind::KernelStep, &report.kernel_steps),
+        (LongestKind::Script, &report.scripts),
+        (LongestKind::Subscriber, &report.subscribers),
+    ] {
+        for work in works {
+            if work.name == shutdown_step::GRACEFUL_SHUTDOWN {
+                continue;
+            }
+            let length = until(work.end_ns, None, work.start_ns);
+            let because = match work.end_ns {
+                None => "it had not ended when the recording did".to_owned(),
+                Some(_) => String::new(),
+            };
+            let certainty = Certainty::Measured;
+            add(
+                kind,
+                &work.name,
+                None,
+                work.start_ns,
+                length,
+                because,
+                certainty,
+            );
+        }
+    }
+    if candidates.is_empty() {
+        for exit in &report.exits.processes {
+            candidates.push(LongestWork {
+                kind: LongestKind::Exit,
+                name: exit.image.clone(),
+                pid: Some(exit.pid),
+                start_ns: exit.end_ns.saturating_sub(exit.since_previous_ns),
+                duration_ns: exit.since_previous_ns,
+                percent: percent_of(exit.since_previous_ns, whole),
+                because: "no process ended meanwhile".to_owned(),
+                certainty: Certainty::Inferred,
+            });
+        }
+    }
+    // Of two that are as long, the one that began first.
+    candidates
+        .into_iter()
+        .filter(|work| work.duration_ns > 0)
+        .max_by_key(|work| (work.duration_ns, std::cmp::Reverse(work.start_ns)))
+}
+
+fn name_of(application: &ApplicationEnd) -> String {
+    match (application.image.as_str(), application.pid) {
+        ("", Some(pid)) => format!("process {pid}"),
+        (image, _) => image.to_owned(),
+    }
+}
+
+fn why_application(application: &ApplicationEnd) -> String {
+    let program = match application.program {
+        ProgramKind::Window => "program with windows, ",
+        ProgramKind::Console => "console program, ",
+        ProgramKind::Unknown => "",
+    };
+    let end = if application.terminated {
+        "killed after"
+    } else {
+        "ran into"
+    };
+    let limit = application
+        .time_outs
+        .iter()
+        .find(|time_out| time_out.kind != TimeOutKind::Forced);
+    match limit {
+        Some(limit) => format!("{program}{end} its {} time-out", seconds(limit.limit_ns)),
+        None if application.terminated => format!("{program}killed"),
+        None => String::new(),
+    }
+}
+
+fn why_service(service: &ServiceEnd) -> String {
+    match (&service.time_out, service.end_ns) {
+        (Some(limit), Some(_)) => {
+            format!(
+                "stopped after the {} that services have",
+                seconds(limit.limit_ns)
+            )
+        }
+        (Some(limit), None) if limit.certainty == Certainty::Measured => {
+            format!(
+                "did not stop in the {} that services have",
+                seconds(limit.limit_ns)
+            )
+        }
+        (_, None) => "did not stop".to_owned(),
+        (None, Some(_)) if service.notification == ServiceNotification::PreShutdown => {
+            "told before all others, which wait for it".to_owned()
+        }
+        (None, Some(_)) => String::new(),
+    }
+}
+
+/// A time-out's length in seconds, e.g. `5 s` or `0.75 s`.
+fn seconds(ns: i64) -> String {
+    let hundredths = ns / 10_000_000;
+    match (hundredths / 100, hundredths % 100) {
+        (whole, 0) => format!("{whole} s"),
+        (whole, part) if part % 10 == 0 => format!("{whole}.{} s", part / 10),
+        (whole, part) => format!("{whole}.{part:02} s"),
+    }
+}

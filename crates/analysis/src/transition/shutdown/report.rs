@@ -1,0 +1,476 @@
+//! The result of the shutdown analysis. Its serialized names are the documented contract of `shutdown --format json`.
+
+use onoff_trace::Losses;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::activity::Work;
+use crate::cpu::CpuUsage;
+use crate::disk::DiskUsage;
+use crate::evidence::{Boundary, Certainty, Span};
+use crate::lacking::Lacking;
+
+/// What a caller can choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShutdownOptions {
+    /// How long the recorded computer waits for its services, ns (its `WaitToKillServiceTimeout`); `None` for what its
+    /// version does by default.
+    pub service_time_out_ns: Option<i64>,
+}
+
+/// What was shut down, and to what end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShutdownKind {
+    /// The computer is turned off.
+    PowerOff,
+    /// The computer starts again.
+    Restart,
+    /// The user's session ends, and the rest goes into a memory image for a fast startup.
+    FastStartup,
+    /// Only a user's session ends.
+    Logoff,
+    /// Not recorded.
+    #[default]
+    Unknown,
+}
+
+/// A phase of the shutdown, in order of time. Names are those of the Microsoft paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub enum ShutdownPhaseName {
+    /// The applications of the user's sessions are ended.
+    UserSession,
+    /// Services are stopped: those that asked to be told before all others, then the rest.
+    SystemSession,
+    /// The kernel, its file systems and its devices are shut down.
+    KernelShutdown,
+}
+
+impl ShutdownPhaseName {
+    /// Every phase, in order.
+    pub const ALL: [Self; 3] = [Self::UserSession, Self::SystemSession, Self::KernelShutdown];
+
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UserSession => "UserSession",
+            Self::SystemSession => "SystemSession",
+            Self::KernelShutdown => "KernelShutdown",
+        }
+    }
+}
+
+/// A phase: when it was, what set that, and what the machine did in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShutdownPhase {
+    /// Which.
+    pub name: ShutdownPhaseName,
+    /// Begin, ns; `None` when no rule found it.
+    pub start_ns: Option<i64>,
+    /// End, ns; `None` when it is not in the recording.
+    pub end_ns: Option<i64>,
+    /// Length, ns; `None` when an end is unknown.
+    pub duration_ns: Option<i64>,
+    /// How much of it is in the recording, ns: a lower bound of its length.
+    pub recorded_ns: i64,
+    /// How certain the weaker end is.
+    pub certainty: Certainty,
+    /// What set the begin.
+    pub starts: Boundary,
+    /// What set the end.
+    pub ends: Boundary,
+    /// Who used the processors while it was recorded; `None` when neither switches nor samples were recorded.
+    pub cpu: Option<CpuUsage>,
+    /// What the disks did, explicit flushes too; `None` when no disk request was recorded.
+    pub disk: Option<DiskUsage>,
+    /// Names of the losses that touch its ends.
+    pub touched_by: Vec<String>,
+}
+
+/// What lies between two phases.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShutdownInterval {
+    /// Between what, e.g. `request to UserSession`.
+    pub name: String,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+    /// Length, ns.
+    pub duration_ns: i64,
+    /// Work that was under way in it, by begin: scripts, subscribers, waits.
+    pub work: Vec<Work>,
+}
+
+/// The applications of one session were ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionEnd {
+    /// Session: 0 is the system's, 1 and more are users'; `None` when the recording does not tell.
+    pub session: Option<u32>,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// End, ns; `None` when it is not in the recording.
+    pub end_ns: Option<i64>,
+    /// Length, ns.
+    pub duration_ns: Option<i64>,
+    /// Time in which at least one of its applications was being ended, ns.
+    pub applications_ns: i64,
+    /// The rest of its length, ns: nobody was being asked.
+    pub other_ns: Option<i64>,
+    /// Its applications, in the order in which they were told.
+    pub applications: Vec<ApplicationEnd>,
+    /// The record that set the begin; empty when the applications stand in for it.
+    pub event: String,
+}
+
+/// An application was told to end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ApplicationEnd {
+    /// Image file name; empty when not known.
+    pub image: String,
+    /// Process id.
+    pub pid: Option<u32>,
+    /// Told, ns.
+    pub start_ns: i64,
+    /// It answered or was given up, ns; `None` when that is not in the recording.
+    pub end_ns: Option<i64>,
+    /// From one to the other, ns.
+    pub duration_ns: Option<i64>,
+    /// Its process's end, ns; `None` when it outlived the recording. It may lie before or after the answer.
+    pub process_end_ns: Option<i64>,
+    /// Shutdown level as recorded: higher levels are told first.
+    pub level: Option<u32>,
+    /// Flags as recorded.
+    pub flags: Option<u32>,
+    /// Result status as recorded.
+    pub status: Option<u32>,
+    /// What kind of program the questions to it show.
+    pub program: ProgramKind,
+    /// It was terminated because it did not end by itself.
+    pub terminated: bool,
+    /// Time-outs it ran into, by time.
+    pub time_outs: Vec<ShutdownTimeOut>,
+    /// Threads with windows that were asked, by begin.
+    pub threads: Vec<ThreadAsked>,
+}
+
+/// What kind of program was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProgramKind {
+    /// Its threads have windows, which were asked.
+    Window,
+    /// It has none: its console handler was called.
+    Console,
+    /// The recording does not tell: the window server's questions were not recorded.
+    #[default]
+    Unknown,
+}
+
+/// A thread with windows was asked to end its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadAsked {
+    /// Thread id.
+    pub tid: Option<u32>,
+    /// Asked, ns.
+    pub start_ns: i64,
+    /// It answered or was given up, ns.
+    pub end_ns: Option<i64>,
+    /// From one to the other, ns.
+    pub duration_ns: Option<i64>,
+    /// Flags as recorded.
+    pub flags: Option<u32>,
+}
+
+/// A time-out of the shutdown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeOutKind {
+    /// A window did not answer in 5 s.
+    Window,
+    /// A console handler did not return in 5 s.
+    Console,
+    /// One of these two; the recording does not tell which.
+    Application,
+    /// After a forced shutdown, a window did not answer the question in 0.25 s or the order in 0.5 s.
+    Forced,
+    /// A service had not stopped when the service control manager gave up.
+    Service,
+}
+
+/// A time-out was run into.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShutdownTimeOut {
+    /// Which.
+    pub kind: TimeOutKind,
+    /// When it ran out, ns; `None` when not known.
+    pub at_ns: Option<i64>,
+    /// Its length, ns.
+    pub limit_ns: i64,
+    /// How certain it is.
+    pub certainty: Certainty,
+    /// The evidence, in words.
+    pub evidence: String,
+}
+
+/// A service was told to stop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServiceEnd {
+    /// Name (the short one).
+    pub name: String,
+    /// Load-order group; empty for none.
+    pub group: String,
+    /// Told, ns: it began to process the notification.
+    pub start_ns: i64,
+    /// It first reported that it is stopping, ns.
+    pub pending_ns: Option<i64>,
+    /// It stopped, ns; `None` when it had not when the recording ended.
+    pub end_ns: Option<i64>,
+    /// From told to stopped, ns.
+    pub duration_ns: Option<i64>,
+    /// When it was told.
+    pub notification: ServiceNotification,
+    /// Command line of its host; empty when not known.
+    pub container: String,
+    /// Process id of its host.
+    pub container_pid: Option<u32>,
+    /// Image file name of its host; empty when not known.
+    pub container_image: String,
+    /// Its host's end, ns; `None` when it outlived the recording.
+    pub container_end_ns: Option<i64>,
+    /// It did not stop before the manager gave up, or at all.
+    pub unresponsive: bool,
+    /// The time-out it ran into, if it did.
+    pub time_out: Option<ShutdownTimeOut>,
+    /// The record that set the begin.
+    pub event: String,
+}
+
+/// When in the shutdown a service was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceNotification {
+    /// Before all others, one after the other.
+    PreShutdown,
+    /// With all others, side by side.
+    Shutdown,
+    /// Before services were told of the shutdown: it stopped for a reason of its own.
+    Earlier,
+    /// The recording does not tell.
+    #[default]
+    Unknown,
+}
+
+/// How long the service control manager waits for services.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ServiceTimeOut {
+    /// Length, ns; `None` when neither the caller nor the version of the system tells.
+    pub limit_ns: Option<i64>,
+    /// Where it comes from, as a phrase.
+    pub rule: String,
+    /// How certain it is.
+    pub certainty: Certainty,
+}
+
+/// How xperf's readers work out the kernel's part, whether it was recorded or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct KernelDifference {
+    /// From the begin of the shutdown to its end or the recording's, ns.
+    pub shutdown_ns: i64,
+    /// All sessions, the system's too, ns.
+    pub sessions_ns: i64,
+    /// The difference, ns: the kernel's part and everything between the phases.
+    pub kernel_ns: i64,
+    /// Whether the recording holds the end: if not, the difference is a lower bound.
+    pub ended: bool,
+}
+
+/// A device was told to power down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DeviceEnd {
+    /// Device instance.
+    pub device: String,
+    /// Driver; empty when not known.
+    pub driver: String,
+    /// Friendly name or description; empty when not known.
+    pub description: String,
+    /// Told, ns.
+    pub start_ns: i64,
+    /// Done, ns; `None` when that is not in the recording.
+    pub end_ns: Option<i64>,
+    /// From one to the other, ns.
+    pub duration_ns: Option<i64>,
+}
+
+/// A process ended in the shutdown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProcessExit {
+    /// Image file name; empty when not known.
+    pub image: String,
+    /// Process id.
+    pub pid: u32,
+    /// Session.
+    pub session: Option<u32>,
+    /// Whether it is a service's host: a child of the service control manager.
+    pub is_service_host: bool,
+    /// End, ns.
+    pub end_ns: i64,
+    /// Since the first end of the shutdown, ns.
+    pub since_first_ns: i64,
+    /// Since the end before, ns: nobody ended meanwhile.
+    pub since_previous_ns: i64,
+    /// From the end of its first thread in the shutdown to its own, ns; `None` when no end of a thread was recorded.
+    pub dying_ns: Option<i64>,
+    /// Threads of it that ended in the shutdown.
+    pub threads_ended: u64,
+    /// Modules of it that were unloaded in the shutdown.
+    pub images_unloaded: u64,
+    /// Exit status.
+    pub exit_status: Option<i32>,
+}
+
+/// What the ends of processes, threads and modules tell, whatever else was recorded. Always inferred.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Exits {
+    /// Processes that ended in the shutdown, by end.
+    pub processes: Vec<ProcessExit>,
+    /// First end, ns.
+    pub first_ns: Option<i64>,
+    /// Last end, ns.
+    pub last_ns: Option<i64>,
+    /// From the first to the last, ns.
+    pub duration_ns: Option<i64>,
+    /// Processes that still ran at the recording's end, the system's own left out.
+    pub still_running: u64,
+    /// Names of the losses that touch this.
+    pub touched_by: Vec<String>,
+}
+
+/// What kind of work was the longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LongestKind {
+    /// An application.
+    Application,
+    /// A service.
+    Service,
+    /// A step of the kernel.
+    KernelStep,
+    /// A policy script.
+    Script,
+    /// A subscriber of the logon process's notifications.
+    Subscriber,
+    /// A process that ended last after nobody had ended for long; always inferred.
+    Exit,
+}
+
+/// The one piece of work that took most of the shutdown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LongestWork {
+    /// What it was.
+    pub kind: LongestKind,
+    /// Its name.
+    pub name: String,
+    /// Its process.
+    pub pid: Option<u32>,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// Length, ns; up to the recording's end for work that did not end in it.
+    pub duration_ns: i64,
+    /// Percentage of the shutdown.
+    pub percent: f64,
+    /// Why it took so long, as a phrase; empty when nothing tells.
+    pub because: String,
+    /// How certain it is.
+    pub certainty: Certainty,
+}
+
+/// Where the time of a shutdown went.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShutdownReport {
+    /// What was shut down.
+    pub kind: ShutdownKind,
+    /// What says so, as a phrase.
+    pub kind_rule: String,
+    /// From the request to the kernel's last step, ns; `None` when the end is not in the recording.
+    pub total_ns: Option<i64>,
+    /// A lower bound of it, ns: the total itself when known, else up to the recording's end.
+    pub total_at_least_ns: i64,
+    /// How certain the total is; what the lower bound rests on when there is no total.
+    pub total_certainty: Certainty,
+    /// The begin.
+    pub starts: Boundary,
+    /// The end.
+    pub ends: Boundary,
+    /// The work that took most; `None` when nothing tells.
+    pub longest: Option<LongestWork>,
+    /// The phases, all three, in order; unknown ones have no times.
+    pub phases: Vec<ShutdownPhase>,
+    /// What lies between the phases, by begin.
+    pub intervals: Vec<ShutdownInterval>,
+    /// Sessions, by begin.
+    pub sessions: Vec<SessionEnd>,
+    /// Names of the losses that touch sessions and applications.
+    pub sessions_touched_by: Vec<String>,
+    /// Services that ask for it are told before all others: when that was.
+    pub pre_shutdown: Span,
+    /// All other services are told: when that was.
+    pub service_shutdown: Span,
+    /// Services, by begin.
+    pub services: Vec<ServiceEnd>,
+    /// How long the service control manager waits for them.
+    pub service_time_out: ServiceTimeOut,
+    /// Names of the losses that touch services.
+    pub services_touched_by: Vec<String>,
+    /// Notifications of the logon process to its subscribers, by begin.
+    pub notifications: Vec<Work>,
+    /// Those subscribers, longest first.
+    pub subscribers: Vec<Work>,
+    /// Policy scripts, longest first.
+    pub scripts: Vec<Work>,
+    /// Steps of ending the sessions, by begin.
+    pub session_steps: Vec<Work>,
+    /// Steps of the kernel, by begin.
+    pub kernel_steps: Vec<Work>,
+    /// Devices that were told to power down, longest first.
+    pub devices: Vec<DeviceEnd>,
+    /// The kernel's part by subtraction, as xperf's readers work it out.
+    pub difference: KernelDifference,
+    /// What the ends of processes tell.
+    pub exits: Exits,
+    /// What the recording lacked for a full answer, and what to record next time.
+    pub lacking: Lacking,
+    /// Everything that was lost.
+    pub losses: Losses,
+}
+
+impl ShutdownReport {
+    /// The phase of that name.
+    #[must_use]
+    pub fn phase(&self, name: ShutdownPhaseName) -> Option<&ShutdownPhase> {
+        self.phases.iter().find(|phase| phase.name == name)
+    }
+}
+
+/// The recording holds no shutdown. Says what it holds instead.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[error("the recording holds no shutdown ({reason}); {found}")]
+pub struct NotAShutdown {
+    /// Why it is no shutdown: what was looked for.
+    pub reason: String,
+    /// What it holds instead, as a clause.
+    pub found: String,
+    /// Name of the recorder or session.
+    pub recorder: String,
+    /// Length of the recording, ns.
+    pub duration_ns: i64,
+    /// Processes that were there when the recording began.
+    pub processes_before: u64,
+    /// Processes that started in it.
+    pub processes_started: u64,
+    /// Processes that ended in it.
+    pub processes_ended: u64,
+    /// Everything that was lost.
+    pub losses: Losses,
+}

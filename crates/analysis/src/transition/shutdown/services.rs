@@ -1,0 +1,199 @@
+//! Services: how long each took to stop, and which did not.
+
+use onoff_trace::{ServiceChange, ServiceTransition, Trace};
+
+use super::report::{
+    ServiceEnd, ServiceNotification, ServiceTimeOut, ShutdownOptions, ShutdownTimeOut, TimeOutKind,
+};
+use super::sessions::CLOCK_GRAIN_NS;
+use crate::evidence::{Certainty, Span};
+use crate::processes::Images;
+
+/// How long Windows Vista waits for services, ns (source: the Microsoft paper "Windows On/Off Transition Performance
+/// Analysis").
+pub const VISTA_TIME_OUT_NS: i64 = 20_000_000_000;
+
+/// How long Windows 7 waits for services, ns (same source).
+pub const WINDOWS_7_TIME_OUT_NS: i64 = 12_000_000_000;
+
+/// How long later versions wait unless they are configured otherwise, ns.
+pub const LATER_TIME_OUT_NS: i64 = 5_000_000_000;
+
+/// First build of Windows Vista, of Windows 7, and after it.
+const VISTA: u32 = 6_000;
+const WINDOWS_7: u32 = 7_600;
+const AFTER_WINDOWS_7: u32 = 7_602;
+
+/// How long the recorded computer waits for its services.
+pub(super) fn time_out(trace: &Trace, options: &ShutdownOptions) -> ServiceTimeOut {
+    if let Some(limit) = options.service_time_out_ns {
+        return ServiceTimeOut {
+            limit_ns: Some(limit),
+            rule: "as given".to_owned(),
+            certainty: Certainty::Measured,
+        };
+    }
+    let build = trace.system.os_build;
+    let (limit_ns, rule) = match build {
+        0..VISTA => {
+            return ServiceTimeOut {
+                limit_ns: None,
+                rule: "the version of the system is not recorded".to_owned(),
+                certainty: Certainty::Missing,
+            };
+        }
+        VISTA..WINDOWS_7 => (VISTA_TIME_OUT_NS, "Windows Vista's"),
+        WINDOWS_7..AFTER_WINDOWS_7 => (WINDOWS_7_TIME_OUT_NS, "Windows 7's"),
+        _ => (
+            LATER_TIME_OUT_NS,
+            "the default after Windows 7; WaitToKillServiceTimeout may say otherwise",
+        ),
+    };
+    ServiceTimeOut {
+        limit_ns: Some(limit_ns),
+        rule: rule.to_owned(),
+        certainty: Certainty::Inferred,
+    }
+}
+
+/// When services were told, as far as recorded.
+pub(super) struct Windows<'a> {
+    /// Before all others.
+    pub pre_shutdown: &'a Span,
+    /// All others.
+    pub shutdown: &'a Span,
+}
+
+/// The services that were told to stop at or after `from_ns`, by begin.
+pub(super) fn services(
+    trace: &Trace,
+    from_ns: i64,
+    windows: &Windows<'_>,
+    limit: &ServiceTimeOut,
+) -> Vec<ServiceEnd> {
+    let images = Images::of(trace);
+    let mut services: Vec<ServiceEnd> = trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.kind == ServiceChange::Stop && row.start_ns >= from_ns)
+        .map(|row| service(trace, &images, &row, windows, limit))
+        .collect();
+    services.sort_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
+    services
+}
+
+fn service(
+    trace: &Trace,
+    images: &Images<'_>,
+    row: &ServiceTransition,
+    windows: &Windows<'_>,
+    limit: &ServiceTimeOut,
+) -> ServiceEnd {
+    let host = row
+        .container_pid
+        .and_then(|pid| images.row_at(pid, row.start_ns))
+        .and_then(|at| trace.processes.get(at));
+    let notification = notification(row.start_ns, windows);
+    let duration_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns));
+    let time_out = match notification {
+        ServiceNotification::Earlier => None,
+        _ => time_out_of(trace, row, notification, windows, limit),
+    };
+    ServiceEnd {
+        name: trace.text(row.service).to_owned(),
+        group: trace.text(row.group).to_owned(),
+        start_ns: row.start_ns,
+        pending_ns: row.checkpoint_ns,
+        end_ns: row.end_ns,
+        duration_ns,
+        notification,
+        container: trace.text(row.container).to_owned(),
+        container_pid: row.container_pid,
+        container_image: row
+            .container_pid
+            .and_then(|pid| images.at(pid, row.start_ns))
+            .unwrap_or_default()
+            .to_owned(),
+        container_end_ns: host.and_then(|host| host.end_ns),
+        unresponsive: time_out.is_some(),
+        time_out,
+        event: trace.text(row.event).to_owned(),
+    }
+}
+
+fn notification(start_ns: i64, windows: &Windows<'_>) -> ServiceNotification {
+    let begun = |span: &Span| span.start_ns.is_some_and(|start| start <= start_ns);
+    let over = |span: &Span| span.end_ns.is_some_and(|end| end < start_ns);
+    if begun(windows.shutdown) {
+        ServiceNotification::Shutdown
+    } else if begun(windows.pre_shutdown) {
+        if over(windows.pre_shutdown) {
+            ServiceNotification::Unknown
+        } else {
+            ServiceNotification::PreShutdown
+        }
+    } else if windows.shutdown.start_ns.is_some() || windows.pre_shutdown.start_ns.is_some() {
+        ServiceNotification::Earlier
+    } else {
+        ServiceNotification::Unknown
+    }
+}
+
+/// The time-out that a service ran into, if it did.
+///
+/// Services told before all others have time-outs of their own, which are not recorded: of those only the ones that never
+/// stopped count.
+fn time_out_of(
+    trace: &Trace,
+    row: &ServiceTransition,
+    notification: ServiceNotification,
+    windows: &Windows<'_>,
+    limit: &ServiceTimeOut,
+) -> Option<ShutdownTimeOut> {
+    let told_for = |until: i64| until.saturating_sub(row.start_ns);
+    let of = |at_ns, limit_ns, certainty, evidence: String| {
+        Some(ShutdownTimeOut {
+            kind: TimeOutKind::Service,
+            at_ns,
+            limit_ns,
+            certainty,
+            evidence,
+        })
+    };
+    let window = match notification {
+        ServiceNotification::PreShutdown => windows.pre_shutdown,
+        _ => windows.shutdown,
+    };
+    let known = limit
+        .limit_ns
+        .filter(|_| notification != ServiceNotification::PreShutdown);
+    match (row.end_ns, known, window.end_ns) {
+        (Some(end), Some(limit_ns), _) if told_for(end) >= limit_ns - CLOCK_GRAIN_NS => of(
+            Some(row.start_ns.saturating_add(limit_ns)),
+            limit_ns,
+            limit.certainty,
+            "it stopped after its time-out".to_owned(),
+        ),
+        (Some(_), ..) => None,
+        (None, Some(limit_ns), Some(over)) if told_for(over) >= limit_ns - CLOCK_GRAIN_NS => of(
+            Some(row.start_ns.saturating_add(limit_ns)),
+            limit_ns,
+            Certainty::Measured,
+            "it never stopped, and the services were waited for until its time-out".to_owned(),
+        ),
+        // The time-out is not the one assumed, or nobody waited for this one.
+        (None, _, Some(over)) => of(
+            Some(over),
+            told_for(over),
+            Certainty::Inferred,
+            "it had not stopped when the wait for services was over".to_owned(),
+        ),
+        (None, Some(limit_ns), None) if told_for(trace.duration_ns) >= limit_ns => of(
+            Some(row.start_ns.saturating_add(limit_ns)),
+            limit_ns,
+            Certainty::Inferred,
+            "it had not stopped after its time-out, when the recording ended".to_owned(),
+        ),
+        _ => None,
+    }
+}

@@ -1,0 +1,92 @@
+//! What processors and disks did in the phases of a transition.
+
+use onoff_trace::Trace;
+
+use crate::cpu::{self, CpuSource, CpuUsage};
+use crate::disk::{self, DiskUsage};
+
+/// What the machine did in one phase; `None` where it was not recorded or the phase has no ends.
+pub(crate) type PhaseUsage = (Option<CpuUsage>, Option<DiskUsage>);
+
+/// What the machine did in each of `spans`, from begin to end, ns, in their order. They may overlap: those that do not
+/// share one pass over the recording.
+pub(crate) fn of_spans(trace: &Trace, spans: &[Option<(i64, i64)>]) -> Vec<PhaseUsage> {
+    let mut usages: Vec<PhaseUsage> = spans.iter().map(|_| (None, None)).collect();
+    let mut order: Vec<(i64, i64, usize)> = spans
+        .iter()
+        .enumerate()
+        .filter_map(|(at, span)| span.map(|(start, end)| (start, end, at)))
+        .filter(|(start, end, _)| start <= end)
+        .collect();
+    order.sort_unstable();
+    while !order.is_empty() {
+        let mut layer: Vec<(i64, i64, usize)> = Vec::new();
+        let mut later = Vec::new();
+        for span in order {
+            match layer.last() {
+                Some(&(_, end, _)) if span.0 < end => later.push(span),
+                // What has no length has no place of its own among the cuts.
+                Some(&(start, end, _)) if start == end && span.0 == end => later.push(span),
+                _ => layer.push(span),
+            }
+        }
+        fill(trace, &layer, &mut usages);
+        order = later;
+    }
+    usages
+}
+
+/// Fills in spans that follow one another.
+fn fill(trace: &Trace, layer: &[(i64, i64, usize)], usages: &mut [PhaseUsage]) {
+    let mut cuts: Vec<i64> = layer
+        .iter()
+        .flat_map(|&(start, end, _)| [start, end])
+        .collect();
+    cuts.dedup();
+    let cpu = match cpu::source(trace) {
+        CpuSource::None => Vec::new(),
+        _ => cpu::usage(trace, &cuts),
+    };
+    let disk = if trace.disk_ios.is_empty() {
+        Vec::new()
+    } else {
+        disk::usage(trace, &cuts)
+    };
+    for &(start, end, at) in layer {
+        let interval = cuts.windows(2).position(|cut| cut == [start, end]);
+        if let (Some(interval), Some(usage)) = (interval, usages.get_mut(at)) {
+            *usage = (cpu.get(interval).cloned(), disk.get(interval).cloned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hand_made::{MS, disk};
+    use onoff_trace::IoPriority;
+
+    #[test]
+    fn each_span_has_its_own_work_whether_they_overlap_or_not() {
+        let mut trace = Trace {
+            duration_ns: 100 * MS,
+            ..Trace::default()
+        };
+        for end in [5, 15, 25, 35] {
+            disk(&mut trace, end * MS, MS, IoPriority::Normal, "a");
+        }
+        let spans = [
+            Some((20 * MS, 40 * MS)),
+            None,
+            Some((0, 20 * MS)),
+            Some((10 * MS, 30 * MS)),
+            Some((12 * MS, 12 * MS)),
+            Some((40 * MS, 20 * MS)),
+        ];
+        let reads: Vec<Option<u64>> = of_spans(&trace, &spans)
+            .into_iter()
+            .map(|(_, disk)| disk.map(|disk| disk.operations.read.operations))
+            .collect();
+        assert_eq!(reads, [Some(2), None, Some(2), Some(2), None, None]);
+    }
+}

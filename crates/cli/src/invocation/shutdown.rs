@@ -1,0 +1,42 @@
+//! `onoff shutdown` as meant.
+
+use onoff_analysis::transition::shutdown::ShutdownOptions;
+use onoff_report::text::shutdown::ShutdownTextOptions;
+
+use super::{Invocation, Task};
+use crate::arguments::TransitionFormat;
+use crate::arguments::shutdown::ShutdownArguments;
+
+/// How to show where the time of a shutdown went.
+#[derive(Clone, Copy, Debug)]
+pub enum ShutdownFormat {
+    /// For a person.
+    Text(ShutdownTextOptions),
+    /// For a program.
+    Json,
+    /// xperf's shutdown summary.
+    Xml,
+    /// One row per phase, application, service and step.
+    Csv,
+}
+
+impl Invocation {
+    pub(super) fn shutdown(arguments: ShutdownArguments) -> Self {
+        let format = match arguments.format {
+            TransitionFormat::Text => {
+                ShutdownFormat::Text(ShutdownTextOptions { top: arguments.top })
+            }
+            TransitionFormat::Json => ShutdownFormat::Json,
+            TransitionFormat::Xml => ShutdownFormat::Xml,
+            TransitionFormat::Csv => ShutdownFormat::Csv,
+        };
+        let options = ShutdownOptions {
+            service_time_out_ns: arguments.service_timeout,
+        };
+        Self {
+            task: Task::Shutdown(options, format),
+            recording: arguments.recording.into(),
+            destination: arguments.output.into(),
+        }
+    }
+}

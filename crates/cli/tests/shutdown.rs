@@ -1,0 +1,350 @@
+//! `onoff shutdown`: the simulated truth, the published documents, a real recording, and what is no shutdown.
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod running;
+
+use onoff_testkit::simulate::Truth;
+use running::Folder;
+use serde_json::Value;
+
+/// Every scenario with a shutdown to its end or to the recording's.
+const SCENARIOS: [&str; 6] = [
+    "shutdown-paper-arithmetic.toml",
+    "shutdown-slow-console.toml",
+    "shutdown-hung-window.toml",
+    "shutdown-unresponsive-service.toml",
+    "shutdown-cut.toml",
+    "shutdown-windows10-sample.toml",
+];
+
+fn report(folder: &Folder) -> Value {
+    serde_json::from_str(&folder.answer("shutdown boot.etl --format json")).unwrap()
+}
+
+fn list<'v>(value: &'v Value, name: &str) -> &'v Vec<Value> {
+    value[name].as_array().unwrap()
+}
+
+fn ns(value: &Value, name: &str) -> Option<i64> {
+    value[name].as_i64()
+}
+
+fn phase<'v>(report: &'v Value, name: &str) -> &'v Value {
+    let phases = list(report, "phases").iter();
+    phases.clone().find(|phase| phase["name"] == name).unwrap()
+}
+
+/// Begin and end of the truth's activity of a kind, by number of occurrence.
+fn activity(truth: &Truth, kind: &str, at: usize) -> (i64, Option<i64>) {
+    let rows = &truth.transitions.activities;
+    let row = rows.iter().filter(|row| row.kind == kind).nth(at).unwrap();
+    (row.start_ns, row.end_ns)
+}
+
+#[test]
+fn applications_are_the_truth() {
+    for scenario in SCENARIOS {
+        let (folder, truth) = Folder::boot_and_truth(scenario);
+        let report = report(&folder);
+        type Row = (i64, Option<u64>, Option<i64>, Option<u64>, Option<u64>);
+        let mut told: Vec<Row> = list(&report, "sessions")
+            .iter()
+            .flat_map(|session| list(session, "applications"))
+            .map(|row| {
+                let number = |name: &str| row[name].as_u64();
+                let start = ns(row, "start_ns").unwrap();
+                (
+                    start,
+                    number("pid"),
+                    ns(row, "end_ns"),
+                    number("level"),
+                    number("flags"),
+                )
+            })
+            .collect();
+        told.sort_unstable();
+        let mut expected: Vec<Row> = truth
+            .transitions
+            .notifications
+            .iter()
+            .filter(|row| row.kind == "application_shutdown")
+            .map(|row| {
+                let number = |value: Option<u32>| value.map(u64::from);
+                (
+                    row.start_ns,
+                    number(row.pid),
+                    row.end_ns,
+                    number(row.level),
+                    number(row.flags),
+                )
+            })
+            .collect();
+        expected.sort_unstable();
+        assert_eq!(told, expected, "{scenario}");
+    }
+}
+
+#[test]
+fn services_are_the_truth() {
+    for scenario in SCENARIOS {
+        let (folder, truth) = Folder::boot_and_truth(scenario);
+        let report = report(&folder);
+        type Row = (String, i64, Option<i64>, Option<i64>, bool, bool);
+        let mut stopped: Vec<Row> = list(&report, "services")
+            .iter()
+            .map(|row| {
+                (
+                    row["name"].as_str().unwrap().to_owned(),
+                    ns(row, "start_ns").unwrap(),
+                    ns(row, "pending_ns"),
+                    ns(row, "end_ns"),
+                    row["unresponsive"].as_bool().unwrap(),
+                    row["notification"] == "pre_shutdown",
+                )
+            })
+            .collect();
+        stopped.sort();
+        let mut expected: Vec<Row> = truth
+            .transitions
+            .service_stops
+            .iter()
+            .map(|row| {
+                (
+                    row.name.clone(),
+                    row.start_ns,
+                    row.pending_ns,
+                    row.end_ns,
+                    row.unresponsive,
+                    row.pre_shutdown,
+                )
+            })
+            .collect();
+        expected.sort();
+        assert_eq!(stopped, expected, "{scenario}");
+    }
+}
+
+#[test]
+fn phases_and_steps_are_the_truth() {
+    for scenario in SCENARIOS {
+        let (folder, truth) = Folder::boot_and_truth(scenario);
+        let report = report(&folder);
+        let transitions = &truth.transitions;
+        let span = |name| {
+            let phase = phase(&report, name);
+            (ns(phase, "start_ns").unwrap(), ns(phase, "end_ns"))
+        };
+        let user = activity(&truth, "session_shutdown", 0);
+        let system = activity(&truth, "session_shutdown", 1);
+        let before_others = transitions
+            .activity("shutdown_step", "pre_shutdown_notification")
+            .unwrap();
+        assert_eq!(span("UserSession"), user, "{scenario}");
+        assert_eq!(
+            span("SystemSession"),
+            (before_others.start_ns, system.1),
+            "{scenario}"
+        );
+        let kernel = transitions
+            .milestone("shutdown.kernel.begin")
+            .unwrap()
+            .time_ns;
+        let whole = transitions
+            .activity("kernel_shutdown_step", "graceful_shutdown")
+            .unwrap();
+        assert_eq!(span("KernelShutdown"), (kernel, whole.end_ns), "{scenario}");
+        let request = transitions.milestone("shutdown.request").unwrap().time_ns;
+        assert_eq!(
+            ns(&report, "total_ns"),
+            whole.end_ns.map(|end| end - request),
+            "{scenario}"
+        );
+        let steps: Vec<(String, i64, Option<i64>)> = list(&report, "kernel_steps")
+            .iter()
+            .map(|step| {
+                let name = step["name"].as_str().unwrap().to_owned();
+                (name, ns(step, "start_ns").unwrap(), ns(step, "end_ns"))
+            })
+            .collect();
+        let expected: Vec<(String, i64, Option<i64>)> = transitions
+            .activities
+            .iter()
+            .filter(|row| row.kind == "kernel_shutdown_step")
+            .map(|row| (row.name.clone(), row.start_ns, row.end_ns))
+            .collect();
+        assert_eq!(steps, expected, "{scenario}");
+    }
+}
+
+#[test]
+fn what_took_longest_and_why() {
+    for (scenario, name, because) in [
+        (
+            "shutdown-slow-console.toml",
+            "slow_shutdown.exe",
+            "console program, killed after its 5 s time-out",
+        ),
+        (
+            "shutdown-hung-window.toml",
+            "unsaved.exe",
+            "program with windows, killed after its 5 s time-out",
+        ),
+    ] {
+        let report = report(&Folder::boot(scenario));
+        assert_eq!(report["longest"]["name"], name);
+        assert_eq!(report["longest"]["because"], because, "{scenario}");
+    }
+    let report = report(&Folder::boot("shutdown-hung-window.toml"));
+    let hung = list(&report["sessions"][0], "applications")
+        .iter()
+        .find(|row| row["image"] == "unsaved.exe")
+        .unwrap();
+    let limits: Vec<(&str, Option<i64>)> = list(hung, "time_outs")
+        .iter()
+        .map(|row| (row["kind"].as_str().unwrap(), ns(row, "limit_ns")))
+        .collect();
+    assert_eq!(
+        limits,
+        [
+            ("window", Some(5_000_000_000)),
+            ("forced", Some(750_000_000))
+        ]
+    );
+}
+
+#[test]
+fn the_formats() {
+    let folder = Folder::boot("shutdown-slow-console.toml");
+    insta::assert_snapshot!("shutdown_text", folder.answer("shutdown boot.etl"));
+    insta::assert_snapshot!(
+        "shutdown_xml",
+        folder.answer("shutdown boot.etl --format xml")
+    );
+    insta::assert_snapshot!(
+        "shutdown_csv",
+        folder.answer("shutdown boot.etl --format csv")
+    );
+    let folder = Folder::boot("shutdown-cut.toml");
+    insta::assert_snapshot!("shutdown_cut_text", folder.answer("shutdown boot.etl"));
+}
+
+/// The paper's own numbers in xperf's document: 13066 - 6642 - 2675 = 3749.
+#[test]
+fn the_papers_arithmetic_in_xperfs_document() {
+    let xml =
+        Folder::boot("shutdown-paper-arithmetic.toml").answer("xperf -i boot.etl -a shutdown");
+    for line in [
+        "<timing shutdownTime=\"13066\" servicesShutdownDuration=\"2675\">",
+        "<sessionShutdown sessionID=\"1\" startTime=\"448\" endTime=\"7091\" duration=\"6642\">",
+        "<sessionShutdown sessionID=\"0\" startTime=\"8335\" endTime=\"11010\" duration=\"2675\">",
+    ] {
+        assert!(xml.lines().any(|row| row == line), "{line}");
+    }
+}
+
+/// The posted document, line by line as far as it goes, but for the times that the scenario cannot know.
+#[test]
+fn the_published_document_has_our_structure() {
+    let Some(folder) = onoff_testkit::real::samples("xperf-output") else {
+        return;
+    };
+    let shape = |line: &str| {
+        let mut shape = String::new();
+        let mut quoted = false;
+        for character in line.trim().chars() {
+            if character == '"' {
+                quoted = !quoted;
+            }
+            if !quoted {
+                shape.push(character);
+            }
+        }
+        shape
+    };
+    let posted = std::fs::read_to_string(folder.join("shutdown.xml")).unwrap();
+    let posted: Vec<String> = posted
+        .lines()
+        .filter(|line| !line.starts_with("<!--") && !line.starts_with("..."))
+        .map(str::to_owned)
+        .collect();
+    let ours =
+        Folder::boot("shutdown-windows10-sample.toml").answer("shutdown boot.etl --format xml");
+    let ours: Vec<&str> = ours.lines().collect();
+    assert!(posted.len() > 20);
+    for (posted, ours) in posted.iter().zip(&ours) {
+        assert_eq!(shape(posted), shape(ours));
+    }
+    // What the scenario was made after is the same to the last digit.
+    assert_eq!(posted[..5], ours[..5]);
+}
+
+#[test]
+fn a_real_shutdown_without_the_shutdowns_providers() {
+    let Some(folder) = onoff_testkit::real::samples("etl") else {
+        return;
+    };
+    let recording = folder.join("ShutdownPerfDiagLogger.etl");
+    let here = Folder::new();
+    std::fs::copy(recording, here.path("boot.etl")).unwrap();
+    let report = report(&here);
+    assert!(report["total_ns"].is_null());
+    let exits = &report["exits"];
+    // 60 processes end, as the events themselves count; the first and the last of them.
+    let ended = list(exits, "processes");
+    assert_eq!(ended.len(), 60);
+    assert_eq!(ended[0]["image"], "SecurityHealthSystray.exe");
+    assert_eq!(ended[0]["end_ns"], 29_519_691_619_600_i64);
+    assert_eq!(ended[59]["image"], "MsMpEng.exe");
+    assert_eq!(
+        exits["duration_ns"],
+        29_522_624_728_200_i64 - 29_519_691_619_600
+    );
+    for (name, start, end) in [
+        (
+            "UserSession",
+            29_519_691_619_600_i64,
+            Some(29_520_973_377_300_i64),
+        ),
+        (
+            "SystemSession",
+            29_520_973_377_300,
+            Some(29_522_624_728_200),
+        ),
+        ("KernelShutdown", 29_522_624_728_200, None),
+    ] {
+        let phase = phase(&report, name);
+        assert_eq!(ns(phase, "start_ns"), Some(start), "{name}");
+        assert_eq!(ns(phase, "end_ns"), end, "{name}");
+        assert_ne!(phase["certainty"], "measured");
+    }
+    let lacking: Vec<&str> = list(&report["lacking"], "items")
+        .iter()
+        .map(|item| item["provider"].as_str().unwrap())
+        .collect();
+    assert!(
+        lacking.contains(&"Microsoft-Windows-Subsys-Csr"),
+        "{lacking:?}"
+    );
+    let text = here.answer("shutdown boot.etl");
+    assert!(
+        text.contains("inferred: nobody recorded who was told to end"),
+        "{text}"
+    );
+    assert!(
+        text.contains("{e8316a2d-0d94-4f52-85dd-1e15b66c5891}"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_boot_is_no_shutdown() {
+    let folder = Folder::boot("services-wes7.toml");
+    let (code, told) = folder.refusal("shutdown boot.etl");
+    assert_eq!(code, 2);
+    assert!(told.contains("the recording holds no shutdown ("), "{told}");
+    assert!(
+        told.contains("this looks like a boot; 'onoff boot' answers"),
+        "{told}"
+    );
+}

@@ -1,0 +1,33 @@
+//! The recorded machine, in one line.
+
+use onoff_analysis::recording::RecordingSummary;
+
+use super::printable::printable;
+use super::quantity::{counted, size};
+
+/// System, processors, memory and when it was recorded, as far as known; `more` follows.
+#[must_use]
+pub fn machine(recording: &RecordingSummary, more: Option<String>) -> String {
+    let mut parts = Vec::new();
+    if recording.os_build > 0 {
+        let os = if recording.os.is_empty() {
+            "Windows"
+        } else {
+            &recording.os
+        };
+        parts.push(format!("{} build {}", printable(os), recording.os_build));
+    }
+    if recording.processors > 0 {
+        parts.push(counted(recording.processors.into(), "processor"));
+    }
+    if recording.system.memory_bytes > 0 {
+        parts.push(format!("{} of memory", size(recording.system.memory_bytes)));
+    }
+    if let Some(start) = &recording.start_utc {
+        // To the second: nobody compares boots by the decimals of their date.
+        let second = start.get(..19).unwrap_or(start);
+        parts.push(format!("recorded {} UTC", second.replace('T', " ")));
+    }
+    parts.extend(more);
+    parts.join(" · ")
+}

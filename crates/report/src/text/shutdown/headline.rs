@@ -1,0 +1,137 @@
+//! How long the shutdown took and where most of it went, in a few sentences.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Certainty;
+use onoff_analysis::recording::RecordingSummary;
+use onoff_analysis::transition::shutdown::{
+    LongestKind, LongestWork, ShutdownKind, ShutdownPhaseName, ShutdownReport,
+};
+
+use super::work::words;
+use crate::text::machine::machine;
+use crate::text::printable::printable;
+use crate::text::quantity::{duration, percent};
+use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+
+/// From this share of the shutdown on, one piece of work belongs into the first sentence, percent.
+const NOTABLE_PERCENT: f64 = 10.0;
+
+pub(super) fn write(
+    report: &ShutdownReport,
+    recording: &RecordingSummary,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(report))?;
+    if let Some(sentence) = parts(report) {
+        writeln!(out, "{sentence}")?;
+    }
+    if let Some(longest) = report.longest.as_ref().filter(|longest| !leads(longest)) {
+        writeln!(
+            out,
+            "{}",
+            styled(WORST, format!("Longest: {}.", told(longest)))
+        )?;
+    }
+    if report.kind == ShutdownKind::FastStartup {
+        writeln!(
+            out,
+            "Then the rest of the system goes into a memory image; 'onoff suspend' shows that half."
+        )?;
+    }
+    writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
+}
+
+/// Whether a piece of work belongs into the first sentence.
+fn leads(longest: &LongestWork) -> bool {
+    longest.percent >= NOTABLE_PERCENT && longest.kind != LongestKind::Exit
+}
+
+fn answer(report: &ShutdownReport) -> String {
+    let what = match report.kind {
+        ShutdownKind::PowerOff | ShutdownKind::Unknown => "Shutdown",
+        ShutdownKind::Restart => "Shutdown for a restart",
+        ShutdownKind::FastStartup => "The user's part of a shutdown for a fast startup",
+        ShutdownKind::Logoff => "Logoff",
+    };
+    let mut sentence = match (report.total_ns, report.total_certainty) {
+        (Some(total), Certainty::Measured) => format!("{what} took {}", duration(total)),
+        (Some(total), _) => {
+            format!("{what} took {}, as far as can be inferred", duration(total))
+        }
+        (None, _) => format!(
+            "{what} took at least {}",
+            duration(report.total_at_least_ns)
+        ),
+    };
+    if let Some(longest) = report.longest.as_ref().filter(|longest| leads(longest)) {
+        sentence += &format!("; {}", told(longest).replacen(',', " took", 1));
+        sentence = of_it(sentence);
+    }
+    sentence += match report.total_ns {
+        Some(_) => ".",
+        None => ". The recording ends before the kernel's part does.",
+    };
+    sentence
+}
+
+/// The time of the longest work is part of the whole: say so before its reason.
+fn of_it(sentence: String) -> String {
+    match sentence.rfind(" (") {
+        Some(at) => format!("{} of it{}", &sentence[..at], &sentence[at..]),
+        None => format!("{sentence} of it"),
+    }
+}
+
+/// Name, length, and why.
+fn told(longest: &LongestWork) -> String {
+    let name = match longest.kind {
+        LongestKind::KernelStep => format!("the kernel's step '{}'", words(&longest.name)),
+        LongestKind::Script => format!("the {} script of policy", printable(&longest.name)),
+        LongestKind::Subscriber => format!("the subscriber {}", printable(&longest.name)),
+        LongestKind::Service => format!("service {}", printable(&longest.name)),
+        LongestKind::Exit => format!("before {} ended", printable(&longest.name)),
+        LongestKind::Application => printable(&longest.name).into_owned(),
+    };
+    let mut text = format!("{name}, {}", duration(longest.duration_ns));
+    if !longest.because.is_empty() {
+        text += &format!(" ({})", printable(&longest.because));
+    }
+    text
+}
+
+fn parts(report: &ShutdownReport) -> Option<String> {
+    let part = |name: ShutdownPhaseName, what: &str| {
+        let phase = report.phase(name)?;
+        phase.start_ns?;
+        Some(match phase.duration_ns {
+            Some(length) => format!("{} for {what}", duration(length)),
+            None => format!("at least {} for {what}", duration(phase.recorded_ns)),
+        })
+    };
+    let parts: Vec<String> = [
+        part(ShutdownPhaseName::UserSession, "the user's applications"),
+        part(ShutdownPhaseName::SystemSession, "services"),
+        part(ShutdownPhaseName::KernelShutdown, "the kernel"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let between: i64 = report
+        .intervals
+        .iter()
+        .fold(0_i64, |sum, row| sum.saturating_add(row.duration_ns));
+    let mut sentence = parts.join(", ");
+    if sentence.is_empty() {
+        return None;
+    }
+    if between > 0 {
+        let whole = report.total_ns.unwrap_or(report.total_at_least_ns);
+        sentence += &format!(
+            "; {} between them ({})",
+            duration(between),
+            percent(crate::text::quantity::share(between, whole))
+        );
+    }
+    Some(sentence + ".")
+}
