@@ -7,6 +7,7 @@ mod running;
 
 use std::path::Path;
 
+use onoff_testkit::capture::{Container, Link, TftpServer, TftpTransfer};
 use running::Folder;
 use serde_json::Value;
 
@@ -397,4 +398,110 @@ fn public_captures() {
     let file = main_file(&boot(&samples.join("spicy-tftp_oack.pcap")));
     assert_eq!(file["granted"]["block_size"], 256);
     assert_eq!(file["counts"]["bytes"], 446);
+}
+
+/// A capture of two clients: one loads a file by TFTP, with a time-out; the other as well, and a minute later.
+fn simulated() -> Folder {
+    let mut wrote = Container::Pcapng.begin(1, 65_536);
+    let server = TftpServer {
+        link: Link::Ethernet,
+        mac: [2, 0, 0, 0, 0, 1],
+    };
+    for client in [1_u8, 2] {
+        let transfer = TftpTransfer {
+            client: format!("10.0.0.{client}:1789").parse().unwrap(),
+            client_mac: [0x52, 0x54, 0, 0x77, 0, client],
+            server: "10.0.0.9:40000".parse().unwrap(),
+            file: format!("boot-<{client}>.wim"),
+            bytes: 1_000_000,
+            block_size: 1468,
+            window: 4,
+            server_turn_ns: 50_000,
+            client_turn_ns: 1_000_000,
+            gap_ns: 12_000,
+            lost: if client == 1 { vec![400] } else { Vec::new() },
+            timeout_ns: 1_000_000_000,
+            doubled_from: None,
+            after_last: 0,
+        };
+        let start = 1_700_000_000_000_000_000 + u64::from(client) * 60_000_000_000;
+        server.play(&transfer, start, &mut wrote);
+    }
+    let folder = Folder::new();
+    folder.file("boot.pcapng", &wrote.bytes);
+    folder
+}
+
+#[test]
+fn as_text() {
+    insta::assert_snapshot!(simulated().answer("netboot boot.pcapng --client 10.0.0.1"));
+}
+
+#[test]
+fn clients_are_listed_and_chosen() {
+    let folder = simulated();
+    let text = folder.answer("netboot boot.pcapng");
+    assert!(text.starts_with("2 network boots\n"), "{text}");
+    for client in ["10.0.0.2", "52:54:00:77:00:02", "52-54-00-77-00-02"] {
+        let json = folder.answer(&format!(
+            "netboot boot.pcapng --format json --client {client}"
+        ));
+        let report: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(report["boots"].as_array().unwrap().len(), 1, "{client}");
+        assert_eq!(report["boots"][0]["client"]["mac"], "52:54:00:77:00:02");
+    }
+    let (code, message) = folder.refusal("netboot boot.pcapng --client 10.0.0.3");
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("other clients that booted: 52:54:00:77:00:01"),
+        "{message}"
+    );
+    assert_eq!(folder.refusal("netboot boot.pcapng --client nobody").0, 2);
+    assert_eq!(folder.refusal("netboot boot.pcapng --link-rate fast").0, 2);
+}
+
+#[test]
+fn as_a_picture_and_as_rows() {
+    let folder = simulated();
+    let svg = folder.answer("netboot boot.pcapng --format svg");
+    let picture = roxmltree::Document::parse(&svg).unwrap();
+    let titles = picture
+        .descendants()
+        .filter(|node| node.has_tag_name("title"))
+        .map(|node| node.text().unwrap().to_owned())
+        .collect::<Vec<_>>();
+    assert_eq!(titles.len(), 2);
+    assert!(
+        titles[0].starts_with("ramdisk: boot-<1>.wim\n"),
+        "{}",
+        titles[0]
+    );
+    let csv = folder.answer("netboot boot.pcapng --format csv");
+    let widths: Vec<usize> = csv.lines().map(|line| line.matches(',').count()).collect();
+    assert_eq!(widths, [18; 5], "{csv}");
+}
+
+#[test]
+fn recordings_of_another_kind_are_named() {
+    let folder = simulated();
+    folder.file("empty.pcap", &Container::Pcap.begin(1, 65_536).bytes);
+    let (code, message) = folder.refusal("boot boot.pcapng");
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("is a network capture; 'onoff netboot' reads it"),
+        "{message}"
+    );
+    let etl = Folder::boot("services-wes7.toml");
+    let (code, message) = etl.refusal("netboot boot.etl");
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("is a Windows event trace log"),
+        "{message}"
+    );
+    let (code, message) = folder.refusal("netboot empty.pcap");
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("no network boot found: 0 frames"),
+        "{message}"
+    );
 }

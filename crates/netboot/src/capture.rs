@@ -6,7 +6,9 @@ use hashbrown::HashMap;
 use onoff_trace::Losses;
 
 use crate::address::MacAddress;
+use crate::connection::Connection;
 use crate::dhcp::DhcpMessage;
+use crate::lookup::Lookup;
 use crate::transfer::Transfer;
 
 /// A capture, followed to its end.
@@ -28,6 +30,10 @@ pub struct Capture {
     pub address_probes: Vec<AddressProbe>,
     /// Transfers by TFTP, by time of the request.
     pub transfers: Vec<Transfer>,
+    /// TCP connections, by begin.
+    pub connections: Vec<Connection>,
+    /// Names looked up, by time.
+    pub lookups: Vec<Lookup>,
     /// Stations seen, by their address on the link.
     pub stations: HashMap<MacAddress, Seen>,
     /// Addresses seen to send.

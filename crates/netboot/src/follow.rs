@@ -7,10 +7,11 @@ use hashbrown::hash_map::Entry;
 
 use crate::address::MacAddress;
 use crate::capture::{AddressProbe, Capture, Seen};
+use crate::connection::Connections;
 use crate::frame::{Datagram, FragmentKey, Frame, Packet};
 use crate::losses;
 use crate::transfer::Transfers;
-use crate::{dhcp4, dhcp6, limits};
+use crate::{dhcp4, dhcp6, limits, lookup};
 
 const UDP_HEADER: u32 = 8;
 
@@ -19,6 +20,7 @@ const UDP_HEADER: u32 = 8;
 pub struct Follower {
     capture: Capture,
     transfers: Transfers,
+    connections: Connections,
     last_ns: i64,
     fragmented: HashMap<FragmentKey, Fragmented>,
     left_out: u64,
@@ -55,7 +57,11 @@ impl Follower {
         }
         match frame.packet {
             Packet::Udp(datagram) => self.datagram(frame, &datagram),
-            Packet::Tcp(_) | Packet::Other => {}
+            Packet::Tcp(segment) => {
+                self.note_address(segment.source.ip(), frame);
+                self.connections.see(frame, &segment);
+            }
+            Packet::Other => {}
             Packet::LaterFragment { of, bytes } => self.later_fragment(frame, of, bytes),
             Packet::AddressProbe { target } => {
                 if self.capture.address_probes.len() < limits::STATIONS {
@@ -89,6 +95,7 @@ impl Follower {
             .losses
             .add(&losses::FRAGMENTS_MISSING, incomplete as u64);
         capture.losses.add(&losses::LEFT_OUT, self.left_out);
+        capture.connections = std::mem::take(&mut self.connections).finish(&mut capture.losses);
         capture.transfers = std::mem::take(&mut self.transfers).finish(&mut capture.losses);
         capture
     }
@@ -110,6 +117,10 @@ impl Follower {
                 datagram,
                 mac.filter(|mac| !mac.is_group_or_zero()),
             )
+        } else if lookup::PORT == source.port() || lookup::PORT == destination.port() {
+            let lookups = &mut self.capture.lookups;
+            self.left_out += u64::from(!lookup::see(lookups, frame.time_ns, datagram));
+            return;
         } else {
             let losses = &mut self.capture.losses;
             let client = self.transfers.see(frame, datagram, losses);

@@ -17,12 +17,14 @@
 pub mod address;
 pub mod block_numbers;
 pub mod capture;
+pub mod connection;
 pub mod dhcp;
 pub mod dhcp4;
 pub mod dhcp6;
 mod follow;
 pub mod frame;
 pub mod limits;
+pub mod lookup;
 pub mod losses;
 pub mod spread;
 pub mod tftp;

@@ -6,6 +6,8 @@ pub const DHCP_MESSAGES: usize = 1 << 16;
 pub const TRANSFERS: usize = 1 << 15;
 /// Transfers followed at the same time; the one that was silent longest ends for a new one.
 pub const OPEN_TRANSFERS: usize = 1 << 10;
+/// TCP connections followed at the same time; the one that was silent longest ends for a new one.
+pub const OPEN_CONNECTIONS: usize = 1 << 12;
 /// TCP connections.
 pub const CONNECTIONS: usize = 1 << 14;
 /// HTTP requests of one connection.

@@ -13,6 +13,7 @@ pub mod csv;
 pub mod json;
 pub mod lists;
 pub mod shutdown_csv;
+pub mod svg;
 pub mod table;
 pub mod text;
 pub mod xperf;

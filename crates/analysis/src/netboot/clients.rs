@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use hashbrown::HashMap;
+use onoff_netboot::connection::Connection;
 use onoff_netboot::dhcp::{DhcpKind, DhcpMessage, architecture_name};
 use onoff_netboot::transfer::Transfer;
 use onoff_netboot::{Capture, MacAddress};
@@ -22,12 +23,17 @@ pub(super) enum Key {
 pub(super) struct Traffic<'a> {
     pub(super) dhcp: Vec<&'a DhcpMessage>,
     pub(super) transfers: Vec<&'a Transfer>,
+    pub(super) connections: Vec<&'a Connection>,
 }
 
 impl Traffic<'_> {
     /// Whether it is of a network boot: ordinary computers ask for addresses, too.
     pub(super) fn is_network_boot(&self) -> bool {
         !self.transfers.is_empty()
+            || self
+                .connections
+                .iter()
+                .any(|connection| super::http::is_boot(connection))
             || self.dhcp.iter().any(|message| {
                 message.architecture.is_some()
                     || message.vendor_class.starts_with("PXEClient")
@@ -74,6 +80,14 @@ pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
             .map_or(Key::Address(address), Key::Station);
         clients.entry(key).or_default().transfers.push(transfer);
     }
+    for connection in &capture.connections {
+        let address = connection.client.ip();
+        let leased = stations.get(&address).copied();
+        let key = leased
+            .or(connection.client_mac.filter(|mac| known.contains(mac)))
+            .map_or(Key::Address(address), Key::Station);
+        clients.entry(key).or_default().connections.push(connection);
+    }
     clients
 }
 
@@ -85,7 +99,13 @@ pub(super) fn describe(key: Key, traffic: &Traffic<'_>) -> Client {
             Key::Address(_) => traffic
                 .transfers
                 .iter()
-                .find_map(|transfer| transfer.client_mac),
+                .find_map(|transfer| transfer.client_mac)
+                .or_else(|| {
+                    let connections = traffic.connections.iter();
+                    connections
+                        .filter_map(|connection| connection.client_mac)
+                        .next()
+                }),
         },
         ..Client::default()
     };
@@ -100,6 +120,9 @@ pub(super) fn describe(key: Key, traffic: &Traffic<'_>) -> Client {
     };
     for transfer in &traffic.transfers {
         add(transfer.client.ip());
+    }
+    for connection in &traffic.connections {
+        add(connection.client.ip());
     }
     for message in &traffic.dhcp {
         if matches!(message.kind, DhcpKind::Ack | DhcpKind::Reply)

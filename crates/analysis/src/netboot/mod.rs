@@ -3,6 +3,7 @@
 mod clients;
 pub mod dhcp;
 pub mod findings;
+pub mod http;
 pub mod model;
 pub mod report;
 mod stages;
@@ -10,6 +11,7 @@ mod transfers;
 
 use std::net::IpAddr;
 
+use onoff_netboot::connection::Connection;
 use onoff_netboot::transfer::Outcome;
 use onoff_netboot::{Capture, MacAddress};
 use onoff_trace::utc::CivilTime;
@@ -17,9 +19,13 @@ use thiserror::Error;
 
 use clients::{Key, Traffic};
 use dhcp::{DhcpExchange, Stack};
+use http::Download;
 use report::{
     CaptureFileSummary, CaptureSide, CaptureSummary, FileTransfer, NetbootReport, NetworkBoot,
 };
+
+/// Port of file servers (SMB).
+const FILE_SERVER_PORT: u16 = 445;
 
 /// What a caller can choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,10 +151,7 @@ fn summary(capture: &Capture) -> CaptureSummary {
 
 /// The boots of one client: another one begins when firmware speaks again after an operating system has.
 fn boots_of(traffic: Traffic<'_>) -> Vec<Traffic<'_>> {
-    let loading_ns = traffic
-        .transfers
-        .first()
-        .map(|transfer| transfer.request_ns);
+    let loading_ns = loading(&traffic);
     let mut begins: Vec<i64> = Vec::new();
     let mut system = false;
     for exchange in dhcp::exchanges(&traffic.dhcp, &[], loading_ns) {
@@ -170,7 +173,24 @@ fn boots_of(traffic: Traffic<'_>) -> Vec<Traffic<'_>> {
     for transfer in traffic.transfers {
         boots[which(transfer.request_ns)].transfers.push(transfer);
     }
+    for connection in traffic.connections {
+        boots[which(connection.first_ns)]
+            .connections
+            .push(connection);
+    }
     boots
+}
+
+/// When a client asked for its first file.
+fn loading(traffic: &Traffic<'_>) -> Option<i64> {
+    let requests = traffic.transfers.iter().map(|transfer| transfer.request_ns);
+    let booting = traffic
+        .connections
+        .iter()
+        .filter(|connection| http::is_boot(connection));
+    requests
+        .chain(booting.map(|connection| connection.first_ns))
+        .min()
 }
 
 fn network_boot(
@@ -179,15 +199,18 @@ fn network_boot(
     traffic: &Traffic<'_>,
     options: &NetbootOptions,
 ) -> NetworkBoot {
-    let loading_ns = traffic
-        .transfers
-        .first()
-        .map(|transfer| transfer.request_ns);
+    let loading_ns = loading(traffic);
     let mut dhcp = dhcp::exchanges(&traffic.dhcp, &capture.address_probes, loading_ns);
     let starts: Vec<i64> = dhcp
         .iter()
         .map(|exchange| exchange.start_ns)
         .chain(traffic.transfers.iter().map(|transfer| transfer.request_ns))
+        .chain(
+            traffic
+                .connections
+                .iter()
+                .map(|connection| connection.first_ns),
+        )
         .collect();
     dhcp::lengthen(&mut dhcp, &starts);
     let boot_file = dhcp
@@ -198,29 +221,60 @@ fn network_boot(
     let bits_per_s = options.link_bits_per_s;
     let (files, fitted) = transfers::transfers(&traffic.transfers, boot_file, bits_per_s);
     let client = clients::describe(key, traffic);
+    let file_server_ns = traffic
+        .connections
+        .iter()
+        .filter(|connection| connection.server.port() == FILE_SERVER_PORT)
+        .map(|connection| connection.first_ns)
+        .min();
+    let system_ns = dhcp
+        .iter()
+        .filter(|exchange| exchange.stack == Stack::OperatingSystem)
+        .map(|exchange| exchange.start_ns)
+        .chain(file_server_ns)
+        .min();
+    let before_system: Vec<&Connection> = traffic
+        .connections
+        .iter()
+        .copied()
+        .filter(|connection| system_ns.is_none_or(|system| connection.first_ns < system))
+        .collect();
+    let downloads = http::downloads(&before_system, &capture.lookups);
     let first_ns = dhcp
         .iter()
         .map(|exchange| exchange.start_ns)
         .chain(files.iter().map(|file| file.request_ns))
+        .chain(downloads.iter().map(|download| download.start_ns))
         .min()
         .unwrap_or(0);
     let start_ns = first_frame(capture, &client, first_ns);
-    let (end_ns, end_rule) = end(&dhcp, &files, first_ns);
+    let (end_ns, end_rule) = end(&dhcp, &files, &downloads, (file_server_ns, first_ns));
     let (capture_side, round_trip_at_most_ns) = side(&files);
     let mut boot = NetworkBoot {
-        stages: stages::stages(start_ns, end_ns, &dhcp, &files),
+        stages: stages::stages(
+            start_ns,
+            end_ns,
+            &dhcp,
+            (&files, &downloads),
+            file_server_ns,
+        ),
         client,
         start_ns,
         end_ns,
         duration_ns: end_ns.saturating_sub(start_ns),
         end_rule,
-        loaded: files.iter().any(|file| file.outcome == Outcome::Complete),
+        loaded: files.iter().any(|file| file.outcome == Outcome::Complete)
+            || downloads.iter().any(|download| {
+                download.bytes > 0 && download.status.is_none_or(|status| status < 400)
+            }),
         capture_side,
         round_trip_at_most_ns,
         total: transfers::total(&files),
         predictions: model::predict(&fitted, bits_per_s),
         dhcp,
         transfers: files,
+        downloads,
+        file_server_ns,
         findings: Vec::new(),
     };
     boot.findings = findings::findings(&boot, bits_per_s);
@@ -236,34 +290,39 @@ fn first_frame(capture: &Capture, client: &report::Client, first_ns: i64) -> i64
         .unwrap_or(first_ns)
 }
 
-fn end(dhcp: &[DhcpExchange], files: &[FileTransfer], first_ns: i64) -> (i64, &'static str) {
+fn end(
+    dhcp: &[DhcpExchange],
+    files: &[FileTransfer],
+    downloads: &[Download],
+    (file_server_ns, first_ns): (Option<i64>, i64),
+) -> (i64, &'static str) {
     let system = dhcp
         .iter()
-        .find(|exchange| exchange.stack == Stack::OperatingSystem);
-    if let Some(system) = system {
-        return (system.end_ns, "the operating system's own DHCP");
+        .find(|exchange| exchange.stack == Stack::OperatingSystem)
+        .map(|exchange| (exchange.end_ns, "the operating system's own DHCP"));
+    let server = file_server_ns.map(|ns| (ns, "the operating system's first file server"));
+    if let Some(system) = system.into_iter().chain(server).min() {
+        return system;
     }
-    let file = files.iter().max_by_key(|file| file.end_ns);
-    let exchange = dhcp.iter().max_by_key(|exchange| exchange.end_ns);
-    match (file, exchange) {
-        (Some(file), exchange)
-            if exchange.is_none_or(|exchange| exchange.end_ns <= file.end_ns) =>
-        {
-            let rule = match file.outcome {
-                Outcome::Complete => "the acknowledgment of the last file's last block",
-                _ => "the last packet of the last transfer",
-            };
-            (file.end_ns, rule)
-        }
-        (_, Some(exchange)) => {
-            let last = exchange
-                .messages
-                .last()
-                .map_or(exchange.end_ns, |step| step.time_ns);
-            (last, "the last DHCP message")
-        }
-        _ => (first_ns, "nothing came after the first frame"),
-    }
+    let file = files.iter().map(|file| {
+        let rule = match file.outcome {
+            Outcome::Complete => "the acknowledgment of the last file's last block",
+            _ => "the last packet of the last transfer",
+        };
+        (file.end_ns, rule)
+    });
+    let download = downloads
+        .iter()
+        .map(|download| (download.end_ns, "the last byte of the last download"));
+    let message = dhcp
+        .iter()
+        .flat_map(|exchange| exchange.messages.last())
+        .map(|message| (message.time_ns, "the last DHCP message"));
+    let last = message
+        .chain(file)
+        .chain(download)
+        .max_by_key(|(ns, _)| *ns);
+    last.unwrap_or((first_ns, "nothing came after the first frame"))
 }
 
 /// The side whose turns are shorter is the one that does not see the network's round trip.

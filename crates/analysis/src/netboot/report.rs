@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::dhcp::DhcpExchange;
 use super::findings::Finding;
+use super::http::Download;
 use super::model::{LatencyModel, Prediction};
 
 /// Network boots in a capture: who booted, in which stages, which files came how, and what to change. Times count from the
@@ -81,6 +82,10 @@ pub struct NetworkBoot {
     pub dhcp: Vec<DhcpExchange>,
     /// Transfers by TFTP, by time of the request.
     pub transfers: Vec<FileTransfer>,
+    /// Downloads over HTTP and HTTPS until the operating system's network begins, by begin.
+    pub downloads: Vec<Download>,
+    /// First connection to a file server (SMB, port 445), ns: an operating system's.
+    pub file_server_ns: Option<i64>,
     /// All transfers by TFTP together.
     pub total: TransferTotal,
     /// What the transfers would take with other windows and block sizes; empty when none was long enough to tell.

@@ -3,6 +3,7 @@
 use onoff_netboot::transfer::Outcome;
 
 use super::dhcp::{DhcpExchange, Stack};
+use super::http::Download;
 use super::model::percent;
 use super::report::{FileRole, FileTransfer, Stage, StageKind};
 
@@ -24,10 +25,20 @@ pub(super) fn stages(
     start_ns: i64,
     end_ns: i64,
     dhcp: &[DhcpExchange],
-    files: &[FileTransfer],
+    (files, downloads): (&[FileTransfer], &[Download]),
+    file_server_ns: Option<i64>,
 ) -> Vec<Stage> {
     let mut pieces: Vec<Piece> = dhcp.iter().map(dialogue).collect();
     pieces.extend(files.iter().map(file));
+    pieces.extend(downloads.iter().map(download));
+    pieces.extend(file_server_ns.map(|ns| Piece {
+        kind: StageKind::OperatingSystem,
+        detail: "first file server".to_owned(),
+        start_ns: ns,
+        end_ns: ns,
+        rule: "the first connection to port 445",
+    }));
+    pieces.retain(|piece| piece.start_ns <= end_ns);
     pieces.sort_by_key(|piece| (piece.start_ns, piece.end_ns));
     let menu = dhcp
         .iter()
@@ -106,6 +117,7 @@ fn join(stages: &mut Vec<Piece>, piece: Piece) {
                     | StageKind::Refused
                     | StageKind::SizeProbe
                     | StageKind::OtherFile
+                    | StageKind::Http
             )
     };
     let [.., before, silence] = stages.as_slice() else {
@@ -192,5 +204,15 @@ fn file(file: &FileTransfer) -> Piece {
         start_ns: file.request_ns,
         end_ns: file.end_ns,
         rule,
+    }
+}
+
+fn download(download: &Download) -> Piece {
+    Piece {
+        kind: StageKind::Http,
+        detail: download.url.clone(),
+        start_ns: download.start_ns,
+        end_ns: download.end_ns,
+        rule: "from opening the connection, or the request, to the answer's last byte",
     }
 }

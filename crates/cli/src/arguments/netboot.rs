@@ -13,6 +13,10 @@ pub enum NetbootOutput {
     Text,
     /// For a program; the names are documented and stay
     Json,
+    /// Stages, transfers and downloads, one row each
+    Csv,
+    /// A picture of the stages
+    Svg,
 }
 
 /// Show where the time of a network boot went, from a capture: DHCP, files by TFTP, what to change
@@ -23,6 +27,7 @@ Examples:
   onoff netboot boot.pcap.xz --client 52:54:00:77:00:01
   onoff netboot ring_*.pcapng                    files of one capture, in any order
   onoff netboot boot.pcap --link-rate 100M --top 20
+  onoff netboot boot.pcap --format svg -o boot.svg
   onoff netboot boot.pcap --format json | jq '.boots[].transfers[] | {{file, duration_ns}}'
 
 Capture whole frames, best at the server or a mirror port:

@@ -1,7 +1,7 @@
 //! `onoff netboot`.
 
 use onoff_analysis::netboot::{self, NetbootOptions};
-use onoff_report::{json, text};
+use onoff_report::{csv, json, svg, text};
 
 use crate::failure::Failure;
 use crate::invocation::Recording;
@@ -25,6 +25,8 @@ pub fn run(
     destination.write(|out| {
         match format {
             NetbootFormat::Text(options) => text::netboot::write(&report, &options, out)?,
+            NetbootFormat::Csv => csv::netboot::write(&report, out)?,
+            NetbootFormat::Svg => svg::netboot::write(&report, out)?,
             NetbootFormat::Json => json::document::write(&report, out)?,
         }
         Ok(())

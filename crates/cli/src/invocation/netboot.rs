@@ -16,6 +16,10 @@ pub enum NetbootFormat {
     Text(NetbootTextOptions),
     /// For a program.
     Json,
+    /// A table.
+    Csv,
+    /// A picture.
+    Svg,
 }
 
 impl Invocation {
@@ -29,6 +33,8 @@ impl Invocation {
         let format = match arguments.format {
             NetbootOutput::Text => NetbootFormat::Text(NetbootTextOptions { top }),
             NetbootOutput::Json => NetbootFormat::Json,
+            NetbootOutput::Csv => NetbootFormat::Csv,
+            NetbootOutput::Svg => NetbootFormat::Svg,
         };
         Ok(Self {
             task: Task::Netboot(options, format),

@@ -1,6 +1,7 @@
 //! Comma-separated values of results that are more than one table of rows.
 
 pub mod firmware;
+pub mod netboot;
 
 use std::io::{self, Write};
 

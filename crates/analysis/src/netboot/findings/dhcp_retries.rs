@@ -38,7 +38,9 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
                     waits.join(", "),
                 ),
                 cost_ns: Some(cost),
-                stops_boot: facts.boot.transfers.is_empty() && !exchange.complete,
+                stops_boot: facts.boot.transfers.is_empty()
+                    && facts.boot.downloads.is_empty()
+                    && !exchange.complete,
                 advice,
                 source: "PXE 2.1: clients wait 4, 8, 16 and 32 s",
             }

@@ -6,6 +6,7 @@ mod block_small;
 mod choice_delay;
 mod dhcp_retries;
 mod doubled;
+mod http_trouble;
 mod ip_order;
 mod offload;
 mod retransmissions;
@@ -43,13 +44,14 @@ pub(super) struct Facts<'a> {
 
 type Rule = fn(&Facts<'_>) -> Vec<Finding>;
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     address_check::check,
     block_fragmented::check,
     block_small::check,
     choice_delay::check,
     dhcp_retries::check,
     doubled::check,
+    http_trouble::check,
     ip_order::check,
     offload::check,
     retransmissions::check,

@@ -3,6 +3,7 @@
 mod dhcp;
 mod findings;
 mod headline;
+mod http;
 mod model;
 mod stages;
 mod transfers;
@@ -45,6 +46,7 @@ pub fn write(
         stages::write(boot, out)?;
         dhcp::write(boot, options.top, out)?;
         transfers::write(boot, options.top, out)?;
+        http::write(boot, options.top, out)?;
         model::write(boot, report.link_bits_per_s, out)?;
         findings::write(boot, out)?;
     }

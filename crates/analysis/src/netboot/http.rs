@@ -1,0 +1,163 @@
+//! Files over HTTP and HTTPS: where the time of each went.
+
+use onoff_netboot::connection::{Connection, HttpRequest, Protocol};
+use onoff_netboot::lookup::Lookup;
+use serde::Serialize;
+
+/// Programs that load a boot over HTTP, as they name themselves.
+const BOOTERS: [&str; 4] = ["UefiHttpBoot", "iPXE", "GRUB", "shim"];
+/// A name is looked up shortly before it is used, ns.
+const SHORTLY_NS: i64 = 10_000_000_000;
+
+/// A request over HTTP, or all that one HTTPS connection carried.
+#[derive(Clone, Debug, Serialize)]
+pub struct Download {
+    /// What was asked for, e.g. `http://10.0.0.1/boot.efi`; for HTTPS, the server's name.
+    pub url: String,
+    /// Method, e.g. `GET`; empty for HTTPS.
+    pub method: String,
+    /// Program that asked, as it names itself; empty when it does not.
+    pub user_agent: String,
+    /// Address and port of the server.
+    pub server: String,
+    /// Whether the connection had carried a request before.
+    pub reused: bool,
+    /// Begin: of the connection for its first request, else of the request, ns.
+    pub start_ns: i64,
+    /// Last byte of the answer; without one, last packet, ns.
+    pub end_ns: i64,
+    /// From begin to end, ns.
+    pub duration_ns: i64,
+    /// Looking up the server's name before, ns; `None` when it was not seen.
+    pub lookup_ns: Option<i64>,
+    /// From the first SYN to the server's, ns; `None` for reused connections.
+    pub connect_ns: Option<i64>,
+    /// From TLS's first message to the first encrypted data, ns.
+    pub tls_ns: Option<i64>,
+    /// From the request to the answer's first byte, ns.
+    pub first_byte_ns: Option<i64>,
+    /// From the answer's first byte to its last, ns.
+    pub body_ns: Option<i64>,
+    /// Status; for HTTPS never known.
+    pub status: Option<u16>,
+    /// Bytes of the body that came; for HTTPS, of everything encrypted.
+    pub bytes: u64,
+    /// Bytes of the body, as announced.
+    pub announced_bytes: Option<u64>,
+    /// Bytes per second, first byte to last.
+    pub bytes_per_s: Option<f64>,
+    /// Whether all of it came; for HTTPS never known.
+    pub complete: bool,
+    /// How often the client's receive window closed on this connection.
+    pub zero_windows: u64,
+    /// How long it was closed, ns.
+    pub zero_window_ns: i64,
+    /// Segments of the server on this connection that had come before.
+    pub repeated_segments: u64,
+    /// Segments of the server with data on this connection.
+    pub data_segments: u64,
+}
+
+/// Whether a connection is part of loading a boot, by who asks.
+pub(super) fn is_boot(connection: &Connection) -> bool {
+    connection.requests.iter().any(|request| {
+        BOOTERS
+            .iter()
+            .any(|booter| request.user_agent.contains(booter))
+    })
+}
+
+/// The downloads of a client, by begin.
+pub(super) fn downloads(connections: &[&Connection], lookups: &[Lookup]) -> Vec<Download> {
+    let mut downloads: Vec<Download> = connections
+        .iter()
+        .flat_map(|connection| {
+            connection
+                .requests
+                .iter()
+                .enumerate()
+                .map(|(number, request)| download(connection, number, request, lookups))
+        })
+        .collect();
+    downloads.sort_by_key(|download| download.start_ns);
+    downloads
+}
+
+fn download(
+    connection: &Connection,
+    number: usize,
+    request: &HttpRequest,
+    lookups: &[Lookup],
+) -> Download {
+    let first = number == 0;
+    let opened_ns = connection.opened_ns.unwrap_or(connection.first_ns);
+    let start_ns = if first { opened_ns } else { request.sent_ns };
+    let last_ns = if number + 1 == connection.requests.len() {
+        connection.last_ns
+    } else {
+        request.sent_ns
+    };
+    let end_ns = request.last_byte_ns.unwrap_or(last_ns).max(start_ns);
+    let span = |from: Option<i64>, to: Option<i64>| {
+        from.zip(to)
+            .map(|(from, to)| to.saturating_sub(from).max(0))
+    };
+    let body_ns = span(request.first_byte_ns, request.last_byte_ns);
+    let encrypted = connection.protocol == Protocol::Tls;
+    Download {
+        url: url(connection, request),
+        method: request.method.clone(),
+        user_agent: request.user_agent.clone(),
+        server: connection.server.to_string(),
+        reused: !first,
+        start_ns,
+        end_ns,
+        duration_ns: end_ns.saturating_sub(start_ns),
+        lookup_ns: first
+            .then(|| lookup(connection, request, lookups))
+            .flatten(),
+        connect_ns: first
+            .then(|| span(connection.opened_ns, connection.accepted_ns))
+            .flatten(),
+        tls_ns: span(connection.tls_ns, connection.tls_ready_ns).filter(|_| encrypted),
+        first_byte_ns: span(Some(request.sent_ns), request.first_byte_ns),
+        body_ns,
+        status: request.status,
+        bytes: request.body_bytes,
+        announced_bytes: request.announced_bytes,
+        bytes_per_s: body_ns
+            .filter(|&ns| ns > 0)
+            .map(|ns| request.body_bytes as f64 * 1e9 / ns as f64),
+        complete: request.complete,
+        zero_windows: connection.zero_windows,
+        zero_window_ns: connection.zero_window_ns,
+        repeated_segments: connection.repeated_segments,
+        data_segments: connection.data_segments,
+    }
+}
+
+fn url(connection: &Connection, request: &HttpRequest) -> String {
+    let host = if request.host.is_empty() {
+        connection.server.to_string()
+    } else {
+        request.host.clone()
+    };
+    if connection.protocol == Protocol::Tls {
+        format!("https://{host}/...")
+    } else if request.target.contains("://") {
+        request.target.clone()
+    } else {
+        format!("http://{host}{}", request.target)
+    }
+}
+
+fn lookup(connection: &Connection, request: &HttpRequest, lookups: &[Lookup]) -> Option<i64> {
+    let host = request.host.split(':').next().unwrap_or_default();
+    let found = lookups.iter().find(|lookup| {
+        let before = connection.first_ns.saturating_sub(lookup.asked_ns);
+        lookup.client == connection.client.ip()
+            && lookup.name.eq_ignore_ascii_case(host)
+            && (0..=SHORTLY_NS).contains(&before)
+    })?;
+    Some(found.answered_ns?.saturating_sub(found.asked_ns).max(0))
+}

@@ -1,0 +1,230 @@
+//! One connection, segment by segment.
+
+use std::net::SocketAddr;
+
+use super::{Connection, HttpRequest, Protocol, http, tls};
+use crate::address::MacAddress;
+use crate::frame::Segment;
+use crate::limits::REQUESTS;
+
+/// Largest frame without checksum that carries 1,500 bytes, with a VLAN tag.
+const LARGEST_STANDARD_FRAME: u32 = 1518;
+
+/// A connection that may go on.
+#[derive(Clone, Debug)]
+pub(super) struct Open {
+    connection: Connection,
+    /// The next byte that the server has not sent yet.
+    server_next: Option<u32>,
+    client_next: Option<u32>,
+    /// The request whose answer is awaited, or comes.
+    current: usize,
+    zero_since_ns: Option<i64>,
+}
+
+impl Open {
+    pub(super) fn new(
+        time_ns: i64,
+        client: SocketAddr,
+        server: SocketAddr,
+        mac: Option<MacAddress>,
+    ) -> Self {
+        Self {
+            connection: Connection {
+                client,
+                client_mac: mac,
+                server,
+                opened_ns: None,
+                syns: 0,
+                accepted_ns: None,
+                first_ns: time_ns,
+                last_ns: time_ns,
+                protocol: Protocol::Other,
+                server_name: None,
+                tls_ns: None,
+                tls_ready_ns: None,
+                requests: Vec::new(),
+                requests_left_out: 0,
+                server_bytes: 0,
+                repeated_segments: 0,
+                data_segments: 0,
+                oversized_frames: 0,
+                zero_windows: 0,
+                zero_window_ns: 0,
+                reset: false,
+            },
+            server_next: None,
+            client_next: None,
+            current: 0,
+            zero_since_ns: None,
+        }
+    }
+
+    pub(super) fn last_ns(&self) -> i64 {
+        self.connection.last_ns
+    }
+
+    /// Whether a SYN with this sequence number opens another connection between the same ends.
+    pub(super) fn is_other(&self, segment: &Segment<'_>) -> bool {
+        self.client_next
+            .is_some_and(|next| next != segment.sequence.wrapping_add(1))
+    }
+
+    pub(super) fn see(&mut self, time_ns: i64, wire_bytes: u32, segment: &Segment<'_>) {
+        let connection = &mut self.connection;
+        connection.last_ns = connection.last_ns.max(time_ns);
+        connection.reset |= segment.reset;
+        connection.oversized_frames += u64::from(wire_bytes > LARGEST_STANDARD_FRAME);
+        if segment.source == connection.client {
+            self.from_client(time_ns, segment);
+        } else {
+            self.from_server(time_ns, segment);
+        }
+    }
+
+    fn from_client(&mut self, time_ns: i64, segment: &Segment<'_>) {
+        let connection = &mut self.connection;
+        if segment.syn {
+            connection.opened_ns = connection.opened_ns.or(Some(time_ns));
+            connection.syns += 1;
+            self.client_next = Some(segment.sequence.wrapping_add(1));
+            return;
+        }
+        if segment.ack && !segment.reset && !segment.fin {
+            match (segment.window, self.zero_since_ns) {
+                (0, None) => {
+                    connection.zero_windows += 1;
+                    self.zero_since_ns = Some(time_ns);
+                }
+                (1.., Some(since)) => {
+                    let closed = time_ns.saturating_sub(since).max(0);
+                    connection.zero_window_ns = connection.zero_window_ns.saturating_add(closed);
+                    self.zero_since_ns = None;
+                }
+                _ => {}
+            }
+        }
+        if segment.payload_bytes == 0 || fresh(&mut self.client_next, segment) == 0 {
+            return;
+        }
+        if tls::begins(segment.payload) && connection.protocol == Protocol::Other {
+            connection.protocol = Protocol::Tls;
+            connection.tls_ns = Some(time_ns);
+            connection.server_name = tls::server_name(segment.payload);
+        } else if connection.protocol == Protocol::Tls {
+            if tls::is_data(segment.payload) && connection.tls_ready_ns.is_none() {
+                connection.tls_ready_ns = Some(time_ns);
+                // What is asked for is not seen; that something is, is.
+                let request = HttpRequest {
+                    host: connection.server_name.clone().unwrap_or_default(),
+                    sent_ns: time_ns,
+                    ..HttpRequest::default()
+                };
+                connection.requests.push(request);
+            }
+        } else if let Some(head) = http::request(segment.payload) {
+            connection.protocol = Protocol::Http;
+            if connection.requests.len() >= REQUESTS {
+                connection.requests_left_out += 1;
+                return;
+            }
+            connection.requests.push(HttpRequest {
+                method: head.method,
+                target: head.target,
+                host: head.host,
+                user_agent: head.user_agent,
+                sent_ns: time_ns,
+                ..HttpRequest::default()
+            });
+        }
+    }
+
+    fn from_server(&mut self, time_ns: i64, segment: &Segment<'_>) {
+        let connection = &mut self.connection;
+        if segment.syn {
+            connection.accepted_ns = connection.accepted_ns.or(Some(time_ns));
+            self.server_next = Some(segment.sequence.wrapping_add(1));
+            return;
+        }
+        if segment.fin || segment.reset {
+            self.end_of_answer();
+        }
+        if segment.payload_bytes == 0 {
+            return;
+        }
+        let connection = &mut self.connection;
+        connection.data_segments += 1;
+        let new = fresh(&mut self.server_next, segment);
+        if new == 0 {
+            connection.repeated_segments += 1;
+            return;
+        }
+        connection.server_bytes = connection.server_bytes.saturating_add(u64::from(new));
+        let head = http::answer(segment.payload);
+        if let Some(head) = &head
+            && head.status != 100
+        {
+            self.next_answer();
+        }
+        let encrypted = self.connection.protocol == Protocol::Tls;
+        let Some(request) = self.connection.requests.get_mut(self.current) else {
+            return;
+        };
+        request.last_byte_ns = Some(time_ns);
+        request.first_byte_ns = request.first_byte_ns.or(Some(time_ns));
+        let mut body = u64::from(new);
+        if let Some(head) = head {
+            request.status = Some(head.status);
+            request.announced_bytes = head.content_length;
+            body = body.saturating_sub(head.bytes as u64);
+        }
+        request.body_bytes = request.body_bytes.saturating_add(body);
+        let without_body = request.method == "HEAD" || matches!(request.status, Some(204 | 304));
+        let all = request
+            .announced_bytes
+            .is_some_and(|announced| request.body_bytes >= announced);
+        request.complete |= !encrypted && request.status.is_some() && (without_body || all);
+    }
+
+    /// A new answer begins: the one before, if its length was not announced, ended.
+    fn next_answer(&mut self) {
+        let requests = &mut self.connection.requests;
+        if let Some(request) = requests.get_mut(self.current)
+            && request.status.is_some()
+        {
+            request.complete |= request.announced_bytes.is_none();
+            if self.current + 1 < requests.len() {
+                self.current += 1;
+            }
+        }
+    }
+
+    /// The server says no more: what has no announced length is complete.
+    fn end_of_answer(&mut self) {
+        if let Some(request) = self.connection.requests.get_mut(self.current) {
+            let answered = request.first_byte_ns.is_some();
+            request.complete |= answered && request.announced_bytes.is_none();
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Connection {
+        if let Some(since) = self.zero_since_ns {
+            let closed = self.connection.last_ns.saturating_sub(since).max(0);
+            self.connection.zero_window_ns = self.connection.zero_window_ns.saturating_add(closed);
+        }
+        self.connection
+    }
+}
+
+/// How many of a segment's bytes go beyond what had come; moves `next` behind them.
+fn fresh(next: &mut Option<u32>, segment: &Segment<'_>) -> u32 {
+    let end = segment.sequence.wrapping_add(segment.payload_bytes);
+    let before = next.unwrap_or(segment.sequence);
+    // Sequence numbers go around: the difference, signed, tells which is ahead.
+    let ahead = end.wrapping_sub(before).cast_signed();
+    if ahead <= 0 {
+        return 0;
+    }
+    *next = Some(end);
+    ahead.unsigned_abs().min(segment.payload_bytes)
+}

@@ -1,0 +1,113 @@
+//! Heads of HTTP messages, as far as they lie in one segment.
+
+use crate::tftp::name;
+
+const METHODS: [&[u8]; 4] = [b"GET ", b"HEAD ", b"POST ", b"PUT "];
+/// Lines of a head that are looked at.
+const LINES: usize = 64;
+
+/// What a request's head says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct RequestHead {
+    pub(super) method: String,
+    pub(super) target: String,
+    pub(super) host: String,
+    pub(super) user_agent: String,
+}
+
+/// What an answer's head says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AnswerHead {
+    pub(super) status: u16,
+    pub(super) content_length: Option<u64>,
+    /// Bytes of the head; all there is when its end was cut off.
+    pub(super) bytes: usize,
+}
+
+pub(super) fn is_request(payload: &[u8]) -> bool {
+    METHODS.iter().any(|method| payload.starts_with(method))
+}
+
+pub(super) fn request(payload: &[u8]) -> Option<RequestHead> {
+    if !is_request(payload) {
+        return None;
+    }
+    let (mut lines, _) = lines(payload);
+    let first = lines.next()?;
+    let mut words = first.split(|&byte| byte == b' ');
+    let mut head = RequestHead {
+        method: name(words.next()?),
+        target: name(words.next().unwrap_or_default()),
+        ..RequestHead::default()
+    };
+    for line in lines {
+        if let Some(value) = header(line, "host") {
+            head.host = value;
+        } else if let Some(value) = header(line, "user-agent") {
+            head.user_agent = value;
+        }
+    }
+    Some(head)
+}
+
+pub(super) fn answer(payload: &[u8]) -> Option<AnswerHead> {
+    if !payload.starts_with(b"HTTP/1.") {
+        return None;
+    }
+    let (mut lines, bytes) = lines(payload);
+    let first = lines.next()?;
+    let status = first.split(|&byte| byte == b' ').nth(1)?;
+    let status = std::str::from_utf8(status).ok()?.parse().ok()?;
+    let content_length = lines
+        .find_map(|line| header(line, "content-length"))
+        .and_then(|value| value.parse().ok());
+    Some(AnswerHead {
+        status,
+        content_length,
+        bytes,
+    })
+}
+
+/// The lines of the head, and its length with the empty line that ends it.
+fn lines(payload: &[u8]) -> (impl Iterator<Item = &[u8]>, usize) {
+    let end = payload
+        .windows(4)
+        .position(|part| part == b"\r\n\r\n")
+        .map_or(payload.len(), |at| at + 4);
+    let head = payload.get(..end).unwrap_or(payload);
+    let lines = head
+        .split(|&byte| byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .take(LINES);
+    (lines, end)
+}
+
+fn header(line: &[u8], wanted: &str) -> Option<String> {
+    let colon = line.iter().position(|&byte| byte == b':')?;
+    let (key, value) = line.split_at_checked(colon)?;
+    if !key.eq_ignore_ascii_case(wanted.as_bytes()) {
+        return None;
+    }
+    Some(name(value.get(1..)?).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads() {
+        let head = request(b"GET /boot/grub.efi HTTP/1.1\r\nHost: 10.0.0.1\r\nuser-agent:  UefiHttpBoot/1.0\r\n\r\n").unwrap();
+        assert_eq!(head.method, "GET");
+        assert_eq!(head.target, "/boot/grub.efi");
+        assert_eq!(head.host, "10.0.0.1");
+        assert_eq!(head.user_agent, "UefiHttpBoot/1.0");
+        assert_eq!(request(b"\x16\x03\x01"), None);
+        let text = b"HTTP/1.1 200 OK\r\nContent-Length: 12345\r\n\r\nbody";
+        let head = answer(text).unwrap();
+        assert_eq!((head.status, head.content_length), (200, Some(12_345)));
+        assert_eq!(&text[head.bytes..], b"body");
+        assert_eq!(answer(b"HTTP/1.1 "), None);
+        assert_eq!(answer(b"HTTP/1.1 404").unwrap().status, 404);
+    }
+}

@@ -1,0 +1,83 @@
+//! What TLS shows without its keys: the server's name, and kinds of records.
+
+use crate::tftp::name;
+
+const HANDSHAKE: u8 = 22;
+const APPLICATION_DATA: u8 = 23;
+const CLIENT_HELLO: u8 = 1;
+const SERVER_NAME: u16 = 0;
+
+/// Whether a payload begins a TLS handshake.
+pub(super) fn begins(payload: &[u8]) -> bool {
+    matches!(payload, [HANDSHAKE, 3, _, _, _, CLIENT_HELLO, ..])
+}
+
+/// Whether a payload begins with a record of encrypted data.
+pub(super) fn is_data(payload: &[u8]) -> bool {
+    matches!(payload, [APPLICATION_DATA, 3, ..])
+}
+
+/// The server that a client's first message asks for.
+pub(super) fn server_name(payload: &[u8]) -> Option<String> {
+    // Record header 5, handshake header 4, version 2, random 32.
+    let rest = payload.get(43..)?;
+    let rest = skip(rest, 1)?; // session
+    let rest = skip(rest, 2)?; // ciphers
+    let rest = skip(rest, 1)?; // compressions
+    let mut rest = rest.get(2..)?;
+    loop {
+        let (head, after) = rest.split_first_chunk::<4>()?;
+        let kind = u16::from_be_bytes([head[0], head[1]]);
+        let length = usize::from(u16::from_be_bytes([head[2], head[3]]));
+        let (data, after) = after.split_at_checked(length)?;
+        if kind == SERVER_NAME {
+            // A list of names; kind 0 is a host's.
+            let [_, _, 0, high, low, text @ ..] = data else {
+                return None;
+            };
+            let length = usize::from(u16::from_be_bytes([*high, *low]));
+            return Some(name(text.get(..length)?));
+        }
+        rest = after;
+    }
+}
+
+/// What follows a field that begins with its length in `size` bytes.
+fn skip(bytes: &[u8], size: usize) -> Option<&[u8]> {
+    let (length, rest) = bytes.split_at_checked(size)?;
+    let length = length
+        .iter()
+        .fold(0_usize, |length, &byte| length << 8 | usize::from(byte));
+    rest.get(length..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_name_in_a_first_message() {
+        let mut hello = vec![22, 3, 1, 0, 0, 1, 0, 0, 0, 3, 3];
+        hello.extend([7; 32]);
+        hello.extend([2, 9, 9]); // session
+        hello.extend([0, 2, 0x13, 1]); // ciphers
+        hello.extend([1, 0]); // compressions
+        hello.extend([0, 23]); // extensions
+        hello.extend([0, 10, 0, 2, 0, 0]);
+        hello.extend([0, 0, 0, 13, 0, 11, 0, 0, 8]);
+        hello.extend(b"boot.lan");
+        assert!(begins(&hello));
+        assert_eq!(server_name(&hello).as_deref(), Some("boot.lan"));
+        for length in 0..hello.len() {
+            assert_eq!(server_name(&hello[..length]), None, "{length}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = server_name(&bytes);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Names that clients look up before they load.
+
+use std::net::IpAddr;
+
+use crate::frame::Datagram;
+use crate::limits::{LOOKUPS, NAME};
+
+/// Port of name servers.
+pub const PORT: u16 = 53;
+
+/// A name that was looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// Who asked.
+    pub client: IpAddr,
+    /// The name.
+    pub name: String,
+    /// Number that question and answer share.
+    id: u16,
+    /// Time of the first question, ns.
+    pub asked_ns: i64,
+    /// Time of the answer, ns.
+    pub answered_ns: Option<i64>,
+}
+
+/// Notes a question or an answer; says whether there was room for it.
+pub(crate) fn see(lookups: &mut Vec<Lookup>, time_ns: i64, datagram: &Datagram<'_>) -> bool {
+    let Some((id, answer, name)) = parse(datagram.payload) else {
+        return true;
+    };
+    let client = if answer {
+        datagram.destination.ip()
+    } else {
+        datagram.source.ip()
+    };
+    let full = lookups.len() >= LOOKUPS;
+    // Answers come soon or not at all: the latest questions are looked at only.
+    let known = lookups
+        .iter_mut()
+        .rev()
+        .take(64)
+        .find(|lookup| lookup.id == id && lookup.client == client && lookup.name == name);
+    match known {
+        Some(lookup) if answer => lookup.answered_ns = lookup.answered_ns.or(Some(time_ns)),
+        Some(_) => {}
+        None if answer => {}
+        None if full => return false,
+        None => lookups.push(Lookup {
+            client,
+            name,
+            id,
+            asked_ns: time_ns,
+            answered_ns: None,
+        }),
+    }
+    true
+}
+
+/// Number, whether it is an answer, and the name of the first question.
+fn parse(payload: &[u8]) -> Option<(u16, bool, String)> {
+    let (head, mut rest) = payload.split_first_chunk::<12>()?;
+    let id = u16::from_be_bytes([head[0], head[1]]);
+    let answer = head[2] & 0x80 != 0;
+    let mut name = String::new();
+    loop {
+        let (&length, after) = rest.split_first()?;
+        // The first name cannot refer to another one.
+        if length > 63 {
+            return None;
+        }
+        if length == 0 {
+            break;
+        }
+        let (label, after) = after.split_at_checked(usize::from(length))?;
+        if !name.is_empty() {
+            name.push('.');
+        }
+        name.push_str(&String::from_utf8_lossy(label));
+        if name.len() > NAME {
+            return None;
+        }
+        rest = after;
+    }
+    (!name.is_empty()).then_some((id, answer, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_and_its_answer() {
+        let mut message = vec![0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        message.extend(b"\x04boot\x03lan\0\0\x01\0\x01");
+        let datagram = |bytes, source: &str, destination: &str| Datagram {
+            source: source.parse().unwrap(),
+            destination: destination.parse().unwrap(),
+            payload: bytes,
+            payload_bytes: 26,
+            fragment: None,
+        };
+        let mut lookups = Vec::new();
+        assert!(see(
+            &mut lookups,
+            5,
+            &datagram(&message, "10.0.0.2:4000", "10.0.0.1:53")
+        ));
+        assert!(see(
+            &mut lookups,
+            6,
+            &datagram(&message, "10.0.0.2:4000", "10.0.0.1:53")
+        ));
+        let mut answer = message.clone();
+        answer[2] = 0x81;
+        assert!(see(
+            &mut lookups,
+            9,
+            &datagram(&answer, "10.0.0.1:53", "10.0.0.2:4000")
+        ));
+        assert_eq!(lookups.len(), 1);
+        assert_eq!(lookups[0].name, "boot.lan");
+        assert_eq!((lookups[0].asked_ns, lookups[0].answered_ns), (5, Some(9)));
+        for length in 0..message.len() - 4 {
+            assert_eq!(parse(&message[..length]), None);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Network boots as a Gantt chart: a row per stage, time to the right, one chart below the other for each boot.
+
+use std::io::{self, Write};
+
+use onoff_analysis::netboot::report::{NetbootReport, NetworkBoot, Stage, StageKind};
+
+use super::escaped;
+use crate::text::quantity::{duration, percent};
+
+const WIDTH: i64 = 1100;
+const LABELS: i64 = 300;
+const MARGIN: i64 = 16;
+/// Place for the last row's length beside its bar.
+const LENGTHS: i64 = 130;
+const ROW: i64 = 22;
+const HEAD: i64 = 62;
+const FOOT: i64 = 40;
+/// Rows of one boot; shorter stages are left out beyond it.
+const MOST_ROWS: usize = 40;
+/// Silences shorter than this share of the boot get no row.
+const BRIEF_PERCENT: f64 = 0.5;
+/// Characters of a label that fit.
+const LABEL_CHARACTERS: usize = 44;
+
+/// Writes the chart.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
+    let charts: Vec<(&NetworkBoot, Vec<&Stage>)> =
+        report.boots.iter().map(|boot| (boot, rows(boot))).collect();
+    let height: i64 = charts.iter().map(|(_, rows)| height(rows)).sum();
+    writeln!(
+        out,
+        r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="12">"#
+    )?;
+    writeln!(
+        out,
+        r##"<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>"##
+    )?;
+    let mut top = 0;
+    for (boot, rows) in &charts {
+        chart(boot, rows, top, out)?;
+        top += height_of(rows.len());
+    }
+    writeln!(out, "</svg>")
+}
+
+fn height(rows: &[&Stage]) -> i64 {
+    height_of(rows.len())
+}
+
+fn height_of(rows: usize) -> i64 {
+    HEAD + ROW * i64::try_from(rows).unwrap_or(0) + FOOT
+}
+
+fn rows(boot: &NetworkBoot) -> Vec<&Stage> {
+    let mut rows: Vec<&Stage> = boot
+        .stages
+        .iter()
+        .filter(|stage| stage.kind != StageKind::Client || stage.share_percent >= BRIEF_PERCENT)
+        .collect();
+    rows.sort_by_key(|stage| std::cmp::Reverse(stage.duration_ns));
+    rows.truncate(MOST_ROWS);
+    rows.sort_by_key(|stage| stage.start_ns);
+    rows
+}
+
+fn chart(boot: &NetworkBoot, rows: &[&Stage], top: i64, out: &mut dyn Write) -> io::Result<()> {
+    let name = match (boot.client.mac, boot.client.addresses.first()) {
+        (Some(mac), _) => mac.to_string(),
+        (None, address) => address.cloned().unwrap_or_default(),
+    };
+    writeln!(
+        out,
+        r##"<text x="{MARGIN}" y="{}" font-size="16" font-weight="bold" fill="#1a1a1a">Network boot of {}: {}</text>"##,
+        top + 26,
+        escaped(&name),
+        duration(boot.duration_ns)
+    )?;
+    axis(boot, rows, top, out)?;
+    for (at, stage) in rows.iter().enumerate() {
+        let y = top + HEAD + ROW * i64::try_from(at).unwrap_or(0);
+        bar(boot, stage, y, out)?;
+    }
+    Ok(())
+}
+
+/// Where a time lies, tenths of a unit.
+fn place(boot: &NetworkBoot, time_ns: i64) -> f64 {
+    let span = boot.duration_ns.max(1) as f64;
+    let room = (WIDTH - LABELS - LENGTHS) as f64;
+    let share = time_ns.saturating_sub(boot.start_ns) as f64 / span;
+    LABELS as f64 + room * share.clamp(0.0, 1.0)
+}
+
+fn axis(boot: &NetworkBoot, rows: &[&Stage], top: i64, out: &mut dyn Write) -> io::Result<()> {
+    let bottom = top + height_of(rows.len()) - FOOT;
+    let step_ns = step(boot.duration_ns);
+    let mut offset_ns = 0_i64;
+    while offset_ns <= boot.duration_ns {
+        let x = place(boot, boot.start_ns.saturating_add(offset_ns));
+        writeln!(
+            out,
+            r##"<line x1="{x:.1}" y1="{}" x2="{x:.1}" y2="{bottom}" stroke="#e3e3e3"/><text x="{x:.1}" y="{}" text-anchor="middle" fill="#6b6b6b">{}</text>"##,
+            top + HEAD - 8,
+            top + HEAD - 14,
+            tick(offset_ns)
+        )?;
+        let Some(next) = offset_ns.checked_add(step_ns) else {
+            break;
+        };
+        offset_ns = next;
+    }
+    Ok(())
+}
+
+fn tick(ns: i64) -> String {
+    let seconds = ns as f64 / 1e9;
+    if ns == 0 || ns >= 1_000_000_000 {
+        let text = format!("{seconds:.1}");
+        format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
+    } else if ns >= 1_000_000 {
+        format!("{:.0} ms", ns as f64 / 1e6)
+    } else {
+        format!("{:.0} µs", ns as f64 / 1e3)
+    }
+}
+
+/// A round step that gives at most ten lines.
+fn step(duration_ns: i64) -> i64 {
+    let mut step = 1_i64;
+    loop {
+        for factor in [1, 2, 5] {
+            let candidate = step.saturating_mul(factor);
+            if duration_ns / candidate < 10 {
+                return candidate;
+            }
+        }
+        step = step.saturating_mul(10);
+    }
+}
+
+fn bar(boot: &NetworkBoot, stage: &Stage, y: i64, out: &mut dyn Write) -> io::Result<()> {
+    let label = if stage.detail.is_empty() {
+        stage.kind.as_str().to_owned()
+    } else {
+        format!("{}: {}", stage.kind.as_str(), stage.detail)
+    };
+    let (from, to) = (place(boot, stage.start_ns), place(boot, stage.end_ns));
+    // What is too short to see still gets a line.
+    let width = (to - from).max(1.0);
+    let length = duration(stage.duration_ns);
+    let share = percent(stage.share_percent);
+    let share = escaped(&share);
+    writeln!(
+        out,
+        r##"<g><title>{label}
+{from_text} to {to_text}: {length}, {share}
+{rule}</title><text x="{x}" y="{baseline}" text-anchor="end" fill="#1a1a1a">{short}</text><rect x="{from:.1}" y="{bar_y}" width="{width:.1}" height="{bar_height}" rx="2" fill="{color}"/><text x="{after:.1}" y="{baseline}" fill="#6b6b6b">{length} ({share})</text></g>"##,
+        label = escaped(&label),
+        from_text = duration(stage.start_ns.saturating_sub(boot.start_ns)),
+        to_text = duration(stage.end_ns.saturating_sub(boot.start_ns)),
+        rule = escaped(stage.rule),
+        x = LABELS - 10,
+        baseline = y + 15,
+        short = escaped(&shortened(&label)),
+        bar_y = y + 3,
+        bar_height = ROW - 6,
+        color = color(stage.kind),
+        after = from + width + 6.0,
+    )
+}
+
+/// Both ends of a path matter.
+fn shortened(text: &str) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    if characters.len() <= LABEL_CHARACTERS {
+        return text.to_owned();
+    }
+    let half = (LABEL_CHARACTERS - 1) / 2;
+    let head: String = characters.iter().take(half).collect();
+    let tail: String = characters.iter().skip(characters.len() - half).collect();
+    format!("{head}…{tail}")
+}
+
+/// Colours that stay apart for the colour-blind (Okabe and Ito).
+fn color(kind: StageKind) -> &'static str {
+    match kind {
+        StageKind::Link | StageKind::Client => "#bdbdbd",
+        StageKind::Dhcp | StageKind::BootServer => "#e69f00",
+        StageKind::Menu => "#f0e442",
+        StageKind::SizeProbe | StageKind::Refused => "#d55e00",
+        StageKind::BootProgram | StageKind::Loader | StageKind::Configuration => "#56b4e9",
+        StageKind::Kernel | StageKind::Ramdisk | StageKind::OtherFile | StageKind::Http => {
+            "#0072b2"
+        }
+        StageKind::OperatingSystem => "#009e73",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_round_and_few() {
+        for (duration_ns, expected) in [
+            (4_930_000_000, 500_000_000),
+            (110_500_000_000, 20_000_000_000),
+            (9_999_999_999, 1_000_000_000),
+            (0, 1),
+        ] {
+            assert_eq!(step(duration_ns), expected, "{duration_ns}");
+        }
+        assert!(i64::MAX / step(i64::MAX) < 10);
+        assert_eq!(tick(500_000_000), "500 ms");
+        assert_eq!(tick(1_500_000_000), "1.5 s");
+        assert_eq!(tick(20_000_000_000), "20 s");
+    }
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        let name = "ramdisk: ".to_owned() + &"x".repeat(60) + "boot.wim";
+        let short = shortened(&name);
+        assert_eq!(short.chars().count(), 43);
+        assert!(short.starts_with("ramdisk: x") && short.ends_with("boot.wim"));
+    }
+}
