@@ -2,6 +2,7 @@
 //!
 //! * [`assemble`] writes files record by record: every header kind, 32- and 64-bit events,
 //!   compressed or not, any file mode, and damage on purpose.
+//! * [`capture`] writes network captures, and plays transfers into them.
 //! * [`compress`] holds the encoders of compressed buffers.
 //! * [`events`] names the events of a Windows boot.
 //! * [`real`] finds the real recordings, which tests use where they are present.
@@ -10,6 +11,7 @@
 //! This crate is a development dependency only; nothing of it is linked into the program.
 
 pub mod assemble;
+pub mod capture;
 pub mod compress;
 pub mod events;
 pub mod real;

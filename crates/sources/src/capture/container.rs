@@ -7,7 +7,7 @@ use pcap_parser::pcap::{
     LegacyPcapBlock, PcapHeader, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified,
     parse_pcap_header,
 };
-use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
+use pcap_parser::pcapng::{Block, OptionCode, PcapNGOption, parse_block_be, parse_block_le};
 
 use crate::error::Error;
 
@@ -16,6 +16,11 @@ const NANOSECONDS: i128 = 1_000_000_000;
 const LONGEST_FRAME: u32 = 1 << 20;
 /// More interfaces in one section are a sign of damage.
 const MOST_INTERFACES: usize = 1 << 12;
+
+// Options of pcapng: seconds to add to an interface's times, and frames it or the system dropped.
+const TIME_OFFSET: OptionCode = OptionCode(14);
+const DROPPED_BY_INTERFACE: OptionCode = OptionCode(5);
+const DROPPED_BY_SYSTEM: OptionCode = OptionCode(7);
 
 /// A frame as captured.
 #[derive(Clone, Copy, Debug)]
@@ -204,12 +209,12 @@ fn pcapng_block<'a>(
     };
     let (after, block) = match parsed {
         Ok(parsed) => parsed,
-        Err(Fault::Incomplete(_)) => return Step::Over(&losses::CAPTURE_CUT),
-        Err(_) => {
-            // The block says how long it is: the next one may be good.
-            return match block_length(section, rest) {
-                Some(length) => Step::Loss(&losses::BLOCKS_SKIPPED, 1, length),
-                None => Step::Over(&losses::CAPTURE_DAMAGED),
+        Err(fault) => {
+            // The block says how long it is: when all of it is there, the next one may be good.
+            return match (block_length(section, rest), fault) {
+                (Some(length), _) => Step::Loss(&losses::BLOCKS_SKIPPED, 1, length),
+                (None, Fault::Incomplete(_)) => Step::Over(&losses::CAPTURE_CUT),
+                (None, _) => Step::Over(&losses::CAPTURE_DAMAGED),
             };
         }
     };
@@ -225,7 +230,8 @@ fn pcapng_block<'a>(
             section.interfaces.push(Interface {
                 link: description.linktype.0,
                 resolution: description.if_tsresol,
-                offset_s: description.if_tsoffset,
+                offset_s: number(&description.options, TIME_OFFSET, section.big_endian)
+                    .map_or(0, u64::cast_signed),
                 dropped: 0,
             });
             Step::Nothing(length)
@@ -250,10 +256,9 @@ fn pcapng_block<'a>(
         // Packets without a time cannot be placed.
         Block::SimplePacket(_) => Step::Loss(&losses::BLOCKS_SKIPPED, 1, length),
         Block::InterfaceStatistics(statistics) => {
-            let dropped = [statistics.isb_ifdrop(), statistics.isb_osdrop()]
+            let dropped = [DROPPED_BY_INTERFACE, DROPPED_BY_SYSTEM]
                 .into_iter()
-                .flatten()
-                .filter_map(Result::ok)
+                .filter_map(|code| number(&statistics.options, code, section.big_endian))
                 .fold(0_u64, u64::saturating_add);
             // Each block tells the total so far.
             let interface = section.interfaces.get_mut(statistics.if_id as usize);
@@ -268,6 +273,17 @@ fn pcapng_block<'a>(
         }
         _ => Step::Nothing(length),
     }
+}
+
+/// An option's number of 64 bits, in the section's byte order.
+fn number(options: &[PcapNGOption<'_>], code: OptionCode, big_endian: bool) -> Option<u64> {
+    let option = options.iter().find(|option| option.code == code)?;
+    let bytes = *option.value().first_chunk::<8>()?;
+    Some(if big_endian {
+        u64::from_be_bytes(bytes)
+    } else {
+        u64::from_le_bytes(bytes)
+    })
 }
 
 fn block_length(section: &Section, rest: &[u8]) -> Option<usize> {

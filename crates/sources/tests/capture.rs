@@ -1,0 +1,457 @@
+//! Network captures whose truth is known, through every container and link layer, whole and broken.
+#![allow(clippy::unwrap_used)]
+
+use std::net::SocketAddr;
+
+use onoff_netboot::Capture;
+use onoff_netboot::connection::Protocol;
+use onoff_netboot::transfer::{DoubledRun, Outcome};
+use onoff_sources::{Error, Files, Limits, Options, read_capture};
+use onoff_testkit::capture::{
+    Container, Link, TcpFlags, TftpServer, TftpTransfer, Wrote, arp_request, fragments, tcp, udp,
+};
+use proptest::prelude::*;
+
+const START_NS: u64 = 1_700_000_000_000_000_000;
+const CLIENT: [u8; 6] = [0x52, 0x54, 0, 0x77, 0, 1];
+const SERVER: [u8; 6] = [2, 0, 0, 0, 0, 1];
+
+fn read(files: &[&[u8]]) -> Result<Capture, Error> {
+    let held = files
+        .iter()
+        .enumerate()
+        .map(|(at, bytes)| (format!("{at}.pcap"), bytes.to_vec()));
+    let files = Files::held(held, &Limits::default())?;
+    read_capture(&files, &Options::default())
+}
+
+fn transfer() -> TftpTransfer {
+    TftpTransfer {
+        client: "10.0.0.2:1789".parse().unwrap(),
+        client_mac: CLIENT,
+        server: "10.0.0.1:40000".parse().unwrap(),
+        file: "boot.wim".into(),
+        bytes: 100_000,
+        block_size: 1000,
+        window: 4,
+        server_turn_ns: 50_000,
+        client_turn_ns: 700_000,
+        gap_ns: 20_000,
+        lost: Vec::new(),
+        timeout_ns: 1_000_000_000,
+        doubled_from: None,
+        after_last: 0,
+    }
+}
+
+fn played(
+    transfer: &TftpTransfer,
+    container: Container,
+    link: Link,
+    snap_length: usize,
+) -> (Wrote, u64) {
+    let mut wrote = container.begin(link.number(), snap_length);
+    let server = TftpServer { link, mac: SERVER };
+    let end = server.play(transfer, START_NS, &mut wrote);
+    (wrote, end)
+}
+
+fn losses(capture: &Capture) -> Vec<&'static str> {
+    capture.losses.iter().map(|loss| loss.counter).collect()
+}
+
+#[test]
+fn every_container_and_link_gives_the_same_transfer() {
+    let mut ipv6 = transfer();
+    ipv6.client = "[fd00::2]:1789".parse().unwrap();
+    ipv6.server = "[fd00::1]:40000".parse().unwrap();
+    for transfer in [transfer(), ipv6] {
+        for container in Container::ALL {
+            for link in Link::ALL {
+                // The second time cut: to headers and what TFTP says first.
+                for snap_length in [262_144, 120] {
+                    let (wrote, end) = played(&transfer, container, link, snap_length);
+                    let what = format!("{container:?} {link:?} {snap_length}");
+                    let capture = read(&[&wrote.bytes]).unwrap();
+                    let [found] = capture.transfers.as_slice() else {
+                        panic!("{what}: {} transfers", capture.transfers.len());
+                    };
+                    assert_eq!(found.outcome, Outcome::Complete, "{what}");
+                    assert_eq!(found.file, "boot.wim", "{what}");
+                    assert_eq!(found.counts.bytes, 100_000, "{what}");
+                    assert_eq!(found.counts.blocks, 101, "{what}");
+                    assert_eq!(found.counts.acknowledgments, 27, "{what}");
+                    assert_eq!(found.granted.as_ref().unwrap().window, Some(4), "{what}");
+                    // A tick of 2^-20 s is not quite a microsecond.
+                    let took = found.complete_ns.unwrap() - found.request_ns;
+                    assert!(
+                        (took - (end - START_NS) as i64).abs() <= 2_000,
+                        "{what}: {took}"
+                    );
+                    let turn = found.client_turn.median_ns.unwrap();
+                    assert!((turn - 700_000).abs() <= 3_000, "{what}: {turn}");
+                    let tells = matches!(
+                        link,
+                        Link::Ethernet | Link::Vlan | Link::Cooked | Link::Cooked2
+                    );
+                    assert_eq!(found.client_mac.is_some(), tells, "{what}");
+                    let expected: &[&str] = if snap_length == 120 {
+                        &["frames_cut"]
+                    } else {
+                        &[]
+                    };
+                    assert_eq!(losses(&capture), expected, "{what}");
+                    assert_eq!(
+                        capture.snap_length,
+                        (snap_length == 120).then_some(120),
+                        "{what}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn block_numbers_go_around_both_ways() {
+    for (after_last, wraps) in [(0, 2), (1, 2)] {
+        let transfer = TftpTransfer {
+            bytes: 64 * 140_000 + 7,
+            block_size: 64,
+            window: 16,
+            after_last,
+            ..transfer()
+        };
+        let (wrote, _) = played(&transfer, Container::Pcap, Link::Ethernet, 96);
+        let capture = read(&[&wrote.bytes]).unwrap();
+        let found = &capture.transfers[0];
+        assert_eq!(found.counts.blocks, 140_001);
+        assert_eq!(found.counts.bytes, transfer.bytes);
+        assert_eq!(found.wraps, wraps);
+        assert_eq!(found.after_last_number, Some(after_last));
+        assert_eq!(found.outcome, Outcome::Complete);
+    }
+}
+
+#[test]
+fn time_outs_are_lost_time() {
+    let transfer = TftpTransfer {
+        lost: vec![8, 40, 96],
+        ..transfer()
+    };
+    let (wrote, _) = played(&transfer, Container::Pcapng, Link::Ethernet, 65_536);
+    let found = read(&[&wrote.bytes]).unwrap().transfers.remove(0);
+    assert_eq!(found.timeout_count, 3);
+    assert_eq!(found.timeout_ns, 3 * 1_000_000_000);
+    assert_eq!(found.counts.repeated_data, 3);
+    assert_eq!(found.counts.rollbacks, 3);
+    let blocks: Vec<u64> = found.timeouts.iter().map(|timeout| timeout.block).collect();
+    assert_eq!(blocks, [8, 40, 96]);
+    assert!(found.timeouts.iter().all(|timeout| timeout.by_client));
+    // Turns are those of the other windows.
+    assert_eq!(found.client_turn.median_ns, Some(700_000));
+    assert_eq!(found.client_turn.pauses, 0);
+}
+
+#[test]
+fn sorcerers_apprentice() {
+    let transfer = TftpTransfer {
+        window: 1,
+        doubled_from: Some(30),
+        ..transfer()
+    };
+    let (wrote, _) = played(&transfer, Container::Pcap, Link::Ethernet, 65_536);
+    let found = read(&[&wrote.bytes]).unwrap().transfers.remove(0);
+    let run = DoubledRun {
+        first_block: 30,
+        blocks: 72,
+    };
+    assert_eq!(found.doubled, Some(run));
+    assert_eq!(found.counts.repeated_data, 72);
+    assert_eq!(found.counts.repeated_acknowledgments, 72);
+}
+
+#[test]
+fn clients_side_by_side_are_kept_apart() {
+    let mut frames: Vec<(u64, Vec<u8>)> = Vec::new();
+    for client in 0..40_u8 {
+        let transfer = TftpTransfer {
+            client: format!("10.0.1.{client}:1789").parse().unwrap(),
+            client_mac: [0x52, 0x54, 0, 0x77, 0, client],
+            server: format!("10.0.0.1:{}", 40_000 + u16::from(client))
+                .parse()
+                .unwrap(),
+            bytes: 10_000 * (u64::from(client) + 1),
+            ..transfer()
+        };
+        let (wrote, _) = played(&transfer, Container::Pcap, Link::Ethernet, 65_536);
+        // Frames of the little file, to be mixed by time.
+        let mut rest = &wrote.bytes[24..];
+        while rest.len() >= 16 {
+            let number = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
+            let time = u64::from(number(0)) * 1_000_000_000 + u64::from(number(4)) * 1000;
+            let end = 16 + number(8) as usize;
+            frames.push((time + u64::from(client) * 7_000, rest[16..end].to_vec()));
+            rest = &rest[end..];
+        }
+    }
+    frames.sort();
+    let mut wrote = Container::Pcapng.begin(1, 65_536);
+    for (time, frame) in &frames {
+        wrote.frame(*time, frame);
+    }
+    let capture = read(&[&wrote.bytes]).unwrap();
+    assert_eq!(capture.transfers.len(), 40);
+    for found in &capture.transfers {
+        let client = found.client_mac.unwrap().0[5];
+        assert_eq!(found.counts.bytes, 10_000 * (u64::from(client) + 1));
+        assert_eq!(found.outcome, Outcome::Complete);
+        assert_eq!(found.counts.repeated_data, 0);
+    }
+    assert!(capture.losses.is_empty());
+}
+
+#[test]
+fn fragments_belong_to_their_block() {
+    for (client, server) in [
+        ("10.0.0.2:1789", "10.0.0.1:40000"),
+        ("[fd00::2]:1789", "[fd00::1]:40000"),
+    ] {
+        let client: SocketAddr = client.parse().unwrap();
+        let server: SocketAddr = server.parse().unwrap();
+        let mut wrote = Container::Pcap.begin(1, 65_536);
+        let mut now = START_NS;
+        let mut put = |frame: Vec<u8>| {
+            now += 10_000;
+            wrote.frame(now, &Link::Ethernet.wrap(SERVER, CLIENT, &frame));
+        };
+        let request = b"\0\x01boot.wim\0octet\0blksize\x004096\0";
+        put(udp(client, SocketAddr::new(server.ip(), 69), request));
+        put(udp(server, client, b"\0\x06blksize\x004096\0"));
+        put(udp(client, server, &[0, 4, 0, 0]));
+        for block in 1..=3_u16 {
+            let bytes = if block == 3 { 2000 } else { 4096 };
+            let payload = [&[0, 3, 0, block as u8][..], &vec![1; bytes]].concat();
+            let mut parts = fragments(server, client, &payload, block, 1480);
+            if block == 2 {
+                // Some systems send the last fragment first.
+                parts.reverse();
+            }
+            parts.into_iter().for_each(&mut put);
+            put(udp(client, server, &[0, 4, 0, block as u8]));
+        }
+        let capture = read(&[&wrote.bytes]).unwrap();
+        let found = &capture.transfers[0];
+        assert_eq!(found.outcome, Outcome::Complete);
+        assert_eq!(found.counts.bytes, 2 * 4096 + 2000);
+        assert_eq!(found.counts.fragmented, 3);
+        assert_eq!(found.counts.later_fragments, 2 + 2 + 1);
+        assert!(capture.losses.is_empty(), "{:?}", capture.losses);
+        // The client answers the last fragment, not the first.
+        assert_eq!(found.client_turn.longest_ns, Some(10_000));
+    }
+}
+
+#[test]
+fn a_download_over_http_with_a_window_that_closes() {
+    let client: SocketAddr = "10.0.0.2:50000".parse().unwrap();
+    let server: SocketAddr = "10.0.0.1:80".parse().unwrap();
+    let mut wrote = Container::Pcap.begin(1, 65_536);
+    let mut put = |ms: u64, packet: Vec<u8>| {
+        wrote.frame(
+            START_NS + ms * 1_000_000,
+            &Link::Ethernet.wrap(SERVER, CLIENT, &packet),
+        );
+    };
+    let syn = TcpFlags {
+        syn: true,
+        ..TcpFlags::default()
+    };
+    let syn_ack = TcpFlags {
+        syn: true,
+        ack: true,
+        fin: false,
+    };
+    let ack = TcpFlags {
+        ack: true,
+        ..TcpFlags::default()
+    };
+    let up = (client, server);
+    let down = (server, client);
+    let get = b"GET /grub.efi HTTP/1.1\r\nHost: boot.lan\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n";
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n";
+    // Sequence numbers that go around in the middle.
+    let first = u32::MAX - 1_500;
+    let body = first.wrapping_add(1 + head.len() as u32);
+    put(0, tcp(up, (100, 0), syn, 8192, b""));
+    put(2, tcp(down, (first, 101), syn_ack, 8192, b""));
+    put(3, tcp(up, (101, first.wrapping_add(1)), ack, 8192, b""));
+    put(4, tcp(up, (101, first.wrapping_add(1)), ack, 8192, get));
+    put(
+        10,
+        tcp(
+            down,
+            (first.wrapping_add(1), 200),
+            ack,
+            8192,
+            &[&head[..], &[7; 1000]].concat(),
+        ),
+    );
+    put(
+        12,
+        tcp(down, (body.wrapping_add(1000), 200), ack, 8192, &[7; 1000]),
+    );
+    put(13, tcp(up, (200, body.wrapping_add(2000)), ack, 0, b""));
+    put(63, tcp(up, (200, body.wrapping_add(2000)), ack, 8192, b""));
+    // Once more what has come, then the rest.
+    put(
+        64,
+        tcp(down, (body.wrapping_add(1000), 200), ack, 8192, &[7; 1000]),
+    );
+    put(
+        65,
+        tcp(down, (body.wrapping_add(2000), 200), ack, 8192, &[7; 1000]),
+    );
+    let capture = read(&[&wrote.bytes]).unwrap();
+    let [found] = capture.connections.as_slice() else {
+        panic!("{} connections", capture.connections.len());
+    };
+    assert_eq!(found.protocol, Protocol::Http);
+    assert_eq!(
+        (found.opened_ns, found.accepted_ns),
+        (Some(0), Some(2_000_000))
+    );
+    assert_eq!((found.zero_windows, found.zero_window_ns), (1, 50_000_000));
+    assert_eq!((found.repeated_segments, found.data_segments), (1, 4));
+    let [request] = found.requests.as_slice() else {
+        panic!("{} requests", found.requests.len());
+    };
+    assert_eq!(
+        (request.target.as_str(), request.host.as_str()),
+        ("/grub.efi", "boot.lan")
+    );
+    assert_eq!(
+        (request.status, request.announced_bytes, request.body_bytes),
+        (Some(200), Some(3000), 3000)
+    );
+    assert_eq!(request.sent_ns, 4_000_000);
+    assert_eq!(request.first_byte_ns, Some(10_000_000));
+    assert_eq!(request.last_byte_ns, Some(65_000_000));
+    assert!(request.complete);
+}
+
+#[test]
+fn questions_for_addresses_and_dropped_frames() {
+    let mut wrote = Container::PcapngBigEndian.begin(1, 65_536);
+    wrote.frame(
+        START_NS,
+        &arp_request(SERVER, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()),
+    );
+    wrote.dropped(17).dropped(20);
+    let capture = read(&[&wrote.bytes]).unwrap();
+    assert_eq!(capture.address_probes.len(), 1);
+    assert_eq!(capture.address_probes[0].target.to_string(), "10.0.0.2");
+    // The second block tells the total.
+    assert_eq!(capture.losses.count("frames_dropped_by_recorder"), 20);
+}
+
+#[test]
+fn parts_of_a_capture_are_put_in_order_and_overlaps_are_told() {
+    let (wrote, _) = played(&transfer(), Container::Pcap, Link::Ethernet, 65_536);
+    let header = &wrote.bytes[..24];
+    // The first 40 frames, and the others.
+    let mut at = 24;
+    for _ in 0..40 {
+        let length = u32::from_le_bytes(wrote.bytes[at + 8..at + 12].try_into().unwrap());
+        at += 16 + length as usize;
+    }
+    let first = &wrote.bytes[..at];
+    let second = [header, &wrote.bytes[at..]].concat();
+    let whole = read(&[&wrote.bytes]).unwrap();
+    let parts = read(&[&second, first]).unwrap();
+    assert!(parts.losses.is_empty());
+    assert_eq!(parts.transfers[0].counts, whole.transfers[0].counts);
+    assert_eq!(parts.files[0].name, "1.pcap");
+    let twice = read(&[&wrote.bytes, &wrote.bytes]).unwrap();
+    assert_eq!(twice.losses.count("files_overlap"), 1);
+}
+
+#[test]
+fn time_that_goes_back_is_told() {
+    let mut wrote = Container::Pcap.begin(1, 65_536);
+    let server = TftpServer {
+        link: Link::Ethernet,
+        mac: SERVER,
+    };
+    server.play(&transfer(), START_NS, &mut wrote);
+    server.play(&transfer(), START_NS - 3_600_000_000_000, &mut wrote);
+    let capture = read(&[&wrote.bytes]).unwrap();
+    assert_eq!(capture.losses.count("time_went_backwards"), 1);
+    assert_eq!(capture.transfers.len(), 2);
+}
+
+#[test]
+fn a_capture_cut_anywhere_gives_what_came_before() {
+    for container in Container::ALL {
+        let (wrote, _) = played(&transfer(), container, Link::Ethernet, 65_536);
+        let whole = read(&[&wrote.bytes]).unwrap();
+        let mut last = 0;
+        for length in (0..wrote.bytes.len()).step_by(331) {
+            match read(&[&wrote.bytes[..length]]) {
+                Ok(capture) => {
+                    assert!(capture.frames >= last && capture.frames <= whole.frames);
+                    last = capture.frames;
+                    let told: Vec<&str> = losses(&capture);
+                    assert!(
+                        told.is_empty() || told == ["capture_cut"],
+                        "{container:?} {length}: {told:?}"
+                    );
+                }
+                Err(error) => assert!(length < 28, "{container:?} {length}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_damaged_block_is_stepped_over() {
+    let (mut wrote, _) = played(&transfer(), Container::Pcapng, Link::Ethernet, 65_536);
+    // The captured length of the third frame's block says more than the block holds.
+    let mut at = 28 + 32;
+    for _ in 0..2 {
+        at += u32::from_le_bytes(wrote.bytes[at + 4..at + 8].try_into().unwrap()) as usize;
+    }
+    wrote.bytes[at + 20..at + 24].copy_from_slice(&60_000_u32.to_le_bytes());
+    let capture = read(&[&wrote.bytes]).unwrap();
+    assert_eq!(losses(&capture), ["blocks_skipped"]);
+    assert_eq!(capture.transfers[0].counts.blocks, 101);
+}
+
+#[test]
+fn other_kinds_of_recordings_are_named() {
+    let Err(Error::NotARecording { .. }) = read(&[b"GET / HTTP/1.1\r\n"]) else {
+        panic!("text is no capture");
+    };
+    let Err(Error::CaptureHeader { bytes: 9, .. }) = read(&[b"\xD4\xC3\xB2\xA1\x02\0\x04\0\0"])
+    else {
+        panic!("a header cut short");
+    };
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn flipped_bytes_are_read_or_refused(
+        kind in 0_usize..4,
+        flips in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+    ) {
+        let transfer = TftpTransfer { bytes: 9_000, ..transfer() };
+        let (mut wrote, _) = played(&transfer, Container::ALL[kind], Link::Ethernet, 200);
+        for (at, value) in flips {
+            let at = at.index(wrote.bytes.len());
+            wrote.bytes[at] = value;
+        }
+        let _ = read(&[&wrote.bytes]);
+    }
+}

@@ -1,0 +1,41 @@
+//! Writes a capture of a network boot of a wanted size: `make_capture FILE SIZE`, with SIZE in MB.
+//!
+//! Whole frames, 1468-byte blocks in windows of 8: as many packets per byte as network boots have.
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
+
+use onoff_testkit::capture::{Container, Link, TftpServer, TftpTransfer};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [path, size] = arguments.as_slice() else {
+        println!("make_capture FILE MEGABYTES");
+        std::process::exit(2);
+    };
+    let megabytes: u64 = size.parse().unwrap();
+    let block_size = 1468;
+    // A block takes 1,510 bytes and its container's 16; each eighth has an acknowledgment.
+    let block = 1_510 + 16 + (46 + 16) / 8;
+    let transfer = TftpTransfer {
+        client: "192.168.77.80:1789".parse().unwrap(),
+        client_mac: [0x52, 0x54, 0, 0x77, 0, 1],
+        server: "192.168.77.1:40000".parse().unwrap(),
+        file: "boot.wim".into(),
+        bytes: megabytes * 1_000_000 / block * u64::from(block_size),
+        block_size,
+        window: 8,
+        server_turn_ns: 40_000,
+        client_turn_ns: 300_000,
+        gap_ns: 12_300,
+        lost: vec![80_000],
+        timeout_ns: 1_000_000_000,
+        doubled_from: None,
+        after_last: 0,
+    };
+    let mut capture = Container::Pcap.begin(Link::Ethernet.number(), 262_144);
+    let server = TftpServer {
+        link: Link::Ethernet,
+        mac: [2, 0, 0, 0, 0, 1],
+    };
+    server.play(&transfer, 1_700_000_000_000_000_000, &mut capture);
+    std::fs::write(path, &capture.bytes).unwrap();
+}

@@ -1,0 +1,176 @@
+//! TFTP transfers, played between a client and a server whose turns and losses are laid down.
+
+use std::net::SocketAddr;
+
+use super::{Link, Wrote, udp};
+
+/// A transfer to play. Times are ns.
+#[derive(Clone, Debug)]
+pub struct TftpTransfer {
+    /// The client.
+    pub client: SocketAddr,
+    /// The client's station.
+    pub client_mac: [u8; 6],
+    /// The server's address and the port it answers from.
+    pub server: SocketAddr,
+    /// Name of the file.
+    pub file: String,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Bytes per block; 512 asks for no option.
+    pub block_size: u32,
+    /// Blocks per acknowledgment; 1 asks for no option.
+    pub window: u32,
+    /// From an acknowledgment to the first block after it.
+    pub server_turn_ns: u64,
+    /// From the last block of a window to its acknowledgment.
+    pub client_turn_ns: u64,
+    /// Between blocks of a window.
+    pub gap_ns: u64,
+    /// Blocks, from 1, whose first sending is lost on its way to the client, past the capture; each must be the last of its window.
+    pub lost: Vec<u64>,
+    /// Silence before the client repeats its last acknowledgment.
+    pub timeout_ns: u64,
+    /// From this block on, every block and acknowledgment comes twice.
+    pub doubled_from: Option<u64>,
+    /// What the block number goes on with after 65,535: 0, or 1.
+    pub after_last: u16,
+}
+
+/// A server's frames into a capture.
+#[derive(Clone, Copy, Debug)]
+pub struct TftpServer {
+    /// How frames are wrapped.
+    pub link: Link,
+    /// The server's station.
+    pub mac: [u8; 6],
+}
+
+impl TftpServer {
+    /// Plays a transfer from `start_ns`; answers when its last acknowledgment was sent.
+    pub fn play(&self, transfer: &TftpTransfer, start_ns: u64, capture: &mut Wrote) -> u64 {
+        let mut player = Player {
+            server: *self,
+            transfer,
+            capture,
+            now_ns: start_ns,
+        };
+        player.run();
+        player.now_ns
+    }
+}
+
+struct Player<'a> {
+    server: TftpServer,
+    transfer: &'a TftpTransfer,
+    capture: &'a mut Wrote,
+    now_ns: u64,
+}
+
+impl Player<'_> {
+    fn to_client(&mut self, payload: &[u8]) {
+        let packet = udp(self.transfer.server, self.transfer.client, payload);
+        let frame = self
+            .server
+            .link
+            .wrap(self.server.mac, self.transfer.client_mac, &packet);
+        self.capture.frame(self.now_ns, &frame);
+    }
+
+    fn to_server(&mut self, port: u16, payload: &[u8]) {
+        let server = SocketAddr::new(self.transfer.server.ip(), port);
+        let packet = udp(self.transfer.client, server, payload);
+        let frame = self
+            .server
+            .link
+            .wrap(self.transfer.client_mac, self.server.mac, &packet);
+        self.capture.frame(self.now_ns, &frame);
+    }
+
+    fn number(&self, block: u64) -> u16 {
+        if self.transfer.after_last == 0 {
+            block as u16
+        } else {
+            ((block + 65_534) % 65_535 + 1) as u16
+        }
+    }
+
+    fn run(&mut self) {
+        let transfer = self.transfer;
+        let mut request = vec![0, 1];
+        request.extend(transfer.file.as_bytes());
+        request.extend(b"\0octet\0");
+        let mut options = Vec::new();
+        if transfer.block_size != 512 {
+            options.extend(format!("blksize\0{}\0", transfer.block_size).bytes());
+        }
+        if transfer.window != 1 {
+            options.extend(format!("windowsize\0{}\0", transfer.window).bytes());
+        }
+        request.extend(&options);
+        self.to_server(69, &request);
+        self.now_ns += transfer.server_turn_ns;
+        if !options.is_empty() {
+            let answer = [&[0, 6][..], &options].concat();
+            self.to_client(&answer);
+            self.now_ns += transfer.client_turn_ns;
+            self.acknowledge(0);
+            self.now_ns += transfer.server_turn_ns;
+        }
+        let last = transfer.bytes / u64::from(transfer.block_size) + 1;
+        let mut block = 1;
+        while block <= last {
+            let end = (block + u64::from(transfer.window) - 1).min(last);
+            self.window(block, end, last);
+            self.now_ns += transfer.client_turn_ns;
+            if transfer.lost.contains(&end) {
+                // The client waits for the last block, and says again what it has; the server sends the rest anew.
+                self.now_ns += transfer.timeout_ns - transfer.client_turn_ns;
+                self.acknowledge(end - 1);
+                self.now_ns += transfer.server_turn_ns;
+                self.window(end, end, last);
+                self.now_ns += transfer.client_turn_ns;
+            }
+            self.acknowledge(end);
+            block = end + 1;
+            if block <= last {
+                self.now_ns += transfer.server_turn_ns;
+            }
+        }
+    }
+
+    fn window(&mut self, first: u64, end: u64, last: u64) {
+        for block in first..=end {
+            if block > first {
+                self.now_ns += self.transfer.gap_ns;
+            }
+            let bytes = if block == last {
+                self.transfer.bytes % u64::from(self.transfer.block_size)
+            } else {
+                self.transfer.block_size.into()
+            };
+            let number = self.number(block).to_be_bytes();
+            let payload = [
+                &[0, 3, number[0], number[1]],
+                &vec![0xA5; bytes as usize][..],
+            ]
+            .concat();
+            for _ in 0..self.times(block) {
+                self.to_client(&payload);
+            }
+        }
+    }
+
+    fn acknowledge(&mut self, block: u64) {
+        let number = if block == 0 { 0 } else { self.number(block) }.to_be_bytes();
+        let port = self.transfer.server.port();
+        for _ in 0..self.times(block) {
+            self.to_server(port, &[0, 4, number[0], number[1]]);
+        }
+    }
+
+    fn times(&self, block: u64) -> usize {
+        let doubled = self.transfer.doubled_from.is_some_and(|from| block >= from);
+        if doubled { 2 } else { 1 }
+    }
+}

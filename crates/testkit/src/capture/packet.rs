@@ -1,0 +1,246 @@
+//! Frames, from the inside out.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// How frames are wrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// Ethernet.
+    Ethernet,
+    /// Ethernet with a VLAN tag inside another one.
+    Vlan,
+    /// Linux cooked, version 1.
+    Cooked,
+    /// Linux cooked, version 2.
+    Cooked2,
+    /// BSD loopback.
+    Null,
+    /// No link header.
+    Raw,
+}
+
+impl Link {
+    /// Every kind.
+    pub const ALL: [Link; 6] = [
+        Self::Ethernet,
+        Self::Vlan,
+        Self::Cooked,
+        Self::Cooked2,
+        Self::Null,
+        Self::Raw,
+    ];
+
+    /// Its number in the registry of link types.
+    #[must_use]
+    pub fn number(self) -> u16 {
+        match self {
+            Self::Ethernet | Self::Vlan => 1,
+            Self::Cooked => 113,
+            Self::Cooked2 => 276,
+            Self::Null => 0,
+            Self::Raw => 101,
+        }
+    }
+
+    /// A frame around an IP packet.
+    #[must_use]
+    pub fn wrap(self, source: [u8; 6], destination: [u8; 6], packet: &[u8]) -> Vec<u8> {
+        let ipv6 = packet[0] >> 4 == 6;
+        let kind: u16 = if ipv6 { 0x86DD } else { 0x0800 };
+        let mut frame = Vec::with_capacity(packet.len() + 22);
+        match self {
+            Self::Ethernet => return ethernet(source, destination, kind, packet),
+            Self::Vlan => {
+                let mut tagged = 0x0064_u16.to_be_bytes().to_vec();
+                tagged.extend(0x8100_u16.to_be_bytes());
+                tagged.extend(0x0007_u16.to_be_bytes());
+                tagged.extend(kind.to_be_bytes());
+                tagged.extend(packet);
+                return ethernet(source, destination, 0x88A8, &tagged);
+            }
+            Self::Cooked => {
+                frame.extend([0, 0, 0, 1, 0, 6]);
+                frame.extend(source);
+                frame.extend([0, 0]);
+                frame.extend(kind.to_be_bytes());
+            }
+            Self::Cooked2 => {
+                frame.extend(kind.to_be_bytes());
+                frame.extend([0, 0, 0, 0, 0, 2, 0, 1, 0, 6]);
+                frame.extend(source);
+                frame.extend([0, 0]);
+            }
+            Self::Null => frame.extend(if ipv6 { [30, 0, 0, 0] } else { [2, 0, 0, 0] }),
+            Self::Raw => {}
+        }
+        frame.extend(packet);
+        frame
+    }
+}
+
+/// An Ethernet frame without checksum.
+#[must_use]
+pub fn ethernet(source: [u8; 6], destination: [u8; 6], kind: u16, payload: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(payload.len() + 14);
+    frame.extend(destination);
+    frame.extend(source);
+    frame.extend(kind.to_be_bytes());
+    frame.extend(payload);
+    frame
+}
+
+/// An IPv4 packet without checksum; `fragment` is identification, offset in bytes, and whether more follow.
+#[must_use]
+pub fn ipv4(
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    protocol: u8,
+    payload: &[u8],
+    fragment: Option<(u16, u16, bool)>,
+) -> Vec<u8> {
+    let (identification, offset, more) = fragment.unwrap_or((0, 0, false));
+    let mut packet = Vec::with_capacity(payload.len() + 20);
+    packet.extend([0x45, 0]);
+    packet.extend(((payload.len() + 20) as u16).to_be_bytes());
+    packet.extend(identification.to_be_bytes());
+    packet.extend((offset / 8 | if more { 0x2000 } else { 0 }).to_be_bytes());
+    packet.extend([64, protocol, 0, 0]);
+    packet.extend(source.octets());
+    packet.extend(destination.octets());
+    packet.extend(payload);
+    packet
+}
+
+/// An IPv6 packet; `fragment` as for IPv4.
+#[must_use]
+pub fn ipv6(
+    source: Ipv6Addr,
+    destination: Ipv6Addr,
+    protocol: u8,
+    payload: &[u8],
+    fragment: Option<(u32, u16, bool)>,
+) -> Vec<u8> {
+    let extension = if fragment.is_some() { 8 } else { 0 };
+    let mut packet = Vec::with_capacity(payload.len() + 48);
+    packet.extend([0x60, 0, 0, 0]);
+    packet.extend(((payload.len() + extension) as u16).to_be_bytes());
+    packet.extend([if fragment.is_some() { 44 } else { protocol }, 64]);
+    packet.extend(source.octets());
+    packet.extend(destination.octets());
+    if let Some((identification, offset, more)) = fragment {
+        packet.extend([protocol, 0]);
+        packet.extend((offset & !7 | u16::from(more)).to_be_bytes());
+        packet.extend(identification.to_be_bytes());
+    }
+    packet.extend(payload);
+    packet
+}
+
+/// A UDP datagram in an IP packet.
+#[must_use]
+pub fn udp(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Vec<u8> {
+    ip(
+        source.ip(),
+        destination.ip(),
+        17,
+        &datagram(source, destination, payload),
+    )
+}
+
+fn datagram(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Vec<u8> {
+    let mut datagram = Vec::with_capacity(payload.len() + 8);
+    datagram.extend(source.port().to_be_bytes());
+    datagram.extend(destination.port().to_be_bytes());
+    datagram.extend(((payload.len() + 8) as u16).to_be_bytes());
+    datagram.extend([0, 0]);
+    datagram.extend(payload);
+    datagram
+}
+
+fn ip(source: IpAddr, destination: IpAddr, protocol: u8, payload: &[u8]) -> Vec<u8> {
+    match (source, destination) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            ipv4(source, destination, protocol, payload, None)
+        }
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
+            ipv6(source, destination, protocol, payload, None)
+        }
+        _ => panic!("both ends of a packet are of one family"),
+    }
+}
+
+/// A UDP datagram as IP fragments of at most `bytes` bytes of payload each, a multiple of 8.
+#[must_use]
+pub fn fragments(
+    source: SocketAddr,
+    destination: SocketAddr,
+    payload: &[u8],
+    identification: u16,
+    bytes: usize,
+) -> Vec<Vec<u8>> {
+    let datagram = datagram(source, destination, payload);
+    let parts: Vec<&[u8]> = datagram.chunks(bytes).collect();
+    let last = parts.len() - 1;
+    parts
+        .into_iter()
+        .enumerate()
+        .map(|(at, part)| {
+            let offset = (at * bytes) as u16;
+            match (source.ip(), destination.ip()) {
+                (IpAddr::V4(source), IpAddr::V4(destination)) => {
+                    let fragment = Some((identification, offset, at < last));
+                    ipv4(source, destination, 17, part, fragment)
+                }
+                (IpAddr::V6(source), IpAddr::V6(destination)) => {
+                    let fragment = Some((identification.into(), offset, at < last));
+                    ipv6(source, destination, 17, part, fragment)
+                }
+                _ => panic!("both ends of a packet are of one family"),
+            }
+        })
+        .collect()
+}
+
+/// Flags of a TCP segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TcpFlags {
+    /// Opens.
+    pub syn: bool,
+    /// Acknowledges.
+    pub ack: bool,
+    /// Ends.
+    pub fin: bool,
+}
+
+/// A TCP segment in an IP packet.
+#[must_use]
+pub fn tcp(
+    (source, destination): (SocketAddr, SocketAddr),
+    (sequence, acknowledgment): (u32, u32),
+    flags: TcpFlags,
+    window: u16,
+    payload: &[u8],
+) -> Vec<u8> {
+    let mut segment = Vec::with_capacity(payload.len() + 20);
+    segment.extend(source.port().to_be_bytes());
+    segment.extend(destination.port().to_be_bytes());
+    segment.extend(sequence.to_be_bytes());
+    segment.extend(acknowledgment.to_be_bytes());
+    let bits = u8::from(flags.fin) | u8::from(flags.syn) << 1 | u8::from(flags.ack) << 4;
+    segment.extend([0x50, bits]);
+    segment.extend(window.to_be_bytes());
+    segment.extend([0; 4]);
+    segment.extend(payload);
+    ip(source.ip(), destination.ip(), 6, &segment)
+}
+
+/// An Ethernet frame that asks who has an address.
+#[must_use]
+pub fn arp_request(source: [u8; 6], sender: Ipv4Addr, target: Ipv4Addr) -> Vec<u8> {
+    let mut packet = vec![0, 1, 8, 0, 6, 4, 0, 1];
+    packet.extend(source);
+    packet.extend(sender.octets());
+    packet.extend([0; 6]);
+    packet.extend(target.octets());
+    ethernet(source, [0xFF; 6], 0x0806, &packet)
+}
