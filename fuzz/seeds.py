@@ -16,8 +16,11 @@ LONGEST = 128 * 1024
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 
 
-def recordings():
+def recordings(target):
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
+    if target == "capture":
+        yield from sorted(path for path in (pathlib.Path(samples) / "netboot").rglob("*.pcap*") if path.is_file())
+        return
     folders = [ROOT / "samples", *sorted((ROOT / "crates").glob("*/tests/found")), pathlib.Path(samples) / "etl"]
     for folder in folders:
         for path in sorted(folder.rglob("*")):
@@ -30,7 +33,7 @@ def main():
         corpus = ROOT / "fuzz" / "corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)
         count = 0
-        for path in recordings():
+        for path in recordings(target):
             with OPENERS.get(path.suffix, open)(path, "rb") as file:
                 data = file.read(LONGEST)
             (corpus / hashlib.sha1(data).hexdigest()).write_bytes(data)
