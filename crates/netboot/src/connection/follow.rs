@@ -76,13 +76,13 @@ impl Open {
         connection.reset |= segment.reset;
         connection.oversized_frames += u64::from(wire_bytes > LARGEST_STANDARD_FRAME);
         if segment.source == connection.client {
-            self.from_client(time_ns, segment);
+            self.client_sent(time_ns, segment);
         } else {
-            self.from_server(time_ns, segment);
+            self.server_sent(time_ns, segment);
         }
     }
 
-    fn from_client(&mut self, time_ns: i64, segment: &Segment<'_>) {
+    fn client_sent(&mut self, time_ns: i64, segment: &Segment<'_>) {
         let connection = &mut self.connection;
         if segment.syn {
             connection.opened_ns = connection.opened_ns.or(Some(time_ns));
@@ -139,7 +139,7 @@ impl Open {
         }
     }
 
-    fn from_server(&mut self, time_ns: i64, segment: &Segment<'_>) {
+    fn server_sent(&mut self, time_ns: i64, segment: &Segment<'_>) {
         let connection = &mut self.connection;
         if segment.syn {
             connection.accepted_ns = connection.accepted_ns.or(Some(time_ns));

@@ -47,7 +47,7 @@ fn skip(bytes: &[u8], size: usize) -> Option<&[u8]> {
     let (length, rest) = bytes.split_at_checked(size)?;
     let length = length
         .iter()
-        .fold(0_usize, |length, &byte| length << 8 | usize::from(byte));
+        .fold(0_usize, |length, &byte| (length << 8) | usize::from(byte));
     rest.get(length..)
 }
 

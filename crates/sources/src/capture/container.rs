@@ -240,7 +240,7 @@ fn pcapng_block<'a>(
             let Some(interface) = section.interfaces.get(packet.if_id as usize) else {
                 return Step::Loss(&losses::BLOCKS_SKIPPED, 1, length);
             };
-            let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+            let ticks = (u64::from(packet.ts_high) << 32) | u64::from(packet.ts_low);
             let captured = packet.caplen as usize;
             let Some(bytes) = packet.data.get(..captured) else {
                 return Step::Loss(&losses::BLOCKS_SKIPPED, 1, length);

@@ -68,7 +68,7 @@ struct Player<'a> {
 }
 
 impl Player<'_> {
-    fn to_client(&mut self, payload: &[u8]) {
+    fn send_to_client(&mut self, payload: &[u8]) {
         let packet = udp(self.transfer.server, self.transfer.client, payload);
         let frame = self
             .server
@@ -77,7 +77,7 @@ impl Player<'_> {
         self.capture.frame(self.now_ns, &frame);
     }
 
-    fn to_server(&mut self, port: u16, payload: &[u8]) {
+    fn send_to_server(&mut self, port: u16, payload: &[u8]) {
         let server = SocketAddr::new(self.transfer.server.ip(), port);
         let packet = udp(self.transfer.client, server, payload);
         let frame = self
@@ -108,11 +108,11 @@ impl Player<'_> {
             options.extend(format!("windowsize\0{}\0", transfer.window).bytes());
         }
         request.extend(&options);
-        self.to_server(69, &request);
+        self.send_to_server(69, &request);
         self.now_ns += transfer.server_turn_ns;
         if !options.is_empty() {
             let answer = [&[0, 6][..], &options].concat();
-            self.to_client(&answer);
+            self.send_to_client(&answer);
             self.now_ns += transfer.client_turn_ns;
             self.acknowledge(0);
             self.now_ns += transfer.server_turn_ns;
@@ -156,7 +156,7 @@ impl Player<'_> {
             ]
             .concat();
             for _ in 0..self.times(block) {
-                self.to_client(&payload);
+                self.send_to_client(&payload);
             }
         }
     }
@@ -165,7 +165,7 @@ impl Player<'_> {
         let number = if block == 0 { 0 } else { self.number(block) }.to_be_bytes();
         let port = self.transfer.server.port();
         for _ in 0..self.times(block) {
-            self.to_server(port, &[0, 4, number[0], number[1]]);
+            self.send_to_server(port, &[0, 4, number[0], number[1]]);
         }
     }
 

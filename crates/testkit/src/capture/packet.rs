@@ -103,7 +103,7 @@ pub fn ipv4(
     packet.extend([0x45, 0]);
     packet.extend(((payload.len() + 20) as u16).to_be_bytes());
     packet.extend(identification.to_be_bytes());
-    packet.extend((offset / 8 | if more { 0x2000 } else { 0 }).to_be_bytes());
+    packet.extend(((offset / 8) | if more { 0x2000 } else { 0 }).to_be_bytes());
     packet.extend([64, protocol, 0, 0]);
     packet.extend(source.octets());
     packet.extend(destination.octets());
@@ -129,7 +129,7 @@ pub fn ipv6(
     packet.extend(destination.octets());
     if let Some((identification, offset, more)) = fragment {
         packet.extend([protocol, 0]);
-        packet.extend((offset & !7 | u16::from(more)).to_be_bytes());
+        packet.extend(((offset & !7) | u16::from(more)).to_be_bytes());
         packet.extend(identification.to_be_bytes());
     }
     packet.extend(payload);
@@ -226,7 +226,7 @@ pub fn tcp(
     segment.extend(destination.port().to_be_bytes());
     segment.extend(sequence.to_be_bytes());
     segment.extend(acknowledgment.to_be_bytes());
-    let bits = u8::from(flags.fin) | u8::from(flags.syn) << 1 | u8::from(flags.ack) << 4;
+    let bits = u8::from(flags.fin) | (u8::from(flags.syn) << 1) | (u8::from(flags.ack) << 4);
     segment.extend([0x50, bits]);
     segment.extend(window.to_be_bytes());
     segment.extend([0; 4]);
