@@ -1,0 +1,96 @@
+//! Actions that answer in text, beside lines of theirs that somebody posted.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod running;
+
+use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
+use running::Folder;
+
+/// The posted lines of an action; none where the folder of samples is missing.
+fn posted(action: &str) -> Option<Vec<String>> {
+    let path = onoff_testkit::real::samples("xperf-output")?.join("text-actions.txt");
+    let text = std::fs::read(&path).ok()?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let begin = format!("### -a {action}");
+    let lines: Vec<String> = text
+        .lines()
+        .skip_while(|line| !line.starts_with(&begin))
+        .skip(1)
+        .take_while(|line| !line.starts_with("###"))
+        .filter(|line| !line.starts_with('#') || line.starts_with("# Lost"))
+        .map(str::to_owned)
+        .collect();
+    assert!(!lines.is_empty(), "no excerpt of {action}");
+    Some(lines)
+}
+
+#[test]
+fn statistics_have_the_posted_names() {
+    let Some(posted) = posted("tracestats") else {
+        return;
+    };
+    let folder = Folder::boot("services-wes7.toml");
+    let text = folder.answer("xperf -i boot.etl -quiet -a tracestats -timezone utc");
+    // Up to the colon, which posted lines put after one blank or two.
+    let name = |line: &str| line.split(" :").next().unwrap().trim_end().to_owned();
+    let ours: Vec<String> = text.lines().map(name).collect();
+    for line in posted.iter().filter(|line| line.contains(" :")) {
+        assert!(ours.contains(&name(line)), "{line}: {ours:?}");
+    }
+    let end = text
+        .lines()
+        .find(|line| line.starts_with("End time "))
+        .unwrap();
+    let length = end.split_once("(+ ").unwrap().1.trim_end_matches(')');
+    let parts: Vec<&str> = length.split([':', '.']).collect();
+    assert_eq!(
+        parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
+        [2, 2, 2, 7],
+        "{end}"
+    );
+}
+
+#[test]
+fn rows_of_symbols_have_the_posted_columns() {
+    let Some(posted) = posted("symcache") else {
+        return;
+    };
+    let folder = Folder::boot("services-wes7.toml");
+    let text = folder.answer("xperf -i boot.etl -a symcache -quiet -imageid -dbgid");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some(posted[0].as_str()));
+    let shape = |row: &str| -> Vec<(usize, bool)> {
+        let fields = row.splitn(4, ", ").collect::<Vec<_>>();
+        let lengths = fields[..2]
+            .iter()
+            .map(|field| (field.len(), field.starts_with('"')));
+        let texts = fields[2..].iter().map(|field| (0, field.starts_with('"')));
+        lengths.chain(texts).collect()
+    };
+    let mut rows = 0;
+    for row in lines {
+        assert_eq!(shape(row), shape(&posted[1]), "{row}");
+        rows += 1;
+    }
+    assert!(rows > 0);
+}
+
+#[test]
+fn pool_memory_has_the_posted_header() {
+    let Some(posted) = posted("pool") else { return };
+    let session = Session::windows_10(1);
+    let ticks = session.start_ticks + 10;
+    let payload = Payload::wide()
+        .u32(0)
+        .bytes(b"Test")
+        .pointer(10)
+        .pointer(0x1000);
+    let mut builder = EtlBuilder::new(session);
+    builder.push(0, &Record::system(0x0e20, 2, ticks, 8, 4, payload));
+    let folder = Folder::new();
+    folder.file("pool.etl", &builder.finish());
+    let text = folder.answer("xperf -i pool.etl -quiet -a pool -pooltags -images");
+    assert_eq!(text.lines().next(), Some(posted[0].as_str()));
+    assert_eq!(text.lines().nth(1), Some("Unknown, Test, 1, 1, 1, 1"));
+}
