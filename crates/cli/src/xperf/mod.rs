@@ -12,6 +12,8 @@
 //! | [`actions`] | which actions are there? One file each |
 //! | [`help`] | what does `-help` say? |
 //! | [`mod@run`] | in which order is it read, answered and written? |
+//! | `listen` | who is told which event in one reading? |
+//! | `quality` | is the recording good enough? |
 //! | [`output`] | where does each answer go? |
 //!
 //! # How to add an action
@@ -30,7 +32,9 @@ pub mod action;
 pub mod actions;
 pub mod command_line;
 pub mod help;
+mod listen;
 pub mod output;
+mod quality;
 pub mod run;
 pub mod words;
 

@@ -5,22 +5,20 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 
 use onoff_analysis::Scope;
 use onoff_report::text::{losses, printable::printable};
 use onoff_sources::{EventFilter, EventStream, Files, Options};
-use onoff_trace::{Clock, DescribedEvent, Losses, StreamHeader, Tables, Trace};
+use onoff_trace::{Clock, Tables, Trace};
 
 use super::action::{Answer, Listener, Question};
 use super::command_line::{Call, Processing};
+use super::listen::listen;
 use super::output::Outputs;
+use super::quality::Facts;
 use super::words::{Range, usage};
 use crate::failure::Failure;
 use crate::progress::ProgressLine;
-
-/// Losses that are called time inversions.
-const INVERSIONS: [&str; 3] = ["time_inversion", "time_contradiction", "disordered_buffers"];
 
 /// Answers everything the line asks for.
 pub fn run(line: Processing) -> Result<(), Failure> {
@@ -30,7 +28,7 @@ pub fn run(line: Processing) -> Result<(), Failure> {
 }
 
 /// Reads the recording, and counts how often.
-struct Reader<'f> {
+pub(super) struct Reader<'f> {
     files: &'f Files,
     options: Options,
     readings: u32,
@@ -45,7 +43,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    fn with_progress<T>(&mut self, read: impl FnOnce(&Options) -> T) -> T {
+    pub(super) fn with_progress<T>(&mut self, read: impl FnOnce(&Options) -> T) -> T {
         self.readings += 1;
         let line = ProgressLine::reading();
         self.options.progress = Some(line.listener());
@@ -58,21 +56,21 @@ impl<'f> Reader<'f> {
     }
 
     /// A stream of which nothing but the header is read yet.
-    fn stream(&self) -> Result<EventStream<'f>, Failure> {
+    pub(super) fn stream(&self) -> Result<EventStream<'f>, Failure> {
         Ok(EventStream::open(self.files, &self.options)?)
     }
 }
 
 /// A call on its way.
-struct Asked {
+pub(super) struct Asked {
     call_name: &'static str,
     bears_losses: bool,
     errors: Option<std::path::PathBuf>,
-    output: usize,
-    state: State,
+    pub(super) output: usize,
+    pub(super) state: State,
 }
 
-enum State {
+pub(super) enum State {
     Tables(Answer),
     Events {
         filter: EventFilter,
@@ -174,74 +172,6 @@ fn answer(reader: &mut Reader<'_>, line: Processing) -> Result<(), Failure> {
     result
 }
 
-/// What is known of the recording's quality.
-struct Facts {
-    events_lost: u64,
-    buffers_lost: u64,
-    inversions: u64,
-}
-
-impl Facts {
-    fn of_trace(trace: &Trace) -> Self {
-        let inversions = INVERSIONS.iter().map(|name| trace.losses.count(name));
-        Self {
-            events_lost: trace.events_lost,
-            buffers_lost: trace.buffers_lost,
-            inversions: inversions.fold(0, u64::saturating_add),
-        }
-    }
-
-    /// Whether time ran backwards shows only when all is read; by then the rows are out, in their right order.
-    fn of_stream(header: &StreamHeader) -> Self {
-        Self {
-            events_lost: header.events_lost,
-            buffers_lost: header.buffers_lost,
-            inversions: 0,
-        }
-    }
-
-    /// Why nothing is answered, unless what is wrong is tolerated.
-    fn refusal(&self, tolerates_losses: bool, tolerates_inversions: bool) -> Option<String> {
-        let Self {
-            events_lost,
-            buffers_lost,
-            inversions,
-        } = *self;
-        if events_lost + buffers_lost > 0 && !tolerates_losses {
-            let what = match (events_lost, buffers_lost) {
-                (events, 0) => count(events, "event"),
-                (0, buffers) => count(buffers, "buffer"),
-                (events, buffers) => {
-                    format!(
-                        "{} and {}",
-                        count(events, "event"),
-                        count(buffers, "buffer")
-                    )
-                }
-            };
-            return Some(format!(
-                "the recorder lost {what}, so the answer may be wrong; -tle answers all the same, more or larger \
-                 buffers lose less next time"
-            ));
-        }
-        if inversions > 0 && !tolerates_inversions {
-            return Some(format!(
-                "the clock runs backwards in {}, so the answer may be wrong; -tti answers all the same, in the best \
-                 order there is",
-                count(inversions, "place")
-            ));
-        }
-        None
-    }
-}
-
-fn count(number: u64, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
-    }
-}
-
 /// Cuts the calls into stages. Each begins with one reading for its listeners; one that writes as it listens must be the
 /// first at its destination.
 fn stages(asked: &[Asked]) -> Vec<std::ops::Range<usize>> {
@@ -259,134 +189,6 @@ fn stages(asked: &[Asked]) -> Vec<std::ops::Range<usize>> {
     }
     stages.push(start..asked.len());
     stages
-}
-
-/// A listener in a reading.
-struct Listening<'a> {
-    at: usize,
-    filter: &'a EventFilter,
-    from_ns: Option<i64>,
-    until_ns: Option<i64>,
-    output: usize,
-    listener: &'a mut Box<dyn Listener>,
-    failed: Option<io::Error>,
-}
-
-impl Listening<'_> {
-    fn hears(&self, event: &DescribedEvent<'_>) -> bool {
-        self.failed.is_none()
-            && self.from_ns.is_none_or(|from| event.time_ns >= from)
-            && self.until_ns.is_none_or(|until| event.time_ns < until)
-    }
-}
-
-/// Tells the events to every listener among `asked` that has not failed. Gives what the reading lost.
-fn listen(
-    reader: &mut Reader<'_>,
-    asked: &mut [Asked],
-    outputs: &mut Outputs,
-) -> Result<Losses, Failure> {
-    let stream = reader.stream()?;
-    let header = stream.header().clone();
-    resolve_ranges(asked, &header);
-    let mut listening: Vec<Listening<'_>> = asked
-        .iter_mut()
-        .enumerate()
-        .filter_map(|(at, asked)| match &mut asked.state {
-            State::Events {
-                filter,
-                range: _,
-                listener,
-            } => Some(Listening {
-                at,
-                from_ns: filter.from_ns,
-                until_ns: filter.until_ns,
-                filter,
-                output: asked.output,
-                listener,
-                failed: None,
-            }),
-            _ => None,
-        })
-        .collect();
-    let filter = union(listening.iter().map(|listening| listening.filter));
-    let alone = listening.len() == 1;
-    for one in &mut listening {
-        one.failed = one.listener.begin(&header, outputs.get(one.output)).err();
-    }
-    let end = reader.with_progress(|options| {
-        stream.for_each(&filter, options, |event| {
-            let mut hearing = false;
-            for one in &mut listening {
-                if alone || one.hears(event) {
-                    one.failed = one.listener.event(event, outputs.get(one.output)).err();
-                }
-                hearing |= one.failed.is_none();
-            }
-            match hearing {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            }
-        })
-    });
-    let failures: Vec<(usize, io::Error)> = listening
-        .into_iter()
-        .filter_map(|one| Some((one.at, one.failed?)))
-        .collect();
-    for (at, error) in failures {
-        if let Some(asked) = asked.get_mut(at) {
-            asked.state = State::Over(Err(error.into()));
-        }
-    }
-    Ok(end.losses)
-}
-
-/// Puts the ranges of listeners into their filters, by the recording's clock.
-fn resolve_ranges(asked: &mut [Asked], header: &StreamHeader) {
-    for asked in asked {
-        let State::Events {
-            filter,
-            range: Some(range),
-            ..
-        } = &mut asked.state
-        else {
-            continue;
-        };
-        match range.resolve_in(header) {
-            Ok((from, until)) => {
-                filter.from_ns = Some(from);
-                filter.until_ns = Some(until);
-            }
-            Err(failure) => asked.state = State::Over(Err(failure)),
-        }
-    }
-}
-
-/// A filter that lets through what any of `filters` does, and as little else as can be said in one.
-fn union<'a>(filters: impl Iterator<Item = &'a EventFilter> + Clone) -> EventFilter {
-    let mut all = filters.clone();
-    if let (Some(only), None) = (all.next(), all.next()) {
-        return only.clone();
-    }
-    let by_event_alone = filters.clone().all(|filter| {
-        filter.providers.is_empty() && filter.processes.is_empty() && !filter.events.is_empty()
-    });
-    let events = match by_event_alone {
-        true => filters
-            .clone()
-            .flat_map(|filter| filter.events.iter().cloned())
-            .collect(),
-        false => Vec::new(),
-    };
-    let everyone = |end: fn(&EventFilter) -> Option<i64>| -> Option<Vec<i64>> {
-        filters.clone().map(end).collect()
-    };
-    EventFilter {
-        events,
-        from_ns: everyone(|filter| filter.from_ns).and_then(|ends| ends.into_iter().min()),
-        until_ns: everyone(|filter| filter.until_ns).and_then(|ends| ends.into_iter().max()),
-        ..EventFilter::default()
-    }
 }
 
 /// Lets a call that is still on its way answer.
@@ -550,45 +352,5 @@ mod tests {
             )),
             2
         );
-    }
-
-    #[test]
-    fn a_filter_of_several_lets_through_what_any_of_them_does() {
-        let filter = |event: &str, range: Option<(i64, i64)>| EventFilter {
-            events: vec![onoff_sources::Pattern::new(event)],
-            from_ns: range.map(|(from, _)| from),
-            until_ns: range.map(|(_, until)| until),
-            ..EventFilter::default()
-        };
-        let (a, b) = (filter("a", Some((1, 5))), filter("b", Some((3, 9))));
-        let both = union([&a, &b].into_iter());
-        assert_eq!(
-            (both.events.len(), both.from_ns, both.until_ns),
-            (2, Some(1), Some(9))
-        );
-        let all = union([&a, &EventFilter::default()].into_iter());
-        assert_eq!(
-            (all.events.len(), all.from_ns, all.until_ns),
-            (0, None, None)
-        );
-    }
-
-    #[test]
-    fn losses_and_a_clock_that_ran_backwards_are_tolerated_only_when_told() {
-        let facts = |events_lost, buffers_lost, inversions| Facts {
-            events_lost,
-            buffers_lost,
-            inversions,
-        };
-        assert_eq!(facts(0, 0, 0).refusal(false, false), None);
-        let said = facts(2, 1, 0).refusal(false, true).unwrap();
-        assert!(
-            said.starts_with("the recorder lost 2 events and 1 buffer, so"),
-            "{said}"
-        );
-        assert_eq!(facts(2, 1, 0).refusal(true, false), None);
-        let said = facts(2, 0, 3).refusal(true, false).unwrap();
-        assert!(said.contains("runs backwards in 3 places"), "{said}");
-        assert_eq!(facts(2, 0, 3).refusal(true, true), None);
     }
 }
