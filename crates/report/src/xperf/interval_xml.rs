@@ -141,3 +141,28 @@ pub(super) fn container(command_line: &str, image: &str, pid: Option<u32>) -> St
         (None, image) => format!("{image} ({pid})"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_nonsense_stay_at_the_largest_number() {
+        let most = DiskWork {
+            operations: u64::MAX,
+            bytes: u64::MAX,
+            service_ns: i64::MAX,
+        };
+        let attributes = disk_attributes(&DiskOperations {
+            read: most,
+            write: most,
+            flush: most,
+        });
+        assert!(attributes.contains(&format!("totalBytes=\"{}\"", u64::MAX)));
+    }
+
+    #[test]
+    fn names_are_well_formed_whatever_they_hold() {
+        assert_eq!(attribute("a<b>&\"c\u{1b}"), "a&lt;b&gt;&amp;&quot;c\\u{1b}");
+    }
+}

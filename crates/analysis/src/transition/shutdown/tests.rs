@@ -117,7 +117,8 @@ fn the_papers_arithmetic() {
     assert_eq!(report.kind, ShutdownKind::PowerOff);
     assert_eq!(report.total_ns, Some(13_066_600 * US));
     assert_eq!(report.total_certainty, Certainty::Measured);
-    let sessions: Vec<(Option<u32>, i64, Option<i64>, Option<i64>)> = report
+    type Row = (Option<u32>, i64, Option<i64>, Option<i64>);
+    let sessions: Vec<Row> = report
         .sessions
         .iter()
         .map(|row| {
