@@ -16,11 +16,8 @@ LONGEST = 128 * 1024
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 
 
-def recordings(target):
+def recordings():
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
-    if target == "capture":
-        yield from sorted(path for path in (pathlib.Path(samples) / "netboot").rglob("*.pcap*") if path.is_file())
-        return
     folders = [ROOT / "samples", *sorted((ROOT / "crates").glob("*/tests/found")), pathlib.Path(samples) / "etl"]
     for folder in folders:
         for path in sorted(folder.rglob("*")):
@@ -28,12 +25,31 @@ def recordings(target):
                 yield path
 
 
+def firmware_tables():
+    """Firmware tables, for the target that reads them."""
+    samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
+    for path in sorted((pathlib.Path(samples) / "fpdt").rglob("*.bin")):
+        yield path
+
+
+def captures():
+    """Network captures, for the target that reads them."""
+    samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
+    for path in sorted((pathlib.Path(samples) / "netboot").rglob("*.pcap*")):
+        if path.is_file():
+            yield path
+
+
+# Targets whose seeds are no Event Trace Logs.
+SEEDS = {"capture": captures, "firmware": firmware_tables}
+
+
 def main():
     for target in sorted(path.stem for path in (ROOT / "fuzz" / "fuzz_targets").glob("*.rs")):
         corpus = ROOT / "fuzz" / "corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)
         count = 0
-        for path in recordings(target):
+        for path in SEEDS.get(target, recordings)():
             with OPENERS.get(path.suffix, open)(path, "rb") as file:
                 data = file.read(LONGEST)
             (corpus / hashlib.sha1(data).hexdigest()).write_bytes(data)

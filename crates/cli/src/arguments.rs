@@ -157,6 +157,7 @@ Examples:
   onoff boot BootCKCL.etl
   onoff boot kernel.etl user.etl         two logs of one boot
   onoff boot boot.etl --top 20           longer lists
+  onoff boot boot.etl --firmware FBPT.bin   with the stages from reset to the kernel
   onoff boot boot.etl --format json | jq '.phases[] | {{name, duration_ns, rule}}'
   onoff boot boot.etl --format xml -o summary_boot.xml
   onoff boot boot.etl --format csv --csv pnp
@@ -188,6 +189,10 @@ pub struct BootArguments {
     /// Image name of a process that the process summary counts as expected
     #[arg(long = "expected", value_name = "IMAGE")]
     pub expected: Vec<String>,
+
+    /// What the firmware says about the same boot: its tables, as 'onoff firmware' takes them; may be repeated
+    #[arg(long = "firmware", value_name = "FILE")]
+    pub firmware: Vec<PathBuf>,
 
     /// Rows of each list of the text; other formats hold all of them
     #[arg(long, value_name = "N", default_value_t = 5)]

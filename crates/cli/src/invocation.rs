@@ -45,8 +45,8 @@ pub struct Recording {
 /// What to do.
 #[derive(Debug)]
 pub enum Task {
-    /// Show where the time of a boot went.
-    Boot(BootOptions, BootFormat),
+    /// Show where the time of a boot went; with the firmware's tables of the same boot.
+    Boot(BootOptions, BootFormat, Vec<PathBuf>),
     /// Show where the time of sleeping and waking went.
     Suspend(SuspendOptions, SuspendFormat),
     /// Show where the time of a shutdown went.
@@ -180,9 +180,10 @@ impl Invocation {
             },
             shell: arguments.shell,
             expected_processes: arguments.expected,
+            firmware: None,
         };
         Ok(Self {
-            task: Task::Boot(options, format),
+            task: Task::Boot(options, format, arguments.firmware),
             recording: arguments.recording.into(),
             destination: arguments.output.into(),
         })

@@ -425,3 +425,49 @@ fn as_text_and_csv() {
         &csv[..2000]
     );
 }
+
+/// One axis from the processor's reset to the settled computer.
+#[test]
+fn a_boot_with_its_firmware() {
+    const SCENARIO: &str = "table-7-slow-service-in-group.toml";
+    const MS: i64 = 1_000_000;
+    let folder = Folder::boot(SCENARIO);
+    folder.file(
+        "FBPT.bin",
+        &fbpt([21, 7_037, 20_246, 40_363, 40_365].map(|ms| ms * MS as u64)),
+    );
+    let boot = |arguments: &str| -> Value {
+        serde_json::from_str(&folder.answer(&format!("boot boot.etl {arguments} --format json")))
+            .unwrap()
+    };
+    let given = boot("--firmware FBPT.bin");
+    let table = &given["before_kernel"]["firmware_table"];
+    assert_eq!(table["from"], "FBPT.bin");
+    let kernel = given["main_path_boot"]["start_ns"].as_i64().unwrap();
+    assert_eq!(table["reset_ns"].as_i64().unwrap(), kernel - 40_365 * MS);
+    let ends: Vec<i64> = table["stages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|stage| (stage["end_ns"].as_i64().unwrap() - kernel) / MS)
+        .collect();
+    assert_eq!(ends, [-40_344, -33_328, -20_119, -2, 0]);
+    let total = given["total_ns"].as_i64().unwrap();
+    assert_eq!(
+        given["total_from_reset_ns"].as_i64().unwrap(),
+        total + 40_365 * MS
+    );
+    // Everything after the kernel's start stays as it was, and so does xperf's document.
+    let alone = boot("");
+    assert_eq!(alone["phases"], given["phases"]);
+    let xml = folder.answer("boot boot.etl --format xml");
+    assert_eq!(
+        xml,
+        folder.answer("boot boot.etl --firmware FBPT.bin --format xml")
+    );
+    let text = folder.answer("boot boot.etl --firmware FBPT.bin");
+    assert!(text.contains(" From the processor's reset: "), "{text}");
+    // Tables without times are no answer.
+    folder.file("S3PT.bin", b"S3PT\x08\0\0\0");
+    assert_eq!(folder.refusal("boot boot.etl --firmware S3PT.bin").0, 2);
+}

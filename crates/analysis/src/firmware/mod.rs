@@ -56,6 +56,16 @@ pub struct NoTimes {
     pub faults: Vec<FirmwareFault>,
 }
 
+impl From<FirmwareRecording> for NoTimes {
+    fn from(recording: FirmwareRecording) -> Self {
+        Self {
+            inputs: recording.inputs.len(),
+            tables: recording.tables,
+            faults: recording.faults,
+        }
+    }
+}
+
 /// Finds out where the time of a firmware went.
 ///
 /// # Errors
@@ -69,11 +79,7 @@ pub fn analyse(
         && recording.resume.is_none()
         && recording.suspend.is_none();
     if nothing {
-        return Err(NoTimes {
-            inputs: recording.inputs.len(),
-            tables: recording.tables.clone(),
-            faults: recording.faults.clone(),
-        });
+        return Err(recording.clone().into());
     }
     let names = Names::new(&options.names);
     let mut faults = recording.faults.clone();

@@ -6,11 +6,20 @@ use onoff_trace::firmware::FirmwareGuid;
 
 /// Modules that every firmware built on EDK II has under the same GUID, and the events its measurements name. Public in the
 /// module and package files of EDK II.
-const KNOWN: [(&str, &str); 6] = [
+const KNOWN: [(&str, &str); 15] = [
     ("52C05B14-0B98-496C-BC3B-04B50211D680", "PeiCore"),
     ("D6A2CB7F-6A18-4E2F-B43B-9920A733700A", "DxeCore"),
     ("6D33944A-EC75-4855-A54D-809C75241F6C", "BdsDxe"),
     ("86D70125-BAA3-4296-A62F-602BEBBB9081", "DxeIpl"),
+    ("128FB770-5E79-4176-9E51-9BB268A17DD1", "PciHostBridgeDxe"),
+    ("93B80004-9FB3-11D4-9A3A-0090273FC14D", "PciBusDxe"),
+    ("B7F50E91-A759-412C-ADE4-DCD03E7F7C28", "XhciDxe"),
+    ("240612B7-A063-11D4-9A3A-0090273FC14D", "UsbBusDxe"),
+    ("6B38F7B4-AD98-40E9-9093-ACA2B5A253C4", "DiskIoDxe"),
+    ("1FA1F39E-FEFF-4AAE-BD7B-38A070A3B609", "PartitionDxe"),
+    ("961578FE-B6B7-44C3-AF35-6BC705CD2B1F", "Fat"),
+    ("9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50", "PcdPeim"),
+    ("9FB4B4A7-42C0-4BCD-8540-9BCC6711F83E", "UsbMassStorageDxe"),
     ("7CE88FB3-4BD7-4679-87A8-A8D8DEE50D2B", "ReadyToBoot"),
     ("02CE967A-DD7E-4FFC-9EE7-810CF0470880", "EndOfDxe"),
 ];

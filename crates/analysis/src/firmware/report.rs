@@ -122,6 +122,18 @@ impl FirmwareStageName {
         }
     }
 
+    /// What ends it, as a phrase.
+    #[must_use]
+    pub const fn ended_by(self) -> &'static str {
+        match self {
+            Self::Reset => "the firmware's image runs",
+            Self::Firmware => "the firmware loads the loader",
+            Self::LoaderLoad => "the loader starts",
+            Self::Loader => "the loader calls ExitBootServices",
+            Self::ExitBootServices => "the operating system takes over",
+        }
+    }
+
     /// The stage in words.
     #[must_use]
     pub const fn words(self) -> &'static str {

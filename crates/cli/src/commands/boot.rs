@@ -1,12 +1,15 @@
 //! `onoff boot`.
 
+use std::path::PathBuf;
+
 use onoff_analysis::recording::summarise;
-use onoff_analysis::transition::boot::{self, BootKind, BootOptions, BootReport};
+use onoff_analysis::transition::boot::{self, BootKind, BootOptions, BootReport, GivenFirmware};
 use onoff_analysis::transition::suspend::{self, SuspendOptions};
 use onoff_report::text::suspend::SuspendTextOptions;
 use onoff_report::xperf::boot_xml::BootXmlOptions;
 use onoff_report::xperf::services_csv::PointsOfInterest;
 use onoff_report::{json, text, xperf};
+use onoff_sources::Options;
 use onoff_trace::Trace;
 
 use crate::failure::Failure;
@@ -16,15 +19,19 @@ use crate::output::Destination;
 
 pub fn run(
     recording: Recording,
-    options: &BootOptions,
+    mut options: BootOptions,
     format: BootFormat,
+    firmware: &[PathBuf],
     destination: &Destination,
 ) -> Result<(), Failure> {
+    if !firmware.is_empty() {
+        options.firmware = Some(given_firmware(firmware, &recording.options)?);
+    }
     let trace = super::open(recording, boot::TABLES.union(suspend::TABLES))?;
-    let report = boot::analyse(&trace, options);
+    let report = boot::analyse(&trace, &options);
     let from_off = |report: &BootReport| report.before_kernel.boot_kind != BootKind::FastStartup;
     if !report.as_ref().is_ok_and(from_off)
-        && let Some(answer) = fast_startup(&trace, options, format, destination)
+        && let Some(answer) = fast_startup(&trace, &options, format, destination)
     {
         return answer;
     }
@@ -69,4 +76,25 @@ fn fast_startup(
     };
     let report = suspend::fast_startup(trace, &options)?;
     Some(destination.write(|out| super::suspend::write(trace, &report, format, out)))
+}
+
+/// The five times of the boot in firmware tables.
+fn given_firmware(files: &[PathBuf], options: &Options) -> Result<GivenFirmware, Failure> {
+    let recording = onoff_sources::open_firmware(files, &options.limits)?;
+    match recording.checkpoints {
+        Some(checkpoints) => Ok(GivenFirmware {
+            checkpoints,
+            from: recording.boot_from,
+        }),
+        None => {
+            let asked: Vec<String> = files
+                .iter()
+                .map(|file| file.display().to_string())
+                .collect();
+            Err(Failure::NothingToAnswer(text::firmware::no_times(
+                &asked.join(", "),
+                &recording.into(),
+            )))
+        }
+    }
 }

@@ -25,7 +25,9 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         destination,
     } = invocation;
     match task {
-        Task::Boot(options, format) => boot::run(recording, &options, format, &destination),
+        Task::Boot(options, format, firmware) => {
+            boot::run(recording, options, format, &firmware, &destination)
+        }
         Task::Shutdown(options, format) => shutdown::run(recording, &options, format, &destination),
         Task::Info(format) => info::run(recording, format, &destination),
         Task::Events(question) => events::run(recording, question, &destination),

@@ -7,7 +7,7 @@ use super::plan::{BOOT_PRIORITY, Plan, SYSTEM};
 use super::program::{Edge, Note, Step};
 use super::scenario::{Firmware, Scenario, ScenarioError};
 use super::services;
-use super::span::TICKS_PER_SECOND;
+use super::span::{Span, TICKS_PER_SECOND};
 use super::transition::Cast;
 use super::work::Transfer;
 use crate::events::{device, logon, service};
@@ -106,10 +106,12 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Cast, Scenari
     })
 }
 
-fn firmware(firmware: &Firmware) -> [Step; 4] {
+/// What the kernel tells of the firmware. Boot services last until the loader has run.
+fn firmware(firmware: &Firmware, loader: Option<Span>) -> [Step; 4] {
     let milliseconds = |ticks: u64| ticks * 1000 / TICKS_PER_SECOND;
     let nanoseconds = |ticks: u64| ticks * 100;
-    let total = nanoseconds(firmware.pre_boot.0 + firmware.boot_manager.0);
+    let loader = loader.map_or(0, |loader| loader.0);
+    let total = nanoseconds(firmware.pre_boot.0 + firmware.boot_manager.0 + loader);
     let reset = nanoseconds(firmware.pre_boot.0) / 10;
     [
         Step::tell(device::pre_boot(milliseconds(firmware.pre_boot.0))),
@@ -130,7 +132,7 @@ fn kernel(plan: &mut Plan, scenario: &Scenario, session_manager: usize) {
     let kernel = &scenario.kernel;
     let mut steps = Vec::new();
     if let Some(before) = &scenario.firmware {
-        steps.extend(firmware(before));
+        steps.extend(firmware(before, kernel.loader));
     }
     steps.push(Step::tell(device::system_started(
         scenario.machine.build,

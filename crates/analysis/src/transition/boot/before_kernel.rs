@@ -1,17 +1,28 @@
 //! What happened before the recording's time zero: firmware, boot manager, loader, and a person at a menu.
 //!
-//! The lengths come from records that the kernel writes later on; where they lie on the axis is not known.
+//! The lengths come from records that the kernel writes later on; where they lie on the axis is not known. The firmware's own
+//! times, which the recording or a file beside it may tell, end where the kernel takes over: they have a place.
 
 use onoff_trace::{Milestone, Trace, milestone};
 
-use super::report::{BeforeKernel, BootKind, EarlierTime};
-use crate::evidence::Certainty;
+use onoff_trace::firmware::FirmwareCheckpoints;
 
-/// Everything the recording says about the time before the kernel.
-pub(super) fn before_kernel(trace: &Trace) -> BeforeKernel {
+use super::report::{
+    BeforeKernel, BootKind, EarlierStage, EarlierTime, FirmwareBeforeKernel, GivenFirmware,
+};
+use crate::evidence::Certainty;
+use crate::firmware::{checkpoint_faults, counts_over_resets, stages};
+
+/// Everything the recording, and the firmware itself, say about the time before the kernel, which starts at `kernel_ns`.
+pub(super) fn before_kernel(
+    trace: &Trace,
+    given: Option<&GivenFirmware>,
+    kernel_ns: Option<i64>,
+) -> BeforeKernel {
     BeforeKernel {
         boot_kind: boot_kind(trace),
-        firmware: earlier(
+        firmware_table: firmware_table(trace, given, kernel_ns),
+        firmware: given.and_then(given_firmware).unwrap_or_else(|| earlier(
             trace,
             &[
                 (
@@ -25,7 +36,7 @@ pub(super) fn before_kernel(trace: &Trace) -> BeforeKernel {
                     Certainty::Inferred,
                 ),
             ],
-        ),
+        )),
         boot_manager: earlier(
             trace,
             &[(
@@ -51,6 +62,119 @@ pub(super) fn before_kernel(trace: &Trace) -> BeforeKernel {
             )],
         ),
     }
+}
+
+/// The firmware's length as a file tells it: up to the boot manager, as the recording's own records count it.
+fn given_firmware(given: &GivenFirmware) -> Option<EarlierTime> {
+    if counts_over_resets(&checkpoint_faults(&given.checkpoints)) {
+        return None;
+    }
+    Some(EarlierTime {
+        duration_ns: Some(given.checkpoints.loader_start_ns?),
+        rule:
+            "the given firmware performance table: processor reset to the start of the boot manager"
+                .to_owned(),
+        event: given.from.clone(),
+        certainty: Certainty::Inferred,
+    })
+}
+
+/// The firmware's five times: those of a given file, else those in the recording.
+fn firmware_table(
+    trace: &Trace,
+    given: Option<&GivenFirmware>,
+    kernel_ns: Option<i64>,
+) -> Option<FirmwareBeforeKernel> {
+    let recorded = recorded_checkpoints(trace);
+    let (checkpoints, from) = match (given, &recorded) {
+        (Some(given), _) => (given.checkpoints, given.from.clone()),
+        (None, Some((checkpoints, event))) => (*checkpoints, event.clone()),
+        (None, None) => return None,
+    };
+    let mut disagreements = match (given, &recorded) {
+        (Some(given), Some((recorded, _))) => disagreements(&given.checkpoints, recorded),
+        _ => Vec::new(),
+    };
+    disagreements.extend(loader_too_long(trace, &checkpoints));
+    let faults = checkpoint_faults(&checkpoints);
+    // Nothing runs between the return of ExitBootServices and the kernel but the loader's last steps, which nobody times.
+    let shift = kernel_ns
+        .zip(checkpoints.exit_end_ns)
+        .map(|(kernel, end)| kernel.saturating_sub(end));
+    let placed = |shift: i64| {
+        let stages = stages(&checkpoints).into_iter().map(|stage| EarlierStage {
+            name: stage.name,
+            start_ns: stage.start_ns.saturating_add(shift),
+            end_ns: stage.end_ns.saturating_add(shift),
+            duration_ns: stage.duration_ns,
+        });
+        stages.collect()
+    };
+    Some(FirmwareBeforeKernel {
+        from,
+        checkpoints,
+        stages: shift.map(placed).unwrap_or_default(),
+        reset_ns: shift.filter(|_| !counts_over_resets(&faults)),
+        rule: match shift {
+            Some(_) => "the return of ExitBootServices is the kernel's start; what lies between is not measured",
+            None => "not placed: the return of ExitBootServices or the kernel's start is not known",
+        }
+        .to_owned(),
+        certainty: match shift {
+            Some(_) => Certainty::Inferred,
+            None => Certainty::Missing,
+        },
+        disagreements,
+        faults,
+    })
+}
+
+/// The five times in the recording, and the record they come from.
+fn recorded_checkpoints(trace: &Trace) -> Option<(FirmwareCheckpoints, String)> {
+    let names = [
+        milestone::FIRMWARE_RESET_END,
+        milestone::FIRMWARE_LOADER_LOADED,
+        milestone::FIRMWARE_LOADER_STARTED,
+        milestone::FIRMWARE_EXIT_BEGIN,
+        milestone::FIRMWARE_EXIT_END,
+    ];
+    let found = names.map(|name| value(trace, name).filter(|&(ns, _)| ns >= 0));
+    let event = found
+        .iter()
+        .flatten()
+        .next()
+        .map(|(_, row)| trace.text(row.event).to_owned())?;
+    let mut checkpoints =
+        FirmwareCheckpoints::of_stored(found.map(|time| time.map_or(0, |(ns, _)| ns)));
+    checkpoints.reset_end_ns = found[0].map(|(ns, _)| ns);
+    // A record of zeros: firmware without the table.
+    let any = checkpoints
+        .named()
+        .into_iter()
+        .skip(1)
+        .any(|(_, ns)| ns.is_some());
+    any.then_some((checkpoints, event))
+}
+
+/// The loader runs between its start and `ExitBootServices`: if the recording has it run longer, one of the two is wrong.
+fn loader_too_long(trace: &Trace, checkpoints: &FirmwareCheckpoints) -> Option<String> {
+    let (loader_ns, _) = value(trace, milestone::OS_LOADER)?;
+    let room_ns = checkpoints
+        .exit_end_ns?
+        .checked_sub(checkpoints.loader_start_ns?)?;
+    (loader_ns > room_ns && room_ns >= 0).then(|| {
+        format!("OSLoader: {loader_ns} ns in the recording, where the firmware has {room_ns} ns from the loader's start to the kernel")
+    })
+}
+
+fn disagreements(given: &FirmwareCheckpoints, recorded: &FirmwareCheckpoints) -> Vec<String> {
+    let both = given.named().into_iter().zip(recorded.named());
+    let different = both.filter_map(|((name, given), (_, recorded))| {
+        let (given, recorded) = (given?, recorded?);
+        (given != recorded)
+            .then(|| format!("{name}: {given} ns in the file, {recorded} ns in the recording"))
+    });
+    different.collect()
 }
 
 fn boot_kind(trace: &Trace) -> BootKind {
@@ -109,7 +233,7 @@ mod tests {
         );
         milestone_value(&mut trace, 6, milestone::OS_LOADER, "", Some(1926 * MS));
         milestone_value(&mut trace, 6, milestone::BOOT_TYPE, "", Some(1));
-        let before = before_kernel(&trace);
+        let before = before_kernel(&trace, None, Some(0));
         assert_eq!(before.os_loader.duration_ns, Some(1926 * MS));
         assert_eq!(before.os_loader.certainty, Certainty::Measured);
         assert_eq!(before.firmware.duration_ns, Some(4000 * MS));
@@ -117,13 +241,104 @@ mod tests {
         assert_eq!(before.boot_manager.certainty, Certainty::Missing);
         assert_eq!(before.boot_kind, BootKind::FastStartup);
         milestone_value(&mut trace, 7, milestone::FIRMWARE, "", Some(3900 * MS));
-        assert_eq!(before_kernel(&trace).firmware.duration_ns, Some(3900 * MS));
+        assert_eq!(
+            before_kernel(&trace, None, Some(0)).firmware.duration_ns,
+            Some(3900 * MS)
+        );
     }
 
     #[test]
     fn a_negative_length_is_not_a_time() {
         let mut trace = Trace::default();
         milestone_value(&mut trace, 6, milestone::OS_LOADER, "", Some(-1));
-        assert_eq!(before_kernel(&trace).os_loader.duration_ns, None);
+        assert_eq!(
+            before_kernel(&trace, None, Some(0)).os_loader.duration_ns,
+            None
+        );
+    }
+
+    /// Table 2 of the paper on PXE performance, the boot from disk, ns.
+    fn disk_boot() -> FirmwareCheckpoints {
+        FirmwareCheckpoints::of_stored([21, 5_321, 5_512, 8_861, 8_862].map(|ms| ms * MS))
+    }
+
+    fn record(trace: &mut Trace, checkpoints: &FirmwareCheckpoints) {
+        let names = [
+            milestone::FIRMWARE_RESET_END,
+            milestone::FIRMWARE_LOADER_LOADED,
+            milestone::FIRMWARE_LOADER_STARTED,
+            milestone::FIRMWARE_EXIT_BEGIN,
+            milestone::FIRMWARE_EXIT_END,
+        ];
+        for (name, (_, ns)) in names.into_iter().zip(checkpoints.named()) {
+            milestone_value(trace, 5, name, "", ns);
+        }
+    }
+
+    #[test]
+    fn the_firmwares_stages_end_where_the_kernel_begins() {
+        let mut trace = Trace::default();
+        record(&mut trace, &disk_boot());
+        let table = before_kernel(&trace, None, Some(3 * MS))
+            .firmware_table
+            .unwrap();
+        assert_eq!(table.reset_ns, Some(-8_859 * MS));
+        let stages: Vec<(&str, i64, i64)> = table
+            .stages
+            .iter()
+            .map(|stage| (stage.name.as_str(), stage.start_ns / MS, stage.end_ns / MS))
+            .collect();
+        assert_eq!(
+            stages,
+            [
+                ("reset", -8_859, -8_838),
+                ("firmware", -8_838, -3_538),
+                ("loader_load", -3_538, -3_347),
+                ("loader", -3_347, 2),
+                ("exit_boot_services", 2, 3),
+            ]
+        );
+        assert!(table.disagreements.is_empty());
+    }
+
+    #[test]
+    fn a_given_file_is_preferred_and_its_disagreement_said() {
+        let mut trace = Trace::default();
+        record(&mut trace, &disk_boot());
+        let mut given = GivenFirmware {
+            checkpoints: disk_boot(),
+            from: "FBPT.bin".to_owned(),
+        };
+        let agreeing = before_kernel(&trace, Some(&given), Some(0));
+        let table = agreeing.firmware_table.unwrap();
+        assert_eq!(
+            (table.from.as_str(), table.disagreements.len()),
+            ("FBPT.bin", 0)
+        );
+        assert_eq!(agreeing.firmware.duration_ns, Some(5_512 * MS));
+        given.checkpoints.loader_start_ns = Some(5_513 * MS);
+        let table = before_kernel(&trace, Some(&given), Some(0))
+            .firmware_table
+            .unwrap();
+        assert_eq!(
+            table.disagreements,
+            ["loader's start: 5513000000 ns in the file, 5512000000 ns in the recording"]
+        );
+    }
+
+    #[test]
+    fn times_that_run_on_over_resets_do_not_tell_when_this_boots_reset_was() {
+        let late = disk_boot()
+            .named()
+            .map(|(_, ns)| ns.unwrap() + 9_000_000 * MS);
+        let given = GivenFirmware {
+            checkpoints: FirmwareCheckpoints::of_stored(late),
+            from: String::new(),
+        };
+        let table = before_kernel(&Trace::default(), Some(&given), Some(0))
+            .firmware_table
+            .unwrap();
+        assert_eq!(table.reset_ns, None);
+        assert_eq!(table.faults.len(), 1);
     }
 }

@@ -61,7 +61,8 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         },
     };
     let phases = describe_phases(trace, &path, &post_boot);
-    let before_kernel = before_kernel::before_kernel(trace);
+    let before_kernel =
+        before_kernel::before_kernel(trace, options.firmware.as_ref(), path.kernel_start.time_ns);
     let os_loader_ns = before_kernel.os_loader.duration_ns;
 
     let total_with_idle_ns = path
@@ -88,6 +89,13 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         total_with_loader_ns: total_ns
             .zip(os_loader_ns)
             .map(|(total, loader)| total.saturating_add(loader)),
+        total_from_reset_ns: before_kernel
+            .firmware_table
+            .as_ref()
+            .and_then(|table| table.reset_ns)
+            .zip(path.kernel_start.time_ns)
+            .zip(total_ns)
+            .map(|((reset, kernel), total)| total.saturating_add(kernel.saturating_sub(reset))),
         total_at_least_ns: total_ns
             .unwrap_or_else(|| path.latest_ns().saturating_add(post_boot.busy_ns)),
         total_certainty,

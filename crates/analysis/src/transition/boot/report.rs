@@ -1,6 +1,7 @@
 //! The result of the boot analysis. Its serialized names are the documented contract of `boot --format json`.
 
 use onoff_trace::Losses;
+use onoff_trace::firmware::{FirmwareCheckpoints, FirmwareFault};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -9,6 +10,7 @@ use crate::cpu::CpuUsage;
 use crate::devices::{Device, DevicePhaseSpan, DeviceTotal};
 use crate::disk::DiskUsage;
 use crate::evidence::{Boundary, Certainty, Span};
+use crate::firmware::FirmwareStageName;
 use crate::idle::{IdleMetric, Settling};
 use crate::lacking::Lacking;
 use crate::processes::{ProcessLife, ProcessSummary};
@@ -23,6 +25,17 @@ pub struct BootOptions {
     pub shell: String,
     /// Image names that the process summary takes as expected, besides `Idle` and `System`.
     pub expected_processes: Vec<String>,
+    /// What the firmware itself says about the same boot, when that is at hand.
+    pub firmware: Option<GivenFirmware>,
+}
+
+/// The firmware's own times of the boot, from a file beside the recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenFirmware {
+    /// The times.
+    pub checkpoints: FirmwareCheckpoints,
+    /// The file's name.
+    pub from: String,
 }
 
 impl Default for BootOptions {
@@ -31,6 +44,7 @@ impl Default for BootOptions {
             idle: IdleMetric::XPERF,
             shell: "explorer.exe".to_owned(),
             expected_processes: Vec::new(),
+            firmware: None,
         }
     }
 }
@@ -149,6 +163,42 @@ pub struct BeforeKernel {
     pub os_loader: EarlierTime,
     /// Time a person took at a boot menu or a disk password; part of the others.
     pub user_input: EarlierTime,
+    /// The firmware's own times, with a place on the axis; `None` when neither the recording nor a file tells them.
+    pub firmware_table: Option<FirmwareBeforeKernel>,
+}
+
+/// The stages from the processor's reset to the kernel, as the firmware timed them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FirmwareBeforeKernel {
+    /// What tells the times: a file's name, or the recording's record.
+    pub from: String,
+    /// The times, ns since the processor's reset.
+    pub checkpoints: FirmwareCheckpoints,
+    /// The stages, in order.
+    pub stages: Vec<EarlierStage>,
+    /// The processor's reset, ns; negative. `None` when the times do not begin at this boot's reset or do not reach the kernel.
+    pub reset_ns: Option<i64>,
+    /// What puts the firmware's times on the recording's axis.
+    pub rule: String,
+    /// How certain that is.
+    pub certainty: Certainty,
+    /// Where these times and those of the recording cannot both be true; empty when they agree.
+    pub disagreements: Vec<String>,
+    /// What cannot be true of the times.
+    pub faults: Vec<FirmwareFault>,
+}
+
+/// A stage before the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct EarlierStage {
+    /// Which.
+    pub name: FirmwareStageName,
+    /// Begin, ns; before the kernel's start, so negative.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+    /// Length, ns.
+    pub duration_ns: i64,
 }
 
 /// Initialisation of the video driver, which the start of the first program after the subsystem shows.
@@ -268,6 +318,9 @@ pub struct BootReport {
     pub total_with_idle_ns: Option<i64>,
     /// `total_ns` and the loader's time, ns; `None` when either is unknown.
     pub total_with_loader_ns: Option<i64>,
+    /// Processor reset to settled, the required idle time left out, ns; `None` when either end is unknown. The reset is where
+    /// `before_kernel.firmware_table` puts it.
+    pub total_from_reset_ns: Option<i64>,
     /// A lower bound of `total_ns`, ns: `total_ns` itself when known, else the busy time up to the recording's end.
     pub total_at_least_ns: i64,
     /// How certain the total is.

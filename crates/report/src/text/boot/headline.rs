@@ -74,7 +74,11 @@ fn parts(report: &BootReport) -> Option<String> {
             duration(report.logon.person_ns)
         );
     }
-    Some(sentence + ".")
+    sentence += ".";
+    if let Some(whole) = report.total_from_reset_ns {
+        sentence += &format!(" From the processor's reset: {}.", duration(whole));
+    }
+    Some(sentence)
 }
 
 /// What a phase cost: PostBoot's required idle time is nobody's.

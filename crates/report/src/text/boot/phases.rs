@@ -27,7 +27,10 @@ pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> 
         .filter(|phase| phase.name != PhaseName::TraceTail)
         .filter_map(|phase| phase.end_ns)
         .max();
-    let axis = Axis::new(0, end.unwrap_or(0), AXIS_CELLS);
+    let firmware = report.before_kernel.firmware_table.as_ref();
+    let stages = firmware.map_or(&[][..], |table| &table.stages);
+    let begin = stages.first().map_or(0, |stage| stage.start_ns.min(0));
+    let axis = Axis::new(begin, end.unwrap_or(0), AXIS_CELLS);
     let mut table = Table::new()
         .left("phase", 16)
         .right("begins")
@@ -36,8 +39,22 @@ pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> 
         .right("share")
         .left("", AXIS_CELLS)
         .left("ended by", 100);
+    // What the firmware timed itself has a place; of what only the kernel tells of it later, the length is known.
+    for stage in stages {
+        table.row([
+            cell(stage.name.words()),
+            cell(duration(stage.start_ns)),
+            cell(duration(stage.end_ns)),
+            cell(duration(stage.duration_ns)),
+            cell(""),
+            styled_cell(BAR, axis.bar(stage.start_ns, stage.end_ns)),
+            styled_cell(QUIET, stage.name.ended_by()),
+        ]);
+    }
+    if stages.is_empty() {
+        earlier_row("firmware", &report.before_kernel.firmware, &mut table);
+    }
     for (name, earlier) in [
-        ("firmware", &report.before_kernel.firmware),
         ("boot manager", &report.before_kernel.boot_manager),
         ("OSLoader", &report.before_kernel.os_loader),
     ] {
@@ -75,9 +92,39 @@ pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> 
         ]);
     }
     table.write(out)?;
+    write_firmware(report, out)?;
     write_doubts(report, out)?;
     write_settling(report, out)?;
     losses::write_touching(&touched_by(report), out)
+}
+
+/// Where the stages before the kernel come from, and what is wrong with them.
+fn write_firmware(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+    let Some(table) = &report.before_kernel.firmware_table else {
+        return Ok(());
+    };
+    writeln!(
+        out,
+        "  {QUIET}Before 0: the firmware's own times, from {}; {}.{QUIET:#}",
+        printable(&table.from),
+        table.rule
+    )?;
+    if let Some(first) = table.disagreements.first() {
+        writeln!(
+            out,
+            "  {DOUBT}These and the recording's own times disagree: {}.{DOUBT:#}",
+            printable(first)
+        )?;
+    }
+    for fault in &table.faults {
+        writeln!(
+            out,
+            "  {DOUBT}Firmware, {}: {}.{DOUBT:#}",
+            fault.kind.as_str(),
+            printable(&fault.text)
+        )?;
+    }
+    Ok(())
 }
 
 /// Names of the losses that touch any phase, each once.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::firmware::{FirmwareReport, FirmwareStageName};
+use onoff_analysis::firmware::FirmwareReport;
 
 use super::headline::stage;
 use super::title;
@@ -30,7 +30,7 @@ pub(super) fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<
         .right("took")
         .right("share")
         .left("", AXIS_CELLS)
-        .left("", 60);
+        .left("ended when", 60);
     for row in &report.stages {
         let style = if longest == Some(row.duration_ns) {
             WORST
@@ -44,7 +44,7 @@ pub(super) fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<
             styled_cell(style, duration(row.duration_ns)),
             cell(percent(share(row.duration_ns, end_ns))),
             styled_cell(BAR, axis.bar(row.start_ns, row.end_ns)),
-            styled_cell(QUIET, until(row.name)),
+            styled_cell(QUIET, row.name.ended_by()),
         ]);
     }
     table.write(out)?;
@@ -66,16 +66,6 @@ pub(super) fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<
         )?;
     }
     Ok(())
-}
-
-fn until(stage: FirmwareStageName) -> &'static str {
-    match stage {
-        FirmwareStageName::Reset => "until the firmware's image runs",
-        FirmwareStageName::Firmware => "until it loads the loader",
-        FirmwareStageName::LoaderLoad => "until the loader starts",
-        FirmwareStageName::Loader => "until it calls ExitBootServices",
-        FirmwareStageName::ExitBootServices => "until the operating system takes over",
-    }
 }
 
 pub(super) fn write_phases(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {

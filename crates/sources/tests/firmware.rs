@@ -1,0 +1,277 @@
+//! Firmware tables in every form that they are handed over in: each form tells the same.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+
+use onoff_sources::{Error, Limits, open_firmware, open_firmware_bytes};
+use onoff_testkit::real::samples;
+use onoff_trace::firmware::{
+    FirmwareCheckpoints, FirmwareFaultKind, FirmwareForm, FirmwareRecording, FirmwareResume,
+    FirmwareSuspend,
+};
+
+/// Table 2 of the paper on PXE performance, the network boot, ns.
+const TIMES: [u64; 5] = [
+    21_000_000,
+    7_037_000_000,
+    20_246_000_000,
+    40_363_000_000,
+    40_365_000_000,
+];
+
+fn times() -> FirmwareCheckpoints {
+    FirmwareCheckpoints::of_stored(TIMES.map(|ns| ns as i64))
+}
+
+fn fbpt(times: [u64; 5]) -> Vec<u8> {
+    let mut bytes = b"FBPT\x38\0\0\0\x02\0\x30\x02\0\0\0\0".to_vec();
+    bytes.extend(times.iter().flat_map(|ns| ns.to_le_bytes()));
+    bytes
+}
+
+fn s3pt() -> Vec<u8> {
+    let mut bytes = b"S3PT\x34\0\0\0\0\0\x18\x01\x03\0\0\0".to_vec();
+    bytes.extend([900_u64, 800].iter().flat_map(|ns| ns.to_le_bytes()));
+    bytes.extend_from_slice(b"\x01\0\x14\x01");
+    bytes.extend([50_u64, 70].iter().flat_map(|ns| ns.to_le_bytes()));
+    bytes
+}
+
+const RESUME: FirmwareResume = FirmwareResume {
+    count: 3,
+    last_ns: Some(900),
+    average_ns: Some(800),
+};
+const SUSPEND: FirmwareSuspend = FirmwareSuspend {
+    start_ns: 50,
+    end_ns: 70,
+};
+
+fn open(path: &Path) -> FirmwareRecording {
+    open_firmware(&[path.to_path_buf()], &Limits::default()).unwrap()
+}
+
+fn of_bytes(bytes: &[u8]) -> FirmwareRecording {
+    open_firmware_bytes("input", bytes, &Limits::default()).unwrap()
+}
+
+/// The text of `acpidump`, its lines set in by `indent`.
+fn acpidump(tables: &[(&str, &[u8])], indent: &str) -> String {
+    let mut text = String::new();
+    for (name, bytes) in tables {
+        text += &format!("{indent}{name} @ 0x00000000BDF4C000\n");
+        for (line, chunk) in bytes.chunks(16).enumerate() {
+            let digits: Vec<String> = chunk.iter().map(|byte| format!("{byte:02X}")).collect();
+            let letters: String = chunk
+                .iter()
+                .map(|&byte| {
+                    if byte.is_ascii_graphic() {
+                        byte as char
+                    } else {
+                        '.'
+                    }
+                })
+                .collect();
+            text += &format!(
+                "{indent}  {:04X}: {:<48} {letters}\n",
+                line * 16,
+                digits.join(" ")
+            );
+        }
+        text += "\n";
+    }
+    text
+}
+
+#[test]
+fn tables_one_after_the_other() {
+    let recording = of_bytes(&[fbpt(TIMES), s3pt()].concat());
+    assert_eq!(recording.checkpoints, Some(times()));
+    assert_eq!(
+        (recording.resume, recording.suspend),
+        (Some(RESUME), Some(SUSPEND))
+    );
+    assert_eq!(recording.inputs[0].form, FirmwareForm::Table);
+    assert_eq!(recording.faults, []);
+}
+
+#[test]
+fn acpidump_text_of_several_tables_also_as_windows_shells_write_it() {
+    let facp = [0x46; 40];
+    let tables: [(&str, &[u8]); 3] = [("FACP", &facp), ("FBPT", &fbpt(TIMES)), ("S3PT", &s3pt())];
+    for indent in ["", "    "] {
+        let text = acpidump(&tables, indent);
+        let utf16: Vec<u8> = [0xff, 0xfe]
+            .into_iter()
+            .chain(text.encode_utf16().flat_map(u16::to_le_bytes))
+            .collect();
+        for bytes in [text.as_bytes(), &utf16] {
+            let recording = of_bytes(bytes);
+            assert_eq!(recording.inputs[0].form, FirmwareForm::Acpidump);
+            assert_eq!(recording.checkpoints, Some(times()));
+            assert_eq!(recording.resume, Some(RESUME));
+            assert_eq!(recording.tables.len(), 2);
+            assert_eq!(recording.faults, []);
+        }
+    }
+}
+
+#[test]
+fn an_acpidump_with_a_line_missing_says_where() {
+    let text = acpidump(&[("FBPT", &fbpt(TIMES))], "");
+    let without: Vec<&str> = text
+        .lines()
+        .enumerate()
+        .filter(|(at, _)| *at != 2)
+        .map(|(_, line)| line)
+        .collect();
+    let recording = of_bytes(without.join("\n").as_bytes());
+    assert_eq!(recording.checkpoints, None);
+    let kinds: Vec<FirmwareFaultKind> = recording.faults.iter().map(|fault| fault.kind).collect();
+    assert!(
+        kinds.contains(&FirmwareFaultKind::UnreadableText),
+        "{kinds:?}"
+    );
+    assert!(
+        recording.faults[0].place.ends_with("line 3"),
+        "{}",
+        recording.faults[0].place
+    );
+}
+
+#[test]
+fn the_files_that_linux_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("fpdt");
+    for (file, value) in [
+        ("boot/firmware_start_ns", TIMES[0]),
+        ("boot/bootloader_load_ns", TIMES[1]),
+        ("boot/bootloader_launch_ns", TIMES[2]),
+        ("boot/exitbootservice_start_ns", TIMES[3]),
+        ("boot/exitbootservice_end_ns", TIMES[4]),
+        ("suspend/suspend_start_ns", 50),
+        ("suspend/suspend_end_ns", 70),
+        ("resume/resume_count", 3),
+        ("resume/resume_prev_ns", 900),
+        ("resume/resume_avg_ns", 800),
+    ] {
+        let path = root.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("{value}\n")).unwrap();
+    }
+    for path in [folder.path(), &root] {
+        let recording = open(path);
+        assert_eq!(recording.inputs.len(), 1);
+        assert_eq!(recording.inputs[0].form, FirmwareForm::Sysfs);
+        assert_eq!(recording.checkpoints, Some(times()));
+        assert_eq!(
+            (recording.resume, recording.suspend),
+            (Some(RESUME), Some(SUSPEND))
+        );
+    }
+    fs::write(root.join("boot/bootloader_load_ns"), "not yet\n").unwrap();
+    let recording = open(&root);
+    assert_eq!(recording.checkpoints.unwrap().loader_load_ns, None);
+    assert_eq!(recording.faults[0].kind, FirmwareFaultKind::UnreadableText);
+}
+
+#[test]
+fn a_folder_is_searched_and_the_same_boot_told_twice_is_no_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    let deep = folder.path().join("a/b");
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join("FBPT"), fbpt(TIMES)).unwrap();
+    fs::write(folder.path().join("S3PT.dat"), s3pt()).unwrap();
+    fs::write(folder.path().join("unrelated.txt"), "nothing").unwrap();
+    fs::write(
+        folder.path().join("serial.txt"),
+        "FPDT: Boot Performance - ResetEnd = 21000000\n\
+        FPDT: Boot Performance - OsLoaderLoadImageStart = 7037000000\n\
+        FPDT: Boot Performance - OsLoaderStartImageStart = 20246000000\n\
+        FPDT: Boot Performance - ExitBootServicesEntry = 40363000000\n\
+        FPDT: Boot Performance - ExitBootServicesExit = 40365000000\n",
+    )
+    .unwrap();
+    let recording = open(folder.path());
+    assert_eq!(recording.inputs.len(), 3);
+    assert_eq!(recording.checkpoints, Some(times()));
+    assert_eq!(recording.faults, []);
+    // Another boot beside it is named and left out.
+    fs::write(deep.join("OTHER"), fbpt([1, 2, 3, 4, 5])).unwrap();
+    let recording = open(folder.path());
+    assert_eq!(recording.checkpoints, Some(times()));
+    assert_eq!(recording.faults[0].kind, FirmwareFaultKind::SeveralBoots);
+}
+
+#[test]
+fn packed_tables_are_unpacked() {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, &fbpt(TIMES)).unwrap();
+    assert_eq!(
+        of_bytes(&packed.finish().unwrap()).checkpoints,
+        Some(times())
+    );
+}
+
+#[test]
+fn any_cut_and_any_changed_byte_is_answered_or_refused() {
+    let text = acpidump(&[("FBPT", &fbpt(TIMES)), ("S3PT", &s3pt())], "");
+    let xml = r#"<FpdtParserData><Fbpt><GuidQwordEvent PerformanceRecordType="0x1013" RecordLength="0x2A" Revision="0x1">
+        <ProgressID Value="0x3" /><ApicID Value="0x0" /><Timestamp RawValue="0x48EC508E" />
+        <GUID Value="52C05B14-0B98-496C-BC3B-04B50211D680" /><Qword Value="0x1" /></GuidQwordEvent></Fbpt></FpdtParserData>"#;
+    let log =
+        "FPDT: Boot Performance - ResetEnd = 21\nFPDT: S3 Suspend Performance - SuspendStart = 5\n";
+    for whole in [
+        &[fbpt(TIMES), s3pt()].concat()[..],
+        text.as_bytes(),
+        xml.as_bytes(),
+        log.as_bytes(),
+    ] {
+        for at in 0..whole.len() {
+            let _ = open_firmware_bytes("cut", &whole[..at], &Limits::default());
+            for value in [0, 0xff, b'<', b'=', whole[at] ^ 0x10] {
+                let mut changed = whole.to_vec();
+                changed[at] = value;
+                let _ = open_firmware_bytes("changed", &changed, &Limits::default());
+            }
+        }
+    }
+}
+
+#[test]
+fn xml_that_breaks_off_tells_what_is_lost() {
+    let Some(folder) = samples("fpdt") else {
+        return;
+    };
+    let xml = fs::read(folder.join("fpdt_complex_data.xml")).unwrap();
+    let whole = of_bytes(&xml);
+    assert_eq!(whole.events.len(), 837);
+    assert_eq!(whole.faults, []);
+    let events: u64 = whole.tables[0]
+        .records
+        .iter()
+        .filter(|row| row.number != "0x0002")
+        .map(|row| row.count)
+        .sum();
+    assert_eq!(
+        events,
+        837 + 1,
+        "the document also lists the pointer of the FPDT"
+    );
+    let half = of_bytes(&xml[..xml.len() / 2]);
+    assert!(
+        (300..500).contains(&half.events.len()),
+        "{}",
+        half.events.len()
+    );
+}
+
+#[test]
+fn what_holds_no_tables_is_refused_by_name() {
+    let error =
+        open_firmware_bytes("notes.txt", b"FPDT is a table", &Limits::default()).unwrap_err();
+    assert!(matches!(error, Error::NotFirmware { .. }));
+    assert!(error.to_string().starts_with("notes.txt: "), "{error}");
+    assert!(open_firmware(&[], &Limits::default()).is_err());
+}
