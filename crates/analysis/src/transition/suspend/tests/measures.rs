@@ -1,0 +1,220 @@
+//! Lengths, clocks, accounts, children.
+
+use super::*;
+
+#[test]
+fn a_sleep_is_measured_and_its_slow_service_found() {
+    let transition = only(&sleep_with_slow_service());
+    assert_eq!(transition.kind, PowerTransitionKind::Sleep);
+    assert_eq!(transition.kind_certainty, Certainty::Measured);
+    assert_eq!(transition.suspend.measured.duration_ns, Some(34 * SECOND));
+    assert_eq!(transition.suspend.measured.certainty, Certainty::Measured);
+    assert_eq!(transition.suspend.difference_ns, Some(10 * MS));
+    assert_eq!(transition.resume.measured.duration_ns, Some(2 * SECOND));
+    assert_eq!(transition.resume.difference_ns, Some(0));
+    assert_eq!(transition.work_ns, Some(36 * SECOND));
+    assert_eq!(transition.wake_source, "power button");
+    assert_eq!(transition.reason, Some(7));
+
+    let services = find(&transition, PowerPhaseName::SuspendServices);
+    assert_eq!(services.duration_ns, Some(31 * SECOND));
+    assert_eq!(
+        (services.children, services.children_total_ns),
+        (2, Some(30 * SECOND + MS))
+    );
+    let slow = transition
+        .notifications
+        .iter()
+        .find(|row| row.name == "Slowsvc")
+        .unwrap();
+    assert_eq!(slow.duration_ns, Some(30 * SECOND));
+    assert_eq!(
+        slow.time_out.as_ref().unwrap().limit_ns,
+        SERVICE_TIME_OUT_NS
+    );
+    let answered = transition
+        .notifications
+        .iter()
+        .filter(|row| row.time_out.is_none());
+    assert_eq!(answered.count(), 3);
+}
+
+#[test]
+fn what_the_children_do_not_account_for_is_the_papers_number() {
+    let transition = only(&sleep_with_slow_service());
+    let apps = find(&transition, PowerPhaseName::SuspendApps);
+    assert_eq!(apps.duration_ns, Some(1_320_415 * US));
+    assert_eq!(apps.children_total_ns, Some(472_485 * US));
+    assert_eq!(apps.not_in_children_ns, Some(847_930 * US));
+    let slow = &transition.notifications[0];
+    assert_eq!(
+        (slow.name.as_str(), slow.path.as_str()),
+        ("slow.exe", r"C:\a\slow.exe")
+    );
+}
+
+#[test]
+fn the_clock_that_stood_still_is_told_by_the_walls() {
+    let gap = only(&sleep_with_slow_service()).asleep;
+    assert_eq!(gap.measured.duration_ns, Some(SECOND));
+    // 336 s by the wall, 37 s by the recording's clock.
+    assert_eq!(gap.clock_missed_ns, Some(299 * SECOND));
+    assert_eq!(gap.wall_ns, Some(300 * SECOND));
+    assert_eq!(gap.wall_certainty, Certainty::Measured);
+}
+
+#[test]
+fn without_real_times_a_clock_that_was_set_tells_how_long_it_slept() {
+    let mut trace = recording();
+    sleep_state(&mut trace, 5 * SECOND, 4, "4");
+    wake(&mut trace, 6 * SECOND, 4);
+    milestone_value(
+        &mut trace,
+        7 * SECOND,
+        milestone::CLOCK_SET,
+        "",
+        Some(60_000),
+    );
+    let gap = only(&trace).asleep;
+    assert_eq!(
+        (gap.clock_set_ns, gap.wall_ns),
+        (Some(60 * SECOND), Some(61 * SECOND))
+    );
+    assert_eq!(gap.wall_certainty, Certainty::Inferred);
+}
+
+#[test]
+fn the_kernels_account_gives_phases_the_events_cannot() {
+    let transition = only(&sleep_with_slow_service());
+    let length = |name| find(&transition, name).duration_ns;
+    assert_eq!(length(PowerPhaseName::BiosInit), Some(310 * MS));
+    assert_eq!(length(PowerPhaseName::ResumeCritical), Some(990 * MS));
+    assert_eq!(length(PowerPhaseName::Asleep), Some(SECOND));
+    let none = [PowerPhaseName::HiberWrite, PowerPhaseName::HiberRead];
+    assert!(
+        transition
+            .phases
+            .iter()
+            .all(|phase| !none.contains(&phase.name))
+    );
+    let order: Vec<&str> = transition
+        .phases
+        .iter()
+        .map(|phase| phase.name.as_str())
+        .collect();
+    assert_eq!(
+        order,
+        [
+            "SuspendApps",
+            "SuspendServices",
+            "Asleep",
+            "BiosInit",
+            "ResumeCritical",
+            "ResumeDevices",
+            "PostResume"
+        ]
+    );
+}
+
+/// Devices that go to sleep side by side: one holds the phase for 20 s.
+#[test]
+fn the_device_that_ends_a_phase_is_named_with_what_it_cost() {
+    let mut trace = recording();
+    whole(&mut trace, 0, None);
+    phase(
+        &mut trace,
+        power_phase::SUSPEND_DEVICES,
+        2 * SECOND,
+        23 * SECOND,
+    );
+    let (system, own) = (PowerStateKind::System, PowerStateKind::Device);
+    request(
+        &mut trace,
+        (0xa, "PCI\\A", "disk"),
+        (system, 4),
+        (2 * SECOND, 3 * SECOND),
+    );
+    request(
+        &mut trace,
+        (0xb, "ROOT\\PIWD", "piwddev"),
+        (system, 4),
+        (2_910 * MS, 22_926 * MS),
+    );
+    // Packet 0xa is used again for the second device's own state.
+    request(
+        &mut trace,
+        (0xa, "ROOT\\PIWD", "piwddev"),
+        (own, 4),
+        (3_500 * MS, 22_900 * MS),
+    );
+    let driver = trace.strings.intern("piwddev");
+    let device = trace.strings.intern("ROOT\\PIWD");
+    let part = |irp, start_ns, end_ns| PowerRequest {
+        scope: PowerRequestScope::Driver,
+        driver,
+        device,
+        irp,
+        start_ns,
+        end_ns: Some(end_ns),
+        ..trace.power_requests.get(2).unwrap()
+    };
+    let part = part(0xa, 3_600 * MS, 22_800 * MS);
+    trace.power_requests.push(part);
+    sleep_state(&mut trace, 24 * SECOND, 4, "4");
+    let transition = only(&trace);
+
+    let phase = find(&transition, PowerPhaseName::SuspendDevices);
+    let last = phase.last.as_ref().unwrap();
+    assert_eq!(
+        (last.name.as_str(), last.driver.as_str()),
+        ("ROOT\\PIWD", "piwddev")
+    );
+    assert_eq!((last.duration_ns, last.end_ns), (20_016 * MS, 22_926 * MS));
+    assert_eq!(last.after_others_ns, Some(19_926 * MS));
+    assert_eq!(phase.children, 2);
+    assert_eq!(phase.children_total_ns, Some(21_016 * MS));
+    assert_eq!(phase.children_covered_ns, Some(20_926 * MS));
+    let [disk, slow] = &transition.devices[..] else {
+        panic!("two devices")
+    };
+    assert_eq!((disk.ends_phase, disk.alone_ns), (false, Some(910 * MS)));
+    assert_eq!((slow.ends_phase, slow.alone_ns), (true, Some(19_926 * MS)));
+    assert!(disk.nested.is_empty() && disk.drivers.is_empty());
+    assert_eq!(slow.nested.len(), 1);
+    assert_eq!(slow.nested[0].drivers[0].duration_ns, Some(19_200 * MS));
+    assert_eq!(transition.drivers.len(), 1);
+    assert_eq!(transition.drivers[0].total_ns, 19_200 * MS);
+    assert!(transition.drivers[0].own_part);
+    assert!(transition.resume.measured.duration_ns.is_none());
+}
+
+#[test]
+fn after_a_resume_idle_time_is_looked_for_until_the_next_transition() {
+    let mut trace = recording();
+    trace.system.processors = 1;
+    thread(&mut trace, 8, 500, None, None);
+    switches(&mut trace, &[(0, 0, 8, 0, 0), (100 * SECOND, 0, 0, 0, 0)]);
+    for start in [1, 6] {
+        sleep_state(&mut trace, start * SECOND, 4, "4");
+        wake(&mut trace, (start + 1) * SECOND, 4);
+        phase(
+            &mut trace,
+            power_phase::RESUME_DEVICES,
+            (start + 1) * SECOND,
+            (start + 2) * SECOND,
+        );
+    }
+    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    let settled: Vec<_> = report
+        .transitions
+        .iter()
+        .map(|row| row.post_resume.end_ns)
+        .collect();
+    assert_eq!(settled, [None, Some(18 * SECOND)]);
+    assert!(
+        report.transitions[0]
+            .post_resume
+            .rule
+            .contains("the time looked at ends")
+    );
+}

@@ -1,0 +1,139 @@
+//! `onoff suspend` on simulated transitions: every row is that of the truth, to the nanosecond.
+#![allow(clippy::unwrap_used)]
+
+mod running;
+
+use onoff_testkit::simulate::Truth;
+use running::Folder;
+use serde_json::Value;
+
+/// Kinds of the transitions of each scenario.
+const SCENARIOS: [(&str, &[&str]); 10] = [
+    ("sleep-slow-service", &["sleep"]),
+    ("sleep-slow-driver", &["sleep"]),
+    ("sleep-windows7", &["sleep"]),
+    ("hibernate", &["hibernate"]),
+    ("hybrid-sleep", &["hybrid_sleep"]),
+    ("modern-standby", &["modern_standby"]),
+    ("two-transitions", &["sleep", "hibernate"]),
+    ("sleep-kernel-logger-only", &["sleep"]),
+    ("fast-startup-shutdown", &["fast_startup"]),
+    ("fast-startup-cycle", &["fast_startup"]),
+];
+
+/// Rows of the model and the phases they are.
+const PHASES: [(&str, &str); 17] = [
+    ("query_apps", "QueryApps"),
+    ("query_services", "QueryServices"),
+    ("suspend_apps", "SuspendApps"),
+    ("suspend_services", "SuspendServices"),
+    ("show_ui", "ShowUI"),
+    ("hide_ui", "HideUI"),
+    ("superfetch", "Superfetch"),
+    ("winlogon", "Winlogon"),
+    ("pre_sleep_callbacks", "PreSleepCallbacks"),
+    ("query_devices", "QueryDevices"),
+    ("flush_volumes", "FlushVolumes"),
+    ("suspend_devices", "SuspendDevices"),
+    ("flush_all_pages", "FlushAllPages"),
+    ("build_notify_list", "BuildNotifyList"),
+    ("resume_devices", "ResumeDevices"),
+    ("resume_services", "ResumeServices"),
+    ("resume_apps", "ResumeApps"),
+];
+
+fn answer(scenario: &str) -> (Value, Truth) {
+    let (folder, truth) = Folder::boot_and_truth(&format!("{scenario}.toml"));
+    let output = folder.run("suspend boot.etl --format json");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{scenario}: {errors}");
+    (serde_json::from_slice(&output.stdout).unwrap(), truth)
+}
+
+/// Every row of a list of all transitions.
+fn rows<'a>(report: &'a Value, list: &str) -> Vec<&'a Value> {
+    let transitions = report["transitions"].as_array().unwrap();
+    let lists = transitions.iter().map(|row| row[list].as_array().unwrap());
+    lists.flatten().collect()
+}
+
+#[test]
+fn kinds_phases_and_who_was_told_are_the_truth() {
+    for (scenario, kinds) in SCENARIOS {
+        let (report, truth) = answer(scenario);
+        let transitions = report["transitions"].as_array().unwrap();
+        let found: Vec<&str> = transitions
+            .iter()
+            .map(|row| row["kind"].as_str().unwrap())
+            .collect();
+        assert_eq!(found, kinds, "{scenario}");
+
+        let phases = rows(&report, "phases");
+        let expected = truth.transitions.activities.iter();
+        for row in expected.filter(|row| row.kind == "power_phase") {
+            let Some((_, name)) = PHASES.iter().find(|(of_row, _)| *of_row == row.name) else {
+                continue;
+            };
+            assert!(
+                phases.iter().any(|phase| {
+                    phase["name"] == *name
+                        && phase["start_ns"].as_i64() == Some(row.start_ns)
+                        && phase["end_ns"].as_i64() == row.end_ns
+                }),
+                "{scenario}: {name} at {} to {:?}",
+                row.start_ns,
+                row.end_ns
+            );
+        }
+
+        let told = rows(&report, "notifications");
+        let expected = truth.transitions.notifications.iter();
+        for row in expected.filter(|row| row.kind.contains("suspend")) {
+            assert!(
+                told.iter().any(|told| {
+                    told["kind"] == *row.kind
+                        && told["start_ns"].as_i64() == Some(row.start_ns)
+                        && told["end_ns"].as_i64() == row.end_ns
+                }),
+                "{scenario}: {} at {}",
+                row.name,
+                row.start_ns
+            );
+        }
+    }
+}
+
+#[test]
+fn the_slow_service_and_the_slow_driver_are_the_answer() {
+    let text = |scenario: &str| {
+        let (folder, _) = Folder::boot_and_truth(scenario);
+        String::from_utf8(folder.run("suspend boot.etl").stdout).unwrap()
+    };
+    let service = text("sleep-slow-service.toml");
+    assert!(service.starts_with("Sleep: "), "{service}");
+    assert!(
+        service.contains("Slowsvc did not answer for 30.0 s (its time-out)"),
+        "{service}"
+    );
+    let driver = text("sleep-slow-driver.toml");
+    let second = driver.lines().nth(1).unwrap();
+    assert!(second.starts_with("SuspendDevices took 2"), "{driver}");
+    assert!(second.contains("piwddev"), "{driver}");
+}
+
+#[test]
+fn a_fast_startup_is_a_boot_and_a_boot_no_transition() {
+    let (folder, _) = Folder::boot_and_truth("fast-startup-boot.toml");
+    let output = folder.run("boot boot.etl");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("Fast startup: "), "{text}");
+
+    let (folder, _) = Folder::boot_and_truth("services-wes7.toml");
+    let output = folder.run("suspend boot.etl");
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        errors.starts_with("onoff: the recording holds no sleep"),
+        "{errors}"
+    );
+}
