@@ -217,11 +217,10 @@ impl<'a> Seen<'a> {
 /// Whether a table has any row that tells what its source was recorded for.
 fn has_rows(trace: &Trace, table: TableName) -> bool {
     match table {
-        // That a process was there is said by every recorder; that one started or ended is not.
-        TableName::Processes => trace
-            .processes
-            .iter()
-            .any(|row| row.start_ns.is_some() || row.end_ns.is_some()),
+        // An id alone is said by every event; who started a process, only by the events about processes.
+        TableName::Processes => trace.processes.iter().any(|row| {
+            row.start_ns.is_some() || row.end_ns.is_some() || row.parent_pid.is_some()
+        }),
         TableName::ContextSwitches => !trace.context_switches.is_empty(),
         TableName::ReadyThreads => !trace.ready_threads.is_empty(),
         TableName::DiskIos => !trace.disk_ios.is_empty(),

@@ -14,7 +14,7 @@ const SCENARIOS: [(&str, &[&str]); 10] = [
     ("sleep-windows7", &["sleep"]),
     ("hibernate", &["hibernate"]),
     ("hybrid-sleep", &["hybrid_sleep"]),
-    ("modern-standby", &["modern_standby"]),
+    ("modern-standby", &["modern_standby", "modern_standby"]),
     ("two-transitions", &["sleep", "hibernate"]),
     ("sleep-kernel-logger-only", &["sleep"]),
     ("fast-startup-shutdown", &["fast_startup"]),

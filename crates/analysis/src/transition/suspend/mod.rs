@@ -29,6 +29,7 @@ pub use told::{APPLICATION_TIME_OUT_NS, SERVICE_TIME_OUT_NS};
 
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
+use crate::lacking;
 use crate::processes::Images;
 use cycles::Cycle;
 
@@ -93,6 +94,7 @@ pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport,
     Ok(SuspendReport {
         transitions_found: found,
         transitions,
+        lacking: lacking::for_suspend(trace),
         losses: trace.losses.clone(),
     })
 }

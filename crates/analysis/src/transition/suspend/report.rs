@@ -9,6 +9,7 @@ use crate::cpu::CpuUsage;
 use crate::disk::DiskUsage;
 use crate::evidence::{Certainty, Span};
 use crate::idle::{IdleMetric, Settling};
+use crate::lacking::Lacking;
 
 /// What a caller can choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +39,8 @@ pub struct SuspendReport {
     pub transitions_found: u32,
     /// Those asked for, by begin.
     pub transitions: Vec<PowerTransition>,
+    /// What the recording lacked for a full answer.
+    pub lacking: Lacking,
     /// Everything that was lost.
     pub losses: Losses,
 }

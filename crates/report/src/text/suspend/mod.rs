@@ -13,9 +13,8 @@ use std::io::{self, Write};
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
 
-use super::losses;
-use super::printable::printable;
-use super::style::{DOUBT, QUIET, TITLE};
+use super::style::{QUIET, TITLE};
+use super::{lacking, losses};
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +58,8 @@ pub fn write(
         }
     }
     writeln!(out)?;
-    losses::write(&report.losses, out)
+    losses::write(&report.losses, out)?;
+    lacking::write(&report.lacking, out)
 }
 
 fn write_transition(
@@ -72,13 +72,6 @@ fn write_transition(
     children::write_told(transition, top, out)?;
     children::write_devices(transition, top, out)?;
     usage::write(transition, out)?;
-    if !transition.missing.is_empty() {
-        writeln!(
-            out,
-            "  {DOUBT}Better answers need: {}.{DOUBT:#}",
-            printable(&transition.missing.join("; "))
-        )?;
-    }
     losses::write_touching(&transition.touched_by, out)
 }
 

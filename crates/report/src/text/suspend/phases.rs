@@ -68,6 +68,12 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
         ]);
     }
     table.write(out)?;
+    for (style, text) in [asleep(transition), settling(transition)]
+        .into_iter()
+        .flatten()
+    {
+        writeln!(out, "  {style}{text}.{style:#}")?;
+    }
     write_kind(transition, out)
 }
 
@@ -91,8 +97,16 @@ fn took(transition: &PowerTransition, phase: &PowerPhase) -> String {
 
 fn note(transition: &PowerTransition, phase: &PowerPhase) -> (anstyle::Style, String) {
     match phase.name {
-        PowerPhaseName::Asleep => return (QUIET, asleep(transition)),
-        PowerPhaseName::PostResume | PowerPhaseName::PostBoot => return settling(transition),
+        PowerPhaseName::Asleep => return (QUIET, missed(transition)),
+        PowerPhaseName::PostResume | PowerPhaseName::PostBoot
+            if transition.post_resume.end_ns.is_none() =>
+        {
+            return (DOUBT, "its end is not known".to_owned());
+        }
+        PowerPhaseName::PostResume | PowerPhaseName::PostBoot => {
+            let idle = duration(transition.post_resume.idle_ns);
+            return (QUIET, format!("then {idle} of idle time found"));
+        }
         _ => {}
     }
     if phase.certainty == Certainty::Missing {
@@ -150,40 +164,63 @@ fn children(phase: &PowerPhase) -> Option<String> {
     Some(text)
 }
 
-fn asleep(transition: &PowerTransition) -> String {
-    let asleep = &transition.asleep;
-    let on_axis = duration_or_dash(asleep.measured.duration_ns);
-    match asleep.clock_missed_ns {
-        Some(missed) if missed.abs() >= 1_000_000_000 => format!(
-            "the recording's clock counted {on_axis} of it and missed {}: {}",
-            duration(missed),
-            asleep.wall_rule
-        ),
-        Some(_) => "the recording's clock went on".to_owned(),
-        None => {
-            "by the recording's clock, which may have stood still; real times were not recorded"
-                .to_owned()
+/// A clock that stands still for less than this has gone on: begin and end are told by different records.
+const STOOD_STILL_NS: i64 = 1_000_000_000;
+
+/// How much of the sleep the recording's clock missed.
+fn missed(transition: &PowerTransition) -> String {
+    match transition.asleep.clock_missed_ns {
+        Some(missed) if missed.abs() >= STOOD_STILL_NS => {
+            format!("the recording's clock missed {} of it", duration(missed))
         }
+        Some(_) => "the recording's clock went on".to_owned(),
+        None => "by the recording's clock, which may have stood still".to_owned(),
     }
 }
 
-fn settling(transition: &PowerTransition) -> (anstyle::Style, String) {
-    let settling = &transition.post_resume;
-    let found = match settling.end_ns {
-        Some(_) => format!(
-            "until {} of idle time found, which are left out",
-            duration(settling.idle_ns)
+/// How the length of the sleep is known.
+fn asleep(transition: &PowerTransition) -> Option<(anstyle::Style, String)> {
+    let asleep = &transition.asleep;
+    transition
+        .phases
+        .iter()
+        .find(|phase| phase.name == PowerPhaseName::Asleep)?;
+    let counted = duration_or_dash(asleep.measured.duration_ns);
+    Some(match (asleep.wall_ns, asleep.clock_missed_ns) {
+        (Some(wall), Some(missed)) if missed.abs() >= STOOD_STILL_NS => (
+            QUIET,
+            format!(
+                "Asleep took {} by {}; the recording's clock counted {counted} of it",
+                duration(wall),
+                printable(&asleep.wall_rule)
+            ),
         ),
-        None => printable(&settling.rule).into_owned(),
-    };
-    let text = format!(
-        "the PostBoot metric after a resume ({}): {found}",
+        (Some(_), Some(_)) => return None,
+        _ => (
+            DOUBT,
+            format!("Asleep took {counted} by the recording's clock; real times were not recorded"),
+        ),
+    })
+}
+
+/// How the end of the work that follows was found.
+fn settling(transition: &PowerTransition) -> Option<(anstyle::Style, String)> {
+    let settling = &transition.post_resume;
+    settling.start_ns?;
+    let what = format!(
+        "PostResume is the PostBoot metric after a resume ({})",
         settling.metric.name
     );
-    match settling.end_ns {
-        Some(_) => (QUIET, text),
-        None => (DOUBT, text),
-    }
+    Some(match settling.end_ns {
+        Some(_) => (
+            QUIET,
+            format!(
+                "{what}; the {} of idle time that end it are left out",
+                duration(settling.idle_ns)
+            ),
+        ),
+        None => (DOUBT, format!("{what}: {}", printable(&settling.rule))),
+    })
 }
 
 fn write_kind(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
