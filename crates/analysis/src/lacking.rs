@@ -218,9 +218,10 @@ impl<'a> Seen<'a> {
 fn has_rows(trace: &Trace, table: TableName) -> bool {
     match table {
         // An id alone is said by every event; who started a process, only by the events about processes.
-        TableName::Processes => trace.processes.iter().any(|row| {
-            row.start_ns.is_some() || row.end_ns.is_some() || row.parent_pid.is_some()
-        }),
+        TableName::Processes => trace
+            .processes
+            .iter()
+            .any(|row| row.start_ns.is_some() || row.end_ns.is_some() || row.parent_pid.is_some()),
         TableName::ContextSwitches => !trace.context_switches.is_empty(),
         TableName::ReadyThreads => !trace.ready_threads.is_empty(),
         TableName::DiskIos => !trace.disk_ios.is_empty(),
