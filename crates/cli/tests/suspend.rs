@@ -1,6 +1,7 @@
 //! `onoff suspend` on simulated transitions: every row is that of the truth, to the nanosecond.
 #![allow(clippy::unwrap_used)]
 
+#[allow(dead_code, reason = "each test program uses its part")]
 mod running;
 
 use onoff_testkit::simulate::Truth;
