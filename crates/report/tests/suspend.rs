@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use onoff_analysis::recording::summarise;
-use onoff_analysis::transition::suspend::{SuspendOptions, analyse};
+use onoff_analysis::transition::suspend::{SuspendOptions, TABLES, analyse};
 use onoff_report::lists::suspend::SuspendRows;
 use onoff_report::table::write_csv;
 use onoff_report::text::suspend::{SuspendTextOptions, write as write_text};
@@ -66,6 +66,7 @@ fn told(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, en
 fn slow_service() -> Trace {
     let mut trace = Trace {
         duration_ns: 100 * SECOND,
+        wanted: TABLES,
         ..Trace::default()
     };
     let power = ActivityKind::PowerPhase;

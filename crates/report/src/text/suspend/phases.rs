@@ -89,7 +89,9 @@ fn took(transition: &PowerTransition, phase: &PowerPhase) -> String {
         PowerPhaseName::Asleep => duration_or_dash(transition.asleep.wall_ns.or(phase.duration_ns)),
         // The required idle time is nobody's.
         PowerPhaseName::PostResume | PowerPhaseName::PostBoot => {
-            duration(transition.post_resume.busy_ns)
+            let settling = &transition.post_resume;
+            let known = settling.end_ns.is_some() || settling.busy_ns > 0;
+            duration_or_dash(known.then_some(settling.busy_ns))
         }
         _ => duration_or_dash(phase.duration_ns),
     }
