@@ -55,9 +55,12 @@ pub(super) fn stages(
                 rule: "from the end of the stage before to the next request",
             };
             stages.push(wait);
+            at_ns = piece.start_ns;
         }
         // What overlaps belongs to what began first.
         piece.start_ns = piece.start_ns.max(at_ns);
+        // Times that went back must not give a stage that ends before it begins.
+        piece.end_ns = piece.end_ns.max(piece.start_ns);
         if piece.end_ns <= piece.start_ns && piece.kind != StageKind::OperatingSystem {
             continue;
         }
