@@ -179,7 +179,7 @@ fn time_out_of(
             Some(row.start_ns.saturating_add(limit_ns)),
             limit_ns,
             Certainty::Measured,
-            "it never stopped, and the services were waited for until its time-out".to_owned(),
+            "it never stopped, and was waited for until then".to_owned(),
         ),
         // The time-out is not the one assumed, or nobody waited for this one.
         (None, _, Some(over)) => of(

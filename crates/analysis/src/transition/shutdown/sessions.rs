@@ -334,8 +334,10 @@ fn time_outs(
             ),
             _ => (Certainty::Inferred, "it was told for 5 s or longer"),
         };
-        // Windows that answer slowly one after the other run into no time-out.
-        if program != ProgramKind::Window || certainty == Certainty::Measured {
+        // Windows that answer slowly one after the other run into no time-out, and in the system's session the service manager
+        // answers when its services have.
+        let answers_late = program == ProgramKind::Window || row.session == Some(0);
+        if !answers_late || certainty == Certainty::Measured {
             add(
                 kind,
                 row.start_ns,
