@@ -104,6 +104,63 @@ fn kinds_phases_and_who_was_told_are_the_truth() {
     }
 }
 
+/// Begin and end of a row and of everything inside it.
+fn spans(row: &Value, found: &mut Vec<(Option<i64>, Option<i64>)>) {
+    found.push((row["start_ns"].as_i64(), row["end_ns"].as_i64()));
+    for inner in ["drivers", "nested"] {
+        for row in row[inner].as_array().into_iter().flatten() {
+            spans(row, found);
+        }
+    }
+}
+
+#[test]
+fn requests_to_devices_and_what_followed_the_resume_are_the_truth() {
+    let (mut requests, mut settled) = (0, 0);
+    for (scenario, _) in SCENARIOS {
+        let (report, truth) = answer(scenario);
+        let mut found = Vec::new();
+        for row in rows(&report, "devices") {
+            spans(row, &mut found);
+        }
+        for row in &truth.transitions.power_requests {
+            assert!(
+                found.contains(&(Some(row.start_ns), row.end_ns)),
+                "{scenario}: {} {} at {}",
+                row.scope,
+                row.device,
+                row.start_ns
+            );
+            requests += 1;
+        }
+        for transition in report["transitions"].as_array().unwrap() {
+            let after = &transition["post_resume"];
+            let (Some(start_ns), Some(end_ns)) =
+                (after["start_ns"].as_i64(), after["end_ns"].as_i64())
+            else {
+                continue;
+            };
+            let expected = truth.timeline.settle(start_ns, end_ns);
+            assert!(expected.satisfied, "{scenario}");
+            assert_eq!(
+                after["idle_ns"].as_i64(),
+                Some(expected.idle_ns),
+                "{scenario}"
+            );
+            assert_eq!(
+                after["busy_ns"].as_i64(),
+                Some(expected.busy_ns),
+                "{scenario}"
+            );
+            settled += 1;
+        }
+    }
+    assert!(
+        requests > 50 && settled > 0,
+        "{requests} requests, {settled} settled"
+    );
+}
+
 #[test]
 fn the_slow_service_and_the_slow_driver_are_the_answer() {
     let text = |scenario: &str| {
