@@ -15,6 +15,7 @@ MAY_IMPORT = {
     "onoff-etl": set(),
     "onoff-etw": {"onoff-etl"},
     "onoff-firmware": set(),
+    "onoff-ftrace": set(),
     "onoff-trace": set(),
     "onoff-netboot": {"onoff-trace"},
     "onoff-sources": {"onoff-etl", "onoff-etw", "onoff-firmware", "onoff-netboot", "onoff-trace"},

@@ -1,0 +1,212 @@
+//! The description of an event's fields, and an event read by it.
+
+use super::bytes::number;
+use super::describe::Description;
+
+/// How a field's value stands in the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// There.
+    Here,
+    /// Elsewhere in the record: 16 bits of offset and 16 of length (`__data_loc`).
+    FromRecord,
+    /// The same, the offset counted from the end of the field (`__rel_loc`).
+    FromField,
+    /// There, up to the record's end.
+    ToEnd,
+}
+
+#[derive(Clone, Debug)]
+struct Field {
+    name: String,
+    offset: usize,
+    size: usize,
+    signed: bool,
+    place: Place,
+}
+
+/// An event's description.
+#[derive(Clone, Debug)]
+pub(super) struct Format {
+    pub(super) name: String,
+    pub(super) id: u16,
+    fields: Vec<Field>,
+}
+
+/// More fields than any event has.
+const MOST_FIELDS: usize = 256;
+
+impl Format {
+    /// Reads a `format` file; `None` when it has no name, id or fields.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut name = None;
+        let mut id = None;
+        let mut fields = Vec::new();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("name:") {
+                name = Some(rest.trim().to_owned());
+            } else if let Some(rest) = line.strip_prefix("ID:") {
+                id = rest.trim().parse().ok();
+            } else if let Some(field) = line
+                .trim_start()
+                .strip_prefix("field:")
+                .and_then(Field::parse)
+                && fields.len() < MOST_FIELDS
+            {
+                fields.push(field);
+            }
+        }
+        Some(Self {
+            name: name?,
+            id: id?,
+            fields,
+        })
+    }
+
+    fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Offset and size of a field, for the description of a page, which is written the same way.
+    pub(super) fn place(text: &str, name: &str) -> Option<(usize, usize)> {
+        text.lines()
+            .filter_map(|line| {
+                line.trim_start()
+                    .strip_prefix("field:")
+                    .and_then(Field::parse)
+            })
+            .find(|field| field.name == name)
+            .map(|field| (field.offset, field.size))
+    }
+}
+
+impl Field {
+    /// `char prev_comm[16]; offset:8; size:16; signed:0;`, with tabs between.
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(';').map(str::trim);
+        let declaration = parts.next()?;
+        let (mut offset, mut size, mut signed) = (None, None, false);
+        for part in parts {
+            match part.split_once(':') {
+                Some(("offset", value)) => offset = value.parse().ok(),
+                Some(("size", value)) => size = value.parse().ok(),
+                Some(("signed", value)) => signed = value == "1",
+                _ => {}
+            }
+        }
+        let size = size?;
+        let name = declaration.rsplit([' ', '*']).next()?;
+        Some(Self {
+            name: name.split('[').next()?.to_owned(),
+            offset: offset?,
+            size,
+            signed,
+            place: if declaration.starts_with("__data_loc") {
+                Place::FromRecord
+            } else if declaration.starts_with("__rel_loc") {
+                Place::FromField
+            } else if size == 0 {
+                Place::ToEnd
+            } else {
+                Place::Here
+            },
+        })
+    }
+}
+
+/// A record's bytes and what describes them.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordBody<'a> {
+    format: &'a Format,
+    bytes: &'a [u8],
+    description: &'a Description,
+}
+
+impl<'a> RecordBody<'a> {
+    pub(super) const fn new(
+        format: &'a Format,
+        bytes: &'a [u8],
+        description: &'a Description,
+    ) -> Self {
+        Self {
+            format,
+            bytes,
+            description,
+        }
+    }
+
+    /// A number; `None` when there is no such field, or the record is cut before it.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<i64> {
+        let field = self.format.field(name)?;
+        if field.place != Place::Here || !(1..=8).contains(&field.size) {
+            return None;
+        }
+        let bytes = self
+            .bytes
+            .get(field.offset..field.offset.checked_add(field.size)?)?;
+        let value = number(bytes, self.description.page.big_endian);
+        let spare = 64 - 8 * u32::try_from(field.size).ok()?;
+        Some(if field.signed {
+            ((value << spare) as i64) >> spare
+        } else {
+            value as i64
+        })
+    }
+
+    /// A text; `None` when there is no such field, the record is cut before it or it is no UTF-8.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&'a str> {
+        let field = self.format.field(name)?;
+        let (offset, length) = match field.place {
+            Place::Here => (field.offset, field.size),
+            Place::ToEnd => (field.offset, self.bytes.len().checked_sub(field.offset)?),
+            Place::FromRecord | Place::FromField => {
+                let end = field.offset.checked_add(4)?;
+                let place = self.bytes.get(field.offset..end)?;
+                let place = number(place, self.description.page.big_endian);
+                let from = if field.place == Place::FromField {
+                    end
+                } else {
+                    0
+                };
+                (
+                    from + (place & 0xffff) as usize,
+                    (place >> 16 & 0xffff) as usize,
+                )
+            }
+        };
+        let bytes = self.bytes.get(offset..offset.checked_add(length)?)?;
+        let length = memchr::memchr(0, bytes).unwrap_or(bytes.len());
+        std::str::from_utf8(bytes.get(..length)?).ok()
+    }
+
+    /// The function that begins at the address in a field; empty when the file lists none there, such as a module's that was
+    /// taken out again.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<&'a str> {
+        let address = self.number(name)? as u64;
+        Some(self.description.function(address).unwrap_or_default())
+    }
+
+    /// The function that holds the address in a field; empty when the file lists none before it.
+    #[must_use]
+    pub fn function_around(&self, name: &str) -> Option<&'a str> {
+        let address = self.number(name)? as u64;
+        Some(
+            self.description
+                .function_around(address)
+                .unwrap_or_default(),
+        )
+    }
+
+    /// The text at the address in a field: one of the kernel's own, which the file lists.
+    #[must_use]
+    pub fn string_at(&self, name: &str) -> Option<&'a str> {
+        let description = self.description;
+        description
+            .strings
+            .get(&(self.number(name)? as u64))
+            .map(String::as_str)
+    }
+}

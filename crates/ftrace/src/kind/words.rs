@@ -1,0 +1,226 @@
+//! Events as the kernel and `trace-cmd report` write them.
+
+use super::{BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, TaskState};
+
+pub(super) fn read<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
+    let text = text.trim();
+    Some(match name {
+        "sched_switch" => switch(text)?,
+        "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
+            let (task, pid) = match between(text, "comm=", " pid=") {
+                Some(task) => (task, number(after(text, " pid=")?)?),
+                None => task_and_pid(text)?,
+            };
+            Kind::Waking {
+                task,
+                pid,
+                first: name == "sched_wakeup_new",
+            }
+        }
+        "sched_process_fork" => Kind::Fork {
+            parent_pid: number(after(text, " pid=")?)?,
+            child_task: between(text, " child_comm=", " child_pid=")?,
+            child_pid: number(after(text, " child_pid=")?)?,
+        },
+        "sched_process_exec" => Kind::Exec {
+            file: between(text, "filename=", " pid=")?,
+            pid: number(after(text, " pid=")?)?,
+        },
+        "sched_process_exit" => Kind::Exit {
+            task: between(text, "comm=", " pid=")?,
+            pid: number(after(text, " pid=")?)?,
+        },
+        "irq_handler_entry" => Kind::InterruptBegin {
+            number: number(after(text, "irq=")?)?,
+            name: after(text, " name=")?,
+        },
+        "irq_handler_exit" => Kind::InterruptEnd {
+            number: number(after(text, "irq=")?)?,
+        },
+        "softirq_entry" => Kind::SoftInterruptBegin {
+            vector: number(after(text, "vec=")?)?,
+        },
+        "softirq_exit" => Kind::SoftInterruptEnd {
+            vector: number(after(text, "vec=")?)?,
+        },
+        "block_bio_queue" => request(text, RequestStage::Queued)?,
+        "block_rq_insert" => request(text, RequestStage::Inserted)?,
+        "block_rq_issue" => request(text, RequestStage::Issued)?,
+        "block_rq_complete" => request(text, RequestStage::Completed)?,
+        "initcall_level" => Kind::InitcallLevel(after(text, "level=")?),
+        "initcall_start" => Kind::InitcallBegin(function_begun(after(text, "func=")?)),
+        "initcall_finish" => Kind::InitcallEnd {
+            function: function_begun(between(text, "func=", " ret=")?),
+            result: number(after(text, " ret=")?)?,
+        },
+        "module_load" => Kind::ModuleLoad(first_word(text)?),
+        "module_free" => Kind::ModuleFree(first_word(text)?),
+        "module_request" => Kind::ModuleRequest(first_word(text)?),
+        "device_pm_callback_start" => {
+            let (who, rest) = text.split_once(", parent: ")?;
+            let (parent, rest) = rest.split_once(", ")?;
+            let (operations, event) = rest.rsplit_once('[')?;
+            let (driver, device) = driver_and_device(who);
+            Kind::DevicePower {
+                driver,
+                device,
+                edge: PowerEdge::Begin {
+                    parent,
+                    operations: operations.trim(),
+                    event: event.strip_suffix(']')?,
+                },
+            }
+        }
+        "device_pm_callback_end" => {
+            let (who, error) = text.rsplit_once(", err=")?;
+            let (driver, device) = driver_and_device(who);
+            Kind::DevicePower {
+                driver,
+                device,
+                edge: PowerEdge::End {
+                    error: number(error)?,
+                },
+            }
+        }
+        "suspend_resume" => {
+            let (action, rest) = text.split_once('[')?;
+            let (value, edge) = rest.split_once(']')?;
+            Kind::SuspendStep {
+                action,
+                value: number(value)?,
+                begin: edge.trim() == "begin",
+            }
+        }
+        "rpm_suspend" => Kind::RuntimePower(RuntimePower::Suspend(first_word(text)?)),
+        "rpm_resume" => Kind::RuntimePower(RuntimePower::Resume(first_word(text)?)),
+        "rpm_idle" => Kind::RuntimePower(RuntimePower::Idle(first_word(text)?)),
+        "rpm_return_int" => {
+            let (place, rest) = text.split_once(':')?;
+            let (device, result) = rest.rsplit_once(" ret=")?;
+            Kind::RuntimePower(RuntimePower::Return {
+                function: function(place),
+                device,
+                result: number(result)?,
+            })
+        }
+        "tracing_mark_write" | "print" => Kind::Mark(text),
+        _ => Kind::Other,
+    })
+}
+
+fn switch(text: &str) -> Option<Kind<'_>> {
+    let (previous, next) = text.split_once(" ==> ")?;
+    if let Some(previous_task) = between(previous, "prev_comm=", " prev_pid=") {
+        return Some(Kind::Switch {
+            previous_task,
+            previous_pid: number(after(previous, " prev_pid=")?)?,
+            previous_priority: number(after(previous, " prev_prio=")?)?,
+            previous_state: state(after(previous, " prev_state=")?)?,
+            next_task: between(next, "next_comm=", " next_pid=")?,
+            next_pid: number(after(next, " next_pid=")?)?,
+            next_priority: number(after(next, " next_prio=")?)?,
+        });
+    }
+    // trace-cmd's own way: `task:pid [priority] state ==> task:pid [priority]`.
+    let (previous_task, previous_pid) = task_and_pid(previous)?;
+    let (next_task, next_pid) = task_and_pid(next)?;
+    Some(Kind::Switch {
+        previous_task,
+        previous_pid,
+        previous_priority: number(after_last(previous, " [")?)?,
+        previous_state: state(after_last(previous, "] ")?)?,
+        next_task,
+        next_pid,
+        next_priority: number(after_last(next, " [")?)?,
+    })
+}
+
+fn state(text: &str) -> Option<TaskState> {
+    let text = first_word(text)?;
+    Some(TaskState {
+        letter: *text.as_bytes().first()?,
+        preempted: text.ends_with('+'),
+    })
+}
+
+/// `254,0 R 4096 () 32 + 8 [task]`; a queued one has no byte count and no command, a completed one no byte count.
+fn request(text: &str, stage: RequestStage) -> Option<Kind<'_>> {
+    let (head, tail) = text.rsplit_once(" [")?;
+    let tail = tail.strip_suffix(']')?;
+    let (place, sectors) = head.rsplit_once(" + ")?;
+    // Newer kernels write the priority behind the length: `none,0,0`.
+    let sectors = number(sectors)?;
+    let (what, sector) = place.rsplit_once(' ')?;
+    let (device, rest) = what.split_once(' ')?;
+    let (major, minor) = device.split_once(',')?;
+    let completed = stage == RequestStage::Completed;
+    Some(Kind::Request(BlockRequest {
+        stage,
+        device: (number(major)?, number(minor)?),
+        sector: number(sector)?,
+        sectors,
+        operation: first_word(rest)?,
+        task: if completed { "" } else { tail },
+        error: if completed { number(tail)? } else { 0 },
+    }))
+}
+
+/// `task:pid [priority]…`: a task's name may hold colons and spaces.
+fn task_and_pid(text: &str) -> Option<(&str, u32)> {
+    let (who, _) = text.rsplit_once(" [")?;
+    let (task, pid) = who.rsplit_once(':')?;
+    Some((task, number(pid)?))
+}
+
+/// The driver may be missing and may hold spaces, as `i8042 kbd` does; a device's name holds none.
+fn driver_and_device(text: &str) -> (&str, &str) {
+    text.rsplit_once(' ').unwrap_or(("", text))
+}
+
+fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let at = text.find(key)?;
+    text.get(at + key.len()..)
+}
+
+fn after_last<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let at = text.rfind(key)?;
+    text.get(at + key.len()..)
+}
+
+/// A value that may hold spaces ends where the next key begins, and that is the last such place.
+fn between<'a>(text: &'a str, key: &str, next: &str) -> Option<&'a str> {
+    let value = after(text, key)?;
+    let end = value.rfind(next)?;
+    value.get(..end)
+}
+
+fn first_word(text: &str) -> Option<&str> {
+    text.split_ascii_whitespace().next()
+}
+
+/// The number that `text` begins with.
+fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
+    let end = text
+        .bytes()
+        .position(|byte| !(byte.is_ascii_digit() || byte == b'-'))
+        .unwrap_or(text.len());
+    text.get(..end)?.parse().ok()
+}
+
+/// `function+0x12/0x34` and `function+0x12` are `function`: where in it does not matter here. An address is no name.
+fn function(text: &str) -> &str {
+    match text.split('+').next().unwrap_or(text).trim() {
+        address if address.starts_with("0x") => "",
+        name => name,
+    }
+}
+
+/// A function that is called is named with offset zero. Another offset shows that it is gone from memory, as the initialisation
+/// of modules is, and that the name is that of what stands there now.
+fn function_begun(text: &str) -> &str {
+    let name = function(text);
+    match text.split_once('+') {
+        Some((_, offset)) if !(offset == "0x0" || offset.starts_with("0x0/")) => "",
+        _ => name,
+    }
+}
