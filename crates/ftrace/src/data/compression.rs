@@ -17,7 +17,7 @@ pub(super) enum Compression {
 /// are some megabytes).
 const MOST_PER_PIECE: usize = 256 << 20;
 /// Most bytes that one processor's pages may become.
-const MOST_PER_PROCESSOR: usize = 4 << 30;
+const MOST_PER_PROCESSOR: usize = 1 << 30;
 
 impl Compression {
     pub(super) fn named(name: &str) -> Option<Self> {
