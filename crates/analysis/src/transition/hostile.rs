@@ -49,10 +49,10 @@ const TEXTS: [&str; 36] = [
 ];
 
 /// A deterministic source of values that are mostly extreme.
-struct Source(u64);
+pub(super) struct Source(pub(super) u64);
 
 impl Source {
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -61,15 +61,15 @@ impl Source {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.next() % limit as u64).unwrap()
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 
-    fn time(&mut self) -> i64 {
+    pub(super) fn time(&mut self) -> i64 {
         let any = i64::from_ne_bytes(self.next().to_ne_bytes());
         let small = i64::try_from(self.next() % 40_000_000_000).unwrap();
         self.pick(&[
@@ -86,21 +86,21 @@ impl Source {
         ])
     }
 
-    fn id(&mut self) -> u32 {
+    pub(super) fn id(&mut self) -> u32 {
         let any = u32::try_from(self.next() >> 32).unwrap();
         self.pick(&[0, 4, 8, 100, 104, any, u32::MAX])
     }
 
-    fn maybe<T>(&mut self, value: T) -> Option<T> {
+    pub(super) fn maybe<T>(&mut self, value: T) -> Option<T> {
         self.next().is_multiple_of(2).then_some(value)
     }
 
-    fn maybe_time(&mut self) -> Option<i64> {
+    pub(super) fn maybe_time(&mut self) -> Option<i64> {
         let time = self.time();
         self.maybe(time)
     }
 
-    fn maybe_id(&mut self) -> Option<u32> {
+    pub(super) fn maybe_id(&mut self) -> Option<u32> {
         let id = self.id();
         self.maybe(id)
     }

@@ -6,6 +6,8 @@ use onoff_trace::{
     StringId, Trace, milestone, power_phase,
 };
 
+use crate::transition::hostile::Source;
+
 use super::{SuspendOptions, analyse, fast_startup};
 
 const TEXTS: [&str; 22] = [
@@ -32,50 +34,6 @@ const TEXTS: [&str; 22] = [
     milestone::STANDBY_ENTER,
     milestone::LOGOFF_REQUEST,
 ];
-
-/// A deterministic source of values that are mostly extreme.
-struct Source(u64);
-
-impl Source {
-    fn next(&mut self) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit as u64).unwrap()
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-
-    fn time(&mut self) -> i64 {
-        let any = i64::from_ne_bytes(self.next().to_ne_bytes());
-        let small = i64::try_from(self.next() % 40_000_000_000).unwrap();
-        self.pick(&[
-            small,
-            small,
-            small,
-            small,
-            0,
-            1,
-            -1,
-            i64::MAX,
-            i64::MIN,
-            any,
-        ])
-    }
-
-    fn maybe_time(&mut self) -> Option<i64> {
-        let time = self.time();
-        self.next().is_multiple_of(2).then_some(time)
-    }
-}
 
 fn hostile(seed: u64) -> Trace {
     let mut any = Source(seed);
