@@ -95,10 +95,3 @@ pub const LEFT_OUT: Counter = Counter {
     help: "The capture holds more transfers, messages or stations than are kept; later ones were left out. Cut it, or filter it to one client.",
     touches: ALL,
 };
-/// The first file of a transfer was asked for before the capture began.
-pub const TRANSFERS_WITHOUT_BEGIN: Counter = Counter {
-    name: "transfers_without_begin",
-    severity: Severity::Warning,
-    help: "Transfers that were under way when the capture began: their read request, name and options are unknown.",
-    touches: ALL,
-};
