@@ -186,6 +186,8 @@ pub(crate) fn service(
             ServiceOutcome::Unfinished
         },
         automatic: true,
+        result: StringId::EMPTY,
+        timeout_ns: None,
         event,
     });
 }
@@ -226,6 +228,7 @@ pub(crate) fn interrupts(trace: &mut Trace, rows: &[(i64, i64, u16, InterruptKin
             kind,
             routine,
             vector: 0,
+            name: StringId::EMPTY,
         })
         .collect();
     trace.interrupts.push(piece);
@@ -345,6 +348,8 @@ pub(crate) fn service_stop(
             ServiceOutcome::Unfinished
         },
         automatic: false,
+        result: StringId::EMPTY,
+        timeout_ns: None,
         event,
     });
 }

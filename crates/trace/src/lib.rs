@@ -36,7 +36,7 @@ pub use losses::{Counter, Loss, Losses, Severity};
 pub use pattern::Pattern;
 pub use stack::{StackId, StackPool};
 pub use string::{StringId, StringPool};
-pub use system::SystemConfiguration;
+pub use system::{SystemConfiguration, SystemKind};
 pub use table::{Batches, Table};
 pub use tables::*;
 pub use utc::CivilTime;
@@ -169,6 +169,8 @@ pub struct Trace {
     pub hard_faults: HardFaults,
     /// Service transitions, by start.
     pub service_transitions: ServiceTransitions,
+    /// Declared dependencies of services, by service.
+    pub service_dependencies: ServiceDependencies,
     /// Device operations, by start.
     pub device_operations: DeviceOperations,
     /// Milestones, by time.

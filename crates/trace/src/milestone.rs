@@ -165,3 +165,30 @@ pub const FIRMWARE_SUSPEND_END: &str = "firmware.suspend.end";
 pub const FIRMWARE_RESUME_TIME: &str = "firmware.resume.last";
 /// Firmware's own account of a sleep: average resume; value ns.
 pub const FIRMWARE_RESUME_AVERAGE: &str = "firmware.resume.average";
+
+/// The kernel starts, by its own clock (Linux).
+pub const KERNEL_BEGIN: &str = "kernel.begin";
+/// The service manager of the initial file system starts (Linux).
+pub const INITRD_BEGIN: &str = "initrd.begin";
+/// The service manager of the real root starts; initrd, or the kernel where there is none, is over (Linux).
+pub const USER_SPACE_BEGIN: &str = "user_space.begin";
+/// Every job of the start is done, by the service manager's own account (Linux).
+pub const STARTUP_FINISHED: &str = "startup.finished";
+/// The service manager read its units, begin (Linux).
+pub const UNITS_LOAD_BEGIN: &str = "units_load.begin";
+/// The service manager read its units, end (Linux).
+pub const UNITS_LOAD_END: &str = "units_load.end";
+/// Generators of units ran, begin (Linux).
+pub const GENERATORS_BEGIN: &str = "generators.begin";
+/// Generators of units ran, end (Linux).
+pub const GENERATORS_END: &str = "generators.end";
+/// A target was reached; detail = unit (Linux).
+pub const TARGET_REACHED: &str = "target.reached";
+/// A target was left; detail = unit (Linux).
+pub const TARGET_STOPPED: &str = "target.stopped";
+/// What the computer does once user space is gone; detail = `poweroff`, `reboot`, `halt` or `kexec` (Linux).
+pub const SHUTDOWN_KIND: &str = "shutdown.kind";
+/// The service manager hands over to its last program, which ends what is left (Linux).
+pub const SHUTDOWN_EXECUTOR: &str = "shutdown.executor";
+/// The last program is done and asks the kernel to stop the machine (Linux).
+pub const SHUTDOWN_FINAL: &str = "shutdown.final";

@@ -38,3 +38,38 @@ pub const RESUME_DEVICES: &str = "resume_devices";
 pub const RESUME_SERVICES: &str = "resume_services";
 /// Applications are told that the system resumed.
 pub const RESUME_APPS: &str = "resume_apps";
+
+/// File systems are written out before a sleep (Linux).
+pub const SYNC_FILE_SYSTEMS: &str = "sync_file_systems";
+/// Processes are frozen (Linux).
+pub const FREEZE_PROCESSES: &str = "freeze_processes";
+/// Processes go on (Linux).
+pub const THAW_PROCESSES: &str = "thaw_processes";
+/// Devices: prepare (Linux `dpm_prepare`).
+pub const DEVICES_PREPARE: &str = "devices_prepare";
+/// Devices: suspend (Linux `dpm_suspend`).
+pub const DEVICES_SUSPEND: &str = "devices_suspend";
+/// Devices: suspend, late (Linux `dpm_suspend_late`).
+pub const DEVICES_SUSPEND_LATE: &str = "devices_suspend_late";
+/// Devices: suspend, interrupts off (Linux `dpm_suspend_noirq`).
+pub const DEVICES_SUSPEND_NOIRQ: &str = "devices_suspend_noirq";
+/// The processors but one are taken out (Linux).
+pub const PROCESSORS_OFF: &str = "processors_off";
+/// The machine: from the platform's entry to its return, asleep for most of it (Linux `machine_suspend`).
+pub const MACHINE: &str = "machine";
+/// The processors come back (Linux).
+pub const PROCESSORS_ON: &str = "processors_on";
+/// Devices: resume, interrupts off (Linux `dpm_resume_noirq`).
+pub const DEVICES_RESUME_NOIRQ: &str = "devices_resume_noirq";
+/// Devices: resume, early (Linux `dpm_resume_early`).
+pub const DEVICES_RESUME_EARLY: &str = "devices_resume_early";
+/// Devices: resume (Linux `dpm_resume`).
+pub const DEVICES_RESUME: &str = "devices_resume";
+/// Devices: complete (Linux `dpm_complete`).
+pub const DEVICES_COMPLETE: &str = "devices_complete";
+/// Memory is freed and copied for the memory image (Linux).
+pub const CREATE_IMAGE: &str = "create_image";
+/// The memory image is written (Linux).
+pub const WRITE_IMAGE: &str = "write_image";
+/// The memory image is read (Linux).
+pub const READ_IMAGE: &str = "read_image";

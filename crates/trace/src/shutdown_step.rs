@@ -28,3 +28,16 @@ pub const FILE_SYSTEMS: &str = "file_systems";
 pub const REGISTRY: &str = "registry";
 /// Devices are told to power down.
 pub const DEVICES: &str = "devices";
+
+/// The service manager stops its units (Linux).
+pub const STOP_UNITS: &str = "stop_units";
+/// The last program asks what still runs to end (`SIGTERM`), and waits (Linux).
+pub const TERMINATE_REMAINING: &str = "terminate_remaining";
+/// The last program ends by force what still runs (`SIGKILL`), and waits (Linux).
+pub const KILL_REMAINING: &str = "kill_remaining";
+/// File systems are taken out or made read-only, swap turned off, loop and mapped devices detached (Linux).
+pub const UNMOUNT: &str = "unmount";
+/// Programs of the shutdown hook's folder run (Linux).
+pub const SHUTDOWN_HOOKS: &str = "shutdown_hooks";
+/// The kernel's own part: devices are shut down, the machine is stopped (Linux).
+pub const KERNEL_STOP: &str = "kernel_stop";

@@ -98,9 +98,24 @@ pub struct InstalledDevice {
     pub class: String,
 }
 
+/// Which system was recorded. Analyses ask this where the same question has other landmarks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemKind {
+    /// Windows.
+    Windows,
+    /// Linux with systemd.
+    Linux,
+    /// Not known.
+    #[default]
+    Unknown,
+}
+
 /// What the recording says about the machine. Unknown texts are empty, unknown numbers zero or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SystemConfiguration {
+    /// Which system it is.
+    pub kind: SystemKind,
     /// Operating system's name and version as text, e.g. `Windows 10.0`.
     pub os: String,
     /// Build number.

@@ -46,6 +46,8 @@ table_names! {
     HardFaults = "hard_faults",
     /// Service transitions.
     ServiceTransitions = "service_transitions",
+    /// Declared dependencies of services.
+    ServiceDependencies = "service_dependencies",
     /// Device operations.
     DeviceOperations = "device_operations",
     /// Milestones.

@@ -166,6 +166,8 @@ pub(super) fn hostile(seed: u64) -> Trace {
             container_pid: any.maybe_id(),
             outcome: any.pick(ServiceOutcome::ALL),
             automatic: any.below(2) == 0,
+            result: any.pick(&texts),
+            timeout_ns: any.maybe_time(),
             event: StringId::EMPTY,
         });
         trace.device_operations.push(DeviceOperation {
@@ -235,6 +237,8 @@ pub(super) fn hostile(seed: u64) -> Trace {
             failed_driver: any.pick(&texts),
             irp: any.next() % 3,
             waiting_ns: any.maybe_time(),
+            parent: any.pick(&texts),
+            message: any.pick(&texts),
             tid: any.maybe_id(),
             event: any.pick(&texts),
         });

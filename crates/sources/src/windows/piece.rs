@@ -11,7 +11,7 @@ use onoff_etw::kernel::{
 use onoff_etw::{Reader, Schemas};
 use onoff_trace::{
     ContextSwitch, ContextSwitches, Interrupt, InterruptKind, Interrupts, Losses, ReadyThread,
-    ReadyThreads, Sample, Samples, StackId, StackPool, Stacks,
+    ReadyThreads, Sample, Samples, StackId, StackPool, Stacks, StringId,
 };
 
 use super::copies::Copies;
@@ -282,6 +282,7 @@ impl Piece {
             kind,
             routine,
             vector,
+            name: StringId::EMPTY,
         });
     }
 

@@ -192,6 +192,8 @@ fn unknown(scope: PowerRequestScope, start_ns: i64, irp: u64) -> PowerRequest {
         failed_driver: StringId::EMPTY,
         irp,
         waiting_ns: None,
+        parent: StringId::EMPTY,
+        message: StringId::EMPTY,
         tid: None,
         event: StringId::EMPTY,
     }

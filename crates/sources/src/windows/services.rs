@@ -165,6 +165,8 @@ impl ServiceTracker {
                 container_pid: pid,
                 outcome: ServiceOutcome::Unfinished,
                 automatic: kind == Start && automatic,
+                result: StringId::EMPTY,
+                timeout_ns: None,
                 event: event.label(texts),
             });
         }

@@ -9,7 +9,7 @@ use onoff_etw::kernel::{
     SystemConfigEx, VideoAdapter,
 };
 use onoff_trace::system::{self, Disk, DisplayAdapter, InstalledDevice, InstalledService, Volume};
-use onoff_trace::{Losses, SystemConfiguration};
+use onoff_trace::{Losses, SystemConfiguration, SystemKind};
 
 use super::counters;
 
@@ -28,6 +28,7 @@ impl SystemTracker {
         let (major, minor) = header.os_version;
         Self {
             system: SystemConfiguration {
+                kind: SystemKind::Windows,
                 os: format!("Windows {major}.{minor}"),
                 os_build: header.os_build,
                 pointer_bits: header.pointer_size.saturating_mul(8),

@@ -75,6 +75,22 @@ codes! {
         Set = "set",
         /// Another power request.
         Other = "other",
+        /// No new children from now on (Linux `prepare`).
+        Prepare = "prepare",
+        /// Quiesce and save (Linux `suspend`, `freeze`, `poweroff`).
+        Suspend = "suspend",
+        /// The same, once runtime power management is off (Linux `late`).
+        SuspendLate = "suspend_late",
+        /// The same, with the device's interrupts off (Linux `noirq`).
+        SuspendNoIrq = "suspend_noirq",
+        /// Back, with the device's interrupts off.
+        ResumeNoIrq = "resume_noirq",
+        /// Back, before runtime power management is on (Linux `early`).
+        ResumeEarly = "resume_early",
+        /// Back to work.
+        Resume = "resume",
+        /// The transition is over for the device (Linux `complete`).
+        Complete = "complete",
     }
 }
 
@@ -131,6 +147,11 @@ table! {
         irp: u64,
         /// When the power manager had nothing left to do but wait for it, ns.
         waiting_ns: Option<i64>,
+        /// Parent device; empty when not recorded.
+        parent: StringId,
+        /// Who called back (Linux: `bus`, `class`, `type`, `driver`, `power domain`) and the event asked for, e.g.
+        /// `bus [suspend]`; empty when not recorded.
+        message: StringId,
         /// Thread that sent it.
         tid: Option<u32>,
         /// The record that set the begin, e.g. `Microsoft-Windows-Kernel-Power/7`.

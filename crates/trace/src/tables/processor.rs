@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::stack::StackId;
+use crate::string::StringId;
 use crate::table::table;
 
 table! {
@@ -115,7 +116,9 @@ table! {
         kind: InterruptKind,
         /// Routine's address.
         routine: u64,
-        /// Interrupt vector, 0 for a deferred procedure call.
+        /// Interrupt vector, 0 for a deferred procedure call; on Linux the interrupt's or soft interrupt's number.
         vector: u16,
+        /// Handler's name where the recording gives one in place of an address.
+        name: StringId,
     }
 }

@@ -51,8 +51,42 @@ table! {
         outcome: ServiceOutcome,
         /// Started by the automatic start phase.
         automatic: bool,
+        /// How it ended in the service manager's own word, e.g. `timeout` or `exit-code`; empty when it gives none.
+        result: StringId,
+        /// How long the service manager would have waited for this change, ns; `None` for ever or not recorded.
+        timeout_ns: Option<i64>,
         /// The record that set the start, e.g. `Microsoft-Windows-Services/105`.
         event: StringId,
+    }
+}
+
+codes! {
+    /// How one service depends on another.
+    pub enum DependencyKind {
+        /// It is started only when the other's start is over (and stopped before it).
+        After = "after",
+        /// It fails when the other fails.
+        Requires = "requires",
+        /// As requires, but the other must be there already.
+        Requisite = "requisite",
+        /// It stops whenever the other stops.
+        BindsTo = "binds_to",
+        /// It is stopped or restarted with the other.
+        PartOf = "part_of",
+        /// It pulls the other in and goes on without it.
+        Wants = "wants",
+    }
+}
+
+table! {
+    /// A service's declared dependency on another.
+    ServiceDependencies of ServiceDependency {
+        /// Service (unit) name.
+        service: StringId,
+        /// How.
+        kind: DependencyKind,
+        /// The service it depends on.
+        on: StringId,
     }
 }
 

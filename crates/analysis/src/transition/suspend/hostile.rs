@@ -102,6 +102,8 @@ fn hostile(seed: u64) -> Trace {
             failed_driver: StringId::EMPTY,
             irp: any.next() % 3,
             waiting_ns: any.maybe_time(),
+            parent: StringId::EMPTY,
+            message: StringId::EMPTY,
             tid: None,
             event: any.pick(&texts),
         });
@@ -183,6 +185,8 @@ fn many_transitions_are_no_more_work_than_their_rows() {
             failed_driver: StringId::EMPTY,
             irp: 1,
             waiting_ns: None,
+            parent: StringId::EMPTY,
+            message: StringId::EMPTY,
             tid: None,
             event: StringId::EMPTY,
         });

@@ -85,6 +85,8 @@ fn request(
         failed_driver: StringId::EMPTY,
         irp,
         waiting_ns: None,
+        parent: StringId::EMPTY,
+        message: StringId::EMPTY,
         tid: Some(44),
         event: StringId::EMPTY,
     });
