@@ -95,3 +95,10 @@ pub const LEFT_OUT: Counter = Counter {
     help: "The capture holds more transfers, messages or stations than are kept; later ones were left out. Cut it, or filter it to one client.",
     touches: ALL,
 };
+/// Blocks and their acknowledgments of a transfer whose request was not captured.
+pub const TRANSFERS_WITHOUT_BEGIN: Counter = Counter {
+    name: "transfers_without_begin",
+    severity: Severity::Warning,
+    help: "Transfers that were under way when the capture began: their request, name and options are unknown, and their time is in no stage. Start the capture before the client.",
+    touches: ALL,
+};

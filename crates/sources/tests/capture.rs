@@ -377,6 +377,23 @@ fn parts_of_a_capture_are_put_in_order_and_overlaps_are_told() {
 }
 
 #[test]
+fn a_transfer_that_began_before_the_capture_is_told() {
+    let (wrote, _) = played(&transfer(), Container::Pcap, Link::Ethernet, 65_536);
+    // Without the request and its answer, the first two frames.
+    let mut at = 24;
+    for _ in 0..2 {
+        let length = u32::from_le_bytes(wrote.bytes[at + 8..at + 12].try_into().unwrap());
+        at += 16 + length as usize;
+    }
+    let late = [&wrote.bytes[..24], &wrote.bytes[at..]].concat();
+    let capture = read(&[&late]).unwrap();
+    assert_eq!(capture.transfers.len(), 0);
+    assert_eq!(capture.losses.count("transfers_without_begin"), 1);
+    let whole = read(&[&wrote.bytes]).unwrap();
+    assert_eq!(whole.losses.count("transfers_without_begin"), 0);
+}
+
+#[test]
 fn time_that_goes_back_is_told() {
     let mut wrote = Container::Pcap.begin(1, 65_536);
     let server = TftpServer {

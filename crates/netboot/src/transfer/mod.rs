@@ -3,6 +3,7 @@
 mod doubled;
 mod follow;
 mod table;
+mod unbegun;
 
 use std::net::SocketAddr;
 

@@ -7,6 +7,7 @@ use onoff_trace::Losses;
 
 use super::Transfer;
 use super::follow::{Arrival, Open};
+use super::unbegun::Unbegun;
 use crate::address::MacAddress;
 use crate::frame::{Datagram, Frame};
 use crate::limits;
@@ -25,6 +26,7 @@ const SWEEP: u64 = 8192;
 pub struct Transfers {
     open: HashMap<SocketAddr, Open>,
     finished: Vec<Transfer>,
+    unbegun: Unbegun,
     left_out: u64,
     seen: u64,
 }
@@ -44,7 +46,11 @@ impl Transfers {
         if datagram.destination.port() == PORT {
             return self.request(frame, datagram, losses);
         }
-        let (client, from_client) = self.owner(datagram)?;
+        let Some((client, from_client)) = self.owner(datagram) else {
+            let shown = self.unbegun.shows(datagram);
+            losses.add(&losses::TRANSFERS_WITHOUT_BEGIN, u64::from(shown));
+            return None;
+        };
         let message = match Message::parse(datagram.payload, datagram.payload_bytes) {
             Ok(message) => message,
             Err(NotTftp::Cut) => {
