@@ -18,7 +18,14 @@ MAY_IMPORT = {
     "onoff-ftrace": set(),
     "onoff-trace": set(),
     "onoff-netboot": {"onoff-trace"},
-    "onoff-sources": {"onoff-etl", "onoff-etw", "onoff-firmware", "onoff-netboot", "onoff-trace"},
+    "onoff-sources": {
+        "onoff-etl",
+        "onoff-etw",
+        "onoff-firmware",
+        "onoff-ftrace",
+        "onoff-netboot",
+        "onoff-trace",
+    },
     "onoff-analysis": {"onoff-netboot", "onoff-trace"},
     "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis"},
     "onoff-cli": {

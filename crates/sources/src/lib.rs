@@ -22,6 +22,8 @@
 mod capture;
 mod error;
 mod firmware;
+#[allow(dead_code, reason = "the readers of parts come one by one")]
+mod linux;
 mod mapped;
 pub mod opened;
 mod sniff;
@@ -58,6 +60,9 @@ pub struct Options {
     pub manifests: Vec<PathBuf>,
     /// How far packed files may expand.
     pub limits: Limits,
+    /// Which boot to read of a recording that holds several (a journal): a boot's id, or a number as `journalctl --list-boots`
+    /// counts, 0 the last and -1 the one before. `None` for the one that the other parts belong to, else the last.
+    pub boot: Option<String>,
     /// Called from time to time while reading, from any thread.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
@@ -76,12 +81,14 @@ impl std::fmt::Debug for Options {
             .debug_struct("Options")
             .field("manifests", &self.manifests)
             .field("limits", &self.limits)
+            .field("boot", &self.boot)
             .field("progress", &self.progress.is_some())
             .finish()
     }
 }
 
-/// Reads a recording, which may be spread over several files, into the wanted tables.
+/// Reads a recording, which may be spread over several files, into the wanted tables. A recording made of parts may also be
+/// given as its folder or as an archive of it.
 ///
 /// The machine's configuration and the losses are always read.
 ///
@@ -97,6 +104,9 @@ pub fn open(paths: &[PathBuf], wanted: Tables, options: &Options) -> Result<Trac
 /// # Errors
 /// As [`open`].
 pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
+    if files.kind() == RecordingKind::Linux {
+        return linux::open(files, wanted, options);
+    }
     files.must_be(RecordingKind::EventTraceLog)?;
     windows::open(files, wanted, options)
 }

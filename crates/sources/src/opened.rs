@@ -1,11 +1,12 @@
 //! Files as they lie on disk or as they were shared: mapped into memory, or unpacked.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::linux::parts;
 use crate::mapped::Mapped;
 use crate::sniff::{Content, RecordingKind, SNIFFED, sniff};
 use crate::unpack::{Limits, unpack};
@@ -15,6 +16,7 @@ use crate::unpack::{Limits, unpack};
 pub struct Files {
     files: Vec<OpenedFile>,
     kind: RecordingKind,
+    passed_over: Vec<String>,
 }
 
 /// One file of a recording, as bytes.
@@ -55,6 +57,13 @@ impl OpenedFile {
 }
 
 impl OpenedFile {
+    fn is_no_recording(&self) -> Error {
+        Error::NotARecording {
+            name: self.name.clone(),
+            beginning: beginning(self.bytes()),
+        }
+    }
+
     fn is_other_kind(&self, kind: RecordingKind) -> Error {
         Error::OtherKind {
             name: self.name.clone(),
@@ -65,16 +74,17 @@ impl OpenedFile {
 }
 
 impl Files {
-    /// Opens `paths`, undoing `.xz`, `.gz`, `.zst` and `.zip` by content, whatever the names are.
+    /// Opens `paths`, undoing `.xz`, `.gz`, `.zst`, `.zip` and `.tar` by content, whatever the names are. Of a folder or an archive,
+    /// the files that are recordings or parts of one are taken.
     ///
     /// # Errors
     /// A file that cannot be read, is damaged, expands beyond `limits`, or is no recording.
     pub fn open(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
-        let mut files = Vec::new();
+        let mut found = Found::default();
         for path in paths {
-            open_one(path, limits, &mut files)?;
+            open_one(path, limits, &mut found)?;
         }
-        Files::known(files)
+        Files::known(found)
     }
 
     /// Files whose names and bytes are at hand already, packed or not.
@@ -85,33 +95,38 @@ impl Files {
         contents: impl IntoIterator<Item = (String, Vec<u8>)>,
         limits: &Limits,
     ) -> Result<Files, Error> {
-        let mut files = Vec::new();
+        let mut found = Found::default();
         for (name, bytes) in contents {
             let opened = OpenedFile {
                 name,
                 stored_bytes: bytes.len() as u64,
                 contents: Contents::Held(bytes),
             };
-            add(opened, limits, &mut files)?;
+            add(opened, limits, &mut found)?;
         }
-        Files::known(files)
+        Files::known(found)
     }
 
-    fn known(files: Vec<OpenedFile>) -> Result<Files, Error> {
+    fn known(found: Found) -> Result<Files, Error> {
+        let Found { files, passed_over } = found;
         if files.is_empty() {
             return Err(Error::NoFile);
         }
         let mut kind = None;
+        let mut adds = None;
         for file in &files {
             let bytes = file.bytes();
             let found = match sniff(bytes) {
                 Content::Recording(found) => found,
-                Content::Unknown => {
-                    return Err(Error::NotARecording {
-                        name: file.name.clone(),
-                        beginning: beginning(bytes),
-                    });
-                }
+                Content::Unknown => match parts::kind_of(&file.name, bytes) {
+                    Some(part) if part.stands_alone() => RecordingKind::Linux,
+                    // It says something of a recording, but is none: that it takes another file.
+                    Some(_) => {
+                        adds = adds.or(Some(file));
+                        continue;
+                    }
+                    None => return Err(file.is_no_recording()),
+                },
                 // The reader of Event Trace Logs says what is wrong with an empty one.
                 Content::Empty | Content::Packed(_) => RecordingKind::EventTraceLog,
             };
@@ -119,8 +134,23 @@ impl Files {
                 return Err(file.is_other_kind(found));
             }
         }
-        let kind = kind.unwrap_or(RecordingKind::EventTraceLog);
-        Ok(Files { files, kind })
+        let kind = match (kind, adds) {
+            (Some(RecordingKind::Linux) | None, _) | (_, None) => {
+                kind.unwrap_or(RecordingKind::Linux)
+            }
+            (Some(_), Some(file)) => return Err(file.is_no_recording()),
+        };
+        Ok(Files {
+            files,
+            kind,
+            passed_over,
+        })
+    }
+
+    /// Names of the files in folders and archives that say nothing that is read.
+    #[allow(dead_code, reason = "the readers of parts come one by one")]
+    pub(crate) fn passed_over(&self) -> &[String] {
+        &self.passed_over
     }
 
     /// Refuses files of another kind.
@@ -168,7 +198,40 @@ impl Files {
     }
 }
 
-fn open_one(path: &Path, limits: &Limits, files: &mut Vec<OpenedFile>) -> Result<(), Error> {
+/// The files as they are found.
+#[derive(Default)]
+struct Found {
+    files: Vec<OpenedFile>,
+    passed_over: Vec<String>,
+}
+
+impl Found {
+    /// Takes a file of a folder or archive, if it is a recording or part of one, and none with the same bytes is there.
+    fn take(&mut self, file: OpenedFile) {
+        let bytes = file.bytes();
+        let useful = match sniff(bytes) {
+            Content::Recording(_) => true,
+            Content::Unknown => parts::kind_of(&file.name, bytes).is_some(),
+            Content::Empty | Content::Packed(_) => false,
+        };
+        let met = || {
+            self.files
+                .iter()
+                .any(|other| other.bytes().len() == bytes.len() && other.bytes() == bytes)
+        };
+        if !useful {
+            self.passed_over.push(file.name);
+        } else if !met() {
+            self.files.push(file);
+        }
+    }
+}
+
+/// Most files that are looked at in a folder or archive, and how deep.
+const MOST_FILES: usize = 20_000;
+const MOST_DEPTH: usize = 8;
+
+fn open_one(path: &Path, limits: &Limits, found: &mut Found) -> Result<(), Error> {
     let failed = |source| Error::Read {
         path: path.into(),
         source,
@@ -177,7 +240,7 @@ fn open_one(path: &Path, limits: &Limits, files: &mut Vec<OpenedFile>) -> Result
     let metadata = file.metadata().map_err(failed)?;
     let name = path.display().to_string();
     let contents = if metadata.is_dir() {
-        return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+        return open_folder(path, limits, found);
     } else if metadata.is_file() && metadata.len() > 0 {
         Contents::Mapped(Mapped::of(&file).map_err(failed)?)
     } else {
@@ -201,23 +264,151 @@ fn open_one(path: &Path, limits: &Limits, files: &mut Vec<OpenedFile>) -> Result
         stored_bytes: metadata.len(),
         contents,
     };
-    add(opened, limits, files)
+    add(opened, limits, found)
 }
 
-fn add(opened: OpenedFile, limits: &Limits, files: &mut Vec<OpenedFile>) -> Result<(), Error> {
-    let Content::Packed(packing) = sniff(opened.bytes()) else {
-        files.push(opened);
-        return Ok(());
-    };
-    let stored_bytes = opened.bytes().len() as u64;
-    for (name, bytes) in unpack(&opened.name, packing, opened.bytes(), limits)? {
-        files.push(OpenedFile {
-            name,
-            stored_bytes,
-            contents: Contents::Held(bytes),
+/// Takes the files in a folder. What cannot be read there is passed over; the folder itself must be readable.
+fn open_folder(root: &Path, limits: &Limits, found: &mut Found) -> Result<(), Error> {
+    let before = found.files.len();
+    let mut looked_at = 0;
+    let mut folders = vec![(root.to_path_buf(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(source) if depth == 0 => {
+                return Err(Error::Read {
+                    path: folder,
+                    source,
+                });
+            }
+            Err(_) => {
+                found.passed_over.push(folder.display().to_string());
+                continue;
+            }
+        };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        let mut deeper = Vec::new();
+        for path in paths {
+            // Links may lead anywhere, also back.
+            let Ok(metadata) = fs::symlink_metadata(&path) else {
+                continue;
+            };
+            if metadata.is_dir() && depth < MOST_DEPTH {
+                deeper.push((path, depth + 1));
+            } else if metadata.is_file() && looked_at < MOST_FILES {
+                looked_at += 1;
+                take_found(&path, metadata.len(), limits, found);
+            }
+        }
+        folders.extend(deeper.into_iter().rev());
+    }
+    if found.files.len() == before {
+        return Err(Error::NoRecordingInside {
+            name: root.display().to_string(),
+            members: looked_at,
         });
     }
     Ok(())
+}
+
+fn take_found(path: &Path, length: u64, limits: &Limits, found: &mut Found) {
+    let name = path.display().to_string();
+    if length == 0 {
+        return;
+    }
+    let Ok(mapped) = File::open(path).and_then(|file| Mapped::of(&file)) else {
+        found.passed_over.push(name);
+        return;
+    };
+    let file = OpenedFile {
+        name: name.clone(),
+        stored_bytes: length,
+        contents: Contents::Mapped(mapped),
+    };
+    let Content::Packed(packing) = sniff(file.bytes()) else {
+        found.take(file);
+        return;
+    };
+    match unpack(&name, packing, file.bytes(), limits) {
+        Ok(unpacked) => {
+            for (name, bytes) in unpacked {
+                found.take(OpenedFile {
+                    name,
+                    stored_bytes: length,
+                    contents: Contents::Held(bytes),
+                });
+            }
+        }
+        Err(_) => found.passed_over.push(name),
+    }
+}
+
+fn add(opened: OpenedFile, limits: &Limits, found: &mut Found) -> Result<(), Error> {
+    let Content::Packed(packing) = sniff(opened.bytes()) else {
+        return add_plain(opened, found);
+    };
+    let stored_bytes = opened.bytes().len() as u64;
+    for (name, bytes) in unpack(&opened.name, packing, opened.bytes(), limits)? {
+        let unpacked = OpenedFile {
+            name,
+            stored_bytes,
+            contents: Contents::Held(bytes),
+        };
+        add_plain(unpacked, found)?;
+    }
+    Ok(())
+}
+
+fn add_plain(opened: OpenedFile, found: &mut Found) -> Result<(), Error> {
+    if !is_tar(opened.bytes()) {
+        found.files.push(opened);
+        return Ok(());
+    }
+    let before = found.files.len();
+    let failed = |source| Error::Unpack {
+        name: opened.name.clone(),
+        packing: "tar",
+        offset: 0,
+        source,
+    };
+    let bytes = opened.bytes();
+    let mut archive = tar::Archive::new(bytes);
+    let mut members = 0;
+    for entry in archive.entries().map_err(failed)?.take(MOST_FILES) {
+        let entry = match entry {
+            Ok(entry) => entry,
+            // A cut archive still holds what came before.
+            Err(_) if members > 0 => break,
+            Err(source) => return Err(failed(source)),
+        };
+        members += 1;
+        if !entry.header().entry_type().is_file() || entry.size() == 0 {
+            continue;
+        }
+        let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let from = usize::try_from(entry.raw_file_position()).unwrap_or(usize::MAX);
+        let to = from.saturating_add(usize::try_from(entry.size()).unwrap_or(usize::MAX));
+        let Some(member) = bytes.get(from..to.min(bytes.len())) else {
+            continue;
+        };
+        found.take(OpenedFile {
+            name: format!("{}/{path}", opened.name),
+            stored_bytes: member.len() as u64,
+            contents: Contents::Held(member.to_vec()),
+        });
+    }
+    if found.files.len() == before {
+        return Err(Error::NoRecordingInside {
+            name: opened.name.clone(),
+            members,
+        });
+    }
+    Ok(())
+}
+
+fn is_tar(bytes: &[u8]) -> bool {
+    bytes.get(257..262) == Some(b"ustar")
 }
 
 /// The first bytes, for a message.

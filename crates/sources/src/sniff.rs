@@ -8,6 +8,8 @@ pub enum RecordingKind {
     EventTraceLog,
     /// Network capture, pcap or pcapng.
     NetworkCapture,
+    /// Linux: traces, logs and accounts of the service manager, in any combination.
+    Linux,
 }
 
 impl RecordingKind {
@@ -17,6 +19,7 @@ impl RecordingKind {
         match self {
             Self::EventTraceLog => "a Windows event trace log",
             Self::NetworkCapture => "a network capture",
+            Self::Linux => "a Linux recording",
         }
     }
 
@@ -26,6 +29,7 @@ impl RecordingKind {
         match self {
             Self::EventTraceLog => "'onoff boot', 'onoff info' or 'onoff events'",
             Self::NetworkCapture => "'onoff netboot'",
+            Self::Linux => "'onoff boot', 'onoff shutdown', 'onoff suspend' or 'onoff info'",
         }
     }
 }

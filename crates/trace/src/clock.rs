@@ -22,3 +22,18 @@ impl Clock {
         self.start_unix_ns?.checked_add(time_ns)
     }
 }
+
+/// How times of another clock of the recording came onto the axis: by pairs of times, one of each clock, of the same moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ClockConversion {
+    /// The other clock, e.g. `kernel log`.
+    pub from: &'static str,
+    /// What was added to its times, ns: the median where it is not the same all along.
+    pub offset_ns: i64,
+    /// Largest minus smallest of what was added, ns: drift, or a sleep in which one of the clocks stood.
+    pub spread_ns: i64,
+    /// Pairs of times that were compared.
+    pub pairs: u64,
+    /// What was compared.
+    pub how: &'static str,
+}

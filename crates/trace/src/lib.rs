@@ -29,7 +29,7 @@ pub mod tables;
 pub mod utc;
 pub mod wanted;
 
-pub use clock::Clock;
+pub use clock::{Clock, ClockConversion};
 pub use described_event::{Derived, DescribedEvent, EventOrigin, Field, FieldValue, StreamHeader};
 pub use directory::Directory;
 pub use losses::{Counter, Loss, Losses, Severity};
@@ -49,6 +49,9 @@ use serde::Serialize;
 pub struct RecordingFile {
     /// Name as the caller gave it.
     pub name: String,
+    /// What of a recording it holds, e.g. `kernel log`, where recordings are made of parts; empty where they are not.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub content: &'static str,
     /// Bytes as stored.
     pub bytes: u64,
     /// Whether its event data is compressed inside the format.
@@ -131,6 +134,8 @@ pub struct Trace {
     pub files: Vec<RecordingFile>,
     /// The axis.
     pub clock: Clock,
+    /// How times of other clocks came onto the axis; empty where one clock stamped everything.
+    pub clock_conversions: Vec<ClockConversion>,
     /// Time of the last event, ns.
     pub duration_ns: i64,
     /// Events that the recorder itself says it lost.

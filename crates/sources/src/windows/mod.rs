@@ -115,6 +115,7 @@ fn describe(recording: &Recording<'_>, files: &Files, wanted: Tables) -> Trace {
             .zip(files.iter())
             .map(|(summary, opened)| RecordingFile {
                 name: summary.name.clone(),
+                content: "",
                 bytes: opened.stored_bytes(),
                 compressed: summary.compression.is_some(),
                 finished: summary.finished,

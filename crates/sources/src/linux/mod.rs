@@ -1,0 +1,141 @@
+//! Linux recordings: a trace, the kernel's log, the service manager's account, the journal, firmware's times, in any
+//! combination, into the tables of the model.
+//!
+//! The axis is `CLOCK_MONOTONIC`, ns, zero at the kernel's start; firmware and loader lie before it.
+//!
+//! | module | question |
+//! | --- | --- |
+//! | [`parts`] | what is each file? |
+//! | [`clocks`] | how do its times come onto the axis? |
+//! | [`assembly`] | what do the parts hold together? |
+//! | `processes` | who is who? |
+//! | `kernel_log`, `journal`, `units`, `manager`, `dump` | what does one kind of part say? |
+//!
+//! # How a part's reader plugs in
+//!
+//! Its module has two functions, both called from here:
+//!
+//! * `clock_pairs(part, &mut Pairs)`: adds what the part knows of other clocks (two times of one moment); called for every part
+//!   before any is read.
+//! * `read(part, &Clocks, &mut Assembly)`: adds rows. Times go through [`Clocks::axis_ns`](clocks::Clocks::axis_ns) where they
+//!   are not of the axis already; texts through [`Assembly::text`](assembly::Assembly::text); what cannot be read is a
+//!   [`Counter`](onoff_trace::Counter) of the module in `assembly.losses`; the latest time read goes to
+//!   [`Assembly::reaches`](assembly::Assembly::reaches).
+//!
+//! Parts come in the order of [`PartKind`]: the service manager's own account before the journal. A part that several files hold
+//! with other bytes (collected while running, and by a hook at the end) is read from each, in the order given: a reader must be
+//! ready to meet a row again. Files with the same bytes are read once.
+
+mod assembly;
+mod clocks;
+mod dump;
+mod journal;
+mod kernel_log;
+mod manager;
+pub(crate) mod parts;
+mod processes;
+mod units;
+
+use hashbrown::HashSet;
+use onoff_trace::{Clock, RecordingFile, Tables, Trace};
+
+use crate::Options;
+use crate::error::Error;
+use crate::opened::Files;
+use assembly::Assembly;
+use clocks::{Pairs, SourceClock};
+use parts::{Part, PartKind};
+
+/// Reads a recording into the wanted tables.
+pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
+    let parts = parts_of(files);
+    let mut pairs = Pairs::default();
+    for part in &parts {
+        clock_pairs(part, &mut pairs);
+    }
+    let clocks = pairs.finish();
+    let mut assembly = Assembly::new(wanted, options.boot.clone());
+    for part in &parts {
+        read(part, &clocks, &mut assembly)?;
+    }
+    let mut trace = Trace {
+        recorder: recorder(&parts),
+        files: parts
+            .iter()
+            .map(|part| RecordingFile {
+                name: part.name.to_owned(),
+                content: part.kind.as_str(),
+                bytes: part.bytes.len() as u64,
+                compressed: false,
+                finished: true,
+            })
+            .collect(),
+        clock: Clock {
+            start_unix_ns: clocks
+                .first_offset_ns(SourceClock::RealTime)
+                .and_then(i64::checked_neg),
+            source: "CLOCK_MONOTONIC",
+            ticks_per_second: 1_000_000_000,
+            ..Clock::default()
+        },
+        clock_conversions: clocks.summary(),
+        wanted,
+        ..Trace::default()
+    };
+    assembly.finish(&mut trace);
+    Ok(trace)
+}
+
+/// The files that say something, each content once, in the order in which they are read.
+fn parts_of(files: &Files) -> Vec<Part<'_>> {
+    let mut met = HashSet::new();
+    let mut parts: Vec<Part<'_>> = files
+        .iter()
+        .filter_map(|file| {
+            let kind = parts::kind_of(file.name(), file.bytes())?;
+            Some(Part {
+                kind,
+                name: file.name(),
+                bytes: file.bytes(),
+            })
+        })
+        .filter(|part| met.insert((part.kind, part.bytes)))
+        .collect();
+    parts.sort_by_key(|part| part.kind);
+    parts
+}
+
+fn recorder(parts: &[Part<'_>]) -> String {
+    let has = |kinds: &[PartKind]| parts.iter().any(|part| kinds.contains(&part.kind));
+    let name = if has(&[PartKind::TraceText, PartKind::TraceData]) {
+        "ftrace"
+    } else if has(&[PartKind::JournalExport, PartKind::JournalJson]) {
+        "systemd-journald"
+    } else if has(&[PartKind::Units, PartKind::Manager, PartKind::Dump]) {
+        "systemd"
+    } else {
+        "kernel log"
+    };
+    name.to_owned()
+}
+
+fn clock_pairs(part: &Part<'_>, pairs: &mut Pairs) {
+    match part.kind {
+        PartKind::JournalExport | PartKind::JournalJson => journal::clock_pairs(part, pairs),
+        PartKind::Units => units::clock_pairs(part, pairs),
+        PartKind::Manager => manager::clock_pairs(part, pairs),
+        PartKind::Dump => dump::clock_pairs(part, pairs),
+        _ => {}
+    }
+}
+
+fn read(part: &Part<'_>, clocks: &clocks::Clocks, assembly: &mut Assembly) -> Result<(), Error> {
+    match part.kind {
+        PartKind::JournalExport | PartKind::JournalJson => journal::read(part, clocks, assembly),
+        PartKind::Units => units::read(part, clocks, assembly),
+        PartKind::Manager => manager::read(part, clocks, assembly),
+        PartKind::Dump => dump::read(part, clocks, assembly),
+        _ => {}
+    }
+    Ok(())
+}

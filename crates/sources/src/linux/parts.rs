@@ -1,0 +1,290 @@
+//! What a file of a Linux recording is, told by its content, and by its name only where the content cannot tell.
+
+use onoff_firmware::Signature;
+use onoff_ftrace::{DataFile, TextTrace};
+
+/// A file of a recording that says something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'f> {
+    /// What it is.
+    pub(crate) kind: PartKind,
+    /// Its name, for messages.
+    pub(crate) name: &'f str,
+    /// Its bytes, unpacked.
+    pub(crate) bytes: &'f [u8],
+}
+
+/// Kinds of parts, in the order in which they are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum PartKind {
+    /// The tracer's text, the kernel's or trace-cmd's.
+    TraceText,
+    /// The file of trace-cmd.
+    TraceData,
+    /// The kernel's log as text.
+    KernelLog,
+    /// The kernel's log as JSON (`dmesg -J`).
+    KernelLogJson,
+    /// `systemctl show`: the manager's properties.
+    Manager,
+    /// `systemctl show '*'`: the units' properties.
+    Units,
+    /// `systemd-analyze dump`.
+    Dump,
+    /// `journalctl -o export`.
+    JournalExport,
+    /// `journalctl -o json`.
+    JournalJson,
+    /// EFI variable: the loader's start, by the firmware's clock.
+    LoaderTimeInit,
+    /// EFI variable: the loader hands over to the kernel, by the firmware's clock.
+    LoaderTimeExec,
+    /// FPDT, FBPT or S3PT.
+    FirmwareTable,
+    /// Readings of several clocks at once (`mono=… boot=… real=…`).
+    ClockReadings,
+    /// The clock of the tracer (`trace_clock`).
+    TraceClock,
+    /// Names of threads as the tracer saved them (`saved_cmdlines`).
+    SavedNames,
+    /// `uname -a`.
+    Uname,
+    /// `/proc/cmdline`.
+    CommandLine,
+    /// `/proc/meminfo`.
+    MemoryInfo,
+    /// `/proc/cpuinfo`.
+    ProcessorInfo,
+    /// `/etc/os-release`.
+    OsRelease,
+}
+
+impl PartKind {
+    /// What it is, in words.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::TraceText => "ftrace text",
+            Self::TraceData => "trace.dat",
+            Self::KernelLog => "kernel log",
+            Self::KernelLogJson => "kernel log (JSON)",
+            Self::Manager => "systemd manager properties",
+            Self::Units => "systemd unit properties",
+            Self::Dump => "systemd-analyze dump",
+            Self::JournalExport => "journal (export)",
+            Self::JournalJson => "journal (JSON)",
+            Self::LoaderTimeInit => "EFI variable LoaderTimeInitUSec",
+            Self::LoaderTimeExec => "EFI variable LoaderTimeExecUSec",
+            Self::FirmwareTable => "firmware performance table",
+            Self::ClockReadings => "clock readings",
+            Self::TraceClock => "trace clock",
+            Self::SavedNames => "thread names",
+            Self::Uname => "uname",
+            Self::CommandLine => "kernel command line",
+            Self::MemoryInfo => "meminfo",
+            Self::ProcessorInfo => "cpuinfo",
+            Self::OsRelease => "os-release",
+        }
+    }
+
+    /// Whether a file of this kind is a recording by itself; the others only add to one.
+    pub(crate) const fn stands_alone(self) -> bool {
+        matches!(
+            self,
+            Self::TraceText
+                | Self::TraceData
+                | Self::KernelLog
+                | Self::KernelLogJson
+                | Self::Manager
+                | Self::Units
+                | Self::Dump
+                | Self::JournalExport
+                | Self::JournalJson
+        )
+    }
+}
+
+/// Bytes from a file's beginning that are looked at.
+const LOOKED_AT: usize = 64 << 10;
+
+/// What `bytes`, a file called `name`, are; `None` for no part of a recording.
+pub(crate) fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
+    let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+    if DataFile::recognises(head) {
+        return Some(PartKind::TraceData);
+    }
+    if Signature::at(head).is_some() && head.iter().take(32).any(|&byte| byte < b'\t') {
+        return Some(PartKind::FirmwareTable);
+    }
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    if let Some(kind) = efi_variable(file) {
+        return Some(kind);
+    }
+    if head.iter().take(64).any(|&byte| byte == 0) {
+        return None;
+    }
+    let text = String::from_utf8_lossy(head);
+    let text = text.trim_start_matches(['\u{feff}', '\u{1e}']);
+    by_text(text).or_else(|| {
+        TextTrace::recognises(head)
+            .then_some(PartKind::TraceText)
+            .or_else(|| is_kernel_log(text).then_some(PartKind::KernelLog))
+            .or_else(|| by_name(file, text))
+    })
+}
+
+fn by_text(text: &str) -> Option<PartKind> {
+    let begins = |with: &str| text.starts_with(with);
+    let has_line = |with: &str| begins(with) || text.contains(&format!("\n{with}"));
+    if begins("__CURSOR=") || (has_line("__REALTIME_TIMESTAMP=") && has_line("_BOOT_ID=")) {
+        return Some(PartKind::JournalExport);
+    }
+    if begins("{") {
+        let first = text.lines().next().unwrap_or_default();
+        if first.contains("\"__REALTIME_TIMESTAMP\"") || first.contains("\"__CURSOR\"") {
+            return Some(PartKind::JournalJson);
+        }
+        let inside = text.get(1..).unwrap_or_default().trim_start();
+        return inside
+            .starts_with("\"dmesg\"")
+            .then_some(PartKind::KernelLogJson);
+    }
+    if begins("Manager: systemd") || begins("Timestamp firmware:") || begins("-> Unit ") {
+        return Some(PartKind::Dump);
+    }
+    if has_line("Id=") && (has_line("LoadState=") || has_line("InactiveExitTimestampMonotonic=")) {
+        return Some(PartKind::Units);
+    }
+    if has_line("UserspaceTimestampMonotonic=") || has_line("FinishTimestampMonotonic=") {
+        return Some(PartKind::Manager);
+    }
+    if begins("MemTotal:") {
+        return Some(PartKind::MemoryInfo);
+    }
+    if has_line("PRETTY_NAME=") && has_line("ID=") {
+        return Some(PartKind::OsRelease);
+    }
+    if begins("local ") && text.contains('[') && text.lines().count() == 1 {
+        return Some(PartKind::TraceClock);
+    }
+    (text.contains(" mono=") && text.contains(" real=") && text.lines().count() < 1000)
+        .then_some(PartKind::ClockReadings)
+        .filter(|_| !begins("#") && !begins("["))
+        .filter(|_| {
+            text.lines()
+                .next()
+                .is_some_and(|line| line.contains("mono="))
+        })
+}
+
+fn by_name(file: &str, text: &str) -> Option<PartKind> {
+    match file {
+        "uname" | "uname.txt" if text.starts_with("Linux ") => Some(PartKind::Uname),
+        "cmdline" | "cmdline.txt" => Some(PartKind::CommandLine),
+        "cpuinfo" | "cpuinfo.txt" => Some(PartKind::ProcessorInfo),
+        _ if file.ends_with("saved_cmdlines") => Some(PartKind::SavedNames),
+        _ => None,
+    }
+}
+
+fn efi_variable(file: &str) -> Option<PartKind> {
+    let (name, _) = file.split_once('-')?;
+    match name {
+        "LoaderTimeInitUSec" => Some(PartKind::LoaderTimeInit),
+        "LoaderTimeExecUSec" => Some(PartKind::LoaderTimeExec),
+        _ => None,
+    }
+}
+
+/// Lines that are looked at, and how many of them must be the kernel's.
+const LOG_LINES: usize = 40;
+
+/// Whether most of the first lines are the kernel's. What `journalctl -o short-monotonic` writes looks alike but names the
+/// computer in every line.
+fn is_kernel_log(text: &str) -> bool {
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .take(LOG_LINES)
+        .collect();
+    let messages: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| Some(super::kernel_log::line(line)?.message))
+        .collect();
+    if messages.is_empty() || messages.len() * 2 < lines.len() {
+        return false;
+    }
+    let computer = |message: &str| {
+        let (computer, rest) = message.split_once(' ')?;
+        let (identifier, _) = rest.split_once(' ')?;
+        (identifier.ends_with(':') && !computer.ends_with(':')).then(|| computer.to_owned())
+    };
+    let first = messages.first().and_then(|message| computer(message));
+    first.is_none()
+        || !messages
+            .iter()
+            .take(10)
+            .all(|message| computer(message) == first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_tells_and_the_name_only_where_it_must() {
+        let kind = |name: &str, text: &str| kind_of(name, text.as_bytes());
+        for (text, expected) in [
+            ("# tracer: nop\n#\n", PartKind::TraceText),
+            ("cpus=2\n  a-1 [000]  1.5: x: y\n", PartKind::TraceText),
+            ("\u{17}\u{8}Dtracing6\0", PartKind::TraceData),
+            ("[    0.000000] Linux version 6.1\n", PartKind::KernelLog),
+            ("<5>[    0.000000] Linux version 6.1\n", PartKind::KernelLog),
+            (
+                "[    0.000000][    T0] Linux version\n",
+                PartKind::KernelLog,
+            ),
+            ("{\n   \"dmesg\": [\n", PartKind::KernelLogJson),
+            (
+                "Version=252\nUserspaceTimestampMonotonic=1\n",
+                PartKind::Manager,
+            ),
+            ("Id=a.service\nLoadState=loaded\n", PartKind::Units),
+            ("Manager: systemd 252\n", PartKind::Dump),
+            (
+                "__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\n",
+                PartKind::JournalExport,
+            ),
+            ("{\"__CURSOR\":\"s\"}\n", PartKind::JournalJson),
+            (
+                "lab:clock end mono=1.5 raw=1.6 boot=1.7 real=9.0\n",
+                PartKind::ClockReadings,
+            ),
+            ("local global [mono] boot\n", PartKind::TraceClock),
+            ("MemTotal:        1969152 kB\n", PartKind::MemoryInfo),
+        ] {
+            assert_eq!(kind("any name", text), Some(expected), "{text}");
+        }
+        assert_eq!(kind("uname", "Linux lab 6.1\n"), Some(PartKind::Uname));
+        assert_eq!(
+            kind("lab/cmdline", "root=/dev/vda\n"),
+            Some(PartKind::CommandLine)
+        );
+        let variable = "LoaderTimeExecUSec-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+        assert_eq!(
+            kind_of(variable, b"\x06\0\0\x005\0"),
+            Some(PartKind::LoaderTimeExec)
+        );
+        assert_eq!(
+            kind_of("FBPT.bin", b"FBPT\x30\0\0\0"),
+            Some(PartKind::FirmwareTable)
+        );
+        for other in [
+            "",
+            "blame\n",
+            "9.378s dev-vda2.device\n",
+            "[    0.000000] labguest kernel: Linux version\n[    0.100000] labguest systemd[1]: up\n",
+        ] {
+            assert_eq!(kind("x", other), None, "{other}");
+        }
+    }
+}
