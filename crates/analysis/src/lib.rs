@@ -40,6 +40,7 @@ pub mod scope;
 pub mod services;
 pub mod storage;
 pub mod transition;
+pub mod waits;
 
 pub use evidence::{Boundary, Certainty, Span};
 pub use scope::{Range, Scope};

@@ -49,10 +49,10 @@ const TEXTS: [&str; 36] = [
 ];
 
 /// A deterministic source of values that are mostly extreme.
-pub(super) struct Source(pub(super) u64);
+pub(crate) struct Source(pub(crate) u64);
 
 impl Source {
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -3,7 +3,7 @@
 pub mod boot;
 mod contents;
 #[cfg(test)]
-mod hostile;
+pub(crate) mod hostile;
 mod rules;
 pub mod shutdown;
 pub mod suspend;

@@ -1,0 +1,327 @@
+//! From a walk's steps to a critical path that says names.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use onoff_trace::{StringId, Trace};
+
+use super::cause::Unknown;
+use super::identities::Identities;
+use super::path::{
+    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, StepKind, SubjectKind,
+    driver_name,
+};
+use super::reason;
+use super::requests::{Overlap, Request, Requests};
+use super::walk::{NO_REASON, ROOT, RawStep, Walked, Work};
+use crate::cpu::percent_of;
+use crate::evidence::Certainty;
+use crate::owners::file_name;
+
+/// Waiters listed with a step, at most.
+const LISTED_WAITERS: usize = 16;
+
+/// Which steps to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathOptions {
+    /// Steps shorter than this are left out of the list, ns; they count in all sums.
+    pub shortest_ns: i64,
+    /// The longest steps that are listed.
+    pub most_steps: usize,
+}
+
+impl Default for PathOptions {
+    fn default() -> Self {
+        Self {
+            shortest_ns: 100_000,
+            most_steps: 1000,
+        }
+    }
+}
+
+impl Unknown {
+    /// As a phrase.
+    const fn phrase(self) -> &'static str {
+        match self {
+            Self::NotOver => "the wait was not over when the recording ended",
+            Self::NoReady => "no ready-thread event says who ended the wait",
+            Self::Interrupt => {
+                "ended in an interrupt: a timer or a device, whose routines were not recorded"
+            }
+            Self::NotSeen => "the thread never ran in the recording",
+            Self::Cycle => {
+                "the chain comes back to a thread that waits for it: events contradict each other"
+            }
+            Self::TooLong => "the chain has too many steps",
+            Self::BeforeRecording => {
+                "the wait began before the recording, and nothing says who ended it"
+            }
+            Self::Creator => "no event says who created the thread",
+            Self::NoSwitches => "no context switches were recorded",
+        }
+    }
+}
+
+/// A share's key; a process id tells processes of one name apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Name {
+    Process(Option<u32>),
+    Text(StringId),
+    Why(Unknown),
+}
+
+pub(super) struct Describer<'a, 't> {
+    pub(super) trace: &'t Trace,
+    pub(super) identities: &'a Identities<'t>,
+    pub(super) requests: &'a Requests,
+    pub(super) options: PathOptions,
+}
+
+impl Describer<'_, '_> {
+    /// The path of `walked`, which runs from `start_ns` to `end_ns`.
+    pub(super) fn describe(&self, walked: &Walked, (start_ns, end_ns): (i64, i64)) -> CriticalPath {
+        let duration_ns = end_ns.saturating_sub(start_ns).max(0);
+        let mut path = CriticalPath {
+            start_ns,
+            end_ns,
+            duration_ns,
+            ..CriticalPath::default()
+        };
+        let mut shares: HashMap<(StepKind, Name), i64> = HashMap::new();
+        for step in &walked.steps {
+            let ns = step.end_ns.saturating_sub(step.start_ns);
+            let name = self.name_of(step);
+            *shares.entry((kind_of(step.work), name)).or_default() += ns;
+            match step.certainty {
+                Certainty::Measured => path.measured_ns += ns,
+                Certainty::Inferred => path.inferred_ns += ns,
+                Certainty::Missing => path.missing_ns += ns,
+            }
+        }
+        path.shares = self.shares(shares, end_ns, duration_ns);
+        path.kinds = kinds(&path.shares, duration_ns);
+        path.on_path = self.on_path(walked, end_ns, duration_ns);
+        self.list(walked, &mut path);
+        path
+    }
+
+    pub(super) fn thread(&self, tid: u32, time_ns: i64) -> PathThread {
+        let pid = self.identities.pid_of(tid, time_ns);
+        PathThread {
+            tid,
+            name: self.identities.thread_name(tid, time_ns).to_owned(),
+            pid,
+            process: self.process(pid, time_ns),
+        }
+    }
+
+    fn process(&self, pid: Option<u32>, time_ns: i64) -> String {
+        pid.and_then(|pid| self.identities.image(pid, time_ns))
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    fn name_of(&self, step: &RawStep) -> Name {
+        match step.work {
+            Work::Disk(row) => Name::Text(self.file_of(row)),
+            Work::Device(driver) => Name::Text(driver),
+            Work::Timer(driver) if driver != StringId::EMPTY => Name::Text(driver),
+            Work::Unknown(why) => Name::Why(why),
+            Work::Running | Work::Ready | Work::Timer(_) => {
+                Name::Process(self.identities.pid_of(step.tid, step.end_ns))
+            }
+        }
+    }
+
+    fn file_of(&self, row: u32) -> StringId {
+        let files = &self.trace.disk_ios.file;
+        files.get(row as usize).copied().unwrap_or_default()
+    }
+
+    fn shares(
+        &self,
+        shares: HashMap<(StepKind, Name), i64>,
+        end_ns: i64,
+        duration_ns: i64,
+    ) -> Vec<PathShare> {
+        // Different ids may have the same name: drivers in two folders.
+        let mut named: BTreeMap<(StepKind, String, Option<u32>), i64> = BTreeMap::new();
+        for ((kind, name), ns) in shares {
+            let (name, pid) = match name {
+                Name::Process(pid) => (self.process(pid, end_ns), pid),
+                Name::Text(text) if kind == StepKind::Disk => {
+                    (self.trace.text(text).to_owned(), None)
+                }
+                Name::Text(text) => (file_name(self.trace.text(text)).to_owned(), None),
+                Name::Why(why) => (why.phrase().to_owned(), None),
+            };
+            *named.entry((kind, name, pid)).or_default() += ns;
+        }
+        let mut list: Vec<PathShare> = named
+            .into_iter()
+            .map(|((kind, name, pid), ns)| PathShare {
+                kind,
+                name,
+                pid,
+                ns,
+                percent: percent_of(ns, duration_ns),
+            })
+            .collect();
+        list.sort_by_key(|share| std::cmp::Reverse(share.ns));
+        list
+    }
+
+    fn on_path(&self, walked: &Walked, end_ns: i64, duration_ns: i64) -> Vec<OnPath> {
+        let mut sums: BTreeMap<(SubjectKind, String, Option<u32>), i64> = BTreeMap::new();
+        let mut pids: HashMap<u32, i64> = HashMap::new();
+        let mut seen: Vec<u32> = Vec::new();
+        for step in &walked.steps {
+            let ns = step.end_ns.saturating_sub(step.start_ns);
+            seen.clear();
+            for tid in threads_of(walked, step) {
+                if let Some(pid) = self.identities.pid_of(tid, step.end_ns)
+                    && !seen.contains(&pid)
+                {
+                    seen.push(pid);
+                    *pids.entry(pid).or_default() += ns;
+                }
+            }
+            let (kind, name) = match step.work {
+                Work::Disk(row) => (SubjectKind::File, self.trace.text(self.file_of(row))),
+                Work::Device(driver) | Work::Timer(driver) if driver != StringId::EMPTY => {
+                    (SubjectKind::Driver, driver_name(self.trace.text(driver)))
+                }
+                _ => continue,
+            };
+            *sums.entry((kind, name.to_owned(), None)).or_default() += ns;
+        }
+        for (pid, ns) in pids {
+            let name = self.process(Some(pid), end_ns);
+            sums.insert((SubjectKind::Process, name, Some(pid)), ns);
+        }
+        for Overlap { kind, name, ns } in self.requests.overlaps(self.trace, walked, |tid, time| {
+            self.identities.pid_of(tid, time)
+        }) {
+            let sum = sums.entry((kind, name, None)).or_default();
+            *sum = (*sum).max(ns);
+        }
+        let mut list: Vec<OnPath> = sums
+            .into_iter()
+            .map(|((kind, name, pid), ns)| OnPath {
+                kind,
+                name,
+                pid,
+                ns,
+                percent: percent_of(ns, duration_ns),
+            })
+            .collect();
+        list.sort_by_key(|row| std::cmp::Reverse(row.ns));
+        list
+    }
+
+    /// Lists the longest steps in order of time.
+    fn list(&self, walked: &Walked, path: &mut CriticalPath) {
+        let length = |step: &RawStep| step.end_ns.saturating_sub(step.start_ns);
+        let mut shortest = self.options.shortest_ns;
+        if walked.steps.len() > self.options.most_steps {
+            let mut lengths: Vec<i64> = walked.steps.iter().map(length).collect();
+            lengths.sort_unstable_by_key(|&ns| std::cmp::Reverse(ns));
+            let cut = lengths.get(self.options.most_steps).copied().unwrap_or(0);
+            shortest = shortest.max(cut.saturating_add(1));
+        }
+        for step in walked.steps.iter().rev() {
+            if length(step) < shortest {
+                path.steps_left_out += 1;
+                path.left_out_ns += length(step);
+            } else {
+                path.steps.push(self.step(walked, step));
+            }
+        }
+    }
+
+    fn step(&self, walked: &Walked, step: &RawStep) -> PathStep {
+        let middle = step.start_ns.midpoint(step.end_ns);
+        let request: Option<&Request> = threads_of(walked, step)
+            .take(LISTED_WAITERS)
+            .find_map(|tid| self.requests.of_thread(tid, middle));
+        PathStep {
+            start_ns: step.start_ns,
+            end_ns: step.end_ns,
+            duration_ns: step.end_ns.saturating_sub(step.start_ns),
+            thread: self.thread(step.tid, step.end_ns),
+            kind: kind_of(step.work),
+            detail: match step.work {
+                Work::Running | Work::Ready => String::new(),
+                Work::Disk(row) => self.trace.text(self.file_of(row)).to_owned(),
+                Work::Timer(driver) | Work::Device(driver) => {
+                    file_name(self.trace.text(driver)).to_owned()
+                }
+                Work::Unknown(why) => why.phrase().to_owned(),
+            },
+            certainty: step.certainty,
+            wait_reason: if step.reason == NO_REASON {
+                String::new()
+            } else {
+                reason::name(step.reason).to_owned()
+            },
+            readies_tid: (step.readied != 0).then_some(step.readied),
+            waiters: threads_of(walked, step)
+                .skip(1)
+                .take(LISTED_WAITERS)
+                .collect(),
+            device: request
+                .map(|request| self.trace.text(request.subject()).to_owned())
+                .unwrap_or_default(),
+            stack: Vec::new(),
+        }
+    }
+}
+
+pub(super) const fn kind_of(work: Work) -> StepKind {
+    match work {
+        Work::Running => StepKind::Cpu,
+        Work::Ready => StepKind::Ready,
+        Work::Disk(_) => StepKind::Disk,
+        Work::Timer(_) => StepKind::Timer,
+        Work::Device(_) => StepKind::Device,
+        Work::Unknown(_) => StepKind::Other,
+    }
+}
+
+/// The step's own thread and those that wait for it, innermost first.
+pub(super) fn threads_of<'w>(
+    walked: &'w Walked,
+    step: &RawStep,
+) -> impl Iterator<Item = u32> + use<'w> {
+    let mut next = step.waiter;
+    let waiters = std::iter::from_fn(move || {
+        if next == ROOT {
+            return None;
+        }
+        let waiter = walked.waiters.get(next as usize)?;
+        next = waiter.waiter;
+        Some(waiter.tid)
+    });
+    std::iter::once(step.tid).chain(waiters)
+}
+
+/// Sums by kind, of the shares.
+fn kinds(shares: &[PathShare], duration_ns: i64) -> Vec<KindShare> {
+    let mut list: Vec<KindShare> = StepKind::ALL
+        .into_iter()
+        .map(|kind| {
+            let ns = shares
+                .iter()
+                .filter(|share| share.kind == kind)
+                .fold(0_i64, |sum, share| sum.saturating_add(share.ns));
+            KindShare {
+                kind,
+                ns,
+                percent: percent_of(ns, duration_ns),
+            }
+        })
+        .filter(|share| share.ns > 0)
+        .collect();
+    list.sort_by_key(|share| std::cmp::Reverse(share.ns));
+    list
+}

@@ -1,0 +1,268 @@
+//! The thread that ended a stretch of time: where a walk begins.
+//!
+//! A phase ends with a record: the start of a process, a milestone, a service's or a device's completion. The thread that
+//! wrote it is the one whose wait or work the phase ended with. Where the record names only a process, it is the thread of
+//! that process that ran then.
+
+use hashbrown::HashMap;
+use onoff_trace::Trace;
+
+use super::Waits;
+use super::identities::Identities;
+use super::timelines::Timelines;
+use crate::evidence::Certainty;
+use crate::owners::file_name;
+
+/// Switches looked back over to find who ran, of all processors.
+const LOOK_BACK: usize = 1 << 20;
+/// The first thread of a process is made ready within this time of the process's start, ns: 1 s.
+const FIRST_THREAD_NS: i64 = 1_000_000_000;
+
+/// The thread with which a stretch of time ends, and why it is held to be that.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EndThread {
+    /// Thread id; `None` when no rule found one.
+    pub tid: Option<u32>,
+    /// The rule that found it, as a phrase.
+    pub rule: String,
+    /// How certain it is.
+    pub certainty: Certainty,
+}
+
+impl EndThread {
+    /// A thread that the caller knows.
+    #[must_use]
+    pub fn known(tid: u32) -> Self {
+        Self {
+            tid: Some(tid),
+            rule: "the thread asked about".to_owned(),
+            certainty: Certainty::Measured,
+        }
+    }
+
+    fn new(tid: u32, rule: impl Into<String>, certainty: Certainty) -> Self {
+        Self {
+            tid: Some(tid),
+            rule: rule.into(),
+            certainty,
+        }
+    }
+}
+
+/// Who a record at a boundary names.
+struct Names {
+    tid: Option<u32>,
+    pid: Option<u32>,
+    rule: String,
+}
+
+impl Waits<'_> {
+    /// The thread that ended a stretch at `time_ns`: the one that wrote the record there. Rules, best first: the creator of
+    /// a process that starts then; the thread or process that a milestone, an activity, a device's or power request, a
+    /// notification or a service's change then names; any thread that ran then; the last thread that ran before.
+    #[must_use]
+    pub fn end_at(&self, time_ns: i64) -> EndThread {
+        if self.trace.context_switches.is_empty() {
+            return EndThread {
+                rule: "no rule: no context switches were recorded".to_owned(),
+                ..EndThread::default()
+            };
+        }
+        let running = Running::at(&self.timelines, &self.identities, time_ns);
+        self.creator(time_ns, &running)
+            .or_else(|| {
+                named(self.trace, time_ns).find_map(|names| self.thread_of(names, &running))
+            })
+            .or_else(|| running.anyone())
+            .unwrap_or_else(|| EndThread {
+                rule: "no rule: nobody ran before".to_owned(),
+                ..EndThread::default()
+            })
+    }
+
+    fn thread_of(&self, names: Names, running: &Running<'_, '_>) -> Option<EndThread> {
+        if let Some(tid) = names.tid {
+            return Some(EndThread::new(tid, names.rule, Certainty::Measured));
+        }
+        running.of_process(names.pid?, &names.rule)
+    }
+
+    /// The thread that created the process that starts at `time_ns`.
+    fn creator(&self, time_ns: i64, running: &Running<'_, '_>) -> Option<EndThread> {
+        let process = self
+            .trace
+            .processes
+            .iter()
+            .find(|process| process.start_ns == Some(time_ns))?;
+        let image = file_name(self.trace.text(process.image));
+        let rule = format!("the thread that created {image}");
+        let by_parent = process
+            .parent_pid
+            .and_then(|parent| running.of_process(parent, &rule));
+        by_parent.or_else(|| {
+            let by = self
+                .identities
+                .threads_of(process.pid)
+                .into_iter()
+                .filter_map(|tid| self.timelines.first_ready(tid, time_ns))
+                .filter(|ready| ready.time_ns.saturating_sub(time_ns) <= FIRST_THREAD_NS)
+                .min_by_key(|ready| ready.time_ns)?
+                .readying_tid
+                .filter(|&tid| tid != 0)?;
+            Some(EndThread::new(by, rule, Certainty::Inferred))
+        })
+    }
+}
+
+/// The records at `time_ns`, best first.
+fn named(trace: &Trace, time_ns: i64) -> impl Iterator<Item = Names> + '_ {
+    let is_then = move |start: i64, end: Option<i64>| start == time_ns || end == Some(time_ns);
+    let requests = trace
+        .power_requests
+        .iter()
+        .filter(move |row| is_then(row.start_ns, row.end_ns))
+        .map(|row| Names {
+            tid: row.tid,
+            pid: None,
+            rule: format!(
+                "the thread that sent the request to {}",
+                trace.text(row.device)
+            ),
+        });
+    let devices = trace
+        .device_operations
+        .iter()
+        .filter(move |row| is_then(row.start_ns, row.end_ns))
+        .map(|row| Names {
+            tid: row.tid,
+            pid: None,
+            rule: format!(
+                "the thread of the request to {}",
+                trace.text(if row.device == onoff_trace::StringId::EMPTY {
+                    row.driver
+                } else {
+                    row.device
+                })
+            ),
+        });
+    let notifications = trace
+        .notifications
+        .iter()
+        .filter(move |row| is_then(row.start_ns, row.end_ns))
+        .map(|row| Names {
+            tid: row.teller_tid.or(row.tid),
+            pid: row.teller_pid.or(row.pid),
+            rule: "the thread that told others of the transition".to_owned(),
+        });
+    let milestones = trace
+        .milestones
+        .iter()
+        .filter(move |row| row.time_ns == time_ns)
+        .map(|row| Names {
+            tid: None,
+            pid: row.pid,
+            rule: format!("the thread that recorded {}", trace.text(row.event)),
+        });
+    let activities = trace
+        .activities
+        .iter()
+        .filter(move |row| is_then(row.start_ns, row.end_ns))
+        .map(|row| Names {
+            tid: None,
+            pid: row.pid,
+            rule: format!("the thread that recorded {}", trace.text(row.event)),
+        });
+    let services = trace
+        .service_transitions
+        .iter()
+        .filter(move |row| is_then(row.start_ns, row.end_ns))
+        .map(|row| Names {
+            tid: None,
+            pid: row.container_pid,
+            rule: format!("a thread of the service {}", trace.text(row.service)),
+        });
+    requests
+        .chain(devices)
+        .chain(notifications)
+        .chain(milestones)
+        .chain(activities)
+        .chain(services)
+}
+
+/// Who ran at a time, and before.
+struct Running<'a, 't> {
+    timelines: &'a Timelines<'t>,
+    identities: &'a Identities<'t>,
+    time_ns: i64,
+    /// The thread on each processor and since when; the latest first. The idle threads are left out.
+    threads: Vec<(i64, u32)>,
+}
+
+impl<'a, 't> Running<'a, 't> {
+    fn at(timelines: &'a Timelines<'t>, identities: &'a Identities<'t>, time_ns: i64) -> Self {
+        let processors = crate::cpu::processors(timelines.trace()) as usize;
+        let mut seen: HashMap<u16, (i64, u32)> = HashMap::new();
+        for row in timelines.switches_back(time_ns, LOOK_BACK) {
+            seen.entry(row.cpu).or_insert((row.time_ns, row.new_tid));
+            if seen.len() >= processors {
+                break;
+            }
+        }
+        let mut threads: Vec<(i64, u32)> =
+            seen.into_values().filter(|&(_, tid)| tid != 0).collect();
+        threads.sort_unstable_by(|a, b| b.cmp(a));
+        Self {
+            timelines,
+            identities,
+            time_ns,
+            threads,
+        }
+    }
+
+    /// The thread of a process that ran, or else ran last.
+    fn of_process(&self, pid: u32, rule: &str) -> Option<EndThread> {
+        let is_its = |tid: u32, time_ns: i64| self.identities.pid_of(tid, time_ns) == Some(pid);
+        let its: Vec<u32> = self
+            .threads
+            .iter()
+            .map(|&(_, tid)| tid)
+            .filter(|&tid| is_its(tid, self.time_ns))
+            .collect();
+        if let Some(&tid) = its.first() {
+            let certainty = if its.len() == 1 {
+                Certainty::Measured
+            } else {
+                Certainty::Inferred
+            };
+            return Some(EndThread::new(tid, rule, certainty));
+        }
+        let last = self
+            .timelines
+            .switches_back(self.time_ns, LOOK_BACK)
+            .find(|row| row.old_tid != 0 && is_its(row.old_tid, row.time_ns))?;
+        Some(EndThread::new(
+            last.old_tid,
+            format!("{rule}: of its process, the thread that ran last"),
+            Certainty::Inferred,
+        ))
+    }
+
+    fn anyone(&self) -> Option<EndThread> {
+        if let Some(&(_, tid)) = self.threads.first() {
+            return Some(EndThread::new(
+                tid,
+                "a thread that ran at that moment: no record names who ended it",
+                Certainty::Inferred,
+            ));
+        }
+        let last = self
+            .timelines
+            .switches_back(self.time_ns, LOOK_BACK)
+            .find(|row| row.old_tid != 0)?;
+        Some(EndThread::new(
+            last.old_tid,
+            "the last thread that ran before: no record names who ended it",
+            Certainty::Inferred,
+        ))
+    }
+}

@@ -1,0 +1,82 @@
+//! Who a thread is at a time, asked in any order. Thread and process ids are reused.
+
+use hashbrown::HashMap;
+use onoff_trace::Trace;
+
+use crate::processes::Images;
+
+/// From thread ids and times to processes.
+#[derive(Debug)]
+pub(super) struct Identities<'t> {
+    trace: &'t Trace,
+    images: Images<'t>,
+    /// Lives of each thread id by start, with the row in the table of threads.
+    threads: HashMap<u32, Vec<(Option<i64>, usize)>>,
+}
+
+impl<'t> Identities<'t> {
+    pub(super) fn of(trace: &'t Trace) -> Self {
+        let mut threads: HashMap<u32, Vec<(Option<i64>, usize)>> = HashMap::new();
+        for (row, thread) in trace.threads.iter().enumerate() {
+            let lives = threads.entry(thread.tid).or_default();
+            lives.push((thread.start_ns, row));
+        }
+        for lives in threads.values_mut() {
+            lives.sort_unstable();
+        }
+        Self {
+            trace,
+            images: Images::of(trace),
+            threads,
+        }
+    }
+
+    /// Begin and row in the table of threads of the thread that had id `tid` at `time_ns`: the latest life that began by
+    /// then, else the first.
+    fn life(&self, tid: u32, time_ns: i64) -> Option<(Option<i64>, usize)> {
+        let lives = self.threads.get(&tid)?;
+        let after = lives.partition_point(|&(start, _)| start <= Some(time_ns));
+        lives.get(after.saturating_sub(1)).copied()
+    }
+
+    /// When the thread that had id `tid` at `time_ns` began; `None` when it existed before the recording or is not listed.
+    pub(super) fn start_of(&self, tid: u32, time_ns: i64) -> Option<i64> {
+        self.life(tid, time_ns)?.0
+    }
+
+    /// Process id of a thread. Thread 0 is a processor's idle thread.
+    pub(super) fn pid_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
+        if tid == 0 {
+            return Some(0);
+        }
+        self.trace
+            .threads
+            .pid
+            .get(self.life(tid, time_ns)?.1)
+            .copied()
+    }
+
+    /// Image file name of a process.
+    pub(super) fn image(&self, pid: u32, time_ns: i64) -> Option<&'t str> {
+        self.images.at(pid, time_ns)
+    }
+
+    /// The name given to a thread, else empty.
+    pub(super) fn thread_name(&self, tid: u32, time_ns: i64) -> &'t str {
+        self.life(tid, time_ns)
+            .and_then(|(_, row)| self.trace.threads.name.get(row))
+            .map_or("", |&name| self.trace.text(name))
+    }
+
+    /// Ids of the threads of a process that lived at any time of the recording.
+    pub(super) fn threads_of(&self, pid: u32) -> Vec<u32> {
+        let rows = self.trace.threads.tid.iter().zip(&self.trace.threads.pid);
+        let mut tids: Vec<u32> = rows
+            .filter(|&(_, &owner)| owner == pid)
+            .map(|(&tid, _)| tid)
+            .collect();
+        tids.sort_unstable();
+        tids.dedup();
+        tids
+    }
+}

@@ -1,0 +1,175 @@
+//! Why something took as long as it did: chains of waits, and the critical path of a phase.
+//!
+//! [`Waits`] indexes the context switches and the ready-thread events of a recording by thread. From it,
+//! [`Waits::critical_path`] walks from the thread that ended a stretch of time back to the stretch's begin: where the
+//! thread ran, that was the time; where it waited, what ended the wait is followed, as one does by hand with the ready
+//! thread's stack in a viewer. The shares of a path sum exactly to the stretch.
+//!
+//! ```
+//! use onoff_analysis::waits::{EndThread, PathOptions, StepKind, Waits};
+//! use onoff_analysis::Range;
+//! use onoff_trace::{ContextSwitch, ContextSwitches, Trace};
+//!
+//! // Thread 8 runs from 0 to 3 ms, sleeps (`DelayExecution`) and runs again from 10 ms on.
+//! let switch = |time_ns, old_tid, new_tid, old_state, old_wait_reason| ContextSwitch {
+//!     time_ns, cpu: 0, new_tid, old_tid, new_priority: 8, old_priority: 8, old_wait_reason,
+//!     old_wait_mode: 1, old_state, previous_c_state: 0, old_ideal_processor: 0, new_wait_ticks: 0,
+//! };
+//! let mut trace = Trace { duration_ns: 12_000_000, ..Trace::default() };
+//! trace.context_switches.push(ContextSwitches::from_iter([
+//!     switch(0, 0, 8, 2, 0),
+//!     switch(3_000_000, 8, 0, 5, 4),
+//!     switch(10_000_000, 0, 8, 2, 0),
+//! ]));
+//! let waits = Waits::of(&trace);
+//! let end = EndThread::known(8);
+//! let path = waits.critical_path(Range::new(0, 12_000_000), &end, PathOptions::default());
+//! assert_eq!(path.kind_ns(StepKind::Cpu), 5_000_000);
+//! assert_eq!(path.kind_ns(StepKind::Timer), 7_000_000);
+//! ```
+
+mod cause;
+mod describe;
+mod end;
+mod identities;
+mod path;
+mod reason;
+mod requests;
+#[cfg(test)]
+mod tests;
+mod timelines;
+mod walk;
+
+use onoff_trace::{TableName, Tables, Trace};
+
+pub use describe::PathOptions;
+pub use end::EndThread;
+pub use path::{
+    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, StepKind, Subject,
+    SubjectKind,
+};
+
+use crate::evidence::touched_by;
+use crate::scope::Range;
+use cause::Causes;
+use describe::Describer;
+use identities::Identities;
+use requests::Requests;
+use timelines::Timelines;
+use walk::Walk;
+
+/// The tables that chains of waits are made from. A trace that was opened with fewer says less.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::Images,
+    TableName::ContextSwitches,
+    TableName::ReadyThreads,
+    TableName::Interrupts,
+    TableName::DiskIos,
+    TableName::ServiceTransitions,
+    TableName::DeviceOperations,
+    TableName::PowerRequests,
+    TableName::Milestones,
+    TableName::Activities,
+    TableName::Notifications,
+]);
+
+/// The tables whose losses break chains.
+const CHAIN_TABLES: [TableName; 3] = [
+    TableName::ContextSwitches,
+    TableName::ReadyThreads,
+    TableName::Threads,
+];
+
+/// Who waited for whom, in a whole recording. Costs about eight bytes per context switch and four per ready-thread event;
+/// make one and ask it often.
+#[derive(Debug)]
+pub struct Waits<'t> {
+    trace: &'t Trace,
+    timelines: Timelines<'t>,
+    identities: Identities<'t>,
+    causes: Causes<'t>,
+    requests: Requests,
+}
+
+impl<'t> Waits<'t> {
+    /// Of `trace`, which should hold [`TABLES`].
+    #[must_use]
+    pub fn of(trace: &'t Trace) -> Self {
+        let timelines = Timelines::of(trace);
+        Self {
+            trace,
+            identities: Identities::of(trace),
+            causes: Causes::of(&timelines),
+            requests: Requests::of(trace),
+            timelines,
+        }
+    }
+
+    /// The critical path of `range`: from what `end` did at its end back to its begin. `range` is cut to the recording.
+    #[must_use]
+    pub fn critical_path(
+        &self,
+        range: Range,
+        end: &EndThread,
+        options: PathOptions,
+    ) -> CriticalPath {
+        let start_ns = range.start_ns.clamp(0, self.trace.duration_ns);
+        let end_ns = range.end_ns.clamp(start_ns, self.trace.duration_ns);
+        let ends = (start_ns, end_ns);
+        let walked = match end.tid {
+            Some(tid) => Walk::run(&self.timelines, &self.causes, &self.identities, ends, tid),
+            None => walk::unknown(ends, self.trace.context_switches.is_empty()),
+        };
+        let describer = Describer {
+            trace: self.trace,
+            identities: &self.identities,
+            requests: &self.requests,
+            options,
+        };
+        let mut path = describer.describe(&walked, ends);
+        if let Some(tid) = end.tid {
+            path.end_thread = describer.thread(tid, end_ns);
+        }
+        path.end_rule.clone_from(&end.rule);
+        path.end_certainty = end.certainty;
+        path.missing = self.missing();
+        path.touched_by = touched_by(self.trace, &CHAIN_TABLES);
+        path
+    }
+
+    /// The critical path of a phase: of `range`, from the thread that ended it (see [`Waits::end_at`]).
+    #[must_use]
+    pub fn phase(&self, range: Range, options: PathOptions) -> CriticalPath {
+        self.critical_path(range, &self.end_at(range.end_ns), options)
+    }
+
+    /// What the recording lacks for full chains, as phrases.
+    #[must_use]
+    pub fn missing(&self) -> Vec<String> {
+        let trace = self.trace;
+        [
+            (
+                trace.context_switches.is_empty(),
+                "context switches: without them no chain can be told",
+            ),
+            (
+                trace.ready_threads.is_empty(),
+                "ready-thread events: without them chains end at the first wait that is neither sleep nor disk",
+            ),
+            (
+                trace.interrupts.is_empty(),
+                "interrupts and deferred procedure calls: without them timers and devices are hard to tell apart",
+            ),
+            (
+                trace.disk_ios.is_empty(),
+                "disk requests: without them waits for files are not told from others",
+            ),
+        ]
+        .into_iter()
+        .filter(|&(is_missing, _)| is_missing)
+        .map(|(_, what)| what.to_owned())
+        .collect()
+    }
+}

@@ -1,0 +1,288 @@
+//! Each thread's switches and wake-ups, found from a thread id and a time.
+//!
+//! The tables lie in the order of time, whatever thread a row is about. Here every thread has the list of its rows: four
+//! bytes per row and thread, eight for a switch, which is about two. A question costs a search in one list.
+
+use hashbrown::HashMap;
+use onoff_trace::{Batches, ContextSwitch, ContextSwitches, ReadyThread, ReadyThreads, Trace};
+
+/// Thread ids below this have a place in an array; those of damaged recordings may go beyond and use a map.
+const DENSE_THREADS: u32 = 1 << 20;
+const NO_SLOT: u32 = u32::MAX;
+/// Set in the flags of a thread made ready by a deferred procedure call or an interrupt.
+pub(super) const IN_INTERRUPT: u8 = 1;
+
+/// What happened to a thread at one of its switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It was put on a processor.
+    In,
+    /// It was taken off one.
+    Out,
+}
+
+/// A thread's switch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ThreadSwitch {
+    /// Position among the thread's switches.
+    pub(super) place: usize,
+    /// What it was for the thread.
+    pub(super) turn: Turn,
+    /// The row.
+    pub(super) row: ContextSwitch,
+}
+
+/// The rows of every thread, one list after the other.
+#[derive(Debug, Default)]
+struct Lists {
+    /// Begin of each thread's list; one more than threads.
+    starts: Vec<usize>,
+    rows: Vec<u32>,
+}
+
+impl Lists {
+    /// `visit` tells (slot, row) of every row in order; it is called twice.
+    fn of(slots: usize, mut visit: impl FnMut(&mut dyn FnMut(u32, u32))) -> Self {
+        let mut starts = vec![0_usize; slots + 1];
+        visit(&mut |slot, _| {
+            if let Some(count) = starts.get_mut(slot as usize + 1) {
+                *count += 1;
+            }
+        });
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut next = starts.clone();
+        let mut rows = vec![0_u32; starts.last().copied().unwrap_or(0)];
+        visit(&mut |slot, row| {
+            if let Some(at) = next.get_mut(slot as usize) {
+                if let Some(place) = rows.get_mut(*at) {
+                    *place = row;
+                }
+                *at += 1;
+            }
+        });
+        Self { starts, rows }
+    }
+
+    fn get(&self, slot: u32) -> &[u32] {
+        let at = slot as usize;
+        match (self.starts.get(at), self.starts.get(at.saturating_add(1))) {
+            (Some(&start), Some(&end)) => self.rows.get(start..end).unwrap_or(&[]),
+            _ => &[],
+        }
+    }
+}
+
+/// Where each piece of a table begins among all rows.
+#[derive(Debug, Default)]
+struct Pieces {
+    starts: Vec<u32>,
+}
+
+impl Pieces {
+    /// Rows beyond 2³² have no number and are left out.
+    fn of(lengths: impl Iterator<Item = usize>) -> Self {
+        let mut starts = Vec::new();
+        let mut total = 0_u32;
+        for length in lengths {
+            starts.push(total);
+            match u32::try_from(length)
+                .ok()
+                .and_then(|n| total.checked_add(n))
+            {
+                Some(sum) => total = sum,
+                None => break,
+            }
+        }
+        Self { starts }
+    }
+
+    fn locate(&self, row: u32) -> (usize, usize) {
+        let piece = self
+            .starts
+            .partition_point(|&start| start <= row)
+            .saturating_sub(1);
+        let start = self.starts.get(piece).copied().unwrap_or(0);
+        (piece, row.saturating_sub(start) as usize)
+    }
+}
+
+/// The switches and wake-ups of every thread of a recording.
+#[derive(Debug)]
+pub(super) struct Timelines<'t> {
+    trace: &'t Trace,
+    dense: Vec<u32>,
+    sparse: HashMap<u32, u32>,
+    switch_pieces: Pieces,
+    ready_pieces: Pieces,
+    switches: Lists,
+    readies: Lists,
+    /// Whether any wake-up is marked as done in an interrupt: only then does a mark's absence say something.
+    marks_interrupts: bool,
+}
+
+impl<'t> Timelines<'t> {
+    pub(super) fn of(trace: &'t Trace) -> Self {
+        let switches: &Batches<ContextSwitches> = &trace.context_switches;
+        let readies: &Batches<ReadyThreads> = &trace.ready_threads;
+        let mut dense: Vec<u32> = Vec::new();
+        let mut sparse: HashMap<u32, u32> = HashMap::new();
+        let mut slots = 0_u32;
+        let mut meet = |tid: u32| {
+            if tid == 0 {
+                return;
+            }
+            let slot = if tid < DENSE_THREADS {
+                let at = tid as usize;
+                if at >= dense.len() {
+                    dense.resize(at + 1, NO_SLOT);
+                }
+                &mut dense[at]
+            } else {
+                sparse.entry(tid).or_insert(NO_SLOT)
+            };
+            if *slot == NO_SLOT {
+                *slot = slots;
+                slots += 1;
+            }
+        };
+        for piece in switches.pieces() {
+            piece.new_tid.iter().for_each(|&tid| meet(tid));
+            piece.old_tid.iter().for_each(|&tid| meet(tid));
+        }
+        for piece in readies.pieces() {
+            piece.ready_tid.iter().for_each(|&tid| meet(tid));
+        }
+        let mut index = Self {
+            trace,
+            dense,
+            sparse,
+            switch_pieces: Pieces::of(switches.pieces().iter().map(ContextSwitches::len)),
+            ready_pieces: Pieces::of(readies.pieces().iter().map(ReadyThreads::len)),
+            switches: Lists::default(),
+            readies: Lists::default(),
+            marks_interrupts: readies
+                .pieces()
+                .iter()
+                .any(|piece| piece.flags.iter().any(|flags| flags & IN_INTERRUPT != 0)),
+        };
+        let slots = slots as usize;
+        index.switches = Lists::of(slots, |tell| {
+            for (piece, &start) in switches.pieces().iter().zip(&index.switch_pieces.starts) {
+                for (row, (&new, &old)) in (start..).zip(piece.new_tid.iter().zip(&piece.old_tid)) {
+                    if let Some(slot) = index.slot(old) {
+                        tell(slot, row);
+                    }
+                    if new != old
+                        && let Some(slot) = index.slot(new)
+                    {
+                        tell(slot, row);
+                    }
+                }
+            }
+        });
+        index.readies = Lists::of(slots, |tell| {
+            for (piece, &start) in readies.pieces().iter().zip(&index.ready_pieces.starts) {
+                for (row, &tid) in (start..).zip(&piece.ready_tid) {
+                    if let Some(slot) = index.slot(tid) {
+                        tell(slot, row);
+                    }
+                }
+            }
+        });
+        index
+    }
+
+    pub(super) const fn trace(&self) -> &'t Trace {
+        self.trace
+    }
+
+    /// Whether wake-ups done in interrupts are marked as such.
+    pub(super) const fn marks_interrupts(&self) -> bool {
+        self.marks_interrupts
+    }
+
+    fn slot(&self, tid: u32) -> Option<u32> {
+        let slot = if tid < DENSE_THREADS {
+            *self.dense.get(tid as usize)?
+        } else {
+            *self.sparse.get(&tid)?
+        };
+        (slot != NO_SLOT).then_some(slot)
+    }
+
+    fn switch_rows(&self, tid: u32) -> &[u32] {
+        self.slot(tid).map_or(&[], |slot| self.switches.get(slot))
+    }
+
+    fn switch_time(&self, row: u32) -> i64 {
+        let (piece, at) = self.switch_pieces.locate(row);
+        let pieces = self.trace.context_switches.pieces();
+        let time = pieces.get(piece).and_then(|piece| piece.time_ns.get(at));
+        time.copied().unwrap_or(i64::MAX)
+    }
+
+    fn ready_time(&self, row: u32) -> i64 {
+        let (piece, at) = self.ready_pieces.locate(row);
+        let pieces = self.trace.ready_threads.pieces();
+        let time = pieces.get(piece).and_then(|piece| piece.time_ns.get(at));
+        time.copied().unwrap_or(i64::MAX)
+    }
+
+    /// The switch at `place` of a thread's list.
+    pub(super) fn switch(&self, tid: u32, place: usize) -> Option<ThreadSwitch> {
+        let (piece, at) = self
+            .switch_pieces
+            .locate(*self.switch_rows(tid).get(place)?);
+        let row = self.trace.context_switches.pieces().get(piece)?.get(at)?;
+        let turn = if row.new_tid == tid {
+            Turn::In
+        } else {
+            Turn::Out
+        };
+        Some(ThreadSwitch { place, turn, row })
+    }
+
+    /// How many of the thread's switches come before `time_ns`.
+    pub(super) fn switches_before(&self, tid: u32, time_ns: i64) -> usize {
+        self.switch_rows(tid)
+            .partition_point(|&row| self.switch_time(row) < time_ns)
+    }
+
+    /// The thread's last switch before `time_ns`.
+    pub(super) fn last_before(&self, tid: u32, time_ns: i64) -> Option<ThreadSwitch> {
+        self.switch(tid, self.switches_before(tid, time_ns).checked_sub(1)?)
+    }
+
+    /// The first time from `from_ns` on that the thread was made ready.
+    pub(super) fn first_ready(&self, tid: u32, from_ns: i64) -> Option<ReadyThread> {
+        let rows = self
+            .slot(tid)
+            .map_or(&[][..], |slot| self.readies.get(slot));
+        let place = rows.partition_point(|&row| self.ready_time(row) < from_ns);
+        let (piece, at) = self.ready_pieces.locate(*rows.get(place)?);
+        self.trace.ready_threads.pieces().get(piece)?.get(at)
+    }
+
+    /// The switches of all processors up to `time_ns`, last first, at most `most` of them.
+    pub(super) fn switches_back(
+        &self,
+        time_ns: i64,
+        most: usize,
+    ) -> impl Iterator<Item = ContextSwitch> + '_ {
+        let pieces = self.trace.context_switches.pieces();
+        let after = pieces
+            .partition_point(|piece| piece.time_ns.first().is_some_and(|&first| first <= time_ns));
+        pieces
+            .get(..after)
+            .unwrap_or(&[])
+            .iter()
+            .rev()
+            .flat_map(move |piece| {
+                let until = piece.time_ns.partition_point(|&time| time <= time_ns);
+                (0..until).rev().filter_map(|at| piece.get(at))
+            })
+            .take(most)
+    }
+}

@@ -1,0 +1,414 @@
+//! The walk from the end of a range back to its begin.
+//!
+//! ```text
+//!             ran           the reader's switch table: back to where it was put on the processor
+//! thread, t ──waited──────► who ended the wait?
+//!             │               a timer, a disk, a driver: that is the step; back to where the wait began
+//!             │               a thread: on with that thread, until back where the wait began; then with the waiter again
+//!             └ready────────► no processor was free: that is the step
+//! ```
+//!
+//! So at every moment the step is what the thread at the range's end did or, while it waited, what those did for whom it
+//! waited. A thread that waits for work to be handed to it is left for good: what it did before has nothing to do with it.
+
+use onoff_trace::{ReadyThread, StringId};
+
+use super::cause::{Cause, Causes, Unknown};
+use super::identities::Identities;
+use super::reason::{self, Off};
+use super::timelines::{ThreadSwitch, Timelines, Turn};
+use crate::evidence::Certainty;
+
+/// Threads that wait for one another, at most.
+const DEEPEST: usize = 128;
+/// Hops from thread to thread without any time in between, at most.
+const MOST_HOPS: u32 = 256;
+/// Steps, at most: a walk that needs more ends there.
+const MOST_STEPS: usize = 4 << 20;
+/// No frame.
+pub(super) const ROOT: u32 = u32::MAX;
+
+/// What a step's time was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// The thread ran.
+    Running,
+    /// It could run but had no processor.
+    Ready,
+    /// It waited for a disk request: its row.
+    Disk(u32),
+    /// It waited for a timer, of this driver if any.
+    Timer(StringId),
+    /// It waited for an interrupt or a deferred procedure call of this driver.
+    Device(StringId),
+    /// Not known.
+    Unknown(Unknown),
+}
+
+/// One step of the walk; later ones come first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawStep {
+    pub(super) start_ns: i64,
+    pub(super) end_ns: i64,
+    pub(super) tid: u32,
+    pub(super) certainty: Certainty,
+    /// Why Windows says it waited; 255 when it did not wait.
+    pub(super) reason: u8,
+    pub(super) work: Work,
+    /// The thread that waits for this one, a position in [`Walked::waiters`]; [`ROOT`] for none.
+    pub(super) waiter: u32,
+    /// The thread that this one made ready with what it did last in this step; 0 for none.
+    pub(super) readied: u32,
+}
+
+/// A thread that waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiter {
+    pub(super) tid: u32,
+    /// When its wait began, or the walk's range; the walk comes back to it then.
+    pub(super) from_ns: i64,
+    /// Who waits for it in turn.
+    pub(super) waiter: u32,
+}
+
+/// A walk's steps and who waited for whom.
+#[derive(Debug, Default)]
+pub(super) struct Walked {
+    /// Steps without a gap from the range's end to its begin.
+    pub(super) steps: Vec<RawStep>,
+    pub(super) waiters: Vec<Waiter>,
+}
+
+pub(super) struct Walk<'a, 't> {
+    timelines: &'a Timelines<'t>,
+    causes: &'a Causes<'t>,
+    identities: &'a Identities<'t>,
+    start_ns: i64,
+    /// Where the walk is.
+    time_ns: i64,
+    tid: u32,
+    /// The thread that the current one made ready at `time_ns`.
+    readied: u32,
+    /// Open waits, outermost first: positions in `out.waiters`.
+    open: Vec<u32>,
+    hops: u32,
+    out: Walked,
+}
+
+impl<'a, 't> Walk<'a, 't> {
+    /// Walks from thread `tid` at `end_ns` back to `start_ns`.
+    pub(super) fn run(
+        timelines: &'a Timelines<'t>,
+        causes: &'a Causes<'t>,
+        identities: &'a Identities<'t>,
+        (start_ns, end_ns): (i64, i64),
+        tid: u32,
+    ) -> Walked {
+        let mut walk = Self {
+            timelines,
+            causes,
+            identities,
+            start_ns,
+            time_ns: end_ns,
+            tid,
+            readied: 0,
+            open: Vec::new(),
+            hops: 0,
+            out: Walked::default(),
+        };
+        while walk.time_ns > start_ns {
+            if walk.time_ns <= walk.floor() {
+                walk.go_back();
+            } else if walk.out.steps.len() >= MOST_STEPS {
+                walk.open.clear();
+                walk.unknown_until(start_ns, Unknown::TooLong);
+            } else {
+                walk.step();
+            }
+        }
+        walk.out
+    }
+
+    /// Until when the current thread is followed.
+    fn floor(&self) -> i64 {
+        self.innermost()
+            .map_or(self.start_ns, |waiter| waiter.from_ns)
+    }
+
+    fn innermost(&self) -> Option<Waiter> {
+        let at = *self.open.last()?;
+        self.out.waiters.get(at as usize).copied()
+    }
+
+    /// The innermost wait is explained: on with the thread that waited.
+    fn go_back(&mut self) {
+        if let Some(waiter) = self.innermost() {
+            self.tid = waiter.tid;
+            self.readied = 0;
+        }
+        self.open.pop();
+    }
+
+    fn step(&mut self) {
+        let last = self.timelines.last_before(self.tid, self.time_ns);
+        let born = self
+            .identities
+            .start_of(self.tid, self.time_ns)
+            .filter(|&start| start <= self.time_ns);
+        if let (Some(last), Some(born)) = (&last, born)
+            && last.row.time_ns < born
+        {
+            self.birth(born);
+            return;
+        }
+        match last {
+            Some(last) if last.turn == Turn::In => {
+                self.push(last.row.time_ns, Work::Running, Certainty::Measured, &last);
+            }
+            Some(last) => match reason::off(last.row.old_state) {
+                Off::Ready => {
+                    self.push(last.row.time_ns, Work::Ready, Certainty::Measured, &last);
+                }
+                Off::Ended => self.birth(last.row.time_ns),
+                Off::Waiting => self.waited(&last),
+            },
+            None => self.first(born),
+        }
+    }
+
+    /// The thread waits since switch `out`.
+    fn waited(&mut self, out: &ThreadSwitch) {
+        let next = self.timelines.switch(self.tid, out.place + 1);
+        let next_ns = next.map_or(i64::MAX, |next| next.row.time_ns);
+        let ready = self
+            .timelines
+            .first_ready(self.tid, out.row.time_ns)
+            .filter(|ready| ready.time_ns <= next_ns);
+        if let Some(ready) = ready
+            && ready.time_ns < self.time_ns
+        {
+            self.ready_since(&ready);
+            if self.time_ns <= self.floor() {
+                return;
+            }
+        }
+        if ready.is_none() && next.is_none() {
+            self.push(
+                out.row.time_ns,
+                Work::Unknown(Unknown::NotOver),
+                Certainty::Missing,
+                out,
+            );
+            return;
+        }
+        let end_ns = next_ns.min(self.timelines.trace().duration_ns);
+        let (cause, certainty) = self.causes.of_wait(&out.row, ready.as_ref(), end_ns);
+        match cause {
+            Cause::Thread(by) => {
+                if reason::is_for_work(out.row.old_wait_reason) {
+                    self.hand_over(by);
+                } else {
+                    self.wait_for(by, out.row.time_ns);
+                }
+            }
+            Cause::Disk(row) => self.disk(row, certainty, out),
+            Cause::Timer(of) => {
+                self.push(out.row.time_ns, Work::Timer(of), certainty, out);
+            }
+            Cause::Device(of) => {
+                self.push(out.row.time_ns, Work::Device(of), certainty, out);
+            }
+            Cause::Unknown(why) => {
+                self.push(out.row.time_ns, Work::Unknown(why), certainty, out);
+            }
+        }
+    }
+
+    /// The thread waited for a disk request. What came before its issue is the issuing thread's.
+    fn disk(&mut self, row: u32, certainty: Certainty, out: &ThreadSwitch) {
+        let request = self.timelines.trace().disk_ios.get(row as usize);
+        let issue_ns = request.and_then(|request| request.issue_ns);
+        let issuer = request.and_then(|request| request.tid);
+        match (issue_ns, issuer) {
+            (Some(issue_ns), Some(issuer))
+                if issuer != self.tid && issue_ns > out.row.time_ns && issue_ns < self.time_ns =>
+            {
+                self.push(issue_ns, Work::Disk(row), certainty, out);
+                if self.time_ns > self.floor() {
+                    self.wait_for(issuer, out.row.time_ns);
+                }
+            }
+            _ => self.push(out.row.time_ns, Work::Disk(row), certainty, out),
+        }
+    }
+
+    /// No switch of the thread comes before: it existed when the recording began, or is new.
+    fn first(&mut self, born: Option<i64>) {
+        let Some(first) = self.timelines.switch(self.tid, 0) else {
+            self.unknown_until(self.floor(), Unknown::NotSeen);
+            return;
+        };
+        if let Some(born) = born {
+            self.birth(born);
+        } else if first.turn == Turn::Out {
+            // It ran since before the recording.
+            self.push(i64::MIN, Work::Running, Certainty::Measured, &first);
+        } else {
+            self.woken_first(first.row.time_ns, Unknown::BeforeRecording);
+        }
+    }
+
+    /// The thread is new: on with whoever made it ready for the first time, its creator.
+    fn birth(&mut self, from_ns: i64) {
+        let place = self.timelines.switches_before(self.tid, from_ns);
+        let first_ns = self
+            .timelines
+            .switch(self.tid, place)
+            .map_or(i64::MAX, |first| first.row.time_ns);
+        let ready = self
+            .timelines
+            .first_ready(self.tid, from_ns)
+            .filter(|ready| ready.time_ns <= first_ns);
+        let by = ready.and_then(|ready| ready.readying_tid);
+        match (ready, by) {
+            (Some(ready), Some(by)) if by != 0 && by != self.tid => {
+                self.ready_since(&ready);
+                if self.time_ns > self.floor() {
+                    self.hand_over(by);
+                }
+            }
+            _ => self.unknown_until(self.floor(), Unknown::Creator),
+        }
+    }
+
+    /// The thread waited since before the recording, until it was made ready for the first time.
+    fn woken_first(&mut self, first_ns: i64, why: Unknown) {
+        let ready = self
+            .timelines
+            .first_ready(self.tid, i64::MIN)
+            .filter(|ready| ready.time_ns <= first_ns);
+        if let Some(ready) = ready {
+            self.ready_since(&ready);
+            let by = ready.readying_tid.filter(|&by| {
+                by != 0 && by != self.tid && ready.flags & super::timelines::IN_INTERRUPT == 0
+            });
+            if let Some(by) = by {
+                if self.time_ns > self.floor() {
+                    self.hand_over(by);
+                }
+                return;
+            }
+        }
+        self.unknown_until(self.floor(), why);
+    }
+
+    fn ready_since(&mut self, ready: &ReadyThread) {
+        if ready.time_ns < self.time_ns {
+            self.record(ready.time_ns, Work::Ready, Certainty::Measured, NO_REASON);
+        }
+    }
+
+    /// On with `by`, until back at `from_ns`, where the current thread began to wait for it.
+    fn wait_for(&mut self, by: u32, from_ns: i64) {
+        let floor = self.floor();
+        // The outer wait began later: nobody comes back to the inner one.
+        if from_ns > floor && self.open.len() < DEEPEST {
+            let waiter = Waiter {
+                tid: self.tid,
+                from_ns,
+                waiter: self.waiter(),
+            };
+            if let Ok(at) = u32::try_from(self.out.waiters.len()) {
+                self.out.waiters.push(waiter);
+                self.open.push(at);
+            }
+        }
+        self.hand_over(by);
+    }
+
+    /// On with `by` in place of the current thread.
+    fn hand_over(&mut self, by: u32) {
+        self.hops += 1;
+        let waits = |&at: &u32| {
+            self.out
+                .waiters
+                .get(at as usize)
+                .is_some_and(|waiter| waiter.tid == by && waiter.from_ns < self.time_ns)
+        };
+        if self.hops > MOST_HOPS || self.open.iter().any(waits) {
+            // Whoever it is cannot have run: it waits for this.
+            self.unknown_until(self.floor(), Unknown::Cycle);
+            return;
+        }
+        self.readied = self.tid;
+        self.tid = by;
+    }
+
+    fn unknown_until(&mut self, time_ns: i64, why: Unknown) {
+        self.record(time_ns, Work::Unknown(why), Certainty::Missing, NO_REASON);
+    }
+
+    /// A step that ends with what `switch` began.
+    fn push(&mut self, start_ns: i64, work: Work, certainty: Certainty, switch: &ThreadSwitch) {
+        let reason = match work {
+            Work::Running => NO_REASON,
+            _ => switch.row.old_wait_reason,
+        };
+        self.record(start_ns, work, certainty, reason);
+    }
+
+    fn waiter(&self) -> u32 {
+        self.open.last().copied().unwrap_or(ROOT)
+    }
+
+    /// A step from `start_ns`, cut at the floor, up to where the walk is.
+    fn record(&mut self, start_ns: i64, work: Work, certainty: Certainty, reason: u8) {
+        let floor = self.floor();
+        let mut work = work;
+        let mut start_ns = start_ns.max(floor);
+        if start_ns >= self.time_ns {
+            // Rows out of order: every step goes back in time, or the walk would not end.
+            work = Work::Unknown(Unknown::Cycle);
+            start_ns = floor.min(self.time_ns.saturating_sub(1));
+        }
+        self.out.steps.push(RawStep {
+            start_ns,
+            end_ns: self.time_ns,
+            tid: self.tid,
+            certainty,
+            reason,
+            work,
+            waiter: self.waiter(),
+            readied: self.readied,
+        });
+        self.time_ns = start_ns;
+        self.readied = 0;
+        self.hops = 0;
+    }
+}
+
+/// The step is no wait.
+pub(super) const NO_REASON: u8 = u8::MAX;
+
+/// The walk that cannot begin, because no thread is known at its end.
+pub(super) fn unknown((start_ns, end_ns): (i64, i64), no_switches: bool) -> Walked {
+    let why = if no_switches {
+        Unknown::NoSwitches
+    } else {
+        Unknown::NotSeen
+    };
+    let step = RawStep {
+        start_ns,
+        end_ns,
+        tid: 0,
+        certainty: Certainty::Missing,
+        reason: NO_REASON,
+        work: Work::Unknown(why),
+        waiter: ROOT,
+        readied: 0,
+    };
+    Walked {
+        steps: (end_ns > start_ns).then_some(step).into_iter().collect(),
+        waiters: Vec::new(),
+    }
+}
