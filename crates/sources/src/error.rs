@@ -60,6 +60,16 @@ pub enum Error {
         /// Number of members.
         members: usize,
     },
+    /// No journal of the recording holds the boot asked for.
+    #[error(
+        "--boot {asked}: no such boot; the recording holds {boots} (see 'onoff boot --list-boots')"
+    )]
+    NoSuchBoot {
+        /// What was asked for.
+        asked: String,
+        /// Boots that there are.
+        boots: usize,
+    },
     /// The file is of no kind that can be read.
     #[error("{name}: byte offset 0: not a recording of a known kind: it begins with {beginning}")]
     NotARecording {

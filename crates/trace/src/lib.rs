@@ -60,6 +60,27 @@ pub struct RecordingFile {
     pub finished: bool,
 }
 
+/// A boot that a recording's journal holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RecordedBoot {
+    /// Id as the system writes it: 32 hexadecimal digits.
+    pub id: String,
+    /// Number, counted from the last, which is 0, back: -1 is the one before.
+    pub number: i64,
+    /// First entry, ns since 1970-01-01 UTC.
+    pub first_unix_ns: Option<i64>,
+    /// Last entry, ns since 1970-01-01 UTC.
+    pub last_unix_ns: Option<i64>,
+    /// Entries.
+    pub entries: u64,
+    /// Whether the service manager says that the start was finished.
+    pub started: bool,
+    /// Whether the journal was stopped in order, as a shutdown does.
+    pub stopped: bool,
+    /// Whether the tables are those of this boot.
+    pub read: bool,
+}
+
 /// How many events of one provider were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ProviderCount {
@@ -136,6 +157,8 @@ pub struct Trace {
     pub clock: Clock,
     /// How times of other clocks came onto the axis; empty where one clock stamped everything.
     pub clock_conversions: Vec<ClockConversion>,
+    /// The boots that the recording's journals hold, in the order in which they began.
+    pub boots: Vec<RecordedBoot>,
     /// Time of the last event, ns.
     pub duration_ns: i64,
     /// Events that the recorder itself says it lost.

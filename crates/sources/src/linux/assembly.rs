@@ -7,6 +7,7 @@ use onoff_trace::{
 };
 
 use super::processes::ProcessTracker;
+use super::unit_rows;
 
 /// Everything known so far of a recording that is being read. Times of rows are on the axis.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub(super) struct Assembly {
     pub(super) boot: Option<String>,
     /// Id of the boot that was read, as systemd writes it, once a part has told it; empty before.
     pub(super) boot_id: String,
+    /// The unit that `default.target` is a name of; empty where no part tells.
+    pub(super) default_target: String,
     /// Every text.
     pub(super) texts: StringPool,
     /// What was gone on without.
@@ -41,6 +44,7 @@ impl Assembly {
             wanted,
             boot,
             boot_id: String::new(),
+            default_target: String::new(),
             texts: StringPool::new(),
             losses: Losses::new(),
             system: SystemConfiguration {
@@ -96,6 +100,7 @@ impl Assembly {
 
     /// Puts what was read into `trace`.
     pub(super) fn finish(mut self, trace: &mut Trace) {
+        unit_rows::settle(&mut self);
         self.milestones.sort_by_key(|row| row.time_ns);
         self.activities.sort_by_key(|row| row.start_ns);
         self.notifications.sort_by_key(|row| row.start_ns);

@@ -83,6 +83,12 @@ impl Pairs {
         }
     }
 
+    /// What to add to the times of `clock`, by the first pair found.
+    pub(super) fn first_offset_ns(&self, clock: SourceClock) -> Option<i64> {
+        let (.., pairs) = self.found.iter().find(|(of, ..)| *of == clock)?;
+        Some(pairs.first()?.offset_ns)
+    }
+
     /// The conversions that the pairs give: of each clock by its best kind of evidence.
     pub(super) fn finish(mut self) -> Clocks {
         let mut clocks = Clocks::default();

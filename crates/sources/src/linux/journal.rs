@@ -1,11 +1,285 @@
-//! Reads the systemd journal, exported or as JSON.
+//! The journal: its entries, and which boots they are of.
 
-use super::assembly::Assembly;
-use super::clocks::{Clocks, Pairs};
-use super::parts::Part;
+use std::borrow::Cow;
 
-/// Adds the pairs of times that the part holds.
-pub(super) fn clock_pairs(_part: &Part<'_>, _pairs: &mut Pairs) {}
+use onoff_trace::{Counter, Losses, Severity, TableName};
 
-/// Adds the part's rows.
-pub(super) fn read(_part: &Part<'_>, _clocks: &Clocks, _assembly: &mut Assembly) {}
+use super::{journal_export, journal_json};
+
+/// Longest lag, µs, between a message and its arrival in the journal for which its sender's wall clock is believed:
+/// 10 min. While a system starts, messages wait for journald; a larger lag is a wall clock that was set meanwhile.
+const LONGEST_LAG_US: i64 = 600_000_000;
+
+const UNREADABLE: Counter = Counter {
+    name: "journal_entries_unreadable",
+    severity: Severity::Warning,
+    help: "Lines of the journal that are no entry; what they say is missing.",
+    touches: &[TableName::ServiceTransitions, TableName::Milestones],
+};
+
+const CUT_OFF: Counter = Counter {
+    name: "journal_cut_off",
+    severity: Severity::Warning,
+    help: "The journal ends within an entry; export it again with `journalctl -o export`.",
+    touches: &[TableName::ServiceTransitions, TableName::Milestones],
+};
+
+/// What was wrong with a journal.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct JournalFaults {
+    pub unreadable: u64,
+    pub cut_off: u64,
+}
+
+impl JournalFaults {
+    pub fn count(self, losses: &mut Losses) {
+        losses.add(&UNREADABLE, self.unreadable);
+        losses.add(&CUT_OFF, self.cut_off);
+    }
+}
+
+/// One entry: the fields that are of use here.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entry<'a> {
+    fields: u32,
+    /// Id of the boot; 0 for none.
+    pub boot: u128,
+    /// When journald got it, µs since 1970.
+    pub realtime_us: Option<i64>,
+    /// When journald got it, µs since the kernel's start.
+    pub monotonic_us: Option<i64>,
+    /// When it was sent, µs since 1970.
+    pub source_realtime_us: Option<i64>,
+    /// When it was sent, µs since the kernel's start; of a kernel message by the kernel log's clock.
+    pub source_monotonic_us: Option<i64>,
+    /// What kind of message it is; 0 for none.
+    pub message_id: u128,
+    pub message: Cow<'a, str>,
+    /// Unit that the message is about.
+    pub unit: Cow<'a, str>,
+    /// Unit of a user's service manager that the message is about.
+    pub user_unit: Cow<'a, str>,
+    /// Unit that the sender belongs to.
+    pub sender_unit: Cow<'a, str>,
+    pub job: Option<u64>,
+    pub job_kind: Cow<'a, str>,
+    pub job_result: Cow<'a, str>,
+    pub pid: Option<u32>,
+    pub uid: Option<u32>,
+    pub comm: Cow<'a, str>,
+    pub executable: Cow<'a, str>,
+    pub command_line: Cow<'a, str>,
+    /// The name under which the sender logs.
+    pub identifier: Cow<'a, str>,
+    /// How it came to the journal: `kernel`, `journal`, `syslog`, `stdout`…
+    pub transport: Cow<'a, str>,
+    /// Start of the system: the kernel's, the initial file system's and user space's part, µs.
+    pub kernel_us: Option<i64>,
+    pub initrd_us: Option<i64>,
+    pub user_space_us: Option<i64>,
+}
+
+impl<'a> Entry<'a> {
+    /// Whether any field was set.
+    pub fn has_fields(&self) -> bool {
+        self.fields > 0
+    }
+
+    /// Whether it is a message of the kernel's log.
+    pub fn is_kernel(&self) -> bool {
+        self.transport == "kernel"
+    }
+
+    /// Whether the system's service manager sent it, through the journal or, while that does not run, the kernel's log.
+    pub fn is_service_manager(&self) -> bool {
+        if self.is_kernel() {
+            self.identifier == "systemd"
+        } else {
+            self.pid == Some(1)
+        }
+    }
+
+    /// When it was sent, ns since the kernel's start: the sender's own monotonic time, which of a kernel message is that of
+    /// the kernel log's clock; else its wall clock by the pair of clocks that journald took when it got the message; else
+    /// when journald got it.
+    pub fn time_ns(&self) -> Option<i64> {
+        if let Some(us) = self.source_monotonic_us {
+            return us.checked_mul(1_000);
+        }
+        let got = self.monotonic_us?;
+        let lag = self
+            .realtime_us
+            .zip(self.source_realtime_us)
+            .and_then(|(got, sent)| got.checked_sub(sent))
+            .filter(|lag| (0..=LONGEST_LAG_US).contains(lag))
+            .unwrap_or(0);
+        got.checked_sub(lag)?.checked_mul(1_000)
+    }
+
+    /// Sets a field; of a name that comes twice the first counts.
+    pub fn set(&mut self, name: &[u8], value: Cow<'a, str>) {
+        self.fields = self.fields.saturating_add(1);
+        let text = |place: &mut Cow<'a, str>, value: Cow<'a, str>| {
+            if place.is_empty() {
+                *place = value;
+            }
+        };
+        match name {
+            b"_BOOT_ID" => self.boot = id(&value),
+            b"__REALTIME_TIMESTAMP" => self.realtime_us = number(&value),
+            b"__MONOTONIC_TIMESTAMP" => self.monotonic_us = number(&value),
+            b"_SOURCE_REALTIME_TIMESTAMP" => self.source_realtime_us = number(&value),
+            b"_SOURCE_MONOTONIC_TIMESTAMP" => self.source_monotonic_us = number(&value),
+            b"MESSAGE_ID" if self.message_id == 0 => self.message_id = id(&value),
+            b"MESSAGE" => text(&mut self.message, value),
+            b"UNIT" => text(&mut self.unit, value),
+            b"USER_UNIT" => text(&mut self.user_unit, value),
+            b"_SYSTEMD_UNIT" => text(&mut self.sender_unit, value),
+            b"JOB_ID" => self.job = value.parse().ok(),
+            b"JOB_TYPE" => text(&mut self.job_kind, value),
+            b"JOB_RESULT" => text(&mut self.job_result, value),
+            b"_PID" => self.pid = value.parse().ok(),
+            b"_UID" => self.uid = value.parse().ok(),
+            b"_COMM" => text(&mut self.comm, value),
+            b"_EXE" => text(&mut self.executable, value),
+            b"_CMDLINE" => text(&mut self.command_line, value),
+            b"SYSLOG_IDENTIFIER" => text(&mut self.identifier, value),
+            b"_TRANSPORT" => text(&mut self.transport, value),
+            b"KERNEL_USEC" => self.kernel_us = number(&value),
+            b"INITRD_USEC" => self.initrd_us = number(&value),
+            b"USERSPACE_USEC" => self.user_space_us = number(&value),
+            _ => {}
+        }
+    }
+}
+
+/// A time or length, µs; what does not fit into a time is none.
+fn number(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|&us: &i64| us >= 0)
+}
+
+/// A 128-bit id as 32 hexadecimal digits, with or without hyphens; 0 when it is none.
+pub(crate) fn id(text: &str) -> u128 {
+    let mut value = 0_u128;
+    let mut digits = 0;
+    for character in text.chars() {
+        match character.to_digit(16) {
+            Some(digit) => {
+                value = value << 4 | u128::from(digit);
+                digits += 1;
+            }
+            None if character == '-' => {}
+            None => return 0,
+        }
+    }
+    if digits == 32 { value } else { 0 }
+}
+
+/// Calls `take` with every entry of a journal, in export format or JSON, whichever it is.
+pub(crate) fn entries<'a>(
+    bytes: &'a [u8],
+    faults: &mut JournalFaults,
+    take: impl FnMut(&Entry<'a>),
+) {
+    let begin = bytes.trim_ascii_start();
+    if begin.starts_with(b"{") || begin.starts_with(b"data: {") || begin.starts_with(b"\x1e{") {
+        journal_json::entries(bytes, faults, take);
+    } else {
+        journal_export::entries(bytes, faults, take);
+    }
+}
+
+/// Sent by the service manager when every job of the start is done.
+pub(crate) const STARTUP_FINISHED: u128 = 0xb07a_249c_d024_414a_82dd_00cd_1813_78ff;
+/// Sent by journald when it stops.
+pub(crate) const JOURNAL_STOPPED: u128 = 0xd93f_b3c9_c24d_451a_97ce_a615_ce59_c00b;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> (Vec<(String, Option<i64>, String)>, JournalFaults) {
+        let mut faults = JournalFaults::default();
+        let mut found = Vec::new();
+        entries(bytes, &mut faults, |entry| {
+            found.push((
+                entry.message.clone().into_owned(),
+                entry.time_ns(),
+                entry.unit.clone().into_owned(),
+            ));
+        });
+        (found, faults)
+    }
+
+    #[test]
+    fn both_formats_say_the_same() {
+        let mut export = b"__MONOTONIC_TIMESTAMP=30\nUNIT=a.service\nMESSAGE\n".to_vec();
+        export.extend(5_u64.to_le_bytes());
+        export.extend(b"x\n\ny=\n\n__MONOTONIC_TIMESTAMP=40\nMESSAGE=z\n\n");
+        let json = concat!(
+            r#"{"__MONOTONIC_TIMESTAMP":"30","UNIT":"a.service","MESSAGE":[120,10,10,121,61]}"#,
+            "\n",
+            r#"{"__MONOTONIC_TIMESTAMP":"40","MESSAGE":["z","other"],"_EXE":null}"#,
+            "\n"
+        );
+        let expected = vec![
+            ("x\n\ny=".to_owned(), Some(30_000), "a.service".to_owned()),
+            ("z".to_owned(), Some(40_000), String::new()),
+        ];
+        let (found, faults) = read(&export);
+        assert_eq!(found, expected);
+        assert_eq!((faults.unreadable, faults.cut_off), (0, 0));
+        let (found, faults) = read(json.as_bytes());
+        assert_eq!(found, expected);
+        assert_eq!((faults.unreadable, faults.cut_off), (0, 0));
+    }
+
+    #[test]
+    fn a_message_has_the_time_of_its_sender() {
+        let at = |fields: &[(&'static str, &'static str)]| {
+            let mut entry = Entry::default();
+            for (name, value) in fields {
+                entry.set(name.as_bytes(), Cow::Borrowed(value));
+            }
+            entry.time_ns()
+        };
+        let got = [
+            ("__REALTIME_TIMESTAMP", "1000900"),
+            ("__MONOTONIC_TIMESTAMP", "900"),
+        ];
+        assert_eq!(at(&got), Some(900_000));
+        let sent = [got[0], got[1], ("_SOURCE_REALTIME_TIMESTAMP", "1000600")];
+        assert_eq!(at(&sent), Some(600_000));
+        // A wall clock ahead of journald's was set back in between.
+        let later = [got[0], got[1], ("_SOURCE_REALTIME_TIMESTAMP", "2000600")];
+        assert_eq!(at(&later), Some(900_000));
+        let kernel = [
+            got[0],
+            got[1],
+            ("_SOURCE_MONOTONIC_TIMESTAMP", "500"),
+            ("_TRANSPORT", "kernel"),
+        ];
+        assert_eq!(at(&kernel), Some(500_000));
+    }
+
+    #[test]
+    fn what_is_cut_off_is_counted() {
+        let (found, faults) = read(b"MESSAGE=a\n\nMESSAGE\n\x09\0\0\0\0\0\0\0ab");
+        assert_eq!((found.len(), faults.cut_off), (1, 1));
+        let (found, faults) = read(b"{\"MESSAGE\":\"a\"}\n{\"MESSAGE\":");
+        assert_eq!((found.len(), faults.unreadable), (1, 1));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+            let _ = read(&bytes);
+            let mut export = b"MESSAGE\n".to_vec();
+            export.extend(&bytes);
+            let _ = read(&export);
+            let mut json = b"{\"MESSAGE\":".to_vec();
+            json.extend(&bytes);
+            let _ = read(&json);
+        }
+    }
+}

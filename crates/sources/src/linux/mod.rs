@@ -30,10 +30,19 @@ mod assembly;
 mod clocks;
 mod dump;
 mod journal;
+mod journal_export;
+mod journal_json;
+mod journal_rows;
+mod journal_survey;
 mod kernel_log;
 mod manager;
 pub(crate) mod parts;
 mod processes;
+mod time_span;
+mod unit_dependencies;
+mod unit_messages;
+mod unit_names;
+mod unit_rows;
 mod units;
 
 use hashbrown::HashSet;
@@ -44,19 +53,25 @@ use crate::error::Error;
 use crate::opened::Files;
 use assembly::Assembly;
 use clocks::{Pairs, SourceClock};
+use journal_survey::JournalSurvey;
 use parts::{Part, PartKind};
 
 /// Reads a recording into the wanted tables.
 pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
-    let parts = parts_of(files);
-    let mut pairs = Pairs::default();
-    for part in &parts {
-        clock_pairs(part, &mut pairs);
+    let mut parts = parts_of(files);
+    let mut pairs = clock_pairs_of(&parts);
+    let wall_clock_ns = pairs.first_offset_ns(SourceClock::RealTime);
+    let journals = JournalSurvey::of(&parts, options.boot.as_deref(), wall_clock_ns)?;
+    if journals.is_another_boot(wall_clock_ns) {
+        // The other parts are not of the boot that was asked for.
+        parts.retain(|part| part.kind.is_journal());
+        pairs = clock_pairs_of(&parts);
     }
+    journals.clock_pairs(&mut pairs);
     let clocks = pairs.finish();
     let mut assembly = Assembly::new(wanted, options.boot.clone());
     for part in &parts {
-        read(part, &clocks, &mut assembly)?;
+        read(part, journals.boot(), &clocks, &mut assembly)?;
     }
     let mut trace = Trace {
         recorder: recorder(&parts),
@@ -82,6 +97,7 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
         wanted,
         ..Trace::default()
     };
+    trace.boots = journals.finish(&mut trace.losses);
     assembly.finish(&mut trace);
     Ok(trace)
 }
@@ -119,9 +135,16 @@ fn recorder(parts: &[Part<'_>]) -> String {
     name.to_owned()
 }
 
+fn clock_pairs_of(parts: &[Part<'_>]) -> Pairs {
+    let mut pairs = Pairs::default();
+    for part in parts {
+        clock_pairs(part, &mut pairs);
+    }
+    pairs
+}
+
 fn clock_pairs(part: &Part<'_>, pairs: &mut Pairs) {
     match part.kind {
-        PartKind::JournalExport | PartKind::JournalJson => journal::clock_pairs(part, pairs),
         PartKind::Units => units::clock_pairs(part, pairs),
         PartKind::Manager => manager::clock_pairs(part, pairs),
         PartKind::Dump => dump::clock_pairs(part, pairs),
@@ -129,9 +152,16 @@ fn clock_pairs(part: &Part<'_>, pairs: &mut Pairs) {
     }
 }
 
-fn read(part: &Part<'_>, clocks: &clocks::Clocks, assembly: &mut Assembly) -> Result<(), Error> {
+fn read(
+    part: &Part<'_>,
+    boot: Option<u128>,
+    clocks: &clocks::Clocks,
+    assembly: &mut Assembly,
+) -> Result<(), Error> {
     match part.kind {
-        PartKind::JournalExport | PartKind::JournalJson => journal::read(part, clocks, assembly),
+        PartKind::JournalExport | PartKind::JournalJson => {
+            journal_rows::read(part, boot, clocks, assembly);
+        }
         PartKind::Units => units::read(part, clocks, assembly),
         PartKind::Manager => manager::read(part, clocks, assembly),
         PartKind::Dump => dump::read(part, clocks, assembly),

@@ -86,6 +86,11 @@ impl PartKind {
         }
     }
 
+    /// Whether it is a journal, which may hold several boots.
+    pub(crate) const fn is_journal(self) -> bool {
+        matches!(self, Self::JournalExport | Self::JournalJson)
+    }
+
     /// Whether a file of this kind is a recording by itself; the others only add to one.
     pub(crate) const fn stands_alone(self) -> bool {
         matches!(

@@ -1,0 +1,95 @@
+//! Time spans as systemd writes them: `6.107s`, `1min 30s`, `infinity`.
+
+/// A length as systemd's tools write it, ns; `None` for `infinity` and for what is no length. A number without a unit is
+/// µs, as in `systemctl show`.
+///
+/// Units: source `systemd.time(7)`; months and years are not exact there and are not written for the lengths read here.
+pub(crate) fn time_span_ns(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let mut rest = text;
+    let mut sum = 0_i128;
+    if text.is_empty() || text == "infinity" {
+        return None;
+    }
+    if let Ok(us) = text.parse::<u64>() {
+        // All ones: not set.
+        return i64::try_from(us).ok()?.checked_mul(1_000);
+    }
+    while !rest.is_empty() {
+        let number_end = rest
+            .find(|character: char| !character.is_ascii_digit() && character != '.')
+            .unwrap_or(rest.len());
+        let (number, after) = rest.split_at(number_end);
+        let after = after.trim_start();
+        let unit_end = after
+            .find(|character: char| !character.is_alphabetic())
+            .unwrap_or(after.len());
+        let (unit, after) = after.split_at(unit_end);
+        let unit_ns: i128 = match unit {
+            "us" | "µs" | "usec" => 1_000,
+            "ms" | "msec" => 1_000_000,
+            "s" | "sec" | "second" | "seconds" => 1_000_000_000,
+            "min" | "m" | "minute" | "minutes" => 60_000_000_000,
+            "h" | "hr" | "hour" | "hours" => 3_600_000_000_000,
+            "d" | "day" | "days" => 86_400_000_000_000,
+            "w" | "week" | "weeks" => 604_800_000_000_000,
+            _ => return None,
+        };
+        sum = sum.checked_add(scaled(number, unit_ns)?)?;
+        rest = after.trim_start();
+    }
+    i64::try_from(sum).ok()
+}
+
+/// A decimal number times `unit_ns`, without rounding through a binary fraction.
+fn scaled(number: &str, unit_ns: i128) -> Option<i128> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let mut value = whole
+        .parse::<u64>()
+        .ok()
+        .map(i128::from)?
+        .checked_mul(unit_ns)?;
+    let mut place = unit_ns;
+    for digit in fraction.chars() {
+        place /= 10;
+        value += i128::from(digit.to_digit(10)?) * place;
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_exact() {
+        for (text, ns) in [
+            ("6.107s", Some(6_107_000_000)),
+            ("739ms", Some(739_000_000)),
+            ("1min 26.294s", Some(86_294_000_000)),
+            ("1min 30s", Some(90_000_000_000)),
+            ("2h 3min", Some(7_380_000_000_000)),
+            ("1w", Some(604_800_000_000_000)),
+            ("17us", Some(17_000)),
+            ("5448538", Some(5_448_538_000)),
+            ("0", Some(0)),
+            ("5.448538s", Some(5_448_538_000)),
+            ("infinity", None),
+            ("18446744073709551615", None),
+            ("n/a", None),
+            ("", None),
+            ("1x", None),
+            ("s", None),
+            ("1.2.3s", None),
+        ] {
+            assert_eq!(time_span_ns(text), ns, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text: String) {
+            let _ = time_span_ns(&text);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! What a message of the service manager says of a unit: by its id where it has one, else by its words, which is all that is
+//! left of messages that went to the kernel's log while journald did not run.
+
+use std::borrow::Cow;
+
+use onoff_trace::{ServiceChange, ServiceOutcome};
+
+use super::journal::Entry;
+use super::unit_names::is_unit;
+
+/// What happened to a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step<'a> {
+    Begins(ServiceChange),
+    Ends(ServiceChange, ServiceOutcome),
+    /// A condition was not met: nothing was started.
+    Skipped,
+    /// Why it failed, e.g. `timeout`.
+    Result(Cow<'a, str>),
+    /// A process of it is killed.
+    Kills(u32),
+}
+
+// Source of the ids: systemd's sd-messages.h.
+const STARTING: u128 = 0x7d49_58e8_42da_4a75_8f6c_1cdc_7b36_dcc5;
+const STARTED: u128 = 0x39f5_3479_d3a0_45ac_8e11_7862_4823_1fbf;
+const FAILED: u128 = 0xbe02_cf68_55d2_428b_a40d_f7e9_d022_f03d;
+const STOPPING: u128 = 0xde5b_426a_63be_47a7_b6ac_3eaa_c82e_2f6f;
+const STOPPED: u128 = 0x9d1a_aa27_d601_40bd_9636_5438_aad2_0286;
+
+use ServiceChange::{Start, Stop};
+use ServiceOutcome::{Completed, Failed};
+
+/// How messages begin, and what they say; the longer before the shorter of the same begin.
+const WORDS: [(&str, Step<'static>); 33] = [
+    ("Starting ", Step::Begins(Start)),
+    ("Mounting ", Step::Begins(Start)),
+    ("Activating swap ", Step::Begins(Start)),
+    ("Expecting device ", Step::Begins(Start)),
+    ("Started ", Step::Ends(Start, Completed)),
+    ("Finished ", Step::Ends(Start, Completed)),
+    ("Mounted ", Step::Ends(Start, Completed)),
+    ("Activated swap ", Step::Ends(Start, Completed)),
+    ("Found device ", Step::Ends(Start, Completed)),
+    ("Reached target ", Step::Ends(Start, Completed)),
+    ("Listening on ", Step::Ends(Start, Completed)),
+    ("Created slice ", Step::Ends(Start, Completed)),
+    ("Set up automount ", Step::Ends(Start, Completed)),
+    ("Failed to start ", Step::Ends(Start, Failed)),
+    ("Failed to mount ", Step::Ends(Start, Failed)),
+    ("Failed to listen on ", Step::Ends(Start, Failed)),
+    ("Failed to activate swap ", Step::Ends(Start, Failed)),
+    ("Failed to set up automount ", Step::Ends(Start, Failed)),
+    ("Dependency failed for ", Step::Ends(Start, Failed)),
+    ("Timed out starting ", Step::Ends(Start, Failed)),
+    ("Timed out mounting ", Step::Ends(Start, Failed)),
+    ("Timed out waiting for device ", Step::Ends(Start, Failed)),
+    ("Stopping ", Step::Begins(Stop)),
+    ("Unmounting ", Step::Begins(Stop)),
+    ("Deactivating swap ", Step::Begins(Stop)),
+    ("Stopped target ", Step::Ends(Stop, Completed)),
+    ("Stopped ", Step::Ends(Stop, Completed)),
+    ("Unmounted ", Step::Ends(Stop, Completed)),
+    ("Deactivated swap ", Step::Ends(Stop, Completed)),
+    ("Closed ", Step::Ends(Stop, Completed)),
+    ("Removed slice ", Step::Ends(Stop, Completed)),
+    ("Unset automount ", Step::Ends(Stop, Completed)),
+    ("Failed unmounting ", Step::Ends(Stop, Failed)),
+];
+
+/// The unit that a message of the service manager is about, and what it says of it.
+pub(super) fn step<'a>(entry: &'a Entry<'_>) -> Option<(Cow<'a, str>, Step<'a>)> {
+    let message = &*entry.message;
+    let by_words = about(message);
+    let unit = if entry.unit.is_empty() {
+        Cow::Borrowed(by_words.as_ref()?.0)
+    } else if entry.user_unit.is_empty() {
+        Cow::Borrowed(&*entry.unit)
+    } else {
+        return None;
+    };
+    let done = || match &*entry.job_result {
+        "" | "done" => Completed,
+        _ => Failed,
+    };
+    let step = match entry.message_id {
+        STARTING => Step::Begins(Start),
+        STARTED if was_skipped(message) || entry.job_result == "skipped" => Step::Skipped,
+        STARTED => Step::Ends(Start, done()),
+        FAILED => Step::Ends(Start, Failed),
+        STOPPING => Step::Begins(Stop),
+        STOPPED => Step::Ends(Stop, done()),
+        _ => by_words?.1,
+    };
+    Some((unit, step))
+}
+
+/// The unit at a text's begin or after its first words, and what the text says of it.
+fn about(message: &str) -> Option<(&str, Step<'_>)> {
+    for (begin, step) in &WORDS {
+        if let Some(rest) = message.strip_prefix(begin) {
+            // `name - description`, `name.` or `name...`; older systems give only the description.
+            let name = rest.split_ascii_whitespace().next().unwrap_or("");
+            let name = name.trim_end_matches('.');
+            return is_unit(name).then(|| (name, step.clone()));
+        }
+    }
+    if was_skipped(message) {
+        let name = message.split_ascii_whitespace().next()?;
+        return is_unit(name).then_some((name, Step::Skipped));
+    }
+    let (name, rest) = message.split_once(": ")?;
+    if !is_unit(name) {
+        return None;
+    }
+    if let Some(result) = rest.strip_prefix("Failed with result '") {
+        let result = result.split('\'').next().unwrap_or(result);
+        return Some((name, Step::Result(Cow::Borrowed(result))));
+    }
+    let (pid, rest) = rest.strip_prefix("Killing process ")?.split_once(' ')?;
+    rest.contains("SIGKILL")
+        .then(|| Some((name, Step::Kills(pid.parse().ok()?))))?
+}
+
+fn was_skipped(message: &str) -> bool {
+    message.contains(" was skipped because ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(fields: &[(&str, &str)]) -> Option<(String, Step<'static>)> {
+        let mut entry = Entry::default();
+        for (name, value) in fields {
+            entry.set(name.as_bytes(), Cow::Borrowed(value));
+        }
+        step(&entry).map(|(unit, step)| {
+            let step = match step {
+                Step::Result(result) => Step::Result(Cow::Owned(result.into_owned())),
+                Step::Begins(change) => Step::Begins(change),
+                Step::Ends(change, outcome) => Step::Ends(change, outcome),
+                Step::Skipped => Step::Skipped,
+                Step::Kills(pid) => Step::Kills(pid),
+            };
+            (unit.into_owned(), step)
+        })
+    }
+
+    #[test]
+    fn ids_and_words_say_the_same() {
+        for (message, expected) in [
+            (
+                "Starting a.service - A...",
+                Some(("a.service", Step::Begins(Start))),
+            ),
+            (
+                "Starting a.service...",
+                Some(("a.service", Step::Begins(Start))),
+            ),
+            (
+                "Finished a.service - A.",
+                Some(("a.service", Step::Ends(Start, Completed))),
+            ),
+            (
+                "Failed to start a.service - A.",
+                Some(("a.service", Step::Ends(Start, Failed))),
+            ),
+            (
+                "Stopped target b.target - B.",
+                Some(("b.target", Step::Ends(Stop, Completed))),
+            ),
+            (
+                "Stopped a.service.",
+                Some(("a.service", Step::Ends(Stop, Completed))),
+            ),
+            (
+                "Unmounted -.mount",
+                Some(("-.mount", Step::Ends(Stop, Completed))),
+            ),
+            (
+                "a.service - A was skipped because of an unmet condition check (X).",
+                Some(("a.service", Step::Skipped)),
+            ),
+            (
+                "a.service: Failed with result 'timeout'.",
+                Some(("a.service", Step::Result("timeout".into()))),
+            ),
+            (
+                "a.service: Killing process 17 (x y) with signal SIGKILL.",
+                Some(("a.service", Step::Kills(17))),
+            ),
+            (
+                "a.service: Killing process 17 (x) with signal SIGTERM.",
+                None,
+            ),
+            ("Starting Journal Service...", None),
+            ("Inserted module 'autofs4'", None),
+            ("", None),
+        ] {
+            let expected = expected.map(|(unit, step)| (unit.to_owned(), step));
+            assert_eq!(found(&[("MESSAGE", message)]), expected, "{message}");
+        }
+        let id = |id: &str, result: &str| {
+            found(&[
+                ("MESSAGE_ID", id),
+                ("UNIT", "a.service"),
+                ("JOB_RESULT", result),
+                ("MESSAGE", "x"),
+            ])
+            .map(|(_, step)| step)
+        };
+        assert_eq!(
+            id("7d4958e842da4a758f6c1cdc7b36dcc5", ""),
+            Some(Step::Begins(Start))
+        );
+        assert_eq!(
+            id("39f53479d3a045ac8e11786248231fbf", "done"),
+            Some(Step::Ends(Start, Completed))
+        );
+        assert_eq!(
+            id("be02cf6855d2428ba40df7e9d022f03d", "timeout"),
+            Some(Step::Ends(Start, Failed))
+        );
+        assert_eq!(
+            id("de5b426a63be47a7b6ac3eaac82e2f6f", ""),
+            Some(Step::Begins(Stop))
+        );
+        assert_eq!(
+            id("9d1aaa27d60140bd96365438aad20286", "done"),
+            Some(Step::Ends(Stop, Completed))
+        );
+    }
+}

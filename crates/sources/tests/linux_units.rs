@@ -1,0 +1,201 @@
+//! Units and the manager's times of real Linux recordings, against what `systemd-analyze` printed on the same machine.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use onoff_sources::{Files, Limits, Options, open};
+use onoff_trace::{ServiceChange, Tables, Trace, milestone};
+
+/// Every recording, and whether it has unit properties: `systemctl show '*'`.
+const RECORDINGS: [(&str, bool); 6] = [
+    ("boot-1", true),
+    ("boot-2", true),
+    ("boot-fpdt", true),
+    ("shutdown-slowstop", false),
+    ("suspend-s3", false),
+    ("hibernate-s4", false),
+];
+
+fn recordings() -> Vec<(&'static str, bool, std::path::PathBuf)> {
+    let Some(folder) = onoff_testkit::real::samples("linux") else {
+        return Vec::new();
+    };
+    RECORDINGS
+        .into_iter()
+        .map(|(name, units)| (name, units, folder.join(format!("{name}.tar.xz"))))
+        .collect()
+}
+
+/// The file of the recording whose name ends so.
+fn bytes_of(path: &Path, ending: &str) -> Vec<u8> {
+    let mut packed = Vec::new();
+    let mut reader = lzma_rust2::XzReader::new(std::fs::File::open(path).unwrap(), true);
+    std::io::Read::read_to_end(&mut reader, &mut packed).unwrap();
+    let mut archive = tar::Archive::new(&packed[..]);
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        if entry.path().unwrap().to_string_lossy().ends_with(ending) {
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
+            return bytes;
+        }
+    }
+    panic!("{}: no {ending}", path.display());
+}
+
+fn text_of(path: &Path, ending: &str) -> String {
+    String::from_utf8(bytes_of(path, ending)).unwrap()
+}
+
+/// `1min 26.294s` as ms.
+fn ms(text: &str) -> i64 {
+    text.split_whitespace()
+        .map(|part| {
+            if let Some(number) = part.strip_suffix("min") {
+                number.parse::<i64>().unwrap() * 60_000
+            } else if let Some(number) = part.strip_suffix("ms") {
+                number.parse().unwrap()
+            } else {
+                let (seconds, fraction) = part
+                    .strip_suffix('s')
+                    .unwrap()
+                    .split_once('.')
+                    .unwrap_or((part.trim_end_matches('s'), "0"));
+                let seconds: i64 = seconds.parse().unwrap();
+                seconds * 1000 + format!("{fraction:0<3}").parse::<i64>().unwrap()
+            }
+        })
+        .sum()
+}
+
+fn time_of(trace: &Trace, name: &str) -> Option<(i64, Option<i64>)> {
+    let name = trace.strings.find(name)?;
+    let row = trace.milestones.iter().find(|row| row.name == name)?;
+    Some((row.time_ns, row.value))
+}
+
+#[test]
+fn the_parts_of_the_start_are_those_of_systemd_analyze() {
+    for (name, _, path) in recordings() {
+        let trace = open(
+            std::slice::from_ref(&path),
+            Tables::all(),
+            &Options::default(),
+        )
+        .unwrap();
+        let text = text_of(&path, "analyze-time.txt");
+        let line = text.lines().next().unwrap();
+        let part = |part: &str| {
+            let before = line.split(&format!(" ({part})")).next().unwrap();
+            ms(before.rsplit(['+', 'n']).next().unwrap().trim())
+        };
+        let (_, firmware) = time_of(&trace, milestone::FIRMWARE).unwrap();
+        let (_, loader) = time_of(&trace, milestone::BOOT_MANAGER).unwrap();
+        let (user_space, _) = time_of(&trace, milestone::USER_SPACE_BEGIN).unwrap();
+        let (finished, _) = time_of(&trace, milestone::STARTUP_FINISHED).unwrap();
+        assert_eq!(firmware.unwrap() / 1_000_000, part("firmware"), "{name}");
+        assert_eq!(loader.unwrap() / 1_000_000, part("loader"), "{name}");
+        assert_eq!(user_space / 1_000_000, part("kernel"), "{name}");
+        assert_eq!(
+            (finished - user_space) / 1_000_000,
+            part("userspace"),
+            "{name}"
+        );
+        let total = ms(line.rsplit(" = ").next().unwrap().trim());
+        let (begin, _) = time_of(&trace, milestone::FIRMWARE).unwrap();
+        assert_eq!((finished - begin) / 1_000_000, total, "{name}");
+    }
+}
+
+#[test]
+fn every_line_of_blame_is_a_row() {
+    for (name, units, path) in recordings() {
+        if !units {
+            continue;
+        }
+        let trace = open(
+            std::slice::from_ref(&path),
+            Tables::all(),
+            &Options::default(),
+        )
+        .unwrap();
+        let text = text_of(&path, "blame.txt");
+        let expected: BTreeMap<String, i64> = text
+            .lines()
+            .map(|line| {
+                let (took, unit) = line.trim().rsplit_once(' ').unwrap();
+                (unit.to_owned(), ms(took))
+            })
+            .collect();
+        assert!(expected.len() > 30, "{name}");
+        let (finished, _) = time_of(&trace, milestone::STARTUP_FINISHED).unwrap();
+        let found: BTreeMap<String, i64> = trace
+            .service_transitions
+            .iter()
+            .filter(|row| row.kind == ServiceChange::Start)
+            // What was started by the time blame was asked.
+            .filter(|row| row.start_ns <= finished)
+            .filter_map(|row| {
+                let took = row.end_ns? - row.start_ns;
+                (took >= 1_000).then(|| (trace.text(row.service).to_owned(), took / 1_000_000))
+            })
+            .collect();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_journal_alone_gives_the_same_times_nearly() {
+    for (name, units, path) in recordings() {
+        let all = open(
+            std::slice::from_ref(&path),
+            Tables::all(),
+            &Options::default(),
+        )
+        .unwrap();
+        let journal = bytes_of(&path, "lab/journal.export");
+        let files = Files::held([("journal".to_owned(), journal)], &Limits::default()).unwrap();
+        let alone = onoff_sources::open_files(&files, Tables::all(), &Options::default()).unwrap();
+        assert_eq!(alone.boots.len(), 1, "{name}");
+        assert_eq!(alone.boots[0].id, all.boots[0].id, "{name}");
+        for milestone in [milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED] {
+            assert_eq!(
+                time_of(&alone, milestone),
+                time_of(&all, milestone),
+                "{name}"
+            );
+        }
+        if !units {
+            continue;
+        }
+        // Of every service that took a tenth of a second, both times, to what a busy manager takes to write a line.
+        let rows = |trace: &Trace| -> BTreeMap<String, (i64, i64)> {
+            trace
+                .service_transitions
+                .iter()
+                .filter(|row| row.kind == ServiceChange::Start && row.automatic)
+                .filter_map(|row| {
+                    Some((
+                        trace.text(row.service).to_owned(),
+                        (row.start_ns, row.end_ns?),
+                    ))
+                })
+                .filter(|(unit, (start, end))| {
+                    unit.ends_with(".service") && end - start > 100_000_000
+                })
+                .collect()
+        };
+        let (alone, all) = (rows(&alone), rows(&all));
+        assert!(all.len() > 15, "{name}: {}", all.len());
+        for (unit, (start, end)) in &all {
+            let (start_alone, end_alone) =
+                alone.get(unit).unwrap_or_else(|| panic!("{name}: {unit}"));
+            assert!(
+                start.abs_diff(*start_alone) < 150_000_000
+                    && end.abs_diff(*end_alone) < 150_000_000,
+                "{name}: {unit}: {start} {start_alone}, {end} {end_alone}"
+            );
+        }
+    }
+}
