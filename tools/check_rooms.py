@@ -28,6 +28,7 @@ MAY_IMPORT = {
     },
     "onoff-analysis": {"onoff-netboot", "onoff-trace"},
     "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis"},
+    "onoff-record": set(),
     "onoff-cli": {
         "onoff-etl",
         "onoff-etw",
@@ -35,6 +36,7 @@ MAY_IMPORT = {
         "onoff-trace",
         "onoff-sources",
         "onoff-analysis",
+        "onoff-record",
         "onoff-report",
     },
     "onoff-testkit": {"onoff-etl", "onoff-etw"},

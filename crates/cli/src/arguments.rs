@@ -7,6 +7,7 @@ pub mod interrupts;
 pub mod netboot;
 pub mod policy;
 pub mod processes;
+pub mod record;
 pub mod services;
 pub mod shutdown;
 pub mod storage;
@@ -26,6 +27,7 @@ use interrupts::InterruptsArguments;
 use netboot::NetbootArguments;
 use policy::PolicyArguments;
 use processes::ProcessesArguments;
+use record::RecordArguments;
 use services::ServicesArguments;
 use shutdown::ShutdownArguments;
 use storage::{DiskArguments, FilesArguments, HardFaultsArguments};
@@ -49,6 +51,7 @@ Examples:
   onoff cpu trace.etl --range 10s 20s    who used the processors; likewise processes, interrupts, ...
   onoff disk trace.etl --by path         which files kept the disks busy; likewise files, hardfaults
   onoff netboot boot.pcapng              where the time of a network boot went
+  onoff record boot --runs 3 --out DIR   record this Linux computer's boots
   onoff xperf -i trace.etl -o summary_boot.xml -a boot
 
 A Windows computer records every boot by itself, in
@@ -82,6 +85,7 @@ pub enum Command {
     Devices(DevicesArguments),
     Policy(PolicyArguments),
     Netboot(NetbootArguments),
+    Record(RecordArguments),
     Xperf(XperfArguments),
 }
 

@@ -3,6 +3,7 @@
 pub mod firmware;
 pub mod lists;
 pub mod netboot;
+pub mod record;
 pub mod shutdown;
 pub mod suspend;
 pub mod table;
@@ -29,6 +30,7 @@ use crate::xperf;
 use firmware::FirmwareQuestion;
 use lists::List;
 use netboot::NetbootFormat;
+use record::RecordTask;
 use shutdown::ShutdownFormat;
 use suspend::SuspendFormat;
 use table::TableQuestion;
@@ -61,6 +63,8 @@ pub enum Task {
     List(List, TableQuestion),
     /// Show where the time of network boots went.
     Netboot(NetbootOptions, NetbootFormat),
+    /// Record this computer.
+    Record(RecordTask),
     /// Answer as xperf does.
     Xperf(xperf::CommandLine),
 }
@@ -155,6 +159,7 @@ impl Invocation {
             Command::Devices(it) => Self::list(List::Devices, it.recording, it.table, it.output),
             Command::Policy(it) => Self::list(List::Policy, it.recording, it.table, it.output),
             Command::Netboot(arguments) => Self::netboot(arguments),
+            Command::Record(arguments) => Self::record(arguments),
             Command::Xperf(arguments) => Self::xperf(arguments),
         }
     }

@@ -6,6 +6,7 @@ mod firmware;
 mod info;
 mod lists;
 mod netboot;
+mod record;
 mod shutdown;
 mod suspend;
 mod table;
@@ -34,6 +35,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Firmware(question) => firmware::run(&recording, &question, &destination),
         Task::List(list, question) => lists::run(recording, list, question, &destination),
         Task::Netboot(options, format) => netboot::run(recording, &options, format, &destination),
+        Task::Record(task) => record::run(task, &destination),
         Task::Suspend(options, format) => suspend::run(recording, &options, format, &destination),
         Task::Xperf(CommandLine::Help(topic)) => {
             destination.write(|out| xperf::help::write(topic.as_deref(), out))

@@ -1,0 +1,165 @@
+//! `onoff record`.
+
+use onoff_record::error::Error;
+
+use crate::failure::Failure;
+use crate::invocation::record::RecordTask;
+use crate::output::Destination;
+
+/// Records, or shows what recording would do.
+#[cfg(target_os = "linux")]
+pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
+    linux::run(task, destination)
+}
+
+/// Only Linux is recorded by this program itself.
+#[cfg(not(target_os = "linux"))]
+pub fn run(_: RecordTask, _: &Destination) -> Result<(), Failure> {
+    Err(Failure::NothingToAnswer(
+        "record: this system is not Linux".to_owned(),
+    ))
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Refused(message) => Self::NothingToAnswer(message),
+            error => Self::Unreadable(error.to_string()),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::path::PathBuf;
+
+    use onoff_record::check::{Item, Standing, check};
+    use onoff_record::job::Job;
+    use onoff_record::live::LiveMachine;
+    use onoff_record::machine::{Files, Machine};
+    use onoff_record::offer::Offer;
+    use onoff_record::plan::plan;
+    use onoff_record::session::{self, Progress};
+    use onoff_record::shutdown_hook;
+
+    use crate::failure::Failure;
+    use crate::invocation::record::RecordTask;
+    use crate::output::Destination;
+
+    pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
+        let mut machine = LiveMachine::new(PathBuf::from("/"));
+        match task {
+            RecordTask::Record(job) => {
+                let id = mark(&machine);
+                let progress = session::start(&mut machine, job, &program()?, &id)?;
+                tell(&mut machine, &progress);
+            }
+            RecordTask::Resume => {
+                let progress = session::resume(&mut machine, &program()?)?;
+                tell(&mut machine, &progress);
+            }
+            RecordTask::ShutdownHook(kind, staging) => {
+                shutdown_hook::run(&mut machine, &kind, &staging)?;
+            }
+            RecordTask::Restore => {
+                if !machine.is_superuser() {
+                    return Err(Failure::NothingToAnswer(
+                        "putting things back needs root: sudo onoff record --restore".to_owned(),
+                    ));
+                }
+                let text = match session::restore(&mut machine)? {
+                    true => "everything is put back",
+                    false => "there is nothing to put back",
+                };
+                machine.say(text);
+            }
+            RecordTask::Check(job, root) => {
+                let mut machine = LiveMachine::new(root);
+                let offer = Offer::probe(&mut machine);
+                let free = machine.free_bytes(&machine.at(&job.out));
+                let items = check(&job, &offer, free);
+                write_check(&items, destination)?;
+                if items.iter().any(|item| item.standing == Standing::Lacking) {
+                    return Err(Failure::Told(2));
+                }
+            }
+            RecordTask::DryRun(job, root) => {
+                let mut machine = LiveMachine::new(root);
+                let offer = Offer::probe(&mut machine);
+                write_plan(&job, &offer, &machine, destination)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(machine: &mut LiveMachine, progress: &Progress) {
+        match progress {
+            Progress::Restarting => machine.say(
+                "onoff record: the computer restarts; 'journalctl --follow --unit onoff-record' shows how it goes on",
+            ),
+            Progress::Finished(recordings) => {
+                for recording in recordings {
+                    machine.say(recording);
+                }
+            }
+            Progress::Nothing => {}
+        }
+    }
+
+    fn program() -> Result<String, Failure> {
+        let path = std::env::current_exe()?;
+        match path.to_str() {
+            Some(path) => Ok(path.to_owned()),
+            None => Err(Failure::NothingToAnswer(
+                "record: the path of this program is no text".to_owned(),
+            )),
+        }
+    }
+
+    /// What marks the boots of a job that begins now.
+    fn mark(machine: &LiveMachine) -> String {
+        format!("{:x}", machine.clocks().real_ns)
+    }
+
+    fn write_check(items: &[Item], destination: &Destination) -> Result<(), Failure> {
+        let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
+        destination.write(|out| {
+            for item in items {
+                let standing = match item.standing {
+                    Standing::There => "ok      ",
+                    Standing::Narrower => "narrower",
+                    Standing::Lacking => "LACKING ",
+                };
+                writeln!(out, "{standing}  {:width$}  {}", item.name, item.text)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn write_plan(
+        job: &Job,
+        offer: &Offer,
+        machine: &LiveMachine,
+        destination: &Destination,
+    ) -> Result<(), Failure> {
+        let plan = plan(job, offer, &program()?, "ID")?;
+        let options = job.transition.records_boot();
+        destination.write(|out| {
+            for (number, sentence) in (1..).zip(plan.sentences(job)) {
+                writeln!(out, "{number:>3}. {sentence}")?;
+            }
+            if options {
+                let options = onoff_record::kernel_options::options(job, offer, "ID");
+                writeln!(out, "\nOptions for the kernel: {}", options.join(" "))?;
+            }
+            if !machine.is_superuser() {
+                writeln!(
+                    out,
+                    "\nNothing was changed. To do it: sudo onoff record {} …",
+                    job.transition.word()
+                )?;
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,372 @@
+//! Gathers what tells of a transition into a folder, as files that the readers know.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::machine::Files;
+use crate::tracing::{TRACEFS, mark};
+
+/// Most bytes read of a firmware table: EDK II's debug builds write some hundred KB.
+const MOST_TABLE_BYTES: u32 = 16 << 20;
+
+/// What a recording says of itself.
+#[derive(Debug, Serialize)]
+pub struct About<'a> {
+    /// `boot`, `shutdown`, `suspend`, `hibernate`.
+    pub kind: &'a str,
+    /// Its number among the recordings of the job.
+    pub number: u32,
+    /// Recordings of the job.
+    pub of: u32,
+    /// The program that made it.
+    pub recorder: String,
+    /// What could not be collected, and why.
+    pub lacking: Vec<String>,
+}
+
+/// Where the kernel's trace is.
+pub fn tracefs(machine: &(impl Files + ?Sized)) -> Option<&'static str> {
+    TRACEFS
+        .into_iter()
+        .find(|folder| machine.exists(&format!("{folder}/trace")))
+}
+
+/// The kernel's trace as text, with what it lost. It should have been stopped before.
+pub fn trace(
+    machine: &mut (impl Files + ?Sized),
+    folder: &str,
+    name: &str,
+    lacking: &mut Vec<String>,
+) -> Result<(), Error> {
+    let Some(tracefs) = tracefs(machine) else {
+        lacking.push("the kernel's trace: no tracefs".to_owned());
+        return Ok(());
+    };
+    copy(
+        machine,
+        &format!("{tracefs}/trace"),
+        &format!("{folder}/{name}.trace.txt"),
+        lacking,
+    )?;
+    for (from, to) in [
+        ("saved_cmdlines", format!("{name}.saved_cmdlines")),
+        ("trace_clock", "trace_clock".to_owned()),
+    ] {
+        copy(
+            machine,
+            &format!("{tracefs}/{from}"),
+            &format!("{folder}/{to}"),
+            lacking,
+        )?;
+    }
+    let mut stats = String::new();
+    let processors = machine.at(&format!("{tracefs}/per_cpu"));
+    let mut names: Vec<String> = fs::read_dir(processors)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort_by_key(|name| {
+        name.trim_start_matches("cpu")
+            .parse::<u32>()
+            .unwrap_or(u32::MAX)
+    });
+    for processor in names {
+        let text = machine.read_text(&format!("{tracefs}/per_cpu/{processor}/stats"));
+        stats += &format!("{processor}\n{}", text.unwrap_or_default());
+    }
+    put(
+        machine,
+        &format!("{folder}/{name}.stats.txt"),
+        stats.as_bytes(),
+    )
+}
+
+/// What the kernel says of itself and of the machine.
+pub fn kernel(
+    machine: &mut (impl Files + ?Sized),
+    folder: &str,
+    lacking: &mut Vec<String>,
+) -> Result<(), Error> {
+    for name in [
+        "cmdline",
+        "uptime",
+        "cpuinfo",
+        "meminfo",
+        "interrupts",
+        "iomem",
+        "swaps",
+        "mounts",
+    ] {
+        copy(
+            machine,
+            &format!("/proc/{name}"),
+            &format!("{folder}/{name}"),
+            lacking,
+        )?;
+    }
+    output(
+        machine,
+        &["uname", "-a"],
+        &format!("{folder}/uname"),
+        lacking,
+    )?;
+    output(machine, &["dmesg"], &format!("{folder}/dmesg.txt"), lacking)
+}
+
+/// What systemd and its journal know of this boot.
+pub fn user_space(
+    machine: &mut (impl Files + ?Sized),
+    folder: &str,
+    lacking: &mut Vec<String>,
+) -> Result<(), Error> {
+    let outputs: [(&[&str], &str); 7] = [
+        (
+            &["journalctl", "--boot", "--output=export", "--no-pager"],
+            "journal.export",
+        ),
+        (
+            &["systemctl", "show", "--no-pager", "--all", "*"],
+            "show-units.txt",
+        ),
+        (&["systemctl", "show", "--no-pager"], "show-manager.txt"),
+        (&["systemd-analyze", "dump"], "analyze-dump.txt"),
+        (&["systemd-analyze", "time"], "analyze-time.txt"),
+        (&["systemd-analyze", "blame", "--no-pager"], "blame.txt"),
+        (
+            &["systemd-analyze", "critical-chain", "--no-pager"],
+            "critical-chain.txt",
+        ),
+    ];
+    for (line, name) in outputs {
+        output(machine, line, &format!("{folder}/{name}"), lacking)?;
+    }
+    copy(
+        machine,
+        "/etc/os-release",
+        &format!("{folder}/os-release"),
+        lacking,
+    )
+}
+
+/// What the firmware and the boot loader left.
+pub fn firmware(
+    machine: &mut (impl Files + ?Sized),
+    folder: &str,
+    lacking: &mut Vec<String>,
+) -> Result<(), Error> {
+    let variables = machine.at(crate::offer::VARIABLES);
+    let into = format!("{folder}/efivars");
+    machine.make_folders(&into)?;
+    for entry in fs::read_dir(variables).into_iter().flatten().flatten() {
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        if ["Loader", "Stub", "Boot"]
+            .iter()
+            .any(|start| name.starts_with(start))
+        {
+            let from = format!("{}/{name}", crate::offer::VARIABLES);
+            copy(machine, &from, &format!("{into}/{name}"), lacking)?;
+        }
+    }
+    let into = format!("{folder}/acpi");
+    machine.make_folders(&into)?;
+    for name in ["FPDT", "FACP"] {
+        let from = format!("/sys/firmware/acpi/tables/{name}");
+        if machine.exists(&from) {
+            copy(machine, &from, &format!("{into}/{name}"), lacking)?;
+        } else {
+            lacking.push(format!("{from}: not there"));
+        }
+    }
+    copy_numbers(
+        machine,
+        "/sys/firmware/acpi/fpdt",
+        &format!("{into}/fpdt"),
+        lacking,
+    )?;
+    performance_tables(machine, &into, lacking)
+}
+
+/// A folder of the kernel's numbers with its folders.
+fn copy_numbers(
+    machine: &mut (impl Files + ?Sized),
+    from: &str,
+    to: &str,
+    lacking: &mut Vec<String>,
+) -> Result<(), Error> {
+    let Ok(entries) = fs::read_dir(machine.at(from)) else {
+        return Ok(());
+    };
+    machine.make_folders(to)?;
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        let (from, to) = (format!("{from}/{name}"), format!("{to}/{name}"));
+        match entry.file_type() {
+            Ok(it) if it.is_dir() => copy_numbers(machine, &from, &to, lacking)?,
+            Ok(it) if it.is_file() => copy(machine, &from, &to, lacking)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The tables that the FPDT points to, from memory: ACPI 6.5, 5.2.24.
+fn performance_tables(
+    machine: &mut (impl Files + ?Sized),
+    folder: &str,
+    lacking: &mut Vec<String>,
+) -> Result<(), Error> {
+    const HEADER_BYTES: usize = 36;
+    let Some(table) = machine.read("/sys/firmware/acpi/tables/FPDT") else {
+        return Ok(());
+    };
+    let mut records = table.get(HEADER_BYTES..).unwrap_or_default();
+    while let [kind_low, kind_high, length, _revision, ..] = *records {
+        let kind = u16::from_le_bytes([kind_low, kind_high]);
+        let Some((record, rest)) = records.split_at_checked(usize::from(length)) else {
+            break;
+        };
+        // Type, length, revision, 4 reserved bytes, address.
+        if let Some(address) = record.get(8..16).and_then(|it| it.try_into().ok())
+            && kind <= 1
+        {
+            let name = if kind == 0 { "FBPT" } else { "S3PT" };
+            match memory_table(machine, u64::from_le_bytes(address), name) {
+                Ok(bytes) => put(machine, &format!("{folder}/{name}.bin"), &bytes)?,
+                Err(error) => lacking.push(format!("{name}: {error}")),
+            }
+        }
+        if rest.len() == records.len() {
+            break;
+        }
+        records = rest;
+    }
+    Ok(())
+}
+
+/// A table in memory: signature, length, records.
+fn memory_table(
+    machine: &(impl Files + ?Sized),
+    address: u64,
+    signature: &str,
+) -> io::Result<Vec<u8>> {
+    let mut memory = File::open(machine.at("/dev/mem"))?;
+    memory.seek(SeekFrom::Start(address))?;
+    let mut header = [0; 8];
+    memory.read_exact(&mut header)?;
+    let [s0, s1, s2, s3, l0, l1, l2, l3] = header;
+    if [s0, s1, s2, s3] != signature.as_bytes() {
+        return Err(io::Error::other("another table lies at its address"));
+    }
+    let length = u32::from_le_bytes([l0, l1, l2, l3]);
+    if length > MOST_TABLE_BYTES {
+        return Err(io::Error::other(format!("{length} bytes are too many")));
+    }
+    let mut bytes = header.to_vec();
+    memory
+        .take(u64::from(length).saturating_sub(8))
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes lines that tie the clocks together.
+pub fn clocks(
+    machine: &mut (impl Files + ?Sized),
+    folder: &str,
+    lines: &[String],
+) -> Result<(), Error> {
+    let text = lines.join("\n") + "\n";
+    put(machine, &format!("{folder}/clock.txt"), text.as_bytes())
+}
+
+/// One reading of the clocks, which goes into the trace too.
+pub fn clock(machine: &mut (impl Files + ?Sized), label: &str) -> String {
+    let tracefs = tracefs(machine);
+    mark(machine, tracefs, label)
+}
+
+/// Writes what the recording says of itself.
+pub fn about(
+    machine: &mut (impl Files + ?Sized),
+    folder: &str,
+    about: &About<'_>,
+) -> Result<(), Error> {
+    let text = serde_json::to_vec_pretty(about).map_err(|error| Error::File {
+        verb: "write",
+        path: folder.into(),
+        source: error.into(),
+    })?;
+    put(machine, &format!("{folder}/recording.json"), &text)
+}
+
+/// Copies a file whose length is not known beforehand. What cannot be read is said, what cannot be written ends the work.
+pub fn copy(
+    machine: &mut (impl Files + ?Sized),
+    from: &str,
+    to: &str,
+    lacking: &mut Vec<String>,
+) -> Result<(), Error> {
+    let mut source = match File::open(machine.at(from)) {
+        Ok(file) => file,
+        Err(error) => {
+            lacking.push(format!("{from}: {error}"));
+            return Ok(());
+        }
+    };
+    let place = machine.at(to);
+    let mut target = File::create(&place).map_err(Error::file("write", &place))?;
+    let mut block = vec![0; 1 << 18];
+    loop {
+        let read = match source.read(&mut block) {
+            Ok(0) => return Ok(()),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                lacking.push(format!("{from}: {error}"));
+                return Ok(());
+            }
+        };
+        let bytes = block.get(..read).unwrap_or_default();
+        target
+            .write_all(bytes)
+            .map_err(Error::file("write", &place))?;
+    }
+}
+
+/// Keeps what a command prints; a command that is not there or fails is said.
+pub fn output(
+    machine: &mut (impl Files + ?Sized),
+    line: &[&str],
+    to: &str,
+    lacking: &mut Vec<String>,
+) -> Result<(), Error> {
+    match machine.run(line) {
+        Ok(outcome) => {
+            if outcome.code != Some(0) {
+                let said = String::from_utf8_lossy(&outcome.stderr).trim().to_owned();
+                lacking.push(format!("{}: {said}", line.join(" ")));
+            }
+            if outcome.stdout.is_empty() {
+                return Ok(());
+            }
+            put(machine, to, &outcome.stdout)
+        }
+        Err(error) => {
+            lacking.push(format!("{}: {error}", line.join(" ")));
+            Ok(())
+        }
+    }
+}
+
+fn put(machine: &mut (impl Files + ?Sized), to: &str, bytes: &[u8]) -> Result<(), Error> {
+    let place = machine.at(to);
+    fs::write(&place, bytes).map_err(Error::file("write", &place))
+}

@@ -1,0 +1,36 @@
+//! Records a computer turning on and off: plans what is to be done, does it, and puts everything back.
+//!
+//! Planning and doing are apart. [`offer`] looks at what the kernel, systemd and the boot loader offer; [`plan`] makes of it
+//! and of the [`job`] a list of [`step`]s, each of which can be said as a sentence, done and undone; [`session`] does them.
+//! What undoes a step is on disk before the step is done ([`state`]), so that a computer that crashed between any two
+//! steps can be put back.
+//!
+//! ```text
+//!  start ─► steps ─► ┌─► arm, restart ─► (hook: the shutdown) ─► resume ─► settle ─► collect ─► pack ─┐ ─► put back
+//!                    └──────────────────────── next run ◄─────────────────────────────────────────────┘
+//! ```
+//!
+//! Everything that touches the computer goes through [`machine::Machine`]: below a root folder, with commands run by it,
+//! so that tests work on a tree of files and an invented systemd.
+//!
+//! [`windows`] writes the same job for Windows: command lines and a recorder profile. It changes nothing.
+
+pub mod check;
+pub mod collect;
+pub mod error;
+pub mod job;
+pub mod kernel_options;
+#[cfg(target_os = "linux")]
+pub mod live;
+pub mod loader;
+pub mod machine;
+pub mod offer;
+pub mod pack;
+pub mod plan;
+pub mod session;
+pub mod settle;
+pub mod shutdown_hook;
+pub mod sleep;
+pub mod state;
+pub mod step;
+pub mod tracing;

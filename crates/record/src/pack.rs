@@ -1,0 +1,47 @@
+//! A folder becomes a recording: `.tar.gz`.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::error::Error;
+use crate::machine::Files;
+
+/// Packs what is in `folder` below the name `name` into `to`, all or nothing, and removes the folder.
+pub fn pack(
+    machine: &mut (impl Files + ?Sized),
+    folder: &str,
+    name: &str,
+    to: &str,
+    owner: Option<(u32, u32)>,
+) -> Result<(), Error> {
+    let place = machine.at(to);
+    let unfinished = machine.at(&format!("{to}.unfinished"));
+    let packed = (|| {
+        let file = BufWriter::new(File::create(&unfinished)?);
+        let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
+        archive.mode(tar::HeaderMode::Deterministic);
+        archive.follow_symlinks(false);
+        archive.append_dir_all(name, machine.at(folder))?;
+        let mut file = archive.into_inner()?.finish()?;
+        file.flush()?;
+        file.get_ref().sync_all()?;
+        give(&unfinished, owner);
+        fs::rename(&unfinished, &place)
+    })();
+    packed.map_err(Error::file("write", &place))?;
+    machine.remove_tree(folder)
+}
+
+/// Gives a recording to the user who asked for it. A file system without owners keeps it root's.
+#[cfg(unix)]
+fn give(path: &std::path::Path, owner: Option<(u32, u32)>) {
+    if let Some((user, group)) = owner {
+        let _ = std::os::unix::fs::chown(path, Some(user), Some(group));
+    }
+}
+
+#[cfg(not(unix))]
+fn give(_: &std::path::Path, _: Option<(u32, u32)>) {}

@@ -1,0 +1,161 @@
+//! The steps of a job, from what is wanted and what is offered.
+
+use crate::check;
+use crate::error::Error;
+use crate::job::{Job, Transition};
+use crate::loader;
+use crate::offer::Offer;
+use crate::step::Step;
+use crate::tracing;
+
+/// Where the program lies while a job runs: where it was started from may be gone after a restart.
+pub const PROGRAM: &str = "/usr/local/sbin/onoff-record";
+/// The service that goes on after a restart.
+pub const SERVICE: &str = "/etc/systemd/system/onoff-record.service";
+const WANTS: &str = "/etc/systemd/system/multi-user.target.wants";
+/// What systemd runs when all else has ended.
+pub const HOOK: &str = "/usr/lib/systemd/system-shutdown/onoff-record";
+
+/// What will be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Once, before the first run; undone at the end, from the last to the first.
+    pub prepare: Vec<Step>,
+    /// Before each restart.
+    pub before_restart: Option<Step>,
+    /// Before each shutdown or sleep that is recorded: the kernel is made to trace.
+    pub arm: Option<Step>,
+}
+
+/// Makes the plan, or says what keeps the job from being done.
+pub fn plan(job: &Job, offer: &Offer, program: &str, id: &str) -> Result<Plan, Error> {
+    check::refuse(job, offer)?;
+    let mut prepare = Vec::new();
+    if job.transition.restarts() {
+        prepare.extend(service(program));
+    }
+    if let (true, Some(staging)) = (job.transition.records_shutdown(), &offer.staging) {
+        prepare.push(Step::File {
+            path: HOOK.to_owned(),
+            what: "what collects the recording of a shutdown".to_owned(),
+            contents: format!(
+                "#!/bin/sh\nexec {PROGRAM} record --shutdown-hook \"$1\" --staging {staging}\n"
+            ),
+            mode: 0o755,
+        });
+    }
+    if job.transition.records_boot() {
+        prepare.extend(loader::steps(job, offer, id)?);
+    }
+    let arms = job.transition != Transition::Boot;
+    Ok(Plan {
+        prepare,
+        before_restart: job
+            .transition
+            .records_boot()
+            .then(|| loader::before_restart(job, offer))
+            .flatten(),
+        arm: arms.then(|| tracing::arm(job, offer)).flatten(),
+    })
+}
+
+impl Plan {
+    /// The plan as sentences, in the order in which things happen.
+    #[must_use]
+    pub fn sentences(&self, job: &Job) -> Vec<String> {
+        let mut sentences: Vec<String> = self.prepare.iter().map(Step::sentence).collect();
+        let runs = match job.train {
+            0 => format!("{} times", job.runs),
+            train => format!("{train} times for training and {} times recorded", job.runs),
+        };
+        sentences.push(format!("Do this {runs}:"));
+        let mut nested = Vec::new();
+        nested.extend(self.before_restart.iter().map(Step::sentence));
+        nested.extend(self.arm.iter().map(Step::sentence));
+        let wait = match job.post_delay_s {
+            Some(seconds) => format!("wait {seconds} s"),
+            None => "wait until the computer has settled".to_owned(),
+        };
+        let number = "N";
+        let out = job.out.trim_end_matches('/');
+        match job.transition {
+            Transition::Suspend | Transition::Hibernate => {
+                let wake = job.wake_after_s.map_or_else(String::new, |seconds| {
+                    format!(", to be woken by its clock after {seconds} s")
+                });
+                nested.push(format!("Send the computer to sleep{wake}"));
+                nested.push(format!(
+                    "Awake, {wait} and write {out}/{}-{number}.tar.gz",
+                    job.transition.word()
+                ));
+            }
+            Transition::Boot | Transition::Shutdown | Transition::RebootCycle => {
+                nested.push("Restart the computer".to_owned());
+                if job.transition.records_shutdown() {
+                    nested.push(
+                        "When all processes have ended, keep the trace and the logs".to_owned(),
+                    );
+                }
+                nested.push(format!("After the boot, {wait}"));
+                for (recorded, kind) in [
+                    (job.transition.records_shutdown(), "shutdown"),
+                    (job.transition.records_boot(), "boot"),
+                ] {
+                    if recorded {
+                        nested.push(format!("Write {out}/{kind}-{number}.tar.gz"));
+                    }
+                }
+            }
+        }
+        sentences.extend(nested.into_iter().map(|sentence| format!("    {sentence}")));
+        sentences.push("Put everything back".to_owned());
+        sentences
+    }
+}
+
+/// The program and the service that goes on after a restart.
+fn service(program: &str) -> Vec<Step> {
+    let reload = || vec!["systemctl".to_owned(), "daemon-reload".to_owned()];
+    vec![
+        Step::Copy {
+            from: program.to_owned(),
+            to: PROGRAM.to_owned(),
+            what: "this program".to_owned(),
+            mode: 0o755,
+        },
+        Step::Command {
+            what: "systemd forgets the service".to_owned(),
+            line: None,
+            undo: Some(reload()),
+        },
+        Step::File {
+            path: SERVICE.to_owned(),
+            what: "the service that goes on after a restart".to_owned(),
+            contents: unit(),
+            mode: 0o644,
+        },
+        Step::Folder {
+            path: WANTS.to_owned(),
+        },
+        Step::Link {
+            path: format!("{WANTS}/onoff-record.service"),
+            target: SERVICE.to_owned(),
+        },
+    ]
+}
+
+fn unit() -> String {
+    format!(
+        "# Written by 'onoff record'; 'onoff record --restore' removes it.\n\
+         [Unit]\n\
+         Description=Goes on with a recording of this computer turning on and off\n\
+         # After what it measures, so that it is not part of it.\n\
+         After=multi-user.target graphical.target\n\
+         \n\
+         [Service]\n\
+         Type=simple\n\
+         ExecStart={PROGRAM} record --resume\n\
+         StandardOutput=journal+console\n\
+         StandardError=journal+console\n"
+    )
+}

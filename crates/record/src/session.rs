@@ -1,0 +1,403 @@
+//! Does a job: begins it, goes on after each restart, ends it, and puts everything back.
+
+use crate::collect::{self, About};
+use crate::error::Error;
+use crate::job::Job;
+use crate::kernel_options;
+use crate::machine::Files;
+use crate::offer::Offer;
+use crate::pack::pack;
+use crate::plan::{Plan, plan};
+use crate::settle::settle;
+use crate::shutdown_hook::{BOOT_ID, COMPLETE, last_part, running_part};
+use crate::sleep;
+use crate::state::{self, State};
+use crate::step::{Step, Value};
+use crate::tracing;
+
+/// How often a run is begun before the job gives up.
+const MOST_ATTEMPTS: u32 = 3;
+
+/// What has come of a job so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The computer is restarting; the service goes on.
+    Restarting,
+    /// All recordings were made and everything was put back: their files.
+    Finished(Vec<String>),
+    /// There is no job.
+    Nothing,
+}
+
+/// Begins a job. `program`: this program's file; `id`: marks its boots.
+pub fn start(
+    machine: &mut (impl Files + ?Sized),
+    job: Job,
+    program: &str,
+    id: &str,
+) -> Result<Progress, Error> {
+    if !machine.is_superuser() {
+        return Err(Error::Refused(format!(
+            "recording changes the system and needs root: sudo onoff record {}",
+            job.transition.word()
+        )));
+    }
+    if machine.exists(state::FOLDER) {
+        return Err(Error::Refused(
+            "a recording is under way or was interrupted: 'onoff record --restore' puts everything back".to_owned(),
+        ));
+    }
+    let offer = Offer::probe(machine);
+    let plan = plan(&job, &offer, program, id)?;
+    refuse_overwriting(machine, &job)?;
+    machine.make_folders(&job.out)?;
+    let mut state = State::new(job, id.to_owned(), offer.staging.clone());
+    state.save(machine)?;
+    let prepared = plan
+        .prepare
+        .iter()
+        .try_for_each(|step| state.perform(machine, step));
+    let begun = prepared.and_then(|()| {
+        if state.job.transition.restarts() {
+            restart(machine, &mut state, &plan, &offer)
+        } else {
+            sleep_runs(machine, &mut state, &plan, &offer)
+        }
+    });
+    end(machine, state, begun)
+}
+
+/// Goes on after a restart.
+pub fn resume(machine: &mut (impl Files + ?Sized), program: &str) -> Result<Progress, Error> {
+    let Some(mut state) = State::load(machine)? else {
+        return Ok(Progress::Nothing);
+    };
+    if state.boot_id == machine.boot_id() {
+        return Ok(Progress::Nothing);
+    }
+    let went = after_restart(machine, &mut state, program);
+    end(machine, state, went)
+}
+
+/// Puts everything back. `false` when there was nothing to put back.
+pub fn restore(machine: &mut (impl Files + ?Sized)) -> Result<bool, Error> {
+    match State::load(machine)? {
+        Some(state) => {
+            put_back(machine, state)?;
+            Ok(true)
+        }
+        None if machine.exists(state::FOLDER) => {
+            state::forget(machine)?;
+            Ok(true)
+        }
+        None => Ok(false),
+    }
+}
+
+/// Goes on or ends: also a job that failed puts everything back.
+fn end(
+    machine: &mut (impl Files + ?Sized),
+    state: State,
+    went: Result<Progress, Error>,
+) -> Result<Progress, Error> {
+    match went {
+        Ok(Progress::Restarting) => Ok(Progress::Restarting),
+        Ok(progress) => {
+            let word = state.job.transition.word();
+            put_back(machine, state)?;
+            machine.say(&format!(
+                "onoff record: {word}: done, everything is put back"
+            ));
+            Ok(progress)
+        }
+        Err(error) => {
+            let out = format!("{}/FAILED.txt", state.job.out.trim_end_matches('/'));
+            let word = state.job.transition.word();
+            machine.say(&format!("onoff record: {word}: given up: {error}"));
+            let text = format!("{error}\n");
+            // Where nobody watches, the folder of the recordings is where somebody will look.
+            let _ = machine.replace(&out, text.as_bytes(), 0o644);
+            put_back(machine, state)?;
+            Err(error)
+        }
+    }
+}
+
+fn put_back(machine: &mut (impl Files + ?Sized), state: State) -> Result<(), Error> {
+    if let Some(staging) = &state.staging
+        && !staging.starts_with(state::FOLDER)
+    {
+        machine.remove_tree(staging)?;
+    }
+    state.restore(machine)
+}
+
+fn refuse_overwriting(machine: &mut (impl Files + ?Sized), job: &Job) -> Result<(), Error> {
+    for kind in kinds(job) {
+        for number in 1..=job.runs {
+            let path = job.recording_path(kind, number);
+            if machine.exists(&path) {
+                return Err(Error::Refused(format!(
+                    "{path} is there already: choose another '--out'"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The kinds of recording that each run leaves.
+fn kinds(job: &Job) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    if job.transition.records_shutdown() {
+        kinds.push("shutdown");
+    }
+    if job.transition.records_boot() {
+        kinds.push("boot");
+    }
+    if kinds.is_empty() {
+        kinds.push(job.transition.word());
+    }
+    kinds
+}
+
+/// Begins the run of `state`: the computer restarts.
+fn restart(
+    machine: &mut (impl Files + ?Sized),
+    state: &mut State,
+    plan: &Plan,
+    offer: &Offer,
+) -> Result<Progress, Error> {
+    state.attempts += 1;
+    state.boot_id = machine.boot_id();
+    state.save(machine)?;
+    if let Some(step) = &plan.before_restart {
+        state.perform(machine, step)?;
+    }
+    say_run(machine, state, "restarting");
+    if let (true, Some(staging)) = (
+        state.job.transition.records_shutdown(),
+        state.staging.clone(),
+    ) {
+        stage_running_part(machine, &staging)?;
+        if let (Some(step), Some(tracefs)) = (&plan.arm, offer.tracefs.as_deref()) {
+            state.perform(machine, step)?;
+            tracing::begin(machine, tracefs)?;
+            let clock = tracing::mark(machine, Some(tracefs), "shutdown-start");
+            collect::clocks(machine, &running_part(&staging), &[clock])?;
+        }
+    }
+    machine.must_run(&["systemctl", "--no-block", "reboot"])?;
+    Ok(Progress::Restarting)
+}
+
+/// What can only be told while the computer runs.
+fn stage_running_part(machine: &mut (impl Files + ?Sized), staging: &str) -> Result<(), Error> {
+    let part = running_part(staging);
+    let mut lacking = Vec::new();
+    machine.remove_tree(staging)?;
+    machine.make_folders(&part)?;
+    collect::kernel(machine, &part, &mut lacking)?;
+    collect::user_space(machine, &part, &mut lacking)?;
+    let text = lacking.join("\n");
+    machine.replace(&format!("{part}/lacking"), text.as_bytes(), 0o600)?;
+    let boot_id = machine.boot_id();
+    machine.replace(&format!("{staging}/{BOOT_ID}"), boot_id.as_bytes(), 0o600)
+}
+
+fn after_restart(
+    machine: &mut (impl Files + ?Sized),
+    state: &mut State,
+    program: &str,
+) -> Result<Progress, Error> {
+    say_run(machine, state, "the computer is up");
+    let fault = fault(machine, state);
+    if let Some(fault) = &fault
+        && state.attempts >= MOST_ATTEMPTS
+    {
+        return Err(Error::Refused(format!(
+            "{}: {fault}, {MOST_ATTEMPTS} times",
+            state.job.run_name(state.run)
+        )));
+    }
+    settle(machine, state.job.post_delay_s);
+    if fault.is_none() {
+        keep(machine, state)?;
+        if state.run >= state.job.total_runs() {
+            return Ok(Progress::Finished(state.recordings.clone()));
+        }
+        state.run += 1;
+        state.attempts = 0;
+    }
+    let offer = Offer::probe(machine);
+    let plan = plan(&state.job, &offer, program, &state.id)?;
+    restart(machine, state, &plan, &offer)
+}
+
+/// Why this run left no recording.
+fn fault(machine: &mut (impl Files + ?Sized), state: &State) -> Option<String> {
+    let job = &state.job;
+    if job.transition.records_boot() {
+        let told = machine.read_text("/proc/cmdline").unwrap_or_default();
+        if !kernel_options::is_marked(&told, &state.id) {
+            return Some(
+                "the computer came up without the options for tracing: the recorded boot did not come up, or the boot \
+                 loader took another entry"
+                    .to_owned(),
+            );
+        }
+    }
+    if job.transition.records_shutdown() {
+        let complete = state
+            .staging
+            .as_ref()
+            .map(|staging| format!("{}/{COMPLETE}", last_part(staging)));
+        if !complete.is_some_and(|path| machine.exists(&path)) {
+            return Some("the shutdown left no recording".to_owned());
+        }
+    }
+    None
+}
+
+/// Keeps what a run has left; of a training run, nothing.
+fn keep(machine: &mut (impl Files + ?Sized), state: &mut State) -> Result<(), Error> {
+    let number = state.job.recording_number(state.run);
+    if state.job.transition.records_shutdown()
+        && let (Some(number), Some(staging)) = (number, state.staging.clone())
+    {
+        let mut lacking = Vec::new();
+        for path in [
+            format!("{}/lacking", running_part(&staging)),
+            format!("{}/{COMPLETE}", last_part(&staging)),
+        ] {
+            let text = machine.read_text(&path).unwrap_or_default();
+            lacking.extend(text.lines().map(str::to_owned));
+            machine.remove(&path)?;
+        }
+        machine.remove(&format!("{staging}/{BOOT_ID}"))?;
+        finish(
+            machine,
+            state,
+            "shutdown",
+            number,
+            &staging,
+            &running_part(&staging),
+            lacking,
+        )?;
+    }
+    if state.job.transition.records_boot() {
+        let folder = format!("{}/collected", state::FOLDER);
+        keep_boot(machine, state, number, &folder)?;
+    }
+    Ok(())
+}
+
+fn keep_boot(
+    machine: &mut (impl Files + ?Sized),
+    state: &mut State,
+    number: Option<u32>,
+    folder: &str,
+) -> Result<(), Error> {
+    let clock = collect::clock(machine, "end");
+    let tracefs = collect::tracefs(machine);
+    if let Some(tracefs) = tracefs {
+        tracing::stop(machine, tracefs)?;
+    }
+    if let Some(number) = number {
+        say_run(machine, state, "collecting");
+        let part = format!("{folder}/running");
+        machine.remove_tree(folder)?;
+        machine.make_folders(&part)?;
+        let mut lacking = Vec::new();
+        collect::clocks(machine, &part, &[clock])?;
+        collect::trace(machine, &part, "boot", &mut lacking)?;
+        collect::kernel(machine, &part, &mut lacking)?;
+        collect::user_space(machine, &part, &mut lacking)?;
+        collect::firmware(machine, &part, &mut lacking)?;
+        finish(machine, state, "boot", number, folder, &part, lacking)?;
+    }
+    // The buffers are as large as the command line made them.
+    match tracefs {
+        Some(tracefs) => tracing::dismantle(machine, tracefs),
+        None => Ok(()),
+    }
+}
+
+/// Packs a collected folder and notes the recording.
+fn finish(
+    machine: &mut (impl Files + ?Sized),
+    state: &mut State,
+    kind: &str,
+    number: u32,
+    folder: &str,
+    part: &str,
+    lacking: Vec<String>,
+) -> Result<(), Error> {
+    let about = About {
+        kind,
+        number,
+        of: state.job.runs,
+        recorder: sleep::recorder(),
+        lacking,
+    };
+    collect::about(machine, part, &about)?;
+    let to = state.job.recording_path(kind, number);
+    pack(
+        machine,
+        folder,
+        &format!("{kind}-{number}"),
+        &to,
+        state.job.owner,
+    )?;
+    machine.say(&format!("onoff record: wrote {to}"));
+    state.recordings.push(to);
+    state.save(machine)
+}
+
+fn sleep_runs(
+    machine: &mut (impl Files + ?Sized),
+    state: &mut State,
+    plan: &Plan,
+    offer: &Offer,
+) -> Result<Progress, Error> {
+    state.boot_id = machine.boot_id();
+    state.save(machine)?;
+    let mut values = Vec::new();
+    if let Some(kind) = &state.job.mem_sleep {
+        values.push(Value::new("/sys/power/mem_sleep", kind));
+    }
+    if let Some(mode) = &state.job.hibernate_mode {
+        values.push(Value::new("/sys/power/disk", mode));
+    }
+    if !values.is_empty() {
+        let what = "how the kernel sleeps".to_owned();
+        state.perform(machine, &Step::Values { what, values })?;
+    }
+    if let Some(step) = &plan.arm {
+        state.perform(machine, step)?;
+    }
+    let folder = format!("{}/collected", state::FOLDER);
+    while state.run <= state.job.total_runs() {
+        say_run(machine, state, "going to sleep");
+        let made = sleep::run(machine, &state.job, offer, state.run, &folder)?;
+        if let Some(recording) = made {
+            machine.say(&format!("onoff record: wrote {recording}"));
+            state.recordings.push(recording);
+        }
+        state.run += 1;
+        state.save(machine)?;
+    }
+    Ok(Progress::Finished(state.recordings.clone()))
+}
+
+fn say_run(machine: &mut (impl Files + ?Sized), state: &State, what: &str) {
+    let attempt = match state.attempts {
+        0 | 1 => String::new(),
+        attempts => format!(", attempt {attempts}"),
+    };
+    machine.say(&format!(
+        "onoff record: {}, {}{attempt}: {what}",
+        state.job.transition.word(),
+        state.job.run_name(state.run)
+    ));
+}

@@ -1,0 +1,105 @@
+//! Sends the computer to sleep, has it woken, and collects what was traced.
+
+use std::time::Duration;
+
+use crate::collect::{self, About};
+use crate::error::Error;
+use crate::job::{Job, SleepBy, Transition};
+use crate::machine::Files;
+use crate::offer::Offer;
+use crate::pack::pack;
+use crate::settle::settle;
+use crate::tracing;
+
+const ALARM: &str = "/sys/class/rtc/rtc0/wakealarm";
+
+/// One run. The trace has been armed. Gives the file of the recording; a training run leaves none.
+pub fn run(
+    machine: &mut (impl Files + ?Sized),
+    job: &Job,
+    offer: &Offer,
+    run: u32,
+    folder: &str,
+) -> Result<Option<String>, Error> {
+    let tracefs = offer.tracefs.as_deref();
+    if let Some(tracefs) = tracefs {
+        tracing::begin(machine, tracefs)?;
+    }
+    let mut clocks = vec![tracing::mark(machine, tracefs, "start")];
+    // What the run before left of itself has gone.
+    machine.wait(Duration::from_secs(1));
+    if let Some(seconds) = job.wake_after_s {
+        machine.set_value(ALARM, b"0")?;
+        machine.set_value(ALARM, format!("+{seconds}").as_bytes())?;
+    }
+    clocks.push(tracing::mark(machine, tracefs, "before-sleep"));
+    fall_asleep(machine, job)?;
+    clocks.push(tracing::mark(machine, tracefs, "after-sleep"));
+    machine.say(&format!(
+        "onoff record: {}, {}: awake",
+        job.transition.word(),
+        job.run_name(run)
+    ));
+    settle(machine, job.post_delay_s);
+    clocks.push(tracing::mark(machine, tracefs, "end"));
+    if let Some(tracefs) = tracefs {
+        tracing::stop(machine, tracefs)?;
+    }
+    let Some(number) = job.recording_number(run) else {
+        return Ok(None);
+    };
+    let part = format!("{folder}/running");
+    machine.remove_tree(folder)?;
+    machine.make_folders(&part)?;
+    let mut lacking = Vec::new();
+    collect::clocks(machine, &part, &clocks)?;
+    collect::trace(machine, &part, "sleep", &mut lacking)?;
+    collect::kernel(machine, &part, &mut lacking)?;
+    collect::user_space(machine, &part, &mut lacking)?;
+    collect::firmware(machine, &part, &mut lacking)?;
+    for (from, to) in [
+        ("/sys/power/state", "power-state"),
+        ("/sys/power/mem_sleep", "mem-sleep"),
+        ("/sys/kernel/debug/suspend_stats", "suspend-stats"),
+        ("/sys/kernel/debug/wakeup_sources", "wakeup-sources"),
+    ] {
+        collect::copy(machine, from, &format!("{part}/{to}"), &mut lacking)?;
+    }
+    let kind = job.transition.word();
+    let about = About {
+        kind,
+        number,
+        of: job.runs,
+        recorder: recorder(),
+        lacking,
+    };
+    collect::about(machine, &part, &about)?;
+    let to = job.recording_path(kind, number);
+    pack(machine, folder, &format!("{kind}-{number}"), &to, job.owner)?;
+    Ok(Some(to))
+}
+
+fn fall_asleep(machine: &mut (impl Files + ?Sized), job: &Job) -> Result<(), Error> {
+    let hibernates = job.transition == Transition::Hibernate;
+    match job.sleep_by {
+        SleepBy::Systemd => {
+            let service = if hibernates {
+                "systemd-hibernate.service"
+            } else {
+                "systemd-suspend.service"
+            };
+            // It ends when the computer is awake again.
+            machine.must_run(&["systemctl", "start", service])?;
+            Ok(())
+        }
+        SleepBy::Kernel => {
+            let state = if hibernates { "disk" } else { &job.sleep_state };
+            machine.set_value("/sys/power/state", state.as_bytes())
+        }
+    }
+}
+
+/// The program that records.
+pub(crate) fn recorder() -> String {
+    concat!("onoff ", env!("CARGO_PKG_VERSION")).to_owned()
+}

@@ -1,0 +1,201 @@
+//! What the kernel traces, and how it is told while it runs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::job::Job;
+use crate::machine::Files;
+use crate::offer::Offer;
+use crate::step::{Step, Value};
+
+/// Where the kernel's trace is found, best place first.
+pub const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// Events that are recorded together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TraceGroup {
+    /// Who ran, who was waited for, processes.
+    Scheduler,
+    /// Interrupts and soft interrupts.
+    Interrupts,
+    /// Disk reads and writes.
+    Block,
+    /// The kernel's initialisation and modules.
+    Init,
+    /// Sleep phases and device callbacks.
+    Power,
+    /// Devices that sleep while the computer runs.
+    RuntimePower,
+    /// Signals: who ended whom.
+    Signals,
+}
+
+impl TraceGroup {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Scheduler,
+        Self::Interrupts,
+        Self::Block,
+        Self::Init,
+        Self::Power,
+        Self::RuntimePower,
+        Self::Signals,
+    ];
+
+    /// The word for it, as typed.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Scheduler => "sched",
+            Self::Interrupts => "irq",
+            Self::Block => "block",
+            Self::Init => "init",
+            Self::Power => "power",
+            Self::RuntimePower => "rpm",
+            Self::Signals => "signal",
+        }
+    }
+
+    /// The events, as `system:event`. No wildcard: GRUB's command line knows them too, and means files.
+    #[must_use]
+    pub const fn events(self) -> &'static [&'static str] {
+        match self {
+            Self::Scheduler => &[
+                "sched:sched_switch",
+                "sched:sched_waking",
+                "sched:sched_wakeup_new",
+                "sched:sched_process_fork",
+                "sched:sched_process_exec",
+                "sched:sched_process_exit",
+            ],
+            Self::Interrupts => &[
+                "irq:irq_handler_entry",
+                "irq:irq_handler_exit",
+                "irq:softirq_entry",
+                "irq:softirq_exit",
+            ],
+            Self::Block => &["block:block_rq_issue", "block:block_rq_complete"],
+            Self::Init => &[
+                "initcall:initcall_level",
+                "initcall:initcall_start",
+                "initcall:initcall_finish",
+                "module:module_load",
+                "module:module_free",
+                "module:module_request",
+            ],
+            Self::Power => &[
+                "power:suspend_resume",
+                "power:device_pm_callback_start",
+                "power:device_pm_callback_end",
+                "power:machine_suspend",
+                "power:wakeup_source_activate",
+                "power:wakeup_source_deactivate",
+            ],
+            Self::RuntimePower => &["rpm:rpm_suspend", "rpm:rpm_resume", "rpm:rpm_return_int"],
+            Self::Signals => &["signal:signal_generate"],
+        }
+    }
+}
+
+/// The events that a job asks for and this kernel has, in a fixed order. Without a look at the kernel's list, all that are
+/// asked for.
+#[must_use]
+pub fn events(job: &Job, offer: &Offer) -> Vec<String> {
+    let asked = job
+        .groups
+        .iter()
+        .flat_map(|group| group.events().iter().map(|&event| event.to_owned()))
+        .chain(job.events.iter().cloned());
+    let mut events = Vec::new();
+    for event in asked {
+        let offered = offer
+            .events
+            .as_ref()
+            .is_none_or(|offered| offered.contains(&event));
+        if offered && !events.contains(&event) {
+            events.push(event);
+        }
+    }
+    events
+}
+
+/// Buffer for each processor, MiB: an eighth of the memory at most, so that what is measured is not lack of memory.
+#[must_use]
+pub fn buffer_mib(job: &Job, offer: &Offer) -> u64 {
+    const MOST: u64 = 64;
+    const LEAST: u64 = 4;
+    job.buffer_mib.unwrap_or_else(|| {
+        let processors = u64::from(offer.processors.max(1));
+        (offer.memory_bytes / 8 / processors / (1 << 20)).clamp(LEAST, MOST)
+    })
+}
+
+/// The step that makes a running kernel trace what the job asks for.
+#[must_use]
+pub fn arm(job: &Job, offer: &Offer) -> Option<Step> {
+    let tracefs = offer.tracefs.as_deref()?;
+    let mut values = vec![
+        // First, and undone last: the order of undoing is the reverse.
+        Value::new(format!("{tracefs}/tracing_on"), "0"),
+        Value::new(format!("{tracefs}/trace_clock"), "mono"),
+        Value::new(
+            format!("{tracefs}/buffer_size_kb"),
+            &(buffer_mib(job, offer) * 1024).to_string(),
+        ),
+    ];
+    for event in events(job, offer) {
+        let path = format!("{tracefs}/events/{}/enable", event.replacen(':', "/", 1));
+        values.push(Value::new(path, "1"));
+    }
+    for path in ["/sys/power/pm_print_times", "/sys/power/pm_debug_messages"] {
+        if !job.transition.restarts() && offer.power_values.iter().any(|it| it == path) {
+            values.push(Value::new(path.to_owned(), "1"));
+        }
+    }
+    Some(Step::Values {
+        what: "the kernel's trace of events".to_owned(),
+        values,
+    })
+}
+
+/// Empties the trace and lets it run.
+pub fn begin(
+    machine: &mut (impl Files + ?Sized),
+    tracefs: &str,
+) -> Result<(), crate::error::Error> {
+    machine.set_value(&format!("{tracefs}/trace"), b"\n")?;
+    machine.set_value(&format!("{tracefs}/tracing_on"), b"1")
+}
+
+/// Stops the trace; what was traced stays readable.
+pub fn stop(machine: &mut (impl Files + ?Sized), tracefs: &str) -> Result<(), crate::error::Error> {
+    machine.set_value(&format!("{tracefs}/tracing_on"), b"0")
+}
+
+/// Stops a trace that began with the kernel and gives its memory back, once it has been collected.
+pub fn dismantle(
+    machine: &mut (impl Files + ?Sized),
+    tracefs: &str,
+) -> Result<(), crate::error::Error> {
+    stop(machine, tracefs)?;
+    machine.set_value(&format!("{tracefs}/set_event"), b"\n")?;
+    machine.set_value(&format!("{tracefs}/trace"), b"\n")?;
+    machine.set_value(&format!("{tracefs}/buffer_size_kb"), b"1408")
+}
+
+/// One line that ties the clocks together. It goes into the trace too, where there is one.
+pub fn mark(machine: &mut (impl Files + ?Sized), tracefs: Option<&str>, label: &str) -> String {
+    let clocks = machine.clocks();
+    let seconds = |ns: u64| format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+    let line = format!(
+        "onoff:clock {label} mono={} raw={} boot={} real={}",
+        seconds(clocks.monotonic_ns),
+        seconds(clocks.raw_ns),
+        seconds(clocks.boot_ns),
+        seconds(clocks.real_ns),
+    );
+    if let Some(tracefs) = tracefs {
+        // A trace without marks is still a trace.
+        let _ = machine.set_value(&format!("{tracefs}/trace_marker"), line.as_bytes());
+    }
+    line
+}

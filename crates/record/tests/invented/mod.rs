@@ -1,0 +1,327 @@
+//! An invented computer: a tree of files with systemd-boot or GRUB, commands that answer and change the tree, and crashes
+//! on demand.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use onoff_record::job::{Job, LoaderChoice, SleepBy, Transition};
+use onoff_record::machine::{Clocks, Files, Machine, Outcome};
+use onoff_record::tracing::TraceGroup;
+use tempfile::TempDir;
+
+pub const LOADER: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loader {
+    SystemdBoot,
+    Grub,
+    Other,
+}
+
+pub struct Invented {
+    pub tree: TempDir,
+    pub said: Vec<String>,
+    pub ran: Vec<String>,
+    pub superuser: bool,
+    /// Changes until the computer crashes.
+    pub changes_left: Option<u32>,
+    pub waited: Duration,
+}
+
+/// Waiting for a disk would be most of the time of these tests: in memory, where there is such a place.
+fn tree() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
+impl Invented {
+    pub fn new(loader: Loader) -> Self {
+        let mut machine = Self {
+            tree: tree(),
+            said: Vec::new(),
+            ran: Vec::new(),
+            superuser: true,
+            changes_left: None,
+            waited: Duration::ZERO,
+        };
+        machine.fill(loader);
+        machine
+    }
+
+    pub fn put(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        let place = self.at(path);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, bytes).unwrap();
+    }
+
+    fn variable(&self, name: &str, payload: &[u8]) {
+        let mut bytes = vec![6, 0, 0, 0];
+        bytes.extend(payload);
+        self.put(&format!("/sys/firmware/efi/efivars/{name}-{LOADER}"), bytes);
+    }
+
+    fn fill(&mut self, loader: Loader) {
+        let text = |text: &str| -> Vec<u8> {
+            text.encode_utf16()
+                .chain([0])
+                .flat_map(u16::to_le_bytes)
+                .collect()
+        };
+        self.put("/proc/sys/kernel/random/boot_id", "boot-0\n");
+        self.put("/proc/cmdline", "root=LABEL=root rw\n");
+        self.put("/proc/cpuinfo", "processor\t: 0\n\nprocessor\t: 1\n");
+        self.put(
+            "/proc/meminfo",
+            "MemTotal:        2013580 kB\nMemFree: 1 kB\n",
+        );
+        self.put("/proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\n");
+        self.put(
+            "/proc/swaps",
+            "Filename Type Size Used Priority\n/dev/vdc partition 2097148 0 -2\n",
+        );
+        self.put(
+            "/proc/self/mountinfo",
+            "1 0 0:1 / / rw - rootfs rootfs rw\n29 1 254:2 / / rw,relatime shared:1 - ext4 /dev/vda2 rw\n30 29 0:5 / /dev rw - devtmpfs udev rw\n",
+        );
+        fs::create_dir_all(self.at("/run/systemd/system")).unwrap();
+        fs::create_dir_all(self.at("/usr/lib/systemd/system-shutdown")).unwrap();
+        fs::create_dir_all(self.at("/usr/local/sbin")).unwrap();
+        fs::create_dir_all(self.at("/etc/systemd/system/multi-user.target.wants")).unwrap();
+        fs::create_dir_all(self.at("/var/lib")).unwrap();
+        fs::create_dir_all(self.at("/var/log/journal")).unwrap();
+        self.put("/opt/onoff", "the program");
+        self.put("/sys/power/state", "freeze mem disk\n");
+        self.put("/sys/power/mem_sleep", "s2idle [deep]\n");
+        self.put("/sys/power/resume", "254:32\n");
+        self.put("/sys/power/pm_print_times", "0\n");
+        self.put("/sys/class/rtc/rtc0/wakealarm", "");
+        let tracefs = "/sys/kernel/tracing";
+        let mut available = String::new();
+        for event in TraceGroup::ALL.iter().flat_map(|group| group.events()) {
+            // A kernel without runtime power events.
+            if event.starts_with("rpm:") {
+                continue;
+            }
+            available += &format!("{event}\n");
+            self.put(
+                &format!("{tracefs}/events/{}/enable", event.replace(':', "/")),
+                "0\n",
+            );
+        }
+        self.put(&format!("{tracefs}/available_events"), available);
+        self.put(&format!("{tracefs}/trace"), "# tracer: nop\n");
+        self.put(&format!("{tracefs}/trace_marker"), "");
+        self.put(&format!("{tracefs}/tracing_on"), "1\n");
+        self.put(
+            &format!("{tracefs}/trace_clock"),
+            "[local] global counter uptime perf mono mono_raw boot\n",
+        );
+        self.put(&format!("{tracefs}/buffer_size_kb"), "7 (expanded: 1408)\n");
+        self.put(&format!("{tracefs}/saved_cmdlines"), "1 systemd\n");
+        self.put(
+            &format!("{tracefs}/per_cpu/cpu0/stats"),
+            "entries: 1\noverrun: 0\n",
+        );
+        match loader {
+            Loader::SystemdBoot => {
+                self.variable("LoaderInfo", &text("systemd-boot 252.39"));
+                self.variable("LoaderEntrySelected", &text("debian.conf"));
+                self.variable("LoaderFeatures", &0x7f_u64.to_le_bytes());
+                self.variable("LoaderTimeInitUSec", &text("4940000"));
+                self.put(
+                    "/boot/efi/loader/entries/debian.conf",
+                    "title Debian\nversion 6.1.0\nlinux /debian/vmlinuz\ninitrd /debian/initrd.img\noptions root=LABEL=root rw\n",
+                );
+                self.put("/boot/efi/loader/loader.conf", "default debian.conf\n");
+            }
+            Loader::Grub => {
+                self.put(
+                    "/etc/default/grub",
+                    "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n",
+                );
+                self.put("/usr/sbin/update-grub", "#!/bin/sh\n");
+                self.put("/boot/grub/grub.cfg", "");
+                self.update_grub();
+            }
+            Loader::Other => {}
+        }
+    }
+
+    /// The menu as a function of all settings, in the order of their names.
+    fn update_grub(&self) {
+        let mut menu = fs::read_to_string(self.at("/etc/default/grub")).unwrap();
+        let mut parts: Vec<PathBuf> = fs::read_dir(self.at("/etc/default/grub.d"))
+            .into_iter()
+            .flatten()
+            .map(|it| it.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|it| it == "cfg"))
+            .collect();
+        parts.sort();
+        for part in parts {
+            menu += &fs::read_to_string(part).unwrap();
+        }
+        self.put("/boot/grub/grub.cfg", menu);
+    }
+
+    /// What the computer does when it restarts: another boot, with the options of the entry that the boot loader takes.
+    pub fn restart(&mut self, comes_up: bool) {
+        let number: u32 = self.boot_id()["boot-".len()..].parse().unwrap();
+        self.put(
+            "/proc/sys/kernel/random/boot_id",
+            format!("boot-{}\n", number + 1),
+        );
+        let one_shot = format!("/sys/firmware/efi/efivars/LoaderEntryOneShot-{LOADER}");
+        let chosen = self.read(&one_shot);
+        let _ = fs::remove_file(self.at(&one_shot));
+        let mut options = "root=LABEL=root rw\n".to_owned();
+        if let Some(chosen) = chosen.filter(|_| comes_up) {
+            let name: Vec<u16> = chosen[4..]
+                .chunks(2)
+                .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+                .collect();
+            let name = String::from_utf16(&name).unwrap();
+            let entry = self
+                .read_text(&format!(
+                    "/boot/efi/loader/entries/{}",
+                    name.trim_end_matches('\0')
+                ))
+                .unwrap();
+            options = entry
+                .lines()
+                .filter_map(|line| line.strip_prefix("options "))
+                .collect::<Vec<_>>()
+                .join(" ");
+        }
+        let menu = self.read_text("/boot/grub/grub.cfg").unwrap_or_default();
+        if let Some((_, added)) = menu.split_once("$GRUB_CMDLINE_LINUX_DEFAULT ") {
+            options = format!(
+                "root=LABEL=root rw quiet {}",
+                added.trim_end().trim_end_matches('"')
+            );
+        }
+        self.put("/proc/cmdline", options);
+    }
+
+    /// Every file with its contents, every folder, every link; but for what the kernel itself changes.
+    pub fn snapshot(&self) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        walk(self.tree.path(), self.tree.path(), &mut all);
+        all.retain(|path, _| !path.starts_with("/proc/") && !path.starts_with("/out"));
+        all
+    }
+}
+
+fn walk(root: &Path, folder: &Path, all: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = format!("/{}", path.strip_prefix(root).unwrap().display());
+        let meta = fs::symlink_metadata(&path).unwrap();
+        if meta.is_dir() {
+            all.insert(name, "folder".to_owned());
+            walk(root, &path, all);
+        } else if meta.is_symlink() {
+            all.insert(
+                name,
+                format!("link to {}", fs::read_link(&path).unwrap().display()),
+            );
+        } else {
+            let mode = meta.permissions().mode() & 0o7777;
+            let bytes = fs::read(&path).unwrap();
+            all.insert(
+                name,
+                format!("{mode:o} {}", String::from_utf8_lossy(&bytes)),
+            );
+        }
+    }
+}
+
+impl Machine for Invented {
+    fn root(&self) -> &Path {
+        self.tree.path()
+    }
+
+    fn run(&mut self, line: &[&str]) -> io::Result<Outcome> {
+        let text = line.join(" ");
+        self.ran.push(text.clone());
+        let answer = match line {
+            ["systemctl", "--version"] => "systemd 252 (252.39-1~deb12u1)\n+PAM\n",
+            ["systemctl", "is-system-running"] => "running\n",
+            ["update-grub"] => {
+                self.before_change()?;
+                self.update_grub();
+                ""
+            }
+            ["journalctl", ..] => "__CURSOR=s=1\nMESSAGE=hello\n\n",
+            ["dmesg"] => "[    0.000000] Linux version 6.1.0\n",
+            _ => "",
+        };
+        Ok(Outcome {
+            code: Some(0),
+            stdout: answer.into(),
+            stderr: Vec::new(),
+        })
+    }
+
+    fn clocks(&self) -> Clocks {
+        Clocks {
+            monotonic_ns: 33_252_654_001,
+            raw_ns: 33_252_768_002,
+            boot_ns: 43_252_832_003,
+            real_ns: 1_795_216_540_661_347_004,
+        }
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.waited += time;
+    }
+
+    fn say(&mut self, line: &str) {
+        self.said.push(line.to_owned());
+    }
+
+    fn is_superuser(&self) -> bool {
+        self.superuser
+    }
+
+    fn free_bytes(&self, _: &Path) -> Option<u64> {
+        Some(8 << 30)
+    }
+
+    fn unprotect(&mut self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn before_change(&mut self) -> io::Result<()> {
+        match &mut self.changes_left {
+            Some(0) => Err(io::Error::other("the computer crashed")),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+pub fn job(transition: Transition) -> Job {
+    Job {
+        transition,
+        runs: 2,
+        train: 1,
+        post_delay_s: Some(30),
+        out: "/out".to_owned(),
+        groups: TraceGroup::ALL.to_vec(),
+        events: Vec::new(),
+        buffer_mib: None,
+        loader: LoaderChoice::Found,
+        sleep_by: SleepBy::Kernel,
+        sleep_state: "mem".to_owned(),
+        mem_sleep: None,
+        hibernate_mode: None,
+        wake_after_s: Some(20),
+        owner: None,
+    }
+}

@@ -1,0 +1,367 @@
+//! Whole jobs on an invented computer: what they leave, and that everything is put back after a crash between any two
+//! changes.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod invented;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use invented::{Invented, LOADER, Loader, job};
+use onoff_record::error::Error;
+use onoff_record::job::Transition;
+use onoff_record::machine::{Files, Machine};
+use onoff_record::session::{Progress, restore, resume, start};
+use onoff_record::shutdown_hook;
+
+const PROGRAM: &str = "/opt/onoff";
+const ID: &str = "1a2b";
+
+/// Has the job done to its end, the computer restarting as often as it wants to.
+fn complete(machine: &mut Invented, transition: Transition) -> Result<Vec<String>, Error> {
+    let mut progress = start(machine, job(transition), PROGRAM, ID)?;
+    for _ in 0..20 {
+        match progress {
+            Progress::Finished(recordings) => return Ok(recordings),
+            Progress::Nothing => panic!("there is a job"),
+            Progress::Restarting => {}
+        }
+        hook(machine);
+        machine.restart(true);
+        progress = resume(machine, PROGRAM)?;
+    }
+    panic!("no end");
+}
+
+/// Runs what was put into systemd's folder of hooks, with the words that are in it.
+fn hook(machine: &mut Invented) {
+    let Some(text) = machine.read_text("/usr/lib/systemd/system-shutdown/onoff-record") else {
+        return;
+    };
+    let staging = text.split("--staging ").nth(1).unwrap().trim().to_owned();
+    shutdown_hook::run(machine, "reboot", &staging).unwrap();
+}
+
+/// Names in a recording, with its top folder.
+fn names(machine: &Invented, recording: &str) -> BTreeSet<String> {
+    let file = File::open(machine.at(recording)).unwrap();
+    let mut archive = tar::Archive::new(GzDecoder::new(file));
+    archive
+        .entries()
+        .unwrap()
+        .map(|entry| entry.unwrap().path().unwrap().display().to_string())
+        .collect()
+}
+
+fn content(machine: &Invented, recording: &str, name: &str) -> String {
+    let file = File::open(machine.at(recording)).unwrap();
+    let mut archive = tar::Archive::new(GzDecoder::new(file));
+    let mut entry = archive
+        .entries()
+        .unwrap()
+        .map(|it| it.unwrap())
+        .find(|it| it.path().unwrap().ends_with(name))
+        .expect(name);
+    let mut text = String::new();
+    entry.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn boots_are_recorded_with_the_options_of_an_entry_for_one_boot() {
+    for loader in [Loader::SystemdBoot, Loader::Grub] {
+        let mut machine = Invented::new(loader);
+        let before = machine.snapshot();
+        let recordings = complete(&mut machine, Transition::Boot).unwrap();
+        assert_eq!(recordings, ["/out/boot-1.tar.gz", "/out/boot-2.tar.gz"]);
+        let restarts = machine.ran.iter().filter(|it| it.contains("reboot"));
+        assert_eq!(
+            restarts.count(),
+            3,
+            "one training run and two recorded ones"
+        );
+        let names = names(&machine, "/out/boot-2.tar.gz");
+        for name in [
+            "boot.trace.txt",
+            "boot.stats.txt",
+            "clock.txt",
+            "cmdline",
+            "dmesg.txt",
+            "journal.export",
+            "recording.json",
+        ] {
+            assert!(
+                names.contains(&format!("boot-2/running/{name}")),
+                "{name} of {names:?}"
+            );
+        }
+        let told = content(&machine, "/out/boot-1.tar.gz", "cmdline");
+        for option in [
+            "trace_clock=mono",
+            "initcall_debug",
+            "trace_buf_size=64M",
+            "onoff.record=1a2b",
+            "sched:sched_switch",
+        ] {
+            assert!(told.contains(option), "{option} of {told}");
+        }
+        assert!(
+            !told.contains("rpm:"),
+            "the kernel has no such events: {told}"
+        );
+        let clock = content(&machine, "/out/boot-1.tar.gz", "clock.txt");
+        assert_eq!(
+            clock,
+            "onoff:clock end mono=33.252654001 raw=33.252768002 boot=43.252832003 real=1795216540.661347004\n"
+        );
+        let mut after = machine.snapshot();
+        // The kernel's own values were those of a kernel that traces from its start.
+        let mut before = before;
+        for tree in [&mut before, &mut after] {
+            tree.retain(|path, _| !path.starts_with("/sys/kernel/tracing"));
+        }
+        assert_eq!(after, before, "{loader:?}");
+    }
+}
+
+#[test]
+fn a_shutdown_is_recorded_in_its_last_moments_and_packed_after_the_boot() {
+    let mut machine = Invented::new(Loader::Other);
+    let recordings = complete(&mut machine, Transition::Shutdown).unwrap();
+    assert_eq!(
+        recordings,
+        ["/out/shutdown-1.tar.gz", "/out/shutdown-2.tar.gz"]
+    );
+    let names = names(&machine, "/out/shutdown-1.tar.gz");
+    for name in [
+        "running/show-units.txt",
+        "running/clock.txt",
+        "last-moments/shutdown.trace.txt",
+        "last-moments/dmesg.txt",
+        "last-moments/journal.export",
+    ] {
+        // `systemctl show` of the invented computer says nothing, and leaves no file.
+        let silent = name.ends_with("show-units.txt");
+        assert_eq!(
+            names.contains(&format!("shutdown-1/{name}")),
+            !silent,
+            "{name} of {names:?}"
+        );
+    }
+    let remounts: Vec<&String> = machine
+        .ran
+        .iter()
+        .filter(|it| it.starts_with("mount"))
+        .collect();
+    assert_eq!(remounts.len(), 6);
+    assert_eq!(remounts[0], "mount -o remount,rw /");
+    assert_eq!(remounts[1], "mount -o remount,ro /");
+}
+
+#[test]
+fn a_cycle_gives_both() {
+    let mut machine = Invented::new(Loader::SystemdBoot);
+    let recordings = complete(&mut machine, Transition::RebootCycle).unwrap();
+    assert_eq!(
+        recordings,
+        [
+            "/out/shutdown-1.tar.gz",
+            "/out/boot-1.tar.gz",
+            "/out/shutdown-2.tar.gz",
+            "/out/boot-2.tar.gz"
+        ]
+    );
+}
+
+#[test]
+fn sleep_is_recorded_and_every_value_put_back() {
+    let mut machine = Invented::new(Loader::Other);
+    let before = machine.snapshot();
+    let mut wanted = job(Transition::Suspend);
+    wanted.mem_sleep = Some("s2idle".to_owned());
+    let progress = start(&mut machine, wanted, PROGRAM, ID).unwrap();
+    let expected = ["/out/suspend-1.tar.gz", "/out/suspend-2.tar.gz"].map(str::to_owned);
+    assert_eq!(progress, Progress::Finished(expected.to_vec()));
+    assert_eq!(machine.read_text("/sys/power/state").unwrap(), "mem");
+    let clock = content(&machine, "/out/suspend-1.tar.gz", "clock.txt");
+    let labels: Vec<&str> = clock
+        .lines()
+        .map(|line| line.split(' ').nth(1).unwrap())
+        .collect();
+    assert_eq!(labels, ["start", "before-sleep", "after-sleep", "end"]);
+    // What the kernel would show again in its own form, and what was only written to.
+    let value = |path: &str| machine.read_text(path).unwrap();
+    assert_eq!(value("/sys/kernel/tracing/trace_clock"), "local");
+    assert_eq!(value("/sys/kernel/tracing/buffer_size_kb"), "1408");
+    assert_eq!(value("/sys/kernel/tracing/tracing_on"), "1");
+    assert_eq!(value("/sys/power/mem_sleep"), "deep");
+    assert_eq!(value("/sys/power/pm_print_times"), "0");
+    assert_eq!(
+        value("/sys/kernel/tracing/events/sched/sched_switch/enable"),
+        "0"
+    );
+    let mut after = machine.snapshot();
+    let mut before = before;
+    for tree in [&mut before, &mut after] {
+        tree.retain(|path, _| !path.starts_with("/sys/"));
+    }
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_boot_that_does_not_come_up_is_tried_again_and_then_given_up() {
+    let mut machine = Invented::new(Loader::SystemdBoot);
+    let before = machine.snapshot();
+    let progress = start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
+    assert_eq!(progress, Progress::Restarting);
+    for _ in 0..2 {
+        machine.restart(false);
+        assert_eq!(resume(&mut machine, PROGRAM).unwrap(), Progress::Restarting);
+    }
+    machine.restart(false);
+    let error = resume(&mut machine, PROGRAM).unwrap_err().to_string();
+    assert!(
+        error.contains("training run 1 of 1: the computer came up without the options"),
+        "{error}"
+    );
+    assert_eq!(machine.snapshot(), before);
+    let left = machine.read_text("/out/FAILED.txt").unwrap();
+    assert!(left.contains("3 times"), "{left}");
+    assert_eq!(resume(&mut machine, PROGRAM).unwrap(), Progress::Nothing);
+}
+
+#[test]
+fn one_boot_that_did_not_come_up_costs_one_attempt_only() {
+    let mut machine = Invented::new(Loader::SystemdBoot);
+    start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
+    let mut progress = Progress::Restarting;
+    for comes_up in [false, true, true, false, true] {
+        assert_eq!(progress, Progress::Restarting);
+        machine.restart(comes_up);
+        progress = resume(&mut machine, PROGRAM).unwrap();
+    }
+    assert!(matches!(progress, Progress::Finished(recordings) if recordings.len() == 2));
+}
+
+/// After a crash between any two changes, putting back gives the tree of before; also when putting back crashes as well.
+#[test]
+fn everything_is_put_back_after_a_crash_between_any_two_changes() {
+    for (loader, transition) in [
+        (Loader::SystemdBoot, Transition::RebootCycle),
+        (Loader::Grub, Transition::Boot),
+        (Loader::Other, Transition::Shutdown),
+    ] {
+        let mut crashes = 0;
+        for changes in 0.. {
+            let mut machine = Invented::new(loader);
+            // Something of ours that was there before.
+            machine.put("/usr/local/sbin/onoff-record", "an older program");
+            let before = machine.snapshot();
+            machine.changes_left = Some(changes);
+            let result = start(&mut machine, job(transition), PROGRAM, ID);
+            if machine.changes_left != Some(0) {
+                assert_eq!(result.unwrap(), Progress::Restarting);
+                break;
+            }
+            crashes += 1;
+            // The computer comes up again and somebody puts things back; it crashes once more on the way.
+            machine.restart(true);
+            machine.changes_left = Some(changes % 7);
+            let _ = restore(&mut machine);
+            machine.changes_left = None;
+            restore(&mut machine).unwrap();
+            let mut after = machine.snapshot();
+            let mut before = before;
+            for tree in [&mut before, &mut after] {
+                // Values of the kernel's do not outlive a restart, which the invented kernel does not know.
+                tree.retain(|path, _| !path.starts_with("/sys/kernel/tracing"));
+            }
+            assert_eq!(
+                after, before,
+                "{loader:?}, {transition:?}, crash after {changes} changes"
+            );
+            assert!(
+                !restore(&mut machine).unwrap(),
+                "nothing is left to put back"
+            );
+        }
+        assert!(crashes > 30, "{crashes}");
+    }
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    let refusal = |machine: &mut Invented, transition| {
+        let before = machine.snapshot();
+        let error = start(machine, job(transition), PROGRAM, ID).unwrap_err();
+        assert!(matches!(error, Error::Refused(_)));
+        assert_eq!(machine.snapshot(), before);
+        error.to_string()
+    };
+    let mut machine = Invented::new(Loader::SystemdBoot);
+    machine.superuser = false;
+    assert_eq!(
+        refusal(&mut machine, Transition::Boot),
+        "recording changes the system and needs root: sudo onoff record boot"
+    );
+    let mut machine = Invented::new(Loader::Other);
+    let said = refusal(&mut machine, Transition::Boot);
+    assert!(said.contains("neither systemd-boot nor a GRUB with update-grub was found. Add these yourself and repeat with '--loader manual': trace_event="), "{said}");
+    let mut machine = Invented::new(Loader::Other);
+    machine.put("/sys/power/state", "freeze disk\n");
+    let said = refusal(&mut machine, Transition::Suspend);
+    assert_eq!(
+        said,
+        "sleep states: this kernel offers 'freeze disk', not 'mem'"
+    );
+    let mut machine = Invented::new(Loader::Other);
+    machine.put("/out/shutdown-2.tar.gz", "");
+    let said = refusal(&mut machine, Transition::Shutdown);
+    assert_eq!(
+        said,
+        "/out/shutdown-2.tar.gz is there already: choose another '--out'"
+    );
+    let mut machine = Invented::new(Loader::SystemdBoot);
+    start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
+    let said = refusal(&mut machine, Transition::Boot);
+    assert!(said.contains("onoff record --restore"), "{said}");
+}
+
+#[test]
+fn the_hook_lets_other_shutdowns_be() {
+    let mut machine = Invented::new(Loader::Other);
+    start(&mut machine, job(Transition::Shutdown), PROGRAM, ID).unwrap();
+    hook(&mut machine);
+    assert!(
+        machine
+            .said
+            .last()
+            .unwrap()
+            .contains("the shutdown is recorded")
+    );
+    machine.restart(true);
+    let ran = machine.ran.len();
+    hook(&mut machine);
+    assert_eq!(machine.ran.len(), ran, "nothing is mounted");
+}
+
+#[test]
+fn the_variable_of_the_boot_loader_interface_is_text_with_attributes() {
+    let mut machine = Invented::new(Loader::SystemdBoot);
+    start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
+    let path = format!("/sys/firmware/efi/efivars/LoaderEntryOneShot-{LOADER}");
+    let bytes = machine.read(&path).unwrap();
+    assert_eq!(bytes[..4], [7, 0, 0, 0]);
+    assert_eq!(bytes[4..8], [b'0', 0, b'-', 0]);
+    assert_eq!(bytes[bytes.len() - 2..], [0, 0]);
+    assert!(
+        machine
+            .root()
+            .join("boot/efi/loader/entries/0-onoff-record.conf")
+            .exists()
+    );
+}
