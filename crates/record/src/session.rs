@@ -7,7 +7,7 @@ use crate::kernel_options;
 use crate::machine::Files;
 use crate::offer::Offer;
 use crate::pack::pack;
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, SERVICE, plan};
 use crate::settle::settle;
 use crate::shutdown_hook::{BOOT_ID, COMPLETE, last_part, running_part};
 use crate::sleep;
@@ -81,6 +81,10 @@ pub fn resume(machine: &mut (impl Files + ?Sized), program: &str) -> Result<Prog
 
 /// Puts everything back. `false` when there was nothing to put back.
 pub fn restore(machine: &mut (impl Files + ?Sized)) -> Result<bool, Error> {
+    if machine.exists(SERVICE) {
+        // After a crash it may be about to go on with the job: it would write its state anew and restart the computer.
+        let _ = machine.run(&["systemctl", "stop", "onoff-record.service"]);
+    }
     match State::load(machine)? {
         Some(state) => {
             put_back(machine, state)?;

@@ -294,6 +294,16 @@ fn everything_is_put_back_after_a_crash_between_any_two_changes() {
 }
 
 #[test]
+fn a_service_that_would_go_on_is_stopped_before_anything_is_put_back() {
+    let mut machine = Invented::new(Loader::SystemdBoot);
+    start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
+    machine.ran.clear();
+    assert!(restore(&mut machine).unwrap());
+    let first = machine.ran.first().map(String::as_str);
+    assert_eq!(first, Some("systemctl stop onoff-record.service"));
+}
+
+#[test]
 fn refusals_say_what_to_do() {
     let refusal = |machine: &mut Invented, transition| {
         let before = machine.snapshot();
