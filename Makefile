@@ -3,17 +3,18 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lab bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean
+.PHONY: help demo test lint lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
 
 # The rooms that neither read files, nor print, nor look at the clock.
-PURE := onoff-etl onoff-etw onoff-firmware onoff-ftrace onoff-netboot onoff-trace onoff-analysis onoff-findings onoff-report
+PURE := onoff-etl onoff-etw onoff-firmware onoff-ftrace onoff-netboot onoff-trace onoff-analysis onoff-report
 PURE_FLAGS := $(addprefix --package ,$(PURE))
 
 RECORDING ?= samples/slow-boot.etl
 REFERENCE ?= ../shared/reference
+SCENARIOS ?=
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 
@@ -37,7 +38,6 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	python3 tools/check_rooms.py
 	python3 tools/json_reference.py --check
 	python3 tools/check_rules_page.py
-	python3 tools/findings_page.py --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir $(TARGET_DIR) --locked -- --deny warnings
 	# The pure rooms again: for a target without files or a clock, and with the calls that reach for them banned.
@@ -45,11 +45,19 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
 	mdbook build docs --dest-dir $(TARGET_DIR)/book
 
-lab: ## record a network boot under QEMU and check what onoff says of it (Debian, as root)
+lab: lab-netboot lab-guest ## record real machines under QEMU and check what onoff says of them (Debian, as root; half an hour)
+
+lab-netboot: ## record two network boots under QEMU and check what onoff says of them (Debian, as root)
 	@tools/setup rust
 	@tools/setup lab
 	cargo build --locked --package onoff-cli
 	lab/netboot/check.py $(TARGET_DIR)/debug/onoff
+
+lab-guest: ## record a guest's boots, shutdowns and sleeps and check what onoff says of them; SCENARIOS=quick for two of them
+	@tools/setup rust
+	@tools/setup lab
+	cargo build --locked --package onoff-cli
+	lab/guest/check.py $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/lab $(SCENARIOS)
 
 bench: ## measure beside cat and the public readers; BENCH_SIZE=1GiB
 	@tools/setup rust
@@ -103,7 +111,6 @@ samples: ## play the scenarios of the repository's own recordings again
 reference: ## write the pages that come from the code: JSON names, the README's picture
 	@tools/setup rust
 	python3 tools/json_reference.py
-	python3 tools/findings_page.py
 	cargo run --quiet --package onoff-cli -- boot samples/slow-boot.etl | python3 tools/readme_output.py
 
 clean: ## remove what was built

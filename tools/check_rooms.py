@@ -27,8 +27,7 @@ MAY_IMPORT = {
         "onoff-trace",
     },
     "onoff-analysis": {"onoff-netboot", "onoff-trace"},
-    "onoff-findings": {"onoff-trace", "onoff-analysis"},
-    "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis", "onoff-findings"},
+    "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis"},
     "onoff-record": set(),
     "onoff-cli": {
         "onoff-etl",
@@ -37,7 +36,6 @@ MAY_IMPORT = {
         "onoff-trace",
         "onoff-sources",
         "onoff-analysis",
-        "onoff-findings",
         "onoff-record",
         "onoff-report",
     },

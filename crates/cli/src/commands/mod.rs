@@ -1,7 +1,6 @@
 //! The commands: open, ask, write.
 
 mod boot;
-mod diagnose;
 mod events;
 mod firmware;
 mod info;
@@ -31,9 +30,6 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
             boot::run(recording, options, format, &firmware, &destination)
         }
         Task::Shutdown(options, format) => shutdown::run(recording, &options, format, &destination),
-        Task::Diagnose(question, format) => {
-            diagnose::run(recording, &question, format, &destination)
-        }
         Task::Info(format) => info::run(recording, format, &destination),
         Task::Events(question) => events::run(recording, question, &destination),
         Task::Firmware(question) => firmware::run(&recording, &question, &destination),

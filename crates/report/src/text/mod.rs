@@ -2,7 +2,6 @@
 
 pub mod bar;
 pub mod boot;
-pub mod diagnose;
 pub mod firmware;
 pub mod info;
 pub mod lacking;

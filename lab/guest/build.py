@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Builds the guest's disk: a small Debian that starts by UEFI and systemd-boot, with room to sleep to.
+
+lab/guest/build.py CACHE    prints the path of the disk image, which is made when it is not there
+
+The same Debian as the host's, from the host's own package sources, so that a program built here runs there. What is made is kept
+in CACHE under the digest of what it is made of. Needs root, and the packages that --missing names; mounts nothing.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+OVERLAY = HERE / "root"
+BOOT_LOADER = pathlib.Path("/usr/lib/systemd/boot/efi/systemd-bootx64.efi")
+FIRMWARE = pathlib.Path("/usr/share/OVMF")
+
+# What must be there: a file or a command, and the Debian package that brings it.
+NEEDED = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "mmdebstrap": "mmdebstrap",
+    "sgdisk": "gdisk",
+    "mkfs.vfat": "dosfstools",
+    "mcopy": "mtools",
+    "debugfs": "e2fsprogs",
+    "strip": "binutils",
+    str(FIRMWARE / "OVMF_CODE_4M.fd"): "ovmf",
+    str(BOOT_LOADER): "systemd-boot-efi",
+}
+
+PACKAGES = ["systemd", "systemd-sysv", "systemd-boot", "dbus", "udev", "kmod", "linux-image-amd64", "initramfs-tools", "zstd",
+            "util-linux", "procps", "e2fsprogs"]
+# Never used here, and most of the size.
+EXCLUDED = ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*",
+            *(f"/lib/modules/*/kernel/{folder}/*" for folder in
+              ("sound", "drivers/media", "drivers/gpu", "drivers/infiniband", "drivers/staging", "drivers/iio", "drivers/isdn",
+               "drivers/net/wireless", "drivers/net/ethernet", "drivers/hwmon", "drivers/usb/serial"))]
+# Runs before the kernel is installed, so that its initial file system is made once, and holds the guest's few drivers only:
+# unpacking one with every driver takes seconds of each start when the processor is emulated.
+INITIAL_FILE_SYSTEM = "; ".join([
+    "mkdir -p \"$1/etc/initramfs-tools/conf.d\" \"$1/etc/initramfs-tools/hooks\"",
+    "cd \"$1/etc/initramfs-tools\"",
+    "echo MODULES=list > conf.d/lab",
+    "printf '%s\\n' '#!/bin/sh' '[ \"$1\" = prereqs ] && exit 0' '. /usr/share/initramfs-tools/hook-functions'"
+    " 'manual_add_modules virtio_pci virtio_blk ext4' > hooks/lab",
+    "chmod 755 hooks/lab",
+])
+
+MIB = 1 << 20
+SECTOR = 512
+# Partitions: first byte and length. The guest's files, what it records, and room for the image of a hibernation.
+ESP = (1 * MIB, 255 * MIB)
+ROOT = (256 * MIB, 3072 * MIB)
+SWAP = (3328 * MIB, 2048 * MIB)
+DISK_BYTES = 5378 * MIB
+ROOT_UUID = "6f6e6f66-662d-4c61-8b2d-726f6f740000"
+
+# `no_timer_check`: on a busy host the emulated timer may not tick while the kernel looks for it, which it would take for a fault.
+ENTRY = """title Debian
+linux /debian/vmlinuz
+initrd /debian/initrd.img
+options root=LABEL=root ro console=ttyS0,115200 quiet no_timer_check resume=LABEL=swap
+"""
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("cache", type=pathlib.Path, nargs="?", help="folder for what is downloaded and built once")
+    arguments.add_argument("--missing", action="store_true", help="only print the packages that are missing")
+    arguments = arguments.parse_args()
+    if arguments.missing:
+        print(*missing())
+        return
+    if not arguments.cache:
+        sys.exit("build: say where to keep it: build.py CACHE")
+    print(image(arguments.cache))
+
+
+def missing():
+    """The packages that must be installed first."""
+    return sorted({package for what, package in NEEDED.items() if not shutil.which(what) and not pathlib.Path(what).exists()})
+
+
+def image(cache):
+    """The path of the disk image."""
+    if absent := missing():
+        sys.exit(f"build: missing; apt-get install --no-install-recommends {' '.join(absent)}")
+    if os.geteuid() != 0:
+        sys.exit("build: a file tree with its owners can only be made as root")
+    cache.mkdir(parents=True, exist_ok=True)
+    with only_one(cache):
+        sources = package_sources()
+        tree_key = digest(sources, PACKAGES, EXCLUDED, INITIAL_FILE_SYSTEM)
+        image_key = digest(tree_key, pathlib.Path(__file__).read_text(),
+                           [(str(path.relative_to(OVERLAY)), path.stat().st_mode, path.read_text())
+                            for path in sorted(OVERLAY.rglob("*")) if path.is_file()])
+        disk = cache / f"guest-{image_key}.img"
+        if not disk.exists():
+            keep_only(cache, "guest-*", disk)
+            make_disk(tree(cache, tree_key, sources), disk)
+        return disk
+
+
+@contextlib.contextmanager
+def only_one(cache):
+    """Two builds in one folder would spoil each other's."""
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def digest(*what):
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+
+
+def keep_only(cache, pattern, wanted):
+    for path in cache.glob(pattern):
+        if path == wanted:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def package_sources():
+    """The lines that name the host's own Debian archives, without others that it may have."""
+    form = "deb $(REPO_URI) $(RELEASE) $(COMPONENT)"
+    command = ["apt-get", "indextargets", "--format", form, "Created-By: Packages", "Origin: Debian"]
+    for _ in range(2):
+        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        if lines:
+            return sorted(set(lines))
+        subprocess.run(["apt-get", "update", "-qq"], check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+    sys.exit("build: apt-get knows no Debian package archive")
+
+
+def tree(cache, key, sources):
+    """The guest's files as Debian's packages bring them."""
+    root = cache / f"tree-{key}"
+    if root.exists():
+        return root
+    keep_only(cache, "tree-*", root)
+    suites = [line.split()[2] for line in sources]
+    release = next(suite for suite in suites if "-" not in suite)
+    new = cache / f"tree-{key}.new"
+    command = ["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--format=directory",
+               "--aptopt=Acquire::Languages \"none\"", *(f"--dpkgopt=path-exclude={path}" for path in EXCLUDED),
+               f"--essential-hook={INITIAL_FILE_SYSTEM}", f"--include={','.join(PACKAGES)}", release, new, *sources]
+    for attempt in (1, 2, 3):
+        if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode == 0:
+            new.rename(root)
+            return root
+        print(f"build: attempt {attempt} failed", file=sys.stderr)
+        shutil.rmtree(new, ignore_errors=True)
+    sys.exit("build: mmdebstrap did not make the guest's files")
+
+
+def make_disk(root, disk):
+    """One disk with a partition table: boot loader and kernels, files, swap space."""
+    new = disk.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    with new.open("wb") as out:
+        out.truncate(DISK_BYTES)
+    parts = {"ESP": (ESP, "EF00"), "root": (ROOT, "8304"), "swap": (SWAP, "8300")}
+    flags = []
+    for number, (name, ((first, length), kind)) in enumerate(parts.items(), start=1):
+        flags += ["-n", f"{number}:{first // SECTOR}:{(first + length) // SECTOR - 1}", "-t", f"{number}:{kind}", "-c", f"{number}:{name}"]
+    run("sgdisk", *flags, new)
+
+    files = disk.with_suffix(".tree")
+    shutil.rmtree(files, ignore_errors=True)
+    # Hard links: what is changed is a file of the overlay, which replaces the link.
+    run("cp", "-a", "--link", root, files)
+    for path in sorted(OVERLAY.rglob("*")):
+        target = files / path.relative_to(OVERLAY)
+        if path.is_dir():
+            target.mkdir(exist_ok=True)
+        elif path.is_file():
+            target.unlink(missing_ok=True)
+            shutil.copy(path, target)
+            os.chown(target, 0, 0)
+    finish(files)
+    run("mke2fs", "-q", "-t", "ext4", "-L", "root", "-U", ROOT_UUID, "-d", files,
+        "-E", f"offset={ROOT[0]},lazy_itable_init=1", new, f"{ROOT[1] // 1024}k")
+
+    esp = f"{new}@@{ESP[0]}"
+    run("mformat", "-i", esp, "-F", "-v", "ESP", "-T", str(ESP[1] // SECTOR), "-h", "255", "-s", "63", "::")
+    for folder in ("EFI", "EFI/BOOT", "EFI/systemd", "loader", "loader/entries", "debian"):
+        run("mmd", "-i", esp, f"::{folder}")
+    kernel = next((root / "boot").glob("vmlinuz-*"))
+    copies = {BOOT_LOADER: "EFI/BOOT/BOOTX64.EFI", kernel: "debian/vmlinuz",
+              root / "boot" / kernel.name.replace("vmlinuz", "initrd.img"): "debian/initrd.img"}
+    for source, target in copies.items():
+        run("mcopy", "-i", esp, source, f"::{target}")
+    run("mcopy", "-i", esp, BOOT_LOADER, "::EFI/systemd/systemd-bootx64.efi")
+    for name, text in {"loader.conf": "timeout 0\ndefault debian.conf\n", "entries/debian.conf": ENTRY}.items():
+        run("mcopy", "-i", esp, "-", f"::loader/{name}", given=text)
+
+    write_swap_header(new)
+    shutil.rmtree(files)
+    new.rename(disk)
+
+
+def finish(files):
+    """What cannot be said by a file of the overlay alone."""
+    wants = files / "etc/systemd/system/multi-user.target.wants"
+    wants.mkdir(exist_ok=True)
+    (wants / "onoff-lab-agent.service").symlink_to("../onoff-lab-agent.service")
+    for folder in ("boot/efi", "var/log/journal"):
+        (files / folder).mkdir(parents=True, exist_ok=True)
+    replace(files / "etc/machine-id", hashlib.md5(b"onoff lab guest").hexdigest() + "\n")
+    shadow = files / "etc/shadow"
+    replace(shadow, re.sub(r"^root:[^:]*:", "root::", shadow.read_text(), flags=re.MULTILINE), mode=0o640)
+    for cached in [*files.glob("var/cache/apt/*.bin"), *files.glob("var/lib/apt/lists/*_*")]:
+        cached.unlink()
+
+
+def replace(path, text, mode=0o444):
+    """Anew, as the file may be a link into the kept tree."""
+    path.unlink(missing_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+
+
+def write_swap_header(disk):
+    """What mkswap writes (it has no offset of its own): one page that tells version, last page and label, and ends in the signature."""
+    page = bytearray(4096)
+    page[1024:1028] = (1).to_bytes(4, "little")
+    page[1028:1032] = (SWAP[1] // 4096 - 1).to_bytes(4, "little")
+    page[1036:1052] = hashlib.md5(b"onoff lab swap").digest()
+    page[1052:1056] = b"swap"
+    page[4086:4096] = b"SWAPSPACE2"
+    with disk.open("r+b") as out:
+        out.seek(SWAP[0])
+        out.write(page)
+
+
+def run(*command, given=None):
+    done = subprocess.run([str(word) for word in command], input=given, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          stdin=None if given is not None else subprocess.DEVNULL, env={**os.environ, "MTOOLS_SKIP_CHECK": "1"})
+    if done.returncode:
+        sys.exit(f"build: {command[0]} failed:\n{done.stdout}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Records transitions of a guest (record.py) and checks what came of them and what onoff says of it.
+
+lab/guest/check.py ONOFF CACHE [SCENARIO...] [--out OUT] [--again]
+
+No time is asserted, but that the delays which are put in are found: order, presence and identities are. `--again` checks what
+OUT holds already.
+"""
+
+import argparse
+import contextlib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+import record
+from guest import Failed
+
+# The units that are put in sleep 6 s.
+DELAY_NS = 5_900_000_000
+PHASES = ["firmware", "loader", "kernel", "initrd", "user_space", "post_boot", "trace_tail"]
+# What each kind of recording must hold.
+PARTS = {
+    "boot": ["boot.trace.txt", "boot.saved_cmdlines", "boot.stats.txt", "clock.txt", "dmesg.txt", "journal.export", "show-units.txt",
+             "show-manager.txt", "cmdline", "uname", "recording.json"],
+    "shutdown": ["shutdown.trace.txt", "clock.txt", "dmesg.txt", "journal.export", "show-units.txt", "recording.json"],
+    "suspend": ["sleep.trace.txt", "clock.txt", "dmesg.txt", "recording.json"],
+    "hibernate": ["sleep.trace.txt", "clock.txt", "dmesg.txt", "recording.json"],
+}
+VERBS = {"boot": "boot", "shutdown": "shutdown", "suspend": "suspend", "hibernate": "suspend"}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("onoff", type=pathlib.Path, help="the program, built for this Debian")
+    arguments.add_argument("cache", type=pathlib.Path, help="folder for what is downloaded and built once")
+    arguments.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="; ".join(record.SCENARIOS))
+    arguments.add_argument("--out", type=pathlib.Path, help="keep what is recorded there")
+    arguments.add_argument("--again", action="store_true", help="only check what --out holds")
+    arguments.add_argument("--processors", type=int, default=2, help="of the guest; 1 is quicker on a busy host (default 2)")
+    arguments = arguments.parse_args()
+    if unknown := set(arguments.scenarios) - set(record.SCENARIOS):
+        arguments.error(f"no such scenario: {', '.join(sorted(unknown))}")
+    # `quick` is a part of the others.
+    names = arguments.scenarios or [name for name in record.SCENARIOS if name != "quick"]
+    with contextlib.ExitStack() as kept:
+        if not arguments.out:
+            arguments.out = pathlib.Path(kept.enter_context(tempfile.TemporaryDirectory()))
+        try:
+            found = sum(check(arguments.onoff, arguments.out / name, name)
+                        for name in (names if arguments.again else record.record(arguments, names)))
+        except Failed as reason:
+            sys.exit(f"check: {reason}")
+    if found:
+        sys.exit(f"check: {found} faults")
+
+
+def check(onoff, folder, name):
+    """Prints what is wrong with a scenario and gives how much that is."""
+    facts = json.loads((folder / "facts.json").read_text())
+    faults = list(differences(onoff, folder, facts))
+    for fault in faults:
+        print(f"check: {name}: {fault}", file=sys.stderr)
+    recordings = ", ".join(facts["recordings"]) or "no recording"
+    print(f"check: {name}: {recordings}; {facts['took_s']:.0f} s; {f'{len(faults)} faults' if faults else 'as it should be'}", flush=True)
+    return len(faults)
+
+
+def differences(onoff, folder, facts):
+    """What is otherwise than the facts."""
+    yield from same("recordings", sorted(facts["expected"]), facts["recordings"])
+    yield from same("what the guest is like afterwards", [], facts["changed"])
+    yield from same("status of --check", 0, (facts["check"] or {}).get("status"))
+    yield from same("starts of the guest", len(set(facts["boot_ids"])), len(facts["boot_ids"]))
+    if facts["restored"] is None:
+        yield from same("restarts", facts["restarts"], len(facts["boot_ids"]) - 1)
+        # Whoever stands before the computer sees how far it is.
+        for recording in facts["recordings"]:
+            if f"{recording}.tar.gz" not in facts["console"]:
+                yield f"the console does not tell of {recording}"
+    seen = []
+    for recording in facts["recordings"]:
+        with tempfile.TemporaryDirectory() as unpacked:
+            archive = folder / f"{recording}.tar.gz"
+            with tarfile.open(archive) as files:
+                files.extractall(unpacked, filter="data")
+            kind, number = recording.rsplit("-", 1)
+            for fault in of_recording(onoff, archive, kind, pathlib.Path(unpacked), facts, seen):
+                yield f"{recording}: {fault}"
+    if len(seen) != len(set(seen)):
+        yield f"a boot was recorded twice: {seen}"
+
+
+def same(what, expected, found):
+    if expected != found:
+        yield f"{what}: expected {expected!r}, found {found!r}"
+
+
+def of_recording(onoff, archive, kind, unpacked, facts, seen):
+    parts = {}
+    for path in sorted(unpacked.rglob("*")):
+        if path.is_file():
+            # A shutdown's last moments come before what was collected while it ran.
+            parts.setdefault(path.name, path)
+    for name in PARTS[kind]:
+        if name not in parts or not parts[name].stat().st_size:
+            yield f"{name} is not in it, or empty"
+    answer = ask(onoff, VERBS[kind], archive)
+    if isinstance(answer, str):
+        yield answer
+        return
+    yield from {"boot": of_boot, "shutdown": of_shutdown, "suspend": of_sleep, "hibernate": of_sleep}[kind](answer, parts, facts, seen)
+
+
+def ask(onoff, verb, archive):
+    """The program's answer, or why there is none."""
+    done = subprocess.run([onoff, verb, archive, "--format", "json"], capture_output=True, text=True)
+    if done.returncode:
+        return f"onoff {verb}: status {done.returncode}: {done.stderr.strip()}"
+    try:
+        return json.loads(done.stdout)
+    except ValueError as error:
+        return f"onoff {verb}: no JSON: {error}"
+
+
+def of_boot(answer, parts, facts, seen):
+    yield from same("system", "linux", answer.get("system"))
+    phases = answer["phases"]
+    yield from same("phases", PHASES, [phase["name"] for phase in phases])
+    for phase in phases[:5]:
+        if not (phase["duration_ns"] or 0) > 0:
+            yield f"phase {phase['name']} has no length"
+    for one, next_one in zip(phases, phases[1:]):
+        if one["end_ns"] is not None and next_one["start_ns"] is not None and one["end_ns"] != next_one["start_ns"]:
+            yield f"{one['name']} does not end where {next_one['name']} begins"
+    yield from of_systemd_analyze(answer, parts)
+    # Which boot it was the guest says itself.
+    seen += [boot["id"] for boot in answer["boots"][-1:]]
+    known = [boot_id.replace("-", "") for boot_id in facts["boot_ids"][1:]]
+    if seen and seen[-1] not in known:
+        yield f"the boot {seen[-1]} is none of {known}"
+
+    units = {unit["name"]: unit for unit in answer["units"]}
+    for name in ("onoff-lab-agent.service", "systemd-journald.service", "multi-user.target"):
+        if name not in units:
+            yield f"no unit {name}"
+    if not answer["processes"]:
+        yield "no processes"
+    drivers = {driver["driver"] if "driver" in driver else driver.get("name") for driver in answer["drivers"]}
+    if not any("virtio" in (driver or "") for driver in drivers):
+        yield f"no driver of the disk among {len(drivers)}"
+    if phases[2]["cpu"] is None:
+        yield "nobody used a processor in the kernel's phase"
+    if not answer["clock_conversions"]:
+        yield "no clock was converted"
+
+    slow = record.SLOW_START in facts["slow_units"]
+    steps = sorted(answer["critical_path"]["steps"], key=lambda step: -step["duration_ns"])
+    named = [step["unit"] for step in steps]
+    if slow:
+        yield from same("the longest step on the path", record.SLOW_START, (named or [None])[0])
+        took = units.get(record.SLOW_START, {}).get("total_ns") or 0
+        if took < DELAY_NS:
+            yield f"{record.SLOW_START} took {took} ns, less than it sleeps"
+    elif record.SLOW_START in named:
+        yield "a unit that is not there is on the path"
+
+
+def of_systemd_analyze(answer, parts):
+    """The total is the one that systemd itself printed in that boot; its parts are rounded to ms."""
+    text = parts["analyze-time.txt"].read_text() if "analyze-time.txt" in parts else ""
+    match = re.search(r"^Startup finished in .*= (?:(\d+)min )?([\d.]+)(m?s)", text)
+    if not match:
+        yield f"systemd-analyze did not tell the time: {text!r}"
+        return
+    printed_ms = int(match[1] or 0) * 60_000 + round(float(match[2]) * (1 if match[3] == "ms" else 1000))
+    found_ms = (answer["startup_ns"] or 0) / 1e6
+    if abs(found_ms - printed_ms) > 1:
+        yield f"the start took {found_ms:.3f} ms, systemd-analyze says {printed_ms}"
+
+
+def of_shutdown(answer, parts, facts, seen):
+    yield from ()
+
+
+def of_sleep(answer, parts, facts, seen):
+    yield from same("sleeps", 1, len(answer["sleeps"]))
+    for sleep in answer["sleeps"]:
+        yield from same("outcome", "slept", sleep["outcome"])
+        starts = [phase["start_ns"] for phase in sleep["phases"]]
+        yield from same("order of the phases", sorted(starts), starts)
+        if not sleep["callbacks"]:
+            yield "no device callback"
+
+
+if __name__ == "__main__":
+    main()

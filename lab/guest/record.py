@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Records transitions of a guest with `onoff record`, and keeps beside the recordings what is known of them.
+
+lab/guest/record.py ONOFF CACHE OUT [SCENARIO...]    OUT/SCENARIO/boot-1.tar.gz …, OUT/SCENARIO/facts.json
+
+Scenarios: see SCENARIOS; without one, all. What comes of them is checked by check.py.
+"""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+
+import build
+from guest import PROGRAM, Failed, Guest
+
+# In the guest.
+RECORDINGS = "/var/tmp/recordings"
+STATE = "/var/lib/onoff-record"
+
+# Everything that a recording may change, as lines that can be compared: files that tell how the computer starts and what it runs,
+# firmware variables of the boot loader, the kernel's trace.
+STATE_OF_THE_GUEST = r"""
+cd /
+places='boot/efi etc usr/lib/systemd usr/local var/lib'
+find $places -xdev \( -type d -printf '%p/\n' -o -printf '%p %m %l\n' \) | grep -v '^var/lib/systemd/' | sort
+find $places -xdev -type f ! -path 'var/lib/systemd/*' ! -name random-seed -print0 | xargs -0 sha256sum | sort -k 2
+for name in LoaderEntryOneShot LoaderEntryDefault LoaderConfigTimeout LoaderConfigTimeoutOneShot; do
+    for variable in /sys/firmware/efi/efivars/$name-*; do [ -e "$variable" ] && echo "$variable $(sha256sum < "$variable")"; done
+done
+systemctl list-unit-files --no-pager --no-legend 'onoff*'
+echo "tracing $(cat /sys/kernel/tracing/set_event | wc -l) events, buffer $(grep -o "[0-9]*" /sys/kernel/tracing/buffer_size_kb | tail -1)"
+true
+"""
+
+
+@dataclasses.dataclass
+class Scenario:
+    """One recording job: what is put into the guest first, what `onoff record` is told, and the files that must come of it."""
+    job: str
+    recordings: list[str]
+    units: tuple[str, ...] = ()
+    # The power fails when the first recorded boot is up, and what was changed is put back by hand.
+    power_fails: bool = False
+    restarts: int = 0
+
+
+SLOW_START = "onoff-lab-slow-start.service"
+SLOW_STOP = "onoff-lab-slow-stop.service"
+SCENARIOS = {
+    # A shutdown and a boot with one restart: what continuous integration does.
+    "quick": Scenario("reboot-cycle --post-boot-delay 10", ["shutdown-1", "boot-1"], (SLOW_START, SLOW_STOP), restarts=1),
+    "plain": Scenario("reboot-cycle --post-boot-delay 10", ["shutdown-1", "boot-1"], restarts=1),
+    "boot": Scenario("boot --train 1 --runs 2 --post-boot-delay 10", ["boot-1", "boot-2"], (SLOW_START,), restarts=3),
+    "shutdown": Scenario("shutdown --post-boot-delay 5", ["shutdown-1"], (SLOW_STOP,), restarts=1),
+    "suspend": Scenario("suspend --mem-sleep deep --wake-after 10 --post-boot-delay 10", ["suspend-1"]),
+    "hibernate": Scenario("hibernate --hibernate-mode shutdown --post-boot-delay 10", ["hibernate-1"]),
+    "interrupted": Scenario("boot --runs 3 --post-boot-delay 30", [], power_fails=True),
+}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("onoff", type=pathlib.Path, help="the program, built for this Debian")
+    arguments.add_argument("cache", type=pathlib.Path, help="folder for what is downloaded and built once")
+    arguments.add_argument("out", type=pathlib.Path, help="folder for what is recorded")
+    arguments.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS))
+    arguments.add_argument("--processors", type=int, default=2, help="of the guest; 1 is quicker on a busy host (default 2)")
+    arguments = arguments.parse_args()
+    if unknown := set(arguments.scenarios) - set(SCENARIOS):
+        arguments.error(f"no such scenario: {', '.join(sorted(unknown))}")
+    try:
+        for name in record(arguments, arguments.scenarios or list(SCENARIOS)):
+            print(f"record: {name}: see {arguments.out / name}")
+    except Failed as reason:
+        sys.exit(f"record: {reason}")
+
+
+def record(arguments, names):
+    """Plays scenarios one after the other in one guest; yields the name of each that is done."""
+    image = build.image(arguments.cache)
+    with tempfile.TemporaryDirectory(dir=arguments.cache) as work, Guest(image, pathlib.Path(work) / "guest", arguments.processors) as guest:
+        guest.install_program(arguments.onoff)
+        try:
+            guest.wait_for_start()
+            for name in names:
+                play(guest, SCENARIOS[name], arguments.out / name)
+                yield name
+            guest.turn_off()
+        finally:
+            arguments.out.mkdir(parents=True, exist_ok=True)
+            shutil.copy(guest.console, arguments.out / "console.log")
+
+
+def play(guest, scenario, out):
+    began = time.monotonic()
+
+    def progress(what):
+        print(f"record: {out.name}: {time.monotonic() - began:.0f} s: {what}", file=sys.stderr, flush=True)
+
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    settled(guest)
+    for unit in scenario.units:
+        guest.do(f"systemctl --quiet enable {unit} && systemctl daemon-reload")
+        # What it takes to start now belongs to no recording.
+        guest.do(f"systemctl start {unit}")
+    before = guest.do(STATE_OF_THE_GUEST, 300)
+    check = guest.ask(f"{PROGRAM} record {scenario.job} --out {RECORDINGS} --check")
+    progress(f"onoff record {scenario.job}")
+    starts, console = len(guest.starts), guest.console.stat().st_size
+    answer = guest.ask(f"{PROGRAM} record {scenario.job} --out {RECORDINGS}", 1200)
+    if answer and answer[0] != 0:
+        raise Failed(f"onoff record {scenario.job}: status {answer[0]}\n{answer[1]}")
+    if scenario.power_fails:
+        progress("a power failure")
+        restored = after_power_failure(guest, starts)
+    else:
+        guest.wait_until(f"test ! -e {STATE}", 900 * (1 + scenario.restarts), every=10)
+        restored = None
+    progress("done")
+    settled(guest)
+    after = guest.do(STATE_OF_THE_GUEST, 300)
+    if not scenario.power_fails:
+        failed = guest.ask(f"cat {RECORDINGS}/FAILED.txt")
+        if failed and failed[0] == 0:
+            raise Failed(f"onoff record {scenario.job}: {failed[1]}")
+        guest.fetch(RECORDINGS, out)
+    guest.do(f"rm -rf {RECORDINGS}")
+    for unit in scenario.units:
+        guest.do(f"systemctl --quiet disable {unit}")
+        # Stopped when nothing measures it.
+        guest.ask(f"systemctl stop {unit}")
+    facts = {
+        "job": scenario.job,
+        "expected": scenario.recordings,
+        "recordings": sorted(path.name.removesuffix(".tar.gz") for path in out.glob("*.tar.gz")),
+        "slow_units": list(scenario.units),
+        "check": {"status": check[0], "text": check[1]} if check else None,
+        "boot_ids": guest.starts[starts - 1:],
+        "restarts": scenario.restarts,
+        "restored": restored,
+        "changed": sorted(set(before.splitlines()) ^ set(after.splitlines())),
+        "console": guest.console.read_bytes()[console:].decode(errors="replace"),
+        "took_s": round(time.monotonic() - began, 1),
+    }
+    (out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
+
+
+def settled(guest):
+    """Until systemd has nothing to start any more."""
+    guest.wait_until("systemctl is-system-running | grep -qvE 'starting|initializing'", 600)
+
+
+def after_power_failure(guest, starts):
+    """Pulls the plug once the recorded boot is up, turns the guest on and puts back by hand."""
+    guest.wait_until(f"test -e {STATE}", 600)
+    while len(guest.starts) == starts:
+        guest.ask("true", 600)
+    guest.cut_power()
+    guest.wait_for_start()
+    return guest.do(f"{PROGRAM} record --restore")
+
+
+if __name__ == "__main__":
+    main()
