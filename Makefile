@@ -9,7 +9,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
 
 # The rooms that neither read files, nor print, nor look at the clock.
-PURE := onoff-etl onoff-etw onoff-firmware onoff-ftrace onoff-netboot onoff-trace onoff-analysis onoff-report
+PURE := onoff-etl onoff-etw onoff-firmware onoff-ftrace onoff-netboot onoff-trace onoff-analysis onoff-findings onoff-report
 PURE_FLAGS := $(addprefix --package ,$(PURE))
 
 RECORDING ?= samples/slow-boot.etl
@@ -38,6 +38,7 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	python3 tools/check_rooms.py
 	python3 tools/json_reference.py --check
 	python3 tools/check_rules_page.py
+	python3 tools/findings_page.py --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir $(TARGET_DIR) --locked -- --deny warnings
 	# The pure rooms again: for a target without files or a clock, and with the calls that reach for them banned.
@@ -111,6 +112,7 @@ samples: ## play the scenarios of the repository's own recordings again
 reference: ## write the pages that come from the code: JSON names, the README's picture
 	@tools/setup rust
 	python3 tools/json_reference.py
+	python3 tools/findings_page.py
 	cargo run --quiet --package onoff-cli -- boot samples/slow-boot.etl | python3 tools/readme_output.py
 
 clean: ## remove what was built

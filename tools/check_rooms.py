@@ -27,7 +27,8 @@ MAY_IMPORT = {
         "onoff-trace",
     },
     "onoff-analysis": {"onoff-netboot", "onoff-trace"},
-    "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis"},
+    "onoff-findings": {"onoff-trace", "onoff-analysis"},
+    "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis", "onoff-findings"},
     "onoff-record": set(),
     "onoff-cli": {
         "onoff-etl",
@@ -36,6 +37,7 @@ MAY_IMPORT = {
         "onoff-trace",
         "onoff-sources",
         "onoff-analysis",
+        "onoff-findings",
         "onoff-record",
         "onoff-report",
     },

@@ -11,12 +11,14 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/src/reference/json.md"
-SOURCES = ["crates/netboot/src", "crates/trace/src", "crates/analysis/src"]
+SOURCES = ["crates/netboot/src", "crates/trace/src", "crates/analysis/src", "crates/findings/src"]
 
 # What the commands print, with how the page introduces it.
 COMMANDS = [
     ("RecordingSummary", "`onoff info --format json`"),
     ("BootReport", "`onoff boot --format json`"),
+    ("Diagnosis", "`onoff diagnose --format json`"),
+    ("RuleDescription", "`onoff diagnose --explain CODE --format json`, and each of `--list`"),
     ("FirmwareReport", "`onoff firmware --format json`"),
     ("FirmwareComparison", "`onoff firmware --compare OTHER --format json`"),
     ("SuspendReport", "`onoff suspend --format json`"),

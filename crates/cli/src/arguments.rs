@@ -2,6 +2,7 @@
 
 pub mod cpu;
 pub mod devices;
+pub mod diagnose;
 pub mod firmware;
 pub mod interrupts;
 pub mod netboot;
@@ -22,6 +23,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::output::Color;
 use cpu::CpuArguments;
 use devices::DevicesArguments;
+use diagnose::DiagnoseArguments;
 use firmware::FirmwareArguments;
 use interrupts::InterruptsArguments;
 use netboot::NetbootArguments;
@@ -43,6 +45,7 @@ const EXAMPLES: &str = "\
 Examples:
   onoff boot BootCKCL.etl                where the time of a boot went
   onoff boot boot.etl.xz --format json   the same for a program
+  onoff diagnose boot.etl                what to change, what costs most first
   onoff firmware FBPT.bin                where the time before the operating system went
   onoff suspend sleep.etl                where the time of sleeping and waking went
   onoff shutdown shutdown.etl            where the time of a shutdown went
@@ -69,6 +72,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Boot(BootArguments),
+    Diagnose(DiagnoseArguments),
     Firmware(FirmwareArguments),
     Suspend(SuspendArguments),
     Shutdown(ShutdownArguments),

@@ -1,5 +1,6 @@
 //! The arguments as meant: checked against each other, defaults filled in, ready to run.
 
+pub mod diagnose;
 pub mod firmware;
 pub mod lists;
 pub mod netboot;
@@ -27,6 +28,7 @@ use crate::arguments::{
 use crate::failure::Failure;
 use crate::output::{Color, Destination};
 use crate::xperf;
+use diagnose::{DiagnosisFormat, DiagnosisQuestion};
 use firmware::FirmwareQuestion;
 use lists::List;
 use netboot::NetbootFormat;
@@ -53,6 +55,8 @@ pub enum Task {
     Suspend(SuspendOptions, SuspendFormat),
     /// Show where the time of a shutdown went.
     Shutdown(ShutdownOptions, ShutdownFormat),
+    /// Say what to change.
+    Diagnose(DiagnosisQuestion, DiagnosisFormat),
     /// Show what the recording holds.
     Info(InfoFormat),
     /// Show the events.
@@ -120,6 +124,7 @@ impl Invocation {
     pub fn resolve(arguments: Arguments) -> Result<Self, Failure> {
         match arguments.command {
             Command::Boot(arguments) => Self::boot(arguments),
+            Command::Diagnose(arguments) => diagnose::resolve(arguments),
             Command::Suspend(arguments) => suspend::resolve(arguments),
             Command::Shutdown(arguments) => Ok(Self::shutdown(arguments)),
             Command::Info(arguments) => Ok(Self::info(arguments)),

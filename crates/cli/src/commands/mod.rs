@@ -1,6 +1,7 @@
 //! The commands: open, ask, write.
 
 mod boot;
+mod diagnose;
 mod events;
 mod firmware;
 mod info;
@@ -30,6 +31,9 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
             boot::run(recording, options, format, &firmware, &destination)
         }
         Task::Shutdown(options, format) => shutdown::run(recording, &options, format, &destination),
+        Task::Diagnose(question, format) => {
+            diagnose::run(recording, &question, format, &destination)
+        }
         Task::Info(format) => info::run(recording, format, &destination),
         Task::Events(question) => events::run(recording, question, &destination),
         Task::Firmware(question) => firmware::run(&recording, &question, &destination),

@@ -1,0 +1,64 @@
+//! The arguments of `onoff diagnose` as typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{EXIT_CODES, Idle, OutputArguments, PlainFormat};
+
+/// Say what to change, what costs most first, for every boot, shutdown and sleep of a recording
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  onoff diagnose boot.etl
+  onoff diagnose boot.etl --top 3           the three that cost most
+  onoff diagnose sleep.etl --format json | jq '.findings[] | {{code, cost_ns, title}}'
+  onoff diagnose --list                     every rule
+  onoff diagnose --explain boot/driver-start-not-pended
+
+A finding's cost is the time that the transition's main path lost to it; '≤' is an upper
+bound: the work ran beside the main path, which may not have waited for it. What could not
+be checked, and what to record for it, stands at the end.
+
+{EXIT_CODES}"))]
+pub struct DiagnoseArguments {
+    /// The recording: an Event Trace Log (.etl), as it is or packed (.xz, .gz, .zst, .zip). Several files are read as
+    /// one recording
+    #[arg(required_unless_present_any = ["list", "explain"], value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Event schemas of your own providers: an instrumentation manifest (.man) or a provider's DLL or EXE
+    #[arg(long = "manifest", value_name = "FILE")]
+    pub manifests: Vec<PathBuf>,
+
+    /// List every rule instead
+    #[arg(long, conflicts_with_all = ["files", "explain"])]
+    pub list: bool,
+
+    /// Explain the rule of this code instead: what it finds, why that costs time, and when it is wrong
+    #[arg(long, value_name = "CODE", conflicts_with = "files")]
+    pub explain: Option<String>,
+
+    /// How to answer
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: PlainFormat,
+
+    /// Leave out findings that cost less, in milliseconds [default: 300]
+    #[arg(long, value_name = "MS")]
+    pub noise: Option<u32>,
+
+    /// When the computer counts as settled
+    #[arg(long, value_name = "METRIC", default_value = "xperf")]
+    pub idle: Idle,
+
+    /// Image name of the user's shell, where it is not Explorer
+    #[arg(long, value_name = "IMAGE", default_value = "explorer.exe")]
+    pub shell: String,
+
+    /// Findings that the text shows; JSON holds all of them
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}

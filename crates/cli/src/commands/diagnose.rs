@@ -1,0 +1,59 @@
+//! `onoff diagnose`.
+
+use onoff_analysis::recording::summarise;
+use onoff_findings::{RULES, TABLES, diagnose};
+use onoff_report::{json, text};
+
+use crate::failure::Failure;
+use crate::invocation::Recording;
+use crate::invocation::diagnose::{DiagnosisFormat, DiagnosisQuestion};
+use crate::output::Destination;
+
+pub fn run(
+    recording: Recording,
+    question: &DiagnosisQuestion,
+    format: DiagnosisFormat,
+    destination: &Destination,
+) -> Result<(), Failure> {
+    let options = match question {
+        DiagnosisQuestion::List => {
+            return destination.write(|out| {
+                match format {
+                    DiagnosisFormat::Text(_) => text::diagnose::list(RULES, out)?,
+                    DiagnosisFormat::Json => {
+                        let rules: Vec<_> =
+                            RULES.iter().map(onoff_findings::Rule::describe).collect();
+                        json::document::write(&rules, out)?;
+                    }
+                }
+                Ok(())
+            });
+        }
+        DiagnosisQuestion::Explain(rule) => {
+            return destination.write(|out| {
+                match format {
+                    DiagnosisFormat::Text(_) => text::diagnose::explain(rule, out)?,
+                    DiagnosisFormat::Json => json::document::write(&rule.describe(), out)?,
+                }
+                Ok(())
+            });
+        }
+        DiagnosisQuestion::Diagnose(options) => options,
+    };
+    let trace = super::open(recording, TABLES)?;
+    let diagnosis = diagnose(&trace, options);
+    if diagnosis.transitions.is_empty() {
+        return Err(Failure::NothingToAnswer(
+            "the recording holds no boot, shutdown or sleep to diagnose; 'onoff info' says what it holds".to_owned(),
+        ));
+    }
+    destination.write(|out| {
+        match format {
+            DiagnosisFormat::Text(options) => {
+                text::diagnose::write(&diagnosis, &summarise(&trace), &options, out)?;
+            }
+            DiagnosisFormat::Json => json::document::write(&diagnosis, out)?,
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,80 @@
+//! `onoff diagnose` as meant.
+
+use onoff_analysis::idle::IdleMetric;
+use onoff_analysis::transition::boot::BootOptions;
+use onoff_findings::Rule;
+use onoff_findings::diagnosis::DiagnosisOptions;
+use onoff_report::text::diagnose::DiagnosisTextOptions;
+use onoff_sources::Options;
+
+use super::{Invocation, Recording, Task};
+use crate::arguments::diagnose::DiagnoseArguments;
+use crate::arguments::{Idle, PlainFormat};
+use crate::failure::Failure;
+
+/// What is asked of the rules.
+#[derive(Debug)]
+pub enum DiagnosisQuestion {
+    /// What they find in a recording.
+    Diagnose(Box<DiagnosisOptions>),
+    /// What rules there are.
+    List,
+    /// What one of them is about.
+    Explain(&'static Rule),
+}
+
+/// How to answer.
+#[derive(Clone, Copy, Debug)]
+pub enum DiagnosisFormat {
+    /// For a person.
+    Text(DiagnosisTextOptions),
+    /// For a program.
+    Json,
+}
+
+/// Settles what the arguments mean.
+pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
+    let question = match arguments.explain {
+        _ if arguments.list => DiagnosisQuestion::List,
+        Some(code) => match onoff_findings::find(&code) {
+            Some(rule) => DiagnosisQuestion::Explain(rule),
+            None => {
+                return Err(Failure::NothingToAnswer(format!(
+                    "--explain: there is no rule '{code}'; 'onoff diagnose --list' names all"
+                )));
+            }
+        },
+        None => {
+            let mut options = DiagnosisOptions {
+                boot: BootOptions {
+                    idle: match arguments.idle {
+                        Idle::Xperf => IdleMetric::XPERF,
+                        Idle::Adk => IdleMetric::ADK,
+                    },
+                    shell: arguments.shell,
+                    ..BootOptions::default()
+                },
+                ..DiagnosisOptions::default()
+            };
+            if let Some(milliseconds) = arguments.noise {
+                options.noise_ns = i64::from(milliseconds) * 1_000_000;
+            }
+            DiagnosisQuestion::Diagnose(Box::new(options))
+        }
+    };
+    let format = match arguments.format {
+        PlainFormat::Text => DiagnosisFormat::Text(DiagnosisTextOptions { top: arguments.top }),
+        PlainFormat::Json => DiagnosisFormat::Json,
+    };
+    Ok(Invocation {
+        task: Task::Diagnose(question, format),
+        recording: Recording {
+            files: arguments.files,
+            options: Options {
+                manifests: arguments.manifests,
+                ..Options::default()
+            },
+        },
+        destination: arguments.output.into(),
+    })
+}

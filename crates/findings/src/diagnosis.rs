@@ -1,0 +1,276 @@
+//! Running the rules, and what comes out of it.
+
+use std::cmp::Reverse;
+
+use onoff_analysis::lacking::{Lacking, LackingItem};
+use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
+use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
+use onoff_analysis::transition::suspend::{
+    self, PowerTransition, PowerTransitionKind, SuspendOptions,
+};
+use onoff_trace::{Losses, TableName, Tables, Trace};
+use serde::Serialize;
+
+use crate::context::{BootFacts, ShutdownFacts, SuspendFacts};
+use crate::finding::{FindingSeverity, RuleFinding};
+use crate::registry::RULES;
+use crate::rule::{Check, Outcome, Rule};
+use crate::thresholds;
+
+/// The tables that the rules read. What was opened with fewer is checked against fewer rules.
+pub const TABLES: Tables = boot::TABLES
+    .union(shutdown::TABLES)
+    .union(suspend::TABLES)
+    .union(Tables::of(&[
+        TableName::FileIos,
+        TableName::Interrupts,
+        TableName::Inventory,
+        TableName::ReadyThreads,
+    ]));
+
+/// What a caller can choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiagnosisOptions {
+    /// How boots are analysed.
+    pub boot: BootOptions,
+    /// How shutdowns are analysed.
+    pub shutdown: ShutdownOptions,
+    /// Findings that cost less are left out, ns.
+    pub noise_ns: i64,
+}
+
+impl Default for DiagnosisOptions {
+    fn default() -> Self {
+        Self {
+            boot: BootOptions::default(),
+            shutdown: ShutdownOptions::default(),
+            noise_ns: thresholds::NOISE_NS,
+        }
+    }
+}
+
+/// A transition that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DiagnosedTransition {
+    /// What findings call it: `boot`, `shutdown`, `suspend 1` and so on.
+    pub name: String,
+    /// What it was, as a phrase.
+    pub kind: String,
+    /// How long it took, ns: for a boot without the required idle time, for a sleep without the sleep. `None` when the
+    /// recording does not hold all of it.
+    pub duration_ns: Option<i64>,
+    /// A lower bound of it, ns; the duration itself where that is known.
+    pub at_least_ns: i64,
+}
+
+/// A rule that could not be checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UncheckedRule {
+    /// Code.
+    pub code: &'static str,
+    /// What it finds, as a phrase.
+    pub title: &'static str,
+    /// The transition it was for.
+    pub transition: String,
+    /// What the recording lacks for it.
+    pub lacking: Vec<LackingItem>,
+}
+
+/// What the rules say about a recording.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Diagnosis {
+    /// The transitions that the recording holds, by begin.
+    pub transitions: Vec<DiagnosedTransition>,
+    /// What was found, what costs most first; last what has no cost of its own.
+    pub findings: Vec<RuleFinding>,
+    /// What limits the trust in all else: losses, an untrained read-ahead, a person's time.
+    pub caveats: Vec<RuleFinding>,
+    /// Rules that were checked.
+    pub checked: u64,
+    /// Rules that could not be checked for lack of events.
+    pub not_checked: Vec<UncheckedRule>,
+    /// What the recording lacked, of all transitions, and how to record that next time.
+    pub lacking: Lacking,
+    /// Everything that was lost.
+    pub losses: Losses,
+}
+
+/// Runs every rule on what `trace` holds. A recording that holds no transition gives a diagnosis without transitions.
+#[must_use]
+pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
+    let mut run = Run {
+        noise_ns: options.noise_ns,
+        diagnosis: Diagnosis {
+            losses: trace.losses.clone(),
+            ..Diagnosis::default()
+        },
+    };
+    let suspend_options = SuspendOptions {
+        transition: None,
+        idle: options.boot.idle,
+        shell: options.boot.shell.clone(),
+    };
+    if let Ok(report) = boot::analyse(trace, &options.boot)
+        && report.before_kernel.boot_kind != BootKind::FastStartup
+    {
+        let transition = DiagnosedTransition {
+            name: "boot".to_owned(),
+            kind: "boot".to_owned(),
+            duration_ns: report.total_ns,
+            at_least_ns: report.total_at_least_ns,
+        };
+        let facts = BootFacts::new(trace, &report, &options.boot.shell);
+        run.transition(&transition, |check| match check {
+            Check::Boot(check) | Check::Trust(check) => Some(check(&facts)),
+            _ => None,
+        });
+        run.diagnosis.transitions.push(transition);
+        run.lacks(report.lacking);
+    }
+    if let Ok(report) = suspend::analyse(trace, &suspend_options) {
+        let facts = SuspendFacts {
+            trace,
+            report: &report,
+        };
+        for power in &report.transitions {
+            let transition = power_transition(power);
+            run.transition(&transition, |check| match check {
+                Check::Suspend(check) => Some(check(&facts, power)),
+                _ => None,
+            });
+            run.diagnosis.transitions.push(transition);
+        }
+        run.lacks(report.lacking.clone());
+    }
+    if let Ok(report) = shutdown::analyse(trace, &options.shutdown) {
+        let transition = DiagnosedTransition {
+            name: "shutdown".to_owned(),
+            kind: "shutdown".to_owned(),
+            duration_ns: report.total_ns,
+            at_least_ns: report.total_at_least_ns,
+        };
+        let facts = ShutdownFacts::new(trace, &report);
+        run.transition(&transition, |check| match check {
+            Check::Shutdown(check) => Some(check(&facts)),
+            _ => None,
+        });
+        run.diagnosis.transitions.push(transition);
+        run.lacks(report.lacking.clone());
+    }
+    let recording = DiagnosedTransition {
+        name: "recording".to_owned(),
+        kind: "recording".to_owned(),
+        duration_ns: Some(trace.duration_ns),
+        at_least_ns: trace.duration_ns,
+    };
+    run.transition(&recording, |check| match check {
+        Check::Recording(check) => Some(check(trace)),
+        _ => None,
+    });
+    run.finish()
+}
+
+fn power_transition(power: &PowerTransition) -> DiagnosedTransition {
+    let kind = match power.kind {
+        PowerTransitionKind::Sleep => "sleep",
+        PowerTransitionKind::Hibernate => "hibernation",
+        PowerTransitionKind::HybridSleep => "hybrid sleep",
+        PowerTransitionKind::ModernStandby => "modern standby",
+        PowerTransitionKind::FastStartup => "fast startup",
+        PowerTransitionKind::Unknown => "power transition",
+    };
+    let half = |ns: Option<i64>| ns.unwrap_or(0);
+    DiagnosedTransition {
+        name: format!("suspend {}", power.number),
+        kind: kind.to_owned(),
+        duration_ns: power.work_ns,
+        at_least_ns: power.work_ns.unwrap_or_else(|| {
+            half(power.suspend.measured.duration_ns)
+                .saturating_add(half(power.resume.measured.duration_ns))
+        }),
+    }
+}
+
+struct Run {
+    noise_ns: i64,
+    diagnosis: Diagnosis,
+}
+
+impl Run {
+    /// Runs the rules that `ask` has an answer of.
+    fn transition(
+        &mut self,
+        transition: &DiagnosedTransition,
+        ask: impl Fn(Check) -> Option<Outcome>,
+    ) {
+        for rule in RULES {
+            match ask(rule.check) {
+                None => {}
+                Some(Ok(found)) => {
+                    self.diagnosis.checked += 1;
+                    self.take(rule, transition, found);
+                }
+                Some(Err(missing)) => self.diagnosis.not_checked.push(UncheckedRule {
+                    code: rule.code,
+                    title: rule.title,
+                    transition: transition.name.clone(),
+                    lacking: missing.lacking,
+                }),
+            }
+        }
+    }
+
+    fn take(&mut self, rule: &Rule, transition: &DiagnosedTransition, found: Vec<RuleFinding>) {
+        for mut finding in found {
+            finding.code = rule.code;
+            finding.transition.clone_from(&transition.name);
+            if rule.check.is_about_trust() {
+                self.diagnosis.caveats.push(finding);
+            } else if finding.cost_ns.is_none_or(|ns| ns >= self.noise_ns) {
+                finding.severity = severity(finding.cost_ns, transition.at_least_ns);
+                self.diagnosis.findings.push(finding);
+            }
+        }
+    }
+
+    fn lacks(&mut self, lacking: Lacking) {
+        for item in lacking.items {
+            let all = &mut self.diagnosis.lacking.items;
+            if !all.iter().any(|known| known.question == item.question) {
+                all.push(item);
+            }
+        }
+        for command in lacking.record {
+            let all = &mut self.diagnosis.lacking.record;
+            if !all.contains(&command) {
+                all.push(command);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Diagnosis {
+        self.diagnosis.findings.sort_by(|a, b| {
+            let key = |finding: &RuleFinding| Reverse(finding.cost_ns.unwrap_or(-1));
+            (key(a), a.code, &a.subject.name).cmp(&(key(b), b.code, &b.subject.name))
+        });
+        self.diagnosis
+    }
+}
+
+fn severity(cost_ns: Option<i64>, transition_ns: i64) -> FindingSeverity {
+    let Some(cost_ns) = cost_ns else {
+        return FindingSeverity::Note;
+    };
+    let percent = if transition_ns > 0 {
+        cost_ns as f64 * 100.0 / transition_ns as f64
+    } else {
+        0.0
+    };
+    if cost_ns >= thresholds::HIGH_NS || percent >= thresholds::HIGH_PERCENT {
+        FindingSeverity::High
+    } else if cost_ns >= thresholds::MODERATE_NS || percent >= thresholds::MODERATE_PERCENT {
+        FindingSeverity::Moderate
+    } else {
+        FindingSeverity::Note
+    }
+}

@@ -1,0 +1,186 @@
+//! What a rule found.
+
+use onoff_analysis::Certainty;
+use serde::Serialize;
+
+use crate::cost::Cost;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingSeverity {
+    /// Worth knowing; its cost is small or cannot be told.
+    #[default]
+    Note,
+    /// Costs a noticeable part of the transition.
+    Moderate,
+    /// Costs much of the transition.
+    High,
+}
+
+impl FindingSeverity {
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Moderate => "moderate",
+            Self::High => "high",
+        }
+    }
+}
+
+/// How the cost of a finding was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CostBasis {
+    /// Time on the chain of waits that the transition really took: what it would gain at once, as long as nothing else
+    /// takes its place.
+    CriticalPath,
+    /// Time in which the transition's main path and the work ran at once: it gains that much at most.
+    AtMost,
+    /// The recording cannot tell.
+    #[default]
+    Unknown,
+}
+
+/// What kind of thing a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingSubjectKind {
+    /// A service.
+    Service,
+    /// A driver.
+    Driver,
+    /// A device.
+    Device,
+    /// A process.
+    Process,
+    /// A file or folder.
+    File,
+    /// A disk.
+    Disk,
+    /// A policy, a script, a subscriber: work with a name of its own.
+    Work,
+    /// A phase of the transition.
+    Phase,
+    /// The transition as a whole.
+    Transition,
+    /// The recording.
+    Recording,
+}
+
+/// What a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FindingSubject {
+    /// What kind of thing.
+    pub kind: FindingSubjectKind,
+    /// Its name; empty where the kind says all.
+    pub name: String,
+    /// Its process, where it has one.
+    pub pid: Option<u32>,
+}
+
+impl FindingSubject {
+    /// A thing with a name.
+    #[must_use]
+    pub fn new(kind: FindingSubjectKind, name: impl Into<String>) -> Self {
+        Self {
+            kind,
+            name: name.into(),
+            pid: None,
+        }
+    }
+
+    /// The same, with its process.
+    #[must_use]
+    pub const fn with_pid(mut self, pid: Option<u32>) -> Self {
+        self.pid = pid;
+        self
+    }
+}
+
+/// Something in the recording that a finding rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FindingEvidence {
+    /// When it happened or began, ns; `None` for what has no place in time.
+    pub time_ns: Option<i64>,
+    /// What, as a clause.
+    pub text: String,
+}
+
+/// What a rule found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RuleFinding {
+    /// The rule's stable code, e.g. `boot/driver-start-not-pended`.
+    pub code: &'static str,
+    /// The transition it is about: `boot`, `shutdown`, `suspend 1` and so on, or `recording`.
+    pub transition: String,
+    /// How much it matters.
+    pub severity: FindingSeverity,
+    /// What was found, as a sentence without its full stop.
+    pub title: String,
+    /// What it is about.
+    pub subject: FindingSubject,
+    /// What it costs, ns; `None` when that cannot be told.
+    pub cost_ns: Option<i64>,
+    /// How that was found.
+    pub cost_basis: CostBasis,
+    /// How certain the finding is.
+    pub certainty: Certainty,
+    /// What it rests on, most telling first.
+    pub evidence: Vec<FindingEvidence>,
+    /// What to do.
+    pub advice: String,
+}
+
+impl RuleFinding {
+    /// A finding without a cost, measured; code and transition are filled in by who runs the rule.
+    #[must_use]
+    pub fn new(subject: FindingSubject, title: impl Into<String>) -> Self {
+        Self {
+            code: "",
+            transition: String::new(),
+            severity: FindingSeverity::Note,
+            title: title.into(),
+            subject,
+            cost_ns: None,
+            cost_basis: CostBasis::Unknown,
+            certainty: Certainty::Measured,
+            evidence: Vec::new(),
+            advice: String::new(),
+        }
+    }
+
+    /// With what it costs.
+    #[must_use]
+    pub const fn costs(mut self, cost: Cost) -> Self {
+        self.cost_ns = cost.ns;
+        self.cost_basis = cost.basis;
+        self
+    }
+
+    /// With how certain it is.
+    #[must_use]
+    pub const fn certain(mut self, certainty: Certainty) -> Self {
+        self.certainty = certainty;
+        self
+    }
+
+    /// With one more piece of evidence.
+    #[must_use]
+    pub fn because(mut self, time_ns: impl Into<Option<i64>>, text: impl Into<String>) -> Self {
+        self.evidence.push(FindingEvidence {
+            time_ns: time_ns.into(),
+            text: text.into(),
+        });
+        self
+    }
+
+    /// With what to do.
+    #[must_use]
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice = advice.into();
+        self
+    }
+}

@@ -1,0 +1,113 @@
+//! Services and drivers that advice must not ask to disable.
+//!
+//! Whether a computer boots without one is said by its `ErrorControl` (3: the boot fails without it) and `LaunchProtected`
+//! values in the registry, which a recording does not hold. So advice about any service asks to check first, and about
+//! these names it does not speak of disabling at all.
+//!
+//! Source: "some services are very important and are required for correct booting"; "if the error flag is set to
+//! 3 CRITICAL and the start type is 0 BOOT START the system will not boot without it" (Improving Performance in Windows
+//! Embedded Standard 7). The list holds Windows' own services that others declare they depend on, those that hold the
+//! session, security and storage up, and the protected ones of malware protection.
+
+/// Names in lower case.
+const PROTECTED: &[&str] = &[
+    "appidsvc",
+    "appinfo",
+    "appmgmt",
+    "audioendpointbuilder",
+    "audiosrv",
+    "bfe",
+    "brokerinfrastructure",
+    "coremessagingregistrar",
+    "cryptsvc",
+    "dcomlaunch",
+    "deviceinstall",
+    "dhcp",
+    "dnscache",
+    "eventlog",
+    "eventsystem",
+    "gpsvc",
+    "keyiso",
+    "lanmanserver",
+    "lanmanworkstation",
+    "lsm",
+    "mpssvc",
+    "msiserver",
+    "netlogon",
+    "netman",
+    "netprofm",
+    "nlasvc",
+    "nsi",
+    "plugplay",
+    "power",
+    "profsvc",
+    "rpceptmapper",
+    "rpcss",
+    "samss",
+    "schedule",
+    "securityhealthservice",
+    "sens",
+    "sense",
+    "staterepository",
+    "sysmain",
+    "systemeventsbroker",
+    "termservice",
+    "themes",
+    "timebrokersvc",
+    "trustedinstaller",
+    "usermanager",
+    "vaultsvc",
+    "wcmsvc",
+    "wdnissvc",
+    "webthreatdefsvc",
+    "windefend",
+    "winmgmt",
+    "wlansvc",
+    "wscsvc",
+];
+
+/// Whether a service is one that advice never asks to disable.
+#[must_use]
+pub fn is_protected(service: &str) -> bool {
+    let name = service.to_ascii_lowercase();
+    PROTECTED.binary_search(&name.as_str()).is_ok()
+}
+
+/// What to do about a service that is slow to start.
+#[must_use]
+pub fn advice_for_service(service: &str) -> String {
+    if is_protected(service) {
+        format!(
+            "{service} is part of Windows and others need it: leave it on; find what it waits for \
+             ('onoff why FILE --service {service}') and mend that"
+        )
+    } else {
+        format!(
+            "have {service} report that it runs before it does its long work, or start it on demand, by a trigger or delayed; \
+             check first with 'sc qc {service}' that its ERROR_CONTROL is not 3 and with 'sc enumdepend {service}' that \
+             nothing needs it earlier"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_can_be_searched_and_knows_no_case() {
+        assert!(PROTECTED.is_sorted_by(|a, b| a < b), "sorted, each once");
+        assert!(is_protected("RpcSs") && is_protected("WinDefend"));
+        assert!(!is_protected("Slowsvc"));
+    }
+
+    #[test]
+    fn nobody_is_told_to_turn_a_protected_service_off() {
+        for name in PROTECTED {
+            let advice = advice_for_service(name);
+            assert!(advice.contains("leave it on"), "{advice}");
+            assert!(!advice.contains("demand"), "{advice}");
+        }
+        assert!(advice_for_service("Slowsvc").contains("ERROR_CONTROL"));
+    }
+}

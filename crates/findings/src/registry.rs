@@ -1,0 +1,128 @@
+//! Every rule, by code.
+
+use crate::rule::Rule;
+use crate::rules::{boot, recording, shutdown, suspend};
+
+macro_rules! rules {
+    ($($room:ident: $($name:ident),* $(,)?;)*) => {
+        /// Every rule.
+        pub const RULES: &[Rule] = &[$($($room::$name::RULE),*),*];
+    };
+}
+
+rules! {
+    boot:
+        antivirus,
+        background_disk,
+        boot_driver_slow,
+        catalog_signed_boot_driver,
+        cpu_hog,
+        disk_slow,
+        driver_enumeration_not_pended,
+        driver_load_slow,
+        driver_start_not_pended,
+        firmware_long,
+        logon_subscriber_slow,
+        long_dpc,
+        network_connections,
+        nfs_client,
+        os_loader_long,
+        phase_beyond_normal,
+        policy_script,
+        policy_slow,
+        post_boot_busy,
+        read_ahead_unused,
+        service_chain,
+        service_could_start_later,
+        service_in_group_slow,
+        service_start_slow,
+        shell_reads_folder,
+        startup_applications,
+        usb_device_slow,
+        video_driver_slow;
+    recording:
+        analysis_level,
+        losses,
+        person_waited_for,
+        read_ahead_untrained,
+        test_signed_drivers;
+    shutdown:
+        application_slow,
+        application_unresponsive,
+        console_program_slow,
+        explicit_flush,
+        page_file_cleared,
+        script,
+        service_slow,
+        service_unresponsive;
+    suspend:
+        application_slow,
+        driver_slow_to_resume,
+        driver_slow_to_suspend,
+        long_dpc,
+        memory_image_share,
+        post_resume_busy,
+        service_slow;
+}
+
+/// The rule of that code.
+#[must_use]
+pub fn find(code: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.code == code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rule::{Check, HEADINGS};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_rule_has_its_code_and_all_headings_with_text() {
+        let mut codes = BTreeSet::new();
+        for rule in RULES {
+            assert!(codes.insert(rule.code), "{} twice", rule.code);
+            let (room, name) = rule.code.split_once('/').unwrap();
+            let expected = match rule.check {
+                Check::Boot(_) => "boot",
+                Check::Shutdown(_) => "shutdown",
+                Check::Suspend(_) => "suspend",
+                Check::Recording(_) | Check::Trust(_) => "recording",
+            };
+            assert_eq!(room, expected, "{}", rule.code);
+            assert!(
+                name.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
+                "{}",
+                rule.code
+            );
+            let described = rule.describe();
+            let headings: Vec<&str> = described
+                .sections
+                .iter()
+                .map(|section| section.heading.as_str())
+                .collect();
+            assert_eq!(headings, HEADINGS, "{}", rule.code);
+            for section in &described.sections {
+                assert!(
+                    section.text.len() > 20,
+                    "{}: {}",
+                    rule.code,
+                    section.heading
+                );
+                assert!(
+                    section.text.ends_with('.'),
+                    "{}: {}",
+                    rule.code,
+                    section.heading
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn codes_are_in_order() {
+        assert!(RULES.is_sorted_by_key(|rule| rule.code));
+        assert!(find("boot/driver-start-not-pended").is_some());
+        assert!(find("boot/no-such-rule").is_none());
+    }
+}

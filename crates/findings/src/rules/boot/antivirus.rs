@@ -1,0 +1,110 @@
+//! Malware protection that competes with the shell.
+
+use onoff_analysis::transition::boot::PhaseName;
+
+use crate::rules::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// A malware protection's process that uses 1 s or more of processors and disk while the shell starts.
+    ///
+    /// # Why it costs time
+    /// The shell's start is bound by processors and disk; each file that it opens is looked at first, and what the protection itself reads
+    /// stands in line before it.
+    ///
+    /// # Evidence needed
+    /// Processor times or disk requests by process: the kernel's flags CSWITCH and DISK_IO.
+    ///
+    /// # What to do
+    /// Do not turn protection off. Update it, have it scan when the computer is idle, load definitions later, and exclude only what its
+    /// maker names.
+    ///
+    /// # When it is wrong
+    /// Programs are known by their image's name. Time it uses on a processor that nobody else needs costs nothing: the cost is an upper bound.
+    ///
+    /// # Source
+    /// Windows On/Off Transition Performance Analysis, "ExplorerInit Performance Analysis": antivirus programs can consume CPU; Improving
+    /// Performance in Windows Embedded Standard 7, figure 3 (MsMpEng.exe). The other names are those of the makers' services.
+    "boot/antivirus", "malware protection that competes with the shell's start", Boot(check)
+}
+
+/// Image names in lower case.
+const IMAGES: [&str; 22] = [
+    "avastsvc.exe",
+    "avgsvc.exe",
+    "avp.exe",
+    "bdservicehost.exe",
+    "ccsvchst.exe",
+    "coreserviceshell.exe",
+    "csfalconservice.exe",
+    "cylancesvc.exe",
+    "ekrn.exe",
+    "fshoster32.exe",
+    "fshoster64.exe",
+    "mbamservice.exe",
+    "mcshield.exe",
+    "mfetp.exe",
+    "msmpeng.exe",
+    "mssense.exe",
+    "nissrv.exe",
+    "ntrtscan.exe",
+    "savservice.exe",
+    "sentinelagent.exe",
+    "vsserv.exe",
+    "wrsa.exe",
+];
+
+pub(super) fn is_antivirus(image: &str) -> bool {
+    let image = image.to_ascii_lowercase();
+    IMAGES.contains(&image.as_str()) || image.contains("antivirus")
+}
+
+fn check(facts: &BootFacts<'_>) -> Outcome {
+    let Some((phase, (start, end))) = facts.phase(PhaseName::ExplorerInit) else {
+        return Ok(Vec::new());
+    };
+    if phase.cpu.is_none() && phase.disk.is_none() {
+        facts.needs_kernel("CSWITCH")?;
+        facts.needs_kernel("DISK_IO")?;
+    }
+    let mut found: Vec<(String, Option<u32>, i64, i64)> = Vec::new();
+    let mut add = |image: &str, pid: Option<u32>, cpu: i64, disk: i64| {
+        if !is_antivirus(image) {
+            return;
+        }
+        match found.iter_mut().find(|known| known.1 == pid) {
+            Some(known) => {
+                known.2 = known.2.saturating_add(cpu);
+                known.3 = known.3.saturating_add(disk);
+            }
+            None => found.push((image.to_owned(), pid, cpu, disk)),
+        }
+    };
+    for row in phase.cpu.iter().flat_map(|cpu| &cpu.by_process) {
+        add(&row.image, row.pid, row.cpu_ns, 0);
+    }
+    for row in phase.disk.iter().flat_map(|disk| &disk.by_process) {
+        add(&row.image, row.pid, 0, row.service_ns);
+    }
+    let length = end.saturating_sub(start);
+    Ok(found
+        .into_iter()
+        .filter(|(_, _, cpu, disk)| cpu.saturating_add(*disk) >= thresholds::ANTIVIRUS_NS)
+        .map(|(image, pid, cpu, disk)| {
+            RuleFinding::new(
+                FindingSubject::new(FindingSubjectKind::Process, image.clone()).with_pid(pid),
+                format!(
+                    "{image} uses {} of processors and {} of disk while the shell starts",
+                    time(cpu),
+                    time(disk)
+                ),
+            )
+            .costs(Cost::at_most(cpu.saturating_add(disk).min(length)))
+            .because(start, format!("in ExplorerInit, which takes {}", time(length)))
+            .advise(
+                "leave protection on; update it, have it scan when the computer is idle and load definitions later, and exclude \
+                 only what its maker names",
+            )
+        })
+        .collect())
+}

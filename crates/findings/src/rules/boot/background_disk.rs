@@ -1,0 +1,86 @@
+//! Programs that use the disk while the shell needs it.
+
+use onoff_analysis::transition::boot::PhaseName;
+
+use super::antivirus::is_antivirus;
+use crate::rules::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// A program that keeps the disk busier than the shell does while the shell starts, for 500 ms or more.
+    ///
+    /// # Why it costs time
+    /// A disk serves one request after the other: the shell's requests wait behind those of the other program.
+    ///
+    /// # Evidence needed
+    /// Disk requests with their processes: the kernel's flags DISK_IO and FILENAME.
+    ///
+    /// # What to do
+    /// Have the program start later, read less, or ask with low priority. Remove it if nobody needs it.
+    ///
+    /// # When it is wrong
+    /// What was read ahead for the shell is not counted as the shell's. On a disk that serves many requests at once the cost is less.
+    ///
+    /// # Source
+    /// Improving Performance in Windows Embedded Standard 7, figures 3 and 5: processes with more disk time than the scenario's own.
+    "boot/background-disk", "programs that use the disk more than the shell while it starts", Boot(check)
+}
+
+fn check(facts: &BootFacts<'_>) -> Outcome {
+    facts.needs_kernel("DISK_IO")?;
+    let Some((phase, (start, end))) = facts.phase(PhaseName::ExplorerInit) else {
+        return Ok(Vec::new());
+    };
+    let Some(disk) = &phase.disk else {
+        return Ok(Vec::new());
+    };
+    let own: i64 = disk
+        .by_process
+        .iter()
+        .filter(|row| row.image.eq_ignore_ascii_case(facts.shell))
+        .map(|row| row.service_ns)
+        .sum();
+    let system = |image: &str| {
+        ["System", "Registry", "MemCompression"]
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(image))
+    };
+    Ok(disk
+        .by_process
+        .iter()
+        .filter(|row| {
+            row.service_ns > own
+                && row.service_ns >= thresholds::BACKGROUND_DISK_NS
+                && !row.image.is_empty()
+                && !row.image.eq_ignore_ascii_case(facts.shell)
+                && !system(&row.image)
+                && !is_antivirus(&row.image)
+        })
+        .map(|row| {
+            let length = end.saturating_sub(start);
+            RuleFinding::new(
+                FindingSubject::new(FindingSubjectKind::Process, row.image.clone()).with_pid(row.pid),
+                format!(
+                    "{} keeps the disk busy for {} while the shell starts",
+                    row.image,
+                    time(row.service_ns)
+                ),
+            )
+            .costs(Cost::at_most(row.service_ns.min(length)))
+            .because(
+                start,
+                format!(
+                    "in ExplorerInit ({}): {} of disk time, {} itself {}",
+                    time(length),
+                    time(row.service_ns),
+                    facts.shell,
+                    time(own)
+                ),
+            )
+            .advise(format!(
+                "have {} start later, read less or ask with low priority; 'onoff disk FILE --by path' shows what it reads",
+                row.image
+            ))
+        })
+        .collect())
+}

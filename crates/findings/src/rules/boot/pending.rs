@@ -1,0 +1,144 @@
+//! What the rules about drivers share: operations of one kind by driver, and how long each held the caller.
+
+use onoff_analysis::devices::Device;
+use onoff_trace::DeviceOperationKind;
+
+use crate::rules::prelude::*;
+
+/// Drivers of USB and of what hangs on it; they have a rule of their own.
+const USB_DRIVERS: [&str; 8] = [
+    "usbstor", "uaspstor", "usbhub", "usbhub3", "usbccgp", "usbehci", "usbuhci", "usbxhci",
+];
+
+/// The operations of one driver, longest first.
+pub(super) struct DriverWork<'a> {
+    pub(super) driver: String,
+    pub(super) operations: Vec<&'a Device>,
+}
+
+impl DriverWork<'_> {
+    /// The stretches in which the driver held the caller, before it returned.
+    pub(super) fn held(&self) -> Vec<Interval> {
+        let held = |device: &&Device| {
+            let length = device.pre_pend_ns?;
+            Some((device.start_ns, device.start_ns.saturating_add(length)))
+        };
+        self.operations.iter().filter_map(held).collect()
+    }
+
+    /// The stretches from begin to end.
+    pub(super) fn whole(&self) -> Vec<Interval> {
+        let whole = |device: &&Device| Some((device.start_ns, device.end_ns?));
+        self.operations.iter().filter_map(whole).collect()
+    }
+
+    pub(super) fn longest_ns(&self) -> i64 {
+        let lengths = self
+            .operations
+            .iter()
+            .filter_map(|device| device.duration_ns);
+        lengths.max().unwrap_or(0)
+    }
+}
+
+/// What a driver is called where its object (`\Driver\disk`) and its service (`disk`) are the same.
+pub(super) fn driver_name(driver: &str) -> &str {
+    let name = driver.strip_prefix(r"\Driver\");
+    name.or_else(|| driver.strip_prefix(r"\FileSystem\"))
+        .unwrap_or(driver)
+}
+
+/// The operations of a boot that are `wanted`, by driver; those without a driver by device.
+pub(super) fn by_driver<'a>(
+    facts: &BootFacts<'a>,
+    wanted: impl Fn(&Device) -> bool,
+) -> Vec<DriverWork<'a>> {
+    let mut drivers: Vec<DriverWork<'a>> = Vec::new();
+    for device in facts.report.devices.iter().filter(|device| wanted(device)) {
+        let name = match driver_name(&device.driver) {
+            "" => device.device.as_str(),
+            name => name,
+        };
+        match drivers
+            .iter_mut()
+            .find(|known| known.driver.eq_ignore_ascii_case(name))
+        {
+            Some(known) => known.operations.push(device),
+            None => drivers.push(DriverWork {
+                driver: name.to_owned(),
+                operations: vec![device],
+            }),
+        }
+    }
+    drivers
+}
+
+/// Whether an operation is about USB: by the device's bus, or by its driver.
+pub(super) fn is_usb(device: &Device) -> bool {
+    let instance = device.device.to_ascii_uppercase();
+    instance.starts_with(r"USB\")
+        || instance.starts_with(r"USBSTOR\")
+        || USB_DRIVERS
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(driver_name(&device.driver)))
+}
+
+/// Whether the driver did the work before it returned, or most of it.
+pub(super) fn not_pended(device: &Device) -> bool {
+    match (device.duration_ns, device.pre_pend_ns) {
+        (Some(duration), Some(held)) => duration > 0 && held >= duration / 2,
+        _ => false,
+    }
+}
+
+/// Drivers that hold requests of `kind` for long before they return.
+pub(super) fn holding(
+    facts: &BootFacts<'_>,
+    kind: DeviceOperationKind,
+    request: &str,
+    code_of_request: &str,
+) -> Vec<RuleFinding> {
+    let wanted = |device: &Device| device.kind == kind && not_pended(device) && !is_usb(device);
+    by_driver(facts, wanted)
+        .into_iter()
+        .filter_map(|work| {
+            let held = work.held();
+            let held_ns = covered(held.clone(), (i64::MIN, i64::MAX));
+            if held_ns < thresholds::NOT_PENDED_NS {
+                return None;
+            }
+            let mut finding = RuleFinding::new(
+                FindingSubject::new(FindingSubjectKind::Driver, work.driver.clone()),
+                format!(
+                    "driver {} holds the {request} for {} before it returns",
+                    work.driver,
+                    time(held_ns)
+                ),
+            )
+            .costs(facts.cost(held))
+            .advise(format!(
+                "have the driver return STATUS_PENDING for {code_of_request} and complete it later; look for a newer driver; \
+                 take the device out if nobody needs it"
+            ));
+            for device in work.operations.iter().take(3) {
+                let what = match device.description.as_str() {
+                    "" => device.device.as_str(),
+                    description => description,
+                };
+                let returned = if device.pend_ns.is_some() {
+                    "pended late"
+                } else {
+                    "not pended"
+                };
+                finding = finding.because(
+                    device.start_ns,
+                    format!(
+                        "{what}: {} in the {request}, {returned}",
+                        time(device.duration_ns.unwrap_or(0))
+                    ),
+                );
+            }
+            Some(finding)
+        })
+        .collect()
+}

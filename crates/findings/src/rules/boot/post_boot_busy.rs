@@ -1,0 +1,138 @@
+//! A desktop that does not come to rest.
+
+use onoff_analysis::Scope;
+use onoff_analysis::lists::cpu::{CpuGroup, list};
+
+use crate::rules::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// A computer that is busy for more than 6 s after its desktop is ready, or does not come to rest while it is recorded, and who keeps it
+    /// busy.
+    ///
+    /// # Why it costs time
+    /// The boot is over when the computer has been idle for 10 s in all; every busy moment until then counts.
+    ///
+    /// # Evidence needed
+    /// Processor times by process (CSWITCH, or samples for an estimate) and disk requests (DISK_IO) after the desktop is ready.
+    ///
+    /// # What to do
+    /// Have the programs named start later, do less, or run with low priority for processors and disk: low-priority work does not count.
+    ///
+    /// # When it is wrong
+    /// A person who works with the computer keeps it busy as well. Who is named used most; the rest may be many small ones.
+    ///
+    /// # Source
+    /// Windows On/Off Transition Performance Analysis, "PostBoot Performance Analysis"; the limit is onoff's.
+    "boot/post-boot-busy", "a computer that stays busy after the desktop, and who keeps it so", Boot(check)
+}
+
+fn check(facts: &BootFacts<'_>) -> Outcome {
+    let Some((phase, (start, end))) = facts.post_boot() else {
+        return Ok(Vec::new());
+    };
+    facts.needs_processors()?;
+    let settling = &facts.report.post_boot;
+    let busy = settling.busy_ns;
+    if busy < thresholds::POST_BOOT_NS {
+        return Ok(Vec::new());
+    }
+    let users = users(facts, phase, (start, end));
+    let all: i64 = users.iter().map(|it| it.2).sum();
+    let share = |ns: i64| ns as f64 * 100.0 / all.max(1) as f64;
+    let subject = users
+        .first()
+        .filter(|it| share(it.2) >= thresholds::POST_BOOT_SHARE_PERCENT);
+    let who = match subject {
+        Some((image, _, _)) => format!("; {image} keeps it so most"),
+        None => String::new(),
+    };
+    let length = if settling.end_ns.is_some() {
+        format!(
+            "the computer is busy for {} after its desktop is ready",
+            time(busy)
+        )
+    } else {
+        format!(
+            "the computer does not come to rest: busy for {} of the {} recorded after its desktop was ready",
+            time(busy),
+            time(end.saturating_sub(start))
+        )
+    };
+    let mut finding = RuleFinding::new(
+        match subject {
+            Some((image, pid, _)) => {
+                FindingSubject::new(FindingSubjectKind::Process, image.clone()).with_pid(*pid)
+            }
+            None => FindingSubject::new(FindingSubjectKind::Phase, "PostBoot"),
+        },
+        length + &who,
+    )
+    .costs(Cost::at_most(busy))
+    .certain(settling.certainty)
+    .advise("have these programs start later, do less, or run with low priority for processors and disk, which does not count");
+    for (image, _, used) in users.iter().take(4) {
+        finding = finding.because(
+            None,
+            format!(
+                "{image}: {} of processors and disk, {:.0} % of all",
+                time(*used),
+                share(*used)
+            ),
+        );
+    }
+    Ok(vec![finding])
+}
+
+/// Who used processors (at normal priority and above) and disk, most first.
+fn users(
+    facts: &BootFacts<'_>,
+    phase: &onoff_analysis::transition::boot::Phase,
+    (start, end): Interval,
+) -> Vec<(String, Option<u32>, i64)> {
+    /// Threads below this priority do not count for the metric.
+    const NORMAL_PRIORITY: u8 = 8;
+    let mut users: Vec<(String, Option<u32>, i64)> = Vec::new();
+    let mut add = |image: &str, pid: Option<u32>, ns: i64| {
+        if image.is_empty() || ns <= 0 || pid == Some(0) {
+            return;
+        }
+        match users.iter_mut().find(|known| known.1 == pid) {
+            Some(known) => known.2 = known.2.saturating_add(ns),
+            None => users.push((image.to_owned(), pid, ns)),
+        }
+    };
+    if let Some(scope) = Scope::between(facts.trace, start, end) {
+        for row in list(
+            facts.trace,
+            &scope,
+            &[CpuGroup::Process, CpuGroup::Priority],
+        )
+        .rows
+        {
+            if row
+                .priority
+                .is_none_or(|priority| priority >= NORMAL_PRIORITY)
+            {
+                add(&row.image, row.pid, row.cpu_ns);
+            }
+        }
+    }
+    let low: Vec<(Option<u32>, i64)> = facts
+        .trace
+        .disk_ios
+        .iter()
+        .filter(|row| row.priority.is_low() && row.complete_ns > start && row.complete_ns <= end)
+        .map(|row| (row.pid, row.service_ns))
+        .collect();
+    for row in phase.disk.iter().flat_map(|disk| &disk.by_process) {
+        let low: i64 = low
+            .iter()
+            .filter(|(pid, _)| *pid == row.pid)
+            .map(|(_, ns)| ns)
+            .sum();
+        add(&row.image, row.pid, row.service_ns.saturating_sub(low));
+    }
+    users.sort_by_key(|it| std::cmp::Reverse(it.2));
+    users
+}

@@ -1,0 +1,113 @@
+//! Services that wait for one another.
+
+use onoff_analysis::services::Service;
+
+use super::starts::starts;
+use crate::rules::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// Three or more services that started one after the other, each when the one before was done, and took 3 s or more in all,
+    /// without one of them being most of it.
+    ///
+    /// # Why it costs time
+    /// Each start may be short; but what waits in a row adds up, and processors and disks stay idle meanwhile.
+    ///
+    /// # Evidence needed
+    /// Starts of services: provider Microsoft-Windows-Services. Dependencies are not recorded; the order of starts stands in for them.
+    ///
+    /// # What to do
+    /// Give up dependencies that are not needed, and do not use load-order groups to express them; have services report that they run
+    /// before their long work.
+    ///
+    /// # When it is wrong
+    /// Starts that follow one another within 50 ms by chance look like a chain: always inferred.
+    ///
+    /// # Source
+    /// Windows On/Off Transition Performance Analysis, "Boot Transition: Summary": avoid load-order groups to express dependencies.
+    "boot/service-chain", "services that start one after the other", Boot(check)
+}
+
+fn check(facts: &BootFacts<'_>) -> Outcome {
+    facts.needs("Microsoft-Windows-Services")?;
+    let services: Vec<&Service> = starts(facts).filter(|service| service.automatic).collect();
+    // The longest chain that ends with each service: services are by start, and each waits for an earlier one.
+    let mut best: Vec<(i64, Option<usize>)> = Vec::with_capacity(services.len());
+    for (at, service) in services.iter().enumerate() {
+        let own = link_ns(service);
+        let before = service.waited_for.as_ref().and_then(|wait| {
+            services
+                .get(..at)?
+                .iter()
+                .rposition(|earlier| earlier.name == wait.name)
+        });
+        let so_far = before
+            .and_then(|at| best.get(at))
+            .map_or(0, |known| known.0);
+        best.push((own.saturating_add(so_far), before));
+    }
+    let Some(last) = (0..best.len()).max_by_key(|&at| best.get(at).map_or(0, |known| known.0))
+    else {
+        return Ok(Vec::new());
+    };
+    let mut chain: Vec<&Service> = Vec::new();
+    let mut next = Some(last);
+    while let Some(at) = next {
+        let (Some(service), Some(&(_, before))) = (services.get(at), best.get(at)) else {
+            break;
+        };
+        if link_ns(service) >= thresholds::CHAIN_LINK_NS {
+            chain.push(service);
+        }
+        next = before;
+    }
+    chain.reverse();
+    let total: i64 = chain.iter().map(|service| link_ns(service)).sum();
+    let largest = chain
+        .iter()
+        .map(|service| link_ns(service))
+        .max()
+        .unwrap_or(0);
+    let one_is_most = largest as f64 * 100.0 > total as f64 * thresholds::CHAIN_LARGEST_PERCENT;
+    if chain.len() < thresholds::CHAIN_SERVICES || total < thresholds::CHAIN_NS || one_is_most {
+        return Ok(Vec::new());
+    }
+    let names: Vec<&str> = chain.iter().map(|service| service.name.as_str()).collect();
+    let intervals = chain
+        .iter()
+        .filter_map(|service| Some((service.start_ns, service.end_ns?)))
+        .collect();
+    let mut finding = RuleFinding::new(
+        FindingSubject::new(FindingSubjectKind::Service, names.join(" → ")),
+        format!(
+            "{} start one after the other and take {} in all: {}",
+            counted(chain.len(), "service"),
+            time(total),
+            listed(&names, 5)
+        ),
+    )
+    .costs(facts.cost(intervals))
+    .certain(Certainty::Inferred)
+    .advise(
+        "give up dependencies and load-order groups that are not needed, and have these services report that they run before \
+         their long work; check each with 'sc qc NAME' and 'sc enumdepend NAME' first",
+    );
+    for service in chain.iter().take(6) {
+        let evidence = match &service.waited_for {
+            Some(wait) => format!(
+                "{}: {}; {}",
+                service.name,
+                time(link_ns(service)),
+                wait.evidence
+            ),
+            None => format!("{}: {}", service.name, time(link_ns(service))),
+        };
+        finding = finding.because(service.start_ns, evidence);
+    }
+    Ok(vec![finding])
+}
+
+/// What a service adds to a chain, ns.
+fn link_ns(service: &Service) -> i64 {
+    service.total_ns.unwrap_or(0)
+}

@@ -1,0 +1,81 @@
+//! Services that nothing waited for but that used processors and disks while the boot needed them.
+
+use super::starts::starts;
+use crate::protected::is_protected;
+use crate::rules::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// Services with a process of their own that start by themselves while the boot goes on, that no other service waited for, and that
+    /// used 1 s or more of processors and disks in all before the desktop was there.
+    ///
+    /// # Why it costs time
+    /// What they use, the boot does not get. Started on demand, by a trigger or delayed, they run when nobody waits.
+    ///
+    /// # Evidence needed
+    /// Starts of services (provider Microsoft-Windows-Services), and processor or disk times by process.
+    ///
+    /// # What to do
+    /// Change the start type of those that nothing needs early: `sc config NAME start= demand` or `delayed-auto`, after a look at their
+    /// ERROR_CONTROL and at what depends on them. Services that belong to Windows and to its protection are never named here.
+    ///
+    /// # When it is wrong
+    /// That nobody waited for a service in this boot does not prove that nobody needs it. Processors that were idle cost nothing: the
+    /// cost is an upper bound.
+    ///
+    /// # Source
+    /// Windows On/Off Transition Performance Analysis, "Boot Transition: Summary"; Improving Performance in Windows Embedded Standard 7,
+    /// "Services".
+    "boot/service-could-start-later", "services that could start on demand, by a trigger or delayed", Boot(check)
+}
+
+fn check(facts: &BootFacts<'_>) -> Outcome {
+    facts.needs("Microsoft-Windows-Services")?;
+    facts.needs_processors()?;
+    let (_, main_path_end) = facts.main_path();
+    let mut candidates: Vec<(&str, Option<u32>, i64, i64)> = starts(facts)
+        .filter(|service| {
+            service.automatic
+                && service.group.is_empty()
+                && service.held_up.is_empty()
+                && service.start_ns < main_path_end
+                && !is_protected(&service.name)
+                && !service.container_image.eq_ignore_ascii_case("svchost.exe")
+        })
+        .filter_map(|service| {
+            let pid = service.container_pid?;
+            let used = facts.main_path_use(pid);
+            (used > 0).then_some((service.name.as_str(), Some(pid), service.start_ns, used))
+        })
+        .collect();
+    candidates.sort_by_key(|&(_, _, _, used)| std::cmp::Reverse(used));
+    let total: i64 = candidates.iter().map(|&(_, _, _, used)| used).sum();
+    if total < thresholds::LATER_SERVICES_NS {
+        return Ok(Vec::new());
+    }
+    let names: Vec<&str> = candidates.iter().map(|&(name, _, _, _)| name).collect();
+    let one = candidates.len() == 1;
+    let mut finding = RuleFinding::new(
+        FindingSubject::new(FindingSubjectKind::Service, names.join(", "))
+            .with_pid(candidates.first().filter(|_| one).and_then(|it| it.1)),
+        format!(
+            "{} nothing waited for used {} of processors and disks before the desktop: {}",
+            counted(candidates.len(), "service"),
+            time(total),
+            listed(&names, 4)
+        ),
+    )
+    .costs(facts.processes_cost(candidates.iter().filter_map(|it| it.1).collect(), total))
+    .certain(Certainty::Inferred)
+    .advise(
+        "start those that nothing needs early on demand, by a trigger or delayed ('sc config NAME start= delayed-auto'); check \
+         first with 'sc qc NAME' that ERROR_CONTROL is not 3 and with 'sc enumdepend NAME' that nothing needs it",
+    );
+    for (name, _, start, used) in candidates.iter().take(5) {
+        finding = finding.because(
+            *start,
+            format!("{name}: {} of processors and disks", time(*used)),
+        );
+    }
+    Ok(vec![finding])
+}

@@ -1,0 +1,47 @@
+//! What the rules about services share.
+
+use onoff_analysis::services::Service;
+use onoff_trace::ServiceChange;
+
+use crate::rules::prelude::*;
+
+/// The starts of services, in their order.
+pub(super) fn starts<'a>(facts: &BootFacts<'a>) -> impl Iterator<Item = &'a Service> {
+    facts
+        .report
+        .services
+        .iter()
+        .filter(|service| service.kind == ServiceChange::Start)
+}
+
+/// A finding about a service that takes long, with its parts as evidence.
+pub(super) fn slow(facts: &BootFacts<'_>, service: &Service, title: String) -> RuleFinding {
+    let mut finding = RuleFinding::new(
+        FindingSubject::new(FindingSubjectKind::Service, service.name.clone())
+            .with_pid(service.container_pid),
+        title,
+    )
+    .costs(facts.service_cost(service))
+    .because(
+        service.start_ns,
+        match service.end_ns {
+            Some(end) => format!(
+                "asked for; runs {} later",
+                time(end.saturating_sub(service.start_ns))
+            ),
+            None => "asked for; does not run when the recording ends".to_owned(),
+        },
+    )
+    .advise(crate::protected::advice_for_service(&service.name));
+    let parts = [
+        ("its container is there after", service.container_ns),
+        ("its image is loaded in", service.image_load_ns),
+        ("its own initialisation takes", service.initialisation_ns),
+    ];
+    for (what, length) in parts {
+        if let Some(length) = length.filter(|&ns| ns >= thresholds::NOISE_NS) {
+            finding = finding.because(None, format!("{what} {}", time(length)));
+        }
+    }
+    finding
+}

@@ -1,0 +1,101 @@
+//! USB devices that take long to come up.
+
+use onoff_analysis::devices::Device;
+use onoff_trace::DeviceOperationKind;
+
+use super::pending::{driver_name, is_usb, not_pended};
+use crate::rules::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// A USB device whose start and enumeration take 1 s or more in all while the boot goes on.
+    ///
+    /// # Why it costs time
+    /// Devices on USB are often slow to answer after power-on, and what starts a device waits for it: a stick or a disk on USB can
+    /// hold all that comes before the first session.
+    ///
+    /// # Evidence needed
+    /// Device starts and enumerations: provider Microsoft-Windows-Kernel-PnP, or the kernel's own records of it.
+    ///
+    /// # What to do
+    /// Boot once with the device unplugged and compare. If it is needed, look for a newer firmware of the device and of the host
+    /// controller, or connect it after the boot.
+    ///
+    /// # When it is wrong
+    /// When the computer boots from that device.
+    ///
+    /// # Source
+    /// Improving Performance in Windows Embedded Standard 7, "Services": "USB devices can have a big effect on your boot time".
+    "boot/usb-device-slow", "USB devices that take long to start", Boot(check)
+}
+
+fn check(facts: &BootFacts<'_>) -> Outcome {
+    facts.needs("Microsoft-Windows-Kernel-PnP")?;
+    let operations: Vec<&Device> = facts
+        .report
+        .devices
+        .iter()
+        .filter(|device| {
+            is_usb(device)
+                && !device.device.is_empty()
+                && matches!(
+                    device.kind,
+                    DeviceOperationKind::DeviceStart | DeviceOperationKind::DeviceEnum
+                )
+        })
+        .collect();
+    let mut names: Vec<&str> = operations.iter().map(|it| it.device.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut findings = Vec::new();
+    for name in names {
+        let own: Vec<&&Device> = operations.iter().filter(|it| it.device == name).collect();
+        let whole: Vec<Interval> = own
+            .iter()
+            .filter_map(|it| Some((it.start_ns, it.end_ns?)))
+            .collect();
+        // What it held others with: a pended request held nobody but its children.
+        let held: Vec<Interval> = own
+            .iter()
+            .filter_map(|it| Some((it.start_ns, it.start_ns.saturating_add(it.pre_pend_ns?))))
+            .collect();
+        let total_ns = covered(whole.clone(), (i64::MIN, i64::MAX));
+        let Some(first) = own
+            .first()
+            .filter(|_| total_ns >= thresholds::USB_DEVICE_NS)
+        else {
+            continue;
+        };
+        let pends = own.iter().all(|it| !not_pended(it));
+        let what = match first.description.as_str() {
+            "" => name,
+            description => description,
+        };
+        let mut finding = RuleFinding::new(
+            FindingSubject::new(FindingSubjectKind::Device, name),
+            format!("{what} on USB takes {} to start", time(total_ns)),
+        )
+        .costs(facts.cost(if pends { held } else { whole }))
+        .advise(
+            "boot once with the device unplugged and compare; if it is needed, look for newer firmware of the device and the \
+             host controller, or plug it in after the boot",
+        );
+        for it in own.iter().take(3) {
+            let pended = match it.pend_ns {
+                Some(_) => "pended",
+                None => "not pended",
+            };
+            finding = finding.because(
+                it.start_ns,
+                format!(
+                    "{} by {}: {}, {pended}",
+                    it.kind.as_str(),
+                    driver_name(&it.driver),
+                    time(it.duration_ns.unwrap_or(0))
+                ),
+            );
+        }
+        findings.push(finding);
+    }
+    Ok(findings)
+}

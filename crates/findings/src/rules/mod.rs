@@ -1,0 +1,21 @@
+//! The rules, one file each, by what they are about.
+
+pub(crate) mod boot;
+mod dpc;
+pub(crate) mod recording;
+pub(crate) mod shutdown;
+pub(crate) mod suspend;
+
+/// What every rule's file uses.
+mod prelude {
+    pub(crate) use onoff_analysis::Certainty;
+
+    pub(crate) use crate::context::{
+        BootFacts, ShutdownFacts, SuspendFacts, lacks_kernel, lacks_other,
+    };
+    pub(crate) use crate::cost::{Cost, Interval, covered};
+    pub(crate) use crate::finding::{FindingSubject, FindingSubjectKind, RuleFinding};
+    pub(crate) use crate::rule::{Outcome, rule};
+    pub(crate) use crate::thresholds;
+    pub(crate) use crate::words::{counted, file_name, folder, listed, time};
+}

@@ -1,0 +1,92 @@
+//! A memory image that is most of a hibernation.
+
+use onoff_analysis::transition::suspend::{PowerPhaseName, PowerTransition};
+
+use crate::rules::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// Writing or reading the memory image (hiberfil.sys) that takes more than half of its way down or up, and 3 s or more.
+    ///
+    /// # Why it costs time
+    /// All of the memory in use goes to the disk and comes back from it, compressed; nothing else runs.
+    ///
+    /// # Evidence needed
+    /// The kernel's own account of the memory image: provider Microsoft-Windows-Kernel-Power or the kernel's flag POWER.
+    ///
+    /// # What to do
+    /// A faster disk; less memory in use; the reduced file type where only fast startup is wanted (`powercfg /h /type reduced`).
+    ///
+    /// # When it is wrong
+    /// On a computer with much memory it is what hibernation costs; sleep is the alternative.
+    ///
+    /// # Source
+    /// Windows On/Off Transition Performance Analysis, "Sleep and Hibernate Transitions": systems with large amounts of memory; the limits are
+    /// onoff's.
+    "suspend/memory-image-share", "a memory image that is most of a hibernation", Suspend(check)
+}
+
+fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
+    let mut findings = Vec::new();
+    let phase_ns = |names: &[PowerPhaseName]| -> Option<i64> {
+        transition
+            .phases
+            .iter()
+            .filter(|phase| names.contains(&phase.name))
+            .filter_map(|phase| phase.duration_ns)
+            .max()
+    };
+    let parts = transition.resume_parts.as_ref();
+    let read = parts.and_then(|parts| {
+        let loader = parts.loader_read_ns.or(parts.loader_ns);
+        Some(loader?.saturating_add(parts.kernel_read_ns.unwrap_or(0)))
+    });
+    let written = phase_ns(&[PowerPhaseName::HiberWrite]);
+    let read = read.or_else(|| phase_ns(&[PowerPhaseName::HiberRead]));
+    let halves = [
+        (
+            "writing",
+            written,
+            transition
+                .suspend
+                .measured
+                .duration_ns
+                .or(transition.suspend.kernel_ns),
+            written,
+        ),
+        (
+            "reading",
+            read,
+            parts
+                .and_then(|parts| parts.total_ns)
+                .or(transition.resume.measured.duration_ns)
+                .or(transition.resume.kernel_ns),
+            read,
+        ),
+    ];
+    for (verb, image, half, _) in halves {
+        let (Some(image), Some(half)) = (image, half) else {
+            continue;
+        };
+        // The kernel's account of an image may lie beyond what the events of its half span.
+        let whole = half.max(image);
+        let percent = image as f64 * 100.0 / whole.max(1) as f64;
+        if percent <= thresholds::MEMORY_IMAGE_PERCENT || image < thresholds::MEMORY_IMAGE_NS {
+            continue;
+        }
+        let mut finding = RuleFinding::new(
+            FindingSubject::new(FindingSubjectKind::File, "hiberfil.sys"),
+            format!("{verb} the memory image takes {}, {percent:.0} % of its half", time(image)),
+        )
+        .costs(Cost::on_path(image))
+        .advise("a faster disk, less memory in use, or the reduced file type where only fast startup is wanted ('powercfg /h /type reduced')");
+        if let Some(bytes) = transition.hibernate_file_bytes {
+            finding = finding.because(None, format!("the file has {} MiB", bytes >> 20));
+        }
+        if let Some(pages) = transition.hibernate_pages {
+            finding = finding.because(None, format!("{pages} pages are in the image"));
+        }
+        findings.push(finding);
+    }
+    Ok(findings)
+}

@@ -1,0 +1,42 @@
+//! What to change, for a person: the answer first, then each finding with its evidence and advice.
+
+mod findings;
+mod headline;
+mod rules;
+
+use std::io::{self, Write};
+
+use onoff_analysis::recording::RecordingSummary;
+use onoff_findings::Diagnosis;
+
+pub use rules::{explain, list};
+
+use super::losses;
+use super::machine::machine;
+use super::style::QUIET;
+
+/// What a caller can choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiagnosisTextOptions {
+    /// Findings shown.
+    pub top: usize,
+}
+
+/// Writes what was found.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(
+    diagnosis: &Diagnosis,
+    recording: &RecordingSummary,
+    options: &DiagnosisTextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    headline::write(diagnosis, out)?;
+    writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
+    findings::caveats(diagnosis, out)?;
+    findings::write(diagnosis, options.top, out)?;
+    findings::not_checked(diagnosis, out)?;
+    writeln!(out)?;
+    losses::write(&diagnosis.losses, out)
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Writes docs/src/reference/findings.md: every rule of `onoff diagnose`, from the comments of the rules' files, and what they find
+in the scenarios, from crates/testkit/expected/findings.toml, which a test holds against what the program finds.
+
+tools/findings_page.py            write the page
+tools/findings_page.py --check    fail when the page is not what the code says
+"""
+
+import pathlib
+import re
+import sys
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RULES = ROOT / "crates/findings/src/rules"
+SCENARIOS = ROOT / "crates/testkit/scenarios"
+EXPECTED = ROOT / "crates/testkit/expected/findings.toml"
+PAGE = ROOT / "docs/src/reference/findings.md"
+HEADINGS = ["What it finds", "Why it costs time", "Evidence needed", "What to do", "When it is wrong", "Source"]
+ROOMS = {
+    "boot": "Boot",
+    "shutdown": "Shutdown",
+    "suspend": "Sleep, hibernation, fast startup",
+    "recording": "How far a recording can be trusted",
+}
+
+INTRODUCTION = """\
+# Findings
+
+What `onoff diagnose` looks for. Each finding has a stable code, which `onoff diagnose --explain CODE` explains in these words. The
+limits from which on something is worth a finding stand in `crates/findings/src/thresholds.rs`, each with where it comes from.
+
+A finding's cost is the time that the transition's critical path spent in its subject, or in what that waited for, where context
+switches and readied threads were recorded; else an upper bound: the time in which it ran beside the main path, marked `≤`.
+Advice never asks to turn off a service that belongs to Windows or its protection; for others it asks to check ERROR_CONTROL first,
+which no recording holds.
+
+This page is made from the code by `tools/findings_page.py`; `make lint` fails when it is out of date.
+"""
+
+
+def rules():
+    pattern = re.compile(r"rule! \{\n(?P<text>(?:\s*///[^\n]*\n)+)\s*\"(?P<code>[^\"]+)\",\s*\"(?P<title>[^\"]+)\"", re.M)
+    for path in sorted(RULES.rglob("*.rs")):
+        found = pattern.search(path.read_text())
+        if not found:
+            continue
+        room = path.parent.name
+        code = f"{room}/{path.stem.replace('_', '-')}"
+        if found["code"] != code:
+            raise SystemExit(f"findings_page: {path.relative_to(ROOT)} holds {found['code']}, not {code}")
+        lines = [line.strip()[3:].strip() for line in found["text"].splitlines()]
+        sections, heading = {}, None
+        for line in lines:
+            if line.startswith("# "):
+                heading = line[2:]
+                sections[heading] = []
+            elif heading:
+                sections[heading].append(line)
+        if list(sections) != HEADINGS:
+            raise SystemExit(f"findings_page: {code} has the headings {list(sections)}")
+        yield room, code, found["title"], {name: " ".join(filter(None, text)) for name, text in sections.items()}
+
+
+def codes(names):
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
+def table():
+    expected = tomllib.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
+    if not expected:
+        return
+    yield "## What they find in the scenarios"
+    yield ""
+    yield "Each scenario (`crates/testkit/scenarios`) is a simulated computer whose truth is known. *First* is what must be named first;"
+    yield "*also* is what else is true of it; *missed* is true and not found; *false* is found and not true. A test holds the program to this."
+    yield ""
+    yield "| scenario | first | also | missed | false |"
+    yield "| --- | --- | --- | --- | --- |"
+    counts = [0, 0, 0]
+    for name, row in sorted(expected.items()):
+        title = tomllib.loads((SCENARIOS / f"{name}.toml").read_text())["name"]
+        first, also = row.get("first"), row.get("also", [])
+        missed, false = row.get("missed", []), row.get("false", [])
+        counts[0] += len(also) + bool(first)
+        counts[1] += len(missed)
+        counts[2] += len(false)
+        shown = f"`{first}`" if first else "nothing"
+        yield f"| {title} (`{name}`) | {shown} | {codes(also)} | {codes(missed)} | {codes(false)} |"
+    yield ""
+    yield f"{len(expected)} scenarios: {counts[0]} findings, {counts[1]} missed, {counts[2]} false."
+    yield ""
+
+
+def page():
+    parts = [INTRODUCTION]
+    found = list(rules())
+    for room, title in ROOMS.items():
+        parts.append(f"## {title}\n")
+        parts.append("| code | finds |\n| --- | --- |")
+        parts += [f"| [`{code}`](#{code.replace('/', '')}) | {name} |" for at, code, name, _ in found if at == room]
+        parts.append("")
+        for at, code, name, sections in found:
+            if at == room:
+                parts.append(f"### `{code}`\n")
+                parts += [f"**{heading}.** {text}\n" for heading, text in sections.items()]
+    parts += table()
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def main():
+    text = page()
+    if sys.argv[1:] == ["--check"]:
+        if not PAGE.exists() or PAGE.read_text() != text:
+            print(f"{PAGE.relative_to(ROOT)} is out of date: run tools/findings_page.py", file=sys.stderr)
+            return 1
+        return 0
+    PAGE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
