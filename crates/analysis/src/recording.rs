@@ -1,7 +1,8 @@
 //! What a recording holds: who recorded what, when, on which machine, and what was lost.
 
 use onoff_trace::{
-    CivilTime, KindCount, Losses, ProviderCount, RecordingFile, SystemConfiguration, Trace,
+    CivilTime, ClockConversion, KindCount, Losses, ProviderCount, RecordingFile,
+    SystemConfiguration, Trace,
 };
 use serde::Serialize;
 
@@ -30,6 +31,9 @@ pub struct RecordingSummary {
     pub clock: &'static str,
     /// Ticks per second of that clock; 0 when unknown.
     pub clock_ticks_per_second: u64,
+    /// How times of other clocks were brought onto that one; absent where one clock stamped everything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clock_conversions: Vec<ClockConversion>,
     /// Time of the last event, ns.
     pub duration_ns: i64,
     /// Records walked, those that describe the recording itself included.
@@ -73,6 +77,7 @@ pub fn summarise(trace: &Trace) -> RecordingSummary {
         utc_bias_minutes: trace.clock.utc_bias_minutes,
         clock: trace.clock.source,
         clock_ticks_per_second: trace.clock.ticks_per_second,
+        clock_conversions: trace.clock_conversions.clone(),
         duration_ns: trace.duration_ns,
         events: inventory.events,
         events_lost: trace.events_lost,

@@ -11,6 +11,17 @@ pub enum Body<'a> {
     Record(RecordBody<'a>),
 }
 
+/// In what an event happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// In a thread.
+    Thread,
+    /// In a soft interrupt.
+    SoftInterrupt,
+    /// In an interrupt that cannot be put off, or one inside a soft interrupt.
+    Interrupt,
+}
+
 /// One event.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {
@@ -22,6 +33,8 @@ pub struct Event<'a> {
     pub pid: u32,
     /// Name of that thread as the recorder knew it at the end; empty when it did not.
     pub task: &'a str,
+    /// In what it happened; `None` where the form does not say, as trace-cmd's text.
+    pub context: Option<Context>,
     /// The event's name, without its system.
     pub name: &'a str,
     /// What it says.

@@ -201,6 +201,13 @@ pub enum Kind<'a> {
         /// Whether it begins.
         begin: bool,
     },
+    /// Something that wakes the machine, or keeps it awake, begins or ends.
+    WakeupSource {
+        /// Its name: a device's.
+        name: &'a str,
+        /// Whether it begins.
+        active: bool,
+    },
     /// Runtime power management.
     RuntimePower(RuntimePower<'a>),
     /// Text that somebody wrote into the trace.

@@ -24,7 +24,7 @@ pub mod text;
 
 pub use data::DataFile;
 pub use error::Error;
-pub use event::{Body, Event};
+pub use event::{Body, Context, Event};
 pub use kind::{BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, TaskState};
 pub use losses::Losses;
 pub use text::TextTrace;

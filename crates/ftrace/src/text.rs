@@ -5,7 +5,7 @@
 //!          systemd-1     [001]     1.554822: sched_switch:         systemd:1 [120] S ==> …   trace-cmd's
 //! ```
 
-use crate::event::{Body, Event};
+use crate::event::{Body, Context, Event};
 use crate::losses::Losses;
 
 /// A recording as text.
@@ -78,7 +78,7 @@ fn event(line: &str) -> Option<Event<'_>> {
         _ => who,
     };
     let (task, pid) = who.rsplit_once('-')?;
-    let (time, rest) = time_and_rest(rest)?;
+    let (context, time, rest) = context_time_and_rest(rest)?;
     let (name, body) = match rest.split_once(':') {
         Some((name, body)) if is_name(name) => (name, body.strip_prefix(' ').unwrap_or(body)),
         _ => return None,
@@ -88,6 +88,7 @@ fn event(line: &str) -> Option<Event<'_>> {
         cpu,
         pid: pid.parse().ok()?,
         task,
+        context,
         name,
         body: Body::Text(body),
     })
@@ -116,15 +117,28 @@ fn processor(line: &str) -> Option<(&str, u16, &str)> {
 }
 
 /// Flags, where there are, then `seconds.fraction: `.
-fn time_and_rest(text: &str) -> Option<(u64, &str)> {
+fn context_time_and_rest(text: &str) -> Option<(Option<Context>, u64, &str)> {
     let text = text.trim_start();
     let (word, rest) = text.split_once(' ')?;
-    let (word, rest) = if word.ends_with(':') {
-        (word, rest)
+    let (flags, word, rest) = if word.ends_with(':') {
+        (None, word, rest)
     } else {
-        rest.trim_start().split_once(' ')?
+        let (time, rest) = rest.trim_start().split_once(' ')?;
+        (Some(word), time, rest)
     };
-    Some((nanoseconds(word.strip_suffix(':')?)?, rest.trim_start()))
+    let time = nanoseconds(word.strip_suffix(':')?)?;
+    Some((flags.and_then(context), time, rest.trim_start()))
+}
+
+/// The third of the flags, as in `d.h2.`: `h` interrupt, `H` the same inside a soft interrupt, `s` soft interrupt, `Z` and `z` an
+/// interrupt that cannot be masked.
+fn context(flags: &str) -> Option<Context> {
+    match flags.as_bytes().get(2)? {
+        b'.' => Some(Context::Thread),
+        b's' => Some(Context::SoftInterrupt),
+        b'h' | b'H' | b'z' | b'Z' => Some(Context::Interrupt),
+        _ => None,
+    }
 }
 
 fn nanoseconds(text: &str) -> Option<u64> {

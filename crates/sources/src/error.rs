@@ -106,6 +106,14 @@ pub enum Error {
         /// Its length.
         bytes: u64,
     },
+    /// A file of trace-cmd cannot be read.
+    #[error("{name}: {source}")]
+    Trace {
+        /// The file, and the member inside it.
+        name: String,
+        /// Why.
+        source: onoff_ftrace::Error,
+    },
     /// An event schema that the user named cannot be used.
     #[error("{}: {reason}", path.display())]
     Schema {

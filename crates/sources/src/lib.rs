@@ -22,7 +22,6 @@
 mod capture;
 mod error;
 mod firmware;
-#[allow(dead_code, reason = "the readers of parts come one by one")]
 mod linux;
 mod mapped;
 pub mod opened;

@@ -148,7 +148,6 @@ impl Files {
     }
 
     /// Names of the files in folders and archives that say nothing that is read.
-    #[allow(dead_code, reason = "the readers of parts come one by one")]
     pub(crate) fn passed_over(&self) -> &[String] {
         &self.passed_over
     }

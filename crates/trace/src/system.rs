@@ -150,6 +150,9 @@ pub struct SystemConfiguration {
     pub services: Vec<InstalledService>,
     /// Devices.
     pub devices: Vec<InstalledDevice>,
+    /// The kernel's command line (Linux).
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub kernel_command_line: String,
     /// Sleep states the machine offers, e.g. `S3`.
     pub sleep_states: Vec<String>,
 }

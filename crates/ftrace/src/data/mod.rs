@@ -22,7 +22,7 @@ use hashbrown::HashMap;
 pub use format::RecordBody;
 
 use crate::error::Error;
-use crate::event::{Body, Event};
+use crate::event::{Body, Context, Event};
 use crate::losses::Losses;
 use bytes::Bytes;
 use describe::Description;
@@ -115,9 +115,24 @@ impl<'a> DataFile<'a> {
             } else {
                 self.description.tasks.get(&pid).map_or("", String::as_str)
             },
+            context: body.number("common_flags").map(context),
             name: &format.name,
             body: Body::Record(body),
         })
+    }
+}
+
+/// `TRACE_FLAG_HARDIRQ`, `TRACE_FLAG_SOFTIRQ` and `TRACE_FLAG_NMI` of the kernel.
+const fn context(flags: i64) -> Context {
+    const INTERRUPT: i64 = 0x08;
+    const SOFT_INTERRUPT: i64 = 0x10;
+    const NOT_MASKABLE: i64 = 0x40;
+    if flags & (INTERRUPT | NOT_MASKABLE) != 0 {
+        Context::Interrupt
+    } else if flags & SOFT_INTERRUPT != 0 {
+        Context::SoftInterrupt
+    } else {
+        Context::Thread
     }
 }
 

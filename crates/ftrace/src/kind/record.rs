@@ -81,6 +81,10 @@ pub(super) fn read<'a>(name: &str, body: RecordBody<'a>) -> Option<Kind<'a>> {
             value: number("val")?,
             begin: body.number("start")? != 0,
         },
+        "wakeup_source_activate" | "wakeup_source_deactivate" => Kind::WakeupSource {
+            name: body.text("name")?,
+            active: name == "wakeup_source_activate",
+        },
         "rpm_suspend" => Kind::RuntimePower(RuntimePower::Suspend(body.text("name")?)),
         "rpm_resume" => Kind::RuntimePower(RuntimePower::Resume(body.text("name")?)),
         "rpm_idle" => Kind::RuntimePower(RuntimePower::Idle(body.text("name")?)),

@@ -91,6 +91,10 @@ pub(super) fn read<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
                 begin: edge.trim() == "begin",
             }
         }
+        "wakeup_source_activate" | "wakeup_source_deactivate" => Kind::WakeupSource {
+            name: text.rsplit_once(" state=")?.0,
+            active: name == "wakeup_source_activate",
+        },
         "rpm_suspend" => Kind::RuntimePower(RuntimePower::Suspend(first_word(text)?)),
         "rpm_resume" => Kind::RuntimePower(RuntimePower::Resume(first_word(text)?)),
         "rpm_idle" => Kind::RuntimePower(RuntimePower::Idle(first_word(text)?)),

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::recording::RecordingSummary;
+use onoff_trace::ClockConversion;
 
 use super::losses;
 use super::printable::printable;
@@ -63,7 +64,14 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
             notes.push("never finished by its recorder".to_owned());
         }
         table.row([
-            styled_cell(QUIET, "file"),
+            styled_cell(
+                QUIET,
+                if file.content.is_empty() {
+                    "file"
+                } else {
+                    file.content
+                },
+            ),
             cell(format!("{} ({})", file.name, notes.join(", "))),
         ]);
     }
@@ -86,6 +94,12 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
             cell(format!("{}{rate}", summary.clock)),
         ]);
     }
+    for conversion in &summary.clock_conversions {
+        table.row([
+            styled_cell(QUIET, format!("clock of {}", conversion.from)),
+            cell(conversion_text(conversion)),
+        ]);
+    }
     let lost = format!(
         "{}, {}",
         counted(summary.events_lost, "event"),
@@ -101,6 +115,27 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
         styled_cell(style, lost),
     ]);
     table.write(out)
+}
+
+/// What was done to one clock's times.
+fn conversion_text(conversion: &ClockConversion) -> String {
+    if conversion.pairs == 0 {
+        return conversion.how.to_owned();
+    }
+    // Clocks that count from 1970 are only tied to the axis; what was subtracted is the start, which is told above.
+    let offset = if conversion.offset_ns.unsigned_abs() < 1_000_000_000_000_000 {
+        let sign = if conversion.offset_ns < 0 { '-' } else { '+' };
+        let offset = i64::try_from(conversion.offset_ns.unsigned_abs()).unwrap_or(i64::MAX);
+        format!("{sign}{}, ", duration(offset))
+    } else {
+        String::new()
+    };
+    format!(
+        "{offset}within {} of it by {}: {}",
+        duration(conversion.spread_ns),
+        counted(conversion.pairs, "comparison"),
+        conversion.how
+    )
 }
 
 fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
@@ -133,6 +168,7 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
     };
     row("system", format!("{os}{build}{laboratory}{bits}"));
     row("computer", joined(&[&system.computer, &system.model]));
+    row("command line", system.kernel_command_line.clone());
     row("firmware", system.firmware.clone());
     let mut processors = counted(summary.processors.into(), "processor");
     if !system.processor_name.is_empty() {

@@ -13,7 +13,7 @@ mod text;
 
 use std::path::PathBuf;
 
-use onoff_trace::firmware::FirmwareRecording;
+use onoff_trace::firmware::{FirmwareForm, FirmwareRecording};
 
 use crate::error::Error;
 use crate::unpack::Limits;
@@ -51,4 +51,14 @@ pub fn open_firmware_bytes(
     let mut gathering = Gathering::default();
     folder::add_bytes(name, bytes, limits, &mut gathering)?;
     Ok(gathering.finish())
+}
+
+/// What the firmware measured, from files that are known to be its tables: their names and bytes.
+pub(crate) fn of_parts<'p>(parts: impl Iterator<Item = (&'p str, &'p [u8])>) -> FirmwareRecording {
+    let mut gathering = Gathering::default();
+    for (name, bytes) in parts {
+        gathering.input(name, FirmwareForm::Table);
+        tables::add(name, bytes, &mut gathering);
+    }
+    gathering.finish()
 }

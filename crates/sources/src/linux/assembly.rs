@@ -1,10 +1,13 @@
 //! The builder into which every part's reader puts its rows.
 
 use onoff_trace::{
-    Activity, DeviceOperation, Losses, Milestone, Notification, PowerRequest, ServiceDependency,
+    Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, Interrupts, Inventory, Losses,
+    Milestone, Notification, PowerRequest, ProviderCount, ReadyThreads, ServiceDependency,
     ServiceTransition, StringId, StringPool, SystemConfiguration, SystemKind, TableName, Tables,
     Trace,
 };
+
+use onoff_trace::system::Disk;
 
 use super::processes::ProcessTracker;
 use super::unit_rows;
@@ -14,10 +17,6 @@ use super::unit_rows;
 pub(super) struct Assembly {
     /// Which tables are asked for: nobody looks at the others.
     pub(super) wanted: Tables,
-    /// The boot that the caller asked for; see [`crate::Options::boot`].
-    pub(super) boot: Option<String>,
-    /// Id of the boot that was read, as systemd writes it, once a part has told it; empty before.
-    pub(super) boot_id: String,
     /// The unit that `default.target` is a name of; empty where no part tells.
     pub(super) default_target: String,
     /// Every text.
@@ -28,6 +27,15 @@ pub(super) struct Assembly {
     pub(super) system: SystemConfiguration,
     /// Who is who.
     pub(super) processes: ProcessTracker,
+    pub(super) context_switches: Batches<ContextSwitches>,
+    pub(super) ready_threads: Batches<ReadyThreads>,
+    pub(super) interrupts: Batches<Interrupts>,
+    pub(super) disk_ios: Vec<DiskIo>,
+    /// Device numbers, major and minor, of the disks, in the order of the numbers given to them.
+    disks: Vec<(u32, u32)>,
+    /// Counts of the records of every part, when they are asked for.
+    pub(super) inventory: Inventory,
+    pub(super) events_lost: u64,
     pub(super) service_transitions: Vec<ServiceTransition>,
     pub(super) service_dependencies: Vec<ServiceDependency>,
     pub(super) device_operations: Vec<DeviceOperation>,
@@ -39,11 +47,9 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    pub(super) fn new(wanted: Tables, boot: Option<String>) -> Self {
+    pub(super) fn new(wanted: Tables) -> Self {
         Self {
             wanted,
-            boot,
-            boot_id: String::new(),
             default_target: String::new(),
             texts: StringPool::new(),
             losses: Losses::new(),
@@ -52,6 +58,13 @@ impl Assembly {
                 ..SystemConfiguration::default()
             },
             processes: ProcessTracker::default(),
+            context_switches: Batches::default(),
+            ready_threads: Batches::default(),
+            interrupts: Batches::default(),
+            disk_ios: Vec::new(),
+            disks: Vec::new(),
+            inventory: Inventory::default(),
+            events_lost: 0,
             service_transitions: Vec::new(),
             service_dependencies: Vec::new(),
             device_operations: Vec::new(),
@@ -76,6 +89,29 @@ impl Assembly {
     /// The recording reaches `time_ns`. Readers call this for what they read, rows or not.
     pub(super) fn reaches(&mut self, time_ns: i64) {
         self.last_ns = self.last_ns.max(time_ns);
+    }
+
+    /// Time of the last milestone called `name`.
+    pub(super) fn last_time_of(&self, name: &str) -> Option<i64> {
+        let name = self.texts.find(name)?;
+        self.milestones
+            .iter()
+            .filter(|row| row.name == name)
+            .map(|row| row.time_ns)
+            .max()
+    }
+
+    /// Number of the disk with these major and minor numbers.
+    pub(super) fn disk(&mut self, device: (u32, u32)) -> u32 {
+        const MOST_DISKS: usize = 4096;
+        let known = self.disks.iter().position(|&disk| disk == device);
+        let number = known.unwrap_or_else(|| {
+            if self.disks.len() < MOST_DISKS {
+                self.disks.push(device);
+            }
+            self.disks.len() - 1
+        });
+        u32::try_from(number).unwrap_or(u32::MAX)
     }
 
     /// Adds a milestone without a process; `event` names the record, e.g. `systemd manager property FinishTimestampMonotonic`.
@@ -111,6 +147,15 @@ impl Assembly {
             .sort_by_key(|row| (row.service, row.on, row.kind as u8));
         let wanted = self.wanted;
         let wants = |table| wanted.contains(table);
+        trace.context_switches = self.context_switches;
+        trace.ready_threads = self.ready_threads;
+        trace.interrupts = self.interrupts;
+        trace.events_lost = self.events_lost;
+        self.disk_ios.sort_by_key(|row| row.complete_ns);
+        trace.disk_ios = self.disk_ios.into_iter().collect();
+        if wants(TableName::Inventory) {
+            trace.inventory = Some(counted(self.inventory));
+        }
         if wants(TableName::ServiceTransitions) {
             trace.service_transitions = self.service_transitions.into_iter().collect();
         }
@@ -139,9 +184,45 @@ impl Assembly {
         if wants(TableName::Threads) {
             trace.threads = threads;
         }
+        for (number, (major, minor)) in (0..).zip(self.disks) {
+            self.system.disks.push(Disk {
+                number,
+                model: format!("{major}:{minor}"),
+                sector_bytes: 512,
+                ..Disk::default()
+            });
+        }
+        if self.system.os.is_empty() {
+            self.system.os = "Linux".to_owned();
+        }
         trace.system = self.system;
         trace.duration_ns = self.last_ns;
         trace.strings = self.texts;
         trace.losses.merge(self.losses);
     }
+}
+
+/// The counts by provider, most first, and those by kind too.
+fn counted(mut inventory: Inventory) -> Inventory {
+    let mut providers: Vec<ProviderCount> = Vec::new();
+    for kind in &inventory.kinds {
+        match providers.iter_mut().find(|of| of.name == kind.provider) {
+            Some(provider) => {
+                provider.events += kind.events;
+                provider.bytes += kind.bytes;
+            }
+            None => providers.push(ProviderCount {
+                guid: String::new(),
+                name: kind.provider.clone(),
+                events: kind.events,
+                bytes: kind.bytes,
+            }),
+        }
+    }
+    providers.sort_by(|a, b| b.events.cmp(&a.events).then(a.name.cmp(&b.name)));
+    inventory
+        .kinds
+        .sort_by(|a, b| b.events.cmp(&a.events).then(a.name.cmp(&b.name)));
+    inventory.providers = providers;
+    inventory
 }

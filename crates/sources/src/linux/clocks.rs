@@ -53,6 +53,8 @@ pub(super) enum Evidence {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pairs {
     found: Vec<(SourceClock, Evidence, &'static str, Vec<Pair>)>,
+    /// Clocks that are another clock; `None` for the axis itself.
+    same: Vec<(SourceClock, Option<SourceClock>)>,
 }
 
 /// More pairs of one kind than are of use.
@@ -89,9 +91,28 @@ impl Pairs {
         Some(pairs.first()?.offset_ns)
     }
 
+    /// `clock` is the axis.
+    pub(super) fn is_axis(&mut self, clock: SourceClock) {
+        self.same.push((clock, None));
+    }
+
+    /// `clock` is the same as `other`.
+    pub(super) fn is_same(&mut self, clock: SourceClock, other: SourceClock) {
+        self.same.push((clock, Some(other)));
+    }
+
+    /// Whether anything is known of `clock`.
+    pub(super) fn knows(&self, clock: SourceClock) -> bool {
+        self.found.iter().any(|(of, ..)| *of == clock)
+            || self.same.iter().any(|(of, _)| *of == clock)
+    }
+
     /// The conversions that the pairs give: of each clock by its best kind of evidence.
     pub(super) fn finish(mut self) -> Clocks {
-        let mut clocks = Clocks::default();
+        let mut clocks = Clocks {
+            same: std::mem::take(&mut self.same),
+            ..Clocks::default()
+        };
         for clock in SourceClock::ALL {
             let best = self
                 .found
@@ -123,6 +144,7 @@ const NEIGHBOURS: usize = 9;
 impl Conversion {
     fn of(mut pairs: Vec<Pair>, evidence: Evidence, how: &'static str) -> Self {
         pairs.sort_unstable();
+        pairs.dedup();
         let count = pairs.len() as u64;
         let steps = match evidence {
             Evidence::Receipt => pairs
@@ -186,12 +208,28 @@ impl Conversion {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clocks {
     conversions: Vec<(SourceClock, Conversion)>,
+    same: Vec<(SourceClock, Option<SourceClock>)>,
 }
 
 impl Clocks {
     /// A time of `clock` on the axis; `None` when the recording holds no pair of it.
     pub(super) fn axis_ns(&self, clock: SourceClock, from_ns: i64) -> Option<i64> {
+        let clock = match self.same.iter().find(|(of, _)| *of == clock) {
+            Some((_, None)) => return Some(from_ns),
+            Some((_, Some(other))) => *other,
+            None => clock,
+        };
         from_ns.checked_add(self.conversion(clock)?.offset_ns(from_ns)?)
+    }
+
+    /// How long the machine slept between two times of the axis, which stands meanwhile; `None` when the recording does not
+    /// hold both clocks before and after.
+    pub(super) fn slept_ns(&self, from_ns: i64, until_ns: i64) -> Option<i64> {
+        let steps = &self.conversion(SourceClock::BootTime)?.steps;
+        let axis = |pair: &&Pair| pair.from_ns.saturating_add(pair.offset_ns);
+        let before = steps.iter().rev().find(|pair| axis(pair) <= from_ns)?;
+        let after = steps.iter().find(|pair| axis(pair) >= until_ns)?;
+        before.offset_ns.checked_sub(after.offset_ns)
     }
 
     /// As [`Clocks::axis_ns`], and the time itself where the clock cannot be converted: for clocks that begin with the axis.
@@ -213,10 +251,20 @@ impl Clocks {
 
     /// What was done, for the reports.
     pub(super) fn summary(&self) -> Vec<ClockConversion> {
-        self.conversions
+        let same = self.same.iter().map(|(clock, other)| ClockConversion {
+            from: clock.as_str(),
+            how: match other {
+                None => "it is the axis",
+                Some(SourceClock::BootTime) => "it is CLOCK_BOOTTIME",
+                Some(_) => "it is the kernel log's clock",
+            },
+            ..ClockConversion::default()
+        });
+        let converted = self
+            .conversions
             .iter()
-            .filter_map(|(clock, conversion)| conversion.summary(*clock))
-            .collect()
+            .filter_map(|(clock, conversion)| conversion.summary(*clock));
+        same.chain(converted).collect()
     }
 }
 

@@ -67,7 +67,7 @@ mod tests {
     use onoff_trace::{Tables, Trace};
 
     fn read_dump(text: &[u8]) -> Trace {
-        let mut assembly = Assembly::new(Tables::all(), None);
+        let mut assembly = Assembly::new(Tables::all());
         let part = Part {
             kind: super::super::parts::PartKind::Dump,
             name: "dump",

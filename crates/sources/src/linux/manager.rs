@@ -77,7 +77,7 @@ mod tests {
     use onoff_trace::{Tables, Trace};
 
     fn read_manager(text: &[u8]) -> Trace {
-        let mut assembly = Assembly::new(Tables::all(), None);
+        let mut assembly = Assembly::new(Tables::all());
         let part = Part {
             kind: super::super::parts::PartKind::Manager,
             name: "manager",

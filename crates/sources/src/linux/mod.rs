@@ -9,7 +9,8 @@
 //! | [`clocks`] | how do its times come onto the axis? |
 //! | [`assembly`] | what do the parts hold together? |
 //! | `processes` | who is who? |
-//! | `kernel_log`, `journal`, `units`, `manager`, `dump` | what does one kind of part say? |
+//! | `ftrace`, `kernel_log`, `journal`, `units`, `manager`, `dump`, `firmware`, `machine` | what does one kind of part say? |
+//! | `power`, `devices` | rows that several of these make |
 //!
 //! # How a part's reader plugs in
 //!
@@ -28,15 +29,20 @@
 
 mod assembly;
 mod clocks;
+mod devices;
 mod dump;
+mod firmware;
+mod ftrace;
 mod journal;
 mod journal_export;
 mod journal_json;
 mod journal_rows;
 mod journal_survey;
 mod kernel_log;
+mod machine;
 mod manager;
 pub(crate) mod parts;
+mod power;
 mod processes;
 mod time_span;
 mod unit_dependencies;
@@ -46,7 +52,7 @@ mod unit_rows;
 mod units;
 
 use hashbrown::HashSet;
-use onoff_trace::{Clock, RecordingFile, Tables, Trace};
+use onoff_trace::{Clock, Counter, RecordingFile, Severity, Tables, Trace, milestone};
 
 use crate::Options;
 use crate::error::Error;
@@ -54,7 +60,15 @@ use crate::opened::Files;
 use assembly::Assembly;
 use clocks::{Pairs, SourceClock};
 use journal_survey::JournalSurvey;
+use kernel_log::Messages;
 use parts::{Part, PartKind};
+
+const PASSED_OVER: Counter = Counter {
+    name: "files_passed_over",
+    severity: Severity::Notice,
+    help: "files in the folder or archive that are no part of a recording, or that cannot be read, were passed over",
+    touches: &[],
+};
 
 /// Reads a recording into the wanted tables.
 pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
@@ -68,11 +82,18 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
         pairs = clock_pairs_of(&parts);
     }
     journals.clock_pairs(&mut pairs);
+    let mut assembly = Assembly::new(wanted);
+    let traces = ftrace::files::chosen(&parts, &mut pairs)?;
+    ftrace::read(&traces, &pairs.clone().finish(), &mut assembly)?;
+    let messages = kernel_messages(&parts, journals.boot());
+    pairs_of_rows(&messages, &assembly, &mut pairs);
     let clocks = pairs.finish();
-    let mut assembly = Assembly::new(wanted, options.boot.clone());
+    kernel_log::read(&messages, &clocks, &mut assembly);
     for part in &parts {
-        read(part, journals.boot(), &clocks, &mut assembly)?;
+        read(part, journals.boot(), &clocks, &mut assembly);
     }
+    firmware::read(&parts, &mut assembly);
+    power::fill_slept(&clocks, &mut assembly);
     let mut trace = Trace {
         recorder: recorder(&parts),
         files: parts
@@ -98,6 +119,11 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
         ..Trace::default()
     };
     trace.boots = journals.finish(&mut trace.losses);
+    let passed_over = files.passed_over();
+    assembly.losses.add(&PASSED_OVER, passed_over.len() as u64);
+    if let Some(name) = passed_over.first() {
+        assembly.losses.place(&PASSED_OVER, || name.clone());
+    }
     assembly.finish(&mut trace);
     Ok(trace)
 }
@@ -143,21 +169,52 @@ fn clock_pairs_of(parts: &[Part<'_>]) -> Pairs {
     pairs
 }
 
+/// Pairs that the parts hold by themselves.
 fn clock_pairs(part: &Part<'_>, pairs: &mut Pairs) {
     match part.kind {
         PartKind::Units => units::clock_pairs(part, pairs),
         PartKind::Manager => manager::clock_pairs(part, pairs),
         PartKind::Dump => dump::clock_pairs(part, pairs),
+        PartKind::ClockReadings => {
+            for line in String::from_utf8_lossy(part.bytes).lines() {
+                ftrace::clock_readings(line, pairs);
+            }
+        }
         _ => {}
     }
 }
 
-fn read(
-    part: &Part<'_>,
-    boot: Option<u128>,
-    clocks: &clocks::Clocks,
-    assembly: &mut Assembly,
-) -> Result<(), Error> {
+/// The messages of the kernel's log: from its own parts, or else from the journal, which keeps them too.
+fn kernel_messages(parts: &[Part<'_>], boot: Option<u128>) -> Messages {
+    let mut messages = Messages::default();
+    let logs = || {
+        let is_log = |kind| matches!(kind, PartKind::KernelLog | PartKind::KernelLogJson);
+        parts.iter().filter(move |part| is_log(part.kind))
+    };
+    for part in logs() {
+        messages.add_part(part);
+    }
+    if logs().next().is_none() {
+        for part in parts.iter().filter(|part| part.kind.is_journal()) {
+            messages.add_journal(part, boot);
+        }
+    }
+    messages.sort();
+    messages
+}
+
+/// Pairs that show only once the traces are read: readings of clocks in their marks, and what the kernel's log tells of the same
+/// steps.
+fn pairs_of_rows(messages: &Messages, assembly: &Assembly, pairs: &mut Pairs) {
+    if let Some(mark) = assembly.texts.find(milestone::MARK) {
+        for row in assembly.milestones.iter().filter(|row| row.name == mark) {
+            ftrace::clock_readings(assembly.texts.get(row.detail), pairs);
+        }
+    }
+    kernel_log::clock::pairs(messages, assembly, pairs);
+}
+
+fn read(part: &Part<'_>, boot: Option<u128>, clocks: &clocks::Clocks, assembly: &mut Assembly) {
     match part.kind {
         PartKind::JournalExport | PartKind::JournalJson => {
             journal_rows::read(part, boot, clocks, assembly);
@@ -165,7 +222,6 @@ fn read(
         PartKind::Units => units::read(part, clocks, assembly),
         PartKind::Manager => manager::read(part, clocks, assembly),
         PartKind::Dump => dump::read(part, clocks, assembly),
-        _ => {}
+        _ => machine::read(part, assembly),
     }
-    Ok(())
 }

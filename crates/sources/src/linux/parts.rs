@@ -128,7 +128,7 @@ pub(crate) fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
         return None;
     }
     let text = String::from_utf8_lossy(head);
-    let text = text.trim_start_matches(['\u{feff}', '\u{1e}']);
+    let text = text.trim_start_matches(['\u{feff}', '\u{1e}', ' ']);
     by_text(text).or_else(|| {
         TextTrace::recognises(head)
             .then_some(PartKind::TraceText)
@@ -213,7 +213,7 @@ fn is_kernel_log(text: &str) -> bool {
         .collect();
     let messages: Vec<&str> = lines
         .iter()
-        .filter_map(|line| Some(super::kernel_log::line(line)?.message))
+        .filter_map(|line| Some(super::kernel_log::line::line(line)?.message))
         .collect();
     if messages.is_empty() || messages.len() * 2 < lines.len() {
         return false;

@@ -6,9 +6,6 @@
 use hashbrown::HashMap;
 use onoff_trace::{Process, Processes, StringId, StringPool, Thread, Threads};
 
-/// The thread that makes all kernel threads.
-const KTHREADD: u32 = 2;
-
 /// One life of a task.
 #[derive(Clone, Copy, Debug)]
 struct Life {
@@ -17,7 +14,28 @@ struct Life {
     start_ns: Option<i64>,
     end_ns: Option<i64>,
     name: StringId,
+    /// Path of the program it runs, once it was seen to begin it.
+    program: StringId,
+    /// It was made and has not run.
+    fresh: bool,
 }
+
+impl Life {
+    const fn of(pid: u32) -> Self {
+        Self {
+            pid,
+            parent_pid: None,
+            start_ns: None,
+            end_ns: None,
+            name: StringId::EMPTY,
+            program: StringId::EMPTY,
+            fresh: false,
+        }
+    }
+}
+
+/// The kernel keeps this many bytes of a task's name.
+const NAME_BYTES: usize = 15;
 
 /// What another source says of a process id.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,41 +58,80 @@ impl ProcessTracker {
     fn life(&mut self, pid: u32) -> &mut Life {
         let Self { lives, current, .. } = self;
         let at = *current.entry(pid).or_insert_with(|| {
-            lives.push(Life {
-                pid,
-                parent_pid: None,
-                start_ns: None,
-                end_ns: None,
-                name: StringId::EMPTY,
-            });
+            lives.push(Life::of(pid));
             lives.len() - 1
         });
         &mut lives[at]
     }
 
+    fn begin(&mut self, life: Life) {
+        self.current.insert(life.pid, self.lives.len());
+        self.lives.push(life);
+    }
+
     /// The task `pid` was there, called `name`.
-    pub(super) fn seen(&mut self, pid: u32, name: StringId) {
+    pub(super) fn seen_as(&mut self, pid: u32, name: &str, texts: &mut StringPool) {
         let life = self.life(pid);
         if life.name.is_empty() {
-            life.name = name;
+            life.name = texts.intern(name);
+        }
+    }
+
+    /// The task `pid` is called `name`, if it was met and nothing has named it.
+    pub(super) fn name_if_known(&mut self, pid: u32, name: &str, texts: &mut StringPool) {
+        if let Some(life) = self
+            .current
+            .get(&pid)
+            .and_then(|&at| self.lives.get_mut(at))
+            && life.name.is_empty()
+        {
+            life.name = texts.intern(name);
+        }
+    }
+
+    /// The task `pid` runs and is called `name` now.
+    pub(super) fn runs_as(&mut self, pid: u32, name: &str, texts: &mut StringPool) {
+        let life = self.life(pid);
+        life.fresh = false;
+        let known = texts.get(life.name);
+        // The whole name is known from its program; the kernel cuts it.
+        let cut = known
+            .as_bytes()
+            .get(..NAME_BYTES)
+            .unwrap_or(known.as_bytes());
+        if known != name && (life.program.is_empty() || cut != name.as_bytes()) {
+            life.name = texts.intern(name);
         }
     }
 
     /// `parent_pid` made the task `pid`.
     pub(super) fn fork(&mut self, time_ns: i64, parent_pid: u32, pid: u32, name: StringId) {
-        self.current.insert(pid, self.lives.len());
-        self.lives.push(Life {
-            pid,
+        self.begin(Life {
             parent_pid: Some(parent_pid),
             start_ns: Some(time_ns),
-            end_ns: None,
             name,
+            fresh: true,
+            ..Life::of(pid)
         });
     }
 
-    /// The task `pid` runs another program from now on.
-    pub(super) fn exec(&mut self, pid: u32, name: StringId) {
-        self.life(pid).name = name;
+    /// The task `pid` is woken for the first time, by the one that made it.
+    pub(super) fn first_run(&mut self, time_ns: i64, parent_pid: u32, pid: u32, name: StringId) {
+        let fresh = self
+            .current
+            .get(&pid)
+            .and_then(|&at| self.lives.get(at))
+            .is_some_and(|life| life.fresh);
+        if !fresh {
+            self.fork(time_ns, parent_pid, pid, name);
+        }
+    }
+
+    /// The task `pid` runs the program `path`, called `name`, from now on.
+    pub(super) fn exec(&mut self, pid: u32, name: StringId, path: StringId) {
+        let life = self.life(pid);
+        life.name = name;
+        life.program = path;
     }
 
     /// The task `pid` ended.
@@ -84,6 +141,12 @@ impl ProcessTracker {
         if life.name.is_empty() {
             life.name = name;
         }
+    }
+
+    /// The task `pid` stopped for good.
+    pub(super) fn ended(&mut self, time_ns: i64, pid: u32) {
+        let life = self.life(pid);
+        life.end_ns = Some(life.end_ns.unwrap_or(time_ns));
     }
 
     /// What the journal or the service manager says of process `pid`; empty texts say nothing.
@@ -131,7 +194,11 @@ impl ProcessTracker {
                 start_ns: life.start_ns,
                 end_ns: life.end_ns,
                 image: name,
-                command_line: identity.command_line,
+                command_line: if identity.command_line.is_empty() {
+                    life.program
+                } else {
+                    identity.command_line
+                },
                 user: identity.user,
                 ..Process::unknown(life.pid)
             });
@@ -144,10 +211,4 @@ impl ProcessTracker {
         }
         (processes, threads)
     }
-}
-
-/// Whether a task is the kernel's own, by its parent.
-#[must_use]
-pub(super) const fn is_kernel_thread(pid: u32, parent_pid: Option<u32>) -> bool {
-    pid == KTHREADD || matches!(parent_pid, Some(KTHREADD))
 }

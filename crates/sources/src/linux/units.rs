@@ -271,7 +271,7 @@ mod tests {
     use onoff_trace::{Tables, Trace};
 
     pub(crate) fn read_units(text: &[u8]) -> Trace {
-        let mut assembly = Assembly::new(Tables::all(), None);
+        let mut assembly = Assembly::new(Tables::all());
         let part = Part {
             kind: super::super::parts::PartKind::Units,
             name: "units",

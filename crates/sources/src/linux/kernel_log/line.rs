@@ -1,17 +1,17 @@
-//! The kernel's log: `dmesg`, as text.
+//! One line of the kernel's log as text.
 
 /// One message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(in crate::linux) struct Line<'a> {
     /// Time by the log's clock, ns.
-    pub(super) time_ns: i64,
+    pub(in crate::linux) time_ns: i64,
     /// What it says.
-    pub(super) message: &'a str,
+    pub(in crate::linux) message: &'a str,
 }
 
 /// Reads `[    1.234567] message`, with `<5>` or `kern  :info  : ` before it, or `[    T1] ` behind the time. `None` for any other
 /// line.
-pub(super) fn line(text: &str) -> Option<Line<'_>> {
+pub(in crate::linux) fn line(text: &str) -> Option<Line<'_>> {
     let text = text.trim_end_matches('\r');
     let (prefix, rest) = text.split_once('[')?;
     let prefix = prefix.trim();
@@ -51,7 +51,7 @@ fn caller(message: &str) -> &str {
 }
 
 /// `12.345678`, up to nine digits behind the point.
-pub(super) fn nanoseconds(text: &str) -> Option<i64> {
+pub(in crate::linux) fn nanoseconds(text: &str) -> Option<i64> {
     let (seconds, fraction) = text.split_once('.')?;
     let digits = u32::try_from(fraction.len()).ok()?;
     let whole = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,0 +1,27 @@
+//! Rows of work on devices and drivers, whichever part tells of it.
+
+use onoff_trace::{DeviceOperation, DeviceOperationKind, DevicePhase, StringId};
+
+/// A row that begins at `start_ns` in thread `tid`: an initialisation function, a module, or the probe by a driver.
+pub(super) const fn operation(
+    kind: DeviceOperationKind,
+    start_ns: i64,
+    tid: u32,
+    driver: StringId,
+    event: StringId,
+) -> DeviceOperation {
+    DeviceOperation {
+        kind,
+        start_ns,
+        pend_ns: None,
+        end_ns: None,
+        device: StringId::EMPTY,
+        driver,
+        description: StringId::EMPTY,
+        friendly_name: StringId::EMPTY,
+        phase: DevicePhase::Later,
+        status: None,
+        tid: Some(tid),
+        event,
+    }
+}

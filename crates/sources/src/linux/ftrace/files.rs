@@ -1,0 +1,244 @@
+//! Which files of traces are read, and by which clock their times are.
+
+use onoff_ftrace::{Kind, Losses as TraceLosses};
+use onoff_trace::{Counter, Losses, Severity, TableName};
+
+use crate::error::Error;
+use crate::linux::assembly::Assembly;
+use crate::linux::clocks::{Evidence, Pairs, SourceClock};
+use crate::linux::parts::{Part, PartKind};
+
+const SAME_TIME: Counter = Counter {
+    name: "traces_of_same_time",
+    severity: Severity::Notice,
+    help: "a second trace of a time that another trace covers was left out; usually the same trace in another form",
+    touches: &[],
+};
+
+const UNKNOWN_CLOCK: Counter = Counter {
+    name: "trace_clock_unknown",
+    severity: Severity::Warning,
+    help: "nothing in the recording says which clock stamped the trace; its times are taken for CLOCK_MONOTONIC. Keep the file trace_clock beside it",
+    touches: &[],
+};
+
+const NOT_CONVERTED: Counter = Counter {
+    name: "trace_clock_not_converted",
+    severity: Severity::Warning,
+    help: "the trace's clock is not the axis and nothing in the recording compares the two; its times are taken as they are",
+    touches: &[],
+};
+
+const OVERWRITTEN: Counter = Counter {
+    name: "trace_events_lost",
+    severity: Severity::Error,
+    help: "the tracer dropped events because its buffer was full; record with a larger buffer or fewer events",
+    touches: &[],
+};
+
+const GAPS: Counter = Counter {
+    name: "trace_gaps",
+    severity: Severity::Error,
+    help: "the tracer says that events are missing and not how many; record with a larger buffer or fewer events",
+    touches: &[],
+};
+
+const UNREADABLE_LINES: Counter = Counter {
+    name: "trace_lines_unreadable",
+    severity: Severity::Warning,
+    help: "lines of the trace that are no event were left out",
+    touches: &[],
+};
+
+const UNKNOWN_EVENTS: Counter = Counter {
+    name: "trace_events_unknown",
+    severity: Severity::Warning,
+    help: "records of the trace whose event the file does not describe were left out",
+    touches: &[],
+};
+
+const DAMAGED: Counter = Counter {
+    name: "trace_records_damaged",
+    severity: Severity::Error,
+    help: "pages or records of the trace that are cut or contradict themselves were left out",
+    touches: &[],
+};
+
+/// The traces that are read.
+#[derive(Debug, Default)]
+pub(in crate::linux) struct Chosen<'f> {
+    pub(in crate::linux) parts: Vec<Part<'f>>,
+    left_out: u64,
+    first_left_out: Option<String>,
+    clock_unknown: bool,
+    not_converted: bool,
+}
+
+impl Chosen<'_> {
+    pub(super) fn count_losses(&self, losses: &mut Losses) {
+        losses.add(&SAME_TIME, self.left_out);
+        if let Some(name) = &self.first_left_out {
+            losses.place(&SAME_TIME, || name.clone());
+        }
+        losses.add(&UNKNOWN_CLOCK, self.clock_unknown.into());
+        losses.add(&NOT_CONVERTED, self.not_converted.into());
+    }
+}
+
+/// Chooses among the traces in `parts`: of several of the same time, the file of trace-cmd, which has ns where text has µs.
+/// Adds what is known of their clock to `pairs`.
+pub(in crate::linux) fn chosen<'f>(
+    parts: &[Part<'f>],
+    pairs: &mut Pairs,
+) -> Result<Chosen<'f>, Error> {
+    let mut traces: Vec<Part<'f>> = parts
+        .iter()
+        .filter(|part| matches!(part.kind, PartKind::TraceText | PartKind::TraceData))
+        .copied()
+        .collect();
+    let mut chosen = Chosen::default();
+    if traces.is_empty() {
+        return Ok(chosen);
+    }
+    traces.sort_by_key(|part| {
+        (
+            part.kind != PartKind::TraceData,
+            std::cmp::Reverse(part.bytes.len()),
+        )
+    });
+    let mut taken: Vec<(u64, u64)> = Vec::new();
+    let only = traces.len() == 1;
+    for part in traces {
+        if only {
+            chosen.parts.push(part);
+            break;
+        }
+        let Some((first, last)) = span(&part)? else {
+            continue;
+        };
+        if taken
+            .iter()
+            .any(|&(from, until)| first <= until && from <= last)
+        {
+            chosen.left_out += 1;
+            chosen.first_left_out.get_or_insert(part.name.to_owned());
+        } else {
+            taken.push((first, last));
+            chosen.parts.push(part);
+        }
+    }
+    match clock(&chosen, parts).as_deref() {
+        Some("mono") => pairs.is_axis(SourceClock::Trace),
+        Some("boot") => pairs.is_same(SourceClock::Trace, SourceClock::BootTime),
+        named => {
+            compare(&chosen, pairs)?;
+            if !pairs.knows(SourceClock::Trace) {
+                chosen.clock_unknown = named.is_none();
+                // `local` and `global`, the kernel's defaults, are what its log is stamped by.
+                pairs.is_same(SourceClock::Trace, SourceClock::KernelLog);
+                chosen.not_converted = named.is_some() && !pairs.knows(SourceClock::KernelLog);
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+/// Times of the first and last event.
+fn span(part: &Part<'_>) -> Result<Option<(u64, u64)>, Error> {
+    let mut span: Option<(u64, u64)> = None;
+    super::events(part, |event| {
+        let (first, last) = span.get_or_insert((event.time_ns, event.time_ns));
+        *first = (*first).min(event.time_ns);
+        *last = (*last).max(event.time_ns);
+    })?;
+    Ok(span)
+}
+
+/// The clock's name as the kernel gives it: from the trace's own file, from `trace_clock`, or from the kernel's command line.
+fn clock(chosen: &Chosen<'_>, parts: &[Part<'_>]) -> Option<String> {
+    let own = chosen.parts.iter().find_map(|part| {
+        let file = onoff_ftrace::DataFile::open(part.bytes).ok()?;
+        (!file.clock().is_empty()).then(|| file.clock().to_owned())
+    });
+    own.or_else(|| {
+        parts.iter().find_map(|part| {
+            let text = std::str::from_utf8(part.bytes).ok()?;
+            match part.kind {
+                PartKind::TraceClock => {
+                    let (_, rest) = text.split_once('[')?;
+                    Some(rest.split_once(']')?.0.to_owned())
+                }
+                PartKind::CommandLine => text
+                    .split_ascii_whitespace()
+                    .find_map(|word| word.strip_prefix("trace_clock="))
+                    .map(str::to_owned),
+                _ => None,
+            }
+        })
+    })
+}
+
+/// Compares the trace's clock with readings of the monotonic clock that somebody wrote into the trace. A reading is older than the
+/// event that holds it by the time writing took, so that the one with the smallest difference counts; a difference that such a
+/// delay can explain says that the clock is the axis itself, whatever a file kept from another moment says.
+fn compare(chosen: &Chosen<'_>, pairs: &mut Pairs) -> Result<(), Error> {
+    const DELAY_NS: i64 = 5_000_000;
+    const HOW: &str = "monotonic clock read and written into the trace";
+    for part in &chosen.parts {
+        let mut best: Option<(i64, i64)> = None;
+        super::events(part, |event| {
+            if matches!(event.name, "tracing_mark_write" | "print")
+                && let Some(Kind::Mark(text)) = Kind::of(&event)
+                && let Ok(time) = i64::try_from(event.time_ns)
+                && let Some(mono) = super::clock_readings(text, &mut Pairs::default())
+                && best.is_none_or(|(than, by)| time.saturating_sub(mono) < than.saturating_sub(by))
+            {
+                best = Some((time, mono));
+            }
+        })?;
+        match best {
+            Some((time, mono)) if (0..DELAY_NS).contains(&time.saturating_sub(mono)) => {
+                pairs.is_axis(SourceClock::Trace);
+                return Ok(());
+            }
+            Some((time, mono)) => {
+                pairs.add(SourceClock::Trace, Evidence::Reading, HOW, time, mono);
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Counts what reading `part` lost.
+pub(super) fn count(part: &Part<'_>, lost: &TraceLosses, assembly: &mut Assembly) {
+    let losses = &mut assembly.losses;
+    assembly.events_lost = assembly.events_lost.saturating_add(lost.overwritten);
+    losses.add(&OVERWRITTEN, lost.overwritten);
+    losses.add(&GAPS, lost.gaps);
+    losses.add(&UNREADABLE_LINES, lost.unreadable_lines);
+    losses.add(&UNKNOWN_EVENTS, lost.unknown_events);
+    losses.add(&DAMAGED, lost.damaged);
+    if let Some(offset) = lost.first_at {
+        for counter in [&UNREADABLE_LINES, &UNKNOWN_EVENTS, &DAMAGED] {
+            losses.place(counter, || {
+                format!("{}, byte offset {offset:#x}", part.name)
+            });
+        }
+    }
+}
+
+/// Tables that events of a trace fill.
+pub(in crate::linux) const TABLES: &[TableName] = &[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::ContextSwitches,
+    TableName::ReadyThreads,
+    TableName::Interrupts,
+    TableName::DiskIos,
+    TableName::DeviceOperations,
+    TableName::PowerRequests,
+    TableName::Activities,
+    TableName::Milestones,
+    TableName::Inventory,
+];

@@ -1,0 +1,194 @@
+//! Every event to the tracker that knows it.
+
+use hashbrown::HashMap;
+use onoff_ftrace::{Event, Kind};
+use onoff_trace::{Counter, KindCount, Milestone, Severity, TableName, milestone};
+
+use super::disk::DiskTracker;
+use super::initcalls::InitcallTracker;
+use super::interrupts::InterruptTracker;
+use super::power::PowerTracker;
+use super::switches::SwitchTracker;
+use crate::linux::assembly::Assembly;
+use crate::linux::clocks::{Clocks, SourceClock};
+
+const UNREADABLE: Counter = Counter {
+    name: "trace_events_unreadable",
+    severity: Severity::Warning,
+    help: "events of a known name whose fields could not be read were left out; the kernel may write them in another form",
+    touches: super::files::TABLES,
+};
+
+/// Follows one trace.
+pub(super) struct Follower<'a> {
+    clocks: &'a Clocks,
+    assembly: &'a mut Assembly,
+    switches: SwitchTracker,
+    interrupts: InterruptTracker,
+    disk: DiskTracker,
+    initcalls: InitcallTracker,
+    power: PowerTracker,
+    counts: Option<HashMap<String, u64>>,
+    events: u64,
+}
+
+impl<'a> Follower<'a> {
+    pub(super) fn new(clocks: &'a Clocks, assembly: &'a mut Assembly) -> Self {
+        Self {
+            clocks,
+            counts: assembly.wants(TableName::Inventory).then(HashMap::new),
+            switches: SwitchTracker::default(),
+            interrupts: InterruptTracker::default(),
+            disk: DiskTracker::default(),
+            initcalls: InitcallTracker::default(),
+            power: PowerTracker::default(),
+            events: 0,
+            assembly,
+        }
+    }
+
+    /// Takes the next event; they come in the order of time.
+    pub(super) fn on_event(&mut self, event: &Event<'_>) {
+        self.events += 1;
+        if let Some(counts) = &mut self.counts {
+            match counts.get_mut(event.name) {
+                Some(count) => *count += 1,
+                None => {
+                    counts.insert(event.name.to_owned(), 1);
+                }
+            }
+        }
+        let recorded = i64::try_from(event.time_ns).unwrap_or(i64::MAX);
+        let time_ns = self.clocks.axis_or_same_ns(SourceClock::Trace, recorded);
+        let assembly = &mut *self.assembly;
+        assembly.reaches(time_ns);
+        let Some(kind) = Kind::of(event) else {
+            assembly
+                .losses
+                .add_at(&UNREADABLE, || format!("{} at {time_ns} ns", event.name));
+            return;
+        };
+        match kind {
+            Kind::Switch { .. } => self.switches.on_switch(time_ns, event.cpu, &kind, assembly),
+            Kind::Waking { task, pid, first } => {
+                let in_interrupt = self.interrupts.is_open(event);
+                self.switches
+                    .on_waking(time_ns, event, (task, pid, first), in_interrupt, assembly);
+            }
+            Kind::Fork {
+                parent_pid,
+                child_task,
+                child_pid,
+            } => {
+                let name = assembly.text(child_task);
+                assembly
+                    .processes
+                    .fork(time_ns, parent_pid, child_pid, name);
+            }
+            Kind::Exec { file, pid } => {
+                let path = assembly.text(file);
+                let name = assembly.text(file.rsplit('/').next().unwrap_or(file));
+                assembly.processes.exec(pid, name, path);
+            }
+            Kind::Exit { task, pid } => {
+                let name = assembly.text(task);
+                assembly.processes.exit(time_ns, pid, name);
+            }
+            Kind::InterruptBegin { number, name } => {
+                let name = assembly.text(name);
+                self.interrupts.on_begin(time_ns, event.cpu, number, name);
+            }
+            Kind::InterruptEnd { number } => {
+                self.interrupts.on_end(time_ns, event.cpu, number, assembly);
+            }
+            Kind::SoftInterruptBegin { vector } => {
+                self.interrupts.on_soft_begin(time_ns, event.cpu, vector);
+            }
+            Kind::SoftInterruptEnd { vector } => {
+                self.interrupts
+                    .on_soft_end(time_ns, event.cpu, vector, assembly);
+            }
+            Kind::Request(request) => self.disk.on_request(time_ns, event.pid, &request, assembly),
+            Kind::InitcallBegin(function) => {
+                self.initcalls
+                    .on_begin(time_ns, event.pid, function, assembly);
+            }
+            Kind::InitcallEnd { function, result } => {
+                self.initcalls
+                    .on_end(time_ns, event.pid, function, result, assembly);
+            }
+            Kind::ModuleLoad(module) => {
+                self.initcalls
+                    .on_module(time_ns, event.pid, module, assembly);
+            }
+            Kind::DevicePower {
+                driver,
+                device,
+                edge,
+            } => {
+                self.power
+                    .on_device(time_ns, event.pid, driver, device, edge, assembly);
+            }
+            Kind::SuspendStep {
+                action,
+                value,
+                begin,
+            } => {
+                self.power
+                    .on_step(time_ns, event.pid, action, value, begin, assembly);
+            }
+            Kind::WakeupSource { name, active: true } => {
+                self.power.on_wakeup_source(time_ns, name, assembly);
+            }
+            Kind::Mark(text) => {
+                let row = Milestone {
+                    time_ns,
+                    name: assembly.text(milestone::MARK),
+                    detail: assembly.text(text),
+                    value: None,
+                    pid: Some(event.pid),
+                    event: assembly.text("ftrace/tracing_mark_write"),
+                };
+                assembly.milestones.push(row);
+            }
+            Kind::InitcallLevel(_)
+            | Kind::ModuleFree(_)
+            | Kind::ModuleRequest(_)
+            | Kind::RuntimePower(_)
+            | Kind::WakeupSource { .. }
+            | Kind::Other => {
+                if !event.task.is_empty() {
+                    assembly
+                        .processes
+                        .seen_as(event.pid, event.task, &mut assembly.texts);
+                }
+            }
+        }
+    }
+
+    /// What is still open at the trace's end.
+    pub(super) fn finish(self) {
+        let Self {
+            assembly,
+            switches,
+            interrupts,
+            power,
+            counts,
+            events,
+            ..
+        } = self;
+        switches.finish(assembly);
+        interrupts.finish(assembly);
+        power.finish(assembly);
+        let inventory = &mut assembly.inventory;
+        inventory.events += events;
+        for (name, count) in counts.into_iter().flatten() {
+            inventory.kinds.push(KindCount {
+                provider: "ftrace".to_owned(),
+                name,
+                events: count,
+                ..KindCount::default()
+            });
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Initialisation functions of the kernel and of modules.
+
+use hashbrown::HashMap;
+use onoff_trace::{DeviceOperationKind, StringId};
+
+use crate::linux::assembly::Assembly;
+use crate::linux::devices::operation;
+
+/// What a thread has open.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    /// Row of the module that is being initialised.
+    module: Option<usize>,
+    /// Row of the function that runs.
+    initcall: Option<usize>,
+}
+
+/// Rows are put into the assembly when they begin; this knows which are open.
+#[derive(Debug, Default)]
+pub(super) struct InitcallTracker {
+    threads: HashMap<u32, Open>,
+}
+
+impl InitcallTracker {
+    pub(super) fn on_module(
+        &mut self,
+        time_ns: i64,
+        tid: u32,
+        module: &str,
+        assembly: &mut Assembly,
+    ) {
+        let name = assembly.text(module);
+        let event = assembly.text("ftrace/module_load");
+        let row = operation(DeviceOperationKind::ModuleLoad, time_ns, tid, name, event);
+        self.threads.entry(tid).or_default().module = Some(assembly.device_operations.len());
+        assembly.device_operations.push(row);
+    }
+
+    pub(super) fn on_begin(
+        &mut self,
+        time_ns: i64,
+        tid: u32,
+        function: &str,
+        assembly: &mut Assembly,
+    ) {
+        let name = assembly.text(function);
+        let event = assembly.text("ftrace/initcall_start");
+        let mut row = operation(DeviceOperationKind::Initcall, time_ns, tid, name, event);
+        let open = self.threads.entry(tid).or_default();
+        let module = open
+            .module
+            .and_then(|at| assembly.device_operations.get(at))
+            .map_or(StringId::EMPTY, |module| module.driver);
+        // Of a module the trace knows the wrong name: it is looked up when the function's memory serves something else.
+        if !module.is_empty() {
+            row.driver = module;
+        }
+        row.description = module;
+        open.initcall = Some(assembly.device_operations.len());
+        assembly.device_operations.push(row);
+    }
+
+    pub(super) fn on_end(
+        &mut self,
+        time_ns: i64,
+        tid: u32,
+        function: &str,
+        result: i32,
+        assembly: &mut Assembly,
+    ) {
+        let open = self.threads.entry(tid).or_default();
+        let (initcall, module) = (open.initcall.take(), open.module.take());
+        let name = assembly.texts.intern(function);
+        for at in [initcall, module].into_iter().flatten() {
+            if let Some(row) = assembly.device_operations.get_mut(at) {
+                row.end_ns = Some(time_ns);
+                row.status = Some(result.cast_unsigned());
+                if row.driver.is_empty() {
+                    row.driver = name;
+                }
+            }
+        }
+    }
+}

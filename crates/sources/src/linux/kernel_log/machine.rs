@@ -1,0 +1,63 @@
+//! The kernel, the machine and the first program.
+
+use onoff_trace::milestone;
+
+use crate::linux::assembly::Assembly;
+use crate::linux::machine::set;
+
+/// Takes a message that no other module knows.
+pub(super) fn on_message(time_ns: i64, text: &str, assembly: &mut Assembly) {
+    let system = &mut assembly.system;
+    if let Some(rest) = text.strip_prefix("Linux version ") {
+        set(&mut system.os_build_text, rest.split(' ').next());
+        assembly.milestone(
+            0,
+            milestone::KERNEL_BEGIN,
+            rest.split(' ').next().unwrap_or_default(),
+            None,
+            "kernel log/Linux version",
+        );
+    } else if let Some(rest) = text.strip_prefix("Command line: ") {
+        set(&mut system.kernel_command_line, Some(rest));
+    } else if let Some(rest) = text.strip_prefix("DMI: ") {
+        // `QEMU Standard PC (Q35 + ICH9, 2009), BIOS 0.0.0 02/06/2015`
+        match rest.split_once(", BIOS ") {
+            Some((model, firmware)) => {
+                set(&mut system.model, Some(model));
+                set(&mut system.firmware, Some(firmware));
+            }
+            None => set(&mut system.model, Some(rest)),
+        }
+    } else if let Some(rest) = text.strip_prefix("smp: Brought up ") {
+        let processors = rest
+            .rsplit(", ")
+            .next()
+            .and_then(|count| count.split(' ').next()?.parse().ok());
+        if let (Some(processors), 0) = (processors, system.processors) {
+            system.processors = processors;
+        }
+    } else if let Some(rest) = text.strip_prefix("tsc: Detected ")
+        && let Some((megahertz, _)) = rest.split_once('.')
+        && system.processor_mhz == 0
+    {
+        system.processor_mhz = megahertz.parse().unwrap_or(0);
+    } else if let Some(rest) = text.strip_prefix("systemd[1]: Hostname set to <") {
+        set(&mut system.computer, rest.split('>').next());
+    } else if let Some(rest) = text.strip_prefix("Run ")
+        && let Some(program) = rest.strip_suffix(" as init process")
+    {
+        // `/init` is the program of the initial file system, others are the service manager itself.
+        let name = if program == "/init" {
+            milestone::INITRD_BEGIN
+        } else {
+            milestone::USER_SPACE_BEGIN
+        };
+        assembly.milestone(
+            time_ns,
+            name,
+            program,
+            None,
+            "kernel log/Run … as init process",
+        );
+    }
+}

@@ -1,0 +1,288 @@
+//! The kernel's log: `dmesg` as text and as JSON, and whatever else holds its messages.
+//!
+//! | module | question |
+//! | --- | --- |
+//! | [`line`] | what does one line say? |
+//! | [`clock`] | how do the log's times come onto the axis? |
+//! | `initcalls` | initialisation functions and probes (`initcall_debug`) |
+//! | `power` | suspend and hibernation (`PM:`) |
+//! | `shutdown` | what is said once the service manager is gone |
+//! | `machine` | the kernel, the machine, the first program |
+
+pub(super) mod clock;
+mod initcalls;
+pub(super) mod line;
+mod machine;
+mod power;
+mod shutdown;
+
+use onoff_trace::{Counter, KindCount, Losses, Severity, TableName};
+use serde::Deserialize;
+
+use super::assembly::Assembly;
+use super::clocks::{Clocks, SourceClock};
+use super::journal::{self, JournalFaults};
+use super::parts::{Part, PartKind};
+pub(super) use line::nanoseconds;
+
+const UNREADABLE: Counter = Counter {
+    name: "kernel_log_lines_unreadable",
+    severity: Severity::Notice,
+    help: "lines of the kernel's log without a time of its own were left out; messages of several lines look like that, and logs of dmesg -T",
+    touches: TABLES,
+};
+
+const CUT: Counter = Counter {
+    name: "kernel_log_cut",
+    severity: Severity::Warning,
+    help: "a kernel log as JSON ends inside a message or holds something else; what came before is read",
+    touches: TABLES,
+};
+
+const TOO_MANY: Counter = Counter {
+    name: "kernel_log_messages_left_out",
+    severity: Severity::Error,
+    help: "the kernel's log holds more messages than are read",
+    touches: TABLES,
+};
+
+const NOT_COMPARED: Counter = Counter {
+    name: "kernel_log_clock_not_compared",
+    severity: Severity::Notice,
+    help: "nothing in the recording compares the kernel log's clock with the monotonic one; its times are taken as they are and may be tens of milliseconds off",
+    touches: TABLES,
+};
+
+/// Tables that messages fill.
+const TABLES: &[TableName] = &[
+    TableName::DeviceOperations,
+    TableName::PowerRequests,
+    TableName::Activities,
+    TableName::Milestones,
+    TableName::Notifications,
+];
+
+/// More messages than a kernel keeps.
+const MOST_MESSAGES: usize = 2_000_000;
+
+/// A message of the log.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Message {
+    /// Time by the log's clock, ns.
+    pub(super) time_ns: i64,
+    pub(super) text: String,
+}
+
+/// The messages of all parts that hold some: each once, in the order of time.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    found: Vec<Message>,
+    unreadable: u64,
+    cut: u64,
+    too_many: u64,
+}
+
+/// One message of `dmesg -J`.
+#[derive(Deserialize)]
+struct JsonMessage {
+    time: f64,
+    msg: String,
+}
+
+impl Messages {
+    /// Adds the messages of `part`.
+    pub(super) fn add_part(&mut self, part: &Part<'_>) {
+        if part.kind == PartKind::KernelLogJson {
+            self.add_json(part.bytes);
+            return;
+        }
+        for text in String::from_utf8_lossy(part.bytes).lines() {
+            match line::line(text) {
+                Some(line) => self.add(line.time_ns, line.message),
+                None => self.unreadable += u64::from(!text.trim().is_empty()),
+            }
+        }
+    }
+
+    /// Adds what a journal holds of the log of `boot`. Messages that programs wrote into the kernel's log are kept with their
+    /// sender apart; here they stand as the log has them.
+    pub(super) fn add_journal(&mut self, part: &Part<'_>, boot: Option<u128>) {
+        journal::entries(part.bytes, &mut JournalFaults::default(), |entry| {
+            if !entry.is_kernel() || boot.is_some_and(|boot| entry.boot != boot) {
+                return;
+            }
+            let time = entry
+                .source_monotonic_us
+                .and_then(|time| time.checked_mul(1000));
+            let Some(time_ns) = time else {
+                self.unreadable += 1;
+                return;
+            };
+            match &*entry.identifier {
+                "" | "kernel" => self.add(time_ns, &entry.message),
+                identifier => {
+                    let pid = entry.pid.unwrap_or(1);
+                    self.add(time_ns, &format!("{identifier}[{pid}]: {}", entry.message));
+                }
+            }
+        });
+    }
+
+    /// Adds one message; `time_ns` is by the log's clock.
+    pub(super) fn add(&mut self, time_ns: i64, text: &str) {
+        if self.found.len() < MOST_MESSAGES {
+            self.found.push(Message {
+                time_ns,
+                text: text.to_owned(),
+            });
+        } else {
+            self.too_many += 1;
+        }
+    }
+
+    fn add_json(&mut self, bytes: &[u8]) {
+        let Some(begin) = memchr::memchr(b'[', bytes) else {
+            self.cut += 1;
+            return;
+        };
+        let mut rest = bytes.get(begin + 1..).unwrap_or_default();
+        loop {
+            let more = rest.trim_ascii_start();
+            let more = more.strip_prefix(b",").unwrap_or(more).trim_ascii_start();
+            if more.first() != Some(&b'{') {
+                self.cut += u64::from(more.first() != Some(&b']'));
+                return;
+            }
+            let mut objects = serde_json::Deserializer::from_slice(more).into_iter::<JsonMessage>();
+            let Some(Ok(message)) = objects.next() else {
+                self.cut += 1;
+                return;
+            };
+            let read = objects.byte_offset();
+            // The log has microseconds.
+            let micros = (message.time * 1e6).round();
+            if (0.0..9e12).contains(&micros) {
+                self.add(micros as i64 * 1000, &message.msg);
+            } else {
+                self.unreadable += 1;
+            }
+            rest = more.get(read..).unwrap_or_default();
+        }
+    }
+
+    /// Puts them into order; those that several parts hold stay once.
+    pub(super) fn sort(&mut self) {
+        // Messages of the same time keep their order: it is that of the log.
+        self.found.sort_by_key(|message| message.time_ns);
+        let mut seen = hashbrown::HashSet::new();
+        let mut last_ns = i64::MIN;
+        self.found.retain(|message| {
+            if message.time_ns != last_ns {
+                seen.clear();
+                last_ns = message.time_ns;
+            }
+            seen.insert(message.text.clone())
+        });
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Message> {
+        self.found.iter()
+    }
+
+    fn count(&self, losses: &mut Losses) {
+        losses.add(&UNREADABLE, self.unreadable);
+        losses.add(&CUT, self.cut);
+        losses.add(&TOO_MANY, self.too_many);
+    }
+}
+
+/// Puts what the messages say into `assembly`.
+pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly) {
+    messages.count(&mut assembly.losses);
+    if messages.found.is_empty() {
+        return;
+    }
+    if clocks.axis_ns(SourceClock::KernelLog, 0).is_none() {
+        assembly.losses.add(&NOT_COMPARED, 1);
+    }
+    let mut initcalls = initcalls::InitcallTracker::new(assembly);
+    let mut power = power::PowerTracker::new(assembly);
+    let mut shutdown = shutdown::ShutdownTracker::default();
+    for message in messages.iter() {
+        let time_ns = clocks
+            .axis_or_same_ns(SourceClock::KernelLog, message.time_ns)
+            .max(0);
+        assembly.reaches(time_ns);
+        let text = message.text.as_str();
+        if !(initcalls.on_message(time_ns, text, assembly)
+            || power.on_message(time_ns, text, assembly)
+            || shutdown.on_message(time_ns, text, assembly))
+        {
+            machine::on_message(time_ns, text, assembly);
+        }
+    }
+    initcalls.finish(assembly);
+    power.finish(assembly);
+    shutdown.finish(assembly);
+    if assembly.wants(TableName::Inventory) {
+        let events = messages.found.len() as u64;
+        assembly.inventory.events += events;
+        assembly.inventory.kinds.push(KindCount {
+            provider: "kernel log".to_owned(),
+            name: "message".to_owned(),
+            events,
+            ..KindCount::default()
+        });
+    }
+}
+
+/// `text` without `prefix`, up to `suffix`.
+fn between<'a>(text: &'a str, prefix: &str, suffix: &str) -> Option<&'a str> {
+    let rest = text.strip_prefix(prefix)?;
+    rest.get(..rest.find(suffix)?)
+}
+
+/// `function+0x0/0x10 [module]`: the function and the module.
+fn function_and_module(text: &str) -> (&str, &str) {
+    let (function, rest) = text.split_once('+').unwrap_or((text, ""));
+    let module = rest
+        .split_once(" [")
+        .and_then(|(_, module)| module.split_once(']'))
+        .map_or("", |(module, _)| module);
+    (function.trim(), module)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_and_text_give_the_same_messages_once() {
+        let text = "[    1.500000] one\n[    1.500000] one\n[    2.000001] two\n  continued\n";
+        let json = "{\n   \"dmesg\": [\n      {\n         \"pri\": 5,\n         \"time\":     1.500000,\n         \"msg\": \"one\"\n      },{\n         \"pri\": 6,\n         \"time\":     2.000001,\n         \"msg\": \"two\"\n      },{ \"pri\": 6, \"ti";
+        let mut messages = Messages::default();
+        for (kind, bytes) in [(PartKind::KernelLog, text), (PartKind::KernelLogJson, json)] {
+            messages.add_part(&Part {
+                kind,
+                name: "log",
+                bytes: bytes.as_bytes(),
+            });
+        }
+        messages.sort();
+        let found: Vec<(i64, &str)> = messages
+            .iter()
+            .map(|message| (message.time_ns, message.text.as_str()))
+            .collect();
+        assert_eq!(found, [(1_500_000_000, "one"), (2_000_001_000, "two")]);
+        assert_eq!((messages.unreadable, messages.cut), (1, 1));
+    }
+
+    #[test]
+    fn functions_are_told_from_their_modules() {
+        assert_eq!(
+            function_and_module("lpc_ich_driver_init+0x0/0x1000 [lpc_ich]"),
+            ("lpc_ich_driver_init", "lpc_ich")
+        );
+        assert_eq!(function_and_module("con_init+0x0/0x22c"), ("con_init", ""));
+    }
+}

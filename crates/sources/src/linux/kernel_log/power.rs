@@ -1,0 +1,391 @@
+//! Suspend and hibernation as the kernel's log tells them.
+
+use onoff_trace::{
+    Activity, ActivityKind, PowerRequest, PowerRequestKind, StringId, milestone, power_phase,
+};
+
+use super::between;
+use crate::linux::assembly::Assembly;
+use crate::linux::power::{self, Callback, phase_row};
+
+const EVENT: &str = "kernel log/PM";
+
+/// A phase whose end a message tells, with its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FinishedPhase<'a> {
+    pub(super) name: &'static str,
+    /// `suspend`, `freeze`, `resume`, …
+    event: &'a str,
+    length_ns: i64,
+}
+
+/// `PM: late suspend of devices complete after 5.589 msecs`
+pub(super) fn finished_phase(text: &str) -> Option<FinishedPhase<'_>> {
+    let (what, after) = text
+        .strip_prefix("PM: ")?
+        .split_once(" of devices complete after ")?;
+    let millis: f64 = after.strip_suffix(" msecs")?.trim().parse().ok()?;
+    let (stage, event) = what.rsplit_once(' ').unwrap_or(("", what));
+    let down = matches!(event, "suspend" | "freeze" | "hibernate" | "quiesce");
+    let up = matches!(event, "resume" | "thaw" | "restore" | "recover");
+    let name = match stage {
+        "" if down => power_phase::DEVICES_SUSPEND,
+        "late" if down => power_phase::DEVICES_SUSPEND_LATE,
+        "noirq" if down => power_phase::DEVICES_SUSPEND_NOIRQ,
+        "noirq" if up => power_phase::DEVICES_RESUME_NOIRQ,
+        "early" if up => power_phase::DEVICES_RESUME_EARLY,
+        "" if up => power_phase::DEVICES_RESUME,
+        _ => return None,
+    };
+    Some(FinishedPhase {
+        name,
+        event,
+        length_ns: nanoseconds(millis / 1e3)?,
+    })
+}
+
+fn nanoseconds(seconds: f64) -> Option<i64> {
+    let ns = (seconds * 1e9).round();
+    (0.0..1e18).contains(&ns).then_some(ns as i64)
+}
+
+/// A number with `suffix` behind it, of seconds, ns.
+fn seconds(text: &str, suffix: &str) -> Option<i64> {
+    let number = text.get(..text.find(suffix)?)?;
+    nanoseconds(number.trim().parse().ok()?)
+}
+
+/// A cycle as far as it is told.
+#[derive(Debug)]
+struct Cycle {
+    start_ns: i64,
+    state: &'static str,
+    /// `deep`, `s2idle`, …
+    detail: String,
+    phases: Vec<Activity>,
+    points: Vec<(i64, &'static str, String, Option<i64>)>,
+    /// Begin of what is open: its phase and time, and when it last went on.
+    open: Vec<(&'static str, i64, Option<i64>)>,
+    callbacks: Vec<PowerRequest>,
+    open_callbacks: Vec<(String, usize)>,
+}
+
+/// Follows the log through the cycles. What the trace has told of a cycle already stays; the log adds what it lacks.
+#[derive(Debug)]
+pub(super) struct PowerTracker {
+    cycle: Option<Cycle>,
+    /// The trace has callbacks of devices.
+    has_callbacks: bool,
+}
+
+/// More callbacks than a cycle has.
+const MOST_CALLBACKS: usize = 1 << 20;
+
+impl PowerTracker {
+    pub(super) fn new(assembly: &Assembly) -> Self {
+        Self {
+            cycle: None,
+            has_callbacks: !assembly.power_requests.is_empty(),
+        }
+    }
+
+    pub(super) fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
+        if let Some(kind) = between(text, "PM: suspend entry (", ")") {
+            let state = match kind {
+                "s2idle" => "freeze",
+                "shallow" => "standby",
+                _ => "mem",
+            };
+            self.begin(time_ns, state, kind, assembly);
+            return true;
+        }
+        if text.ends_with("hibernation entry") && text.starts_with("PM: ") {
+            self.begin(time_ns, "disk", "", assembly);
+            return true;
+        }
+        // An image's own numbers come while it is written and, in another kernel, while it is read.
+        if image(time_ns, text, assembly).is_some() {
+            return true;
+        }
+        let Some(cycle) = &mut self.cycle else {
+            return false;
+        };
+        if text == "PM: suspend exit"
+            || (text.ends_with("hibernation exit") && text.starts_with("PM: "))
+        {
+            self.end(Some(time_ns), assembly);
+            return true;
+        }
+        cycle.on_message(time_ns, text, assembly)
+            || (!self.has_callbacks && cycle.on_callback(time_ns, text, assembly).is_some())
+    }
+
+    fn begin(&mut self, start_ns: i64, state: &'static str, detail: &str, assembly: &mut Assembly) {
+        self.end(None, assembly);
+        self.cycle = Some(Cycle {
+            start_ns,
+            state,
+            detail: detail.to_owned(),
+            phases: Vec::new(),
+            points: Vec::new(),
+            open: Vec::new(),
+            callbacks: Vec::new(),
+            open_callbacks: Vec::new(),
+        });
+    }
+
+    fn end(&mut self, end_ns: Option<i64>, assembly: &mut Assembly) {
+        if let Some(cycle) = self.cycle.take() {
+            cycle.finish(end_ns, assembly);
+        }
+    }
+
+    pub(super) fn finish(mut self, assembly: &mut Assembly) {
+        self.end(None, assembly);
+    }
+}
+
+impl Cycle {
+    fn phase(
+        &mut self,
+        name: &'static str,
+        detail: &str,
+        start_ns: i64,
+        end_ns: Option<i64>,
+        assembly: &mut Assembly,
+    ) {
+        let row = phase_row(name, detail, start_ns, end_ns, EVENT, assembly);
+        self.phases.push(row);
+    }
+
+    fn open(&mut self, name: &'static str, time_ns: i64) {
+        if !self.open.iter().any(|(of, ..)| *of == name) {
+            self.open.push((name, time_ns, None));
+        }
+    }
+
+    fn goes_on(&mut self, name: &'static str, time_ns: i64) {
+        if let Some((.., last)) = self.open.iter_mut().find(|(of, ..)| *of == name) {
+            *last = Some(time_ns);
+        }
+    }
+
+    fn close(&mut self, name: &'static str, end_ns: Option<i64>, assembly: &mut Assembly) {
+        if let Some(at) = self.open.iter().position(|(of, ..)| *of == name) {
+            let (_, start_ns, last) = self.open.remove(at);
+            self.phase(name, "", start_ns, end_ns.or(last), assembly);
+        }
+    }
+
+    fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
+        if let Some(done) = finished_phase(text) {
+            let start_ns = time_ns.saturating_sub(done.length_ns);
+            self.phase(done.name, done.event, start_ns, Some(time_ns), assembly);
+        } else if let Some(rest) = text.strip_prefix("Filesystems sync: ") {
+            let length = seconds(rest, " seconds").unwrap_or(0);
+            let start_ns = time_ns.saturating_sub(length);
+            let name = power_phase::SYNC_FILE_SYSTEMS;
+            self.phase(name, "", start_ns, Some(time_ns), assembly);
+        } else if text.starts_with("Freezing ") {
+            self.open(power_phase::FREEZE_PROCESSES, time_ns);
+            let elapsed = text
+                .split_once("(elapsed ")
+                .and_then(|(_, rest)| seconds(rest, " seconds"));
+            if let Some(elapsed) = elapsed {
+                // Older kernels say begin and end in one line, which has the begin's time.
+                let end_ns = if text.contains(" completed ") {
+                    time_ns
+                } else {
+                    time_ns.saturating_add(elapsed)
+                };
+                self.goes_on(power_phase::FREEZE_PROCESSES, end_ns);
+                if text.starts_with("Freezing remaining") {
+                    self.close(power_phase::FREEZE_PROCESSES, None, assembly);
+                }
+            }
+        } else if text.starts_with("Disabling non-boot CPUs") {
+            self.open(power_phase::PROCESSORS_OFF, time_ns);
+        } else if text.ends_with(" is now offline") {
+            self.goes_on(power_phase::PROCESSORS_OFF, time_ns);
+        } else if text.starts_with("Enabling non-boot CPUs") {
+            self.close(power_phase::PROCESSORS_OFF, None, assembly);
+            self.open(power_phase::PROCESSORS_ON, time_ns);
+        } else if text.starts_with("CPU") && text.ends_with(" is up") {
+            self.goes_on(power_phase::PROCESSORS_ON, time_ns);
+        } else if text.starts_with("OOM killer enabled") {
+            self.open(power_phase::THAW_PROCESSES, time_ns);
+        } else if text.starts_with("Restarting tasks") || text == "done." {
+            self.open(power_phase::THAW_PROCESSES, time_ns);
+            if text.ends_with("done.") || text.contains("Done") {
+                self.close(power_phase::THAW_PROCESSES, Some(time_ns), assembly);
+            }
+        } else if text.ends_with("Preallocating image memory")
+            || text.contains("Preallocating image memory...")
+        {
+            self.open(power_phase::CREATE_IMAGE, time_ns);
+        } else if text.contains("Allocated") && text.contains(" kbytes in ") {
+            self.close(power_phase::CREATE_IMAGE, Some(time_ns), assembly);
+        } else if let Some(rest) = text.strip_prefix("Timekeeping suspended for ") {
+            let slept = seconds(rest, " seconds");
+            let state = self.state.to_owned();
+            for name in [milestone::SLEEP, milestone::WAKE] {
+                self.points.push((time_ns, name, state.clone(), slept));
+            }
+        } else if let Some(irq) = text.strip_prefix("PM: Triggering wakeup from IRQ ") {
+            let detail = format!("IRQ {}", irq.trim());
+            self.points
+                .push((time_ns, milestone::WAKE_SOURCE, detail, None));
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// `e1000e 0000:00:10.0: PM: calling pci_pm_resume+0x0/0xe0 @ 290, parent: pci0000:00` and
+    /// `e1000e 0000:00:10.0: PM: pci_pm_resume+0x0/0xe0 returned 0 after 90422 usecs`
+    fn on_callback(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
+        let (who, what) = text.split_once(": PM: ")?;
+        if let Some(rest) = what.strip_prefix("calling ") {
+            let (function, rest) = rest.split_once(" @ ")?;
+            let (tid, parent) = rest.split_once(", parent: ")?;
+            let tid: u32 = tid.trim().parse().ok()?;
+            let (driver, device) = who.rsplit_once(' ').unwrap_or(("", who));
+            let (function, _) = super::function_and_module(function);
+            let device = assembly.text(device);
+            let callback = Callback {
+                kind: kind(function),
+                driver,
+                parent: if parent == "none" { "" } else { parent },
+                operations: function,
+                event: "",
+            };
+            let mut row = power::request(time_ns, tid, device, &callback, assembly);
+            row.event = assembly.text(EVENT);
+            if self.callbacks.len() < MOST_CALLBACKS {
+                self.open_callbacks
+                    .push((format!("{who} {function}"), self.callbacks.len()));
+                self.callbacks.push(row);
+            }
+            return Some(());
+        }
+        let (function, returned) = what.split_once(" returned ")?;
+        let (result, after) = returned.split_once(" after ")?;
+        let micros: i64 = after.strip_suffix(" usecs")?.trim().parse().ok()?;
+        let (function, _) = super::function_and_module(function);
+        let key = format!("{who} {function}");
+        let at = self
+            .open_callbacks
+            .iter()
+            .rposition(|(open, _)| *open == key)?;
+        let (_, row) = self.open_callbacks.remove(at);
+        let row = self.callbacks.get_mut(row)?;
+        row.end_ns = Some(row.start_ns.saturating_add(micros.checked_mul(1000)?));
+        row.status = result.trim().parse::<i32>().ok().map(i32::cast_unsigned);
+        Some(())
+    }
+
+    fn finish(mut self, end_ns: Option<i64>, assembly: &mut Assembly) {
+        while let Some(&(name, ..)) = self.open.first() {
+            self.close(name, None, assembly);
+        }
+        let last_ns = end_ns.unwrap_or(i64::MAX);
+        let traced = assembly.activities.iter_mut().find(|row| {
+            row.kind == ActivityKind::PowerTransition
+                && row.start_ns <= last_ns
+                && row.end_ns.unwrap_or(i64::MAX) >= self.start_ns
+        });
+        let state = assembly.texts.intern(self.state);
+        let detail = assembly.texts.intern(&self.detail);
+        let (from_ns, told) = match traced {
+            Some(row) => {
+                row.start_ns = row.start_ns.min(self.start_ns);
+                // The trace ends with the processes' return, the log a little later; without its own end the trace's stays.
+                row.end_ns = row.end_ns.max(end_ns);
+                if row.name.is_empty() {
+                    row.name = state;
+                }
+                row.detail = detail;
+                (row.start_ns, true)
+            }
+            None => {
+                let row = Activity {
+                    kind: ActivityKind::PowerTransition,
+                    name: state,
+                    detail,
+                    start_ns: self.start_ns,
+                    end_ns,
+                    pid: None,
+                    session: None,
+                    status: None,
+                    event: assembly.text(EVENT),
+                };
+                assembly.activities.push(row);
+                (self.start_ns, false)
+            }
+        };
+        let names: Vec<StringId> = assembly
+            .activities
+            .iter()
+            .filter(|row| told && row.kind == ActivityKind::PowerPhase)
+            .filter(|row| row.start_ns >= from_ns && row.start_ns <= last_ns)
+            .map(|row| row.name)
+            .collect();
+        let phases = self.phases.into_iter();
+        assembly
+            .activities
+            .extend(phases.filter(|row| !names.contains(&row.name)));
+        let slept = assembly.texts.find(milestone::SLEEP);
+        let has_sleep = assembly
+            .milestones
+            .iter()
+            .any(|row| Some(row.name) == slept && row.time_ns >= from_ns && row.time_ns <= last_ns);
+        for (time_ns, name, detail, value) in self.points {
+            if name == milestone::WAKE_SOURCE || !has_sleep {
+                assembly.milestone(time_ns, name, &detail, value, EVENT);
+            }
+        }
+        assembly.power_requests.extend(self.callbacks);
+    }
+}
+
+/// From the function's name, which follows the name of the set's entry: `pci_pm_suspend_noirq`.
+fn kind(function: &str) -> PowerRequestKind {
+    let up = ["resume", "restore", "thaw", "recover"]
+        .iter()
+        .any(|word| function.contains(word));
+    match (function.contains("noirq"), up) {
+        (true, true) => PowerRequestKind::ResumeNoIrq,
+        (true, false) => PowerRequestKind::SuspendNoIrq,
+        _ if function.contains("_late") => PowerRequestKind::SuspendLate,
+        _ if function.contains("_early") => PowerRequestKind::ResumeEarly,
+        _ if function.contains("_prepare") => PowerRequestKind::Prepare,
+        _ if function.contains("_complete") => PowerRequestKind::Complete,
+        (_, true) => PowerRequestKind::Resume,
+        (_, false) => PowerRequestKind::Suspend,
+    }
+}
+
+/// `PM: hibernation: Need to copy 94948 pages`, `PM: hibernation: Wrote 392908 kbytes in 0.81 seconds (485.07 MB/s)`, the same with
+/// `Read`.
+fn image(time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
+    let text = text.strip_prefix("PM: ")?;
+    let text = text.strip_prefix("hibernation: ").unwrap_or(text);
+    if let Some(pages) = between(text, "Need to copy ", " pages") {
+        let pages = pages.parse().ok()?;
+        let name = milestone::POWER_HIBERNATE_PAGES;
+        assembly.milestone(time_ns, name, "", Some(pages), EVENT);
+        return Some(());
+    }
+    let (name, rest) = [
+        ("Wrote ", power_phase::WRITE_IMAGE),
+        ("Read ", power_phase::READ_IMAGE),
+    ]
+    .into_iter()
+    .find_map(|(word, name)| Some((name, text.strip_prefix(word)?)))?;
+    let (_, took) = rest.split_once(" kbytes in ")?;
+    let length = seconds(took, " seconds")?;
+    let start_ns = time_ns.saturating_sub(length);
+    let row = phase_row(name, "", start_ns, Some(time_ns), EVENT, assembly);
+    assembly.activities.push(row);
+    Some(())
+}

@@ -1,0 +1,316 @@
+//! Suspend and hibernation as rows, whichever part tells of them: a whole cycle, its phases, sleep and wake, devices' callbacks.
+
+use onoff_trace::{
+    Activity, ActivityKind, PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind,
+    StringId, milestone, power_phase,
+};
+
+use super::assembly::Assembly;
+use super::clocks::Clocks;
+
+/// A device's callback as it begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Callback<'a> {
+    pub(super) kind: PowerRequestKind,
+    pub(super) driver: &'a str,
+    pub(super) parent: &'a str,
+    /// Which set of callbacks, e.g. `noirq bus`.
+    pub(super) operations: &'a str,
+    /// What of a transition, e.g. `suspend`.
+    pub(super) event: &'a str,
+}
+
+/// The row of a callback that begins.
+pub(super) fn request(
+    start_ns: i64,
+    tid: u32,
+    device: StringId,
+    callback: &Callback<'_>,
+    assembly: &mut Assembly,
+) -> PowerRequest {
+    let message = match (callback.operations, callback.event) {
+        (operations, "") => operations.to_owned(),
+        ("", event) => format!("[{event}]"),
+        (operations, event) => format!("{operations} [{event}]"),
+    };
+    PowerRequest {
+        kind: callback.kind,
+        scope: PowerRequestScope::Device,
+        start_ns,
+        end_ns: None,
+        device,
+        driver: assembly.text(callback.driver),
+        description: StringId::EMPTY,
+        friendly_name: StringId::EMPTY,
+        state_kind: PowerStateKind::Unknown,
+        state: None,
+        status: None,
+        failed_driver: StringId::EMPTY,
+        irp: 0,
+        waiting_ns: None,
+        parent: assembly.text(callback.parent),
+        message: assembly.text(&message),
+        tid: Some(tid),
+        event: assembly.text("ftrace/device_pm_callback_start"),
+    }
+}
+
+/// One end of a step, as the tracer tells it (`suspend_resume`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step<'a> {
+    pub(super) time_ns: i64,
+    pub(super) tid: u32,
+    pub(super) action: &'a str,
+    pub(super) value: i32,
+    pub(super) begin: bool,
+}
+
+/// Name of a sleep state as `/sys/power/state` takes it, by the number in the tracer's steps (`suspend_state_t`; 4 is one past
+/// the last of them and stands for hibernation).
+const fn state(value: i32) -> Option<&'static str> {
+    match value {
+        1 => Some("freeze"),
+        2 => Some("standby"),
+        3 => Some("mem"),
+        4 => Some("disk"),
+        _ => None,
+    }
+}
+
+/// `pm_verb` of the kernel, by `PM_EVENT_…`.
+const fn event(value: i32) -> &'static str {
+    match value {
+        0x01 => "freeze",
+        0x02 => "suspend",
+        0x04 => "hibernate",
+        0x08 => "quiesce",
+        0x10 => "resume",
+        0x20 => "thaw",
+        0x40 => "restore",
+        0x80 => "recover",
+        _ => "",
+    }
+}
+
+fn phase(action: &str) -> Option<&'static str> {
+    Some(match action {
+        "sync_filesystems" => power_phase::SYNC_FILE_SYSTEMS,
+        "freeze_processes" => power_phase::FREEZE_PROCESSES,
+        "dpm_prepare" => power_phase::DEVICES_PREPARE,
+        "dpm_suspend" => power_phase::DEVICES_SUSPEND,
+        "dpm_suspend_late" => power_phase::DEVICES_SUSPEND_LATE,
+        "dpm_suspend_noirq" => power_phase::DEVICES_SUSPEND_NOIRQ,
+        "CPU_OFF" => power_phase::PROCESSORS_OFF,
+        "machine_suspend" => power_phase::MACHINE,
+        "CPU_ON" => power_phase::PROCESSORS_ON,
+        "dpm_resume_noirq" => power_phase::DEVICES_RESUME_NOIRQ,
+        "dpm_resume_early" => power_phase::DEVICES_RESUME_EARLY,
+        "dpm_resume" => power_phase::DEVICES_RESUME,
+        "dpm_complete" => power_phase::DEVICES_COMPLETE,
+        "thaw_processes" => power_phase::THAW_PROCESSES,
+        _ => return None,
+    })
+}
+
+/// A phase that has begun.
+#[derive(Clone, Debug)]
+struct OpenPhase {
+    action: String,
+    start_ns: i64,
+    end_ns: Option<i64>,
+    tid: u32,
+}
+
+/// Follows the tracer's steps through the cycles.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    open: Vec<OpenPhase>,
+    /// Processors go and come one after the other; all of them are one phase.
+    processors: Option<OpenPhase>,
+    cycle: Option<CycleSoFar>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct CycleSoFar {
+    start_ns: i64,
+    last_ns: i64,
+    state: Option<&'static str>,
+    tid: u32,
+    /// The machine has slept, and nothing has said yet what woke it.
+    wake_unexplained: bool,
+}
+
+const STEP: &str = "ftrace/suspend_resume";
+
+impl Steps {
+    pub(super) fn on_step(&mut self, step: &Step<'_>, assembly: &mut Assembly) {
+        let of_processors = matches!(step.action, "CPU_OFF" | "CPU_ON");
+        let same = |open: &OpenPhase| open.action == step.action;
+        if !self.processors.as_ref().is_none_or(same) {
+            self.end_processors(assembly);
+        }
+        let cycle = self.cycle.get_or_insert(CycleSoFar {
+            start_ns: step.time_ns,
+            last_ns: step.time_ns,
+            state: None,
+            tid: step.tid,
+            wake_unexplained: false,
+        });
+        cycle.last_ns = step.time_ns;
+        if matches!(step.action, "suspend_enter" | "machine_suspend") {
+            cycle.state = state(step.value).or(cycle.state);
+        }
+        let detail = cycle.state.unwrap_or_default();
+        if step.action == "machine_suspend" {
+            let name = if step.begin {
+                milestone::SLEEP
+            } else {
+                milestone::WAKE
+            };
+            cycle.wake_unexplained = !step.begin;
+            assembly.milestone(step.time_ns, name, detail, None, STEP);
+        }
+        if of_processors {
+            let open = self.processors.get_or_insert(OpenPhase {
+                action: step.action.to_owned(),
+                start_ns: step.time_ns,
+                end_ns: None,
+                tid: step.tid,
+            });
+            if !step.begin {
+                open.end_ns = Some(step.time_ns);
+            }
+        } else if step.begin {
+            self.open.push(OpenPhase {
+                action: step.action.to_owned(),
+                start_ns: step.time_ns,
+                end_ns: None,
+                tid: step.tid,
+            });
+        } else if let Some(at) = self
+            .open
+            .iter()
+            .rposition(|open| open.action == step.action)
+        {
+            let open = self.open.remove(at);
+            let detail = if step.action.starts_with("dpm_") {
+                event(step.value)
+            } else {
+                detail
+            };
+            push_phase(&open, Some(step.time_ns), detail, assembly);
+        }
+        if step.action == "thaw_processes" && !step.begin {
+            self.end_cycle(Some(step.time_ns), assembly);
+        }
+    }
+
+    /// The first source of wakeups that is active once the machine is back is what woke it.
+    pub(super) fn on_wakeup_source(&mut self, time_ns: i64, name: &str, assembly: &mut Assembly) {
+        if let Some(cycle) = self.cycle.as_mut().filter(|cycle| cycle.wake_unexplained) {
+            cycle.wake_unexplained = false;
+            let event = "ftrace/wakeup_source_activate";
+            assembly.milestone(time_ns, milestone::WAKE_SOURCE, name, None, event);
+        }
+    }
+
+    fn end_processors(&mut self, assembly: &mut Assembly) {
+        if let Some(open) = self.processors.take() {
+            push_phase(&open, open.end_ns, "", assembly);
+        }
+    }
+
+    fn end_cycle(&mut self, end_ns: Option<i64>, assembly: &mut Assembly) {
+        self.end_processors(assembly);
+        for open in std::mem::take(&mut self.open) {
+            push_phase(&open, None, "", assembly);
+        }
+        let Some(cycle) = self.cycle.take() else {
+            return;
+        };
+        let row = Activity {
+            kind: ActivityKind::PowerTransition,
+            name: assembly.text(cycle.state.unwrap_or_default()),
+            detail: StringId::EMPTY,
+            start_ns: cycle.start_ns,
+            end_ns,
+            pid: Some(cycle.tid),
+            session: None,
+            status: None,
+            event: assembly.text(STEP),
+        };
+        assembly.activities.push(row);
+    }
+
+    /// What is open when the trace ends did not end.
+    pub(super) fn finish(mut self, assembly: &mut Assembly) {
+        self.end_cycle(None, assembly);
+    }
+}
+
+fn push_phase(open: &OpenPhase, end_ns: Option<i64>, detail: &str, assembly: &mut Assembly) {
+    let Some(name) = phase(&open.action) else {
+        return;
+    };
+    let row = phase_row(name, detail, open.start_ns, end_ns, STEP, assembly);
+    assembly.activities.push(Activity {
+        pid: Some(open.tid),
+        ..row
+    });
+}
+
+/// The row of a phase.
+pub(super) fn phase_row(
+    name: &str,
+    detail: &str,
+    start_ns: i64,
+    end_ns: Option<i64>,
+    event: &str,
+    assembly: &mut Assembly,
+) -> Activity {
+    Activity {
+        kind: ActivityKind::PowerPhase,
+        name: assembly.text(name),
+        detail: assembly.text(detail),
+        start_ns,
+        end_ns,
+        pid: None,
+        session: None,
+        status: None,
+        event: assembly.text(event),
+    }
+}
+
+/// How long the machine slept, into the milestones of its sleeps and wakes: what the clock that goes on gained on the one that
+/// stands.
+pub(super) fn fill_slept(clocks: &Clocks, assembly: &mut Assembly) {
+    let (Some(sleep), Some(wake)) = (
+        assembly.texts.find(milestone::SLEEP),
+        assembly.texts.find(milestone::WAKE),
+    ) else {
+        return;
+    };
+    assembly.milestones.sort_by_key(|row| row.time_ns);
+    let mut asleep: Option<usize> = None;
+    for at in 0..assembly.milestones.len() {
+        let Some(&row) = assembly.milestones.get(at) else {
+            break;
+        };
+        if row.name == sleep {
+            asleep = Some(at);
+        } else if row.name == wake {
+            let Some(from) = asleep.take() else {
+                continue;
+            };
+            let slept_from = assembly.milestones.get(from).map_or(0, |row| row.time_ns);
+            let slept = row
+                .value
+                .or_else(|| clocks.slept_ns(slept_from, row.time_ns));
+            for at in [from, at] {
+                if let Some(row) = assembly.milestones.get_mut(at) {
+                    row.value = row.value.or(slept);
+                }
+            }
+        }
+    }
+}

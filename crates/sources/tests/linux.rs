@@ -1,0 +1,479 @@
+//! Linux recordings: those of the lab, and any bytes.
+//!
+//! Counts were taken with grep from the traces' text, lengths from `systemd-analyze time` and from the lab's own clocks.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a recording that cannot be read fails the test"
+)]
+
+use std::io::Read;
+
+use onoff_sources::{Error, Files, Limits, Options, RecordingKind, open, open_files};
+use onoff_testkit::real::samples;
+use onoff_trace::{
+    ActivityKind, ContextSwitch, DeviceOperationKind, InterruptKind, PowerRequestKind, ReadyThread,
+    Severity, SystemKind, Tables, Trace, milestone, power_phase, shutdown_step,
+};
+use proptest::prelude::*;
+
+fn sample(name: &str) -> Option<Trace> {
+    let path = samples("linux")?.join(format!("{name}.tar.xz"));
+    let trace = open(&[path], Tables::all(), &Options::default()).unwrap();
+    assert_eq!(trace.system.kind, SystemKind::Linux);
+    let errors = trace
+        .losses
+        .iter()
+        .filter(|loss| loss.severity > Severity::Notice);
+    assert_eq!(errors.map(|loss| loss.counter).collect::<Vec<_>>(), [""; 0]);
+    Some(trace)
+}
+
+/// The first file of a sample whose name ends with `name`.
+fn member(sample: &str, name: &str) -> Option<Vec<u8>> {
+    let path = samples("linux")?.join(format!("{sample}.tar.xz"));
+    let packed = std::fs::File::open(path).unwrap();
+    let mut archive = tar::Archive::new(lzma_rust2::XzReader::new(packed, true));
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        if entry.path().unwrap().ends_with(name) && entry.size() > 0 {
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).unwrap();
+            return Some(bytes);
+        }
+    }
+    panic!("{sample} holds no {name}");
+}
+
+fn held(files: &[(&str, &[u8])]) -> Result<Trace, Error> {
+    let files = files
+        .iter()
+        .map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
+    let files = Files::held(files, &Limits::default())?;
+    open_files(&files, Tables::all(), &Options::default())
+}
+
+fn value(trace: &Trace, name: &str) -> Option<i64> {
+    let name = trace.strings.find(name)?;
+    let mut rows = trace.milestones.iter().filter(|row| row.name == name);
+    let value = rows.next()?.value;
+    assert!(rows.next().is_none(), "told twice");
+    value
+}
+
+/// Names, begins and lengths of the activities of one kind, ms.
+fn activities(trace: &Trace, kind: ActivityKind) -> Vec<(&str, i64)> {
+    trace
+        .activities
+        .iter()
+        .filter(|row| row.kind == kind)
+        .map(|row| {
+            let end_ns = row.end_ns.unwrap_or(row.start_ns);
+            (trace.text(row.name), (end_ns - row.start_ns) / 1_000_000)
+        })
+        .collect()
+}
+
+#[test]
+fn a_boots_events_become_rows() {
+    let Some(trace) = sample("boot-1") else {
+        return;
+    };
+    assert_eq!(trace.recorder, "ftrace");
+    assert_eq!(trace.context_switches.len(), 19_912);
+    assert_eq!(trace.ready_threads.len(), 10_571 + 398);
+    // Issued requests without those private to the driver.
+    assert_eq!(trace.disk_ios.len(), 1754 - 24);
+    let count = |kind| {
+        trace
+            .device_operations
+            .iter()
+            .filter(|row| row.kind == kind)
+            .count()
+    };
+    assert_eq!(count(DeviceOperationKind::Initcall), 729);
+    assert_eq!(count(DeviceOperationKind::ModuleLoad), 68);
+    assert_eq!(count(DeviceOperationKind::Probe), 32);
+    assert_eq!(value(&trace, milestone::FIRMWARE), Some(4_940_382_000));
+    assert_eq!(value(&trace, milestone::BOOT_MANAGER), Some(419_872_000));
+    assert_eq!(trace.system.os_build_text, "6.1.0-50-amd64");
+    assert_eq!(trace.system.memory_bytes, 1_969_152 * 1024);
+    assert_eq!(trace.system.processors, 2);
+    // `aesni_intel` was loaded by thread 252; the trace shows another function's name for its initialisation.
+    let aesni = trace
+        .device_operations
+        .iter()
+        .find(|row| trace.text(row.description) == "aesni_intel")
+        .unwrap();
+    assert_eq!(
+        (trace.text(aesni.driver), aesni.tid),
+        ("aesni_init", Some(252))
+    );
+    // 26.799968 to 30.841709 in the text.
+    let length_ns = aesni.end_ns.unwrap() - aesni.start_ns;
+    assert!(length_ns.abs_diff(4_041_741_000) <= 1000);
+}
+
+#[test]
+fn the_kernel_logs_clock_is_brought_onto_the_axis() {
+    let Some(trace) = sample("boot-1") else {
+        return;
+    };
+    let log = trace
+        .clock_conversions
+        .iter()
+        .find(|clock| clock.from == "kernel log")
+        .unwrap();
+    // Most functions of the later boot were logged 43.477 ms (median) before the trace's time of their call.
+    assert!(log.offset_ns.abs_diff(43_477_000) < 10_000, "{log:?}");
+    // `Run /init` is stamped 6.183958 in the log.
+    let name = trace.strings.find(milestone::INITRD_BEGIN).unwrap();
+    let init = trace
+        .milestones
+        .iter()
+        .find(|row| row.name == name)
+        .unwrap();
+    assert!(init.time_ns.abs_diff(6_183_958_000 + 43_477_000) < 10_000);
+}
+
+#[test]
+fn text_and_file_of_one_trace_give_the_same_rows() {
+    for (sample, name) in [
+        ("boot-1", "boot.trace"),
+        ("boot-2", "boot.trace"),
+        ("suspend-s3", "sleep.trace"),
+    ] {
+        let (Some(text), Some(data)) = (
+            member(sample, &format!("{name}.txt")),
+            member(sample, &format!("{name}.dat")),
+        ) else {
+            return;
+        };
+        let clock = ("trace_clock", &b"local [mono]\n"[..]);
+        let text = held(&[("trace.txt", &text), clock]).unwrap();
+        let data = held(&[("trace.dat", &data), clock]).unwrap();
+        // Text has rounded microseconds: of rows in the same order, times differ by half of one.
+        let near = |a: i64, b: i64| a.abs_diff(b) <= 500;
+        let switches = |trace: &Trace, cpu| -> Vec<ContextSwitch> {
+            let rows = trace.context_switches.iter();
+            rows.filter(|row| row.cpu == cpu).collect()
+        };
+        let wakings = |trace: &Trace, cpu| -> Vec<ReadyThread> {
+            let rows = trace.ready_threads.iter();
+            rows.filter(|row| row.cpu == cpu).collect()
+        };
+        for cpu in [0, 1] {
+            let (a, b) = (switches(&text, cpu), switches(&data, cpu));
+            assert!(a.len() == b.len() && a.len() > 500, "{sample}");
+            for (a, b) in a.iter().zip(&b) {
+                assert!(near(a.time_ns, b.time_ns), "{sample}: {a:?} {b:?}");
+                let a = ContextSwitch {
+                    time_ns: b.time_ns,
+                    ..*a
+                };
+                assert_eq!(a, *b, "{sample}");
+            }
+            let (a, b) = (wakings(&text, cpu), wakings(&data, cpu));
+            assert_eq!(a.len(), b.len(), "{sample}");
+            for (a, b) in a.iter().zip(&b) {
+                assert!(near(a.time_ns, b.time_ns), "{sample}: {a:?} {b:?}");
+                let a = ReadyThread {
+                    time_ns: b.time_ns,
+                    ..*a
+                };
+                assert_eq!(a, *b, "{sample}");
+            }
+        }
+        assert_eq!(text.disk_ios.len(), data.disk_ios.len());
+        for (a, b) in text.disk_ios.iter().zip(data.disk_ios.iter()) {
+            assert_eq!(
+                (a.operation, a.offset, a.size, a.tid),
+                (b.operation, b.offset, b.size, b.tid)
+            );
+            assert!(near(a.complete_ns, b.complete_ns));
+        }
+        assert_eq!(text.device_operations.len(), data.device_operations.len());
+        for (a, b) in text
+            .device_operations
+            .iter()
+            .zip(data.device_operations.iter())
+        {
+            assert_eq!((a.kind, a.tid, a.status), (b.kind, b.tid, b.status));
+            assert_eq!(text.text(a.driver), data.text(b.driver));
+            assert!(near(a.start_ns, b.start_ns));
+        }
+        assert_eq!(text.power_requests.len(), data.power_requests.len());
+        for (a, b) in text.power_requests.iter().zip(data.power_requests.iter()) {
+            let words = |trace: &Trace, row: &onoff_trace::PowerRequest| {
+                [row.device, row.driver, row.parent, row.message]
+                    .map(|id| trace.text(id).to_owned())
+            };
+            assert_eq!(words(&text, &a), words(&data, &b));
+            assert_eq!((a.kind, a.status), (b.kind, b.status));
+        }
+        let who = |trace: &Trace| -> Vec<(u32, Option<u32>, bool)> {
+            let rows = trace.processes.iter();
+            rows.map(|row| (row.pid, row.parent_pid, row.end_ns.is_some()))
+                .collect()
+        };
+        assert_eq!(who(&text), who(&data), "{sample}");
+    }
+}
+
+#[test]
+fn firmwares_own_table_counts_before_the_loaders_variables() {
+    let Some(trace) = sample("boot-fpdt") else {
+        return;
+    };
+    // `systemd-analyze time`: 1.118s (firmware) + 3.691s (loader).
+    let near = |name, expected: i64| {
+        let value = value(&trace, name).unwrap();
+        assert!(value.abs_diff(expected) < 1_000, "{name} {value}");
+    };
+    near(milestone::FIRMWARE, 1_118_240_374);
+    near(milestone::BOOT_MANAGER, 3_691_678_790);
+    assert_eq!(
+        value(&trace, milestone::FIRMWARE_EXIT_END),
+        Some(4_809_919_164)
+    );
+}
+
+#[test]
+fn a_suspend_is_a_cycle_of_phases_with_its_sleep() {
+    let Some(trace) = sample("suspend-s3") else {
+        return;
+    };
+    assert_eq!(
+        activities(&trace, ActivityKind::PowerTransition),
+        [("mem", 1523)]
+    );
+    let phases = activities(&trace, ActivityKind::PowerPhase);
+    // From the trace's text, begin to end.
+    assert_eq!(
+        phases,
+        [
+            (power_phase::SYNC_FILE_SYSTEMS, 142),
+            (power_phase::FREEZE_PROCESSES, 256),
+            (power_phase::DEVICES_PREPARE, 1),
+            (power_phase::DEVICES_SUSPEND, 87),
+            (power_phase::DEVICES_SUSPEND_LATE, 9),
+            (power_phase::DEVICES_SUSPEND_NOIRQ, 14),
+            (power_phase::PROCESSORS_OFF, 39),
+            (power_phase::MACHINE, 0),
+            (power_phase::PROCESSORS_ON, 43),
+            (power_phase::DEVICES_RESUME_NOIRQ, 611),
+            (power_phase::DEVICES_RESUME_EARLY, 2),
+            (power_phase::DEVICES_RESUME, 220),
+            (power_phase::DEVICES_COMPLETE, 7),
+            (power_phase::THAW_PROCESSES, 37),
+        ]
+    );
+    // The boot clock gained 20.772585 s on the monotonic one between the readings before and after; the kernel says
+    // `Timekeeping suspended for 20.772 seconds`.
+    let slept = value(&trace, milestone::WAKE).unwrap();
+    assert!(slept.abs_diff(20_772_000_000) < 1_000_000, "{slept}");
+    assert_eq!(trace.power_requests.len(), 830);
+    let count = |kind| {
+        let rows = trace.power_requests.iter();
+        rows.filter(|row| row.kind == kind).count()
+    };
+    assert_eq!(count(PowerRequestKind::Prepare), 345);
+    assert_eq!(count(PowerRequestKind::SuspendNoIrq), 9 + 1 + 1);
+    assert_eq!(count(PowerRequestKind::Resume), 32 + 5 + 1 + 1 + 10);
+    assert_eq!(count(PowerRequestKind::Complete), 344);
+    let slowest = trace
+        .power_requests
+        .iter()
+        .max_by_key(|row| row.end_ns.unwrap_or(row.start_ns) - row.start_ns)
+        .unwrap();
+    assert_eq!(trace.text(slowest.device), "0000:00:10.0");
+    assert_eq!(trace.text(slowest.message), "noirq bus [resume]");
+    let source = trace.strings.find(milestone::WAKE_SOURCE).unwrap();
+    let source = trace
+        .milestones
+        .iter()
+        .find(|row| row.name == source)
+        .unwrap();
+    assert_eq!(trace.text(source.detail), "00:03");
+}
+
+#[test]
+fn a_hibernation_takes_from_the_log_what_the_trace_lacks() {
+    let Some(trace) = sample("hibernate-s4") else {
+        return;
+    };
+    let names: Vec<&str> = activities(&trace, ActivityKind::PowerPhase)
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(
+        names[..3],
+        [
+            power_phase::SYNC_FILE_SYSTEMS,
+            power_phase::FREEZE_PROCESSES,
+            power_phase::CREATE_IMAGE
+        ]
+    );
+    assert_eq!(
+        value(&trace, milestone::POWER_HIBERNATE_PAGES),
+        Some(94_948)
+    );
+    let slept = value(&trace, milestone::WAKE).unwrap();
+    // `Timekeeping suspended for 73.211 seconds`, in which the image was written, the machine off, and the image read.
+    assert!(slept.abs_diff(73_211_000_000) < 2_000_000, "{slept}");
+}
+
+#[test]
+fn the_last_programs_steps_come_from_the_kernels_log() {
+    let Some(trace) = sample("shutdown-slowstop") else {
+        return;
+    };
+    let steps = activities(&trace, ActivityKind::ShutdownStep);
+    assert_eq!(
+        steps,
+        [
+            (shutdown_step::TERMINATE_REMAINING, 315),
+            (shutdown_step::KILL_REMAINING, 60),
+            (shutdown_step::UNMOUNT, 102),
+            (shutdown_step::SHUTDOWN_HOOKS, 0),
+        ]
+    );
+}
+
+#[test]
+fn interrupts_and_soft_interrupts_are_followed_on_each_processor() {
+    let trace = held(&[(
+        "trace",
+        b"# tracer: nop
+          a-10  [000] d.h1.  1.000010: irq_handler_entry: irq=19 name=ahci
+          a-10  [000] d.h1.  1.000030: irq_handler_exit: irq=19 ret=handled
+          b-11  [001] ..s1.  1.000040: softirq_entry: vec=3 [action=NET_RX]
+          b-11  [001] d.H1.  1.000050: irq_handler_entry: irq=4 name=ttyS0
+          b-11  [001] d.H1.  1.000055: irq_handler_exit: irq=4 ret=handled
+          b-11  [001] ..s1.  1.000060: sched_waking: comm=a pid=10 prio=120 target_cpu=000
+          b-11  [001] ..s1.  1.000090: softirq_exit: vec=3 [action=NET_RX]
+          b-11  [001] d..1.  1.000095: sched_waking: comm=a pid=10 prio=120 target_cpu=000
+",
+    )])
+    .unwrap();
+    let rows: Vec<_> = trace
+        .interrupts
+        .iter()
+        .map(|row| {
+            let length = row.end_ns - row.start_ns;
+            (row.kind, row.cpu, row.vector, trace.text(row.name), length)
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (InterruptKind::Interrupt, 0, 19, "ahci", 20_000),
+            (InterruptKind::Interrupt, 1, 4, "ttyS0", 5_000),
+            (InterruptKind::SoftInterrupt, 1, 3, "NET_RX", 50_000),
+        ]
+    );
+    let flags: Vec<u8> = trace.ready_threads.iter().map(|row| row.flags).collect();
+    assert_eq!(flags, [1, 0]);
+    assert_eq!(trace.losses.count("trace_clock_unknown"), 1);
+}
+
+#[test]
+fn a_part_that_only_adds_is_no_recording() {
+    let refused = held(&[("cmdline", b"root=/dev/vda\n")]);
+    // Alone it is read for what it is worth; beside another kind of recording it is refused.
+    assert!(refused.is_ok());
+    let capture = b"\x4D\x3C\xB2\xA1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    let mixed = held(&[("a.pcap", capture), ("cmdline", b"root=/dev/vda\n")]);
+    assert!(
+        matches!(mixed, Err(Error::NotARecording { .. })),
+        "{mixed:?}"
+    );
+}
+
+#[test]
+fn a_folder_is_searched_and_what_is_no_part_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("deeper");
+    std::fs::create_dir(&inside).unwrap();
+    let log = b"[    0.000000] Linux version 6.1\n[    0.500000] Run /sbin/init as init process\n";
+    std::fs::write(inside.join("dmesg"), log).unwrap();
+    std::fs::write(inside.join("the same"), log).unwrap();
+    std::fs::write(folder.path().join("picture"), b"\x89PNG").unwrap();
+    let files = Files::open(&[folder.path().to_owned()], &Limits::default()).unwrap();
+    assert_eq!(
+        (files.kind(), files.iter().len()),
+        (RecordingKind::Linux, 1)
+    );
+    let trace = open_files(&files, Tables::all(), &Options::default()).unwrap();
+    assert_eq!(trace.losses.count("files_passed_over"), 1);
+    assert_eq!(trace.milestones.len(), 2);
+    let empty = tempfile::tempdir().unwrap();
+    let refused = Files::open(&[empty.path().to_owned()], &Limits::default());
+    assert!(matches!(refused, Err(Error::NoRecordingInside { .. })));
+}
+
+/// How each kind of part begins.
+const BEGINNINGS: &[(&str, &[u8])] = &[
+    (
+        "trace",
+        b"# tracer: nop\n  a-1 [000] d..2. 1.5: sched_switch: ",
+    ),
+    ("trace", b"  a-1 [000] 1.5: suspend_resume: "),
+    ("trace.dat", b"\x17\x08\x44tracing6\0\0\x08\0\x10\0\0"),
+    (
+        "trace.dat",
+        b"\x17\x08\x44tracing7\0\0\x08\0\x10\0\0none\0\0",
+    ),
+    (
+        "log",
+        b"[    1.000000] PM: suspend entry (deep)\n[    1.0] ",
+    ),
+    (
+        "log",
+        b"[    1.000000] calling  f+0x0/0x1 @ 1\n[    1.0] initcall ",
+    ),
+    ("log", b"{ \"dmesg\": [ { \"time\": 1.0, \"msg\": \"PM: "),
+    ("manager", b"Version=1\nUserspaceTimestampMonotonic=1\n"),
+    ("units", b"Id=a.service\nLoadState=loaded\n"),
+    ("dump", b"Manager: systemd 252\n-> Unit a.service:\n"),
+    (
+        "journal",
+        b"__CURSOR=s\n__REALTIME_TIMESTAMP=1\n_BOOT_ID=1\n",
+    ),
+    (
+        "journal",
+        b"{\"__CURSOR\":\"s\",\"__REALTIME_TIMESTAMP\":\"1\"",
+    ),
+    ("LoaderTimeInitUSec-1", b"\x06\0\0\0"),
+    ("LoaderTimeExecUSec-1", b"\x06\0\0\0"),
+    ("FBPT", b"FBPT\x30\0\0\0"),
+    ("clock", b"mono=1.5 boot=2.5 real=3.5\nmono="),
+    ("cpuinfo", b"processor\t: 0\ncpu MHz\t: "),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn any_bytes_are_read_or_refused(
+        parts in prop::collection::vec(
+            (0..BEGINNINGS.len(), prop::collection::vec(any::<u8>(), 0..200), ".{0,80}"),
+            1..4,
+        ),
+    ) {
+        let parts: Vec<(&str, Vec<u8>)> = parts
+            .into_iter()
+            .map(|(which, bytes, text)| {
+                let (name, beginning) = BEGINNINGS[which];
+                (name, [beginning, text.as_bytes(), b"\n", &bytes].concat())
+            })
+            .collect();
+        let parts: Vec<(&str, &[u8])> = parts
+            .iter()
+            .map(|(name, bytes)| (*name, bytes.as_slice()))
+            .collect();
+        if let Ok(trace) = held(&parts) {
+            prop_assert_eq!(trace.system.kind, SystemKind::Linux);
+        }
+    }
+}
