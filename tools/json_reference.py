@@ -32,6 +32,7 @@ COMMANDS = [
     ("ServiceList", "`onoff services --format json`"),
     ("DeviceList", "`onoff devices --format json`"),
     ("PolicyList", "`onoff policy --format json`"),
+    ("Comparison", "`onoff compare --format json`"),
     ("NetbootReport", "`onoff netboot --format json`"),
 ]
 

@@ -17,6 +17,7 @@ pub mod activity;
 pub mod auto_start;
 pub mod boot_prefetch;
 pub mod call_stacks;
+pub mod compare;
 pub mod cpu;
 pub mod cpu_disk;
 pub mod devices;

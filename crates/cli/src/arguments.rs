@@ -1,5 +1,6 @@
 //! The arguments as typed. What they mean together is settled in [`crate::invocation`].
 
+pub mod compare;
 pub mod cpu;
 pub mod devices;
 pub mod diagnose;
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::output::Color;
+use compare::CompareArguments;
 use cpu::CpuArguments;
 use devices::DevicesArguments;
 use diagnose::DiagnoseArguments;
@@ -55,6 +57,7 @@ Examples:
   onoff disk trace.etl --by path         which files kept the disks busy; likewise files, hardfaults
   onoff netboot boot.pcapng              where the time of a network boot went
   onoff record boot --runs 3 --out DIR   record this Linux computer's boots
+  onoff compare --baseline a.etl --candidate b.etl   what got slower, and whether that is noise
   onoff xperf -i trace.etl -o summary_boot.xml -a boot
 
 A Windows computer records every boot by itself, in
@@ -90,6 +93,7 @@ pub enum Command {
     Policy(PolicyArguments),
     Netboot(NetbootArguments),
     Record(RecordArguments),
+    Compare(CompareArguments),
     Xperf(XperfArguments),
 }
 

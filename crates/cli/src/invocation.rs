@@ -1,5 +1,6 @@
 //! The arguments as meant: checked against each other, defaults filled in, ready to run.
 
+pub mod compare;
 pub mod diagnose;
 pub mod firmware;
 pub mod lists;
@@ -28,6 +29,7 @@ use crate::arguments::{
 use crate::failure::Failure;
 use crate::output::{Color, Destination};
 use crate::xperf;
+use compare::CompareQuestion;
 use diagnose::{DiagnosisFormat, DiagnosisQuestion};
 use firmware::FirmwareQuestion;
 use lists::List;
@@ -44,6 +46,16 @@ pub struct Recording {
     pub files: Vec<PathBuf>,
     /// How to read it.
     pub options: Options,
+}
+
+impl Recording {
+    /// None: the task names its files itself.
+    pub fn none() -> Self {
+        Self {
+            files: Vec::new(),
+            options: Options::default(),
+        }
+    }
 }
 
 /// What to do.
@@ -69,6 +81,8 @@ pub enum Task {
     Netboot(NetbootOptions, NetbootFormat),
     /// Record this computer.
     Record(RecordTask),
+    /// Compare runs of a transition.
+    Compare(Box<CompareQuestion>),
     /// Answer as xperf does.
     Xperf(xperf::CommandLine),
 }
@@ -165,6 +179,7 @@ impl Invocation {
             Command::Policy(it) => Self::list(List::Policy, it.recording, it.table, it.output),
             Command::Netboot(arguments) => Self::netboot(arguments),
             Command::Record(arguments) => Self::record(arguments),
+            Command::Compare(arguments) => compare::resolve(arguments),
             Command::Xperf(arguments) => Self::xperf(arguments),
         }
     }
@@ -235,10 +250,7 @@ impl Invocation {
     fn xperf(arguments: XperfArguments) -> Result<Self, Failure> {
         Ok(Self {
             task: Task::Xperf(xperf::parse(arguments.words)?),
-            recording: Recording {
-                files: Vec::new(),
-                options: Options::default(),
-            },
+            recording: Recording::none(),
             destination: Destination {
                 path: None,
                 color: Color::Never,

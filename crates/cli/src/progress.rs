@@ -34,6 +34,18 @@ impl ProgressLine {
         Self { bar }
     }
 
+    /// The same about one of several recordings.
+    pub fn reading_one(number: usize, of: usize) -> Self {
+        let line = Self::reading();
+        let template = format!(
+            "recording {number} of {of}: {{bytes}} of {{total_bytes}} {{bar:24}} {{percent}} %"
+        );
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            line.bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
+        }
+        line
+    }
+
     /// What a reader calls as it goes on.
     pub fn listener(&self) -> Arc<dyn Fn(Progress) + Send + Sync> {
         let bar = self.bar.clone();

@@ -1,6 +1,7 @@
 //! The commands: open, ask, write.
 
 mod boot;
+mod compare;
 mod diagnose;
 mod events;
 mod firmware;
@@ -8,6 +9,7 @@ mod info;
 mod lists;
 mod netboot;
 mod record;
+mod runs;
 mod shutdown;
 mod suspend;
 mod table;
@@ -41,6 +43,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Netboot(options, format) => netboot::run(recording, &options, format, &destination),
         Task::Record(task) => record::run(task, &destination),
         Task::Suspend(options, format) => suspend::run(recording, &options, format, &destination),
+        Task::Compare(question) => compare::run(*question, &destination),
         Task::Xperf(CommandLine::Help(topic)) => {
             destination.write(|out| xperf::help::write(topic.as_deref(), out))
         }

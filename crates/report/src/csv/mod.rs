@@ -1,5 +1,6 @@
 //! Comma-separated values of results that are more than one table of rows.
 
+pub mod compare;
 pub mod firmware;
 pub mod netboot;
 

@@ -2,6 +2,7 @@
 
 pub mod bar;
 pub mod boot;
+pub mod compare;
 pub mod diagnose;
 pub mod firmware;
 pub mod info;

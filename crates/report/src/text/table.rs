@@ -1,5 +1,6 @@
 //! Aligned columns.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use anstyle::Style;
@@ -17,7 +18,7 @@ enum Align {
 
 #[derive(Clone, Debug)]
 struct Column {
-    title: &'static str,
+    title: Cow<'static, str>,
     align: Align,
     /// Longest text shown, in terminal cells; longer ones lose their middle.
     limit: usize,
@@ -59,9 +60,9 @@ impl Table {
 
     /// Adds a column of names, at most `limit` cells wide.
     #[must_use]
-    pub fn left(mut self, title: &'static str, limit: usize) -> Self {
+    pub fn left(mut self, title: impl Into<Cow<'static, str>>, limit: usize) -> Self {
         self.columns.push(Column {
-            title,
+            title: title.into(),
             align: Align::Left,
             limit,
         });
@@ -70,9 +71,9 @@ impl Table {
 
     /// Adds a column of numbers.
     #[must_use]
-    pub fn right(mut self, title: &'static str) -> Self {
+    pub fn right(mut self, title: impl Into<Cow<'static, str>>) -> Self {
         self.columns.push(Column {
-            title,
+            title: title.into(),
             align: Align::Right,
             limit: usize::MAX,
         });
@@ -108,7 +109,9 @@ impl Table {
             })
             .collect();
         if self.columns.iter().any(|column| !column.title.is_empty()) {
-            let titles = shown.iter().map(|&at| (at, self.columns[at].title, QUIET));
+            let titles = shown
+                .iter()
+                .map(|&at| (at, self.columns[at].title.as_ref(), QUIET));
             self.write_line(out, &widths, titles)?;
         }
         for row in &self.rows {

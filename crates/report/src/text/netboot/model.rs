@@ -35,7 +35,7 @@ pub(super) fn write(
     };
     let mut table = Table::new().left("", 16);
     for title in titles {
-        table = table.right(title);
+        table = table.right(*title);
     }
     let mut windows: Vec<u32> = boot.predictions.iter().map(|row| row.window).collect();
     windows.dedup();

@@ -1,0 +1,238 @@
+//! Measures in the making.
+
+use hashbrown::HashMap;
+
+use super::{LEAST_SHARE_NS, MOST_SHARES};
+use crate::compare::run::{Category, Measure, TransitionName, Unit};
+use crate::cpu::CpuUsage;
+use crate::disk::DiskUsage;
+
+/// Collects measures; those of one key are added up and keep the earliest begin.
+pub(super) struct Collector {
+    transition: TransitionName,
+    /// Name and begin of the phases that have one, by begin.
+    phases: Vec<(String, i64)>,
+    measures: Vec<Measure>,
+    by_key: HashMap<String, usize>,
+    cpu: HashMap<String, (i64, bool)>,
+    files: HashMap<String, (i64, bool)>,
+}
+
+impl Collector {
+    pub(super) fn new(transition: TransitionName) -> Self {
+        Self {
+            transition,
+            phases: Vec::new(),
+            measures: Vec::new(),
+            by_key: HashMap::new(),
+            cpu: HashMap::new(),
+            files: HashMap::new(),
+        }
+    }
+
+    /// A total, when it is known.
+    pub(super) fn total(&mut self, name: &str, ns: Option<i64>) {
+        if let Some(ns) = ns {
+            self.number(name, Unit::Ns, ns);
+        }
+    }
+
+    /// A number of the whole transition.
+    pub(super) fn number(&mut self, name: &str, unit: Unit, value: i64) {
+        let key = format!("{}.{name}", self.transition.as_str());
+        self.add(key, Category::Total, unit, value, None, false);
+    }
+
+    /// A phase, when its length is known.
+    pub(super) fn phase(&mut self, name: &str, start_ns: Option<i64>, duration_ns: Option<i64>) {
+        if let Some(start_ns) = start_ns {
+            let at = self.phases.partition_point(|(_, start)| *start <= start_ns);
+            self.phases.insert(at, (name.to_owned(), start_ns));
+        }
+        if let Some(ns) = duration_ns {
+            self.add(
+                self.key(Category::Phase, name),
+                Category::Phase,
+                Unit::Ns,
+                ns,
+                None,
+                false,
+            );
+        }
+    }
+
+    /// A thing with a begin; without a length it is left out.
+    pub(super) fn thing(
+        &mut self,
+        category: Category,
+        name: &str,
+        start_ns: i64,
+        duration_ns: Option<i64>,
+        doubtful: bool,
+    ) {
+        let Some(ns) = duration_ns.filter(|_| !name.is_empty()) else {
+            return;
+        };
+        self.add(
+            self.key(category, name),
+            category,
+            Unit::Ns,
+            ns,
+            Some(start_ns),
+            doubtful,
+        );
+    }
+
+    /// What the machine did in a phase.
+    pub(super) fn usage(&mut self, cpu: Option<&CpuUsage>, disk: Option<&DiskUsage>) {
+        let share = |shares: &mut HashMap<String, (i64, bool)>, name: &str, ns: i64, doubtful| {
+            if ns > 0 && !name.is_empty() {
+                let share = shares.entry_ref(name).or_default();
+                share.0 = share.0.saturating_add(ns);
+                share.1 |= doubtful;
+            }
+        };
+        if let Some(cpu) = cpu {
+            let doubtful = !cpu.touched_by.is_empty();
+            for process in &cpu.by_process {
+                share(&mut self.cpu, &process.image, process.cpu_ns, doubtful);
+            }
+        }
+        if let Some(disk) = disk {
+            let doubtful = !disk.touched_by.is_empty();
+            for file in &disk.by_file {
+                share(&mut self.files, &file.name, file.service_ns, doubtful);
+            }
+        }
+    }
+
+    /// The measures: totals and phases as they came, then things by begin, then shares, most first.
+    pub(super) fn finish(mut self) -> Vec<Measure> {
+        for (category, shares) in [
+            (Category::Cpu, std::mem::take(&mut self.cpu)),
+            (Category::File, std::mem::take(&mut self.files)),
+        ] {
+            let mut shares: Vec<(String, (i64, bool))> = shares
+                .into_iter()
+                .filter(|(_, (ns, _))| *ns >= LEAST_SHARE_NS)
+                .collect();
+            shares.sort_by(|(a, (a_ns, _)), (b, (b_ns, _))| b_ns.cmp(a_ns).then_with(|| a.cmp(b)));
+            shares.truncate(MOST_SHARES);
+            for (name, (ns, doubtful)) in shares {
+                self.add(
+                    self.key(category, &name),
+                    category,
+                    Unit::Ns,
+                    ns,
+                    None,
+                    doubtful,
+                );
+            }
+        }
+        self.measures
+    }
+
+    fn key(&self, category: Category, name: &str) -> String {
+        format!("{}.{}.{name}", self.transition.as_str(), category.as_str())
+    }
+
+    fn add(
+        &mut self,
+        key: String,
+        category: Category,
+        unit: Unit,
+        value: i64,
+        start_ns: Option<i64>,
+        doubtful: bool,
+    ) {
+        if let Some(known) = self
+            .by_key
+            .get(&key)
+            .and_then(|&at| self.measures.get_mut(at))
+        {
+            known.value = known.value.saturating_add(value);
+            known.doubtful |= doubtful;
+            return;
+        }
+        let phase = start_ns.and_then(|start_ns| {
+            let after = self.phases.partition_point(|(_, start)| *start <= start_ns);
+            let (name, phase_start_ns) = self.phases.get(after.checked_sub(1)?)?;
+            Some((name.clone(), start_ns.saturating_sub(*phase_start_ns)))
+        });
+        let (phase, since_phase_ns) = phase.unzip();
+        self.by_key.insert(key.clone(), self.measures.len());
+        self.measures.push(Measure {
+            key,
+            category,
+            unit,
+            value,
+            phase,
+            since_phase_ns,
+            doubtful,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_of_one_name_are_added_up_and_aligned_at_their_phase() {
+        let mut collector = Collector::new(TransitionName::Boot);
+        collector.total("total", Some(90));
+        collector.total("os_loader", None);
+        collector.phase("B", Some(40), Some(50));
+        collector.phase("A", Some(10), Some(30));
+        collector.phase("C", None, None);
+        collector.thing(Category::Service, "Spooler", 47, Some(5), false);
+        collector.thing(Category::Service, "Spooler", 50, Some(6), true);
+        collector.thing(Category::Service, "Early", 5, Some(1), false);
+        collector.thing(Category::Service, "Never", 50, None, false);
+        collector.thing(Category::Device, "", 50, Some(1), false);
+        let measures = collector.finish();
+        let keys: Vec<&str> = measures.iter().map(|it| it.key.as_str()).collect();
+        assert_eq!(
+            keys,
+            [
+                "boot.total",
+                "boot.phase.B",
+                "boot.phase.A",
+                "boot.service.Spooler",
+                "boot.service.Early"
+            ]
+        );
+        let spooler = &measures[3];
+        assert_eq!((spooler.value, spooler.doubtful), (11, true));
+        assert_eq!(
+            (spooler.phase.as_deref(), spooler.since_phase_ns),
+            (Some("B"), Some(7))
+        );
+        assert_eq!(spooler.name(), "Spooler");
+        assert_eq!(measures[4].phase, None);
+    }
+
+    #[test]
+    fn shares_below_a_millisecond_are_left_out_and_the_rest_is_by_time() {
+        let mut collector = Collector::new(TransitionName::Boot);
+        let cpu = |image: &str, cpu_ns| CpuUsage {
+            by_process: vec![crate::cpu::ProcessCpu {
+                pid: Some(8),
+                image: image.to_owned(),
+                cpu_ns,
+                percent: 0.0,
+            }],
+            ..CpuUsage::default()
+        };
+        collector.usage(Some(&cpu("a.exe", LEAST_SHARE_NS - 1)), None);
+        collector.usage(Some(&cpu("b.exe", LEAST_SHARE_NS / 2)), None);
+        collector.usage(Some(&cpu("b.exe", LEAST_SHARE_NS / 2)), None);
+        collector.usage(Some(&cpu("c.exe", 2 * LEAST_SHARE_NS)), None);
+        let measures = collector.finish();
+        let shares: Vec<(&str, i64)> = measures.iter().map(|it| (it.name(), it.value)).collect();
+        assert_eq!(
+            shares,
+            [("c.exe", 2 * LEAST_SHARE_NS), ("b.exe", LEAST_SHARE_NS)]
+        );
+    }
+}

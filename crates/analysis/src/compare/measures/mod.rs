@@ -1,0 +1,75 @@
+//! Reports as runs: one file per transition. A report of another system gets a file of its own here, which makes the
+//! same keys for the same things.
+
+mod boot;
+mod collector;
+mod shutdown;
+mod suspend;
+
+pub use boot::{of_boot, of_fast_startup};
+pub use shutdown::of_shutdown;
+pub use suspend::of_suspend;
+
+use onoff_trace::{Losses, TableName, Trace};
+
+use super::run::{SetApart, SetApartReason};
+
+/// Least time of an image on the processors or of a file on the disks that makes a measure, ns: 1 ms.
+pub const LEAST_SHARE_NS: i64 = 1_000_000;
+
+/// Files and images of a run, at most, those with most time.
+pub const MOST_SHARES: usize = 1_000;
+
+/// What a run is made of besides its report.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// What the run is called: its file.
+    pub name: String,
+    /// Whether call stacks were recorded, as analysis traces do and timing traces do not.
+    pub has_stacks: bool,
+}
+
+impl Origin {
+    /// The origin of what `trace` tells. It must have been opened with [`TableName::Inventory`] for stacks to be seen.
+    #[must_use]
+    pub fn of(name: String, trace: &Trace) -> Self {
+        let kinds = trace.inventory.iter().flat_map(|counts| &counts.kinds);
+        Self {
+            name,
+            has_stacks: kinds.into_iter().any(|kind| {
+                kind.events > 0 && STACKS.contains(&kind.id) && kind.provider == STACK_PROVIDER
+            }),
+        }
+    }
+
+    fn set_apart(&self) -> Option<SetApart> {
+        self.has_stacks.then(|| SetApart {
+            reason: SetApartReason::AnalysisTracing,
+            text: "call stacks were recorded, which makes times longer".to_owned(),
+        })
+    }
+}
+
+/// Kernel events that carry a call stack or refer to one.
+const STACKS: [u32; 3] = [0x1820, 0x1825, 0x1826];
+
+/// Who records them.
+const STACK_PROVIDER: &str = "StackWalk";
+
+/// What losses that touch the phases set apart: `touched_by` names them.
+fn losses(losses: &Losses, touched_by: &[String]) -> Option<SetApart> {
+    let mut told: Vec<String> = Vec::new();
+    for name in touched_by {
+        let text = format!("{} × {}", losses.count(name), name.replace('_', " "));
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    (!told.is_empty()).then(|| SetApart {
+        reason: SetApartReason::Losses,
+        text: format!("losses touch the phases: {}", told.join(", ")),
+    })
+}
+
+/// The table that [`Origin::of`] needs besides those of the report.
+pub const TABLE: TableName = TableName::Inventory;

@@ -1,0 +1,87 @@
+//! A shutdown as a run.
+
+use super::collector::Collector;
+use super::{Origin, losses};
+use crate::compare::run::{Category, Run, TransitionName};
+use crate::transition::shutdown::{ShutdownKind, ShutdownReport};
+
+/// The measures of a shutdown.
+#[must_use]
+pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
+    let mut measures = Collector::new(TransitionName::Shutdown);
+    measures.total("total", report.total_ns);
+    measures.total("pre_shutdown", report.pre_shutdown.duration_ns);
+    measures.total("services", report.service_shutdown.duration_ns);
+    for phase in &report.phases {
+        measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
+        measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
+    }
+    let doubtful = !report.services_touched_by.is_empty();
+    for service in &report.services {
+        measures.thing(
+            Category::Service,
+            &service.name,
+            service.start_ns,
+            service.duration_ns,
+            doubtful,
+        );
+    }
+    let doubtful = !report.sessions_touched_by.is_empty();
+    for application in report.sessions.iter().flat_map(|it| &it.applications) {
+        measures.thing(
+            Category::Application,
+            &application.image,
+            application.start_ns,
+            application.duration_ns,
+            doubtful,
+        );
+    }
+    for work in report
+        .kernel_steps
+        .iter()
+        .chain(&report.subscribers)
+        .chain(&report.scripts)
+    {
+        measures.thing(
+            Category::Step,
+            &work.name,
+            work.start_ns,
+            work.duration_ns,
+            false,
+        );
+    }
+    for device in &report.devices {
+        measures.thing(
+            Category::Device,
+            &device.device,
+            device.start_ns,
+            device.duration_ns,
+            false,
+        );
+    }
+    let touched_by: Vec<String> = report
+        .phases
+        .iter()
+        .flat_map(|phase| phase.touched_by.iter().cloned())
+        .collect();
+    Run {
+        name: origin.name.clone(),
+        transition: TransitionName::Shutdown,
+        kind: kind(report.kind).to_owned(),
+        set_apart: [losses(&report.losses, &touched_by), origin.set_apart()]
+            .into_iter()
+            .flatten()
+            .collect(),
+        measures: measures.finish(),
+    }
+}
+
+const fn kind(kind: ShutdownKind) -> &'static str {
+    match kind {
+        ShutdownKind::PowerOff => "power_off",
+        ShutdownKind::Restart => "restart",
+        ShutdownKind::FastStartup => "fast_startup",
+        ShutdownKind::Logoff => "logoff",
+        ShutdownKind::Unknown => "",
+    }
+}

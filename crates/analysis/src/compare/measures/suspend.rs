@@ -1,0 +1,84 @@
+//! A sleep, hibernation or modern standby as a run: both halves, without the sleep between.
+
+use onoff_trace::Losses;
+
+use super::collector::Collector;
+use super::{Origin, losses};
+use crate::compare::run::{Category, Run, TransitionName, Unit};
+use crate::transition::suspend::{PowerDevice, PowerHalf, PowerTransition, PowerTransitionKind};
+
+/// The measures of a power transition, of a recording that lost `lost`.
+#[must_use]
+pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) -> Run {
+    let mut measures = Collector::new(TransitionName::Suspend);
+    measures.total("total", transition.work_ns);
+    measures.total("suspend", transition.suspend.measured.duration_ns);
+    measures.total("resume", transition.resume.measured.duration_ns);
+    let settled = transition.post_resume.end_ns.is_some();
+    measures.total(
+        "post_resume",
+        settled.then_some(transition.post_resume.busy_ns),
+    );
+    if let Some(bytes) = transition.hibernate_file_bytes {
+        measures.number("hibernate_file", Unit::Bytes, bytes);
+    }
+    for phase in &transition.phases {
+        if phase.name.half() != PowerHalf::Asleep {
+            measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
+            measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
+        }
+    }
+    for told in &transition.notifications {
+        let category = if told.phase.as_str().contains("Services") {
+            Category::Service
+        } else {
+            Category::Application
+        };
+        let name = format!("{}.{}", told.phase.as_str(), told.name);
+        if !told.name.is_empty() {
+            measures.thing(category, &name, told.start_ns, told.duration_ns, false);
+        }
+    }
+    for device in &transition.devices {
+        add_device(device, &mut measures);
+    }
+    for driver in &transition.drivers {
+        if !driver.driver.is_empty() {
+            let name = format!("{}.{}", driver.driver, driver.phase.as_str());
+            let at = transition
+                .phases
+                .iter()
+                .find(|phase| phase.name == driver.phase)
+                .and_then(|phase| phase.start_ns)
+                .unwrap_or(transition.start_ns);
+            measures.thing(Category::Driver, &name, at, Some(driver.total_ns), false);
+        }
+    }
+    Run {
+        name: origin.name.clone(),
+        transition: TransitionName::Suspend,
+        kind: match transition.kind {
+            PowerTransitionKind::Unknown => String::new(),
+            kind => kind.as_str().to_owned(),
+        },
+        set_apart: [losses(lost, &transition.touched_by), origin.set_apart()]
+            .into_iter()
+            .flatten()
+            .collect(),
+        measures: measures.finish(),
+    }
+}
+
+fn add_device(device: &PowerDevice, measures: &mut Collector) {
+    let phase = device.phase.map_or("", |phase| phase.as_str());
+    if !device.device.is_empty() && !phase.is_empty() {
+        let name = format!("{}.{phase}", device.device);
+        measures.thing(
+            Category::Device,
+            &name,
+            device.start_ns,
+            device.duration_ns,
+            false,
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! The result of a comparison. Its serialized names are the documented contract of `compare --format json`.
+
+use serde::Serialize;
+use thiserror::Error;
+
+use super::run::{Category, Factor, SetApart, TransitionName, Unit};
+
+/// What differs between configurations.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Which transition was compared.
+    pub transition: TransitionName,
+    /// Kind of it; empty when not known.
+    pub kind: String,
+    /// Runs that a configuration needed before a difference was called one.
+    pub least_runs: u64,
+    /// The configurations; the first is the baseline.
+    pub configurations: Vec<ConfigurationSummary>,
+    /// The measures: totals and phases first, then the rest by category and name.
+    pub measures: Vec<ComparedMeasure>,
+    /// What happened in another order than in the baseline.
+    pub moved: Vec<Moved>,
+}
+
+impl Comparison {
+    /// The measure of that key.
+    #[must_use]
+    pub fn measure(&self, key: &str) -> Option<&ComparedMeasure> {
+        self.measures.iter().find(|measure| measure.key == key)
+    }
+}
+
+/// A configuration and what became of its runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ConfigurationSummary {
+    /// What it is called.
+    pub name: String,
+    /// In what it differs from others.
+    pub factors: Vec<Factor>,
+    /// How many of its runs were compared.
+    pub compared_runs: u64,
+    /// Its runs.
+    pub runs: Vec<RunSummary>,
+}
+
+/// A run, and why it was set apart if it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunSummary {
+    /// What it is called: its file.
+    pub name: String,
+    /// Whether it was compared.
+    pub compared: bool,
+    /// Why not.
+    pub set_apart: Vec<SetApart>,
+}
+
+/// One measure in every configuration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ComparedMeasure {
+    /// Its key, as `--limit` takes it.
+    pub key: String,
+    /// What it is about.
+    pub category: Category,
+    /// What is left of the key after the transition and the category.
+    pub name: String,
+    /// What its numbers count.
+    pub unit: Unit,
+    /// What a difference must exceed to be called one: how far the baseline's own runs lie apart. `None` with fewer than two.
+    pub noise_floor: Option<i64>,
+    /// Its values, by configuration.
+    pub values: Vec<Spread>,
+    /// How it differs from the baseline, by configuration after the first.
+    pub changes: Vec<Change>,
+}
+
+/// The values of one measure in one configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spread {
+    /// Runs that have it.
+    pub runs: u64,
+    /// Runs whose value was left out because losses touch it.
+    pub left_out: u64,
+    /// Median; `None` when no run has it.
+    pub median: Option<i64>,
+    /// Smallest.
+    pub least: Option<i64>,
+    /// Largest.
+    pub most: Option<i64>,
+}
+
+/// How a measure differs from the baseline's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// Median less the baseline's median.
+    pub difference: Option<i64>,
+    /// The difference as a percentage of the baseline's median.
+    pub percent: Option<f64>,
+    /// What to hold of it.
+    pub verdict: Verdict,
+    /// Where the difference lies with 95 % confidence, by resampling the runs; `None` with fewer than two on a side.
+    pub interval: Option<Interval>,
+    /// Effect size: how much oftener a run of this configuration exceeds one of the baseline than the other way, from −1
+    /// (never) to 1 (always).
+    pub cliffs_delta: Option<f64>,
+    /// Probability of ranks as uneven as these by chance, exact.
+    pub p_value: Option<f64>,
+    /// The smallest probability that so many runs can show at all.
+    pub least_p_value: Option<f64>,
+}
+
+/// Where a difference lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Interval {
+    /// From.
+    pub low: i64,
+    /// To.
+    pub high: i64,
+}
+
+/// What to hold of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Takes longer, beyond noise.
+    Slower,
+    /// Takes less time, beyond noise.
+    Faster,
+    /// A count or size that grew, beyond noise.
+    More,
+    /// A count or size that shrank, beyond noise.
+    Less,
+    /// No run of the baseline has it.
+    New,
+    /// Only the baseline has it.
+    Gone,
+    /// Within noise.
+    Same,
+    /// Too few runs to tell noise from difference.
+    Unknown,
+}
+
+impl Verdict {
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Slower => "slower",
+            Self::Faster => "faster",
+            Self::More => "more",
+            Self::Less => "less",
+            Self::New => "new",
+            Self::Gone => "gone",
+            Self::Same => "same",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Something began earlier or later among its like than in the baseline, in every run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// Configuration in which it moved.
+    pub configuration: String,
+    /// Its measure's key.
+    pub key: String,
+    /// Phase in which it began in the baseline.
+    pub was_phase: String,
+    /// Phase in which it begins now.
+    pub is_phase: String,
+    /// Median begin since that phase's begin in the baseline, ns.
+    pub was_since_phase_ns: i64,
+    /// Median begin since that phase's begin now, ns.
+    pub is_since_phase_ns: i64,
+    /// How many of its like it began before, and now begins after.
+    pub now_after: u64,
+    /// How many of its like it began after, and now begins before.
+    pub now_before: u64,
+    /// One of them: the one that is passed by fewest others.
+    pub passed: String,
+}
+
+/// Why there is no comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NoComparison {
+    /// Nothing to compare with.
+    #[error("a comparison needs two configurations at least: --baseline and --candidate")]
+    OneConfiguration,
+    /// No run is left of a configuration.
+    #[error("no run of '{}' is left to compare: {}", .0.name, why(.0))]
+    AllSetApart(Box<ConfigurationSummary>),
+}
+
+fn why(configuration: &ConfigurationSummary) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for run in &configuration.runs {
+        for apart in &run.set_apart {
+            let option = apart.reason.as_str().replace('_', "-");
+            let text = format!("{} ({}; --include {option})", run.name, apart.text);
+            if told.len() < 3 {
+                told.push(text);
+            }
+        }
+    }
+    if told.is_empty() {
+        return "it has none".to_owned();
+    }
+    let more = configuration.runs.len().saturating_sub(told.len());
+    if more > 0 {
+        told.push(format!("{more} more"));
+    }
+    told.join(", ")
+}

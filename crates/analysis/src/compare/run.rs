@@ -1,0 +1,220 @@
+//! A run: one transition of one recording as a flat list of measures.
+
+use serde::{Deserialize, Serialize};
+
+/// Which transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TransitionName {
+    /// A boot; of a computer with fast startup, the half that comes back.
+    Boot,
+    /// A shutdown or restart.
+    Shutdown,
+    /// Sleep, hibernation, modern standby: both halves.
+    Suspend,
+}
+
+impl TransitionName {
+    /// The name, as in JSON and as keys begin.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Boot => "boot",
+            Self::Shutdown => "shutdown",
+            Self::Suspend => "suspend",
+        }
+    }
+}
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Bytes.
+    Bytes,
+    /// A number of things.
+    Count,
+}
+
+/// What a measure is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// The transition as a whole, or a large part of it.
+    Total,
+    /// A phase.
+    Phase,
+    /// A service that starts or stops.
+    Service,
+    /// An application that is asked to end or to let the system sleep.
+    Application,
+    /// A step, script or subscriber.
+    Step,
+    /// A driver: its operations of one kind, added up.
+    Driver,
+    /// A device: its operations of one kind, added up.
+    Device,
+    /// Processor time by image name.
+    Cpu,
+    /// Time the disks worked, by file.
+    File,
+}
+
+impl Category {
+    /// Every category, in the order of reports.
+    pub const ALL: [Self; 9] = [
+        Self::Total,
+        Self::Phase,
+        Self::Service,
+        Self::Application,
+        Self::Step,
+        Self::Driver,
+        Self::Device,
+        Self::Cpu,
+        Self::File,
+    ];
+
+    /// The name, as in JSON and in keys.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Total => "total",
+            Self::Phase => "phase",
+            Self::Service => "service",
+            Self::Application => "application",
+            Self::Step => "step",
+            Self::Driver => "driver",
+            Self::Device => "device",
+            Self::Cpu => "cpu",
+            Self::File => "file",
+        }
+    }
+
+    /// Whether reports keep the order in which a run names them.
+    #[must_use]
+    pub const fn keeps_order(self) -> bool {
+        matches!(self, Self::Total | Self::Phase)
+    }
+
+    /// Whether a run that does not name it had none worth naming; of the others a run without it did not have it at all.
+    #[must_use]
+    pub const fn is_zero_when_absent(self) -> bool {
+        matches!(self, Self::Cpu | Self::File)
+    }
+}
+
+/// One number of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// Its key, as `--limit` takes it: `boot.total`, `boot.phase.WinLogonInit`, `boot.service.Spooler`.
+    pub key: String,
+    /// What it is about.
+    pub category: Category,
+    /// What the number counts.
+    pub unit: Unit,
+    /// The number.
+    pub value: i64,
+    /// The phase in which it began; `None` where that has no meaning or is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Begin since the begin of that phase, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_phase_ns: Option<i64>,
+    /// Whether losses of the recording touch it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub doubtful: bool,
+}
+
+impl Measure {
+    /// What is left of the key after the transition and the category.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let rest = self
+            .key
+            .split_once('.')
+            .map_or(self.key.as_str(), |it| it.1);
+        match self.category {
+            Category::Total => rest,
+            category => rest
+                .strip_prefix(category.as_str())
+                .and_then(|name| name.strip_prefix('.'))
+                .unwrap_or(rest),
+        }
+    }
+}
+
+/// Why a run is not compared with the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SetApartReason {
+    /// The boot read-ahead had not learnt this system yet: such boots are slow for no fault of the system.
+    Untrained,
+    /// Losses of the recording touch the phases.
+    Losses,
+    /// Call stacks were recorded: an analysis trace, whose times are longer than those of a timing trace.
+    AnalysisTracing,
+    /// Another kind of transition than the others, such as hibernation among sleeps.
+    OtherKind,
+}
+
+impl SetApartReason {
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Untrained => "untrained",
+            Self::Losses => "losses",
+            Self::AnalysisTracing => "analysis_tracing",
+            Self::OtherKind => "other_kind",
+        }
+    }
+}
+
+/// A reason for which a run is set apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetApart {
+    /// Which.
+    pub reason: SetApartReason,
+    /// In words, with the numbers.
+    pub text: String,
+}
+
+/// One transition of one recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// What it is called: its file.
+    pub name: String,
+    /// Which transition.
+    pub transition: TransitionName,
+    /// Kind of it, such as `cold`, `fast_startup`, `sleep`, `restart`; empty when not known.
+    pub kind: String,
+    /// What speaks against comparing it.
+    pub set_apart: Vec<SetApart>,
+    /// Its numbers.
+    pub measures: Vec<Measure>,
+}
+
+/// A property in which configurations differ, and its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Factor {
+    /// The property, such as `write filter`.
+    pub name: String,
+    /// Its value, such as `on`.
+    pub level: String,
+}
+
+/// Runs that are alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Configuration {
+    /// What it is called.
+    pub name: String,
+    /// In what it differs from others.
+    pub factors: Vec<Factor>,
+    /// Its runs.
+    pub runs: Vec<Run>,
+}

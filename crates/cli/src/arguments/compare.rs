@@ -1,0 +1,108 @@
+//! The arguments of `onoff compare`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use onoff_analysis::compare::SetApartReason;
+
+use super::{EXIT_CODES, OutputArguments};
+
+/// How to answer about a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// For a person: the answer, what was set apart, what differs
+    Text,
+    /// For a program; the names are documented and stay
+    Json,
+    /// One row per measure and configuration, named as in JSON
+    Csv,
+}
+
+/// Which runs to compare although something speaks against it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Include {
+    /// Boots before the boot read-ahead was trained
+    Untrained,
+    /// Runs and values that losses of the recording touch
+    Losses,
+    /// Recordings with call stacks, whose times are longer
+    AnalysisTracing,
+    /// Other kinds of the transition, such as hibernation among sleeps
+    OtherKind,
+}
+
+impl From<Include> for SetApartReason {
+    fn from(include: Include) -> Self {
+        match include {
+            Include::Untrained => Self::Untrained,
+            Include::Losses => Self::Losses,
+            Include::AnalysisTracing => Self::AnalysisTracing,
+            Include::OtherKind => Self::OtherKind,
+        }
+    }
+}
+
+/// Which recordings stand for what, and which of them count; the same for all that compare.
+#[derive(Debug, Args)]
+pub struct RunsArguments {
+    /// Recordings of the baseline, one run each; a folder stands for the recordings in it, and A+B for two files of one
+    /// recording
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub baseline: Vec<PathBuf>,
+
+    /// Recordings of what is compared with it
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub candidate: Vec<PathBuf>,
+
+    /// Which transition to compare: boot, shutdown, suspend, or suspend:2 for the second of several [default: what the
+    /// first recording holds]
+    #[arg(long, value_name = "NAME")]
+    pub transition: Option<String>,
+
+    /// Compare runs that would be set apart for this; may be repeated
+    #[arg(long, value_name = "REASON")]
+    pub include: Vec<Include>,
+
+    /// Runs of each side below which nothing is called a difference
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..))]
+    pub least_runs: u8,
+
+    /// Event schemas of your own providers: an instrumentation manifest (.man) or a provider's DLL or EXE
+    #[arg(long = "manifest", value_name = "FILE")]
+    pub manifests: Vec<PathBuf>,
+}
+
+/// Compare recordings of one transition: what got slower or faster, what is new or gone, and whether that is more than noise
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  onoff compare --baseline before.etl --candidate after.etl
+  onoff compare --baseline before/*.etl --candidate after/*.etl
+  onoff compare --baseline before/ --candidate after/ --top 20
+  onoff compare --baseline old/ --candidate new/ --transition suspend
+  onoff compare --baseline old/ --candidate new/ --include untrained
+  onoff compare --baseline old/ --candidate new/ --format csv -o boots.csv
+
+Medians are compared. A difference is called one when it exceeds how far the baseline's own
+runs lie apart ('noise') and the runs are separated as far as so few can show ('chance').
+Three runs of each are the least for that; five are better.
+
+Runs are set apart, each with its reason, when the boot read-ahead was not trained, when losses
+touch the phases, and when call stacks were recorded.
+
+{EXIT_CODES}"))]
+pub struct CompareArguments {
+    #[command(flatten)]
+    pub runs: RunsArguments,
+
+    /// How to answer
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: CompareFormat,
+
+    /// Rows of each list of the text; other formats hold all of them
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}

@@ -1,0 +1,160 @@
+//! What the arguments of `onoff compare` mean.
+
+use std::path::PathBuf;
+
+use onoff_analysis::compare::{CompareOptions, Factor, TransitionName};
+use onoff_report::text::compare::CompareTextOptions;
+use onoff_sources::Options;
+
+use super::{Invocation, Recording, Task};
+use crate::arguments::compare::{CompareArguments, CompareFormat, RunsArguments};
+use crate::failure::Failure;
+
+/// Where the runs of a configuration come from.
+#[derive(Clone, Debug)]
+pub struct ConfigurationSource {
+    /// What it is called.
+    pub name: String,
+    /// In what it differs from others.
+    pub factors: Vec<Factor>,
+    /// Recordings and folders, as given.
+    pub paths: Vec<PathBuf>,
+}
+
+/// Which transition of the recordings to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransitionChoice {
+    /// Which; what the first recording holds when `None`.
+    pub name: Option<TransitionName>,
+    /// Number of the only one to take of a recording; all of them when `None`.
+    pub number: Option<u32>,
+}
+
+/// What to read, and how to compare it.
+#[derive(Debug)]
+pub struct RunsQuestion {
+    /// The configurations; the first is the baseline.
+    pub configurations: Vec<ConfigurationSource>,
+    /// Which transition.
+    pub transition: TransitionChoice,
+    /// What counts.
+    pub options: CompareOptions,
+    /// How to read recordings.
+    pub reading: Options,
+}
+
+/// What to compare, and how to show it.
+#[derive(Debug)]
+pub struct CompareQuestion {
+    /// The runs.
+    pub runs: RunsQuestion,
+    /// How to show it.
+    pub format: CompareFormat,
+    /// How much of it in text.
+    pub text: CompareTextOptions,
+}
+
+/// Settles what the arguments mean.
+pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
+    let question = CompareQuestion {
+        runs: runs(arguments.runs)?,
+        format: arguments.format,
+        text: CompareTextOptions { top: arguments.top },
+    };
+    Ok(Invocation {
+        task: Task::Compare(Box::new(question)),
+        recording: Recording::none(),
+        destination: arguments.output.into(),
+    })
+}
+
+/// Settles which runs are meant.
+pub fn runs(arguments: RunsArguments) -> Result<RunsQuestion, Failure> {
+    let named = |name: &str, paths: Vec<PathBuf>| ConfigurationSource {
+        name: name.to_owned(),
+        factors: Vec::new(),
+        paths,
+    };
+    for (name, paths) in [
+        ("--baseline", &arguments.baseline),
+        ("--candidate", &arguments.candidate),
+    ] {
+        if paths.is_empty() {
+            let message = format!("give recordings to compare with {name}");
+            return Err(Failure::NothingToAnswer(message));
+        }
+    }
+    Ok(RunsQuestion {
+        configurations: vec![
+            named("baseline", arguments.baseline),
+            named("candidate", arguments.candidate),
+        ],
+        transition: transition(arguments.transition.as_deref())?,
+        options: CompareOptions {
+            include: arguments.include.into_iter().map(Into::into).collect(),
+            least_runs: usize::from(arguments.least_runs),
+        },
+        reading: Options {
+            manifests: arguments.manifests,
+            ..Options::default()
+        },
+    })
+}
+
+/// `boot`, `shutdown`, `suspend`, or one of those with the number of a transition.
+pub fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
+    let Some(text) = text else {
+        return Ok(TransitionChoice {
+            name: None,
+            number: None,
+        });
+    };
+    let (name, number) = match text.split_once(':') {
+        Some((name, number)) => (name, number.parse().ok().filter(|&number| number > 0)),
+        None => (text, None),
+    };
+    let wrong = || {
+        Failure::NothingToAnswer(format!(
+            "--transition: '{text}' is none of boot, shutdown, suspend, suspend:N with N from 1"
+        ))
+    };
+    let name = match name {
+        "boot" => TransitionName::Boot,
+        "shutdown" => TransitionName::Shutdown,
+        "suspend" => TransitionName::Suspend,
+        _ => return Err(wrong()),
+    };
+    if text.contains(':') && (number.is_none() || name != TransitionName::Suspend) {
+        return Err(wrong());
+    }
+    Ok(TransitionChoice {
+        name: Some(name),
+        number,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transitions_are_names_with_numbers_where_a_recording_can_hold_several() {
+        let choice = |text| transition(Some(text)).ok().map(|it| (it.name, it.number));
+        assert_eq!(choice("boot"), Some((Some(TransitionName::Boot), None)));
+        assert_eq!(
+            choice("suspend:2"),
+            Some((Some(TransitionName::Suspend), Some(2)))
+        );
+        for wrong in [
+            "",
+            "sleep",
+            "boot:1",
+            "suspend:",
+            "suspend:0",
+            "suspend:x",
+            ":2",
+        ] {
+            assert_eq!(choice(wrong), None, "{wrong}");
+        }
+    }
+}

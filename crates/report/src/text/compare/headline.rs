@@ -1,0 +1,159 @@
+//! The answer: one sentence for each configuration beside the baseline.
+
+use std::io::{self, Write};
+
+use onoff_analysis::compare::{
+    Category, Change, ComparedMeasure, Comparison, TransitionName, Verdict,
+};
+
+use super::{LEAST_SHOWN_NS, signed, value};
+use crate::text::printable::printable;
+use crate::text::quantity::{counted, percent};
+use crate::text::style::{DOUBT, HEADLINE, WORST, styled};
+
+/// Writes the sentences.
+pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    for at in 1..comparison.configurations.len() {
+        let Some(configuration) = comparison.configurations.get(at) else {
+            continue;
+        };
+        let name = if comparison.configurations.len() > 2 {
+            format!("{}: ", printable(&configuration.name))
+        } else {
+            String::new()
+        };
+        let sentence = match whole(comparison, at) {
+            Some((measure, change)) => answer(comparison, measure, change, at),
+            None => "No total was recorded in both; see the phases.".to_owned(),
+        };
+        writeln!(out, "{HEADLINE}{name}{sentence}{HEADLINE:#}")?;
+        if let Some(sentence) = largest(comparison, at) {
+            writeln!(out, "{}", styled(WORST, sentence))?;
+        }
+    }
+    if let Some(sentence) = too_few(comparison) {
+        writeln!(out, "{}", styled(DOUBT, sentence))?;
+    }
+    Ok(())
+}
+
+/// The measure of the whole transition that both have: the total, else the next best.
+fn whole(comparison: &Comparison, at: usize) -> Option<(&ComparedMeasure, &Change)> {
+    ["total", "main_path", "suspend"].iter().find_map(|name| {
+        let key = format!("{}.{name}", comparison.transition.as_str());
+        let measure = comparison.measure(&key)?;
+        let change = measure.changes.get(at - 1)?;
+        change.difference.map(|_| (measure, change))
+    })
+}
+
+fn answer(
+    comparison: &Comparison,
+    measure: &ComparedMeasure,
+    change: &Change,
+    at: usize,
+) -> String {
+    let what = match (comparison.transition, measure.name.as_str()) {
+        (TransitionName::Boot, "total") => "The boot",
+        (TransitionName::Boot, _) => "The boot up to the desktop",
+        (TransitionName::Shutdown, _) => "The shutdown",
+        (TransitionName::Suspend, "suspend") => "Going to sleep",
+        (TransitionName::Suspend, _) => "Going to sleep and waking",
+    };
+    let median = |at: usize| measure.values.get(at).and_then(|it| it.median).unwrap_or(0);
+    let (was, is) = (
+        value(measure.unit, median(0)),
+        value(measure.unit, median(at)),
+    );
+    let difference = change.difference.unwrap_or(0);
+    let by = value(
+        measure.unit,
+        i64::try_from(difference.unsigned_abs()).unwrap_or(i64::MAX),
+    );
+    let by_percent = change
+        .percent
+        .map(|share| format!(" ({})", percent(share.abs())))
+        .unwrap_or_default();
+    match change.verdict {
+        Verdict::Slower => format!("{what} is {by}{by_percent} slower: {is}, was {was}."),
+        Verdict::Faster => format!("{what} is {by}{by_percent} faster: {is}, was {was}."),
+        Verdict::Unknown if difference == 0 => format!("{what} took as long as before, {is}."),
+        Verdict::Unknown => {
+            let direction = if difference > 0 { "longer" } else { "less" };
+            format!("{what} took {by}{by_percent} {direction}: {is}, was {was}.")
+        }
+        _ => {
+            let floor = measure
+                .noise_floor
+                .map(|floor| {
+                    format!(
+                        "; the baseline's own runs lie {} apart",
+                        value(measure.unit, floor)
+                    )
+                })
+                .unwrap_or_default();
+            format!("{what} does not differ beyond noise: {is}, was {was}{floor}.")
+        }
+    }
+}
+
+/// The phase and the single thing that differ most.
+fn largest(comparison: &Comparison, at: usize) -> Option<String> {
+    let most = |of: &dyn Fn(Category) -> bool| {
+        comparison
+            .measures
+            .iter()
+            .filter(|measure| of(measure.category))
+            .filter_map(|measure| {
+                let change = measure.changes.get(at - 1)?;
+                let told = matches!(
+                    change.verdict,
+                    Verdict::Slower | Verdict::Faster | Verdict::Unknown
+                );
+                let difference = change
+                    .difference
+                    .filter(|ns| ns.unsigned_abs() >= LEAST_SHOWN_NS)?;
+                if !told {
+                    return None;
+                }
+                Some((measure, difference))
+            })
+            .max_by_key(|(_, difference)| difference.unsigned_abs())
+            .map(|(measure, difference)| {
+                format!(
+                    "{} {}",
+                    printable(&measure.name),
+                    signed(measure.unit, difference)
+                )
+            })
+    };
+    let phase = most(&|category| category == Category::Phase);
+    let thing = most(&|category| {
+        matches!(
+            category,
+            Category::Service | Category::Application | Category::Step | Category::Driver
+        )
+    });
+    match (phase, thing) {
+        (Some(phase), Some(thing)) => {
+            Some(format!("Most in {phase}; of what runs in it, {thing}."))
+        }
+        (Some(one), None) | (None, Some(one)) => Some(format!("Most in {one}.")),
+        (None, None) => None,
+    }
+}
+
+fn too_few(comparison: &Comparison) -> Option<String> {
+    let fewest = comparison
+        .configurations
+        .iter()
+        .map(|configuration| configuration.compared_runs)
+        .min()?;
+    (fewest < comparison.least_runs).then(|| {
+        format!(
+            "With {} on a side noise cannot be told from a difference; record {} or more of each.",
+            counted(fewest, "run"),
+            comparison.least_runs
+        )
+    })
+}

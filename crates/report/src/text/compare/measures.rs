@@ -1,0 +1,252 @@
+//! The measures of one category beside each other.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use onoff_analysis::compare::{
+    Category, Change, ComparedMeasure, Comparison, Spread, Unit, Verdict,
+};
+
+use super::{CompareTextOptions, LEAST_SHOWN_NS, signed, signed_percent, value};
+use crate::text::printable::printable;
+use crate::text::quantity::count;
+use crate::text::section::title;
+use crate::text::style::{BAR, DOUBT, QUIET, WORST};
+use crate::text::table::{Cell, Table, cell, styled_cell};
+
+/// Writes the measures of `category`: all of totals and phases, else what differs, most first.
+pub(super) fn write(
+    comparison: &Comparison,
+    category: Category,
+    options: &CompareTextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let of_category: Vec<&ComparedMeasure> = comparison
+        .measures
+        .iter()
+        .filter(|measure| measure.category == category)
+        .collect();
+    if of_category.is_empty() {
+        return Ok(());
+    }
+    if category.keeps_order() {
+        title(heading(category), "", out)?;
+        return table(comparison, &of_category, out);
+    }
+    let mut differing: Vec<&ComparedMeasure> = of_category
+        .iter()
+        .copied()
+        .filter(|it| differs(it))
+        .collect();
+    differing.sort_by_key(|measure| std::cmp::Reverse(size_of(measure)));
+    let shown = differing.len().min(options.top);
+    let note = match (differing.len(), shown) {
+        (0, _) => format!("none of {} differs", count(of_category.len() as u64)),
+        (all, shown) if all > shown => format!(
+            "{} of {} that differ, of {}",
+            count(shown as u64),
+            count(all as u64),
+            count(of_category.len() as u64)
+        ),
+        (all, _) => format!(
+            "{} of {}",
+            count(all as u64),
+            count(of_category.len() as u64)
+        ),
+    };
+    title(heading(category), &note, out)?;
+    differing.truncate(shown);
+    if differing.is_empty() {
+        return Ok(());
+    }
+    table(comparison, &differing, out)
+}
+
+const fn heading(category: Category) -> &'static str {
+    match category {
+        Category::Total => "Totals",
+        Category::Phase => "Phases, each from its own start",
+        Category::Service => "Services",
+        Category::Application => "Applications",
+        Category::Step => "Steps",
+        Category::Driver => "Drivers, operations of a kind added up",
+        Category::Device => "Devices, operations of a kind added up",
+        Category::Cpu => "Processor time by image",
+        Category::File => "Disk time by file",
+    }
+}
+
+fn differs(measure: &ComparedMeasure) -> bool {
+    measure.changes.iter().enumerate().any(|(at, change)| {
+        change.verdict != Verdict::Same && size_of_change(measure, at, change) >= LEAST_SHOWN_NS
+    })
+}
+
+fn size_of(measure: &ComparedMeasure) -> u64 {
+    measure
+        .changes
+        .iter()
+        .enumerate()
+        .filter(|(_, change)| change.verdict != Verdict::Same)
+        .map(|(at, change)| size_of_change(measure, at, change))
+        .max()
+        .unwrap_or(0)
+}
+
+/// How large a difference is; of what is new or gone, all of it.
+fn size_of_change(measure: &ComparedMeasure, at: usize, change: &Change) -> u64 {
+    let median = |at: usize| measure.values.get(at).and_then(|it| it.median);
+    change
+        .difference
+        .or(median(at + 1))
+        .or(median(0))
+        .map_or(0, i64::unsigned_abs)
+}
+
+fn table(
+    comparison: &Comparison,
+    measures: &[&ComparedMeasure],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match comparison.configurations.as_slice() {
+        [_, _] => two(comparison, measures).write(out),
+        _ => several(comparison, measures).write(out),
+    }
+}
+
+fn two(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
+    let name = |at: usize| {
+        comparison
+            .configurations
+            .get(at)
+            .map(|it| printable(&it.name).into_owned())
+            .unwrap_or_default()
+    };
+    let mut table = Table::new()
+        .left("", 56)
+        .right(name(0))
+        .right(name(1))
+        .right("change")
+        .right("")
+        .right("95 % of it")
+        .right("noise")
+        .right("chance")
+        .left("", 16);
+    let empty = Spread::default();
+    for measure in measures {
+        let Some(change) = measure.changes.first() else {
+            continue;
+        };
+        let spread = |at: usize| measure.values.get(at).unwrap_or(&empty);
+        let unit = measure.unit;
+        table.row([
+            cell(printable(&measure.name)),
+            cell(with_range(unit, spread(0))),
+            cell(with_range(unit, spread(1))),
+            styled_cell(
+                style(change.verdict),
+                change
+                    .difference
+                    .map(|difference| signed(unit, difference))
+                    .unwrap_or_default(),
+            ),
+            cell(change.percent.map(signed_percent).unwrap_or_default()),
+            styled_cell(
+                QUIET,
+                change
+                    .interval
+                    .map(|interval| {
+                        format!(
+                            "{} to {}",
+                            signed(unit, interval.low),
+                            signed(unit, interval.high)
+                        )
+                    })
+                    .unwrap_or_default(),
+            ),
+            styled_cell(
+                QUIET,
+                measure
+                    .noise_floor
+                    .map(|floor| value(unit, floor))
+                    .unwrap_or_default(),
+            ),
+            styled_cell(QUIET, chance(change)),
+            styled_cell(style(change.verdict), word(change.verdict)),
+        ]);
+    }
+    table
+}
+
+/// More than two: medians side by side, with what differs from the first in percent.
+fn several(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
+    let mut table = Table::new().left("", 48);
+    for configuration in &comparison.configurations {
+        table = table.right(printable(&configuration.name).into_owned());
+    }
+    for measure in measures {
+        let mut cells: Vec<Cell> = vec![cell(printable(&measure.name))];
+        for (at, spread) in measure.values.iter().enumerate() {
+            let median = spread
+                .median
+                .map_or_else(|| "-".to_owned(), |median| value(measure.unit, median));
+            let change = at.checked_sub(1).and_then(|at| measure.changes.get(at));
+            let text = match change.and_then(|change| change.percent) {
+                Some(percent) => format!("{median} {}", signed_percent(percent)),
+                None => median,
+            };
+            let style = change.map_or(Style::new(), |change| style(change.verdict));
+            cells.push(styled_cell(style, text));
+        }
+        table.row(cells);
+    }
+    table
+}
+
+/// The median, and from where to where the runs go.
+fn with_range(unit: Unit, spread: &Spread) -> String {
+    let Some(median) = spread.median else {
+        return "-".to_owned();
+    };
+    match (spread.least, spread.most) {
+        (Some(least), Some(most)) if spread.runs > 1 && least != most => format!(
+            "{} ({} to {})",
+            value(unit, median),
+            value(unit, least),
+            value(unit, most)
+        ),
+        _ => value(unit, median),
+    }
+}
+
+/// The probability by chance; said only where there are runs enough to show anything.
+fn chance(change: &Change) -> String {
+    match (change.p_value, change.least_p_value) {
+        (Some(p), Some(least)) if least < 1.0 => {
+            if p < 0.001 {
+                "<0.1 %".to_owned()
+            } else {
+                format!("{:.1} %", p * 100.0)
+            }
+        }
+        _ => String::new(),
+    }
+}
+
+const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Same => "within noise",
+        Verdict::Unknown => "",
+        verdict => verdict.as_str(),
+    }
+}
+
+const fn style(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Slower | Verdict::More => WORST,
+        Verdict::New | Verdict::Gone => DOUBT,
+        Verdict::Faster | Verdict::Less => BAR,
+        Verdict::Same => QUIET,
+        Verdict::Unknown => Style::new(),
+    }
+}

@@ -1,0 +1,124 @@
+//! Configurations beside each other, for a person: the answer, what was set apart, then what differs, most first.
+
+mod headline;
+mod measures;
+mod moved;
+
+use std::io::{self, Write};
+
+use onoff_analysis::compare::{Category, Comparison, ConfigurationSummary, SetApartReason, Unit};
+
+use super::printable::printable;
+use super::quantity::{count, counted, duration, size};
+use super::section::title;
+use super::style::{DOUBT, QUIET};
+use super::table::{Table, cell, styled_cell};
+
+/// Smaller differences of services, devices and the like are in JSON and CSV only: 1 ms.
+const LEAST_SHOWN_NS: u64 = 1_000_000;
+
+/// How much to show.
+#[derive(Clone, Copy, Debug)]
+pub struct CompareTextOptions {
+    /// Rows of each list, at most.
+    pub top: usize,
+}
+
+/// Writes the comparison.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(
+    comparison: &Comparison,
+    options: &CompareTextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    headline::write(comparison, out)?;
+    configurations(comparison, out)?;
+    set_apart(&comparison.configurations, out)?;
+    for category in Category::ALL {
+        measures::write(comparison, category, options, out)?;
+    }
+    moved::write(comparison, options, out)
+}
+
+/// A value with its unit.
+fn value(unit: Unit, value: i64) -> String {
+    match unit {
+        Unit::Ns => duration(value),
+        Unit::Bytes => {
+            let sign = if value < 0 { "-" } else { "" };
+            format!("{sign}{}", size(value.unsigned_abs()))
+        }
+        Unit::Count => {
+            let sign = if value < 0 { "-" } else { "" };
+            format!("{sign}{}", count(value.unsigned_abs()))
+        }
+    }
+}
+
+/// A difference with its sign and unit.
+fn signed(unit: Unit, difference: i64) -> String {
+    let sign = if difference > 0 { "+" } else { "" };
+    format!("{sign}{}", value(unit, difference))
+}
+
+/// A difference in percent, to a tenth, with its sign.
+fn signed_percent(percent: f64) -> String {
+    if percent.abs() < 0.05 {
+        "0 %".to_owned()
+    } else if percent.abs() < 99.95 {
+        format!("{percent:+.1} %")
+    } else if percent < 9_999.5 {
+        format!("{percent:+.0} %")
+    } else {
+        // Of next to nothing, anything is too many percent to read.
+        String::new()
+    }
+}
+
+fn configurations(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let told: Vec<String> = comparison
+        .configurations
+        .iter()
+        .map(|configuration| {
+            let apart = configuration.runs.len() as u64 - configuration.compared_runs;
+            let apart = match apart {
+                0 => String::new(),
+                apart => format!(" and {} set apart", count(apart)),
+            };
+            format!(
+                "{}: {}{apart}",
+                printable(&configuration.name),
+                counted(configuration.compared_runs, "run"),
+            )
+        })
+        .collect();
+    writeln!(out, "{QUIET}{}{QUIET:#}", told.join(" · "))
+}
+
+fn set_apart(configurations: &[ConfigurationSummary], out: &mut dyn Write) -> io::Result<()> {
+    let mut table = Table::new()
+        .left("run", 48)
+        .left("why", 96)
+        .left("to include it", 40);
+    for run in configurations.iter().flat_map(|it| &it.runs) {
+        for apart in &run.set_apart {
+            table.row([
+                cell(printable(&run.name)),
+                styled_cell(DOUBT, printable(&apart.text)),
+                cell(include(apart.reason)),
+            ]);
+        }
+    }
+    if table.is_empty() {
+        return Ok(());
+    }
+    title("Set apart", "not in any number below", out)?;
+    table.write(out)
+}
+
+/// The option that includes runs set apart for this.
+fn include(reason: SetApartReason) -> String {
+    format!("--include {}", reason.as_str().replace('_', "-"))
+}
