@@ -107,5 +107,11 @@ pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Tr
         return linux::open(files, wanted, options);
     }
     files.must_be(RecordingKind::EventTraceLog)?;
+    if let Some(asked) = &options.boot {
+        return Err(Error::NoSuchBoot {
+            asked: asked.clone(),
+            boots: 0,
+        });
+    }
     windows::open(files, wanted, options)
 }

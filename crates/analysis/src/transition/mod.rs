@@ -4,6 +4,7 @@ pub mod boot;
 mod contents;
 #[cfg(test)]
 pub(crate) mod hostile;
+pub mod linux;
 mod rules;
 pub mod shutdown;
 pub mod suspend;

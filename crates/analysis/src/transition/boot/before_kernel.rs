@@ -80,7 +80,7 @@ fn given_firmware(given: &GivenFirmware) -> Option<EarlierTime> {
 }
 
 /// The firmware's five times: those of a given file, else those in the recording.
-fn firmware_table(
+pub(crate) fn firmware_table(
     trace: &Trace,
     given: Option<&GivenFirmware>,
     kernel_ns: Option<i64>,

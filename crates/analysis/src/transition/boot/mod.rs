@@ -3,7 +3,7 @@
 //! [`analyse`] turns a [`Trace`] into a [`BootReport`], or says that the recording holds no boot.
 
 mod absence;
-mod before_kernel;
+pub(crate) mod before_kernel;
 mod phases;
 pub mod report;
 mod session;

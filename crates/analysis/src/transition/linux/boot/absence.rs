@@ -1,0 +1,56 @@
+//! Whether a recording holds a boot, and what it holds if not.
+
+use onoff_trace::{DeviceOperationKind, Trace, milestone};
+
+use crate::transition::boot::NotABoot;
+use crate::transition::contents::{self, Transition};
+
+/// Milestones that only a starting system sets.
+const STARTING: [&str; 4] = [
+    milestone::USER_SPACE_BEGIN,
+    milestone::STARTUP_FINISHED,
+    milestone::INITRD_BEGIN,
+    milestone::UNITS_LOAD_BEGIN,
+];
+
+/// Whether anything in the recording shows a boot.
+pub(super) fn holds_a_boot(trace: &Trace) -> bool {
+    let milestones = STARTING
+        .iter()
+        .filter_map(|name| trace.strings.find(name))
+        .any(|name| trace.milestones.iter().any(|row| row.name == name));
+    let initialised = || {
+        trace
+            .device_operations
+            .iter()
+            .any(|row| row.kind == DeviceOperationKind::Initcall)
+    };
+    let basic_target = || {
+        let reached = trace.strings.find(milestone::TARGET_REACHED);
+        let basic = trace.strings.find("basic.target");
+        reached.zip(basic).is_some_and(|(reached, basic)| {
+            trace
+                .milestones
+                .iter()
+                .any(|row| row.name == reached && row.detail == basic)
+        })
+    };
+    milestones || initialised() || basic_target()
+}
+
+/// What the recording holds instead of a boot.
+pub(super) fn not_a_boot(trace: &Trace) -> NotABoot {
+    let contents = contents::instead_of(trace, Transition::Boot);
+    NotABoot {
+        reason:
+            "no start of the service manager, of basic.target or of the kernel's initialisation"
+                .to_owned(),
+        found: contents.found,
+        recorder: trace.recorder.clone(),
+        duration_ns: trace.duration_ns,
+        processes_before: contents.processes_before,
+        processes_started: contents.processes_started,
+        processes_ended: contents.processes_ended,
+        losses: trace.losses.clone(),
+    }
+}

@@ -1,0 +1,230 @@
+//! Where the time of a Linux boot went.
+//!
+//! [`analyse`] turns a [`Trace`] into a [`LinuxBootReport`], or says that the recording holds no boot. Whatever part of a
+//! recording is missing narrows the answer: [`LinuxBootReport::lacking`] says by how much.
+
+mod absence;
+mod lacking;
+mod path;
+mod phases;
+pub mod report;
+#[cfg(test)]
+mod tests;
+mod units;
+
+use onoff_trace::{ServiceChange, TableName, Tables, Trace, milestone};
+
+pub use report::*;
+
+use crate::cpu::{self, CpuSource};
+use crate::evidence::{Boundary, Certainty, Span, touched_by};
+use crate::idle::{self, Settling};
+use crate::transition::boot::before_kernel::firmware_table;
+use crate::transition::boot::{BootOptions, NotABoot};
+use crate::transition::usage;
+use crate::{devices, processes};
+use phases::Course;
+use units::Starts;
+
+/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::ContextSwitches,
+    TableName::DiskIos,
+    TableName::ServiceTransitions,
+    TableName::ServiceDependencies,
+    TableName::DeviceOperations,
+    TableName::Milestones,
+    TableName::Activities,
+]);
+
+/// Analyses the boot that `trace` holds. Of the options the shell has no meaning here.
+///
+/// # Errors
+/// The recording holds no boot; the error says what it holds instead.
+pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, Box<NotABoot>> {
+    if !absence::holds_a_boot(trace) {
+        return Err(Box::new(absence::not_a_boot(trace)));
+    }
+    let target = phases::default_target(trace);
+    let course = phases::course(trace, target.as_ref());
+    let post_boot = match course.finished.time_ns {
+        Some(start_ns) => idle::settle(trace, start_ns, options.idle),
+        None => Settling {
+            metric: options.idle,
+            rule: "counting begins when the start is finished, which no rule found".to_owned(),
+            missing: course.finished.missing.clone(),
+            ..Settling::default()
+        },
+    };
+    let phases = describe_phases(trace, &course, &post_boot);
+    let starts = Starts::of(trace);
+    let (critical_path, places) = path::critical_path(trace, &starts, target.as_ref());
+    let units = starts.units(&places);
+
+    let begin_ns = course.begin_ns();
+    let startup_ns = course
+        .finished
+        .time_ns
+        .map(|end| end.saturating_sub(begin_ns));
+    let total_ns = startup_ns
+        .zip(post_boot.end_ns)
+        .map(|(startup, _)| startup.saturating_add(post_boot.busy_ns));
+    let latest_ns = course.finished.time_ns.unwrap_or_else(|| {
+        let ends = units.iter().filter(|unit| unit.automatic);
+        ends.filter_map(|unit| unit.end_ns)
+            .chain(course.user_space.time_ns)
+            .max()
+            .unwrap_or(trace.duration_ns)
+    });
+    let devices = devices::operations(trace);
+    let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
+    let firmware_table = firmware_table(trace, options.firmware.as_ref(), Some(0));
+    let told_ns = course.firmware.time_ns.map(i64::saturating_neg);
+    Ok(LinuxBootReport {
+        system: "linux",
+        startup_ns,
+        total_ns,
+        total_at_least_ns: latest_ns
+            .saturating_sub(begin_ns)
+            .saturating_add(post_boot.busy_ns),
+        total_certainty: match (startup_ns, total_ns) {
+            (None, _) => Certainty::Missing,
+            (Some(_), Some(_)) => course.finished.certainty.and(post_boot.certainty),
+            (Some(_), None) => course.finished.certainty,
+        },
+        phases,
+        manager: manager(trace, &course),
+        critical_path,
+        last_unit: last_unit(trace, course.finished.time_ns),
+        units,
+        units_touched_by: touched_by(
+            trace,
+            &[
+                TableName::ServiceTransitions,
+                TableName::ServiceDependencies,
+            ],
+        ),
+        drivers: devices::by_driver(&devices),
+        device_totals: devices::by_device(&devices),
+        devices,
+        devices_touched_by: touched_by(trace, &[TableName::DeviceOperations]),
+        firmware_table_difference_ns: firmware_table
+            .as_ref()
+            .and_then(|table| table.checkpoints.exit_end_ns)
+            .zip(told_ns)
+            .map(|(table, told)| table.saturating_sub(told)),
+        firmware_table,
+        processes,
+        process_summary,
+        processes_touched_by: touched_by(trace, &[TableName::Processes]),
+        boots: trace.boots.clone(),
+        clock_conversions: trace.clock_conversions.clone(),
+        lacking: lacking::lacking(trace, &course, &starts, &post_boot),
+        default_target: target,
+        post_boot,
+        losses: trace.losses.clone(),
+    })
+}
+
+/// The service manager's own work before the first unit.
+fn manager(trace: &Trace, course: &Course) -> ManagerStart {
+    let at = |name: &str, rule: &str| match phases::first(trace, name) {
+        Some(row) => phases::boundary(trace, &row, rule),
+        None => phases::missing(rule),
+    };
+    let loaded = at(milestone::UNITS_LOAD_END, "all units are read");
+    ManagerStart {
+        whole: Span::between(&course.user_space, &loaded),
+        generators: Span::between(
+            &at(milestone::GENERATORS_BEGIN, "the first generator starts"),
+            &at(milestone::GENERATORS_END, "the last generator ends"),
+        ),
+        units_load: Span::between(
+            &at(milestone::UNITS_LOAD_BEGIN, "the first unit is read"),
+            &loaded,
+        ),
+    }
+}
+
+/// The unit whose start ended last before `finished_ns`.
+fn last_unit(trace: &Trace, finished_ns: Option<i64>) -> String {
+    let Some(finished_ns) = finished_ns else {
+        return String::new();
+    };
+    trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.kind == ServiceChange::Start && row.automatic)
+        .filter_map(|row| Some((row.end_ns?, row.service)))
+        .filter(|&(end_ns, _)| end_ns <= finished_ns)
+        .max()
+        .map_or_else(String::new, |(_, unit)| trace.text(unit).to_owned())
+}
+
+/// The phases, with what the machine did in each.
+fn describe_phases(trace: &Trace, course: &Course, post_boot: &Settling) -> Vec<LinuxPhase> {
+    let settled = Boundary {
+        time_ns: post_boot.end_ns,
+        rule: post_boot.rule.clone(),
+        event: match post_boot.cpu_source {
+            CpuSource::None => String::new(),
+            _ => "context switches and disk requests".to_owned(),
+        },
+        certainty: post_boot.certainty,
+        missing: post_boot.missing.clone(),
+    };
+    let last_event = Boundary {
+        time_ns: Some(trace.duration_ns),
+        rule: "the recording's last event".to_owned(),
+        certainty: Certainty::Measured,
+        ..Boundary::default()
+    };
+    let nothing = Boundary::default();
+    let ends = |name: LinuxPhaseName| match name {
+        LinuxPhaseName::PostBoot => (&course.finished, &settled),
+        LinuxPhaseName::TraceTail => (&settled, &last_event),
+        _ => course.ends(name).unwrap_or((&nothing, &nothing)),
+    };
+    // A PostBoot that the recording cuts off is described up to the recording's end.
+    let spans = LinuxPhaseName::ALL.map(|name| {
+        let (start, end) = ends(name);
+        let end_ns = match name {
+            LinuxPhaseName::PostBoot => end.time_ns.or(last_event.time_ns),
+            _ => end.time_ns,
+        };
+        start.time_ns.zip(end_ns).filter(|&(start, _)| start >= 0)
+    });
+    let usages = usage::of_spans(trace, &spans);
+    let mut tables = vec![TableName::Milestones];
+    let boundary_losses = touched_by(trace, &tables);
+    tables.push(TableName::DiskIos);
+    tables.extend(cpu::source(trace).tables());
+    let settling_losses = touched_by(trace, &tables);
+    LinuxPhaseName::ALL
+        .into_iter()
+        .zip(usages)
+        .map(|(name, (cpu, disk))| {
+            let (start, end) = ends(name);
+            let span = Span::between(start, end);
+            LinuxPhase {
+                name,
+                start_ns: span.start_ns,
+                end_ns: span.end_ns,
+                duration_ns: span.duration_ns,
+                rule: end.rule.clone(),
+                event: end.event.clone(),
+                certainty: span.certainty,
+                starts: start.clone(),
+                ends: end.clone(),
+                cpu,
+                disk,
+                touched_by: match name {
+                    LinuxPhaseName::PostBoot | LinuxPhaseName::TraceTail => settling_losses.clone(),
+                    _ => boundary_losses.clone(),
+                },
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,181 @@
+//! The ends of the phases, each by the best rule that finds one.
+
+use onoff_trace::{DeviceOperationKind, Milestone, Trace, milestone};
+
+use super::report::{DefaultTarget, LinuxPhaseName};
+use crate::evidence::{Boundary, Certainty};
+
+/// What ends the parts of the start. Each is the begin of the next.
+#[derive(Clone, Debug)]
+pub(super) struct Course {
+    pub(super) firmware: Boundary,
+    pub(super) loader: Boundary,
+    pub(super) kernel: Boundary,
+    /// `None` where there is no initial file system with a service manager.
+    pub(super) initrd: Option<Boundary>,
+    pub(super) user_space: Boundary,
+    pub(super) finished: Boundary,
+}
+
+impl Course {
+    /// Begin and end of a phase up to the end of the start.
+    pub(super) fn ends(&self, name: LinuxPhaseName) -> Option<(&Boundary, &Boundary)> {
+        Some(match name {
+            LinuxPhaseName::Firmware => (&self.firmware, &self.loader),
+            LinuxPhaseName::Loader => (&self.loader, &self.kernel),
+            LinuxPhaseName::Kernel => {
+                let end = self.initrd.as_ref().unwrap_or(&self.user_space);
+                (&self.kernel, end)
+            }
+            LinuxPhaseName::Initrd => (self.initrd.as_ref()?, &self.user_space),
+            LinuxPhaseName::UserSpace => (&self.user_space, &self.finished),
+            LinuxPhaseName::PostBoot | LinuxPhaseName::TraceTail => return None,
+        })
+    }
+
+    /// The first begin that is known.
+    pub(super) fn begin_ns(&self) -> i64 {
+        [&self.firmware, &self.loader]
+            .into_iter()
+            .find_map(|boundary| boundary.time_ns)
+            .unwrap_or(0)
+    }
+}
+
+/// What ends each part of the start.
+pub(super) fn course(trace: &Trace, target: Option<&DefaultTarget>) -> Course {
+    let at = |name: &str, rule: &str| match first(trace, name) {
+        Some(row) => boundary(trace, &row, rule),
+        None => missing(rule),
+    };
+    let user_space = match first(trace, milestone::USER_SPACE_BEGIN) {
+        Some(row) => boundary(
+            trace,
+            &row,
+            "the service manager of the root file system starts",
+        ),
+        None => user_space_stand_in(trace),
+    };
+    let finished = match first(trace, milestone::STARTUP_FINISHED) {
+        Some(row) => boundary(trace, &row, "every job of the start is done"),
+        None => Boundary {
+            time_ns: target.map(|target| target.reached_ns),
+            rule: target.map_or_else(String::new, |target| format!("{} is reached", target.unit)),
+            certainty: match target {
+                Some(_) => Certainty::Inferred,
+                None => Certainty::Missing,
+            },
+            missing: vec!["the service manager's word that the start is finished".to_owned()],
+            ..Boundary::default()
+        },
+    };
+    Course {
+        firmware: at(milestone::FIRMWARE, "the firmware starts"),
+        loader: at(milestone::BOOT_MANAGER, "the loader starts"),
+        kernel: Boundary {
+            time_ns: Some(0),
+            rule: "the kernel's clock starts".to_owned(),
+            event: String::new(),
+            certainty: Certainty::Measured,
+            missing: Vec::new(),
+        },
+        initrd: first(trace, milestone::INITRD_BEGIN).map(|row| {
+            boundary(
+                trace,
+                &row,
+                "the service manager of the initial file system starts",
+            )
+        }),
+        user_space,
+        finished,
+    }
+}
+
+/// Without the service manager's own word: when the kernel's own initialisation was over.
+fn user_space_stand_in(trace: &Trace) -> Boundary {
+    let wanted = "the service manager of the root file system starts".to_owned();
+    let last_initcall = trace
+        .device_operations
+        .iter()
+        .filter(|row| row.kind == DeviceOperationKind::Initcall)
+        // Modules have such functions too; what the kernel itself runs is over before the first program starts.
+        .filter(|row| row.tid.is_none_or(|tid| tid == 1))
+        .filter_map(|row| Some((row.end_ns?, row.event)))
+        .max_by_key(|&(end_ns, _)| end_ns);
+    match last_initcall {
+        Some((time_ns, event)) => Boundary {
+            time_ns: Some(time_ns),
+            rule: "the kernel's last initialisation function ends".to_owned(),
+            event: trace.text(event).to_owned(),
+            certainty: Certainty::Inferred,
+            missing: vec![wanted],
+        },
+        None => missing(&wanted),
+    }
+}
+
+/// The target that the system is started for: the service manager's word, else the highest of the usual ones that was
+/// reached while the system started, else the last.
+pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
+    let reached = trace.strings.find(milestone::TARGET_REACHED)?;
+    let finished_ns = first(trace, milestone::STARTUP_FINISHED).map(|row| row.time_ns);
+    let targets: Vec<(i64, &str)> = trace
+        .milestones
+        .iter()
+        .filter(|row| row.name == reached)
+        .filter(|row| finished_ns.is_none_or(|finished| row.time_ns <= finished))
+        .map(|row| (row.time_ns, trace.text(row.detail)))
+        .collect();
+    let told = first(trace, milestone::STARTUP_FINISHED)
+        .map(|row| trace.text(row.detail))
+        .filter(|unit| !unit.is_empty());
+    let named = |unit: &str| targets.iter().copied().find(|&(_, name)| name == unit);
+    let found = told
+        .and_then(named)
+        .map(|found| (found, "default.target is another name of it"))
+        .or_else(|| {
+            ["graphical.target", "multi-user.target"]
+                .into_iter()
+                .find_map(named)
+                .map(|found| (found, "the highest of the usual targets that was reached"))
+        });
+    let ((reached_ns, unit), rule) =
+        found.or_else(|| Some((*targets.last()?, "the last target that was reached")))?;
+    let begin_ns = first(trace, milestone::USER_SPACE_BEGIN).map(|row| row.time_ns);
+    Some(DefaultTarget {
+        unit: unit.to_owned(),
+        reached_ns,
+        in_user_space_ns: begin_ns.map(|begin| reached_ns.saturating_sub(begin)),
+        rule: rule.to_owned(),
+    })
+}
+
+/// The first milestone of that name; that of the service manager itself before others.
+pub(super) fn first(trace: &Trace, name: &str) -> Option<Milestone> {
+    let name = trace.strings.find(name)?;
+    trace
+        .milestones
+        .iter()
+        .filter(|row| row.name == name)
+        .min_by_key(|row| {
+            let of_manager = trace.text(row.event).starts_with("systemd ");
+            (!of_manager, row.time_ns)
+        })
+}
+
+pub(super) fn boundary(trace: &Trace, row: &Milestone, rule: &str) -> Boundary {
+    Boundary {
+        time_ns: Some(row.time_ns),
+        rule: rule.to_owned(),
+        event: trace.text(row.event).to_owned(),
+        certainty: Certainty::Measured,
+        missing: Vec::new(),
+    }
+}
+
+pub(super) fn missing(rule: &str) -> Boundary {
+    Boundary {
+        missing: vec![rule.to_owned()],
+        ..Boundary::default()
+    }
+}

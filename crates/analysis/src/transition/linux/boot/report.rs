@@ -1,0 +1,305 @@
+//! The result of the analysis of a Linux boot. Its serialized names are the documented contract of `boot --format json`.
+
+use onoff_trace::{ClockConversion, Losses, RecordedBoot, ServiceOutcome};
+use serde::Serialize;
+
+use crate::cpu::{CpuUsage, ProcessCpu};
+use crate::devices::{Device, DeviceTotal};
+use crate::disk::DiskUsage;
+use crate::evidence::{Boundary, Certainty, Span};
+use crate::idle::Settling;
+use crate::processes::{ProcessLife, ProcessSummary};
+use crate::transition::boot::FirmwareBeforeKernel;
+use crate::transition::linux::MissingPart;
+
+/// A part of a Linux boot, in order of time. The first five are those of `systemd-analyze time`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinuxPhaseName {
+    /// The firmware, until it starts the loader.
+    Firmware,
+    /// The loader, until the kernel starts.
+    Loader,
+    /// The kernel, until the first service manager starts.
+    Kernel,
+    /// The initial file system, until the service manager of the real root starts.
+    Initrd,
+    /// The service manager and its units, until every job of the start is done.
+    UserSpace,
+    /// Work after that, until the computer has settled.
+    PostBoot,
+    /// The rest of the recording.
+    TraceTail,
+}
+
+impl LinuxPhaseName {
+    /// Every phase, in order.
+    pub const ALL: [LinuxPhaseName; 7] = [
+        Self::Firmware,
+        Self::Loader,
+        Self::Kernel,
+        Self::Initrd,
+        Self::UserSpace,
+        Self::PostBoot,
+        Self::TraceTail,
+    ];
+
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Firmware => "firmware",
+            Self::Loader => "loader",
+            Self::Kernel => "kernel",
+            Self::Initrd => "initrd",
+            Self::UserSpace => "user_space",
+            Self::PostBoot => "post_boot",
+            Self::TraceTail => "trace_tail",
+        }
+    }
+
+    /// The name for a person.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::UserSpace => "user space",
+            Self::PostBoot => "PostBoot",
+            Self::TraceTail => "TraceTail",
+            other => other.as_str(),
+        }
+    }
+}
+
+/// A phase: when it was, what set that, and what the machine did in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinuxPhase {
+    /// Which.
+    pub name: LinuxPhaseName,
+    /// Begin, ns; negative before the kernel; `None` when no rule found it.
+    pub start_ns: Option<i64>,
+    /// End, ns; `None` when no rule found it.
+    pub end_ns: Option<i64>,
+    /// Length, ns; `None` when an end is unknown.
+    pub duration_ns: Option<i64>,
+    /// The rule that set the end, as a phrase.
+    pub rule: String,
+    /// The record that set the end.
+    pub event: String,
+    /// How certain the weaker end is.
+    pub certainty: Certainty,
+    /// What set the begin.
+    pub starts: Boundary,
+    /// What set the end.
+    pub ends: Boundary,
+    /// Who used the processors; `None` when an end is unknown or no trace was recorded.
+    pub cpu: Option<CpuUsage>,
+    /// What the disks did; `None` when an end is unknown or no disk request was recorded.
+    pub disk: Option<DiskUsage>,
+    /// Names of the losses that touch its ends.
+    pub touched_by: Vec<String>,
+}
+
+/// The target that the system is started for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DefaultTarget {
+    /// Unit, e.g. `graphical.target`.
+    pub unit: String,
+    /// Reached, ns.
+    pub reached_ns: i64,
+    /// From the begin of user space, ns; `None` when that is not known.
+    pub in_user_space_ns: Option<i64>,
+    /// How it was told that it is the default one.
+    pub rule: String,
+}
+
+/// What the service manager did before it started the first unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ManagerStart {
+    /// From the begin of user space to the end of reading units: all of it.
+    pub whole: Span,
+    /// Programs that make units ran.
+    pub generators: Span,
+    /// Units were read.
+    pub units_load: Span,
+}
+
+/// Why a unit is held to have waited for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnitReleaseKind {
+    /// It is declared to be started after the other, and the other was the last such to be done.
+    After,
+    /// A device: it was announced once the device manager had been told to look for devices.
+    DeviceScan,
+    /// Nothing that it is declared to be started after was started: it was free once the service manager had read its units.
+    Manager,
+}
+
+/// What released a unit: the last thing it had to wait for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnitRelease {
+    /// Unit that was waited for; empty for the service manager itself.
+    pub unit: String,
+    /// Why.
+    pub kind: UnitReleaseKind,
+    /// When that was done, ns.
+    pub time_ns: i64,
+    /// From then to the unit's own start, ns: the service manager had other things to do, or the unit was asked for later.
+    pub gap_ns: i64,
+    /// How certain it is: measured when dependency and both times are recorded and the gap is short, else inferred.
+    pub certainty: Certainty,
+    /// The evidence in words.
+    pub evidence: String,
+}
+
+/// One start of a unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnitStart {
+    /// Name.
+    pub name: String,
+    /// Slice it belongs to; empty when not known.
+    pub slice: String,
+    /// Started, ns.
+    pub start_ns: i64,
+    /// Its main process was started, ns; `None` when it has none or that was not recorded.
+    pub process_start_ns: Option<i64>,
+    /// Active, or done and gone again; ns. `None` when it was still starting at the end of the recording.
+    pub end_ns: Option<i64>,
+    /// All of it, ns: the time of `systemd-analyze blame`.
+    pub total_ns: Option<i64>,
+    /// Command line of its main process; empty when not known.
+    pub command: String,
+    /// Main process.
+    pub pid: Option<u32>,
+    /// How it ended.
+    pub outcome: ServiceOutcome,
+    /// The service manager's own word for that; empty when it gives none.
+    pub result: String,
+    /// How long the service manager would have waited, ns; `None` for ever or not recorded.
+    pub timeout_ns: Option<i64>,
+    /// Started before the start was finished.
+    pub automatic: bool,
+    /// Whether it is on the critical path.
+    pub on_critical_path: bool,
+    /// What it waited for last; `None` when dependencies were not recorded.
+    pub waited_for: Option<UnitRelease>,
+    /// Units that waited for it last.
+    pub held_up: Vec<String>,
+    /// Units that waited for it, or for one that did, and so on.
+    pub held_up_in_turn: u64,
+    /// The record that set the start.
+    pub event: String,
+}
+
+/// A step of the critical path: a unit, the time it took, and the time before that.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnitPathStep {
+    /// Unit.
+    pub unit: String,
+    /// Started, ns.
+    pub start_ns: i64,
+    /// When it let the next step go on, ns.
+    pub end_ns: i64,
+    /// From its start until it let the next step go on, ns.
+    pub duration_ns: i64,
+    /// What released it.
+    pub released_by: UnitRelease,
+    /// Busy share of all processors while it started, percent; `None` without a trace.
+    pub busy_percent: Option<f64>,
+    /// Who used the processors most while it started; empty without a trace.
+    pub busiest: Vec<ProcessCpu>,
+    /// The same for the gap before its start.
+    pub gap_busy_percent: Option<f64>,
+    /// The same for the gap before its start.
+    pub gap_busiest: Vec<ProcessCpu>,
+}
+
+/// Who was waited for on the way to the default target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct UnitPath {
+    /// The steps, in order of time; the last is the default target.
+    pub steps: Vec<UnitPathStep>,
+    /// Time of the steps themselves, ns.
+    pub units_ns: i64,
+    /// Time between the steps, ns.
+    pub gaps_ns: i64,
+    /// How certain the weakest step is.
+    pub certainty: Certainty,
+    /// What a better answer would have needed.
+    pub missing: Vec<String>,
+}
+
+/// Where the time of a Linux boot went. Times are ns of the monotonic clock, from the kernel's start; firmware and loader
+/// lie before.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinuxBootReport {
+    /// `linux`: tells this document from that of a Windows boot.
+    pub system: &'static str,
+    /// From the firmware's begin (the loader's, or the kernel's, where no more is recorded) until every job of the start is
+    /// done, ns: the total of `systemd-analyze time`. `None` when an end is unknown.
+    pub startup_ns: Option<i64>,
+    /// The same and the work of PostBoot, the idle time that ends it left out, ns; `None` when the computer did not settle in
+    /// the recording.
+    pub total_ns: Option<i64>,
+    /// What the boot took at least, ns, whether its ends are known or not.
+    pub total_at_least_ns: i64,
+    /// How certain the total, or else the start, is.
+    pub total_certainty: Certainty,
+    /// The phases, all seven, in order; unknown ones have no times.
+    pub phases: Vec<LinuxPhase>,
+    /// The target that the system is started for; `None` when none was reached.
+    pub default_target: Option<DefaultTarget>,
+    /// What the service manager did before the first unit.
+    pub manager: ManagerStart,
+    /// Who was waited for on the way to the default target.
+    pub critical_path: UnitPath,
+    /// The unit whose start ended last before the start was finished; empty when not known.
+    pub last_unit: String,
+    /// Starts of units, by start.
+    pub units: Vec<UnitStart>,
+    /// Names of the losses that touch units.
+    pub units_touched_by: Vec<String>,
+    /// Initialisation functions, modules and probes, longest first.
+    pub devices: Vec<Device>,
+    /// By driver, longest first.
+    pub drivers: Vec<DeviceTotal>,
+    /// By device, longest first.
+    pub device_totals: Vec<DeviceTotal>,
+    /// Names of the losses that touch devices.
+    pub devices_touched_by: Vec<String>,
+    /// The firmware's own times, where the recording has its tables.
+    pub firmware_table: Option<FirmwareBeforeKernel>,
+    /// The firmware table's end of firmware and loader less the service manager's, ns: how far the two accounts differ.
+    pub firmware_table_difference_ns: Option<i64>,
+    /// How long the computer took to settle after the start.
+    pub post_boot: Settling,
+    /// Processes, by start.
+    pub processes: Vec<ProcessLife>,
+    /// How many processes of each class.
+    pub process_summary: ProcessSummary,
+    /// Names of the losses that touch processes.
+    pub processes_touched_by: Vec<String>,
+    /// The boots that the recording's journals hold; `read` marks the one this is about.
+    pub boots: Vec<RecordedBoot>,
+    /// How other clocks' times came onto the axis.
+    pub clock_conversions: Vec<ClockConversion>,
+    /// What the recording does not say, and the part that would.
+    pub lacking: Vec<MissingPart>,
+    /// Everything that was lost.
+    pub losses: Losses,
+}
+
+impl LinuxBootReport {
+    /// The phase of that name.
+    #[must_use]
+    pub fn phase(&self, name: LinuxPhaseName) -> Option<&LinuxPhase> {
+        self.phases.iter().find(|phase| phase.name == name)
+    }
+}
+
+/// The boots that a recording's journals hold: the answer of `onoff boot --list-boots`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BootList {
+    /// The boots, in the order in which they began; `read` marks the one that is read by default.
+    pub boots: Vec<RecordedBoot>,
+}
