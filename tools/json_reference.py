@@ -17,6 +17,8 @@ SOURCES = ["crates/netboot/src", "crates/trace/src", "crates/analysis/src", "cra
 COMMANDS = [
     ("RecordingSummary", "`onoff info --format json`"),
     ("BootReport", "`onoff boot --format json`"),
+    ("LinuxBootReport", "`onoff boot --format json` of a Linux recording"),
+    ("BootList", "`onoff boot --list-boots --format json`"),
     ("Diagnosis", "`onoff diagnose --format json`"),
     ("RuleDescription", "`onoff diagnose --explain CODE --format json`, and each of `--list`"),
     ("FirmwareReport", "`onoff firmware --format json`"),

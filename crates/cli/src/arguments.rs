@@ -100,14 +100,19 @@ pub enum Command {
 /// The recording.
 #[derive(Debug, Args)]
 pub struct RecordingArguments {
-    /// The recording: an Event Trace Log (.etl), as it is or packed (.xz, .gz, .zst, .zip). Several files are read as
-    /// one recording, such as a kernel log and a user log that were never merged
+    /// The recording: an Event Trace Log (.etl), as it is or packed (.xz, .gz, .zst, .zip); of Linux, a folder or archive of
+    /// traces, logs and systemd's accounts, or any of them. Several files are read as one recording
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
     /// Event schemas of your own providers: an instrumentation manifest (.man) or a provider's DLL or EXE
     #[arg(long = "manifest", value_name = "FILE")]
     pub manifests: Vec<PathBuf>,
+
+    /// Which boot of a Linux journal that holds several: 0 is the last, -1 the one before, or a boot's id. By itself the
+    /// one is read that the other files belong to, else the last that was started completely
+    #[arg(long, value_name = "BOOT", allow_hyphen_values = true)]
+    pub boot: Option<String>,
 }
 
 /// Where the answer goes.
@@ -173,6 +178,9 @@ Examples:
   onoff boot boot.etl --format json | jq '.phases[] | {{name, duration_ns, rule}}'
   onoff boot boot.etl --format xml -o summary_boot.xml
   onoff boot boot.etl --format csv --csv pnp
+  onoff boot recording.tar.xz            a Linux boot: trace, logs and systemd's accounts
+  onoff boot journal.export --list-boots
+  onoff boot journal.export --boot -1    the boot before the last, from the journal alone
 
 Times count from the kernel's start, unless they are lengths. A phase's end says which
 rule set it; 'inferred' means that the event which defines it was not recorded.
@@ -205,6 +213,10 @@ pub struct BootArguments {
     /// What the firmware says about the same boot: its tables, as 'onoff firmware' takes them; may be repeated
     #[arg(long = "firmware", value_name = "FILE")]
     pub firmware: Vec<PathBuf>,
+
+    /// Only list the boots that the journals of a Linux recording hold
+    #[arg(long)]
+    pub list_boots: bool,
 
     /// Rows of each list of the text; other formats hold all of them
     #[arg(long, value_name = "N", default_value_t = 5)]

@@ -63,6 +63,8 @@ impl Recording {
 pub enum Task {
     /// Show where the time of a boot went; with the firmware's tables of the same boot.
     Boot(BootOptions, BootFormat, Vec<PathBuf>),
+    /// List the boots that a Linux recording's journals hold.
+    ListBoots(PlainFormat),
     /// Show where the time of sleeping and waking went.
     Suspend(SuspendOptions, SuspendFormat),
     /// Show where the time of a shutdown went.
@@ -185,6 +187,21 @@ impl Invocation {
     }
 
     fn boot(arguments: BootArguments) -> Result<Self, Failure> {
+        if arguments.list_boots {
+            let format = match arguments.format {
+                TransitionFormat::Text => PlainFormat::Text,
+                TransitionFormat::Json => PlainFormat::Json,
+                TransitionFormat::Xml | TransitionFormat::Csv => {
+                    let message = "--list-boots writes text or JSON".to_owned();
+                    return Err(Failure::NothingToAnswer(message));
+                }
+            };
+            return Ok(Self {
+                task: Task::ListBoots(format),
+                recording: arguments.recording.into(),
+                destination: arguments.output.into(),
+            });
+        }
         let format = match (arguments.format, arguments.csv) {
             (TransitionFormat::Csv, None | Some(CsvTable::Services)) => BootFormat::ServicesCsv,
             (TransitionFormat::Csv, Some(CsvTable::Pnp)) => BootFormat::PnpCsv,
@@ -279,6 +296,7 @@ impl From<RecordingArguments> for Recording {
     fn from(arguments: RecordingArguments) -> Self {
         let options = Options {
             manifests: arguments.manifests,
+            boot: arguments.boot,
             ..Options::default()
         };
         Self {

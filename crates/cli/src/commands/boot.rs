@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use onoff_analysis::recording::summarise;
 use onoff_analysis::transition::boot::{self, BootKind, BootOptions, BootReport, GivenFirmware};
+use onoff_analysis::transition::linux;
 use onoff_analysis::transition::suspend::{self, SuspendOptions};
 use onoff_report::text::suspend::SuspendTextOptions;
 use onoff_report::xperf::boot_xml::BootXmlOptions;
 use onoff_report::xperf::services_csv::PointsOfInterest;
 use onoff_report::{json, text, xperf};
 use onoff_sources::Options;
-use onoff_trace::Trace;
+use onoff_trace::{SystemKind, Tables, Trace};
 
+use crate::arguments::PlainFormat;
 use crate::failure::Failure;
 use crate::invocation::suspend::SuspendFormat;
 use crate::invocation::{BootFormat, Recording};
@@ -27,7 +29,13 @@ pub fn run(
     if !firmware.is_empty() {
         options.firmware = Some(given_firmware(firmware, &recording.options)?);
     }
-    let trace = super::open(recording, boot::TABLES.union(suspend::TABLES))?;
+    let tables = boot::TABLES
+        .union(suspend::TABLES)
+        .union(linux::boot::TABLES);
+    let trace = super::open(recording, tables)?;
+    if trace.system.kind == SystemKind::Linux {
+        return of_linux(&trace, &options, format, destination);
+    }
     let report = boot::analyse(&trace, &options);
     let from_off = |report: &BootReport| report.before_kernel.boot_kind != BootKind::FastStartup;
     if !report.as_ref().is_ok_and(from_off)
@@ -50,6 +58,54 @@ pub fn run(
                 out,
             )?,
             BootFormat::PnpCsv => xperf::pnp_csv::write(&report.devices, out)?,
+        }
+        Ok(())
+    })
+}
+
+/// The boot of a computer with Linux.
+fn of_linux(
+    trace: &Trace,
+    options: &BootOptions,
+    format: BootFormat,
+    destination: &Destination,
+) -> Result<(), Failure> {
+    if matches!(
+        format,
+        BootFormat::Xml | BootFormat::ServicesCsv | BootFormat::PnpCsv
+    ) {
+        let message = "xperf's documents and tables have no place for a Linux boot; write text or JSON, or see 'onoff services' and 'onoff devices'";
+        return Err(Failure::NothingToAnswer(message.to_owned()));
+    }
+    let report = linux::boot::analyse(trace, options)
+        .map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
+    destination.write(|out| {
+        match format {
+            BootFormat::Text(options) => {
+                text::linux::boot::write(&report, &summarise(trace), &options, out)?;
+            }
+            _ => json::document::write(&report, out)?,
+        }
+        Ok(())
+    })
+}
+
+/// The boots that a recording's journals hold.
+pub fn list(
+    recording: Recording,
+    format: PlainFormat,
+    destination: &Destination,
+) -> Result<(), Failure> {
+    let trace = super::open(recording, Tables::NONE)?;
+    let list = linux::boot::BootList { boots: trace.boots };
+    if list.boots.is_empty() {
+        let message = "the recording holds no journal, so no list of boots";
+        return Err(Failure::NothingToAnswer(message.to_owned()));
+    }
+    destination.write(|out| {
+        match format {
+            PlainFormat::Text => text::linux::boot::write_boots(&list, out)?,
+            PlainFormat::Json => json::document::write(&list, out)?,
         }
         Ok(())
     })

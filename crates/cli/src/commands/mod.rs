@@ -32,6 +32,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Boot(options, format, firmware) => {
             boot::run(recording, options, format, &firmware, &destination)
         }
+        Task::ListBoots(format) => boot::list(recording, format, &destination),
         Task::Shutdown(options, format) => shutdown::run(recording, &options, format, &destination),
         Task::Diagnose(question, format) => {
             diagnose::run(recording, &question, format, &destination)

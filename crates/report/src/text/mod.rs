@@ -7,6 +7,7 @@ pub mod diagnose;
 pub mod firmware;
 pub mod info;
 pub mod lacking;
+pub mod linux;
 pub mod losses;
 pub mod machine;
 pub mod netboot;

@@ -1,0 +1,148 @@
+//! How long the boot took and who was waited for most, in a few sentences.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Certainty;
+use onoff_analysis::recording::RecordingSummary;
+use onoff_analysis::transition::linux::boot::{
+    LinuxBootReport, LinuxPhaseName, UnitPathStep, UnitStart,
+};
+
+use crate::text::machine::machine;
+use crate::text::printable::printable;
+use crate::text::quantity::{duration, percent, share};
+use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+
+/// From this share of the way on, a step is worth a sentence, percent.
+const NOTABLE_SHARE: f64 = 5.0;
+
+pub(super) fn write(
+    report: &LinuxBootReport,
+    recording: &RecordingSummary,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(report))?;
+    if let Some(sentence) = parts(report) {
+        writeln!(out, "{sentence}")?;
+    }
+    if let Some(sentence) = longest(report) {
+        writeln!(out, "{}", styled(WORST, sentence))?;
+    }
+    let about = machine(recording, None);
+    if !about.is_empty() {
+        writeln!(out, "{QUIET}{about}{QUIET:#}")?;
+    }
+    Ok(())
+}
+
+fn answer(report: &LinuxBootReport) -> String {
+    match (report.startup_ns, report.total_certainty) {
+        (Some(startup), Certainty::Measured) => {
+            format!(
+                "The boot took {} until everything was started.",
+                duration(startup)
+            )
+        }
+        (Some(startup), _) => format!(
+            "The boot took {}, as far as can be inferred.",
+            duration(startup)
+        ),
+        (None, _) => format!(
+            "The boot took at least {}: the recording does not say when it was over.",
+            duration(report.total_at_least_ns)
+        ),
+    }
+}
+
+/// The parts as `systemd-analyze time` gives them, and what came after.
+fn parts(report: &LinuxBootReport) -> Option<String> {
+    let parts: Vec<String> = report
+        .phases
+        .iter()
+        .filter(|phase| {
+            !matches!(
+                phase.name,
+                LinuxPhaseName::PostBoot | LinuxPhaseName::TraceTail
+            )
+        })
+        .filter_map(|phase| {
+            Some(format!(
+                "{} {}",
+                phase.name.words(),
+                duration(phase.duration_ns?)
+            ))
+        })
+        .collect();
+    let mut sentence = String::new();
+    if !parts.is_empty() {
+        sentence = parts.join(", ");
+        if let Some(first) = sentence.get(..1) {
+            sentence = first.to_uppercase() + sentence.get(1..).unwrap_or_default();
+        }
+    }
+    if let Some(target) = &report.default_target {
+        if !sentence.is_empty() {
+            sentence += "; ";
+        }
+        sentence += &printable(&target.unit);
+        sentence += &match target.in_user_space_ns {
+            Some(ns) => format!(" was reached {} into user space", duration(ns)),
+            None => format!(" was reached at {}", duration(target.reached_ns)),
+        };
+    }
+    if sentence.is_empty() {
+        return None;
+    }
+    sentence.push('.');
+    if report.total_ns.is_some() {
+        sentence += &match report.post_boot.busy_ns {
+            0 => " Then it was idle.".to_owned(),
+            busy => format!(" Then {} of further work until it settled.", duration(busy)),
+        };
+    }
+    Some(sentence)
+}
+
+/// The step that was waited for longest.
+fn longest(report: &LinuxBootReport) -> Option<String> {
+    let path = &report.critical_path;
+    let step = path.steps.iter().max_by_key(|step| step.duration_ns)?;
+    let way = path.units_ns.saturating_add(path.gaps_ns);
+    if share(step.duration_ns, way) < NOTABLE_SHARE {
+        return None;
+    }
+    let target = report.default_target.as_ref()?;
+    let mut sentence = format!(
+        "Longest on the way to {}: {}, {} ({} of the way)",
+        printable(&target.unit),
+        printable(&step.unit),
+        duration(step.duration_ns),
+        percent(share(step.duration_ns, way))
+    );
+    if let Some(unit) = unit_of(report, step) {
+        if !unit.command.is_empty() {
+            sentence += &format!(", running {}", printable(&unit.command));
+        }
+        sentence += &match (unit.held_up.first(), unit.held_up_in_turn) {
+            (None, _) => String::new(),
+            (Some(first), 0 | 1) => format!("; it held up {}", printable(first)),
+            (Some(first), units) => format!(
+                "; it held up {} and in turn {} more",
+                printable(first),
+                units - 1
+            ),
+        };
+    }
+    sentence.push('.');
+    Some(sentence)
+}
+
+pub(super) fn unit_of<'a>(
+    report: &'a LinuxBootReport,
+    step: &UnitPathStep,
+) -> Option<&'a UnitStart> {
+    report
+        .units
+        .iter()
+        .find(|unit| unit.on_critical_path && unit.name == step.unit)
+}

@@ -1,0 +1,3 @@
+//! Text about transitions of computers with Linux.
+
+pub mod boot;
