@@ -187,8 +187,8 @@ fn clock(offer: &Offer) -> Item {
 }
 
 fn systemd(offer: &Offer) -> Item {
-    let (standing, text) = match offer.systemd {
-        Some(version) => (Standing::There, version.to_string()),
+    let (standing, text) = match &offer.systemd {
+        Some(version) => (Standing::There, version.clone()),
         None => (
             Standing::Lacking,
             "systemd does not run this computer".to_owned(),

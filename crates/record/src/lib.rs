@@ -34,3 +34,4 @@ pub mod sleep;
 pub mod state;
 pub mod step;
 pub mod tracing;
+pub mod windows;

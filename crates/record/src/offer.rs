@@ -41,8 +41,8 @@ pub struct Offer {
     pub events: Option<BTreeSet<String>>,
     /// Clocks of the trace.
     pub clocks: Vec<String>,
-    /// systemd's version, and whether systemd runs this computer.
-    pub systemd: Option<u32>,
+    /// systemd's version, in words, if systemd runs this computer.
+    pub systemd: Option<String>,
     /// Whether the shutdown hook's folder is there.
     pub shutdown_hooks: bool,
     /// The boot loader.
@@ -93,8 +93,7 @@ impl Offer {
         });
         let systemd = machine
             .exists("/run/systemd/system")
-            .then(|| systemd_version(machine))
-            .flatten();
+            .then(|| systemd_version(machine).unwrap_or_else(|| "of unknown version".to_owned()));
         let power_values = ["/sys/power/pm_print_times", "/sys/power/pm_debug_messages"];
         Self {
             events,
@@ -144,10 +143,10 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn systemd_version(machine: &mut (impl Files + ?Sized)) -> Option<u32> {
+fn systemd_version(machine: &mut (impl Files + ?Sized)) -> Option<String> {
     let printed = machine.must_run(&["systemctl", "--version"]).ok()?;
     let printed = String::from_utf8_lossy(&printed).into_owned();
-    printed.split_whitespace().nth(1)?.parse().ok()
+    printed.split_whitespace().nth(1).map(str::to_owned)
 }
 
 /// A text variable of the boot loader interface.

@@ -19,6 +19,13 @@ pub enum RecordedTransition {
     RebootCycle,
 }
 
+/// A system that is recorded by its own recorders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PlannedSystem {
+    /// wpr and xbootmgr, and onoff.wprp for wpr
+    Windows,
+}
+
 /// Who puts kernel options onto the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LoaderArgument {
@@ -49,6 +56,7 @@ Examples:
   sudo onoff record suspend --wake-after 30 --runs 3 --out /var/tmp/sleep
   sudo onoff record --restore                       put everything back after a crash
   onoff boot /var/tmp/boots/boot-1.tar.gz           where the time went
+  onoff record boot --plan windows --out .          command lines and a profile for Windows
 
 'boot', 'shutdown' and 'reboot-cycle' restart the computer as often as asked and go on by
 themselves after each restart; progress is on the console and in the journal
@@ -64,9 +72,9 @@ pub struct RecordArguments {
     #[arg(value_name = "WHAT")]
     pub transition: Option<RecordedTransition>,
 
-    /// Recordings to make
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub runs: u32,
+    /// Recordings to make [default: 1; for Windows 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: Option<u32>,
 
     /// Runs before those, without a recording, so that caches get used to the restarts
     #[arg(long, value_name = "K", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
@@ -125,8 +133,12 @@ pub struct RecordArguments {
     #[arg(long)]
     pub dry_run: bool,
 
+    /// Show how to record it on another system, and write a profile for its recorder into '--out'; change nothing here
+    #[arg(long, value_name = "SYSTEM", conflicts_with_all = ["check", "dry_run"])]
+    pub plan: Option<PlannedSystem>,
+
     /// Put back what a recording that was interrupted has changed
-    #[arg(long, conflicts_with_all = ["check", "dry_run", "transition"])]
+    #[arg(long, conflicts_with_all = ["check", "dry_run", "plan", "transition"])]
     pub restore: bool,
 
     /// Go on after a restart: what the service runs

@@ -1,23 +1,54 @@
 //! `onoff record`.
 
 use onoff_record::error::Error;
+use onoff_record::job::Job;
+use onoff_record::windows;
 
 use crate::failure::Failure;
 use crate::invocation::record::RecordTask;
 use crate::output::Destination;
 
 /// Records, or shows what recording would do.
-#[cfg(target_os = "linux")]
 pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
+    match task {
+        RecordTask::PlanWindows(job) => plan_windows(&job, destination),
+        task => run_here(task, destination),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn run_here(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
     linux::run(task, destination)
 }
 
-/// Only Linux is recorded by this program itself.
 #[cfg(not(target_os = "linux"))]
-pub fn run(_: RecordTask, _: &Destination) -> Result<(), Failure> {
+fn run_here(_: RecordTask, _: &Destination) -> Result<(), Failure> {
     Err(Failure::NothingToAnswer(
-        "record: this system is not Linux".to_owned(),
+        "record: onoff records Linux only; '--plan windows' shows how Windows is recorded"
+            .to_owned(),
     ))
+}
+
+/// Shows the command lines and writes the profile.
+fn plan_windows(job: &Job, destination: &Destination) -> Result<(), Failure> {
+    let path = std::path::Path::new(&job.out).join(windows::PROFILE_FILE);
+    let failed = |error: std::io::Error| {
+        Failure::Unreadable(format!("{}: cannot write: {error}", path.display()))
+    };
+    std::fs::create_dir_all(&job.out).map_err(failed)?;
+    std::fs::write(&path, windows::profile::text()).map_err(failed)?;
+    destination.write(|out| {
+        for section in windows::plan(job) {
+            writeln!(out, "{}:", section.title)?;
+            for line in section.lines {
+                let indent = if section.commands { "    " } else { "  - " };
+                writeln!(out, "{indent}{line}")?;
+            }
+            writeln!(out)?;
+        }
+        writeln!(out, "The profile for wpr: {}", path.display())?;
+        Ok(())
+    })
 }
 
 impl From<Error> for Failure {
@@ -61,6 +92,7 @@ mod linux {
             RecordTask::ShutdownHook(kind, staging) => {
                 shutdown_hook::run(&mut machine, &kind, &staging)?;
             }
+            RecordTask::PlanWindows(_) => {}
             RecordTask::Restore => {
                 if !machine.is_superuser() {
                     return Err(Failure::NothingToAnswer(

@@ -8,7 +8,7 @@ use onoff_sources::Options;
 
 use super::{Invocation, Recording, Task};
 use crate::arguments::record::{
-    LoaderArgument, RecordArguments, RecordedTransition, SleepArgument,
+    LoaderArgument, PlannedSystem, RecordArguments, RecordedTransition, SleepArgument,
 };
 use crate::failure::Failure;
 use crate::output::{Color, Destination};
@@ -22,6 +22,8 @@ pub enum RecordTask {
     Check(Job, PathBuf),
     /// Show each step.
     DryRun(Job, PathBuf),
+    /// Show how to record it on Windows.
+    PlanWindows(Job),
     /// Put everything back.
     Restore,
     /// Go on after a restart.
@@ -58,7 +60,9 @@ fn task(arguments: RecordArguments) -> Result<RecordTask, Failure> {
         return Ok(RecordTask::ShutdownHook(kind.clone(), staging.clone()));
     }
     let job = job(&arguments)?;
-    Ok(if arguments.check {
+    Ok(if arguments.plan == Some(PlannedSystem::Windows) {
+        RecordTask::PlanWindows(job)
+    } else if arguments.check {
         RecordTask::Check(job, arguments.root)
     } else if arguments.dry_run {
         RecordTask::DryRun(job, arguments.root)
@@ -91,7 +95,10 @@ fn job(arguments: &RecordArguments) -> Result<Job, Failure> {
     };
     Ok(Job {
         transition,
-        runs: arguments.runs,
+        runs: arguments.runs.unwrap_or(match arguments.plan {
+            Some(PlannedSystem::Windows) => 3,
+            None => 1,
+        }),
         train: arguments.train,
         post_delay_s: arguments.post_boot_delay,
         out,

@@ -1,0 +1,188 @@
+//! `onoff record`: what it would do, what it refuses, and what it writes for Windows. Whole jobs are tested beside the code
+//! that does them.
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod running;
+
+use std::collections::BTreeSet;
+
+use onoff_analysis::lacking::{for_boot, for_shutdown, for_suspend};
+use onoff_record::windows::providers::{LIGHT, PROVIDERS};
+use onoff_trace::{Tables, Trace};
+use running::Folder;
+
+/// A tree of files that stands for a computer with systemd-boot.
+#[cfg(target_os = "linux")]
+fn computer() -> Folder {
+    const LOADER: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+    let folder = Folder::new();
+    let put = |path: &str, bytes: &[u8]| {
+        let place = folder.path("computer").join(path);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(place, bytes).unwrap();
+    };
+    let variable = |name: &str, payload: Vec<u8>| {
+        let bytes = [vec![6, 0, 0, 0], payload].concat();
+        put(&format!("sys/firmware/efi/efivars/{name}-{LOADER}"), &bytes);
+    };
+    let text = |text: &str| {
+        let units = text.encode_utf16().chain([0]);
+        units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
+    };
+    put("sys/kernel/tracing/trace", b"");
+    put("sys/kernel/tracing/available_events", b"sched:sched_switch\nsched:sched_waking\ninitcall:initcall_start\ninitcall:initcall_finish\n");
+    put("sys/kernel/tracing/trace_clock", b"local [mono] boot\n");
+    put("proc/cpuinfo", b"processor : 0\nprocessor : 1\n");
+    put("proc/meminfo", b"MemTotal: 1048576 kB\n");
+    put(
+        "proc/self/mountinfo",
+        b"29 1 254:2 / / rw - ext4 /dev/vda2 rw\n",
+    );
+    put("run/systemd/system/x", b"");
+    put("usr/lib/systemd/system-shutdown/x", b"");
+    put("sys/power/state", b"freeze mem\n");
+    put("sys/power/mem_sleep", b"[s2idle]\n");
+    put("boot/loader/entries/a.conf", b"title A\nlinux /a\n");
+    variable("LoaderInfo", text("systemd-boot 255"));
+    variable("LoaderEntrySelected", text("a.conf"));
+    variable("LoaderFeatures", 8_u64.to_le_bytes().to_vec());
+    folder
+}
+
+/// Without the paths and rights of whoever runs the test.
+#[cfg(target_os = "linux")]
+fn everywhere_the_same(folder: &Folder, text: &str) -> String {
+    let own = folder.path("out").display().to_string();
+    let mut same = String::new();
+    for line in text.replace(&own, "/out").lines() {
+        let of_this_machine = ["  rights ", "  room "].iter().any(|it| line.contains(it));
+        if !of_this_machine {
+            same += line;
+            same.push('\n');
+        }
+    }
+    same
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_dry_run_says_each_step() {
+    let folder = computer();
+    for (name, arguments) in [
+        (
+            "dry_run_boot",
+            "record boot --runs 3 --train 1 --out out --dry-run --root computer",
+        ),
+        (
+            "dry_run_shutdown",
+            "record shutdown --post-boot-delay 30 --out out --dry-run --root computer",
+        ),
+        (
+            "dry_run_suspend",
+            "record suspend --out out --dry-run --root computer --trace-flags sched",
+        ),
+    ] {
+        let said = everywhere_the_same(&folder, &folder.answer(arguments));
+        insta::assert_snapshot!(name, said);
+    }
+    assert!(!folder.path("out").exists());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_check_says_what_is_there_and_what_is_lacking() {
+    let folder = computer();
+    let output = folder.run("record --check --out out --root computer");
+    let said = String::from_utf8(output.stdout).unwrap();
+    insta::assert_snapshot!("check", everywhere_the_same(&folder, &said));
+    let output = folder.run("record hibernate --wake-after 30 --check --out out --root computer");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("LACKING   sleep states  this kernel offers 'freeze mem', not 'disk'"),
+        "{said}"
+    );
+    assert!(said.contains("LACKING   wake alarm"), "{said}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_cannot_be_done_is_refused_with_what_to_do() {
+    let folder = computer();
+    std::fs::remove_dir_all(folder.path("computer/sys/firmware")).unwrap();
+    let (code, said) = folder.refusal("record boot --dry-run --root computer");
+    assert_eq!(code, 2);
+    assert!(
+        said.contains(
+            "Add these yourself and repeat with '--loader manual': trace_event=sched:sched_switch,"
+        ),
+        "{said}"
+    );
+    folder.answer("record boot --dry-run --root computer --loader manual");
+    let (code, said) = folder.refusal("record hibernate --dry-run --root computer");
+    assert_eq!(code, 2);
+    assert!(
+        said.contains("this kernel offers 'freeze mem', not 'disk'"),
+        "{said}"
+    );
+    let (code, said) = folder.refusal("record");
+    assert_eq!(
+        (code, said.contains("say what: boot, shutdown")),
+        (2, true),
+        "{said}"
+    );
+    let (code, said) = folder.refusal("record boot --trace-flags sched+nonsense");
+    assert_eq!(
+        (
+            code,
+            said.contains("'nonsense' is neither one of sched, irq,")
+        ),
+        (2, true),
+        "{said}"
+    );
+}
+
+#[test]
+fn windows_is_planned_with_the_papers_commands_and_a_profile() {
+    let folder = Folder::new();
+    for what in ["boot", "shutdown", "suspend", "hibernate", "reboot-cycle"] {
+        let own = folder.path("out").display().to_string();
+        let said = folder.answer(&format!("record {what} --plan windows --out out"));
+        let said = said.replace(&own, "/out").replace("/out\\", "/out/");
+        insta::assert_snapshot!(format!("windows_{what}"), said);
+    }
+    let written = std::fs::read_to_string(folder.path("out/onoff.wprp")).unwrap();
+    assert_eq!(written, onoff_record::windows::profile::text());
+}
+
+/// The profile enables what the reports of a recording would otherwise name as lacking: an empty one lacks everything.
+#[test]
+fn the_profile_enables_what_the_analyses_read() {
+    let trace = Trace {
+        wanted: Tables::all(),
+        ..Trace::default()
+    };
+    let mut providers = BTreeSet::new();
+    let mut flags = BTreeSet::new();
+    for lacking in [for_boot(&trace), for_shutdown(&trace), for_suspend(&trace)] {
+        for item in lacking.items {
+            flags.extend(item.kernel_flags);
+            if !item.provider.is_empty() {
+                providers.insert((item.provider, item.guid, item.keyword, item.level));
+            }
+        }
+    }
+    let enabled = PROVIDERS.map(|it| {
+        (
+            it.name.to_owned(),
+            it.guid.to_owned(),
+            format!("{:#x}", it.keyword),
+            it.level,
+        )
+    });
+    assert_eq!(BTreeSet::from(enabled), providers);
+    for flag in flags {
+        assert!(LIGHT.iter().any(|it| it.xperf == flag), "{flag}");
+    }
+}
