@@ -76,9 +76,9 @@ pub fn check(job: &Job, offer: &Offer, free_bytes: Option<u64>) -> Vec<Item> {
 }
 
 /// Refuses a job that cannot be done, with the first reason.
-pub fn refuse(job: &Job, offer: &Offer) -> Result<(), Error> {
-    // Rights come last: a plan can be made and shown without them.
-    let lacking = check(job, offer, None)
+pub fn refuse(job: &Job, offer: &Offer, free_bytes: Option<u64>) -> Result<(), Error> {
+    // Not for lack of rights: a plan can be made and shown without them.
+    let lacking = check(job, offer, free_bytes)
         .into_iter()
         .find(|item| item.standing == Standing::Lacking && item.name != RIGHTS);
     match lacking {
@@ -158,13 +158,27 @@ fn events(job: &Job, offer: &Offer) -> Item {
     } else {
         (
             Standing::Narrower,
-            format!("this kernel lacks {}", lacking.join(", ")),
+            format!(
+                "{} of them; this kernel lacks {}",
+                there.len(),
+                some_of(&lacking)
+            ),
         )
     };
     Item {
         name: "events",
         standing,
         text,
+    }
+}
+
+/// Names, not all of them where they are many.
+fn some_of(names: &[&str]) -> String {
+    const SHOWN: usize = 6;
+    let shown: Vec<&str> = names.iter().take(SHOWN).copied().collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

@@ -322,7 +322,10 @@ pub fn copy(
         }
     };
     let place = machine.at(to);
-    let mut target = File::create(&place).map_err(Error::file("write", &place))?;
+    let mut target = machine
+        .before_change()
+        .and_then(|()| File::create(&place))
+        .map_err(Error::file("write", &place))?;
     let mut block = vec![0; 1 << 18];
     loop {
         let read = match source.read(&mut block) {
@@ -368,5 +371,8 @@ pub fn output(
 
 fn put(machine: &mut (impl Files + ?Sized), to: &str, bytes: &[u8]) -> Result<(), Error> {
     let place = machine.at(to);
-    fs::write(&place, bytes).map_err(Error::file("write", &place))
+    machine
+        .before_change()
+        .and_then(|()| fs::write(&place, bytes))
+        .map_err(Error::file("write", &place))
 }

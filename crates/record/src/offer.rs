@@ -43,6 +43,8 @@ pub struct Offer {
     pub clocks: Vec<String>,
     /// systemd's version, in words, if systemd runs this computer.
     pub systemd: Option<String>,
+    /// The target that pulls in a service at every start.
+    pub default_target: String,
     /// Whether the shutdown hook's folder is there.
     pub shutdown_hooks: bool,
     /// The boot loader.
@@ -100,6 +102,7 @@ impl Offer {
             clocks: clocks.unwrap_or_default(),
             tracefs,
             systemd,
+            default_target: default_target(machine),
             shutdown_hooks: machine.exists("/usr/lib/systemd/system-shutdown"),
             loader: loader(machine),
             loader_times: machine.exists(&variable_path("LoaderTimeInitUSec")),
@@ -147,6 +150,17 @@ fn systemd_version(machine: &mut (impl Files + ?Sized)) -> Option<String> {
     let printed = machine.must_run(&["systemctl", "--version"]).ok()?;
     let printed = String::from_utf8_lossy(&printed).into_owned();
     printed.split_whitespace().nth(1).map(str::to_owned)
+}
+
+/// The default target; `multi-user.target` where that is a part of it, as of the usual ones.
+fn default_target(machine: &(impl Files + ?Sized)) -> String {
+    let usual = || "multi-user.target".to_owned();
+    ["/etc/systemd/system", "/usr/lib/systemd/system"]
+        .into_iter()
+        .find_map(|folder| std::fs::read_link(machine.at(&format!("{folder}/default.target"))).ok())
+        .and_then(|target| Some(target.file_name()?.to_str()?.to_owned()))
+        .filter(|target| target != "graphical.target")
+        .unwrap_or_else(usual)
 }
 
 /// A text variable of the boot loader interface.

@@ -9,6 +9,12 @@ use flate2::write::GzEncoder;
 use crate::error::Error;
 use crate::machine::Files;
 
+/// The name of a recording that is being written.
+#[must_use]
+pub fn unfinished(to: &str) -> String {
+    format!("{to}.unfinished")
+}
+
 /// Packs what is in `folder` below the name `name` into `to`, all or nothing, and removes the folder.
 pub fn pack(
     machine: &mut (impl Files + ?Sized),
@@ -18,8 +24,9 @@ pub fn pack(
     owner: Option<(u32, u32)>,
 ) -> Result<(), Error> {
     let place = machine.at(to);
-    let unfinished = machine.at(&format!("{to}.unfinished"));
+    let unfinished = machine.at(&unfinished(to));
     let packed = (|| {
+        machine.before_change()?;
         let file = BufWriter::new(File::create(&unfinished)?);
         let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
         archive.mode(tar::HeaderMode::Deterministic);
@@ -29,6 +36,7 @@ pub fn pack(
         file.flush()?;
         file.get_ref().sync_all()?;
         give(&unfinished, owner);
+        machine.before_change()?;
         fs::rename(&unfinished, &place)
     })();
     packed.map_err(Error::file("write", &place))?;

@@ -12,7 +12,6 @@ use crate::tracing;
 pub const PROGRAM: &str = "/usr/local/sbin/onoff-record";
 /// The service that goes on after a restart.
 pub const SERVICE: &str = "/etc/systemd/system/onoff-record.service";
-const WANTS: &str = "/etc/systemd/system/multi-user.target.wants";
 /// What systemd runs when all else has ended.
 pub const HOOK: &str = "/usr/lib/systemd/system-shutdown/onoff-record";
 
@@ -29,10 +28,10 @@ pub struct Plan {
 
 /// Makes the plan, or says what keeps the job from being done.
 pub fn plan(job: &Job, offer: &Offer, program: &str, id: &str) -> Result<Plan, Error> {
-    check::refuse(job, offer)?;
+    check::refuse(job, offer, None)?;
     let mut prepare = Vec::new();
     if job.transition.restarts() {
-        prepare.extend(service(program));
+        prepare.extend(service(program, &offer.default_target));
     }
     if let (true, Some(staging)) = (job.transition.records_shutdown(), &offer.staging) {
         prepare.push(Step::File {
@@ -64,11 +63,14 @@ impl Plan {
     #[must_use]
     pub fn sentences(&self, job: &Job) -> Vec<String> {
         let mut sentences: Vec<String> = self.prepare.iter().map(Step::sentence).collect();
-        let runs = match job.train {
-            0 => format!("{} times", job.runs),
-            train => format!("{train} times for training and {} times recorded", job.runs),
-        };
-        sentences.push(format!("Do this {runs}:"));
+        sentences.push(match job.train {
+            0 => format!("Do this {}:", times(job.runs)),
+            train => format!(
+                "Do this {} for training, then {} recorded:",
+                times(train),
+                times(job.runs)
+            ),
+        });
         let mut nested = Vec::new();
         nested.extend(self.before_restart.iter().map(Step::sentence));
         nested.extend(self.arm.iter().map(Step::sentence));
@@ -113,8 +115,16 @@ impl Plan {
     }
 }
 
+fn times(count: u32) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
 /// The program and the service that goes on after a restart.
-fn service(program: &str) -> Vec<Step> {
+fn service(program: &str, target: &str) -> Vec<Step> {
+    let wants = format!("/etc/systemd/system/{target}.wants");
     let reload = || vec!["systemctl".to_owned(), "daemon-reload".to_owned()];
     vec![
         Step::Copy {
@@ -131,26 +141,26 @@ fn service(program: &str) -> Vec<Step> {
         Step::File {
             path: SERVICE.to_owned(),
             what: "the service that goes on after a restart".to_owned(),
-            contents: unit(),
+            contents: unit(target),
             mode: 0o644,
         },
         Step::Folder {
-            path: WANTS.to_owned(),
+            path: wants.clone(),
         },
         Step::Link {
-            path: format!("{WANTS}/onoff-record.service"),
+            path: format!("{wants}/onoff-record.service"),
             target: SERVICE.to_owned(),
         },
     ]
 }
 
-fn unit() -> String {
+fn unit(target: &str) -> String {
     format!(
         "# Written by 'onoff record'; 'onoff record --restore' removes it.\n\
          [Unit]\n\
          Description=Goes on with a recording of this computer turning on and off\n\
          # After what it measures, so that it is not part of it.\n\
-         After=multi-user.target graphical.target\n\
+         After={target} graphical.target\n\
          \n\
          [Service]\n\
          Type=simple\n\

@@ -1,12 +1,13 @@
 //! Does a job: begins it, goes on after each restart, ends it, and puts everything back.
 
+use crate::check;
 use crate::collect::{self, About};
 use crate::error::Error;
 use crate::job::Job;
 use crate::kernel_options;
 use crate::machine::Files;
 use crate::offer::Offer;
-use crate::pack::pack;
+use crate::pack::{self, pack};
 use crate::plan::{Plan, SERVICE, plan};
 use crate::settle::settle;
 use crate::shutdown_hook::{BOOT_ID, COMPLETE, last_part, running_part};
@@ -49,6 +50,7 @@ pub fn start(
     }
     let offer = Offer::probe(machine);
     let plan = plan(&job, &offer, program, id)?;
+    check::refuse(&job, &offer, free_bytes(machine, &job))?;
     refuse_overwriting(machine, &job)?;
     machine.make_folders(&job.out)?;
     let mut state = State::new(job, id.to_owned(), offer.staging.clone());
@@ -133,7 +135,18 @@ fn put_back(machine: &mut (impl Files + ?Sized), state: State) -> Result<(), Err
     {
         machine.remove_tree(staging)?;
     }
+    for kind in kinds(&state.job) {
+        for number in 1..=state.job.runs {
+            machine.remove(&pack::unfinished(&state.job.recording_path(kind, number)))?;
+        }
+    }
     state.restore(machine)
+}
+
+/// Room for what is collected and for what is packed of it.
+pub fn free_bytes(machine: &(impl Files + ?Sized), job: &Job) -> Option<u64> {
+    let collected = machine.free_bytes(&machine.at(state::FOLDER))?;
+    Some(collected.min(machine.free_bytes(&machine.at(&job.out))?))
 }
 
 fn refuse_overwriting(machine: &mut (impl Files + ?Sized), job: &Job) -> Result<(), Error> {

@@ -35,6 +35,10 @@ pub fn run(
     clocks.push(tracing::mark(machine, tracefs, "before-sleep"));
     fall_asleep(machine, job)?;
     clocks.push(tracing::mark(machine, tracefs, "after-sleep"));
+    if job.wake_after_s.is_some() {
+        // It may have been woken by something else before its time.
+        machine.set_value(ALARM, b"0")?;
+    }
     machine.say(&format!(
         "onoff record: {}, {}: awake",
         job.transition.word(),

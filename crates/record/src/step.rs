@@ -25,6 +25,9 @@ impl Value {
     }
 }
 
+/// Values of a step that its sentence shows.
+const SHOWN_VALUES: usize = 3;
+
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -133,11 +136,16 @@ impl Step {
             Self::Copy { to, what, .. } => format!("Copy {what} to {to}"),
             Self::Link { path, target } => format!("Link {path} to {target}"),
             Self::Values { what, values } => {
-                let values: Vec<String> = values
+                let shown = values
                     .iter()
-                    .map(|value| format!("{} = {}", value.path, value.value))
-                    .collect();
-                format!("Set {what}: {}", values.join(", "))
+                    .take(SHOWN_VALUES)
+                    .map(|value| format!("{} = {}", value.path, value.value));
+                let shown: Vec<String> = shown.collect();
+                let more = match values.len().saturating_sub(SHOWN_VALUES) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                format!("Set {what}: {}{more}", shown.join(", "))
             }
             Self::OneShot { entry, .. } => {
                 format!("Have the boot loader take {entry} at the next boot, once")

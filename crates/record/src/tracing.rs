@@ -142,7 +142,9 @@ pub fn arm(job: &Job, offer: &Offer) -> Option<Step> {
             &(buffer_mib(job, offer) * 1024).to_string(),
         ),
     ];
-    for event in events(job, offer) {
+    let events = events(job, offer);
+    let what = format!("the kernel's trace of {} events", events.len());
+    for event in events {
         let path = format!("{tracefs}/events/{}/enable", event.replacen(':', "/", 1));
         values.push(Value::new(path, "1"));
     }
@@ -151,10 +153,7 @@ pub fn arm(job: &Job, offer: &Offer) -> Option<Step> {
             values.push(Value::new(path.to_owned(), "1"));
         }
     }
-    Some(Step::Values {
-        what: "the kernel's trace of events".to_owned(),
-        values,
-    })
+    Some(Step::Values { what, values })
 }
 
 /// Empties the trace and lets it run.

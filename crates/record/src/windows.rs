@@ -66,10 +66,13 @@ pub fn plan(job: &Job) -> Vec<Section> {
             ],
         ),
     ];
-    sections.push(commands(
-        "Or with the wpr of Windows itself, one run",
-        inbox(job.transition),
-    ));
+    let inbox = inbox(job.transition);
+    if !inbox.is_empty() {
+        sections.push(commands(
+            "Or with the wpr of Windows itself, one run",
+            inbox,
+        ));
+    }
     sections.push(commands(
         "Should one of them have to be undone",
         vec![
@@ -154,11 +157,8 @@ fn inbox(transition: Transition) -> Vec<String> {
             "rem after the logon and two minutes without a touch:".to_owned(),
             stop("boot"),
         ],
-        Transition::Shutdown | Transition::RebootCycle => vec![
-            format!("{start} -shutdown"),
-            restart,
-            "rem the recording ends with the shutdown; after the boot it lies where 'wpr -status' says".to_owned(),
-        ],
+        // It does not know '-onoffscenario'.
+        Transition::Shutdown | Transition::RebootCycle => Vec::new(),
         Transition::Suspend | Transition::Hibernate => vec![
             start,
             match transition {

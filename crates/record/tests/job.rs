@@ -293,6 +293,51 @@ fn everything_is_put_back_after_a_crash_between_any_two_changes() {
     }
 }
 
+/// The same while it goes on after a restart: collecting, packing, the next run.
+#[test]
+fn everything_is_put_back_after_a_crash_while_it_goes_on() {
+    let mut crashes = 0;
+    for changes in 0.. {
+        let mut machine = Invented::new(Loader::SystemdBoot);
+        let mut before = machine.snapshot();
+        let mut wanted = job(Transition::RebootCycle);
+        wanted.train = 0;
+        start(&mut machine, wanted, PROGRAM, ID).unwrap();
+        hook(&mut machine);
+        machine.restart(true);
+        machine.changes_left = Some(changes);
+        let result = resume(&mut machine, PROGRAM);
+        if machine.changes_left != Some(0) {
+            assert_eq!(result.unwrap(), Progress::Restarting);
+            break;
+        }
+        crashes += 1;
+        machine.restart(false);
+        machine.changes_left = None;
+        restore(&mut machine).unwrap();
+        let mut after = machine.snapshot();
+        for tree in [&mut before, &mut after] {
+            tree.retain(|path, _| !path.starts_with("/sys/kernel/tracing"));
+        }
+        assert_eq!(after, before, "crash after {changes} changes");
+        let left = std::fs::read_dir(machine.at("/out")).unwrap();
+        for entry in left {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert!(name.ends_with(".tar.gz") || name == "FAILED.txt", "{name}");
+        }
+    }
+    assert!(crashes > 60, "{crashes}");
+}
+
+#[test]
+fn another_default_target_pulls_the_service_in() {
+    let mut machine = Invented::new(Loader::SystemdBoot);
+    let link = machine.at("/etc/systemd/system/default.target");
+    std::os::unix::fs::symlink("/usr/lib/systemd/system/kiosk.target", link).unwrap();
+    start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
+    assert!(machine.exists("/etc/systemd/system/kiosk.target.wants/onoff-record.service"));
+}
+
 #[test]
 fn a_service_that_would_go_on_is_stopped_before_anything_is_put_back() {
     let mut machine = Invented::new(Loader::SystemdBoot);

@@ -62,7 +62,7 @@ impl From<Error> for Failure {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     use onoff_record::check::{Item, Standing, check};
     use onoff_record::job::Job;
@@ -108,7 +108,7 @@ mod linux {
             RecordTask::Check(job, root) => {
                 let mut machine = LiveMachine::new(root);
                 let offer = Offer::probe(&mut machine);
-                let free = machine.free_bytes(&machine.at(&job.out));
+                let free = session::free_bytes(&machine, &job);
                 let items = check(&job, &offer, free);
                 write_check(&items, destination)?;
                 if items.iter().any(|item| item.standing == Standing::Lacking) {
@@ -184,7 +184,7 @@ mod linux {
                 let options = onoff_record::kernel_options::options(job, offer, "ID");
                 writeln!(out, "\nOptions for the kernel: {}", options.join(" "))?;
             }
-            if !machine.is_superuser() {
+            if !machine.is_superuser() && machine.root() == Path::new("/") {
                 writeln!(
                     out,
                     "\nNothing was changed. To do it: sudo onoff record {} …",

@@ -15,6 +15,10 @@ use crate::output::{Color, Destination};
 
 /// What to do about recording.
 #[derive(Debug)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "only Linux is recorded by this program itself")
+)]
 pub enum RecordTask {
     /// Record.
     Record(Job),
