@@ -35,6 +35,7 @@ COMMANDS = [
     ("DeviceList", "`onoff devices --format json`"),
     ("PolicyList", "`onoff policy --format json`"),
     ("Comparison", "`onoff compare --format json`"),
+    ("GateReport", "`onoff gate --format json`"),
     ("NetbootReport", "`onoff netboot --format json`"),
 ]
 

@@ -5,6 +5,7 @@ pub mod cpu;
 pub mod devices;
 pub mod diagnose;
 pub mod firmware;
+pub mod gate;
 pub mod interrupts;
 pub mod netboot;
 pub mod policy;
@@ -27,6 +28,7 @@ use cpu::CpuArguments;
 use devices::DevicesArguments;
 use diagnose::DiagnoseArguments;
 use firmware::FirmwareArguments;
+use gate::GateArguments;
 use interrupts::InterruptsArguments;
 use netboot::NetbootArguments;
 use policy::PolicyArguments;
@@ -58,6 +60,7 @@ Examples:
   onoff netboot boot.pcapng              where the time of a network boot went
   onoff record boot --runs 3 --out DIR   record this Linux computer's boots
   onoff compare --baseline a.etl --candidate b.etl   what got slower, and whether that is noise
+  onoff gate --baseline a/ --candidate b/ --limit 'boot.total 5% and 500ms'   fail a build that got slower
   onoff xperf -i trace.etl -o summary_boot.xml -a boot
 
 A Windows computer records every boot by itself, in
@@ -94,6 +97,7 @@ pub enum Command {
     Netboot(NetbootArguments),
     Record(RecordArguments),
     Compare(CompareArguments),
+    Gate(GateArguments),
     Xperf(XperfArguments),
 }
 

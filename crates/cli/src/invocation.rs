@@ -3,10 +3,12 @@
 pub mod compare;
 pub mod diagnose;
 pub mod firmware;
+pub mod gate;
 pub mod lists;
 pub mod netboot;
 pub mod record;
 pub mod shutdown;
+pub mod study;
 pub mod suspend;
 pub mod table;
 
@@ -32,6 +34,7 @@ use crate::xperf;
 use compare::CompareQuestion;
 use diagnose::{DiagnosisFormat, DiagnosisQuestion};
 use firmware::FirmwareQuestion;
+use gate::GateQuestion;
 use lists::List;
 use netboot::NetbootFormat;
 use record::RecordTask;
@@ -85,6 +88,8 @@ pub enum Task {
     Record(RecordTask),
     /// Compare runs of a transition.
     Compare(Box<CompareQuestion>),
+    /// Hold runs of a transition to limits.
+    Gate(Box<GateQuestion>),
     /// Answer as xperf does.
     Xperf(xperf::CommandLine),
 }
@@ -182,6 +187,7 @@ impl Invocation {
             Command::Netboot(arguments) => Self::netboot(arguments),
             Command::Record(arguments) => Self::record(arguments),
             Command::Compare(arguments) => compare::resolve(arguments),
+            Command::Gate(arguments) => gate::resolve(arguments),
             Command::Xperf(arguments) => Self::xperf(arguments),
         }
     }

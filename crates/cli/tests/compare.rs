@@ -182,3 +182,43 @@ fn what_cannot_be_compared_says_why() {
         assert!(message.contains(part), "{arguments}: {message}");
     }
 }
+
+#[test]
+fn boots_of_linux_are_compared_unit_by_unit() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    for name in ["boot-1.tar.xz", "boot-2.tar.xz"] {
+        std::fs::copy(samples.join(name), folder.path(name)).unwrap();
+    }
+    let comparison = json(
+        &folder.answer("compare --baseline boot-1.tar.xz --candidate boot-2.tar.xz --format json"),
+    );
+    assert_eq!(comparison["transition"], "boot");
+    assert_eq!(comparison["configurations"][0]["kind"], "linux");
+    let boots: Vec<Value> = ["boot-1.tar.xz", "boot-2.tar.xz"]
+        .map(|name| json(&folder.answer(&format!("boot {name} --format json"))))
+        .into();
+    let of_report = |at: usize, name: &str| {
+        let phases = boots[at]["phases"].as_array().unwrap();
+        let phase = phases.iter().find(|phase| phase["name"] == name).unwrap();
+        phase["duration_ns"].clone()
+    };
+    for name in ["kernel", "user_space"] {
+        let measure = measure(&comparison, &format!("boot.phase.{name}"));
+        for at in 0..2 {
+            assert_eq!(
+                measure["values"][at]["median"],
+                of_report(at, name),
+                "{name}"
+            );
+        }
+    }
+    let services = comparison["measures"].as_array().unwrap();
+    let units = services
+        .iter()
+        .filter(|row| row["category"] == "service")
+        .count();
+    assert!(units > 20, "{units} units");
+}

@@ -209,6 +209,34 @@ fn documented_names_of_shutdowns_are_the_emitted_ones() {
 }
 
 #[test]
+fn documented_names_of_comparisons_are_the_emitted_ones() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
+    let folder = Folder::boot("services-wes7.toml");
+    std::fs::copy(sample, folder.path("slow.etl")).unwrap();
+    let documentation = Documentation::read();
+    let mut met = BTreeSet::new();
+    // The sample was recorded with call stacks.
+    let runs = "--baseline boot.etl --candidate slow.etl boot.etl --include losses --format json";
+    let answer: Value = serde_json::from_str(&folder.answer(&format!("compare {runs}"))).unwrap();
+    documentation.check_object("onoff compare --format json", &answer, "compare", &mut met);
+    let mut gate = folder.command(&format!("gate {runs} --least-runs 1 --limit"));
+    let output = gate.arg("boot.* 1000%").output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    documentation.check_object("onoff gate --format json", &answer, "gate", &mut met);
+    for name in [
+        "ComparedMeasure",
+        "Spread",
+        "Change",
+        "RunSummary",
+        "SetApart",
+        "LimitReport",
+        "Check",
+    ] {
+        assert!(met.contains(name), "nothing holds a {name}");
+    }
+}
+
+#[test]
 fn documented_names_of_events_are_the_emitted_ones() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
     let folder = Folder::new();

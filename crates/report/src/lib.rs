@@ -10,8 +10,12 @@
 #![forbid(unsafe_code)]
 
 pub mod csv;
+pub mod github;
 pub mod json;
+pub mod junit;
 pub mod lists;
+pub mod markdown;
+pub mod sarif;
 pub mod shutdown_csv;
 pub mod svg;
 pub mod table;

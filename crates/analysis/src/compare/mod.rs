@@ -10,11 +10,14 @@
 //! such ranks by chance is at most [`MOST_CHANCE`], or the smallest that so many runs can have. With fewer than
 //! [`LEAST_RUNS`] runs on a side nothing is called a difference: what is noise cannot be told from them.
 
+pub mod baseline;
+pub mod gate;
 pub mod measures;
 mod order;
 mod report;
 mod run;
 pub mod statistics;
+pub mod table;
 #[cfg(test)]
 mod tests;
 
@@ -38,6 +41,8 @@ pub struct CompareOptions {
     pub include: Vec<SetApartReason>,
     /// Runs that a configuration needs before a difference is called one.
     pub least_runs: usize,
+    /// Whether each configuration may be of a kind of its own, as in a study of fast startup.
+    pub kinds_differ: bool,
 }
 
 impl Default for CompareOptions {
@@ -45,6 +50,7 @@ impl Default for CompareOptions {
         Self {
             include: Vec::new(),
             least_runs: LEAST_RUNS,
+            kinds_differ: false,
         }
     }
 }
@@ -63,10 +69,17 @@ pub fn compare(
     if others.is_empty() {
         return Err(NoComparison::OneConfiguration);
     }
-    let kind = leading_kind(configurations, options);
+    let of_all = leading_kind(configurations, options);
     let summaries: Vec<ConfigurationSummary> = configurations
         .iter()
-        .map(|configuration| summarise(configuration, kind.as_deref(), options))
+        .map(|configuration| {
+            let kind = if options.kinds_differ {
+                leading_kind(std::slice::from_ref(configuration), options)
+            } else {
+                of_all.clone()
+            };
+            summarise(configuration, kind, options)
+        })
         .collect();
     if let Some(empty) = summaries.iter().find(|summary| summary.compared_runs == 0) {
         return Err(NoComparison::AllSetApart(Box::new(empty.clone())));
@@ -90,11 +103,11 @@ pub fn compare(
             .runs
             .first()
             .map_or(TransitionName::Boot, |run| run.transition),
-        kind: kind.unwrap_or_default(),
         least_runs: options.least_runs as u64,
         configurations: summaries,
         measures,
         moved,
+        tables: Vec::new(),
     })
 }
 
@@ -122,7 +135,7 @@ fn standing<'a>(run: &'a Run, options: &CompareOptions) -> Vec<&'a SetApart> {
 
 fn summarise(
     configuration: &Configuration,
-    kind: Option<&str>,
+    kind: Option<String>,
     options: &CompareOptions,
 ) -> ConfigurationSummary {
     let runs: Vec<RunSummary> = configuration
@@ -131,7 +144,9 @@ fn summarise(
         .map(|run| {
             let mut set_apart: Vec<SetApart> =
                 standing(run, options).into_iter().cloned().collect();
-            if let Some(kind) = kind.filter(|kind| *kind != run.kind && !run.kind.is_empty())
+            if let Some(kind) = kind
+                .as_ref()
+                .filter(|kind| **kind != run.kind && !run.kind.is_empty())
                 && !options.include.contains(&SetApartReason::OtherKind)
             {
                 set_apart.push(SetApart {
@@ -149,6 +164,7 @@ fn summarise(
     ConfigurationSummary {
         name: configuration.name.clone(),
         factors: configuration.factors.clone(),
+        kind: kind.unwrap_or_default(),
         compared_runs: runs.iter().filter(|run| run.compared).count() as u64,
         runs,
     }

@@ -4,14 +4,13 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::run::{Category, Factor, SetApart, TransitionName, Unit};
+use super::table::StudyTable;
 
 /// What differs between configurations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Which transition was compared.
     pub transition: TransitionName,
-    /// Kind of it; empty when not known.
-    pub kind: String,
     /// Runs that a configuration needed before a difference was called one.
     pub least_runs: u64,
     /// The configurations; the first is the baseline.
@@ -20,6 +19,8 @@ pub struct Comparison {
     pub measures: Vec<ComparedMeasure>,
     /// What happened in another order than in the baseline.
     pub moved: Vec<Moved>,
+    /// The tables that a study asks for.
+    pub tables: Vec<StudyTable>,
 }
 
 impl Comparison {
@@ -37,6 +38,8 @@ pub struct ConfigurationSummary {
     pub name: String,
     /// In what it differs from others.
     pub factors: Vec<Factor>,
+    /// Kind of the transition in its runs; empty when not known.
+    pub kind: String,
     /// How many of its runs were compared.
     pub compared_runs: u64,
     /// Its runs.

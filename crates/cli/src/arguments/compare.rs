@@ -16,6 +16,8 @@ pub enum CompareFormat {
     Json,
     /// One row per measure and configuration, named as in JSON
     Csv,
+    /// The study's tables, or totals and phases, for a pull request
+    Markdown,
 }
 
 /// Which runs to compare although something speaks against it.
@@ -45,8 +47,8 @@ impl From<Include> for SetApartReason {
 /// Which recordings stand for what, and which of them count; the same for all that compare.
 #[derive(Debug, Args)]
 pub struct RunsArguments {
-    /// Recordings of the baseline, one run each; a folder stands for the recordings in it, and A+B for two files of one
-    /// recording
+    /// Recordings of the baseline, one run each; a folder stands for the recordings in it, A+B for two files of one
+    /// recording, and a .json for a baseline that 'onoff gate --save-baseline' kept
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub baseline: Vec<PathBuf>,
 
@@ -82,6 +84,7 @@ Examples:
   onoff compare --baseline old/ --candidate new/ --transition suspend
   onoff compare --baseline old/ --candidate new/ --include untrained
   onoff compare --baseline old/ --candidate new/ --format csv -o boots.csv
+  onoff compare --study filter.toml --format markdown
 
 Medians are compared. A difference is called one when it exceeds how far the baseline's own
 runs lie apart ('noise') and the runs are separated as far as so few can show ('chance').
@@ -94,6 +97,10 @@ touch the phases, and when call stacks were recorded.
 pub struct CompareArguments {
     #[command(flatten)]
     pub runs: RunsArguments,
+
+    /// More than two configurations, in a TOML file, with the factors they differ in and tables to show
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "candidate", "transition"])]
+    pub study: Option<PathBuf>,
 
     /// How to answer
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -1,7 +1,8 @@
 //! `onoff compare`.
 
 use onoff_analysis::compare::compare;
-use onoff_report::{csv, json, text};
+use onoff_analysis::compare::table::TableSpecification;
+use onoff_report::{csv, json, markdown, text};
 
 use super::runs;
 use crate::arguments::compare::CompareFormat;
@@ -11,13 +12,23 @@ use crate::output::Destination;
 
 pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), Failure> {
     let configurations = runs::read(&question.runs)?;
-    let comparison = compare(&configurations, &question.runs.options)
+    let mut comparison = compare(&configurations, &question.runs.options)
         .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
+    let mut tables = question.tables;
+    if tables.is_empty() && question.format == CompareFormat::Markdown {
+        tables.push(TableSpecification::of_all(&comparison));
+    }
+    comparison.tables = tables
+        .iter()
+        .map(|table| table.build(&comparison))
+        .collect::<Result<_, _>>()
+        .map_err(|refusal| Failure::NothingToAnswer(refusal.to_string()))?;
     destination.write(|out| {
         match question.format {
             CompareFormat::Text => text::compare::write(&comparison, &question.text, out)?,
             CompareFormat::Json => json::document::write(&comparison, out)?,
             CompareFormat::Csv => csv::compare::write(&comparison, out)?,
+            CompareFormat::Markdown => markdown::write(&comparison.tables, out)?,
         }
         Ok(())
     })

@@ -1,10 +1,12 @@
 //! The commands: open, ask, write.
 
+mod baseline;
 mod boot;
 mod compare;
 mod diagnose;
 mod events;
 mod firmware;
+mod gate;
 mod info;
 mod lists;
 mod netboot;
@@ -45,6 +47,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Record(task) => record::run(task, &destination),
         Task::Suspend(options, format) => suspend::run(recording, &options, format, &destination),
         Task::Compare(question) => compare::run(*question, &destination),
+        Task::Gate(question) => gate::run(&question, &destination),
         Task::Xperf(CommandLine::Help(topic)) => {
             destination.write(|out| xperf::help::write(topic.as_deref(), out))
         }

@@ -5,24 +5,36 @@ use std::path::{Path, PathBuf};
 use onoff_analysis::compare::measures::{self, Origin};
 use onoff_analysis::compare::{Configuration, Run, TransitionName};
 use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
+use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
 use onoff_analysis::transition::suspend::{self, SuspendOptions};
 use onoff_sources::Options;
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{SystemKind, Tables, Trace};
 
+use super::baseline;
 use crate::failure::Failure;
 use crate::invocation::compare::{ConfigurationSource, RunsQuestion, TransitionChoice};
 use crate::progress::ProgressLine;
 
 /// How names of recordings end, packed or not; other files of a folder are no recordings.
-const RECORDINGS: [&str; 5] = [".etl", ".etl.xz", ".etl.gz", ".etl.zst", ".etl.zip"];
+const RECORDINGS: [&str; 9] = [
+    ".etl", ".etl.xz", ".etl.gz", ".etl.zst", ".zip", ".tar", ".tar.gz", ".tar.xz", ".tar.zst",
+];
+
+/// Where runs come from.
+enum Source {
+    /// The files of a recording.
+    Recording(Vec<PathBuf>),
+    /// A kept baseline.
+    Baseline(PathBuf),
+}
 
 /// Reads all runs of all configurations.
 pub fn read(question: &RunsQuestion) -> Result<Vec<Configuration>, Failure> {
-    let mut recordings: Vec<(usize, Vec<PathBuf>)> = Vec::new();
-    for (at, source) in question.configurations.iter().enumerate() {
-        for files in expand(source)? {
-            recordings.push((at, files));
+    let mut sources: Vec<(usize, Source)> = Vec::new();
+    for (at, configuration) in question.configurations.iter().enumerate() {
+        for source in expand(configuration)? {
+            sources.push((at, source));
         }
     }
     let mut configurations: Vec<Configuration> = question
@@ -35,10 +47,15 @@ pub fn read(question: &RunsQuestion) -> Result<Vec<Configuration>, Failure> {
         })
         .collect();
     let mut choice = question.transition;
-    let of = recordings.len();
-    for (done, (at, files)) in recordings.into_iter().enumerate() {
-        let line = ProgressLine::reading_one(done + 1, of);
-        let runs = recording(&files, &question.reading, &mut choice, &line)?;
+    let of = sources.len();
+    for (done, (at, source)) in sources.into_iter().enumerate() {
+        let runs = match source {
+            Source::Baseline(path) => kept(&path, &mut choice)?,
+            Source::Recording(files) => {
+                let line = ProgressLine::reading_one(done + 1, of);
+                recording(&files, &question.reading, &mut choice, &line)?
+            }
+        };
         if let Some(configuration) = configurations.get_mut(at) {
             configuration.runs.extend(runs);
         }
@@ -46,10 +63,27 @@ pub fn read(question: &RunsQuestion) -> Result<Vec<Configuration>, Failure> {
     Ok(configurations)
 }
 
-/// The recordings of a configuration, each with its files.
-fn expand(source: &ConfigurationSource) -> Result<Vec<Vec<PathBuf>>, Failure> {
-    let mut recordings = Vec::new();
-    for path in &source.paths {
+/// The runs of a kept baseline, which must be of the transition that is compared.
+fn kept(path: &Path, choice: &mut TransitionChoice) -> Result<Vec<Run>, Failure> {
+    let (transition, runs) = baseline::read(path)?;
+    match choice.name {
+        Some(name) if name != transition => Err(Failure::NothingToAnswer(format!(
+            "{}: a baseline of {}, not of {}",
+            path.display(),
+            transition.as_str(),
+            name.as_str()
+        ))),
+        _ => {
+            choice.name = Some(transition);
+            Ok(runs)
+        }
+    }
+}
+
+/// What a configuration's paths stand for.
+fn expand(configuration: &ConfigurationSource) -> Result<Vec<Source>, Failure> {
+    let mut sources = Vec::new();
+    for path in &configuration.paths {
         if path.is_dir() {
             let found = folder(path)?;
             if found.is_empty() {
@@ -59,31 +93,43 @@ fn expand(source: &ConfigurationSource) -> Result<Vec<Vec<PathBuf>>, Failure> {
                     RECORDINGS.join(", ")
                 )));
             }
-            recordings.extend(found.into_iter().map(|file| vec![file]));
+            sources.extend(found.into_iter().map(|file| Source::Recording(vec![file])));
+        } else if baseline::is_baseline(path) {
+            sources.push(Source::Baseline(path.clone()));
         } else {
-            recordings.push(files(path));
+            sources.push(Source::Recording(files(path)));
         }
     }
-    Ok(recordings)
+    Ok(sources)
 }
 
-/// The recordings in a folder, by name.
+/// The recordings in a folder, by name: files that are called so. A folder without any is a Linux recording that is not packed,
+/// or holds such in folders of their own.
 fn folder(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed =
         |error: std::io::Error| Failure::Unreadable(format!("{}: {error}", path.display()));
-    let mut found = Vec::new();
+    let (mut recordings, mut folders, mut others) = (Vec::new(), Vec::new(), false);
     for entry in std::fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?.path();
         let name = entry
             .file_name()
             .map(|name| name.to_string_lossy().to_lowercase())
             .unwrap_or_default();
-        if entry.is_file() && RECORDINGS.iter().any(|end| name.ends_with(end)) {
-            found.push(entry);
+        if entry.is_dir() {
+            folders.push(entry);
+        } else if RECORDINGS.iter().any(|end| name.ends_with(end)) {
+            recordings.push(entry);
+        } else {
+            others = true;
         }
     }
-    found.sort();
-    Ok(found)
+    recordings.sort();
+    folders.sort();
+    Ok(match (recordings.is_empty(), others) {
+        (false, _) => recordings,
+        (true, true) => vec![path.to_owned()],
+        (true, false) => folders,
+    })
 }
 
 /// `A+B` as two files of one recording, unless a file has that name.
@@ -140,10 +186,15 @@ fn recording(
 /// The tables to read. Of a recording whose transition is still open, those of all three.
 fn wanted(name: Option<TransitionName>) -> Tables {
     let tables = match name {
-        Some(TransitionName::Boot) => boot::TABLES.union(suspend::TABLES),
+        Some(TransitionName::Boot) => boot::TABLES
+            .union(suspend::TABLES)
+            .union(linux::boot::TABLES),
         Some(TransitionName::Shutdown) => shutdown::TABLES,
         Some(TransitionName::Suspend) => suspend::TABLES,
-        None => boot::TABLES.union(shutdown::TABLES).union(suspend::TABLES),
+        None => boot::TABLES
+            .union(shutdown::TABLES)
+            .union(suspend::TABLES)
+            .union(linux::boot::TABLES),
     };
     tables.with(measures::TABLE)
 }
@@ -155,6 +206,9 @@ fn runs(
     name: TransitionName,
     number: Option<u32>,
 ) -> Result<Vec<Run>, String> {
+    if trace.system.kind == SystemKind::Linux {
+        return linux_runs(trace, origin, name);
+    }
     match name {
         TransitionName::Boot => boot_run(trace, origin).map(|run| vec![run]),
         TransitionName::Shutdown => shutdown::analyse(trace, &ShutdownOptions::default())
@@ -179,6 +233,19 @@ fn runs(
                 })
                 .collect())
         }
+    }
+}
+
+/// The same of a recording of Linux.
+fn linux_runs(trace: &Trace, origin: &Origin, name: TransitionName) -> Result<Vec<Run>, String> {
+    match name {
+        TransitionName::Boot => linux::boot::analyse(trace, &BootOptions::default())
+            .map(|report| vec![measures::of_linux_boot(origin, &report)])
+            .map_err(|answer| answer.to_string()),
+        TransitionName::Shutdown | TransitionName::Suspend => Err(format!(
+            "a {} of Linux cannot be compared yet",
+            name.as_str()
+        )),
     }
 }
 

@@ -1,11 +1,13 @@
 //! What the arguments of `onoff compare` mean.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use onoff_analysis::compare::table::TableSpecification;
 use onoff_analysis::compare::{CompareOptions, Factor, TransitionName};
 use onoff_report::text::compare::CompareTextOptions;
 use onoff_sources::Options;
 
+use super::study::Study;
 use super::{Invocation, Recording, Task};
 use crate::arguments::compare::{CompareArguments, CompareFormat, RunsArguments};
 use crate::failure::Failure;
@@ -48,6 +50,8 @@ pub struct RunsQuestion {
 pub struct CompareQuestion {
     /// The runs.
     pub runs: RunsQuestion,
+    /// Tables to make of them.
+    pub tables: Vec<TableSpecification>,
     /// How to show it.
     pub format: CompareFormat,
     /// How much of it in text.
@@ -56,8 +60,13 @@ pub struct CompareQuestion {
 
 /// Settles what the arguments mean.
 pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
+    let (runs, tables) = match &arguments.study {
+        Some(path) => study(path, arguments.runs)?,
+        None => (runs(arguments.runs, false)?, Vec::new()),
+    };
     let question = CompareQuestion {
-        runs: runs(arguments.runs)?,
+        runs,
+        tables,
         format: arguments.format,
         text: CompareTextOptions { top: arguments.top },
     };
@@ -68,8 +77,20 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
     })
 }
 
-/// Settles which runs are meant.
-pub fn runs(arguments: RunsArguments) -> Result<RunsQuestion, Failure> {
+/// Settles what a study means.
+fn study(
+    path: &Path,
+    arguments: RunsArguments,
+) -> Result<(RunsQuestion, Vec<TableSpecification>), Failure> {
+    let (study, configurations) = Study::read(path)?;
+    let mut question = question(arguments, configurations);
+    question.transition = transition(study.transition.as_deref())?;
+    question.options.kinds_differ = true;
+    Ok((question, study.tables))
+}
+
+/// Settles which runs are meant; there may be no candidate where only the baseline is kept.
+pub fn runs(arguments: RunsArguments, baseline_alone: bool) -> Result<RunsQuestion, Failure> {
     let named = |name: &str, paths: Vec<PathBuf>| ConfigurationSource {
         name: name.to_owned(),
         factors: Vec::new(),
@@ -79,26 +100,39 @@ pub fn runs(arguments: RunsArguments) -> Result<RunsQuestion, Failure> {
         ("--baseline", &arguments.baseline),
         ("--candidate", &arguments.candidate),
     ] {
-        if paths.is_empty() {
+        if paths.is_empty() && !(baseline_alone && name == "--candidate") {
             let message = format!("give recordings to compare with {name}");
             return Err(Failure::NothingToAnswer(message));
         }
     }
+    let mut configurations = vec![named("baseline", arguments.baseline.clone())];
+    if !arguments.candidate.is_empty() {
+        configurations.push(named("candidate", arguments.candidate.clone()));
+    }
+    let transition = transition(arguments.transition.as_deref())?;
     Ok(RunsQuestion {
-        configurations: vec![
-            named("baseline", arguments.baseline),
-            named("candidate", arguments.candidate),
-        ],
-        transition: transition(arguments.transition.as_deref())?,
+        transition,
+        ..question(arguments, configurations)
+    })
+}
+
+fn question(arguments: RunsArguments, configurations: Vec<ConfigurationSource>) -> RunsQuestion {
+    RunsQuestion {
+        configurations,
+        transition: TransitionChoice {
+            name: None,
+            number: None,
+        },
         options: CompareOptions {
             include: arguments.include.into_iter().map(Into::into).collect(),
             least_runs: usize::from(arguments.least_runs),
+            kinds_differ: false,
         },
         reading: Options {
             manifests: arguments.manifests,
             ..Options::default()
         },
-    })
+    }
 }
 
 /// `boot`, `shutdown`, `suspend`, or one of those with the number of a transition.

@@ -5,6 +5,7 @@ pub mod boot;
 pub mod compare;
 pub mod diagnose;
 pub mod firmware;
+pub mod gate;
 pub mod info;
 pub mod lacking;
 pub mod linux;

@@ -1,18 +1,23 @@
 //! A boot as a run.
 
-use onoff_trace::{DeviceOperationKind, DevicePhase, ServiceChange};
+use onoff_trace::{DevicePhase, ServiceChange};
+
+use hashbrown::HashMap;
 
 use super::collector::Collector;
-use super::{Origin, losses};
+use super::{Origin, losses, operations};
 use crate::compare::run::{Category, Run, SetApart, SetApartReason, TransitionName, Unit};
+use crate::cpu::ProcessCpu;
+use crate::processes::ProcessLife;
 use crate::transition::boot::{BootKind, BootReport, PhaseName, ReadAhead, TrainingState};
-use crate::transition::suspend::{PowerHalf, PowerTransition};
+use crate::transition::suspend::{PowerHalf, PowerPhaseName, PowerTransition, ResumeParts};
 
 /// The measures of a boot.
 #[must_use]
 pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     let mut measures = Collector::new(TransitionName::Boot);
     measures.total("total", report.total_ns);
+    measures.total("total_with_idle", report.total_with_idle_ns);
     measures.total("main_path", report.main_path_boot.duration_ns);
     let earlier = &report.before_kernel;
     measures.total("firmware", earlier.firmware.duration_ns);
@@ -29,6 +34,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
         };
         measures.total(name, phase.span.duration_ns);
     }
+    let labels = Labels::of(&report.processes);
     let of_boot = || {
         report
             .phases
@@ -37,7 +43,10 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     };
     for phase in of_boot() {
         measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
-        measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
+        let of_phase = phase.cpu.as_ref();
+        measures.usage_as(of_phase, phase.disk.as_ref(), |process| {
+            labels.name(process)
+        });
     }
     numbers(report, &mut measures);
     let doubtful = !report.services_touched_by.is_empty();
@@ -52,7 +61,8 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
             );
         }
     }
-    devices(report, &mut measures);
+    let doubtful = !report.devices_touched_by.is_empty();
+    operations(&report.devices, doubtful, &mut measures);
     let touched_by: Vec<String> = of_boot()
         .flat_map(|phase| phase.touched_by.iter().cloned())
         .collect();
@@ -80,34 +90,35 @@ pub fn of_fast_startup(
     lost: &onoff_trace::Losses,
 ) -> Run {
     let mut measures = Collector::new(TransitionName::Boot);
-    let resume_ns = transition.resume.measured.duration_ns;
-    let parts = transition.resume_parts.as_ref();
-    let settled_ns = transition
-        .post_resume
-        .end_ns
-        .map(|_| transition.post_resume.busy_ns);
+    // The desktop is there when the shell's phase ends.
+    let desktop_ns = transition
+        .phases
+        .iter()
+        .find(|phase| phase.name == PowerPhaseName::ExplorerInit)
+        .and_then(|phase| phase.end_ns);
+    let resumed_ns = desktop_ns
+        .zip(transition.resume.measured.start_ns)
+        .map(|(end, start)| end.saturating_sub(start));
+    let settling = &transition.post_resume;
+    let settled = settling.end_ns.and(resumed_ns);
     measures.total(
         "total",
-        resume_ns
-            .zip(settled_ns)
-            .map(|(resume, settling)| resume.saturating_add(settling)),
+        settled.map(|ns| ns.saturating_add(settling.busy_ns)),
     );
-    measures.total("main_path", resume_ns);
-    if let Some(parts) = parts {
+    measures.total(
+        "total_with_idle",
+        settled.map(|ns| {
+            ns.saturating_add(settling.busy_ns)
+                .saturating_add(settling.idle_ns)
+        }),
+    );
+    measures.total("main_path", resumed_ns);
+    if let Some(parts) = &transition.resume_parts {
         measures.total("firmware", parts.firmware_ns);
         measures.total("boot_manager", parts.boot_manager_ns);
         measures.total("os_loader", parts.loader_ns);
+        measures.total("to_desktop", from_power_on(parts, resumed_ns));
     }
-    let before_kernel = parts.and_then(|parts| {
-        let ns = parts.firmware_ns?.saturating_add(parts.loader_ns?);
-        Some(ns.saturating_add(parts.boot_manager_ns.unwrap_or(0)))
-    });
-    measures.total(
-        "to_desktop",
-        before_kernel
-            .zip(resume_ns)
-            .map(|(before, resume)| before.saturating_add(resume)),
-    );
     for phase in &transition.phases {
         if matches!(phase.name.half(), PowerHalf::Resume | PowerHalf::After) {
             measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
@@ -124,6 +135,17 @@ pub fn of_fast_startup(
             .collect(),
         measures: measures.finish(),
     }
+}
+
+/// From power-on to the desktop of a fast startup, when all parts were recorded, ns. The recording's axis begins when the
+/// kernel has read its part of the memory image.
+fn from_power_on(parts: &ResumeParts, resumed_ns: Option<i64>) -> Option<i64> {
+    let before_kernel = parts
+        .firmware_ns?
+        .saturating_add(parts.boot_manager_ns.unwrap_or(0))
+        .saturating_add(parts.loader_ns?)
+        .saturating_add(parts.kernel_read_ns.unwrap_or(0));
+    Some(before_kernel.saturating_add(resumed_ns?))
 }
 
 /// From power-on to the desktop, when all parts were recorded, ns.
@@ -162,33 +184,36 @@ fn numbers(report: &BootReport, measures: &mut Collector) {
     );
 }
 
-fn devices(report: &BootReport, measures: &mut Collector) {
-    let doubtful = !report.devices_touched_by.is_empty();
-    let mut operations: Vec<_> = report.devices.iter().collect();
-    operations.sort_by_key(|operation| operation.start_ns);
-    for operation in operations {
-        let what = match operation.kind {
-            DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit => "init",
-            DeviceOperationKind::DriverLoad | DeviceOperationKind::ModuleLoad => "load",
-            DeviceOperationKind::DeviceStart => "start",
-            DeviceOperationKind::DeviceEnum => "enumerate",
-            DeviceOperationKind::Initcall => "initcall",
-            DeviceOperationKind::Probe => "probe",
-        };
-        for (category, name) in [
-            (Category::Driver, &operation.driver),
-            (Category::Device, &operation.device),
-        ] {
-            if !name.is_empty() {
-                measures.thing(
-                    category,
-                    &format!("{name}.{what}"),
-                    operation.start_ns,
-                    operation.duration_ns,
-                    doubtful,
-                );
-            }
-        }
+/// What processes are called: of hosts of services, the group and service that they host too, for there are many.
+struct Labels<'a>(HashMap<(u32, &'a str), String>);
+
+impl<'a> Labels<'a> {
+    fn of(processes: &'a [ProcessLife]) -> Self {
+        let hosts = processes
+            .iter()
+            .filter(|life| life.image.eq_ignore_ascii_case("svchost.exe"));
+        Self(
+            hosts
+                .filter_map(|life| {
+                    let (_, arguments) = life.command_line.split_once(" -k ")?;
+                    let mut words = arguments.split_whitespace();
+                    let mut label = format!("{} -k {}", life.image, words.next()?);
+                    while let Some(word) = words.next() {
+                        if let ("-s", Some(service)) = (word, words.next()) {
+                            label = format!("{label} -s {service}");
+                        }
+                    }
+                    Some(((life.pid, life.image.as_str()), label))
+                })
+                .collect(),
+        )
+    }
+
+    fn name<'l>(&'l self, process: &'l ProcessCpu) -> &'l str {
+        process
+            .pid
+            .and_then(|pid| self.0.get(&(pid, process.image.as_str())))
+            .map_or(process.image.as_str(), String::as_str)
     }
 }
 

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 use super::{LEAST_SHARE_NS, MOST_SHARES};
 use crate::compare::run::{Category, Measure, TransitionName, Unit};
-use crate::cpu::CpuUsage;
+use crate::cpu::{CpuUsage, ProcessCpu};
 use crate::disk::DiskUsage;
 
 /// Collects measures; those of one key are added up and keep the earliest begin.
@@ -85,6 +85,16 @@ impl Collector {
 
     /// What the machine did in a phase.
     pub(super) fn usage(&mut self, cpu: Option<&CpuUsage>, disk: Option<&DiskUsage>) {
+        self.usage_as(cpu, disk, |process| &process.image);
+    }
+
+    /// The same, with other names for processes than their images.
+    pub(super) fn usage_as<'u>(
+        &mut self,
+        cpu: Option<&'u CpuUsage>,
+        disk: Option<&DiskUsage>,
+        name: impl Fn(&'u ProcessCpu) -> &'u str,
+    ) {
         let share = |shares: &mut HashMap<String, (i64, bool)>, name: &str, ns: i64, doubtful| {
             if ns > 0 && !name.is_empty() {
                 let share = shares.entry_ref(name).or_default();
@@ -95,7 +105,7 @@ impl Collector {
         if let Some(cpu) = cpu {
             let doubtful = !cpu.touched_by.is_empty();
             for process in &cpu.by_process {
-                share(&mut self.cpu, &process.image, process.cpu_ns, doubtful);
+                share(&mut self.cpu, name(process), process.cpu_ns, doubtful);
             }
         }
         if let Some(disk) = disk {

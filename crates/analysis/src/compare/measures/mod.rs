@@ -3,16 +3,20 @@
 
 mod boot;
 mod collector;
+mod linux;
 mod shutdown;
 mod suspend;
 
 pub use boot::{of_boot, of_fast_startup};
+pub use linux::of_linux_boot;
 pub use shutdown::of_shutdown;
 pub use suspend::of_suspend;
 
-use onoff_trace::{Losses, TableName, Trace};
+use onoff_trace::{DeviceOperationKind, Losses, TableName, Trace};
 
-use super::run::{SetApart, SetApartReason};
+use super::run::{Category, SetApart, SetApartReason};
+use crate::devices::Device;
+use collector::Collector;
 
 /// Least time of an image on the processors or of a file on the disks that makes a measure, ns: 1 ms.
 pub const LEAST_SHARE_NS: i64 = 1_000_000;
@@ -69,6 +73,41 @@ fn losses(losses: &Losses, touched_by: &[String]) -> Option<SetApart> {
         reason: SetApartReason::Losses,
         text: format!("losses touch the phases: {}", told.join(", ")),
     })
+}
+
+/// Operations on devices and drivers, added up by what was done.
+fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
+    let mut operations: Vec<&Device> = devices.iter().collect();
+    operations.sort_by_key(|operation| operation.start_ns);
+    for operation in operations {
+        let what = match operation.kind {
+            DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit => "init",
+            DeviceOperationKind::DriverLoad | DeviceOperationKind::ModuleLoad => "load",
+            DeviceOperationKind::DeviceStart => "start",
+            DeviceOperationKind::DeviceEnum => "enumerate",
+            DeviceOperationKind::Initcall => "initcall",
+            DeviceOperationKind::Probe => "probe",
+        };
+        for (category, name) in [
+            (Category::Driver, driver(&operation.driver)),
+            (Category::Device, operation.device.as_str()),
+        ] {
+            if !name.is_empty() {
+                measures.thing(
+                    category,
+                    &format!("{name}.{what}"),
+                    operation.start_ns,
+                    operation.duration_ns,
+                    doubtful,
+                );
+            }
+        }
+    }
+}
+
+/// A driver's name without the folder of driver objects, which only records of loading have.
+fn driver(name: &str) -> &str {
+    name.strip_prefix(r"\Driver\").unwrap_or(name)
 }
 
 /// The table that [`Origin::of`] needs besides those of the report.

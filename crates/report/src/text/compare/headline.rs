@@ -39,12 +39,14 @@ pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
 
 /// The measure of the whole transition that both have: the total, else the next best.
 fn whole(comparison: &Comparison, at: usize) -> Option<(&ComparedMeasure, &Change)> {
-    ["total", "main_path", "suspend"].iter().find_map(|name| {
-        let key = format!("{}.{name}", comparison.transition.as_str());
-        let measure = comparison.measure(&key)?;
-        let change = measure.changes.get(at - 1)?;
-        change.difference.map(|_| (measure, change))
-    })
+    ["total", "startup", "main_path", "suspend"]
+        .iter()
+        .find_map(|name| {
+            let key = format!("{}.{name}", comparison.transition.as_str());
+            let measure = comparison.measure(&key)?;
+            let change = measure.changes.get(at - 1)?;
+            change.difference.map(|_| (measure, change))
+        })
 }
 
 fn answer(
@@ -55,6 +57,7 @@ fn answer(
 ) -> String {
     let what = match (comparison.transition, measure.name.as_str()) {
         (TransitionName::Boot, "total") => "The boot",
+        (TransitionName::Boot, "startup") => "The boot up to its last job",
         (TransitionName::Boot, _) => "The boot up to the desktop",
         (TransitionName::Shutdown, _) => "The shutdown",
         (TransitionName::Suspend, "suspend") => "Going to sleep",
@@ -106,26 +109,33 @@ fn largest(comparison: &Comparison, at: usize) -> Option<String> {
             .filter(|measure| of(measure.category))
             .filter_map(|measure| {
                 let change = measure.changes.get(at - 1)?;
-                let told = matches!(
-                    change.verdict,
-                    Verdict::Slower | Verdict::Faster | Verdict::Unknown
-                );
-                let difference = change
-                    .difference
-                    .filter(|ns| ns.unsigned_abs() >= LEAST_SHOWN_NS)?;
-                if !told {
-                    return None;
-                }
-                Some((measure, difference))
+                let median = |at: usize| measure.values.get(at).and_then(|it| it.median);
+                let (ns, text) = match change.verdict {
+                    Verdict::Slower | Verdict::Faster | Verdict::Unknown => {
+                        let difference = change.difference?;
+                        (difference, signed(measure.unit, difference))
+                    }
+                    Verdict::New => {
+                        let is = median(at)?;
+                        (
+                            is,
+                            format!("with {}, which is new", value(measure.unit, is)),
+                        )
+                    }
+                    Verdict::Gone => {
+                        let was = median(0)?;
+                        (
+                            was,
+                            format!("with {}, which is gone", value(measure.unit, was)),
+                        )
+                    }
+                    _ => return None,
+                };
+                let is_shown = ns.unsigned_abs() >= LEAST_SHOWN_NS;
+                is_shown.then_some((ns.unsigned_abs(), &measure.name, text))
             })
-            .max_by_key(|(_, difference)| difference.unsigned_abs())
-            .map(|(measure, difference)| {
-                format!(
-                    "{} {}",
-                    printable(&measure.name),
-                    signed(measure.unit, difference)
-                )
-            })
+            .max_by_key(|(ns, ..)| *ns)
+            .map(|(_, name, text)| format!("{} {text}", printable(name)))
     };
     let phase = most(&|category| category == Category::Phase);
     let thing = most(&|category| {

@@ -3,6 +3,7 @@
 mod headline;
 mod measures;
 mod moved;
+mod study;
 
 use std::io::{self, Write};
 
@@ -13,6 +14,8 @@ use super::quantity::{count, counted, duration, size};
 use super::section::title;
 use super::style::{DOUBT, QUIET};
 use super::table::{Table, cell, styled_cell};
+
+pub use study::number;
 
 /// Smaller differences of services, devices and the like are in JSON and CSV only: 1 ms.
 const LEAST_SHOWN_NS: u64 = 1_000_000;
@@ -34,8 +37,11 @@ pub fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     headline::write(comparison, out)?;
-    configurations(comparison, out)?;
+    configurations(&comparison.configurations, out)?;
     set_apart(&comparison.configurations, out)?;
+    for table in &comparison.tables {
+        study::write(table, out)?;
+    }
     for category in Category::ALL {
         measures::write(comparison, category, options, out)?;
     }
@@ -43,7 +49,7 @@ pub fn write(
 }
 
 /// A value with its unit.
-fn value(unit: Unit, value: i64) -> String {
+pub(super) fn value(unit: Unit, value: i64) -> String {
     match unit {
         Unit::Ns => duration(value),
         Unit::Bytes => {
@@ -58,13 +64,13 @@ fn value(unit: Unit, value: i64) -> String {
 }
 
 /// A difference with its sign and unit.
-fn signed(unit: Unit, difference: i64) -> String {
+pub(super) fn signed(unit: Unit, difference: i64) -> String {
     let sign = if difference > 0 { "+" } else { "" };
     format!("{sign}{}", value(unit, difference))
 }
 
 /// A difference in percent, to a tenth, with its sign.
-fn signed_percent(percent: f64) -> String {
+pub(super) fn signed_percent(percent: f64) -> String {
     if percent.abs() < 0.05 {
         "0 %".to_owned()
     } else if percent.abs() < 99.95 {
@@ -77,9 +83,12 @@ fn signed_percent(percent: f64) -> String {
     }
 }
 
-fn configurations(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let told: Vec<String> = comparison
-        .configurations
+/// One quiet line: how many runs of each were compared.
+pub(super) fn configurations(
+    configurations: &[ConfigurationSummary],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let told: Vec<String> = configurations
         .iter()
         .map(|configuration| {
             let apart = configuration.runs.len() as u64 - configuration.compared_runs;
@@ -97,7 +106,11 @@ fn configurations(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
     writeln!(out, "{QUIET}{}{QUIET:#}", told.join(" · "))
 }
 
-fn set_apart(configurations: &[ConfigurationSummary], out: &mut dyn Write) -> io::Result<()> {
+/// The runs that were not compared, and why.
+pub(super) fn set_apart(
+    configurations: &[ConfigurationSummary],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut table = Table::new()
         .left("run", 48)
         .left("why", 96)

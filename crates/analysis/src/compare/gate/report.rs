@@ -1,0 +1,83 @@
+//! The result of a gate. Its serialized names are the documented contract of `gate --format json`.
+
+use serde::Serialize;
+
+use crate::compare::report::ConfigurationSummary;
+use crate::compare::run::{TransitionName, Unit};
+
+/// What a gate says; the later one outweighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateVerdict {
+    /// Within the limit.
+    Pass,
+    /// Cannot be told: too few runs, losses, or beyond the limit but not beyond noise.
+    NoVerdict,
+    /// Beyond the limit and beyond noise.
+    Regression,
+}
+
+impl GateVerdict {
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::NoVerdict => "no_verdict",
+            Self::Regression => "regression",
+        }
+    }
+}
+
+/// Whether limits were kept.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GateReport {
+    /// What weighs most of all limits.
+    pub verdict: GateVerdict,
+    /// Which transition was compared.
+    pub transition: TransitionName,
+    /// The configurations; the first is the baseline.
+    pub configurations: Vec<ConfigurationSummary>,
+    /// The limits, as given.
+    pub limits: Vec<LimitReport>,
+}
+
+/// One limit and what was held to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LimitReport {
+    /// The limit, as given.
+    pub limit: String,
+    /// What weighs most of its checks.
+    pub verdict: GateVerdict,
+    /// Why there is no check; empty when there are some.
+    pub because: String,
+    /// Every measure that it names, what exceeds it first.
+    pub checks: Vec<Check>,
+}
+
+/// One measure held to a limit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// The measure's key.
+    pub key: String,
+    /// The configuration that was compared with the baseline.
+    pub configuration: String,
+    /// What the numbers count.
+    pub unit: Unit,
+    /// Median of the baseline.
+    pub was: Option<i64>,
+    /// Median of the configuration.
+    pub is: Option<i64>,
+    /// The second less the first.
+    pub difference: Option<i64>,
+    /// The difference as a percentage of the baseline's median.
+    pub percent: Option<f64>,
+    /// How far the baseline's own runs lie apart; `None` with fewer than two.
+    pub noise_floor: Option<i64>,
+    /// Probability of ranks as uneven as these by chance, exact.
+    pub p_value: Option<f64>,
+    /// The verdict.
+    pub verdict: GateVerdict,
+    /// Why, where the numbers do not say it.
+    pub because: String,
+}

@@ -1,0 +1,387 @@
+//! Tables as papers print them: a few measures of the configurations of a study, beside each other.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::report::{ComparedMeasure, Comparison};
+use super::run::{Category, Factor, Unit};
+
+/// Rows of a table are its measures.
+const OF_MEASURES: &str = "measures";
+/// Rows of a table are the configurations.
+const OF_CONFIGURATIONS: &str = "configurations";
+
+/// What a table shows. Written by a person, in a study's file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableSpecification {
+    /// What stands above it.
+    pub title: String,
+    /// Keys of the measures, in order.
+    pub measures: Vec<String>,
+    /// What the measures are called in it; their keys where there is none.
+    #[serde(default)]
+    pub labels: Vec<String>,
+    /// What its rows are: `measures`, `configurations`, or the name of a factor.
+    #[serde(default)]
+    pub rows: String,
+    /// What its columns are, where rows are a factor: the name of another one.
+    #[serde(default)]
+    pub columns: String,
+    /// Only configurations with these levels of factors.
+    #[serde(default)]
+    pub only: BTreeMap<String, String>,
+    /// A last column: how much less this measure is than in the first row.
+    #[serde(default)]
+    pub reduction_of: Option<String>,
+    /// Unit of times.
+    #[serde(default)]
+    pub unit: TimeUnit,
+    /// Decimals of times.
+    #[serde(default)]
+    pub decimals: u8,
+}
+
+/// A unit of times in a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeUnit {
+    /// Milliseconds.
+    #[default]
+    Ms,
+    /// Seconds.
+    S,
+}
+
+impl TimeUnit {
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ms => "ms",
+            Self::S => "s",
+        }
+    }
+
+    const fn nanoseconds(self) -> f64 {
+        match self {
+            Self::Ms => 1e6,
+            Self::S => 1e9,
+        }
+    }
+}
+
+/// A table of a study.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StudyTable {
+    /// What stands above it.
+    pub title: String,
+    /// Unit of its times.
+    pub unit: TimeUnit,
+    /// Decimals that times are shown with.
+    pub decimals: u8,
+    /// What stands above the rows' names.
+    pub heading: String,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// The rows, each with as many cells as there are columns.
+    pub rows: Vec<StudyRow>,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StudyRow {
+    /// Its name.
+    pub label: String,
+    /// Its cells.
+    pub cells: Vec<StudyCell>,
+}
+
+/// A number of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StudyCell {
+    /// The median, or a difference of medians; `None` where there is none.
+    pub number: Option<f64>,
+    /// What the number is in.
+    pub unit: CellUnit,
+}
+
+/// What a number of a table is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CellUnit {
+    /// The table's unit of times.
+    Time,
+    /// Mebibytes.
+    Mebibytes,
+    /// A number of things.
+    Count,
+    /// Percent of the baseline's median.
+    Percent,
+}
+
+/// A table cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("table '{title}': {reason}")]
+pub struct NoTable {
+    title: String,
+    reason: String,
+}
+
+impl TableSpecification {
+    /// The totals and phases of `comparison`, a row each.
+    #[must_use]
+    pub fn of_all(comparison: &Comparison) -> Self {
+        let shown = |measure: &&ComparedMeasure| measure.category.keeps_order();
+        let measures: Vec<&ComparedMeasure> = comparison.measures.iter().filter(shown).collect();
+        Self {
+            title: match comparison.transition.as_str() {
+                "boot" => "Boot".to_owned(),
+                "shutdown" => "Shutdown".to_owned(),
+                _ => "Sleep and resume".to_owned(),
+            },
+            labels: measures
+                .iter()
+                .map(|measure| match measure.category {
+                    Category::Phase => measure.name.clone(),
+                    _ => measure.name.replace('_', " "),
+                })
+                .collect(),
+            measures: measures.iter().map(|it| it.key.clone()).collect(),
+            unit: TimeUnit::S,
+            decimals: 3,
+            ..Self::default()
+        }
+    }
+
+    /// Makes the table.
+    ///
+    /// # Errors
+    /// It names a measure, a factor or a level that does not exist, or its cells are not unique.
+    pub fn build(&self, comparison: &Comparison) -> Result<StudyTable, NoTable> {
+        let refuse = |reason: String| NoTable {
+            title: self.title.clone(),
+            reason,
+        };
+        let mut measures = Vec::new();
+        for (at, key) in self.measures.iter().enumerate() {
+            let measure = comparison
+                .measure(key)
+                .ok_or_else(|| refuse(format!("no run has a measure '{key}'")))?;
+            let label = self.labels.get(at).unwrap_or(key).clone();
+            measures.push((label, measure));
+        }
+        if measures.is_empty() {
+            return Err(refuse("it names no measure".to_owned()));
+        }
+        let chosen: Vec<usize> = comparison
+            .configurations
+            .iter()
+            .enumerate()
+            .filter(|(_, it)| {
+                self.only
+                    .iter()
+                    .all(|(name, wanted)| level(&it.factors, name) == Some(wanted))
+            })
+            .map(|(at, _)| at)
+            .collect();
+        if chosen.is_empty() {
+            return Err(refuse("no configuration has these levels".to_owned()));
+        }
+        let mut table = StudyTable {
+            title: self.title.clone(),
+            unit: self.unit,
+            decimals: self.decimals.min(9),
+            heading: String::new(),
+            columns: Vec::new(),
+            rows: Vec::new(),
+        };
+        match self.rows.as_str() {
+            "" | OF_MEASURES => self.of_measures(comparison, &measures, &chosen, &mut table),
+            OF_CONFIGURATIONS => self
+                .of_configurations(comparison, &measures, &chosen, &mut table)
+                .map_err(refuse)?,
+            factor => self
+                .of_factor(factor, comparison, &measures, &chosen, &mut table)
+                .map_err(refuse)?,
+        }
+        Ok(table)
+    }
+
+    fn of_measures(
+        &self,
+        comparison: &Comparison,
+        measures: &[(String, &ComparedMeasure)],
+        chosen: &[usize],
+        table: &mut StudyTable,
+    ) {
+        table.columns = chosen.iter().map(|&at| name(comparison, at)).collect();
+        let pair = match *chosen {
+            [was, is] => Some((was, is)),
+            _ => None,
+        };
+        if pair.is_some() {
+            table
+                .columns
+                .extend(["Difference".to_owned(), "%".to_owned()]);
+        }
+        for (label, measure) in measures {
+            let mut cells: Vec<StudyCell> = chosen
+                .iter()
+                .map(|&at| self.cell(measure.unit, median(measure, at)))
+                .collect();
+            if let Some((was, is)) = pair {
+                let (was, is) = (median(measure, was), median(measure, is));
+                let difference = was.zip(is).map(|(was, is)| is.saturating_sub(was));
+                cells.push(self.cell(measure.unit, difference));
+                let percent = difference
+                    .zip(was.filter(|&was| was > 0))
+                    .map(|(difference, was)| difference as f64 * 100.0 / was as f64);
+                cells.push(StudyCell {
+                    number: percent,
+                    unit: CellUnit::Percent,
+                });
+            }
+            table.rows.push(StudyRow {
+                label: label.clone(),
+                cells,
+            });
+        }
+    }
+
+    fn of_configurations(
+        &self,
+        comparison: &Comparison,
+        measures: &[(String, &ComparedMeasure)],
+        chosen: &[usize],
+        table: &mut StudyTable,
+    ) -> Result<(), String> {
+        let reduced = match &self.reduction_of {
+            Some(key) => Some(
+                comparison
+                    .measure(key)
+                    .ok_or_else(|| format!("no run has a measure '{key}'"))?,
+            ),
+            None => None,
+        };
+        table.columns = measures.iter().map(|(label, _)| label.clone()).collect();
+        if reduced.is_some() {
+            table.columns.push("Reduction".to_owned());
+        }
+        let first = chosen.first().copied();
+        for &at in chosen {
+            let mut cells: Vec<StudyCell> = measures
+                .iter()
+                .map(|(_, measure)| self.cell(measure.unit, median(measure, at)))
+                .collect();
+            if let Some(reduced) = reduced {
+                let was = first
+                    .filter(|&first| first != at)
+                    .and_then(|first| median(reduced, first));
+                let less = was
+                    .zip(median(reduced, at))
+                    .map(|(was, is)| was.saturating_sub(is));
+                cells.push(self.cell(reduced.unit, less));
+            }
+            table.rows.push(StudyRow {
+                label: name(comparison, at),
+                cells,
+            });
+        }
+        Ok(())
+    }
+
+    fn of_factor(
+        &self,
+        factor: &str,
+        comparison: &Comparison,
+        measures: &[(String, &ComparedMeasure)],
+        chosen: &[usize],
+        table: &mut StudyTable,
+    ) -> Result<(), String> {
+        factor.clone_into(&mut table.heading);
+        let level_of = |at: usize, name: &str| {
+            let configuration = comparison.configurations.get(at)?;
+            level(&configuration.factors, name).cloned()
+        };
+        let levels = |name: &str| -> Result<Vec<String>, String> {
+            let mut levels = Vec::new();
+            for &at in chosen {
+                let level = level_of(at, name)
+                    .ok_or_else(|| format!("a configuration has no factor '{name}'"))?;
+                if !levels.contains(&level) {
+                    levels.push(level);
+                }
+            }
+            Ok(levels)
+        };
+        let rows = levels(factor)?;
+        let across = match self.columns.as_str() {
+            "" => vec![String::new()],
+            columns => levels(columns)?,
+        };
+        for column in &across {
+            for (label, _) in measures {
+                table.columns.push(match (column.as_str(), measures.len()) {
+                    ("", _) => label.clone(),
+                    (column, 1) => format!("{}: {column}", self.columns),
+                    (column, _) => format!("{label}, {}: {column}", self.columns),
+                });
+            }
+        }
+        for row in rows {
+            let mut cells = Vec::new();
+            for column in &across {
+                let mut of_cell = chosen.iter().copied().filter(|&at| {
+                    level_of(at, factor).as_ref() == Some(&row)
+                        && (column.is_empty()
+                            || level_of(at, &self.columns).as_ref() == Some(column))
+                });
+                let at = of_cell.next();
+                if of_cell.next().is_some() {
+                    return Err(format!(
+                        "several configurations have {factor} '{row}'; narrow it with 'only' or 'columns'"
+                    ));
+                }
+                for (_, measure) in measures {
+                    cells.push(self.cell(measure.unit, at.and_then(|at| median(measure, at))));
+                }
+            }
+            table.rows.push(StudyRow { label: row, cells });
+        }
+        Ok(())
+    }
+
+    fn cell(&self, unit: Unit, value: Option<i64>) -> StudyCell {
+        let (divisor, unit) = match unit {
+            Unit::Ns => (self.unit.nanoseconds(), CellUnit::Time),
+            Unit::Bytes => (1_048_576.0, CellUnit::Mebibytes),
+            Unit::Count => (1.0, CellUnit::Count),
+        };
+        StudyCell {
+            number: value.map(|value| value as f64 / divisor),
+            unit,
+        }
+    }
+}
+
+fn level<'a>(factors: &'a [Factor], name: &str) -> Option<&'a String> {
+    factors
+        .iter()
+        .find(|factor| factor.name == name)
+        .map(|factor| &factor.level)
+}
+
+fn median(measure: &ComparedMeasure, configuration: usize) -> Option<i64> {
+    measure.values.get(configuration)?.median
+}
+
+fn name(comparison: &Comparison, configuration: usize) -> String {
+    comparison
+        .configurations
+        .get(configuration)
+        .map(|it| it.name.clone())
+        .unwrap_or_default()
+}

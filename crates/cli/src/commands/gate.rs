@@ -1,0 +1,57 @@
+//! `onoff gate`.
+
+use onoff_analysis::compare::compare;
+use onoff_analysis::compare::gate::{GateVerdict, judge};
+use onoff_report::text::quantity::counted;
+use onoff_report::{github, json, junit, sarif, text};
+
+use super::{baseline, runs};
+use crate::arguments::gate::GateFormat;
+use crate::failure::Failure;
+use crate::invocation::gate::GateQuestion;
+use crate::output::Destination;
+
+/// Exit code of a regression.
+const REGRESSION: u8 = 1;
+/// Exit code when it cannot be told.
+const NO_VERDICT: u8 = 2;
+
+pub fn run(question: &GateQuestion, destination: &Destination) -> Result<(), Failure> {
+    // Exit code 1 is a regression here, and a recording that cannot be read is none.
+    answer(question, destination).map_err(|failure| match failure {
+        Failure::Unreadable(message) => Failure::NothingToAnswer(message),
+        failure => failure,
+    })
+}
+
+fn answer(question: &GateQuestion, destination: &Destination) -> Result<(), Failure> {
+    let configurations = runs::read(&question.runs)?;
+    if let Some(path) = &question.save_baseline {
+        let kept = configurations.first().map_or(&[][..], |it| &it.runs);
+        baseline::save(path, kept)?;
+        if configurations.len() == 1 {
+            return destination.write(|out| {
+                let count = counted(kept.len() as u64, "run");
+                Ok(writeln!(out, "{}: {count} kept", path.display())?)
+            });
+        }
+    }
+    let comparison = compare(&configurations, &question.runs.options)
+        .map_err(|answer| Failure::NothingToAnswer(format!("no verdict: {answer}")))?;
+    let report = judge(&comparison, &question.limits);
+    destination.write(|out| {
+        match question.format {
+            GateFormat::Text => text::gate::write(&report, &question.text, out)?,
+            GateFormat::Json => json::document::write(&report, out)?,
+            GateFormat::Junit => junit::write(&report, out)?,
+            GateFormat::Sarif => sarif::write(&report, env!("CARGO_PKG_VERSION"), out)?,
+            GateFormat::Github => github::write(&report, out)?,
+        }
+        Ok(())
+    })?;
+    match report.verdict {
+        GateVerdict::Pass => Ok(()),
+        GateVerdict::Regression => Err(Failure::Told(REGRESSION)),
+        GateVerdict::NoVerdict => Err(Failure::Told(NO_VERDICT)),
+    }
+}

@@ -1,0 +1,97 @@
+//! A gate as GitHub's workflow commands: a step that prints them annotates the run.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use onoff_analysis::compare::gate::{GateReport, GateVerdict};
+
+use crate::text::gate::{headline, sentence};
+
+/// Writes one command per regression and open limit, and one for the whole.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
+    let file = report
+        .configurations
+        .iter()
+        .skip(1)
+        .flat_map(|configuration| &configuration.runs)
+        .min_by_key(|run| !run.compared)
+        .map_or("", |run| run.name.as_str());
+    for limit in &report.limits {
+        if limit.checks.is_empty() {
+            command(limit.verdict, file, &limit.limit, &limit.because, out)?;
+        }
+        for check in &limit.checks {
+            let message = sentence(&limit.limit, check);
+            command(check.verdict, file, &check.key, &message, out)?;
+        }
+    }
+    writeln!(
+        out,
+        "::notice title=onoff gate::{}",
+        data(&headline(report))
+    )
+}
+
+fn command(
+    verdict: GateVerdict,
+    file: &str,
+    title: &str,
+    message: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let level = match verdict {
+        GateVerdict::Pass => return Ok(()),
+        GateVerdict::NoVerdict => "warning",
+        GateVerdict::Regression => "error",
+    };
+    let file = match file {
+        "" => String::new(),
+        file => format!("file={},", property(file)),
+    };
+    writeln!(
+        out,
+        "::{level} {file}title={}::{}",
+        property(title),
+        data(message)
+    )
+}
+
+/// Text of a command, in which a line end would begin another command.
+fn data(text: &str) -> Cow<'_, str> {
+    escaped(text, &['%', '\r', '\n'])
+}
+
+/// A value among others of a command.
+fn property(text: &str) -> Cow<'_, str> {
+    escaped(text, &['%', '\r', '\n', ':', ','])
+}
+
+fn escaped<'t>(text: &'t str, special: &[char]) -> Cow<'t, str> {
+    if !text.contains(special) {
+        return text.into();
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if special.contains(&character) {
+            escaped.push_str(&format!("%{:02X}", u32::from(character)));
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_from_a_recording_begins_no_command() {
+        assert_eq!(data("50 %\n::error::x"), "50 %25%0A::error::x");
+        assert_eq!(property("a:b,c"), "a%3Ab%2Cc");
+        assert_eq!(data("plain"), "plain");
+    }
+}

@@ -1,0 +1,163 @@
+//! A gate as SARIF 2.1.0 (OASIS Standard, March 2020), which code hosts show beside changes.
+//!
+//! A regression is a result of kind `fail`, no verdict one of kind `open`. What passes is no result: viewers show every
+//! result as something to look at.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use onoff_analysis::compare::gate::{Check, GateReport, GateVerdict, LimitReport};
+use serde_json::{Value, json};
+
+use crate::text::gate::sentence;
+use crate::text::printable::printable;
+
+/// The two rules: identifier, name and description.
+const RULES: [(&str, &str, &str); 2] = [
+    (
+        "regression",
+        "Regression",
+        "A measure grew beyond its limit, and by more than the noise of the baseline's own runs.",
+    ),
+    (
+        "no-verdict",
+        "NoVerdict",
+        "Whether a limit was kept cannot be told: too few runs, losses, or a difference within noise.",
+    ),
+];
+
+/// Writes the report. `version` is the program's.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(report: &GateReport, version: &str, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &document(report, version)).map_err(io::Error::from)?;
+    writeln!(out)
+}
+
+fn document(report: &GateReport, version: &str) -> Value {
+    let rules: Vec<Value> = RULES
+        .iter()
+        .map(|(id, name, text)| {
+            json!({
+                "id": id,
+                "name": name,
+                "shortDescription": { "text": text },
+            })
+        })
+        .collect();
+    let results: Vec<Value> = report
+        .limits
+        .iter()
+        .flat_map(|limit| of_limit(report, limit))
+        .collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": { "name": "onoff", "version": version, "rules": rules } },
+            "invocations": [{ "executionSuccessful": true }],
+            "results": results,
+        }],
+    })
+}
+
+fn of_limit(report: &GateReport, limit: &LimitReport) -> Vec<Value> {
+    if limit.checks.is_empty() && limit.verdict != GateVerdict::Pass {
+        let recording = recording(report, "");
+        return vec![result(
+            limit.verdict,
+            &limit.limit,
+            &limit.limit,
+            &limit.because,
+            recording,
+        )];
+    }
+    limit
+        .checks
+        .iter()
+        .filter(|check| check.verdict != GateVerdict::Pass)
+        .map(|check| of_check(report, limit, check))
+        .collect()
+}
+
+fn of_check(report: &GateReport, limit: &LimitReport, check: &Check) -> Value {
+    result(
+        check.verdict,
+        &limit.limit,
+        &check.key,
+        &sentence(&limit.limit, check),
+        recording(report, &check.configuration),
+    )
+}
+
+/// The first compared recording of a configuration; of any beside the baseline when the name is empty.
+fn recording<'r>(report: &'r GateReport, configuration: &str) -> &'r str {
+    report
+        .configurations
+        .iter()
+        .skip(1)
+        .filter(|it| configuration.is_empty() || it.name == configuration)
+        .flat_map(|it| &it.runs)
+        .min_by_key(|run| !run.compared)
+        .map_or("", |run| run.name.as_str())
+}
+
+fn result(verdict: GateVerdict, limit: &str, key: &str, message: &str, recording: &str) -> Value {
+    let (rule, kind, level) = match verdict {
+        GateVerdict::Regression => (0, "fail", "error"),
+        // Any kind but `fail` has no level (3.27.10).
+        GateVerdict::NoVerdict | GateVerdict::Pass => (1, "open", "none"),
+    };
+    json!({
+        "ruleId": RULES.get(rule).map_or("", |rule| rule.0),
+        "ruleIndex": rule,
+        "kind": kind,
+        "level": level,
+        "message": { "text": printable(message) },
+        "locations": [{
+            "physicalLocation": { "artifactLocation": { "uri": uri(recording) } },
+            "logicalLocations": [{ "fullyQualifiedName": printable(key) }],
+        }],
+        "partialFingerprints": { "limitAndMeasure/v1": format!("{limit} {key}") },
+    })
+}
+
+/// A path as a URI reference (RFC 3986): an absolute one as `file:`, others relative.
+fn uri(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    let is_drive = path.as_bytes().get(1) == Some(&b':');
+    let mut uri = String::with_capacity(path.len() + 8);
+    if is_drive {
+        uri.push_str("file:///");
+    } else if path.starts_with('/') {
+        uri.push_str("file://");
+    }
+    for (at, byte) in path.bytes().enumerate() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(char::from(byte));
+            }
+            b':' if is_drive && at == 1 => uri.push(':'),
+            byte => {
+                // Writing to a text cannot fail.
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_references() {
+        assert_eq!(uri("after/1 a.etl"), "after/1%20a.etl");
+        assert_eq!(uri("after\\1.etl"), "after/1.etl");
+        assert_eq!(uri("/tmp/ä:b.etl"), "file:///tmp/%C3%A4%3Ab.etl");
+        assert_eq!(uri("C:\\a\\1.etl"), "file:///C:/a/1.etl");
+        assert_eq!(uri(""), "");
+    }
+}

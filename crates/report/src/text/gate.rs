@@ -1,0 +1,174 @@
+//! Whether limits were kept, for a person: the verdict, then every limit with what speaks against it.
+
+use std::io::{self, Write};
+
+use onoff_analysis::compare::gate::{Check, GateReport, GateVerdict, LimitReport};
+
+use super::compare::{configurations, set_apart, signed, signed_percent, value};
+use super::printable::printable;
+use super::quantity::{count, counted};
+use super::section::title;
+use super::style::{DOUBT, HEADLINE, MISSING, QUIET};
+use super::table::{Table, cell, styled_cell};
+
+/// How much to show.
+#[derive(Clone, Copy, Debug)]
+pub struct GateTextOptions {
+    /// Rows of a limit that names many measures, at most.
+    pub top: usize,
+}
+
+/// Writes the report.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(
+    report: &GateReport,
+    options: &GateTextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let style = style(report.verdict);
+    writeln!(out, "{style}{}{style:#}", headline(report))?;
+    configurations(&report.configurations, out)?;
+    set_apart(&report.configurations, out)?;
+    for limit in &report.limits {
+        write_limit(limit, options, out)?;
+    }
+    Ok(())
+}
+
+/// The verdict as a sentence.
+#[must_use]
+pub fn headline(report: &GateReport) -> String {
+    let of = |verdict: GateVerdict| {
+        report
+            .limits
+            .iter()
+            .filter(|limit| limit.verdict == verdict)
+            .count() as u64
+    };
+    let all = counted(report.limits.len() as u64, "limit");
+    match report.verdict {
+        GateVerdict::Pass => format!("Pass: {all} kept."),
+        GateVerdict::Regression => format!(
+            "Regression: {} of {all} exceeded.",
+            count(of(GateVerdict::Regression))
+        ),
+        GateVerdict::NoVerdict => format!(
+            "No verdict: {} of {all} cannot be told.",
+            count(of(GateVerdict::NoVerdict))
+        ),
+    }
+}
+
+/// One check as a sentence, for annotations and reports of other tools.
+#[must_use]
+pub fn sentence(limit: &str, check: &Check) -> String {
+    let key = printable(&check.key);
+    let numbers = match (check.was, check.is, check.difference) {
+        (Some(was), Some(is), Some(difference)) => {
+            let percent = check
+                .percent
+                .map(|percent| format!(" ({})", signed_percent(percent)))
+                .unwrap_or_default();
+            format!(
+                "{key}: {}, was {}: {}{percent}",
+                value(check.unit, is),
+                value(check.unit, was),
+                signed(check.unit, difference),
+            )
+        }
+        _ => key.into_owned(),
+    };
+    let noise = check
+        .noise_floor
+        .map(|floor| format!("; noise {}", value(check.unit, floor)))
+        .unwrap_or_default();
+    match check.verdict {
+        GateVerdict::Pass => format!("{numbers}, within {limit}"),
+        GateVerdict::Regression => format!("{numbers}, more than {limit}{noise}"),
+        GateVerdict::NoVerdict => format!("{numbers}: {}{noise}", printable(&check.because)),
+    }
+}
+
+fn write_limit(
+    limit: &LimitReport,
+    options: &GateTextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let note = match limit.checks.len() {
+        0 | 1 => word(limit.verdict).to_owned(),
+        all => format!(
+            "{} · {}",
+            word(limit.verdict),
+            counted(all as u64, "measure")
+        ),
+    };
+    title(&printable(&limit.limit), &note, out)?;
+    if !limit.because.is_empty() {
+        return writeln!(out, "  {DOUBT}{}{DOUBT:#}", printable(&limit.because));
+    }
+    let single = limit.checks.len() == 1;
+    let told: Vec<&Check> = limit
+        .checks
+        .iter()
+        .filter(|check| single || check.verdict != GateVerdict::Pass)
+        .collect();
+    let mut table = Table::new()
+        .left("", 56)
+        .right("baseline")
+        .right("candidate")
+        .right("change")
+        .right("")
+        .right("noise")
+        .left("", 14)
+        .left("", 110);
+    for check in told.iter().take(options.top) {
+        let amount = |number: Option<i64>| {
+            number.map_or_else(|| "-".to_owned(), |number| value(check.unit, number))
+        };
+        table.row([
+            cell(printable(&check.key)),
+            cell(amount(check.was)),
+            cell(amount(check.is)),
+            cell(
+                check
+                    .difference
+                    .map(|difference| signed(check.unit, difference))
+                    .unwrap_or_default(),
+            ),
+            cell(check.percent.map(signed_percent).unwrap_or_default()),
+            styled_cell(
+                QUIET,
+                check
+                    .noise_floor
+                    .map(|floor| value(check.unit, floor))
+                    .unwrap_or_default(),
+            ),
+            styled_cell(style(check.verdict), word(check.verdict)),
+            styled_cell(QUIET, printable(&check.because)),
+        ]);
+    }
+    table.write(out)?;
+    let more = told.len().saturating_sub(options.top);
+    if more > 0 {
+        writeln!(out, "  {QUIET}and {} more{QUIET:#}", count(more as u64))?;
+    }
+    Ok(())
+}
+
+const fn word(verdict: GateVerdict) -> &'static str {
+    match verdict {
+        GateVerdict::Pass => "pass",
+        GateVerdict::NoVerdict => "no verdict",
+        GateVerdict::Regression => "regression",
+    }
+}
+
+const fn style(verdict: GateVerdict) -> anstyle::Style {
+    match verdict {
+        GateVerdict::Pass => HEADLINE,
+        GateVerdict::NoVerdict => DOUBT,
+        GateVerdict::Regression => MISSING,
+    }
+}
