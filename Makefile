@@ -65,6 +65,7 @@ bench: ## measure beside cat and the public readers; BENCH_SIZE=1GiB
 	@tools/setup readers
 	$(TARGET_DIR)/readers/bin/python bench/compare.py $(if $(BENCH_SIZE),--size $(BENCH_SIZE))
 	$(TARGET_DIR)/readers/bin/python bench/captures.py
+	$(TARGET_DIR)/readers/bin/python bench/traces.py
 
 fuzz-seeds:
 	@tools/setup rust

@@ -10,6 +10,7 @@ import hashlib
 import lzma
 import os
 import pathlib
+import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LONGEST = 128 * 1024
@@ -40,8 +41,30 @@ def captures():
             yield path
 
 
+def linux_parts(names):
+    """Members of the Linux recordings: the beginning of each whose name ends with one of `names`."""
+    samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
+    for path in sorted((pathlib.Path(samples) / "linux").glob("*.tar.xz")):
+        with tarfile.open(path) as archive:
+            for member in archive:
+                if member.isfile() and member.size > 0 and member.name.endswith(names):
+                    yield archive.extractfile(member).read(LONGEST // 4)
+
+
+def traces():
+    """Text and files of the Linux tracer."""
+    yield from linux_parts((".trace.txt", ".trace.dat"))
+
+
+def linux():
+    """Parts of Linux recordings, each behind the byte that gives its name."""
+    names = (".trace.txt", "dmesg.txt", "dmesg.json", "show-units.txt", "show-manager.txt", "analyze-dump.txt")
+    for part in linux_parts((*names, "journal.export", "journal.json", "FBPT.bin", "clock.txt")):
+        yield b"\0" + part
+
+
 # Targets whose seeds are no Event Trace Logs.
-SEEDS = {"capture": captures, "firmware": firmware_tables}
+SEEDS = {"capture": captures, "firmware": firmware_tables, "ftrace": traces, "linux": linux}
 
 
 def main():
@@ -49,9 +72,11 @@ def main():
         corpus = ROOT / "fuzz" / "corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)
         count = 0
-        for path in SEEDS.get(target, recordings)():
-            with OPENERS.get(path.suffix, open)(path, "rb") as file:
-                data = file.read(LONGEST)
+        for seed in SEEDS.get(target, recordings)():
+            data = seed
+            if isinstance(seed, pathlib.Path):
+                with OPENERS.get(seed.suffix, open)(seed, "rb") as file:
+                    data = file.read(LONGEST)
             (corpus / hashlib.sha1(data).hexdigest()).write_bytes(data)
             count += 1
         print(f"seeds: {count} for {target} in {corpus.relative_to(ROOT)}")

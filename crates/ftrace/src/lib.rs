@@ -22,7 +22,7 @@ mod kind;
 mod losses;
 pub mod text;
 
-pub use data::DataFile;
+pub use data::{DataFile, RecordBody, RecordValue};
 pub use error::Error;
 pub use event::{Body, Context, Event};
 pub use kind::{BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, TaskState};

@@ -106,6 +106,14 @@ pub enum Error {
         /// Its length.
         bytes: u64,
     },
+    /// A recording of Linux without a trace was asked for its events.
+    #[error(
+        "{name}: the recording holds no trace (ftrace), so there are no single events; 'onoff info' says what it holds"
+    )]
+    NoTrace {
+        /// Its first part.
+        name: String,
+    },
     /// A file of trace-cmd cannot be read.
     #[error("{name}: {source}")]
     Trace {

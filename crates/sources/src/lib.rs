@@ -37,6 +37,7 @@ use onoff_trace::{Tables, Trace};
 pub use capture::{open_capture, read_capture};
 pub use error::Error;
 pub use firmware::{GuidNames, open_firmware, open_firmware_bytes, read_guid_names};
+pub use linux::event_stream::LinuxEventStream;
 pub use opened::Files;
 pub use sniff::{Content, Packing, RecordingKind, sniff};
 pub use unpack::Limits;

@@ -22,6 +22,8 @@ pub enum EventOrigin {
     TraceLogging,
     /// Software tracing message, shown raw.
     Message,
+    /// Event of the Linux kernel's tracer.
+    Ftrace,
     /// A record that no description fits.
     Unknown,
 }
@@ -36,6 +38,7 @@ impl EventOrigin {
             Self::Manifest => "manifest",
             Self::TraceLogging => "tracelogging",
             Self::Message => "message",
+            Self::Ftrace => "ftrace",
             Self::Unknown => "unknown",
         }
     }

@@ -4,10 +4,12 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
 use onoff_report::json;
-use onoff_report::text::losses;
+use onoff_report::text::{self, losses};
 use onoff_report::xperf::dumper::Dumper;
 use onoff_report::xperf::time_point::TimePoint;
-use onoff_sources::{EventStream, Files};
+use onoff_sources::{
+    EventFilter, EventStream, Files, LinuxEventStream, Options, RecordingKind, StreamEnd,
+};
 use onoff_trace::{DescribedEvent, Losses, StreamHeader};
 
 use crate::arguments::PlainFormat;
@@ -23,7 +25,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     let mut options = recording.options;
     let files = Files::open(&recording.files, &options.limits)?;
-    let stream = EventStream::open(&files, &options)?;
+    let stream = Stream::open(&files, &options)?;
     let mut filter = question.filter;
     if let Some((from, until)) = question.range {
         filter.from_ns = Some(resolve(from, stream.header())?);
@@ -36,7 +38,7 @@ pub fn run(
     let mut shown = 0;
     let mut lost = Losses::new();
     destination.write(|out| {
-        let mut rows = Rows::begin(question.format, stream.header(), out)?;
+        let mut rows = Rows::begin(question.format, &stream, out)?;
         let end = stream.for_each(&filter, &options, |event| match rows.write(event, out) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
@@ -75,27 +77,64 @@ fn tell_losses(lost: &Losses) {
     let _ = losses::write(lost, &mut anstream::stderr().lock() as &mut dyn Write);
 }
 
-/// Rows in one of the two formats.
+/// The events of a recording, whichever system it is of.
+enum Stream<'f> {
+    Windows(EventStream<'f>),
+    Linux(LinuxEventStream<'f>),
+}
+
+impl<'f> Stream<'f> {
+    fn open(files: &'f Files, options: &Options) -> Result<Self, Failure> {
+        Ok(match files.kind() {
+            RecordingKind::Linux => Self::Linux(LinuxEventStream::open(files)?),
+            _ => Self::Windows(EventStream::open(files, options)?),
+        })
+    }
+
+    fn header(&self) -> &StreamHeader {
+        match self {
+            Self::Windows(stream) => stream.header(),
+            Self::Linux(stream) => stream.header(),
+        }
+    }
+
+    fn for_each<B>(
+        self,
+        filter: &EventFilter,
+        options: &Options,
+        visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
+    ) -> StreamEnd<B> {
+        match self {
+            Self::Windows(stream) => stream.for_each(filter, options, visit),
+            Self::Linux(stream) => stream.for_each(filter, options, visit),
+        }
+    }
+}
+
+/// Rows in one of the formats.
 enum Rows {
     Dump(Dumper),
+    Lines,
     Json,
 }
 
 impl Rows {
-    fn begin(format: PlainFormat, header: &StreamHeader, out: &mut dyn Write) -> io::Result<Self> {
-        match format {
-            PlainFormat::Text => {
+    fn begin(format: PlainFormat, stream: &Stream<'_>, out: &mut dyn Write) -> io::Result<Self> {
+        match (format, stream) {
+            (PlainFormat::Text, Stream::Windows(stream)) => {
                 let mut dumper = Dumper::new();
-                dumper.begin(header, out)?;
+                dumper.begin(stream.header(), out)?;
                 Ok(Self::Dump(dumper))
             }
-            PlainFormat::Json => Ok(Self::Json),
+            (PlainFormat::Text, Stream::Linux(_)) => Ok(Self::Lines),
+            (PlainFormat::Json, _) => Ok(Self::Json),
         }
     }
 
     fn write(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Dump(dumper) => dumper.event(event, out),
+            Self::Lines => text::events::write(event, out),
             Self::Json => json::event::write(event, out),
         }
     }

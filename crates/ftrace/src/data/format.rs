@@ -22,7 +22,20 @@ struct Field {
     offset: usize,
     size: usize,
     signed: bool,
+    /// An array of `char`, or another text of the record's own.
+    text: bool,
     place: Place,
+}
+
+/// A value of a record's field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordValue<'a> {
+    /// A number.
+    Number(i64),
+    /// A text.
+    Text(&'a str),
+    /// A value of another kind: its bytes.
+    Bytes(&'a [u8]),
 }
 
 /// An event's description.
@@ -101,6 +114,7 @@ impl Field {
             offset: offset?,
             size,
             signed,
+            text: declaration.contains("char") && declaration.contains('['),
             place: if declaration.starts_with("__data_loc") {
                 Place::FromRecord
             } else if declaration.starts_with("__rel_loc") {
@@ -133,6 +147,33 @@ impl<'a> RecordBody<'a> {
             bytes,
             description,
         }
+    }
+
+    /// Its fields in their order, those that every event has (`common_…`) left out. A function's address is its name where the file
+    /// lists it.
+    pub fn fields(&self) -> impl Iterator<Item = (&'a str, RecordValue<'a>)> {
+        let body = *self;
+        self.format
+            .fields
+            .iter()
+            .filter(|field| !field.name.starts_with("common_"))
+            .filter_map(move |field| Some((field.name.as_str(), body.value(field)?)))
+    }
+
+    fn value(&self, field: &'a Field) -> Option<RecordValue<'a>> {
+        let name = field.name.as_str();
+        if field.text {
+            return self.text(name).map(RecordValue::Text);
+        }
+        if matches!(name, "func" | "function" | "ip")
+            && let Some(function) = self.function_around(name).filter(|name| !name.is_empty())
+        {
+            return Some(RecordValue::Text(function));
+        }
+        self.number(name).map(RecordValue::Number).or_else(|| {
+            let end = field.offset.checked_add(field.size)?;
+            self.bytes.get(field.offset..end).map(RecordValue::Bytes)
+        })
     }
 
     /// A number; `None` when there is no such field, or the record is cut before it.

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 use hashbrown::HashMap;
 
-pub use format::RecordBody;
+pub use format::{RecordBody, RecordValue};
 
 use crate::error::Error;
 use crate::event::{Body, Context, Event};

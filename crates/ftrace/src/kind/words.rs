@@ -181,9 +181,18 @@ fn driver_and_device(text: &str) -> (&str, &str) {
     text.rsplit_once(' ').unwrap_or(("", text))
 }
 
+/// What stands behind the first `key`, which ends with `=`.
 fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    let at = text.find(key)?;
-    text.get(at + key.len()..)
+    // Lines have few equal signs: looking behind each is much quicker than a search for the whole key.
+    let bytes = text.as_bytes();
+    let at = memchr::memchr_iter(b'=', bytes).find(|&at| ends_key(bytes, at, key))?;
+    text.get(at + 1..)
+}
+
+fn ends_key(bytes: &[u8], at: usize, key: &str) -> bool {
+    bytes
+        .get(..=at)
+        .is_some_and(|text| text.ends_with(key.as_bytes()))
 }
 
 fn after_last<'a>(text: &'a str, key: &str) -> Option<&'a str> {
@@ -194,8 +203,9 @@ fn after_last<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 /// A value that may hold spaces ends where the next key begins, and that is the last such place.
 fn between<'a>(text: &'a str, key: &str, next: &str) -> Option<&'a str> {
     let value = after(text, key)?;
-    let end = value.rfind(next)?;
-    value.get(..end)
+    let bytes = value.as_bytes();
+    let at = memchr::memrchr_iter(b'=', bytes).find(|&at| ends_key(bytes, at, next))?;
+    value.get(..(at + 1).checked_sub(next.len())?)
 }
 
 fn first_word(text: &str) -> Option<&str> {

@@ -54,7 +54,11 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
         duration(summary.duration_ns),
         printable(recorder)
     )?;
-    let mut table = Table::new().left("", 24).left("", 120);
+    let mut table = Table::new().left("", 34).left("", 120);
+    let folder = shared_folder(summary);
+    if !folder.is_empty() {
+        table.row([styled_cell(QUIET, "recording"), cell(folder)]);
+    }
     for file in &summary.files {
         let mut notes = vec![size(file.bytes)];
         if file.compressed {
@@ -63,16 +67,18 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
         if !file.finished {
             notes.push("never finished by its recorder".to_owned());
         }
+        let what = if file.content.is_empty() {
+            "file"
+        } else {
+            file.content
+        };
+        let name = file
+            .name
+            .strip_prefix(folder)
+            .map_or(&*file.name, |name| name.trim_start_matches('/'));
         table.row([
-            styled_cell(
-                QUIET,
-                if file.content.is_empty() {
-                    "file"
-                } else {
-                    file.content
-                },
-            ),
-            cell(format!("{} ({})", file.name, notes.join(", "))),
+            styled_cell(QUIET, what),
+            cell(format!("{name} ({})", notes.join(", "))),
         ]);
     }
     let unknown = || "not recorded".to_owned();
@@ -117,6 +123,31 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
     table.write(out)
 }
 
+/// The folder or archive that all parts lie in; empty where files are no parts or there is none.
+fn shared_folder(summary: &RecordingSummary) -> &str {
+    let mut names = summary
+        .files
+        .iter()
+        .map(|file| file.name.rsplit_once('/').map_or("", |(folder, _)| folder));
+    let parts = summary.files.iter().all(|file| !file.content.is_empty());
+    let Some(first) = names.next().filter(|_| parts && summary.files.len() > 1) else {
+        return "";
+    };
+    names.fold(first, |mut shared, name| {
+        while !(name == shared
+            || name
+                .strip_prefix(shared)
+                .is_some_and(|rest| rest.starts_with('/')))
+        {
+            shared = shared.rsplit_once('/').map_or("", |(folder, _)| folder);
+            if shared.is_empty() {
+                break;
+            }
+        }
+        shared
+    })
+}
+
 /// What was done to one clock's times.
 fn conversion_text(conversion: &ClockConversion) -> String {
     if conversion.pairs == 0 {
@@ -131,7 +162,7 @@ fn conversion_text(conversion: &ClockConversion) -> String {
         String::new()
     };
     format!(
-        "{offset}within {} of it by {}: {}",
+        "{offset}varies by {}; {}: {}",
         duration(conversion.spread_ns),
         counted(conversion.pairs, "comparison"),
         conversion.how
@@ -279,7 +310,7 @@ fn write_providers(summary: &RecordingSummary, top: usize, out: &mut dyn Write) 
         table.row([
             cell(count(provider.events)),
             cell(share_of(provider.events, summary.events)),
-            cell(size(provider.bytes)),
+            cell(known_size(provider.bytes)),
             cell(&*provider.name),
             styled_cell(QUIET, guid),
         ]);
@@ -303,7 +334,7 @@ fn write_kinds(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> i
         table.row([
             cell(count(kind.events)),
             cell(share_of(kind.events, summary.events)),
-            cell(size(kind.bytes)),
+            cell(known_size(kind.bytes)),
             cell(&*kind.name),
             styled_cell(QUIET, provider),
         ]);

@@ -4,6 +4,7 @@ pub mod bar;
 pub mod boot;
 pub mod compare;
 pub mod diagnose;
+pub mod events;
 pub mod firmware;
 pub mod gate;
 pub mod info;

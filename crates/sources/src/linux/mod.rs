@@ -31,6 +31,7 @@ mod assembly;
 mod clocks;
 mod devices;
 mod dump;
+pub(crate) mod event_stream;
 mod firmware;
 mod ftrace;
 mod journal;

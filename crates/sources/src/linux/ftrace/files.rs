@@ -4,7 +4,6 @@ use onoff_ftrace::{Kind, Losses as TraceLosses};
 use onoff_trace::{Counter, Losses, Severity, TableName};
 
 use crate::error::Error;
-use crate::linux::assembly::Assembly;
 use crate::linux::clocks::{Evidence, Pairs, SourceClock};
 use crate::linux::parts::{Part, PartKind};
 
@@ -75,7 +74,7 @@ pub(in crate::linux) struct Chosen<'f> {
 }
 
 impl Chosen<'_> {
-    pub(super) fn count_losses(&self, losses: &mut Losses) {
+    pub(in crate::linux) fn count_losses(&self, losses: &mut Losses) {
         losses.add(&SAME_TIME, self.left_out);
         if let Some(name) = &self.first_left_out {
             losses.place(&SAME_TIME, || name.clone());
@@ -211,9 +210,7 @@ fn compare(chosen: &Chosen<'_>, pairs: &mut Pairs) -> Result<(), Error> {
 }
 
 /// Counts what reading `part` lost.
-pub(super) fn count(part: &Part<'_>, lost: &TraceLosses, assembly: &mut Assembly) {
-    let losses = &mut assembly.losses;
-    assembly.events_lost = assembly.events_lost.saturating_add(lost.overwritten);
+pub(in crate::linux) fn count(part: &Part<'_>, lost: &TraceLosses, losses: &mut Losses) {
     losses.add(&OVERWRITTEN, lost.overwritten);
     losses.add(&GAPS, lost.gaps);
     losses.add(&UNREADABLE_LINES, lost.unreadable_lines);

@@ -26,7 +26,10 @@ use follower::Follower;
 ///
 /// # Errors
 /// A file of trace-cmd that is damaged beyond use.
-pub(super) fn events(part: &Part<'_>, mut each: impl FnMut(Event<'_>)) -> Result<Losses, Error> {
+pub(in crate::linux) fn events(
+    part: &Part<'_>,
+    each: impl FnMut(Event<'_>),
+) -> Result<Losses, Error> {
     if part.kind == PartKind::TraceText {
         return Ok(TextTrace::new(part.bytes).read(each));
     }
@@ -48,7 +51,8 @@ pub(super) fn read(
         let mut follower = Follower::new(clocks, assembly);
         let lost = events(part, |event| follower.on_event(&event))?;
         follower.finish();
-        files::count(part, &lost, assembly);
+        assembly.events_lost = assembly.events_lost.saturating_add(lost.overwritten);
+        files::count(part, &lost, &mut assembly.losses);
     }
     Ok(())
 }

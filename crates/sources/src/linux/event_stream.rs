@@ -1,0 +1,318 @@
+//! The tracer's events one by one, each with its fields named.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use onoff_ftrace::{Body, Event, Kind, RecordValue};
+use onoff_trace::{
+    Derived, DescribedEvent, Directory, EventOrigin, Field, FieldValue, Losses, StreamHeader,
+};
+
+use super::clocks::{Clocks, SourceClock};
+use super::ftrace::files::{Chosen, chosen, count};
+use super::{clock_pairs_of, ftrace, parts_of};
+use crate::Options;
+use crate::error::Error;
+use crate::opened::Files;
+use crate::sniff::RecordingKind;
+use crate::windows::event_stream::{EventFilter, StreamEnd};
+
+/// The name under which the tracer's events are counted and chosen.
+pub(super) const PROVIDER: &str = "ftrace";
+
+/// The traces of a recording as a stream of events.
+#[derive(Debug)]
+pub struct LinuxEventStream<'f> {
+    traces: Chosen<'f>,
+    clocks: Clocks,
+    header: StreamHeader,
+}
+
+impl<'f> LinuxEventStream<'f> {
+    /// Opens the stream of a recording whose files are open.
+    ///
+    /// # Errors
+    /// Files that are no recording of this kind, hold no trace, or a trace that is damaged beyond use.
+    pub fn open(files: &'f Files) -> Result<Self, Error> {
+        files.must_be(RecordingKind::Linux)?;
+        let parts = parts_of(files);
+        let mut pairs = clock_pairs_of(&parts);
+        let traces = chosen(&parts, &mut pairs)?;
+        if traces.parts.is_empty() {
+            return Err(Error::NoTrace {
+                name: parts.first().map_or("", |part| part.name).to_owned(),
+            });
+        }
+        let clocks = pairs.finish();
+        let header = StreamHeader {
+            bytes: traces
+                .parts
+                .iter()
+                .map(|part| part.bytes.len() as u64)
+                .sum(),
+            start_unix_ns: clocks
+                .first_offset_ns(SourceClock::RealTime)
+                .and_then(i64::checked_neg),
+            name: traces.parts.first().map_or("", |part| part.name).to_owned(),
+            ..StreamHeader::default()
+        };
+        Ok(Self {
+            traces,
+            clocks,
+            header,
+        })
+    }
+
+    /// What is known before the first event.
+    #[must_use]
+    pub fn header(&self) -> &StreamHeader {
+        &self.header
+    }
+
+    /// Gives every event that `filter` chooses to `visit`, in the order of time, until it breaks.
+    pub fn for_each<B>(
+        self,
+        filter: &EventFilter,
+        _options: &Options,
+        mut visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
+    ) -> StreamEnd<B> {
+        let mut losses = Losses::new();
+        self.traces.count_losses(&mut losses);
+        let mut shown = 0;
+        let mut outcome = ControlFlow::Continue(());
+        let mut directory = Directory::new();
+        for part in &self.traces.parts {
+            let read = ftrace::events(part, |event| {
+                if outcome.is_break() {
+                    return;
+                }
+                let recorded = i64::try_from(event.time_ns).unwrap_or(i64::MAX);
+                let time_ns = self.clocks.axis_or_same_ns(SourceClock::Trace, recorded);
+                if !event.task.is_empty() && event.pid != 0 {
+                    directory.set_process(event.pid, event.task);
+                }
+                if !is_chosen(&event, time_ns, filter) {
+                    return;
+                }
+                shown += 1;
+                let fields = fields(&event);
+                outcome = visit(&self.described(&event, time_ns, &fields, &directory));
+            });
+            match read {
+                Ok(lost) => count(part, &lost, &mut losses),
+                // It was opened before.
+                Err(_) => continue,
+            }
+            if outcome.is_break() {
+                break;
+            }
+        }
+        StreamEnd {
+            outcome,
+            shown,
+            losses,
+        }
+    }
+
+    fn described<'e>(
+        &self,
+        event: &Event<'e>,
+        time_ns: i64,
+        fields: &'e [Field<'e>],
+        directory: &'e Directory,
+    ) -> DescribedEvent<'e> {
+        DescribedEvent {
+            time_ns,
+            unix_ns: self
+                .header
+                .start_unix_ns
+                .and_then(|start| start.checked_add(time_ns)),
+            cpu: event.cpu,
+            pid: Some(event.pid),
+            tid: Some(event.pid),
+            origin: EventOrigin::Ftrace,
+            provider: PROVIDER,
+            guid: "",
+            name: event.name,
+            task: event.task,
+            opcode_name: "",
+            id: 0,
+            opcode: 0,
+            version: 0,
+            level: 0,
+            keyword: 0,
+            size: 0,
+            fields,
+            described: true,
+            complete: true,
+            derived: Derived::default(),
+            directory,
+        }
+    }
+}
+
+fn is_chosen(event: &Event<'_>, time_ns: i64, filter: &EventFilter) -> bool {
+    let EventFilter {
+        providers,
+        events,
+        processes,
+        from_ns,
+        until_ns,
+    } = filter;
+    from_ns.is_none_or(|from| time_ns >= from)
+        && until_ns.is_none_or(|until| time_ns < until)
+        && (providers.is_empty() || providers.iter().any(|pattern| pattern.matches(PROVIDER)))
+        && (events.is_empty() || events.iter().any(|pattern| pattern.matches(event.name)))
+        && (processes.is_empty() || {
+            let is_about = |pid: u32, task: &str| {
+                processes
+                    .iter()
+                    .any(|pattern| pattern.is_number(pid) || pattern.matches(task))
+            };
+            is_about(event.pid, event.task)
+                || match Kind::of(event) {
+                    Some(Kind::Switch {
+                        next_task,
+                        next_pid,
+                        ..
+                    }) => is_about(next_pid, next_task),
+                    Some(Kind::Waking { task, pid, .. }) => is_about(pid, task),
+                    Some(Kind::Fork {
+                        child_task,
+                        child_pid,
+                        ..
+                    }) => is_about(child_pid, child_task),
+                    _ => false,
+                }
+        })
+}
+
+fn fields<'e>(event: &Event<'e>) -> Vec<Field<'e>> {
+    match event.body {
+        Body::Record(body) => body
+            .fields()
+            .map(|(name, value)| Field {
+                name: Cow::Borrowed(name),
+                value: match value {
+                    RecordValue::Number(number) => worded(event, name, number),
+                    RecordValue::Text(text) => FieldValue::Text(Cow::Borrowed(text.trim_end())),
+                    RecordValue::Bytes(bytes) => FieldValue::Text(Cow::Owned(hexadecimal(bytes))),
+                },
+            })
+            .collect(),
+        Body::Text(text) => fields_of_text(text.trim()),
+    }
+}
+
+/// A number as the kernel's own text has it, where that is no number.
+fn worded<'e>(event: &Event<'e>, name: &str, number: i64) -> FieldValue<'e> {
+    if name == "prev_state"
+        && let Some(Kind::Switch { previous_state, .. }) = Kind::of(event)
+    {
+        let preempted = if previous_state.preempted { "+" } else { "" };
+        let letter = char::from(previous_state.letter);
+        return FieldValue::Text(Cow::Owned(format!("{letter}{preempted}")));
+    }
+    if name == "dev" && event.name.starts_with("block_") {
+        let (major, minor) = (number >> 20, number & 0xf_ffff);
+        return FieldValue::Text(Cow::Owned(format!("{major},{minor}")));
+    }
+    FieldValue::Signed(number)
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    const SHOWN: usize = 32;
+    let mut text: String = bytes
+        .iter()
+        .take(SHOWN)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    if bytes.len() > SHOWN {
+        text.push('…');
+    }
+    text
+}
+
+/// `key=value key=value`; a value may hold spaces and ends where the next key begins. Text without keys is one field.
+fn fields_of_text(text: &str) -> Vec<Field<'_>> {
+    let mut begins: Vec<(usize, usize)> = Vec::new();
+    let mut at = 0;
+    for word in text.split(' ') {
+        let is_key = |key: &str| {
+            !key.is_empty()
+                && key
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
+        if let Some((key, _)) = word.split_once('=')
+            && is_key(key)
+        {
+            begins.push((at, at + key.len()));
+        }
+        at += word.len() + 1;
+    }
+    let whole = || Field {
+        name: Cow::Borrowed("text"),
+        value: FieldValue::Text(Cow::Borrowed(text)),
+    };
+    if begins.first().is_none_or(|(first, _)| *first > 0) {
+        return if text.is_empty() {
+            Vec::new()
+        } else {
+            vec![whole()]
+        };
+    }
+    let ends = begins
+        .iter()
+        .skip(1)
+        .map(|(begin, _)| begin - 1)
+        .chain([text.len()]);
+    begins
+        .iter()
+        .zip(ends)
+        .filter_map(|(&(begin, equals), end)| {
+            let value = text.get(equals + 1..end)?;
+            let value = value.strip_suffix(" ==>").unwrap_or(value);
+            Some(Field {
+                name: Cow::Borrowed(text.get(begin..equals)?),
+                value: match value.parse() {
+                    Ok(number) if !value.starts_with(['0', '+']) || value == "0" => {
+                        FieldValue::Signed(number)
+                    }
+                    _ => FieldValue::Text(Cow::Borrowed(value)),
+                },
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lines_keys_are_fields_whatever_their_values_hold() {
+        let named = |text: &'static str| -> Vec<(String, FieldValue<'static>)> {
+            fields_of_text(text)
+                .into_iter()
+                .map(|field| (field.name.into_owned(), field.value))
+                .collect()
+        };
+        let text = |text: &'static str| FieldValue::Text(text.into());
+        assert_eq!(
+            named("prev_comm=Web Content prev_pid=7 prev_state=R+ ==> next_comm=a=b next_pid=0"),
+            [
+                ("prev_comm".to_owned(), text("Web Content")),
+                ("prev_pid".to_owned(), FieldValue::Signed(7)),
+                ("prev_state".to_owned(), text("R+")),
+                ("next_comm".to_owned(), text("a=b")),
+                ("next_pid".to_owned(), FieldValue::Signed(0)),
+            ]
+        );
+        assert_eq!(
+            named("254,0 R 4096 () 32 + 8 [x]"),
+            [("text".to_owned(), text("254,0 R 4096 () 32 + 8 [x]"))]
+        );
+        assert!(named("").is_empty());
+    }
+}

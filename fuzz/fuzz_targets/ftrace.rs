@@ -1,0 +1,28 @@
+//! The reader of the Linux tracer's text and files, given any bytes: it answers or refuses, and never panics.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use onoff_ftrace::{Body, DataFile, Event, Kind, TextTrace};
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(file) = DataFile::open(bytes) {
+        file.read(|event| look(&event));
+    }
+    let mut events = 0;
+    let losses = TextTrace::new(bytes).read(|event| {
+        events += 1;
+        look(&event);
+    });
+    let lines = bytes.split(|&byte| byte == b'\n').count() as u64;
+    assert!(events + losses.unreadable_lines <= lines, "a line is one event");
+});
+
+/// Everything that a reader can ask of an event.
+fn look(event: &Event<'_>) {
+    let _ = Kind::of(event);
+    if let Body::Record(body) = event.body {
+        for (name, _) in body.fields().take(1000) {
+            let _ = (body.number(name), body.text(name), body.function(name));
+        }
+    }
+}

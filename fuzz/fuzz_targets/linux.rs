@@ -1,0 +1,58 @@
+//! A Linux recording of any bytes: parts of every kind together, or an archive. It is read or refused, and never panics.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use onoff_sources::{EventFilter, Files, Limits, LinuxEventStream, Options, RecordingKind, open_files};
+use onoff_trace::Tables;
+use std::ops::ControlFlow;
+
+/// Names of parts that only their name tells; others take any.
+const NAMES: [&str; 6] = [
+    "part",
+    "cmdline",
+    "uname",
+    "LoaderTimeInitUSec-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f",
+    "LoaderTimeExecUSec-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f",
+    "saved_cmdlines",
+];
+
+fuzz_target!(|bytes: &[u8]| {
+    let limits = Limits {
+        unpacked_bytes: 1 << 22,
+        ..Limits::default()
+    };
+    // Parts are apart by the record separator; the byte behind it names the part.
+    let held: Vec<(String, Vec<u8>)> = match bytes.split_first() {
+        Some((b'A', archive)) => vec![("archive.tar".to_owned(), archive.to_vec())],
+        _ => bytes
+            .split(|&byte| byte == 0x1e)
+            .filter_map(|part| part.split_first())
+            .take(8)
+            .map(|(name, part)| {
+                let name = NAMES[usize::from(*name) % NAMES.len()];
+                (name.to_owned(), part.to_vec())
+            })
+            .collect(),
+    };
+    let Ok(files) = Files::held(held, &limits) else {
+        return;
+    };
+    if files.kind() != RecordingKind::Linux {
+        return;
+    }
+    let Ok(trace) = open_files(&files, Tables::all(), &Options::default()) else {
+        return;
+    };
+    for rows in [
+        trace.activities.iter().map(|row| (row.start_ns, row.end_ns)).collect::<Vec<_>>(),
+        trace.device_operations.iter().map(|row| (row.start_ns, row.end_ns)).collect(),
+    ] {
+        assert!(rows.is_sorted_by_key(|(start_ns, _)| *start_ns), "rows are by begin");
+    }
+    if let Ok(stream) = LinuxEventStream::open(&files) {
+        let end = stream.for_each(&EventFilter::default(), &Options::default(), |_| {
+            ControlFlow::<()>::Continue(())
+        });
+        assert!(end.outcome.is_continue());
+    }
+});
