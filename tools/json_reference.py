@@ -25,6 +25,8 @@ COMMANDS = [
     ("FirmwareComparison", "`onoff firmware --compare OTHER --format json`"),
     ("SuspendReport", "`onoff suspend --format json`"),
     ("ShutdownReport", "`onoff shutdown --format json`"),
+    ("LinuxSuspendReport", "`onoff suspend --format json`, Linux"),
+    ("LinuxShutdownReport", "`onoff shutdown --format json`, Linux"),
     ("ProcessList", "`onoff processes --format json`"),
     ("CpuList", "`onoff cpu --format json`"),
     ("InterruptList", "`onoff interrupts --format json`"),

@@ -231,7 +231,12 @@ impl Owners {
 
 /// File name of an image: what follows the last path separator.
 pub(crate) fn file_name(path: &str) -> &str {
-    path.rsplit(['\\', '/']).next().unwrap_or(path)
+    // Names of the Linux kernel's threads hold a slash and are no paths: `kworker/0:1`.
+    if path.contains('\\') || path.starts_with(['/', '.']) {
+        path.rsplit(['\\', '/']).next().unwrap_or(path)
+    } else {
+        path
+    }
 }
 
 #[cfg(test)]

@@ -210,6 +210,15 @@ pub enum Kind<'a> {
     },
     /// Runtime power management.
     RuntimePower(RuntimePower<'a>),
+    /// A signal is sent by the thread that runs.
+    Signal {
+        /// Its number: 15 `SIGTERM`, 9 `SIGKILL`.
+        number: i32,
+        /// Name of the thread that it goes to.
+        task: &'a str,
+        /// Its id.
+        pid: u32,
+    },
     /// Text that somebody wrote into the trace.
     Mark(&'a str),
     /// Another event.

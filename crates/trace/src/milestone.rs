@@ -88,6 +88,10 @@ pub const SLEEP: &str = "power.sleep";
 pub const WAKE: &str = "power.wake";
 /// What woke the system; detail = type and name.
 pub const WAKE_SOURCE: &str = "power.wake_source";
+/// The kernel's own count of the time asleep, by a clock that went on; value ns (Linux).
+pub const POWER_SLEEP_TIME: &str = "power.sleep_time";
+/// A sleep was given up; detail = why, in the kernel's words (Linux).
+pub const POWER_REFUSED: &str = "power.refused";
 /// The memory image is about to be written.
 pub const HIBERNATE: &str = "power.hibernate";
 

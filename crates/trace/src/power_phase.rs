@@ -55,8 +55,12 @@ pub const DEVICES_SUSPEND_LATE: &str = "devices_suspend_late";
 pub const DEVICES_SUSPEND_NOIRQ: &str = "devices_suspend_noirq";
 /// The processors but one are taken out (Linux).
 pub const PROCESSORS_OFF: &str = "processors_off";
+/// What is left of the kernel's core goes: timers, interrupt controllers, the clock (Linux `syscore_suspend`).
+pub const SYSTEM_CORE_OFF: &str = "system_core_off";
 /// The machine: from the platform's entry to its return, asleep for most of it (Linux `machine_suspend`).
 pub const MACHINE: &str = "machine";
+/// The kernel's core comes back (Linux `syscore_resume`).
+pub const SYSTEM_CORE_ON: &str = "system_core_on";
 /// The processors come back (Linux).
 pub const PROCESSORS_ON: &str = "processors_on";
 /// Devices: resume, interrupts off (Linux `dpm_resume_noirq`).
@@ -67,6 +71,8 @@ pub const DEVICES_RESUME_EARLY: &str = "devices_resume_early";
 pub const DEVICES_RESUME: &str = "devices_resume";
 /// Devices: complete (Linux `dpm_complete`).
 pub const DEVICES_COMPLETE: &str = "devices_complete";
+/// The console comes back and writes what it held back (Linux `resume_console`).
+pub const RESUME_CONSOLE: &str = "resume_console";
 /// Memory is freed and copied for the memory image (Linux).
 pub const CREATE_IMAGE: &str = "create_image";
 /// The memory image is written (Linux).

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{EXIT_CODES, OutputArguments, RecordingArguments, TransitionFormat};
 
-/// Show where the time of a shutdown went: sessions, applications, services, the kernel, and what ran into a time-out
+/// Show where the time of a shutdown went: sessions, applications, services or units, the kernel, and what ran into a time-out
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
@@ -14,6 +14,8 @@ Examples:
   onoff shutdown shutdown.etl --service-timeout 12
   onoff shutdown shutdown.etl --format json | jq '.longest, .lacking.items'
   onoff shutdown shutdown.etl --format xml -o summary.xml
+  onoff shutdown linux.tar.xz               Linux: units, processes, last program, kernel
+  onoff shutdown last.export                Linux: the journal alone, 'journalctl -b -1 -o export'
 
 A recording without the events of a shutdown, such as ShutdownCKCL.etl, is answered from
 the ends of its processes, and says so. What it lacked, and how to record that next time,

@@ -26,9 +26,12 @@ Examples:
   onoff suspend sleep.etl --top 20       longer lists
   onoff suspend sleep.etl --format json | jq '.transitions[].phases[] | {{name, duration_ns}}'
   onoff suspend sleep.etl --format xml --timeunit ms.3 -o summary.xml
+  onoff suspend linux.tar.xz             Linux: trace, journal and kernel log, any of them
+  onoff suspend dmesg.txt                Linux: the kernel's log alone
 
 Sleep, hibernation, hybrid sleep, modern standby and fast startup are told apart by what was
-recorded. Times count from the recording's begin, unless they are lengths.
+recorded; on Linux suspend to idle, standby, S3 and hibernation. Times count from the
+recording's begin, unless they are lengths.
 
 {EXIT_CODES}"))]
 pub struct SuspendArguments {

@@ -62,3 +62,11 @@ fn open(recording: Recording, wanted: Tables) -> Result<Trace, Failure> {
     options.progress = Some(line.listener());
     Ok(onoff_sources::open(&recording.files, wanted, &options)?)
 }
+
+/// xperf's documents have no place for what Linux records.
+fn no_xml_of_linux() -> Failure {
+    Failure::NothingToAnswer(
+        "'--format xml' is xperf's document, for recordings of Windows; use text, json or csv"
+            .to_owned(),
+    )
+}

@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use onoff_analysis::recording::summarise;
+use onoff_analysis::transition::linux::suspend as linux;
 use onoff_analysis::transition::suspend::{self, SuspendOptions, SuspendReport};
 use onoff_report::lists::suspend::SuspendRows;
 use onoff_report::{json, table, text, xperf};
-use onoff_trace::Trace;
+use onoff_trace::{SystemKind, Trace};
 
 use crate::failure::Failure;
 use crate::invocation::Recording;
@@ -20,9 +21,35 @@ pub fn run(
     destination: &Destination,
 ) -> Result<(), Failure> {
     let trace = super::open(recording, suspend::TABLES)?;
+    if trace.system.kind == SystemKind::Linux {
+        return of_linux(&trace, options, format, destination);
+    }
     let report = suspend::analyse(&trace, options)
         .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
     destination.write(|out| write(&trace, &report, format, out))
+}
+
+fn of_linux(
+    trace: &Trace,
+    options: &SuspendOptions,
+    format: SuspendFormat,
+    destination: &Destination,
+) -> Result<(), Failure> {
+    if matches!(format, SuspendFormat::Xml(_)) {
+        return Err(super::no_xml_of_linux());
+    }
+    let report = linux::analyse(trace, options)
+        .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
+    destination.write(|out| {
+        match format {
+            SuspendFormat::Text(options) => {
+                text::linux::suspend::write(&report, &summarise(trace), &options, out)?;
+            }
+            SuspendFormat::Csv => table::write_csv(&SuspendRows::of_linux(&report), out)?,
+            SuspendFormat::Json | SuspendFormat::Xml(_) => json::document::write(&report, out)?,
+        }
+        Ok(())
+    })
 }
 
 /// Writes what the analysis found.

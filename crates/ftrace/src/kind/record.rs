@@ -81,6 +81,11 @@ pub(super) fn read<'a>(name: &str, body: RecordBody<'a>) -> Option<Kind<'a>> {
             value: number("val")?,
             begin: body.number("start")? != 0,
         },
+        "signal_generate" => Kind::Signal {
+            number: number("sig")?,
+            task: body.text("comm")?,
+            pid: pid("pid")?,
+        },
         "wakeup_source_activate" | "wakeup_source_deactivate" => Kind::WakeupSource {
             name: body.text("name")?,
             active: name == "wakeup_source_activate",

@@ -91,6 +91,11 @@ pub(super) fn read<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
                 begin: edge.trim() == "begin",
             }
         }
+        "signal_generate" => Kind::Signal {
+            number: number(after(text, "sig=")?)?,
+            task: between(text, " comm=", " pid=")?,
+            pid: number(after_last(text, " pid=")?)?,
+        },
         "wakeup_source_activate" | "wakeup_source_deactivate" => Kind::WakeupSource {
             name: text.rsplit_once(" state=")?.0,
             active: name == "wakeup_source_activate",

@@ -7,6 +7,7 @@ mod files;
 mod grouped;
 mod hard_faults;
 mod interrupts;
+pub mod linux_shutdown;
 mod policy;
 mod processes;
 mod services;

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use onoff_analysis::transition::linux::suspend::LinuxSuspendReport;
 use onoff_analysis::transition::suspend::{
     PowerDevice, PowerPhaseName, PowerTransition, SuspendReport,
 };
@@ -37,6 +38,48 @@ impl SuspendRows {
         let mut rows = Vec::new();
         for transition in &report.transitions {
             of_transition(transition, &mut rows);
+        }
+        Self { rows }
+    }
+
+    /// The rows of a report about sleeps of Linux: phases, then callbacks of devices.
+    #[must_use]
+    pub fn of_linux(report: &LinuxSuspendReport) -> Self {
+        let mut rows = Vec::new();
+        for sleep in &report.sleeps {
+            let row = |phase: &'static str, what: &'static str, name: &str| SuspendRow {
+                transition: sleep.number,
+                kind: sleep.state.as_str(),
+                phase,
+                what,
+                name: name.to_owned(),
+                driver: String::new(),
+                pid: None,
+                start_ns: None,
+                end_ns: None,
+                duration_ns: None,
+            };
+            for phase in &sleep.phases {
+                rows.push(SuspendRow {
+                    start_ns: Some(phase.start_ns),
+                    end_ns: phase.end_ns,
+                    duration_ns: phase.duration_ns,
+                    ..row(phase.name.as_str(), "phase", phase.name.as_str())
+                });
+            }
+            for callback in &sleep.callbacks {
+                rows.push(SuspendRow {
+                    driver: callback.driver.clone(),
+                    start_ns: Some(callback.start_ns),
+                    end_ns: callback.end_ns,
+                    duration_ns: callback.duration_ns,
+                    ..row(
+                        callback.phase.map_or("", |phase| phase.as_str()),
+                        "device",
+                        &callback.device,
+                    )
+                });
+            }
         }
         Self { rows }
     }

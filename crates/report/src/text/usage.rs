@@ -54,7 +54,7 @@ pub fn write_processors(
     };
     title("Processors", note, out)?;
     let mut table = Table::new()
-        .left("phase", 16)
+        .left("phase", 24)
         .right("busy")
         .right("busy time")
         .left("most by", 100);
@@ -101,7 +101,7 @@ pub fn write_disks(
     };
     title("Disks", "service time summed over disks", out)?;
     let mut table = Table::new()
-        .left("phase", 16)
+        .left("phase", 24)
         .right("working")
         .right("share")
         .right("read")

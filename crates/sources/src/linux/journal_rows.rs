@@ -11,6 +11,7 @@ use super::assembly::Assembly;
 use super::clocks::{Clocks, SourceClock};
 use super::journal::{Entry, JournalFaults, STARTUP_FINISHED, entries};
 use super::parts::Part;
+use super::shutdown_request;
 use super::time_span::time_span_ns;
 use super::unit_messages::{Step, step};
 
@@ -48,6 +49,11 @@ impl Reader<'_> {
         };
         self.assembly.reaches(time_ns);
         self.process(entry);
+        if let Some(kind) = shutdown_request::asked(entry) {
+            let event = event_name(entry);
+            let name = milestone::SHUTDOWN_REQUEST;
+            self.assembly.milestone(time_ns, name, kind, None, &event);
+        }
         if !entry.is_service_manager() {
             return;
         }

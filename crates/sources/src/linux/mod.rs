@@ -45,6 +45,7 @@ mod manager;
 pub(crate) mod parts;
 mod power;
 mod processes;
+mod shutdown_request;
 mod time_span;
 mod unit_dependencies;
 mod unit_messages;

@@ -2,5 +2,7 @@
 
 pub mod boot;
 mod missing;
+pub mod shutdown;
+pub mod suspend;
 
 pub use missing::MissingPart;

@@ -393,6 +393,11 @@ pub enum NoSuspend {
          power manager); {0}"
     )]
     None(String),
+    /// The recording, of Linux, holds no sleep.
+    #[error(
+        "the recording holds no suspend and no hibernation (no such event of the tracer or line of the kernel's log); {0}"
+    )]
+    NoneOnLinux(String),
     /// It holds others than the one asked for.
     #[error("the recording holds {found}, so there is no transition {number}")]
     NoSuch {

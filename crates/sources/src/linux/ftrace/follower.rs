@@ -8,6 +8,7 @@ use super::disk::DiskTracker;
 use super::initcalls::InitcallTracker;
 use super::interrupts::InterruptTracker;
 use super::power::PowerTracker;
+use super::signals;
 use super::switches::SwitchTracker;
 use crate::linux::assembly::Assembly;
 use crate::linux::clocks::{Clocks, SourceClock};
@@ -150,6 +151,9 @@ impl<'a> Follower<'a> {
                     event: assembly.text("ftrace/tracing_mark_write"),
                 };
                 assembly.milestones.push(row);
+            }
+            Kind::Signal { number, task, pid } => {
+                signals::on_signal(time_ns, event.pid, number, (task, pid), assembly);
             }
             Kind::InitcallLevel(_)
             | Kind::ModuleFree(_)

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`files`] | which files are read, and by which clock? |
 //! | [`follower`] | which tracker takes an event? |
-//! | `switches`, `interrupts`, `disk`, `initcalls`, `power` | trackers, one per subject |
+//! | `switches`, `interrupts`, `disk`, `initcalls`, `power`, `signals` | trackers, one per subject |
 
 mod disk;
 pub(super) mod files;
@@ -12,6 +12,7 @@ mod follower;
 mod initcalls;
 mod interrupts;
 mod power;
+mod signals;
 mod switches;
 
 use onoff_ftrace::{DataFile, Event, Losses, TextTrace};

@@ -68,6 +68,8 @@ struct Cycle {
     open: Vec<(&'static str, i64, Option<i64>)>,
     callbacks: Vec<PowerRequest>,
     open_callbacks: Vec<(String, usize)>,
+    /// Error number with which it was given up.
+    status: Option<u32>,
 }
 
 /// Follows the log through the cycles. What the trace has told of a cycle already stays; the log adds what it lacks.
@@ -131,6 +133,7 @@ impl PowerTracker {
             open: Vec::new(),
             callbacks: Vec::new(),
             open_callbacks: Vec::new(),
+            status: None,
         });
     }
 
@@ -186,7 +189,7 @@ impl Cycle {
             let start_ns = time_ns.saturating_sub(length);
             let name = power_phase::SYNC_FILE_SYSTEMS;
             self.phase(name, "", start_ns, Some(time_ns), assembly);
-        } else if text.starts_with("Freezing ") {
+        } else if text.starts_with("Freezing ") && !is_refusal(text) {
             self.open(power_phase::FREEZE_PROCESSES, time_ns);
             let elapsed = text
                 .split_once("(elapsed ")
@@ -222,6 +225,8 @@ impl Cycle {
         } else if text.ends_with("Preallocating image memory")
             || text.contains("Preallocating image memory...")
         {
+            // Users' processes are frozen before, the kernel's own threads after.
+            self.close(power_phase::FREEZE_PROCESSES, None, assembly);
             self.open(power_phase::CREATE_IMAGE, time_ns);
         } else if text.contains("Allocated") && text.contains(" kbytes in ") {
             self.close(power_phase::CREATE_IMAGE, Some(time_ns), assembly);
@@ -231,6 +236,13 @@ impl Cycle {
             for name in [milestone::SLEEP, milestone::WAKE] {
                 self.points.push((time_ns, name, state.clone(), slept));
             }
+            let name = milestone::POWER_SLEEP_TIME;
+            self.points.push((time_ns, name, String::new(), slept));
+        } else if is_refusal(text) {
+            let text = text.strip_prefix("PM: ").unwrap_or(text);
+            self.status = self.status.or_else(|| error(text));
+            let name = milestone::POWER_REFUSED;
+            self.points.push((time_ns, name, text.to_owned(), None));
         } else if let Some(irq) = text.strip_prefix("PM: Triggering wakeup from IRQ ") {
             let detail = format!("IRQ {}", irq.trim());
             self.points
@@ -305,6 +317,7 @@ impl Cycle {
                     row.name = state;
                 }
                 row.detail = detail;
+                row.status = row.status.or(self.status);
                 (row.start_ns, true)
             }
             None => {
@@ -316,7 +329,7 @@ impl Cycle {
                     end_ns,
                     pid: None,
                     session: None,
-                    status: None,
+                    status: self.status,
                     event: assembly.text(EVENT),
                 };
                 assembly.activities.push(row);
@@ -340,12 +353,32 @@ impl Cycle {
             .iter()
             .any(|row| Some(row.name) == slept && row.time_ns >= from_ns && row.time_ns <= last_ns);
         for (time_ns, name, detail, value) in self.points {
-            if name == milestone::WAKE_SOURCE || !has_sleep {
+            let of_sleep = name == milestone::SLEEP || name == milestone::WAKE;
+            if !of_sleep || !has_sleep {
                 assembly.milestone(time_ns, name, &detail, value, EVENT);
             }
         }
         assembly.power_requests.extend(self.callbacks);
     }
+}
+
+/// Why a sleep was given up, in the kernel's words (`kernel/power/`, `drivers/base/power/`).
+fn is_refusal(text: &str) -> bool {
+    let own = text.strip_prefix("PM: ").unwrap_or(text);
+    own.starts_with("Some devices failed to ")
+        || own.starts_with("Wakeup pending, aborting")
+        || own.starts_with("Freezing of tasks ")
+        || own.starts_with("Image saving failed")
+        || own.starts_with("hibernation: Not enough free memory")
+        || own.contains(" of devices aborted after ")
+        || (own.starts_with("Device ") && own.contains(" failed to "))
+        || text.contains(": PM: failed to ")
+}
+
+/// `…: error -16`
+fn error(text: &str) -> Option<u32> {
+    let (_, number) = text.rsplit_once("error ")?;
+    number.trim().parse::<i32>().ok().map(i32::cast_unsigned)
 }
 
 /// From the function's name, which follows the name of the set's entry: `pci_pm_suspend_noirq`.

@@ -1,0 +1,303 @@
+//! When a shutdown began, when each of its phases was, and when it was over.
+
+use onoff_trace::{ActivityKind, ServiceChange, Trace, milestone, shutdown_step};
+
+use super::report::{LinuxShutdownKind, LinuxShutdownPhaseName};
+use crate::evidence::{Boundary, Certainty};
+use crate::transition::rules::{Found, Rule, first_of, milestone_at, milestones};
+
+/// Targets that are reached in a shutdown and at no other time.
+const LAST_TARGETS: [&str; 7] = [
+    "shutdown.target",
+    "final.target",
+    "umount.target",
+    "poweroff.target",
+    "reboot.target",
+    "halt.target",
+    "kexec.target",
+];
+
+/// Longest time between two stops of units of one shutdown in which none is under way, ns.
+const LONGEST_PAUSE_NS: i64 = 5_000_000_000;
+
+/// How long after the request a shutdown is over, at most, ns: what was asked for before was not done.
+const LONGEST_SHUTDOWN_NS: i64 = 1_800_000_000_000;
+
+/// The course of a shutdown.
+pub(super) struct Course {
+    pub(super) kind: LinuxShutdownKind,
+    pub(super) kind_rule: String,
+    pub(super) starts: Boundary,
+    pub(super) ends: Boundary,
+    /// Last time that anything is known of, ns.
+    pub(super) known_until_ns: i64,
+    pub(super) phases: Vec<(LinuxShutdownPhaseName, Boundary, Boundary)>,
+}
+
+/// The course of the shutdown that `trace` holds; `None` when it holds none.
+pub(super) fn find(trace: &Trace) -> Option<Course> {
+    let sign = last_sign(trace)?;
+    let starts = starts(trace, sign);
+    let from = starts.time_ns.unwrap_or(sign);
+    let ends = first_of(
+        &[Rule::measured("the kernel's last line", |from| {
+            step(trace, ActivityKind::KernelShutdownStep, from)
+                .and_then(|(_, end, event)| Some((end?, event)))
+        })],
+        from,
+    );
+    let (kind, kind_rule) = kind(trace, from);
+    Some(Course {
+        kind,
+        kind_rule,
+        phases: phases(trace, &starts, &ends, from),
+        starts,
+        ends,
+        known_until_ns: trace.duration_ns.max(from),
+    })
+}
+
+/// When the last thing happened that shows a shutdown and nothing else, before anything of the next boot; `None` for none.
+fn last_sign(trace: &Trace) -> Option<i64> {
+    let reached = milestones(trace, milestone::TARGET_REACHED)
+        .filter(|row| LAST_TARGETS.contains(&trace.text(row.detail)))
+        .map(|row| row.time_ns);
+    let told = [
+        milestone::SHUTDOWN_REQUEST,
+        milestone::SHUTDOWN_EXECUTOR,
+        milestone::SHUTDOWN_FINAL,
+    ]
+    .into_iter()
+    .flat_map(|name| milestones(trace, name))
+    .map(|row| row.time_ns);
+    let steps = trace
+        .activities
+        .iter()
+        .filter(|row| {
+            matches!(
+                row.kind,
+                ActivityKind::ShutdownStep | ActivityKind::KernelShutdownStep
+            )
+        })
+        .map(|row| row.start_ns);
+    reached.chain(told).chain(steps).max()
+}
+
+fn starts(trace: &Trace, sign: i64) -> Boundary {
+    let first_stop = first_stop(trace, sign);
+    first_of(
+        &[
+            Rule::measured("the request for the shutdown", |_| {
+                milestones(trace, milestone::SHUTDOWN_REQUEST)
+                    .filter(|row| {
+                        row.time_ns <= sign
+                            && sign.saturating_sub(row.time_ns) <= LONGEST_SHUTDOWN_NS
+                    })
+                    .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
+                    // Logind says it twice: that it will be, and that it is.
+                    .min()
+            }),
+            Rule::inferred("the first unit that stops in the last run of stops", |_| {
+                first_stop.clone()
+            }),
+            Rule::inferred("the last program of the service manager", |_| {
+                milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, i64::MIN)
+            }),
+            Rule::inferred("the first step of the last program", |_| {
+                step(trace, ActivityKind::ShutdownStep, i64::MIN)
+                    .map(|(start, _, event)| (start, event))
+            }),
+        ],
+        i64::MIN,
+    )
+}
+
+/// The first of the units that stop without a longer pause between them, back from the last stop by `sign`.
+fn first_stop(trace: &Trace, sign: i64) -> Option<Found> {
+    let mut stops: Vec<(i64, i64, &str)> = trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.kind == ServiceChange::Stop && row.start_ns <= sign)
+        .map(|row| {
+            (
+                row.end_ns.unwrap_or(sign).min(sign),
+                row.start_ns,
+                trace.text(row.event),
+            )
+        })
+        .collect();
+    stops.sort_unstable();
+    let mut first: Option<(i64, &str)> = None;
+    for (end, start, event) in stops.into_iter().rev() {
+        match first {
+            Some((at, _)) if at.saturating_sub(end) > LONGEST_PAUSE_NS => break,
+            Some((at, _)) if at <= start => {}
+            _ => first = Some((start, event)),
+        }
+    }
+    first.map(|(at, event)| (at, event.to_owned()))
+}
+
+/// The first step of a kind from `from` on: begin, end, record.
+fn step(trace: &Trace, kind: ActivityKind, from: i64) -> Option<(i64, Option<i64>, String)> {
+    trace
+        .activities
+        .iter()
+        .filter(|row| row.kind == kind && row.start_ns >= from)
+        .min_by_key(|row| row.start_ns)
+        .map(|row| (row.start_ns, row.end_ns, trace.text(row.event).to_owned()))
+}
+
+fn kind(trace: &Trace, from: i64) -> (LinuxShutdownKind, String) {
+    let told = milestones(trace, milestone::SHUTDOWN_KIND)
+        .filter(|row| row.time_ns >= from)
+        .find_map(|row| LinuxShutdownKind::of(trace.text(row.detail)));
+    if let Some(kind) = told {
+        return (kind, "what the last program or the kernel says".to_owned());
+    }
+    let reached = milestones(trace, milestone::TARGET_REACHED)
+        .filter(|row| row.time_ns >= from)
+        .find_map(|row| LinuxShutdownKind::of(trace.text(row.detail).strip_suffix(".target")?));
+    if let Some(kind) = reached {
+        return (kind, "the last target that was reached".to_owned());
+    }
+    let asked = milestones(trace, milestone::SHUTDOWN_REQUEST)
+        .filter(|row| row.time_ns >= from)
+        .find_map(|row| LinuxShutdownKind::of(trace.text(row.detail)));
+    match asked {
+        Some(kind) => (kind, "what was asked for".to_owned()),
+        None => (LinuxShutdownKind::Unknown, "nothing says it".to_owned()),
+    }
+}
+
+/// Steps of the last program, and the phases they are.
+const STEPS: [(&str, LinuxShutdownPhaseName, &str); 5] = [
+    (
+        shutdown_step::TERMINATE_REMAINING,
+        LinuxShutdownPhaseName::TerminateRemaining,
+        "the last program sends SIGTERM to what still runs",
+    ),
+    (
+        shutdown_step::KILL_REMAINING,
+        LinuxShutdownPhaseName::KillRemaining,
+        "the last program sends SIGKILL to what still runs",
+    ),
+    (
+        shutdown_step::UNMOUNT,
+        LinuxShutdownPhaseName::Unmount,
+        "the last program takes file systems out",
+    ),
+    (
+        shutdown_step::SHUTDOWN_HOOKS,
+        LinuxShutdownPhaseName::Hooks,
+        "everything is detached, programs of the folder system-shutdown run",
+    ),
+    (
+        shutdown_step::KERNEL_STOP,
+        LinuxShutdownPhaseName::Kernel,
+        "the last program is done and asks the kernel",
+    ),
+];
+
+/// The phases, in order, each with its begin and its end.
+fn phases(
+    trace: &Trace,
+    starts: &Boundary,
+    ends: &Boundary,
+    from: i64,
+) -> Vec<(LinuxShutdownPhaseName, Boundary, Boundary)> {
+    let begun = |name: &'static str, rule: &'static str| {
+        let id = trace.strings.find(name);
+        first_of(
+            &[Rule::measured(rule, |from| {
+                trace
+                    .activities
+                    .iter()
+                    .filter(|row| {
+                        matches!(
+                            row.kind,
+                            ActivityKind::ShutdownStep | ActivityKind::KernelShutdownStep
+                        ) && Some(row.name) == id
+                            && row.start_ns >= from
+                    })
+                    .map(|row| (row.start_ns, trace.text(row.event).to_owned()))
+                    .min()
+            })],
+            from,
+        )
+    };
+    let executor = first_of(
+        &[Rule::measured(
+            "the service manager's last program starts",
+            |from| milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, from),
+        )],
+        from,
+    );
+    let steps: Vec<(LinuxShutdownPhaseName, Boundary)> = STEPS
+        .into_iter()
+        .map(|(step, name, rule)| (name, begun(step, rule)))
+        .collect();
+    let first_step = steps
+        .iter()
+        .map(|(_, begin)| begin)
+        .find(|begin| begin.time_ns.is_some());
+    // Units are stopped when the next phase begins; else the last of them that stopped ends it.
+    let stopped = [Some(&executor), first_step]
+        .into_iter()
+        .flatten()
+        .find(|begin| begin.time_ns.is_some())
+        .cloned()
+        .unwrap_or_else(|| last_stop(trace, from));
+    let mut begins = vec![
+        (LinuxShutdownPhaseName::StopUnits, starts.clone()),
+        (LinuxShutdownPhaseName::Sync, executor),
+    ];
+    begins.extend(steps);
+    let nexts: Vec<Option<Boundary>> = (0..begins.len())
+        .map(|at| {
+            begins
+                .iter()
+                .skip(at + 1)
+                .map(|(_, begin)| begin)
+                .find(|begin| begin.time_ns.is_some())
+                .cloned()
+        })
+        .collect();
+    begins
+        .into_iter()
+        .zip(nexts)
+        .map(|((name, begin), next)| {
+            let end = match name {
+                LinuxShutdownPhaseName::StopUnits => stopped.clone(),
+                _ => next.unwrap_or_else(|| ends.clone()),
+            };
+            // What did not begin has no end.
+            let end = match begin.time_ns {
+                Some(_) => end,
+                None => Boundary::default(),
+            };
+            (name, begin, end)
+        })
+        .collect()
+}
+
+/// The last unit that stops, where nothing says what came after.
+fn last_stop(trace: &Trace, from: i64) -> Boundary {
+    let last = trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.kind == ServiceChange::Stop && row.start_ns >= from)
+        .filter_map(|row| Some((row.end_ns?, row.event)))
+        .max_by_key(|&(end, _)| end);
+    Boundary {
+        time_ns: last.map(|(end, _)| end),
+        rule: "the last unit that is recorded to have stopped".to_owned(),
+        event: last.map_or_else(String::new, |(_, event)| trace.text(event).to_owned()),
+        certainty: if last.is_some() {
+            Certainty::Inferred
+        } else {
+            Certainty::Missing
+        },
+        missing: vec!["the service manager's last program starts".to_owned()],
+    }
+}

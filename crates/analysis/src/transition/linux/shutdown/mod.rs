@@ -1,0 +1,325 @@
+//! Where the time of a shutdown of Linux went: units, processes, the service manager's last program, the kernel.
+//!
+//! [`analyse`] turns a [`Trace`] of Linux into a [`LinuxShutdownReport`], or says that the recording holds no shutdown.
+
+mod course;
+mod processes;
+pub mod report;
+#[cfg(test)]
+mod tests;
+mod units;
+
+use onoff_trace::{Process, TableName, Tables, Trace};
+
+pub use report::*;
+
+use crate::evidence::{Certainty, Span, touched_by};
+use crate::processes::Images;
+use crate::transition::contents::{self, Transition};
+use crate::transition::linux::MissingPart;
+use crate::transition::shutdown::NotAShutdown;
+use crate::transition::usage;
+use course::Course;
+
+/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::ContextSwitches,
+    TableName::DiskIos,
+    TableName::ServiceTransitions,
+    TableName::ServiceDependencies,
+    TableName::Milestones,
+    TableName::Activities,
+    TableName::Notifications,
+]);
+
+/// The tables that set boundaries.
+const BOUNDARY_TABLES: [TableName; 4] = [
+    TableName::ServiceTransitions,
+    TableName::Milestones,
+    TableName::Activities,
+    TableName::Notifications,
+];
+
+/// Analyses the shutdown that `trace` holds: the last one, if a recording should hold several.
+///
+/// # Errors
+/// The recording holds no shutdown; the error says what it holds instead.
+pub fn analyse(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> {
+    let Some(course) = course::find(trace) else {
+        return Err(Box::new(not_a_shutdown(trace)));
+    };
+    let from = course.starts.time_ns.unwrap_or(0);
+    let images = Images::of(trace);
+    let units = units::stops(trace, from);
+    let killed = processes::killed(trace, &images, from);
+    let processes = processes::asked(trace, &images, &units, &killed, from);
+    let total_ns = course.ends.time_ns.map(|end| end.saturating_sub(from));
+    let total_at_least_ns =
+        total_ns.unwrap_or_else(|| course.known_until_ns.saturating_sub(from).max(0));
+    let phases = phases(trace, &course);
+    let stopped_ns = phases
+        .first()
+        .and_then(|phase| phase.end_ns)
+        .unwrap_or(course.known_until_ns);
+    let path = units::path(&units, stopped_ns);
+    let mut report = LinuxShutdownReport {
+        kind: course.kind,
+        kind_rule: course.kind_rule,
+        total_ns,
+        total_at_least_ns,
+        total_certainty: match total_ns {
+            Some(_) => course.starts.certainty.and(course.ends.certainty),
+            None => Certainty::Missing,
+        },
+        starts: course.starts,
+        ends: course.ends,
+        longest: None,
+        missing: missing(trace, &phases, &units, &processes),
+        phases,
+        units,
+        path,
+        processes,
+        killed,
+        touched_by: touched_by(trace, &BOUNDARY_TABLES),
+        losses: trace.losses.clone(),
+    };
+    report.longest = longest(&report, course.known_until_ns);
+    Ok(report)
+}
+
+fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
+    let contents = contents::instead_of(trace, Transition::Shutdown);
+    let mut found = contents.found;
+    // A journal that is stopped in order is so by a shutdown: another boot may be the one that is meant.
+    let others: Vec<String> = trace
+        .boots
+        .iter()
+        .filter(|boot| boot.stopped && !boot.read)
+        .map(|boot| boot.number.to_string())
+        .collect();
+    if !others.is_empty() {
+        found += &format!(
+            "; other boots of its journal end in order: '--boot N' shows one, N being {}",
+            others.join(" or ")
+        );
+    }
+    NotAShutdown {
+        reason: "no shutdown is asked for, no target of a shutdown is reached, and the service manager's last program says nothing"
+            .to_owned(),
+        found,
+        recorder: trace.recorder.clone(),
+        duration_ns: trace.duration_ns,
+        processes_before: contents.processes_before,
+        processes_started: contents.processes_started,
+        processes_ended: contents.processes_ended,
+        losses: trace.losses.clone(),
+    }
+}
+
+/// The phases, with what the machine did in each.
+fn phases(trace: &Trace, course: &Course) -> Vec<LinuxShutdownPhase> {
+    let known_until = course.known_until_ns;
+    let spans: Vec<Option<(i64, i64)>> = course
+        .phases
+        .iter()
+        .map(|(_, start, end)| {
+            let start = start.time_ns?;
+            Some((start, end.time_ns.unwrap_or(known_until).max(start)))
+        })
+        .collect();
+    let usages = usage::of_spans(trace, &spans);
+    course
+        .phases
+        .iter()
+        .zip(spans)
+        .zip(usages)
+        .map(|(((name, starts, ends), span), (cpu, disk))| {
+            let measured = Span::between(starts, ends);
+            LinuxShutdownPhase {
+                name: *name,
+                start_ns: measured.start_ns,
+                end_ns: measured.end_ns,
+                duration_ns: measured.duration_ns,
+                recorded_ns: span.map_or(0, |(start, end)| end.saturating_sub(start)),
+                certainty: measured.certainty,
+                starts: starts.clone(),
+                ends: ends.clone(),
+                cpu,
+                disk,
+            }
+        })
+        .collect()
+}
+
+/// What took longest: of units and of the phases after them.
+fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestStop> {
+    let whole = report.total_ns.unwrap_or(report.total_at_least_ns);
+    let percent = |ns: i64| crate::cpu::percent_of(ns, whole);
+    let units = report.units.iter().map(|unit| {
+        let duration_ns = unit
+            .duration_ns
+            .unwrap_or_else(|| known_until_ns.saturating_sub(unit.start_ns).max(0));
+        LongestStop {
+            name: unit.name.clone(),
+            is_unit: true,
+            start_ns: unit.start_ns,
+            duration_ns,
+            percent: percent(duration_ns),
+            on_path: report.path.iter().any(|step| {
+                (step.name.as_str(), step.start_ns) == (unit.name.as_str(), unit.start_ns)
+            }),
+            because: why(unit),
+        }
+    });
+    let phases = report
+        .phases
+        .iter()
+        .filter(|phase| phase.name != LinuxShutdownPhaseName::StopUnits)
+        .filter_map(|phase| {
+            Some(LongestStop {
+                name: phase.name.as_str().to_owned(),
+                is_unit: false,
+                start_ns: phase.start_ns?,
+                duration_ns: phase.recorded_ns,
+                percent: percent(phase.recorded_ns),
+                on_path: true,
+                because: match phase.end_ns {
+                    Some(_) => String::new(),
+                    None => "it had not ended when the recording did".to_owned(),
+                },
+            })
+        });
+    // Of two that are as long, the one that began first.
+    units
+        .chain(phases)
+        .filter(|stop| stop.duration_ns > 0)
+        .max_by_key(|stop| (stop.duration_ns, std::cmp::Reverse(stop.start_ns)))
+}
+
+/// Why a unit took so long, as far as it is recorded.
+fn why(unit: &UnitStop) -> String {
+    if unit.timed_out {
+        return match unit.time_out_ns {
+            Some(limit) => format!(
+                "its time of {} was up and it was ended by force",
+                seconds(limit)
+            ),
+            None => "its time was up and it was ended by force".to_owned(),
+        };
+    }
+    if unit.end_ns.is_none() {
+        return "it had not stopped when the recording ended".to_owned();
+    }
+    let length = |process: &UnitProcess| {
+        let from = process.start_ns.unwrap_or(unit.start_ns).max(unit.start_ns);
+        process.end_ns.map(|end| end.saturating_sub(from))
+    };
+    let longest = unit
+        .processes
+        .iter()
+        .filter_map(|process| Some((length(process)?, process)))
+        .max_by_key(|(length, _)| *length);
+    match longest {
+        Some((ns, process)) if ns.saturating_mul(2) >= unit.duration_ns.unwrap_or(i64::MAX) => {
+            let what = if process.stops {
+                "the process that stops it"
+            } else {
+                "its main process"
+            };
+            format!(
+                "{what}, {} ({}), ran for {} of it",
+                process.image,
+                process.pid,
+                seconds(ns)
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// Seconds with as many decimals as are worth reading.
+fn seconds(ns: i64) -> String {
+    let hundredths = ns.max(0) / 10_000_000;
+    match (hundredths / 100, hundredths % 100) {
+        (whole, 0) => format!("{whole} s"),
+        (whole, part) => format!("{whole}.{part:02} s"),
+    }
+}
+
+/// What the recording did not hold.
+fn missing(
+    trace: &Trace,
+    phases: &[LinuxShutdownPhase],
+    units: &[UnitStop],
+    asked: &[ProcessStop],
+) -> Vec<MissingPart> {
+    let mut parts = Vec::new();
+    let wanted = |table| trace.wanted.contains(table);
+    let has = |name: LinuxShutdownPhaseName| {
+        phases
+            .iter()
+            .any(|phase| phase.name == name && phase.start_ns.is_some())
+    };
+    let whole = |name: LinuxShutdownPhaseName| {
+        phases
+            .iter()
+            .any(|phase| phase.name == name && phase.end_ns.is_some())
+    };
+    if units.is_empty() {
+        parts.push(MissingPart::new(
+            "what the service manager says of its units",
+            "which unit took how long to stop is not known",
+            "journalctl -b -1 -o export after the next start",
+        ));
+    } else if wanted(TableName::ServiceDependencies) && trace.service_dependencies.is_empty() {
+        parts.push(MissingPart::new(
+            "the units' dependencies",
+            "who waited for whom is inferred from the order of stops",
+            "systemctl show '*', before the shutdown",
+        ));
+    }
+    if !has(LinuxShutdownPhaseName::TerminateRemaining) {
+        parts.push(MissingPart::new(
+            "the lines of the last program (systemd-shutdown)",
+            "what happened once units were stopped is not known: the journal is stopped before",
+            "the kernel's log, from a program in /usr/lib/systemd/system-shutdown/, the serial console or pstore",
+        ));
+    }
+    if !whole(LinuxShutdownPhaseName::Kernel) {
+        parts.push(MissingPart::new(
+            "the kernel's last line",
+            "when the machine stopped, and how long the kernel took for its devices, is not known",
+            "the serial console, or pstore (console-ramoops) where the machine keeps it",
+        ));
+    }
+    if wanted(TableName::ContextSwitches) && trace.context_switches.is_empty() {
+        parts.push(MissingPart::new(
+            "context switches (sched_switch)",
+            "who used the processors is not known",
+            "tracing that goes on until the end, with sched_switch and sched_process_exit",
+        ));
+    }
+    if asked.is_empty() {
+        parts.push(MissingPart::new(
+            "signals (signal_generate)",
+            "which process was asked to end, and how long it took, is not known",
+            "trace-cmd record -e signal:signal_generate -e sched:sched_process_exit, kept by a program in /usr/lib/systemd/system-shutdown/",
+        ));
+    }
+    if wanted(TableName::DiskIos) && trace.disk_ios.is_empty() {
+        parts.push(MissingPart::new(
+            "disk requests (block_rq_issue, block_rq_complete)",
+            "what the disks did is not known",
+            "trace-cmd record -e block:block_rq_issue -e block:block_rq_complete",
+        ));
+    }
+    parts
+}
+
+/// The name of a process: its image's without the folder.
+fn image(trace: &Trace, process: &Process) -> String {
+    let image = trace.text(process.image);
+    image.rsplit('/').next().unwrap_or(image).to_owned()
+}

@@ -1,0 +1,282 @@
+//! The result of the analysis of a shutdown of Linux. Its serialized names are the documented contract of
+//! `shutdown --format json` for a recording of Linux.
+
+use onoff_trace::{Losses, ServiceOutcome};
+use serde::Serialize;
+
+use crate::cpu::CpuUsage;
+use crate::disk::DiskUsage;
+use crate::evidence::{Boundary, Certainty};
+use crate::transition::linux::MissingPart;
+
+/// To what end the computer was shut down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinuxShutdownKind {
+    /// It is turned off.
+    Poweroff,
+    /// It starts again.
+    Reboot,
+    /// It stops and stays on.
+    Halt,
+    /// Another kernel is started at once.
+    Kexec,
+    /// Not recorded.
+    #[default]
+    Unknown,
+}
+
+impl LinuxShutdownKind {
+    /// The kind that the system calls `name`.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        match name {
+            "poweroff" => Some(Self::Poweroff),
+            "reboot" => Some(Self::Reboot),
+            "halt" => Some(Self::Halt),
+            "kexec" => Some(Self::Kexec),
+            _ => None,
+        }
+    }
+}
+
+/// A phase of a shutdown, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinuxShutdownPhaseName {
+    /// The service manager stops its units.
+    StopUnits,
+    /// The last program takes over and writes out file systems.
+    Sync,
+    /// What still runs is asked to end (`SIGTERM`), and waited for.
+    TerminateRemaining,
+    /// What still runs is ended by force (`SIGKILL`).
+    KillRemaining,
+    /// File systems are taken out or made read-only, swap turned off, loop and mapped devices detached.
+    Unmount,
+    /// Programs of the folder `system-shutdown` run.
+    Hooks,
+    /// The kernel: devices are shut down, the machine is stopped.
+    Kernel,
+}
+
+impl LinuxShutdownPhaseName {
+    /// Every phase, in order.
+    pub const ALL: [Self; 7] = [
+        Self::StopUnits,
+        Self::Sync,
+        Self::TerminateRemaining,
+        Self::KillRemaining,
+        Self::Unmount,
+        Self::Hooks,
+        Self::Kernel,
+    ];
+
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::StopUnits => "stop_units",
+            Self::Sync => "sync",
+            Self::TerminateRemaining => "terminate_remaining",
+            Self::KillRemaining => "kill_remaining",
+            Self::Unmount => "unmount",
+            Self::Hooks => "hooks",
+            Self::Kernel => "kernel",
+        }
+    }
+}
+
+/// A shutdown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinuxShutdownReport {
+    /// To what end.
+    pub kind: LinuxShutdownKind,
+    /// The rule that decided it, as a phrase.
+    pub kind_rule: String,
+    /// From the request to the stop of the machine, ns; `None` when its end is not in the recording.
+    pub total_ns: Option<i64>,
+    /// How much of it is in the recording, ns: a lower bound.
+    pub total_at_least_ns: i64,
+    /// How certain the total is.
+    pub total_certainty: Certainty,
+    /// What set the begin.
+    pub starts: Boundary,
+    /// What set the end.
+    pub ends: Boundary,
+    /// What took longest.
+    pub longest: Option<LongestStop>,
+    /// The phases, in order; those that were not recorded too.
+    pub phases: Vec<LinuxShutdownPhase>,
+    /// Units, in the order in which their stops began.
+    pub units: Vec<UnitStop>,
+    /// What the end of stopping units waited for, latest first: the unit that stopped last, the one that it waited for, and so on.
+    pub path: Vec<StopStep>,
+    /// Processes that were asked to end, the longest first.
+    pub processes: Vec<ProcessStop>,
+    /// Processes that were ended by force after their time was up, by time.
+    pub killed: Vec<KilledProcess>,
+    /// Parts that the recording does not hold, and what is not known without them.
+    pub missing: Vec<MissingPart>,
+    /// Names of the losses that touch this.
+    pub touched_by: Vec<String>,
+    /// Everything that was lost.
+    pub losses: Losses,
+}
+
+/// A phase: when it was, what set that, and what the machine did in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinuxShutdownPhase {
+    /// Which.
+    pub name: LinuxShutdownPhaseName,
+    /// Begin, ns; `None` when it was not recorded.
+    pub start_ns: Option<i64>,
+    /// End, ns; `None` when it is not in the recording.
+    pub end_ns: Option<i64>,
+    /// Length, ns; `None` when an end is unknown.
+    pub duration_ns: Option<i64>,
+    /// How much of it is in the recording, ns: a lower bound of its length.
+    pub recorded_ns: i64,
+    /// How certain the weaker end is.
+    pub certainty: Certainty,
+    /// What set the begin.
+    pub starts: Boundary,
+    /// What set the end.
+    pub ends: Boundary,
+    /// Who used the processors; `None` when switches were not recorded.
+    pub cpu: Option<CpuUsage>,
+    /// What the disks did; `None` when no request was recorded.
+    pub disk: Option<DiskUsage>,
+}
+
+/// What took longest: a unit, or a phase in which no unit stops.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LongestStop {
+    /// Unit, or phase.
+    pub name: String,
+    /// Whether it is a unit.
+    pub is_unit: bool,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// Length, ns; a lower bound where it did not end in the recording.
+    pub duration_ns: i64,
+    /// Share of the whole shutdown, percent of `total_ns`, or of `total_at_least_ns` where that is not known.
+    pub percent: f64,
+    /// Whether it is on the path: whether the shutdown waited for it.
+    pub on_path: bool,
+    /// Why it took so long, as a clause; empty when nothing recorded says it.
+    pub because: String,
+}
+
+/// A unit is stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnitStop {
+    /// Its place in the order in which stops began, from 1.
+    pub order: u32,
+    /// Unit.
+    pub name: String,
+    /// Slice; empty when not recorded.
+    pub slice: String,
+    /// Asked to stop, ns.
+    pub start_ns: i64,
+    /// Stopped, ns; `None` when that is not in the recording.
+    pub end_ns: Option<i64>,
+    /// Length, ns. Zero for what the service manager says only once: a target, a timer.
+    pub duration_ns: Option<i64>,
+    /// How it ended.
+    pub outcome: ServiceOutcome,
+    /// How it ended in the service manager's own word, e.g. `timeout`; empty when it gives none.
+    pub result: String,
+    /// How long the service manager would have waited, ns; `None` for ever or not recorded.
+    pub time_out_ns: Option<i64>,
+    /// Whether its time was up, by its result, its length, or because it was ended by force.
+    pub timed_out: bool,
+    /// Main process, when recorded.
+    pub main_pid: Option<u32>,
+    /// Processes that were its own or ran to stop it, by end.
+    pub processes: Vec<UnitProcess>,
+    /// What had to stop before it, and stopped last of that; `None` when nothing had to.
+    pub waited_for: Option<StopWait>,
+    /// The record.
+    pub event: String,
+}
+
+/// A process of a unit that is stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnitProcess {
+    /// Id.
+    pub pid: u32,
+    /// Image.
+    pub image: String,
+    /// Start, ns; `None` when it ran before the recording.
+    pub start_ns: Option<i64>,
+    /// Exit, ns; `None` when it outlived the recording.
+    pub end_ns: Option<i64>,
+    /// Whether it was started to stop the unit.
+    pub stops: bool,
+    /// How certain it is that it is the unit's.
+    pub certainty: Certainty,
+}
+
+/// A unit that another waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StopWait {
+    /// Unit.
+    pub name: String,
+    /// Time from its stop to the begin of the other's, ns.
+    pub gap_ns: i64,
+    /// Measured where the order is declared (`After=`), inferred where it only stopped last before.
+    pub certainty: Certainty,
+}
+
+/// A unit on the path of stopping.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StopStep {
+    /// Unit.
+    pub name: String,
+    /// Asked to stop, ns.
+    pub start_ns: i64,
+    /// Stopped, ns.
+    pub end_ns: i64,
+    /// Length, ns.
+    pub duration_ns: i64,
+    /// From its stop until the next unit of the path was asked, ns; to the end of stopping for the last one.
+    pub gap_ns: i64,
+    /// Measured where the order is declared (`After=`), inferred where it only stopped last before.
+    pub certainty: Certainty,
+}
+
+/// A process that was asked to end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProcessStop {
+    /// Id.
+    pub pid: u32,
+    /// Image or name.
+    pub image: String,
+    /// Unit it belongs to; empty when not known.
+    pub unit: String,
+    /// Asked, ns.
+    pub asked_ns: i64,
+    /// Number of the signal, 15 for `SIGTERM`; `None` when not recorded.
+    pub signal: Option<u32>,
+    /// Ended, ns; `None` when that is not in the recording.
+    pub end_ns: Option<i64>,
+    /// From asked to ended, ns.
+    pub duration_ns: Option<i64>,
+    /// Whether it was ended by force.
+    pub killed: bool,
+}
+
+/// A process that was ended by force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KilledProcess {
+    /// Id.
+    pub pid: Option<u32>,
+    /// Unit, where the service manager did it; else the process's name.
+    pub name: String,
+    /// Image, where it is known.
+    pub image: String,
+    /// When, ns.
+    pub time_ns: i64,
+    /// The record.
+    pub event: String,
+}

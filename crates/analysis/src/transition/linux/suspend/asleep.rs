@@ -1,0 +1,154 @@
+//! The two halves of a sleep and the time between them.
+
+use onoff_trace::{Milestone, Trace, milestone};
+
+use super::names::{SleepPhaseName, SleepState};
+use super::report::{LinuxAsleep, SleepPhase};
+use super::{Cycle, boundary, is_down, is_logged};
+use crate::evidence::{Certainty, Span};
+use crate::transition::suspend::PowerHalf;
+
+/// From the machine's entry to its return, and what tells it.
+pub(super) struct Machine {
+    entry_ns: i64,
+    back_ns: i64,
+    event: String,
+    certainty: Certainty,
+}
+
+/// From the machine's entry to its return. A suspend to idle may enter several times: from the first to the last.
+pub(super) fn machine(trace: &Trace, cycle: &Cycle, phases: &[SleepPhase]) -> Option<Machine> {
+    let all = || {
+        phases
+            .iter()
+            .filter(|phase| phase.name == SleepPhaseName::Machine)
+    };
+    let back_ns = all().filter_map(|phase| phase.end_ns).max();
+    if let (Some(first), Some(back_ns)) = (all().next(), back_ns) {
+        return Some(Machine {
+            entry_ns: first.start_ns,
+            back_ns,
+            event: first.event.clone(),
+            certainty: first.certainty,
+        });
+    }
+    // The log tells only when it counted the time asleep, just after the return, by a clock that had stood still until then.
+    let entry = cycle.milestones(trace, milestone::SLEEP).next()?;
+    let back = cycle.milestones(trace, milestone::WAKE).last()?;
+    Some(Machine {
+        entry_ns: entry.time_ns,
+        back_ns: back.time_ns.max(entry.time_ns),
+        event: trace.text(back.event).to_owned(),
+        certainty: Certainty::Inferred,
+    })
+}
+
+/// The way down, the time asleep, and the way up.
+pub(super) fn halves(
+    trace: &Trace,
+    cycle: &Cycle,
+    state: SleepState,
+    phases: &[SleepPhase],
+    machine: Option<&Machine>,
+) -> (Span, LinuxAsleep, Span) {
+    let event = trace.text(cycle.whole.event);
+    let begins = boundary(
+        Some((cycle.whole.start_ns, event)),
+        "the kernel's decision to sleep",
+        Certainty::Measured,
+    );
+    let last_down = phases
+        .iter()
+        .filter(|phase| is_down(phase))
+        .filter_map(|phase| Some((phase.end_ns?, phase.event.as_str())))
+        .max();
+    let first_up = phases
+        .iter()
+        .filter(|phase| phase.half == PowerHalf::Resume)
+        .map(|phase| (phase.start_ns, phase.event.as_str()))
+        .min();
+    let (entry, back) = match machine {
+        Some(machine) => (
+            boundary(
+                Some((machine.entry_ns, &machine.event)),
+                "the machine's entry",
+                machine.certainty,
+            ),
+            boundary(
+                Some((machine.back_ns, &machine.event)),
+                "the machine's return",
+                machine.certainty,
+            ),
+        ),
+        None => (
+            boundary(
+                last_down,
+                "the end of the last phase on the way down",
+                Certainty::Inferred,
+            ),
+            boundary(
+                first_up,
+                "the begin of the first phase on the way up",
+                Certainty::Inferred,
+            ),
+        ),
+    };
+    let ends = boundary(
+        cycle.whole.end_ns.map(|end| (end, event)),
+        "processes going on",
+        Certainty::Measured,
+    );
+    let suspend = Span::between(&begins, &entry);
+    let resume = Span::between(&back, &ends);
+    let asleep = match machine {
+        Some(_) => slept(trace, cycle, state, Span::between(&entry, &back)),
+        None => LinuxAsleep {
+            measured: Span::absent(["the machine's entry and return".to_owned()]),
+            slept_rule: "the machine did not sleep, or its entry was not recorded".to_owned(),
+            ..LinuxAsleep::default()
+        },
+    };
+    (suspend, asleep, resume)
+}
+
+/// How long the machine slept by a clock that went on.
+fn slept(trace: &Trace, cycle: &Cycle, state: SleepState, measured: Span) -> LinuxAsleep {
+    let told = cycle.value(trace, milestone::WAKE);
+    let is_kernels = |row: &Milestone| is_logged(trace.text(row.event));
+    let kernel_ns = cycle
+        .value(trace, milestone::POWER_SLEEP_TIME)
+        .or(told.filter(|(_, row)| is_kernels(row)))
+        .map(|(ns, _)| ns);
+    let by_clocks = told.filter(|(_, row)| !is_kernels(row)).map(|(ns, _)| ns);
+    let on_axis = measured.duration_ns.filter(|_| !state.stops_the_clock());
+    let (slept_ns, rule, certainty) = match (on_axis, by_clocks, kernel_ns) {
+        // The axis goes on in a suspend to idle, unless the machine has a clock that it stops for it.
+        (Some(axis), gap, _) => (
+            Some(axis.saturating_add(gap.unwrap_or(0).max(0))),
+            "from the machine's entry to its return: the axis goes on in a suspend to idle",
+            Certainty::Measured,
+        ),
+        (None, Some(ns), _) => (
+            Some(ns),
+            "by how much CLOCK_BOOTTIME went on and CLOCK_MONOTONIC did not, from readings of both before and after",
+            Certainty::Measured,
+        ),
+        (None, None, Some(ns)) => (
+            Some(ns),
+            "the kernel's own count, from its log",
+            Certainty::Measured,
+        ),
+        (None, None, None) => (
+            None,
+            "CLOCK_MONOTONIC stands still while the machine sleeps, and no other clock was recorded",
+            Certainty::Missing,
+        ),
+    };
+    LinuxAsleep {
+        measured,
+        slept_ns,
+        slept_rule: rule.to_owned(),
+        slept_certainty: certainty,
+        kernel_ns,
+    }
+}

@@ -1,0 +1,116 @@
+//! Device callbacks: which phase each was of, what they add up to, and what each device took.
+
+use hashbrown::HashMap;
+use onoff_trace::Trace;
+
+use super::names::SleepPhaseName;
+use super::path;
+use super::report::{DeviceCallback, DeviceSleep, SleepPhase};
+use crate::transition::suspend::PowerHalf;
+
+/// The callbacks that began from `from_ns` to before `until_ns`, by begin.
+pub(super) fn between(
+    trace: &Trace,
+    phases: &[SleepPhase],
+    from_ns: i64,
+    until_ns: i64,
+) -> Vec<DeviceCallback> {
+    let mut rows: Vec<_> = trace
+        .power_requests
+        .iter()
+        .filter(|row| from_ns <= row.start_ns && row.start_ns < until_ns)
+        .collect();
+    rows.sort_by_key(|row| row.start_ns);
+    rows.into_iter()
+        .map(|row| DeviceCallback {
+            phase: SleepPhaseName::asking(row.kind)
+                .filter(|&name| phases.iter().any(|phase| phase.name == name)),
+            device: trace.text(row.device).to_owned(),
+            driver: trace.text(row.driver).to_owned(),
+            parent: trace.text(row.parent).to_owned(),
+            callback: trace.text(row.message).to_owned(),
+            start_ns: row.start_ns,
+            end_ns: row.end_ns,
+            duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
+            on_path_ns: 0,
+            error: row.status.map(u32::cast_signed),
+            tid: row.tid,
+        })
+        .collect()
+}
+
+/// Fills in what the callbacks of each phase add up to, and the path to its end.
+pub(super) fn sum_up(phases: &mut [SleepPhase], callbacks: &mut [DeviceCallback]) {
+    for phase in phases {
+        if phase.name.asks().is_none() {
+            continue;
+        }
+        // A phase may come twice, as after a failed attempt: a callback is of the one that it began in.
+        let end_ns = phase.end_ns.unwrap_or(i64::MAX);
+        let first = callbacks.partition_point(|row| row.start_ns < phase.start_ns);
+        let of_phase: Vec<usize> = callbacks
+            .iter()
+            .enumerate()
+            .skip(first)
+            .take_while(|(_, row)| row.start_ns <= end_ns)
+            .filter(|(_, row)| row.phase == Some(phase.name))
+            .map(|(at, _)| at)
+            .collect();
+        phase.callbacks = of_phase.len() as u64;
+        let mut covered_until = i64::MIN;
+        for row in of_phase.iter().filter_map(|&at| callbacks.get(at)) {
+            let Some(end) = row.end_ns else { continue };
+            let length = end.saturating_sub(row.start_ns).max(0);
+            phase.callbacks_total_ns = phase.callbacks_total_ns.saturating_add(length);
+            let from = row.start_ns.max(covered_until);
+            phase.callbacks_covered_ns = phase
+                .callbacks_covered_ns
+                .saturating_add(end.saturating_sub(from).max(0));
+            covered_until = covered_until.max(end);
+        }
+        path::find(phase, &of_phase, callbacks);
+    }
+}
+
+/// What each device took in all, longest first.
+pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
+    let mut places: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut devices: Vec<DeviceSleep> = Vec::new();
+    for row in callbacks {
+        // One device may be under two names of buses; its driver tells them apart.
+        let at = *places.entry((&row.device, &row.parent)).or_insert_with(|| {
+            devices.push(DeviceSleep {
+                device: row.device.clone(),
+                driver: row.driver.clone(),
+                parent: row.parent.clone(),
+                suspend_ns: 0,
+                resume_ns: 0,
+                total_ns: 0,
+                on_path_ns: 0,
+                callbacks: 0,
+                failed: false,
+            });
+            devices.len() - 1
+        });
+        let Some(device) = devices.get_mut(at) else {
+            continue;
+        };
+        let length = row.duration_ns.unwrap_or(0).max(0);
+        match row.phase.map(SleepPhaseName::half) {
+            Some(PowerHalf::Resume) => {
+                device.resume_ns = device.resume_ns.saturating_add(length);
+            }
+            _ => device.suspend_ns = device.suspend_ns.saturating_add(length),
+        }
+        device.total_ns = device.total_ns.saturating_add(length);
+        device.on_path_ns = device.on_path_ns.saturating_add(row.on_path_ns);
+        device.callbacks += 1;
+        device.failed |= row.error.is_some_and(|error| error != 0);
+        if device.driver.is_empty() {
+            device.driver.clone_from(&row.driver);
+        }
+    }
+    devices
+        .sort_by(|left, right| (right.total_ns, &left.device).cmp(&(left.total_ns, &right.device)));
+    devices
+}

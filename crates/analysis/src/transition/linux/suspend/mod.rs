@@ -1,0 +1,446 @@
+//! Where the time of a sleep of Linux went: suspend to idle, standby, suspend to memory, hibernation.
+//!
+//! [`analyse`] turns a [`Trace`] of Linux into a [`LinuxSuspendReport`] with every sleep of the recording.
+
+mod asleep;
+mod callbacks;
+pub mod names;
+mod path;
+mod phases;
+pub mod report;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+use onoff_trace::{Activity, ActivityKind, Milestone, TableName, Tables, Trace, milestone};
+
+pub use names::{SleepPhaseName, SleepState};
+pub use report::*;
+
+use crate::evidence::{Boundary, Certainty, Span, touched_by};
+use crate::idle::{self, Settling};
+use crate::processes::Images;
+use crate::transition::linux::MissingPart;
+use crate::transition::suspend::{FirmwareSleep, NoSuspend, PowerHalf, SuspendOptions};
+use crate::transition::usage;
+
+/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::ContextSwitches,
+    TableName::DiskIos,
+    TableName::Milestones,
+    TableName::Activities,
+    TableName::PowerRequests,
+]);
+
+/// The tables that say when what happened.
+const BOUNDARY_TABLES: [TableName; 3] = [
+    TableName::Milestones,
+    TableName::Activities,
+    TableName::PowerRequests,
+];
+
+/// Sleeps whose processors, disks, tasks and PostResume are looked at, at most: each walks the recording again.
+const MOST_LOOKED_AT: usize = 32;
+
+/// How long after a resume idle time is looked for, at most, ns.
+const LONGEST_POST_RESUME_NS: i64 = 3_600_000_000_000;
+
+/// Analyses the sleeps that `trace` holds.
+///
+/// # Errors
+/// It holds none, or not the one asked for; the error says what it holds instead.
+pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendReport, NoSuspend> {
+    let cycles = cycles(trace);
+    if cycles.is_empty() {
+        return Err(NoSuspend::NoneOnLinux(what_it_holds(trace)));
+    }
+    let found = u32::try_from(cycles.len()).unwrap_or(u32::MAX);
+    let images = Images::of(trace);
+    let mut sleeps = Vec::new();
+    for (number, cycle) in (1_u32..).zip(&cycles) {
+        if options.transition.is_none_or(|wanted| wanted == number) {
+            let look = sleeps.len() < MOST_LOOKED_AT;
+            sleeps.push(describe(trace, &images, number, cycle, look, options));
+        }
+    }
+    if sleeps.is_empty() {
+        return Err(NoSuspend::NoSuch {
+            number: options.transition.unwrap_or_default(),
+            found: match found {
+                1 => "1 sleep".to_owned(),
+                _ => format!("{found} sleeps"),
+            },
+        });
+    }
+    Ok(LinuxSuspendReport {
+        sleeps_found: found,
+        missing: missing(trace, &sleeps),
+        sleeps,
+        losses: trace.losses.clone(),
+    })
+}
+
+/// One sleep's rows.
+struct Cycle {
+    whole: Activity,
+    /// Begin of the next sleep, ns.
+    until_ns: i64,
+    phases: Vec<Activity>,
+    milestones: Vec<Milestone>,
+}
+
+/// The sleeps, by begin.
+fn cycles(trace: &Trace) -> Vec<Cycle> {
+    let mut wholes: Vec<Activity> = trace
+        .activities
+        .iter()
+        .filter(|row| row.kind == ActivityKind::PowerTransition)
+        .collect();
+    wholes.sort_by_key(|row| row.start_ns);
+    let mut phases: Vec<Activity> = trace
+        .activities
+        .iter()
+        .filter(|row| row.kind == ActivityKind::PowerPhase)
+        .collect();
+    phases.sort_by_key(|row| row.start_ns);
+    let mut milestones: Vec<Milestone> = trace.milestones.iter().collect();
+    milestones.sort_by_key(|row| row.time_ns);
+    let nexts: Vec<i64> = wholes
+        .iter()
+        .skip(1)
+        .map(|row| row.start_ns)
+        .chain([i64::MAX])
+        .collect();
+    wholes
+        .into_iter()
+        .zip(nexts)
+        .map(|(whole, until_ns)| {
+            let inside = |time: i64| whole.start_ns <= time && time < until_ns;
+            let first = phases.partition_point(|row| row.start_ns < whole.start_ns);
+            let first_milestone = milestones.partition_point(|row| row.time_ns < whole.start_ns);
+            Cycle {
+                phases: phases
+                    .iter()
+                    .skip(first)
+                    .take_while(|row| inside(row.start_ns))
+                    .copied()
+                    .collect(),
+                milestones: milestones
+                    .iter()
+                    .skip(first_milestone)
+                    .take_while(|row| inside(row.time_ns))
+                    .copied()
+                    .collect(),
+                whole,
+                until_ns,
+            }
+        })
+        .collect()
+}
+
+impl Cycle {
+    /// The milestones of that name, by time.
+    fn milestones<'a>(
+        &'a self,
+        trace: &Trace,
+        name: &str,
+    ) -> impl Iterator<Item = &'a Milestone> + use<'a> {
+        let name = trace.strings.find(name);
+        self.milestones
+            .iter()
+            .filter(move |row| Some(row.name) == name)
+    }
+
+    /// The value of the first milestone of that name that has one, with its record.
+    fn value<'a>(&'a self, trace: &Trace, name: &str) -> Option<(i64, &'a Milestone)> {
+        self.milestones(trace, name)
+            .find_map(|row| Some((row.value?, row)))
+    }
+}
+
+fn describe(
+    trace: &Trace,
+    images: &Images<'_>,
+    number: u32,
+    cycle: &Cycle,
+    look: bool,
+    options: &SuspendOptions,
+) -> LinuxSleep {
+    let whole = &cycle.whole;
+    let state = match trace.text(whole.name) {
+        "freeze" => SleepState::Idle,
+        "standby" => SleepState::Standby,
+        "mem" => SleepState::Memory,
+        "disk" => SleepState::Disk,
+        _ => SleepState::Unknown,
+    };
+    let mut phases = phases::recorded(trace, cycle);
+    let end_ns = whole.end_ns;
+    // What follows the end is not the sleep's: devices also go to sleep one by one, of themselves.
+    let callbacks_until = end_ns.map_or(cycle.until_ns, |end| {
+        end.saturating_add(1).min(cycle.until_ns)
+    });
+    let mut callbacks = callbacks::between(trace, &phases, whole.start_ns, callbacks_until);
+    callbacks::sum_up(&mut phases, &mut callbacks);
+    let devices = callbacks::devices(&callbacks);
+    let machine = asleep::machine(trace, cycle, &phases);
+    let (suspend, asleep, resume) = asleep::halves(trace, cycle, state, &phases, machine.as_ref());
+    let tasks = if look {
+        tasks::frozen(trace, images, &phases, cycle.until_ns)
+    } else {
+        Vec::new()
+    };
+    if look {
+        let spans: Vec<Option<(i64, i64)>> = phases
+            .iter()
+            .map(|phase| Some((phase.start_ns, phase.end_ns?)))
+            .collect();
+        for (phase, (cpu, disk)) in phases.iter_mut().zip(usage::of_spans(trace, &spans)) {
+            phase.cpu = cpu;
+            phase.disk = disk;
+        }
+    }
+    let refusals: Vec<String> = cycle
+        .milestones(trace, milestone::POWER_REFUSED)
+        .map(|row| trace.text(row.detail).to_owned())
+        .collect();
+    let error = whole
+        .status
+        .map(u32::cast_signed)
+        .filter(|&error| error != 0);
+    let outcome = match (&machine, end_ns) {
+        (_, None) => SleepOutcome::Unfinished,
+        (Some(_), Some(_)) => SleepOutcome::Slept,
+        (None, Some(_)) if error.is_some() || !refusals.is_empty() => SleepOutcome::GivenUp,
+        (None, Some(_)) => SleepOutcome::Unknown,
+    };
+    let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
+    LinuxSleep {
+        number,
+        state,
+        way: trace.text(whole.detail).to_owned(),
+        event: trace.text(whole.event).to_owned(),
+        outcome,
+        error,
+        refusals,
+        asked_by: whole
+            .pid
+            .and_then(|pid| images.at(pid, whole.start_ns))
+            .unwrap_or_default()
+            .to_owned(),
+        asked_by_pid: whole.pid,
+        start_ns: whole.start_ns,
+        end_ns,
+        work_ns: suspend
+            .duration_ns
+            .zip(resume.duration_ns)
+            .map(|(down, up)| down.saturating_add(up)),
+        wake_sources: wake_sources(trace, cycle),
+        image: (state == SleepState::Disk).then(|| image(trace, cycle, &phases, &asleep)),
+        firmware: FirmwareSleep {
+            suspend_ns: value(milestone::FIRMWARE_SUSPEND_BEGIN)
+                .zip(value(milestone::FIRMWARE_SUSPEND_END))
+                .map(|(begin, end)| end.saturating_sub(begin)),
+            resume_ns: value(milestone::FIRMWARE_RESUME_TIME),
+            average_resume_ns: value(milestone::FIRMWARE_RESUME_AVERAGE),
+        },
+        post_resume: settle(trace, cycle, &resume, look, options),
+        suspend,
+        asleep,
+        resume,
+        phases,
+        callbacks,
+        devices,
+        tasks,
+        touched_by: touched_by(trace, &BOUNDARY_TABLES),
+    }
+}
+
+fn settle(
+    trace: &Trace,
+    cycle: &Cycle,
+    resume: &Span,
+    look: bool,
+    options: &SuspendOptions,
+) -> Settling {
+    match resume.end_ns {
+        Some(start_ns) if look => {
+            let latest_ns = cycle
+                .until_ns
+                .min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
+            idle::settle_before(trace, start_ns, latest_ns, options.idle)
+        }
+        start_ns => Settling {
+            metric: options.idle,
+            start_ns,
+            rule: match start_ns {
+                Some(_) => "not looked at: the recording holds too many sleeps; ask for this one",
+                None => "the resume has no end in the recording",
+            }
+            .to_owned(),
+            ..Settling::default()
+        },
+    }
+}
+
+fn wake_sources(trace: &Trace, cycle: &Cycle) -> Vec<WakeSource> {
+    let mut sources: Vec<WakeSource> = Vec::new();
+    for row in cycle.milestones(trace, milestone::WAKE_SOURCE) {
+        let name = trace.text(row.detail);
+        if sources.iter().any(|source| source.name == name) {
+            continue;
+        }
+        let event = trace.text(row.event).to_owned();
+        sources.push(WakeSource {
+            name: name.to_owned(),
+            time_ns: row.time_ns,
+            // The kernel says which interrupt it was; a source that is active after the resume only may have been it.
+            certainty: if is_logged(&event) {
+                Certainty::Measured
+            } else {
+                Certainty::Inferred
+            },
+            event,
+        });
+    }
+    sources
+}
+
+fn image(trace: &Trace, cycle: &Cycle, phases: &[SleepPhase], asleep: &LinuxAsleep) -> MemoryImage {
+    let length = |name: SleepPhaseName| {
+        let lengths: Vec<i64> = phases
+            .iter()
+            .filter(|phase| phase.name == name)
+            .filter_map(|phase| phase.duration_ns)
+            .collect();
+        (!lengths.is_empty()).then(|| lengths.into_iter().fold(0, i64::saturating_add))
+    };
+    let write_ns = length(SleepPhaseName::WriteImage);
+    let read_ns = length(SleepPhaseName::ReadImage);
+    let known = write_ns.is_some() && read_ns.is_some();
+    MemoryImage {
+        pages: cycle
+            .value(trace, milestone::POWER_HIBERNATE_PAGES)
+            .map(|(pages, _)| pages),
+        create_ns: length(SleepPhaseName::CreateImage),
+        write_ns,
+        read_ns,
+        at_most_ns: asleep.slept_ns.filter(|_| !known),
+        rule: match (known, asleep.slept_ns) {
+            (true, _) => "",
+            (false, Some(_)) => {
+                "the kernel that was restored saw neither: writing the image, power off, the time off, firmware, loader, and the \
+                 kernel that read the image are together the time asleep"
+            }
+            (false, None) => {
+                "the kernel that was restored saw neither, and no clock that went on was recorded"
+            }
+        }
+        .to_owned(),
+    }
+}
+
+/// What the recording did not hold.
+fn missing(trace: &Trace, sleeps: &[LinuxSleep]) -> Vec<MissingPart> {
+    let mut parts = Vec::new();
+    let wanted = |table| trace.wanted.contains(table);
+    let traced = sleeps
+        .iter()
+        .flat_map(|sleep| &sleep.phases)
+        .any(|phase| !is_logged(&phase.event));
+    if !traced {
+        parts.push(MissingPart::new(
+            "the trace of the phases (suspend_resume)",
+            "phases are taken from the kernel's log, where it tells them",
+            "trace-cmd record -e power -e sched -e block -e irq, or those events in /sys/kernel/tracing",
+        ));
+    }
+    if wanted(TableName::PowerRequests) && trace.power_requests.is_empty() {
+        parts.push(MissingPart::new(
+            "the devices' callbacks (device_pm_callback)",
+            "which device took how long is not known",
+            "trace-cmd record -e power:device_pm_callback_start -e power:device_pm_callback_end, or echo 1 > /sys/power/pm_print_times",
+        ));
+    }
+    if wanted(TableName::ContextSwitches) && trace.context_switches.is_empty() {
+        parts.push(MissingPart::new(
+            "context switches (sched_switch)",
+            "who used the processors, when tasks were frozen and when the computer had settled are not known",
+            "trace-cmd record -e sched:sched_switch",
+        ));
+    }
+    if wanted(TableName::DiskIos) && trace.disk_ios.is_empty() {
+        parts.push(MissingPart::new(
+            "disk requests (block_rq_issue, block_rq_complete)",
+            "what the disks did is not known",
+            "trace-cmd record -e block:block_rq_issue -e block:block_rq_complete",
+        ));
+    }
+    let unknown_length = |sleep: &LinuxSleep| {
+        sleep.outcome == SleepOutcome::Slept && sleep.asleep.slept_ns.is_none()
+    };
+    if sleeps.iter().any(unknown_length) {
+        parts.push(MissingPart::new(
+            "a clock that goes on while the machine sleeps",
+            "how long it slept is not known: CLOCK_MONOTONIC stands still",
+            "readings of CLOCK_BOOTTIME before and after, the journal, or echo 1 > /sys/power/pm_debug_messages",
+        ));
+    }
+    if sleeps
+        .iter()
+        .filter(|sleep| sleep.state != SleepState::Disk)
+        .any(|sleep| sleep.outcome == SleepOutcome::Slept && sleep.wake_sources.is_empty())
+    {
+        parts.push(MissingPart::new(
+            "the source of the wakeup",
+            "what woke the computer is not known",
+            "trace-cmd record -e power:wakeup_source_activate, or echo 1 > /sys/power/pm_debug_messages",
+        ));
+    }
+    if sleeps.iter().any(|sleep| {
+        sleep.state == SleepState::Memory && sleep.firmware == FirmwareSleep::default()
+    }) {
+        parts.push(MissingPart::new(
+            "firmware's times of the sleep (S3 performance table)",
+            "the firmware's share of the resume is not known",
+            "copy /sys/firmware/acpi/fpdt, where the machine has it",
+        ));
+    }
+    parts
+}
+
+fn what_it_holds(trace: &Trace) -> String {
+    use crate::transition::contents::{Transition, instead_of};
+    instead_of(trace, Transition::Suspend).found
+}
+
+/// The end of a half, found or not.
+fn boundary(found: Option<(i64, &str)>, rule: &str, certainty: Certainty) -> Boundary {
+    match found {
+        Some((time_ns, event)) => Boundary {
+            time_ns: Some(time_ns),
+            rule: rule.to_owned(),
+            event: event.to_owned(),
+            certainty,
+            missing: Vec::new(),
+        },
+        None => Boundary {
+            rule: "no rule found it".to_owned(),
+            missing: vec![rule.to_owned()],
+            ..Boundary::default()
+        },
+    }
+}
+
+/// Whether a row rests on the kernel's log, not on the tracer.
+fn is_logged(event: &str) -> bool {
+    event.starts_with("kernel log")
+}
+
+/// Whether a phase is before the machine's entry.
+fn is_down(phase: &SleepPhase) -> bool {
+    phase.half == PowerHalf::Suspend
+}

@@ -1,0 +1,142 @@
+//! What the end of a phase of devices waited for.
+//!
+//! A phase ends when its last callback has returned. Callbacks run one after the other on the thread that suspends, and, of devices
+//! that allow it, on threads of their own. A device waits for its children on the way down and for its parent on the way up
+//! (`dpm_wait_for_subordinate`, `dpm_wait_for_superior` of `drivers/base/power/main.c`). So the path is found backwards: from the
+//! callback that ended last to that which ended last of those it had to wait for. It stops where nothing recorded ties a callback to one
+//! before it: on a thread of its own a callback begins when a thread is free, and no record says for which one it waited.
+
+use hashbrown::HashMap;
+
+use super::report::{DeviceCallback, PathReason, PathStep, SleepPhase};
+use crate::transition::suspend::PowerHalf;
+
+/// Steps of a path, at most.
+const MOST_STEPS: usize = 4_096;
+
+/// Fills in the path of `phase`, whose callbacks are at `of_phase`, by begin.
+pub(super) fn find(phase: &mut SleepPhase, of_phase: &[usize], callbacks: &mut [DeviceCallback]) {
+    // Those that ended, by end: what ended last before a time is found by halving.
+    let mut ended: Vec<(i64, usize)> = of_phase
+        .iter()
+        .filter_map(|&at| Some((callbacks.get(at)?.end_ns?, at)))
+        .collect();
+    ended.sort_unstable();
+    let Some(&(_, last)) = ended.last() else {
+        return;
+    };
+    let steps = walk(phase.half, last, &ended, callbacks);
+    for (position, &(at, because)) in steps.iter().enumerate() {
+        let before_ns = steps
+            .get(position + 1)
+            .and_then(|&(before, _)| callbacks.get(before)?.end_ns)
+            .unwrap_or(i64::MIN);
+        let Some(row) = callbacks.get_mut(at) else {
+            continue;
+        };
+        let Some(end_ns) = row.end_ns else { continue };
+        let duration_ns = end_ns
+            .saturating_sub(row.start_ns.max(before_ns).max(phase.start_ns))
+            .max(0);
+        row.on_path_ns = duration_ns;
+        phase.path_ns = phase.path_ns.saturating_add(duration_ns);
+        phase.path.push(PathStep {
+            device: row.device.clone(),
+            driver: row.driver.clone(),
+            start_ns: row.start_ns,
+            end_ns,
+            duration_ns,
+            because,
+        });
+    }
+}
+
+/// Where the callbacks of the path are, and why, from the one at `last` back.
+fn walk(
+    half: PowerHalf,
+    last: usize,
+    ended: &[(i64, usize)],
+    callbacks: &[DeviceCallback],
+) -> Vec<(usize, PathReason)> {
+    let related = Related::of(half, ended, callbacks);
+    let mut steps = Vec::new();
+    let mut next = Some((last, PathReason::EndedLast));
+    while let Some((at, because)) = next.filter(|_| steps.len() < MOST_STEPS) {
+        steps.push((at, because));
+        next = callbacks.get(at).and_then(|row| related.before(row, at));
+    }
+    steps
+}
+
+/// Callbacks by what ties them to others: each list by end.
+struct Related<'a> {
+    half: PowerHalf,
+    by_thread: HashMap<u32, Vec<(i64, usize)>>,
+    /// On the way down by the parent's name, on the way up by the own.
+    by_device: HashMap<&'a str, Vec<(i64, usize)>>,
+}
+
+impl<'a> Related<'a> {
+    fn of(half: PowerHalf, ended: &[(i64, usize)], callbacks: &'a [DeviceCallback]) -> Related<'a> {
+        let mut by_thread: HashMap<u32, Vec<(i64, usize)>> = HashMap::new();
+        let mut by_device: HashMap<&str, Vec<(i64, usize)>> = HashMap::new();
+        for &(end_ns, at) in ended {
+            let Some(row) = callbacks.get(at) else {
+                continue;
+            };
+            if let Some(tid) = row.tid {
+                by_thread.entry(tid).or_default().push((end_ns, at));
+            }
+            let key = match half {
+                PowerHalf::Suspend => &row.parent,
+                _ => &row.device,
+            };
+            if !key.is_empty() {
+                by_device.entry(key).or_default().push((end_ns, at));
+            }
+        }
+        Self {
+            half,
+            by_thread,
+            by_device,
+        }
+    }
+
+    /// What `row` waited for.
+    fn before(&self, row: &DeviceCallback, own: usize) -> Option<(usize, PathReason)> {
+        let (key, tie) = match self.half {
+            PowerHalf::Suspend => (&row.device, PathReason::Child),
+            _ => (&row.parent, PathReason::Parent),
+        };
+        let family = self
+            .by_device
+            .get(key.as_str())
+            .and_then(|rows| last_before(rows, row.start_ns, own))
+            .map(|(end, at)| (end, at, tie));
+        let thread = row
+            .tid
+            .and_then(|tid| self.by_thread.get(&tid))
+            .and_then(|rows| last_before(rows, row.start_ns, own))
+            .map(|(end, at)| (end, at, PathReason::SameThread));
+        // Of both, the later one let it go; of equal ones the tie of devices says more.
+        match (family, thread) {
+            (Some(family), Some(thread)) if thread.0 > family.0 => Some(thread),
+            (Some(family), _) => Some(family),
+            (None, thread) => thread,
+        }
+        .map(|(_, at, because)| (at, because))
+    }
+}
+
+/// The last of `rows`, by end, that ended by `time_ns` and began before `own` did. Of those that took no measurable time begin and
+/// end are the same: their order keeps the path from going round.
+fn last_before(rows: &[(i64, usize)], time_ns: i64, own: usize) -> Option<(i64, usize)> {
+    const LOOKED_AT: usize = 64;
+    let after = rows.partition_point(|&(end, _)| end <= time_ns);
+    rows.get(..after)?
+        .iter()
+        .rev()
+        .take(LOOKED_AT)
+        .find(|&&(_, at)| at < own)
+        .copied()
+}

@@ -1,0 +1,276 @@
+//! The result of the analysis of sleeps of Linux. Its serialized names are the documented contract of
+//! `suspend --format json` for a recording of Linux.
+
+use onoff_trace::Losses;
+use serde::Serialize;
+
+use super::names::{SleepPhaseName, SleepState};
+use crate::cpu::CpuUsage;
+use crate::disk::DiskUsage;
+use crate::evidence::{Certainty, Span};
+use crate::idle::Settling;
+use crate::transition::linux::MissingPart;
+use crate::transition::suspend::{FirmwareSleep, PowerHalf};
+
+/// The sleeps of a recording of Linux.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinuxSuspendReport {
+    /// How many the recording holds.
+    pub sleeps_found: u32,
+    /// Those asked for, by begin.
+    pub sleeps: Vec<LinuxSleep>,
+    /// Parts that the recording does not hold, and what is not known without them.
+    pub missing: Vec<MissingPart>,
+    /// Everything that was lost.
+    pub losses: Losses,
+}
+
+/// How a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SleepOutcome {
+    /// The machine slept and came back.
+    Slept,
+    /// It was given up before the machine slept.
+    GivenUp,
+    /// It ended, and whether the machine slept is not recorded.
+    Unknown,
+    /// Its end is not in the recording.
+    Unfinished,
+}
+
+/// One sleep: both halves, and the time asleep between.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinuxSleep {
+    /// Its number in the recording, from 1: what `--transition` takes.
+    pub number: u32,
+    /// How it slept.
+    pub state: SleepState,
+    /// Which of the machine's ways, as the kernel's log says: `deep`, `s2idle`; empty when not recorded.
+    pub way: String,
+    /// The record that told the begin.
+    pub event: String,
+    /// How it ended.
+    pub outcome: SleepOutcome,
+    /// Error number with which it was given up, as recorded (negative); `None` when none was recorded.
+    pub error: Option<i32>,
+    /// Why it was given up, in the kernel's words.
+    pub refusals: Vec<String>,
+    /// Process that asked the kernel for it; empty when not recorded.
+    pub asked_by: String,
+    /// Its id.
+    pub asked_by_pid: Option<u32>,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// End of the resume, ns; `None` when it is not in the recording.
+    pub end_ns: Option<i64>,
+    /// Suspend and resume together, without the time asleep, ns.
+    pub work_ns: Option<i64>,
+    /// The way down: from the decision to the machine's entry.
+    pub suspend: Span,
+    /// Between the halves.
+    pub asleep: LinuxAsleep,
+    /// The way up: from the machine's return until processes go on.
+    pub resume: Span,
+    /// What woke it, as recorded, each once.
+    pub wake_sources: Vec<WakeSource>,
+    /// The phases, by begin.
+    pub phases: Vec<SleepPhase>,
+    /// Device callbacks, by begin.
+    pub callbacks: Vec<DeviceCallback>,
+    /// Devices with the time of all their callbacks, longest first.
+    pub devices: Vec<DeviceSleep>,
+    /// Tasks in the order in which they were frozen.
+    pub tasks: Vec<FrozenTask>,
+    /// The memory image of a hibernation; `None` for other sleeps.
+    pub image: Option<MemoryImage>,
+    /// Firmware's own account of sleeping (S3 performance table).
+    pub firmware: FirmwareSleep,
+    /// From the end of the resume until the computer has settled: the PostBoot metric, applied after a resume.
+    pub post_resume: Settling,
+    /// Names of the losses that touch this.
+    pub touched_by: Vec<String>,
+}
+
+/// What woke the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WakeSource {
+    /// Device or interrupt.
+    pub name: String,
+    /// When it was recorded, ns: after the machine is back.
+    pub time_ns: i64,
+    /// The record.
+    pub event: String,
+    /// How certain it is that this woke the machine.
+    pub certainty: Certainty,
+}
+
+/// The time asleep, and how the clocks got over it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LinuxAsleep {
+    /// From the machine's entry to its return, on the recording's axis: `CLOCK_MONOTONIC`, which stands still while the machine
+    /// sleeps, but in a suspend to idle.
+    pub measured: Span,
+    /// How long the machine slept by a clock that went on, ns. Of a hibernation: writing the image, off, firmware, loader, the kernel
+    /// that reads the image and its reading are all in here.
+    pub slept_ns: Option<i64>,
+    /// The rule that set it, as a phrase.
+    pub slept_rule: String,
+    /// How certain it is.
+    pub slept_certainty: Certainty,
+    /// The kernel's own count of the same, ns, to the millisecond; `None` when its log does not say.
+    pub kernel_ns: Option<i64>,
+}
+
+/// A phase of a sleep.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SleepPhase {
+    /// Which.
+    pub name: SleepPhaseName,
+    /// Its half.
+    pub half: PowerHalf,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// End, ns; `None` when it is not in the recording.
+    pub end_ns: Option<i64>,
+    /// Length, ns.
+    pub duration_ns: Option<i64>,
+    /// Detail as recorded: which processors.
+    pub detail: String,
+    /// The rule that set it, as a phrase.
+    pub rule: String,
+    /// The record it rests on.
+    pub event: String,
+    /// How certain it is.
+    pub certainty: Certainty,
+    /// Device callbacks in it.
+    pub callbacks: u64,
+    /// Their lengths added up, ns.
+    pub callbacks_total_ns: i64,
+    /// Time of the phase in which at least one of them was under way, ns.
+    pub callbacks_covered_ns: i64,
+    /// What the phase's end waited for, from its end back to its begin, latest first: the callback that ended last, what that one
+    /// waited for, and so on.
+    pub path: Vec<PathStep>,
+    /// Time of the phase that the path's callbacks took, ns; the rest of the phase is the kernel's own work between them.
+    pub path_ns: i64,
+    /// Who used the processors; `None` when switches were not recorded or the end is unknown.
+    pub cpu: Option<CpuUsage>,
+    /// What the disks did; `None` when no request was recorded or the end is unknown.
+    pub disk: Option<DiskUsage>,
+}
+
+/// Why a callback is on a phase's path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathReason {
+    /// It ended last in the phase.
+    EndedLast,
+    /// The next one hangs on the device below this one, and waits for it: on the way down children come first.
+    Child,
+    /// The next one's device hangs on this one, and waits for it: on the way up parents come first.
+    Parent,
+    /// The next one ran on the same thread, after this one.
+    SameThread,
+}
+
+/// A callback on a phase's path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PathStep {
+    /// Device.
+    pub device: String,
+    /// Driver; empty when the device has none.
+    pub driver: String,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+    /// Its time on the path, ns: its length, but what the step before it on the path covers.
+    pub duration_ns: i64,
+    /// Why it is on the path.
+    pub because: PathReason,
+}
+
+/// A device's callback.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DeviceCallback {
+    /// The phase; `None` between phases.
+    pub phase: Option<SleepPhaseName>,
+    /// Device.
+    pub device: String,
+    /// Driver; empty when the device has none.
+    pub driver: String,
+    /// Device that it hangs on; empty for none.
+    pub parent: String,
+    /// Whose callback and what was asked, as the kernel writes it: `bus [suspend]`; a function's name where only the log tells.
+    pub callback: String,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// End, ns; `None` when it did not return in the recording.
+    pub end_ns: Option<i64>,
+    /// Length, ns.
+    pub duration_ns: Option<i64>,
+    /// Time of it on the path of its phase, ns: what the phase waited for it. Zero off the path.
+    pub on_path_ns: i64,
+    /// Error number that it returned, 0 for none; `None` when it did not return.
+    pub error: Option<i32>,
+    /// Thread that called it.
+    pub tid: Option<u32>,
+}
+
+/// A device with the time of all its callbacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DeviceSleep {
+    /// Device.
+    pub device: String,
+    /// Driver; empty when the device has none.
+    pub driver: String,
+    /// Device that it hangs on; empty for none.
+    pub parent: String,
+    /// Its callbacks on the way down, ns.
+    pub suspend_ns: i64,
+    /// Its callbacks on the way up, ns.
+    pub resume_ns: i64,
+    /// Both, ns.
+    pub total_ns: i64,
+    /// Of that, on the paths of phases, ns: what the sleep waited for it.
+    pub on_path_ns: i64,
+    /// Callbacks.
+    pub callbacks: u64,
+    /// Whether any of them returned an error.
+    pub failed: bool,
+}
+
+/// A task that was frozen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FrozenTask {
+    /// Thread.
+    pub tid: u32,
+    /// Process; the thread itself where its process is not known.
+    pub pid: u32,
+    /// Name.
+    pub name: String,
+    /// When it ran for the last time before the machine slept, ns: it is frozen from there on.
+    pub frozen_ns: i64,
+    /// How long after the begin of the freezing that was, ns.
+    pub after_ns: i64,
+    /// When it ran again, ns; `None` when it did not in the recording.
+    pub thawed_ns: Option<i64>,
+}
+
+/// The memory image of a hibernation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MemoryImage {
+    /// Pages copied into it.
+    pub pages: Option<i64>,
+    /// Freeing memory for it, ns.
+    pub create_ns: Option<i64>,
+    /// Writing it, ns; `None` when it is not recorded: the kernel that was restored does not know it.
+    pub write_ns: Option<i64>,
+    /// Reading it, ns; `None` when it is not recorded: another kernel reads it, and is gone.
+    pub read_ns: Option<i64>,
+    /// What bounds both where they are not recorded: all of the time asleep, ns.
+    pub at_most_ns: Option<i64>,
+    /// What that is made of, as a phrase; empty when both were recorded.
+    pub rule: String,
+}

@@ -1,0 +1,427 @@
+#![allow(clippy::unwrap_used)]
+
+use onoff_trace::{
+    ActivityKind, ContextSwitch, ContextSwitches, PowerRequest, PowerRequestKind,
+    PowerRequestScope, PowerStateKind, StringId, SystemKind, Tables, Trace, milestone, power_phase,
+};
+
+use super::*;
+use crate::hand_made::{MS, activity, milestone, milestone_value, process, thread};
+
+fn linux() -> Trace {
+    let mut trace = Trace {
+        wanted: Tables::all(),
+        duration_ns: 60_000 * MS,
+        ..Trace::default()
+    };
+    trace.system.kind = SystemKind::Linux;
+    trace.system.processors = 2;
+    trace
+}
+
+fn phase(trace: &mut Trace, name: &str, start_ms: i64, end_ms: i64) {
+    activity(
+        trace,
+        ActivityKind::PowerPhase,
+        name,
+        start_ms * MS,
+        Some(end_ms * MS),
+    );
+    *trace.activities.event.last_mut().unwrap() = trace.strings.intern("ftrace/suspend_resume");
+}
+
+/// Thread whose callbacks fail.
+const FAILS: u32 = 99;
+
+fn callback(
+    trace: &mut Trace,
+    kind: PowerRequestKind,
+    (device, parent, tid): (&str, &str, u32),
+    (start_ms, end_ms): (i64, i64),
+) {
+    let device = trace.strings.intern(device);
+    let parent = trace.strings.intern(parent);
+    let driver = trace.strings.intern("driver");
+    trace.power_requests.push(PowerRequest {
+        kind,
+        scope: PowerRequestScope::Device,
+        start_ns: start_ms * MS,
+        end_ns: Some(end_ms * MS),
+        device,
+        driver,
+        description: StringId::EMPTY,
+        friendly_name: StringId::EMPTY,
+        state_kind: PowerStateKind::Unknown,
+        state: None,
+        status: Some(if tid == FAILS {
+            (-16_i32).cast_unsigned()
+        } else {
+            0
+        }),
+        failed_driver: StringId::EMPTY,
+        irp: 0,
+        waiting_ns: None,
+        parent,
+        message: StringId::EMPTY,
+        tid: Some(tid),
+        event: StringId::EMPTY,
+    });
+}
+
+/// A suspend to memory from 1000 to 2000 ms, the machine's entry at 1400.
+fn memory() -> Trace {
+    let mut trace = linux();
+    activity(
+        &mut trace,
+        ActivityKind::PowerTransition,
+        "mem",
+        1000 * MS,
+        Some(2000 * MS),
+    );
+    for (name, start, end) in [
+        (power_phase::SYNC_FILE_SYSTEMS, 1000, 1050),
+        (power_phase::FREEZE_PROCESSES, 1060, 1100),
+        (power_phase::DEVICES_PREPARE, 1100, 1110),
+        (power_phase::DEVICES_SUSPEND, 1110, 1300),
+        (power_phase::DEVICES_SUSPEND_NOIRQ, 1300, 1350),
+        (power_phase::MACHINE, 1400, 1400),
+        (power_phase::DEVICES_RESUME_NOIRQ, 1410, 1500),
+        (power_phase::DEVICES_RESUME, 1500, 1900),
+        (power_phase::THAW_PROCESSES, 1910, 2000),
+    ] {
+        phase(&mut trace, name, start, end);
+    }
+    trace
+}
+
+fn only(trace: &Trace) -> LinuxSleep {
+    let report = analyse(trace, &SuspendOptions::default()).unwrap();
+    assert_eq!((report.sleeps_found, report.sleeps.len()), (1, 1));
+    report.sleeps.into_iter().next().unwrap()
+}
+
+#[test]
+fn the_halves_end_at_the_machine_and_the_time_asleep_is_by_a_clock_that_goes_on() {
+    let mut trace = memory();
+    milestone_value(
+        &mut trace,
+        1400 * MS,
+        milestone::WAKE,
+        "mem",
+        Some(20_772 * MS),
+    );
+    *trace.milestones.event.last_mut().unwrap() = trace.strings.intern("ftrace/suspend_resume");
+    milestone_value(
+        &mut trace,
+        1400 * MS,
+        milestone::POWER_SLEEP_TIME,
+        "",
+        Some(20_771 * MS),
+    );
+    milestone(&mut trace, 1500 * MS, milestone::WAKE_SOURCE, "00:03");
+    let sleep = only(&trace);
+    assert_eq!(sleep.state, SleepState::Memory);
+    assert_eq!(sleep.outcome, SleepOutcome::Slept);
+    assert_eq!(sleep.suspend.duration_ns, Some(400 * MS));
+    assert_eq!(sleep.resume.duration_ns, Some(600 * MS));
+    assert_eq!(sleep.work_ns, Some(1000 * MS));
+    assert_eq!(sleep.asleep.measured.duration_ns, Some(0));
+    assert_eq!(sleep.asleep.slept_ns, Some(20_772 * MS));
+    assert_eq!(sleep.asleep.kernel_ns, Some(20_771 * MS));
+    assert_eq!(sleep.wake_sources[0].name, "00:03");
+    let names: Vec<&str> = sleep
+        .phases
+        .iter()
+        .map(|phase| phase.name.as_str())
+        .collect();
+    assert_eq!(names.len(), 9);
+    assert!(sleep.image.is_none());
+}
+
+#[test]
+fn without_a_clock_that_goes_on_the_time_asleep_is_unknown_and_what_is_missing_is_named() {
+    let trace = memory();
+    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    let sleep = &report.sleeps[0];
+    assert_eq!(sleep.asleep.slept_ns, None);
+    assert_eq!(sleep.asleep.slept_certainty, Certainty::Missing);
+    let parts: Vec<&str> = report
+        .missing
+        .iter()
+        .map(|part| part.part.as_str())
+        .collect();
+    assert!(
+        parts.iter().any(|part| part.starts_with("a clock")),
+        "{parts:?}"
+    );
+    assert!(
+        parts.iter().any(|part| part.contains("device_pm_callback")),
+        "{parts:?}"
+    );
+    assert!(
+        !parts.iter().any(|part| part.contains("suspend_resume")),
+        "{parts:?}"
+    );
+}
+
+#[test]
+fn a_suspend_to_idle_keeps_the_axis_going() {
+    let mut trace = linux();
+    activity(
+        &mut trace,
+        ActivityKind::PowerTransition,
+        "freeze",
+        1000 * MS,
+        Some(9000 * MS),
+    );
+    phase(&mut trace, power_phase::DEVICES_SUSPEND, 1000, 1200);
+    phase(&mut trace, power_phase::MACHINE, 1300, 8000);
+    phase(&mut trace, power_phase::DEVICES_RESUME, 8100, 8500);
+    let sleep = only(&trace);
+    assert_eq!(sleep.state, SleepState::Idle);
+    assert_eq!(sleep.asleep.slept_ns, Some(6700 * MS));
+    assert_eq!(sleep.asleep.slept_certainty, Certainty::Measured);
+    assert_eq!(sleep.suspend.duration_ns, Some(300 * MS));
+    assert_eq!(sleep.resume.duration_ns, Some(1000 * MS));
+}
+
+#[test]
+fn on_the_way_down_the_path_goes_from_parent_to_child() {
+    use PowerRequestKind::Suspend;
+    let mut trace = memory();
+    // The disk hangs on its controller, which hangs on the bus; the keyboard runs beside them.
+    callback(
+        &mut trace,
+        Suspend,
+        ("disk", "controller", 20),
+        (1120, 1250),
+    );
+    callback(&mut trace, Suspend, ("keyboard", "serio", 10), (1115, 1135));
+    callback(&mut trace, Suspend, ("mouse", "serio", 10), (1135, 1140));
+    callback(&mut trace, Suspend, ("controller", "bus", 21), (1252, 1280));
+    callback(&mut trace, Suspend, ("bus", "", 10), (1285, 1298));
+    let sleep = only(&trace);
+    let phase = sleep
+        .phases
+        .iter()
+        .find(|phase| phase.name == SleepPhaseName::DevicesSuspend)
+        .unwrap();
+    let path: Vec<(&str, PathReason, i64)> = phase
+        .path
+        .iter()
+        .map(|step| (step.device.as_str(), step.because, step.duration_ns / MS))
+        .collect();
+    assert_eq!(
+        path,
+        [
+            ("bus", PathReason::EndedLast, 13),
+            ("controller", PathReason::Child, 28),
+            ("disk", PathReason::Child, 130),
+        ]
+    );
+    assert_eq!(phase.path_ns, 171 * MS);
+    assert_eq!(phase.callbacks, 5);
+    assert_eq!(phase.callbacks_total_ns, (130 + 20 + 5 + 28 + 13) * MS);
+    // From 1115 to 1250, 1252 to 1280, 1285 to 1298.
+    assert_eq!(phase.callbacks_covered_ns, (135 + 28 + 13) * MS);
+    let disk = &sleep.devices[0];
+    assert_eq!((disk.device.as_str(), disk.on_path_ns), ("disk", 130 * MS));
+    let keyboard = sleep
+        .devices
+        .iter()
+        .find(|device| device.device == "keyboard")
+        .unwrap();
+    assert_eq!((keyboard.on_path_ns, keyboard.total_ns), (0, 20 * MS));
+}
+
+#[test]
+fn on_the_way_up_the_path_goes_from_child_to_parent_and_threads_queue() {
+    use PowerRequestKind::Resume;
+    let mut trace = memory();
+    callback(&mut trace, Resume, ("bus", "", 10), (1500, 1520));
+    callback(&mut trace, Resume, ("other", "bus", 10), (1520, 1570));
+    callback(&mut trace, Resume, ("card", "bus", 21), (1525, 1880));
+    callback(&mut trace, Resume, ("last", "elsewhere", 10), (1600, 1890));
+    let sleep = only(&trace);
+    let phase = sleep
+        .phases
+        .iter()
+        .find(|phase| phase.name == SleepPhaseName::DevicesResume)
+        .unwrap();
+    let path: Vec<(&str, PathReason)> = phase
+        .path
+        .iter()
+        .map(|step| (step.device.as_str(), step.because))
+        .collect();
+    assert_eq!(
+        path,
+        [
+            ("last", PathReason::EndedLast),
+            ("other", PathReason::SameThread),
+            ("bus", PathReason::Parent),
+        ]
+    );
+    assert_eq!(phase.path_ns, (290 + 50 + 20) * MS);
+}
+
+#[test]
+fn callbacks_without_length_do_not_send_the_path_round() {
+    let mut trace = memory();
+    for device in ["a", "b", "c"] {
+        callback(
+            &mut trace,
+            PowerRequestKind::Suspend,
+            (device, "", 10),
+            (1200, 1200),
+        );
+    }
+    let sleep = only(&trace);
+    let phase = sleep
+        .phases
+        .iter()
+        .find(|phase| phase.name == SleepPhaseName::DevicesSuspend)
+        .unwrap();
+    assert_eq!(phase.path.len(), 3);
+}
+
+#[test]
+fn tasks_are_frozen_when_they_stop_for_good() {
+    let mut trace = memory();
+    process(&mut trace, 300, "agent", None, None);
+    thread(&mut trace, 301, 300, None, None);
+    let row = |time_ms: i64, old_tid, new_tid, state, mode| ContextSwitch {
+        time_ns: time_ms * MS,
+        cpu: 0,
+        new_tid,
+        old_tid,
+        new_priority: 19,
+        old_priority: 19,
+        old_wait_reason: 0,
+        old_wait_mode: mode,
+        old_state: state,
+        previous_c_state: 0,
+        old_ideal_processor: 0,
+        new_wait_ticks: 0,
+    };
+    let rows = [
+        row(1065, 0, 301, 0, 0),
+        row(1070, 301, 400, 5, 0),
+        // Waits, and runs again before the machine sleeps: not frozen.
+        row(1080, 400, 500, 5, 0),
+        row(1120, 500, 400, 5, 1),
+        row(1130, 400, 0, 5, 0),
+        row(1950, 0, 301, 0, 0),
+    ];
+    trace
+        .context_switches
+        .push(rows.into_iter().collect::<ContextSwitches>());
+    let tasks = only(&trace).tasks;
+    assert_eq!(tasks.len(), 1);
+    assert_eq!((tasks[0].tid, tasks[0].name.as_str()), (301, "agent"));
+    assert_eq!(tasks[0].frozen_ns, 1070 * MS);
+    assert_eq!(tasks[0].after_ns, 10 * MS);
+    assert_eq!(tasks[0].thawed_ns, Some(1950 * MS));
+}
+
+#[test]
+fn a_hibernation_says_that_its_image_was_seen_by_nobody_and_what_bounds_it() {
+    let mut trace = linux();
+    activity(
+        &mut trace,
+        ActivityKind::PowerTransition,
+        "disk",
+        1000 * MS,
+        Some(4000 * MS),
+    );
+    phase(&mut trace, power_phase::CREATE_IMAGE, 1100, 1900);
+    phase(&mut trace, power_phase::MACHINE, 2000, 2000);
+    milestone_value(
+        &mut trace,
+        2000 * MS,
+        milestone::WAKE,
+        "disk",
+        Some(73_211 * MS),
+    );
+    *trace.milestones.event.last_mut().unwrap() = trace.strings.intern("kernel log");
+    milestone_value(
+        &mut trace,
+        1000 * MS,
+        milestone::POWER_HIBERNATE_PAGES,
+        "",
+        Some(94_948),
+    );
+    let sleep = only(&trace);
+    assert_eq!(sleep.asleep.kernel_ns, Some(73_211 * MS));
+    let image = sleep.image.unwrap();
+    assert_eq!(image.pages, Some(94_948));
+    assert_eq!(image.create_ns, Some(800 * MS));
+    assert_eq!((image.write_ns, image.read_ns), (None, None));
+    assert_eq!(image.at_most_ns, Some(73_211 * MS));
+    assert!(image.rule.contains("saw neither"));
+}
+
+#[test]
+fn a_sleep_that_was_given_up_says_why_and_by_which_device() {
+    let mut trace = linux();
+    let name = trace.strings.intern("mem");
+    trace.activities.push(Activity {
+        kind: ActivityKind::PowerTransition,
+        name,
+        detail: StringId::EMPTY,
+        start_ns: 1000 * MS,
+        end_ns: Some(1500 * MS),
+        pid: None,
+        session: None,
+        status: Some((-16_i32).cast_unsigned()),
+        event: StringId::EMPTY,
+    });
+    phase(&mut trace, power_phase::DEVICES_SUSPEND, 1100, 1200);
+    phase(&mut trace, power_phase::DEVICES_RESUME, 1210, 1400);
+    callback(
+        &mut trace,
+        PowerRequestKind::Suspend,
+        ("usb1", "", FAILS),
+        (1100, 1190),
+    );
+    milestone(
+        &mut trace,
+        1200 * MS,
+        milestone::POWER_REFUSED,
+        "Some devices failed to suspend, or early wake event detected",
+    );
+    let sleep = only(&trace);
+    assert_eq!(sleep.outcome, SleepOutcome::GivenUp);
+    assert_eq!(sleep.error, Some(-16));
+    assert_eq!(sleep.refusals.len(), 1);
+    assert!(sleep.devices[0].failed);
+    assert_eq!(sleep.suspend.duration_ns, Some(200 * MS));
+    assert_eq!(sleep.asleep.slept_ns, None);
+}
+
+#[test]
+fn of_several_the_one_asked_for_is_answered_and_none_is_an_error() {
+    let mut trace = memory();
+    activity(
+        &mut trace,
+        ActivityKind::PowerTransition,
+        "mem",
+        5000 * MS,
+        Some(6000 * MS),
+    );
+    let asked = |number| SuspendOptions {
+        transition: Some(number),
+        ..SuspendOptions::default()
+    };
+    let report = analyse(&trace, &asked(2)).unwrap();
+    assert_eq!(report.sleeps_found, 2);
+    assert_eq!(report.sleeps.len(), 1);
+    assert_eq!(report.sleeps[0].number, 2);
+    assert!(matches!(
+        analyse(&trace, &asked(3)),
+        Err(NoSuspend::NoSuch { .. })
+    ));
+    assert!(matches!(
+        analyse(&linux(), &SuspendOptions::default()),
+        Err(NoSuspend::NoneOnLinux(_))
+    ));
+}

@@ -1,0 +1,441 @@
+//! `onoff suspend` and `onoff shutdown` on real recordings of Linux: the figures are those of the recordings' own text.
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "each test program uses its part")]
+mod running;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use onoff_testkit::real::samples;
+use serde_json::Value;
+
+/// A sample, and one of its texts.
+struct Sample {
+    archive: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl Sample {
+    /// `None`, and said, when the samples are not there.
+    fn open(name: &str) -> Option<Self> {
+        let archive = samples("linux")?.join(format!("{name}.tar.xz"));
+        let folder = tempfile::tempdir().unwrap();
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(&archive).unwrap();
+        lzma_rust2::XzReader::new(file, true)
+            .read_to_end(&mut bytes)
+            .unwrap();
+        tar::Archive::new(&bytes[..]).unpack(folder.path()).unwrap();
+        Some(Self { archive, folder })
+    }
+
+    /// The first file of that name.
+    fn file(&self, name: &str) -> PathBuf {
+        self.find(self.folder.path(), name).unwrap()
+    }
+
+    fn text(&self, name: &str) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.file(name)).unwrap()).into_owned()
+    }
+
+    fn find(&self, folder: &Path, name: &str) -> Option<PathBuf> {
+        let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        entries.sort();
+        entries.iter().find_map(|path| {
+            if path.is_dir() {
+                self.find(path, name)
+            } else {
+                path.ends_with(name).then(|| path.clone())
+            }
+        })
+    }
+
+    fn json(&self, verb: &str) -> Value {
+        json(verb, &self.archive)
+    }
+}
+
+fn run(verb: &str, path: &Path) -> std::process::Output {
+    Command::new(env!("CARGO_BIN_EXE_onoff"))
+        .arg(verb)
+        .arg(path)
+        .args(["--format", "json"])
+        .output()
+        .unwrap()
+}
+
+fn json(verb: &str, path: &Path) -> Value {
+    let output = run(verb, path);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Seconds with six decimals as ns.
+fn ns(text: &str) -> i64 {
+    let (seconds, micros) = text.split_once('.').unwrap();
+    seconds.parse::<i64>().unwrap() * 1_000_000_000 + micros.parse::<i64>().unwrap() * 1_000
+}
+
+/// Time of a line of the trace: `  task-1 [000] .....    64.370703: …`.
+fn time(line: &str) -> i64 {
+    let at = line.find(": ").unwrap();
+    ns(line[..at].split_ascii_whitespace().last().unwrap())
+}
+
+/// The phases that `suspend_resume` lines of a trace bound, as (action, begin, end); processors as one.
+fn traced_phases(trace: &str) -> Vec<(String, i64, i64)> {
+    let mut phases: Vec<(String, i64, i64)> = Vec::new();
+    for line in trace
+        .lines()
+        .filter(|line| line.contains(": suspend_resume: "))
+    {
+        let (_, rest) = line.split_once(": suspend_resume: ").unwrap();
+        let (action, edge) = rest.split_once('[').unwrap();
+        if edge.ends_with("begin") {
+            phases.push((action.to_owned(), time(line), 0));
+        } else if let Some(phase) = phases.iter_mut().rfind(|phase| phase.0 == action) {
+            phase.2 = time(line);
+        }
+    }
+    phases
+}
+
+const ACTIONS: [(&str, &str); 16] = [
+    ("sync_filesystems", "sync_file_systems"),
+    ("freeze_processes", "freeze_processes"),
+    ("dpm_prepare", "devices_prepare"),
+    ("dpm_suspend", "devices_suspend"),
+    ("dpm_suspend_late", "devices_suspend_late"),
+    ("dpm_suspend_noirq", "devices_suspend_noirq"),
+    ("CPU_OFF", "processors_off"),
+    ("syscore_suspend", "system_core_off"),
+    ("machine_suspend", "machine"),
+    ("syscore_resume", "system_core_on"),
+    ("CPU_ON", "processors_on"),
+    ("dpm_resume_noirq", "devices_resume_noirq"),
+    ("dpm_resume_early", "devices_resume_early"),
+    ("dpm_resume", "devices_resume"),
+    ("dpm_complete", "devices_complete"),
+    ("thaw_processes", "thaw_processes"),
+];
+
+fn phase<'a>(sleep: &'a Value, name: &str) -> &'a Value {
+    sleep["phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|phase| phase["name"] == *name)
+        .unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn the_phases_are_the_traces(sample: &Sample, sleep: &Value) {
+    let trace = sample.text("sleep.trace.txt");
+    let traced = traced_phases(&trace);
+    let mut compared = 0;
+    for (action, name) in ACTIONS {
+        let Some((_, start, end)) = traced.iter().find(|phase| phase.0 == action) else {
+            continue;
+        };
+        let phase = phase(sleep, name);
+        // The text has microseconds, the binary trace nanoseconds.
+        for (told, expected) in [("start_ns", *start), ("end_ns", *end)] {
+            let told = phase[told].as_i64().unwrap();
+            assert!((told - expected).abs() < 1_000, "{name}: {told} {expected}");
+        }
+        compared += 1;
+    }
+    assert!(compared >= 14, "{compared}");
+    let begun = trace.matches(": device_pm_callback_start: ").count();
+    assert_eq!(sleep["callbacks"].as_array().unwrap().len(), begun);
+}
+
+/// The log's `PM: <what> of devices complete after N msecs`, ms.
+fn logged_ms(sample: &Sample, what: &str) -> f64 {
+    let log = sample.text("dmesg.txt");
+    let key = format!("PM: {what} of devices complete after ");
+    let (_, rest) = log.split_once(&key).unwrap();
+    rest.split_once(" msecs").unwrap().0.parse().unwrap()
+}
+
+#[test]
+fn a_suspend_to_memory_is_as_the_trace_the_log_and_the_clocks_say() {
+    let Some(sample) = Sample::open("suspend-s3") else {
+        return;
+    };
+    let report = sample.json("suspend");
+    assert_eq!(report["sleeps_found"], 1);
+    let sleep = &report["sleeps"][0];
+    assert_eq!(sleep["state"], "memory");
+    assert_eq!(sleep["way"], "deep");
+    assert_eq!(sleep["outcome"], "slept");
+    assert_eq!(sleep["asked_by"], "labcap");
+    the_phases_are_the_traces(&sample, sleep);
+    // The kernel's own account in its log is of the same devices, its lines a little later.
+    for (what, name) in [
+        ("suspend", "devices_suspend"),
+        ("late suspend", "devices_suspend_late"),
+        ("noirq suspend", "devices_suspend_noirq"),
+        ("noirq resume", "devices_resume_noirq"),
+        ("early resume", "devices_resume_early"),
+        ("resume", "devices_resume"),
+    ] {
+        let traced = phase(sleep, name)["duration_ns"].as_i64().unwrap() as f64 / 1e6;
+        let logged = logged_ms(&sample, what);
+        assert!(
+            (traced - logged).abs() <= 5.0,
+            "{name}: {traced} against {logged}"
+        );
+    }
+    // lab:clock … mono= boot=, before and after.
+    let clocks = sample.text("arm.txt");
+    let gap = |what: &str| {
+        let line = clocks.lines().find(|line| line.contains(what)).unwrap();
+        let of = |key: &str| {
+            let (_, rest) = line.split_once(key).unwrap();
+            ns(rest.split(' ').next().unwrap())
+        };
+        of("boot=") - of("mono=")
+    };
+    let slept = gap("after-state-write") - gap("before-state-write");
+    let told = sleep["asleep"]["slept_ns"].as_i64().unwrap();
+    assert!((told - slept).abs() < 1_000_000, "{told} against {slept}");
+    let kernel = sleep["asleep"]["kernel_ns"].as_i64().unwrap();
+    assert_eq!(kernel, 20_772_000_000);
+    assert!(
+        sleep["wake_sources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|source| source["name"] == "00:03")
+    );
+    assert!(!sleep["tasks"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn every_path_leads_from_a_phases_end_back_without_a_step_beside_it() {
+    for name in ["suspend-s3", "hibernate-s4"] {
+        let Some(sample) = Sample::open(name) else {
+            return;
+        };
+        let report = sample.json("suspend");
+        let mut paths = 0;
+        for phase in report["sleeps"][0]["phases"].as_array().unwrap() {
+            let steps = phase["path"].as_array().unwrap();
+            paths += usize::from(!steps.is_empty());
+            let mut before = i64::MAX;
+            for step in steps {
+                let end = step["end_ns"].as_i64().unwrap();
+                let start = step["start_ns"].as_i64().unwrap();
+                assert!(start <= end && end <= before, "{name} {step}");
+                before = start;
+            }
+            let length = phase["duration_ns"].as_i64().unwrap_or(i64::MAX);
+            assert!(phase["path_ns"].as_i64().unwrap() <= length, "{phase}");
+        }
+        assert!(paths >= 6, "{paths}");
+    }
+}
+
+#[test]
+fn a_hibernation_has_the_phases_that_only_the_log_tells_and_bounds_its_image() {
+    let Some(sample) = Sample::open("hibernate-s4") else {
+        return;
+    };
+    let report = sample.json("suspend");
+    let sleep = &report["sleeps"][0];
+    assert_eq!(sleep["state"], "disk");
+    the_phases_are_the_traces(&sample, sleep);
+    let image = &sleep["image"];
+    assert_eq!(image["pages"], 94_948);
+    // From `Preallocating image memory`, 92.545439, to `Allocated … kbytes`, 93.363078.
+    let create = image["create_ns"].as_i64().unwrap();
+    assert!((create - 817_639_000).abs() < 2_000_000, "{create}");
+    assert!(image["write_ns"].is_null() && image["read_ns"].is_null());
+    let bound = image["at_most_ns"].as_i64().unwrap();
+    assert!((bound - 73_212_000_000).abs() < 10_000_000, "{bound}");
+    assert_eq!(phase(sleep, "freeze_processes")["event"], "kernel log/PM");
+}
+
+#[test]
+fn a_log_alone_tells_a_sleep_with_the_kernels_own_lengths() {
+    let Some(sample) = Sample::open("suspend-s3") else {
+        return;
+    };
+    let report = json("suspend", &sample.file("dmesg.txt"));
+    let sleep = &report["sleeps"][0];
+    assert_eq!(sleep["outcome"], "slept");
+    assert_eq!(sleep["asleep"]["slept_ns"], 20_772_000_000_i64);
+    for (what, name) in [
+        ("suspend", "devices_suspend"),
+        ("noirq resume", "devices_resume_noirq"),
+        ("resume", "devices_resume"),
+    ] {
+        let told = phase(sleep, name)["duration_ns"].as_i64().unwrap() as f64 / 1e6;
+        assert!((told - logged_ms(&sample, what)).abs() < 0.001, "{name}");
+    }
+    let parts = report["missing"].to_string();
+    assert!(parts.contains("suspend_resume"), "{parts}");
+}
+
+/// Time of the first message of the journal that has `text`, by the kernel log's clock where it is the kernel's.
+fn said(sample: &Sample, text: &str) -> i64 {
+    let journal = sample.text("labsd/journal.json");
+    let line = journal.lines().find(|line| line.contains(text)).unwrap();
+    let entry: Value = serde_json::from_str(line).unwrap();
+    let us = entry["_SOURCE_MONOTONIC_TIMESTAMP"]
+        .as_str()
+        .or(entry["__MONOTONIC_TIMESTAMP"].as_str())
+        .unwrap();
+    us.parse::<i64>().unwrap() * 1_000
+}
+
+fn unit<'a>(report: &'a Value, name: &str) -> &'a Value {
+    report["units"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|unit| unit["name"] == name)
+        .unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn the_unit_that_takes_five_seconds_to_stop_is_named_first() {
+    let Some(sample) = Sample::open("shutdown-slowstop") else {
+        return;
+    };
+    let report = sample.json("shutdown");
+    assert_eq!(report["kind"], "poweroff");
+    let longest = &report["longest"];
+    assert_eq!(longest["name"], "slowstop.service");
+    let length = longest["duration_ns"].as_i64().unwrap();
+    assert!(length >= 5_000_000_000, "{length}");
+    assert_eq!(longest["on_path"], true);
+    for name in ["slowstop.service", "ifup@enp0s16.service", "ssh.service"] {
+        let expected =
+            said(&sample, &format!("Stopped {name}")) - said(&sample, &format!("Stopping {name}"));
+        let told = unit(&report, name)["duration_ns"].as_i64().unwrap();
+        assert!((told - expected).abs() < 1_000_000, "{name}: {told}");
+    }
+    let stops = unit(&report, "slowstop.service")["processes"]
+        .as_array()
+        .unwrap();
+    assert!(
+        stops
+            .iter()
+            .any(|process| process["image"] == "sleep" && process["pid"] == 498),
+        "{stops:?}"
+    );
+    let phases: Vec<(&str, bool)> = report["phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|phase| {
+            (
+                phase["name"].as_str().unwrap(),
+                phase["duration_ns"].is_i64(),
+            )
+        })
+        .collect();
+    // The hook itself made the recording: it does not end in it, and the kernel's part is after it.
+    assert_eq!(
+        phases,
+        [
+            ("stop_units", true),
+            ("sync", true),
+            ("terminate_remaining", true),
+            ("kill_remaining", true),
+            ("unmount", true),
+            ("hooks", false),
+            ("kernel", false),
+        ]
+    );
+    assert!(report["total_ns"].is_null());
+    // The trace says who was asked and when it ended: sshd by SIGTERM at 78.162925.
+    let sshd = report["processes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|process| process["pid"] == 349)
+        .unwrap();
+    let asked = sshd["asked_ns"].as_i64().unwrap();
+    assert!((asked - 78_162_925_000).abs() < 1_000, "{asked}");
+    assert_eq!(sshd["signal"], 15);
+}
+
+#[test]
+fn a_journal_alone_tells_the_same_units() {
+    let Some(sample) = Sample::open("shutdown-slowstop") else {
+        return;
+    };
+    let path = sample.file("labsd/journal.export");
+    let report = json("shutdown", &path);
+    assert_eq!(report["longest"]["name"], "slowstop.service");
+    let told = unit(&report, "slowstop.service")["duration_ns"]
+        .as_i64()
+        .unwrap();
+    let expected = said(&sample, "Stopped slowstop.service") - said(&sample, "Stopping slowstop");
+    assert!((told - expected).abs() < 1_000_000, "{told}");
+    let parts = report["missing"].to_string();
+    assert!(parts.contains("sched_switch"), "{parts}");
+}
+
+#[test]
+fn what_is_not_in_a_recording_is_said_with_what_it_holds_and_exit_code_2() {
+    for (name, verb) in [
+        ("boot-2", "shutdown"),
+        ("boot-2", "suspend"),
+        ("suspend-s3", "shutdown"),
+        ("shutdown-slowstop", "suspend"),
+    ] {
+        let Some(folder) = samples("linux") else {
+            return;
+        };
+        let output = run(verb, &folder.join(format!("{name}.tar.xz")));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name} {verb}: {errors}");
+        assert!(errors.contains("processes"), "{name} {verb}: {errors}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn the_shutdown_of_another_boot_of_a_journal_is_pointed_at_and_told() {
+    let (Some(stopped), Some(running)) = (
+        Sample::open("shutdown-slowstop"),
+        Sample::open("suspend-s3"),
+    ) else {
+        return;
+    };
+    let mut journal = std::fs::read(stopped.file("labsd/journal.export")).unwrap();
+    let id = stopped.text("labsd/journal.export");
+    let (_, id) = id.split_once("_BOOT_ID=").unwrap();
+    let id = id.lines().next().unwrap().to_owned();
+    journal.push(b'\n');
+    journal.extend(std::fs::read(running.file("lab/journal.export")).unwrap());
+    let path = stopped.folder.path().join("both.export");
+    std::fs::write(&path, journal).unwrap();
+    let run = |boot: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_onoff"))
+            .arg("shutdown")
+            .arg(&path)
+            .args(["--format", "json"])
+            .args(boot)
+            .output()
+            .unwrap()
+    };
+    let asked = run(&["--boot", &id]);
+    let report: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert_eq!(report["longest"]["name"], "slowstop.service");
+    let other = running.text("lab/journal.export");
+    let (_, other) = other.split_once("_BOOT_ID=").unwrap();
+    let other = run(&["--boot", other.lines().next().unwrap()]);
+    assert_eq!(other.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&other.stderr);
+    assert!(errors.contains("'--boot N' shows one"), "{errors}");
+}

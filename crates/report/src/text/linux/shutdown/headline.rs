@@ -1,0 +1,91 @@
+//! How long the shutdown took and where most of it went, in a few sentences.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Certainty;
+use onoff_analysis::transition::linux::shutdown::{
+    LinuxShutdownKind, LinuxShutdownPhaseName, LinuxShutdownReport, LongestStop,
+};
+
+use super::phases::words;
+use crate::text::printable::printable;
+use crate::text::quantity::{counted, duration};
+use crate::text::style::{DOUBT, HEADLINE, WORST, styled};
+
+pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(report))?;
+    if let Some(longest) = &report.longest {
+        writeln!(out, "{}", styled(WORST, told(longest)))?;
+    }
+    if !report.killed.is_empty() {
+        let text = format!(
+            "{} ended by force after its time was up.",
+            counted(report.killed.len() as u64, "process").replace("processs", "processes")
+        );
+        writeln!(out, "{}", styled(DOUBT, text))?;
+    }
+    if let Some(sentence) = parts(report) {
+        writeln!(out, "{sentence}")?;
+    }
+    Ok(())
+}
+
+fn answer(report: &LinuxShutdownReport) -> String {
+    let what = match report.kind {
+        LinuxShutdownKind::Poweroff => "Power-off",
+        LinuxShutdownKind::Reboot => "Shutdown for a restart",
+        LinuxShutdownKind::Halt => "Shutdown to a halt",
+        LinuxShutdownKind::Kexec => "Shutdown for another kernel (kexec)",
+        LinuxShutdownKind::Unknown => "Shutdown",
+    };
+    match (report.total_ns, report.total_certainty) {
+        (Some(total), Certainty::Measured) => format!("{what} took {}.", duration(total)),
+        (Some(total), _) => format!("{what} took {}, its begin inferred.", duration(total)),
+        (None, _) => format!(
+            "{what} took at least {}: the recording ends before the machine stops.",
+            duration(report.total_at_least_ns)
+        ),
+    }
+}
+
+fn told(longest: &LongestStop) -> String {
+    let name = if longest.is_unit {
+        printable(&longest.name).into_owned()
+    } else {
+        longest.name.replace('_', " ")
+    };
+    let mut text = format!("Longest: {name}, {}", duration(longest.duration_ns));
+    if !longest.because.is_empty() {
+        text += &format!(" ({})", printable(&longest.because));
+    }
+    if !longest.on_path {
+        text += "; nothing waited for it";
+    }
+    text + "."
+}
+
+fn parts(report: &LinuxShutdownReport) -> Option<String> {
+    let after: Vec<String> = report
+        .phases
+        .iter()
+        .filter(|phase| phase.start_ns.is_some())
+        .map(|phase| {
+            let length = match phase.duration_ns {
+                Some(ns) => duration(ns),
+                None => format!("at least {}", duration(phase.recorded_ns)),
+            };
+            let name = match phase.name {
+                LinuxShutdownPhaseName::StopUnits => {
+                    let stops = report
+                        .units
+                        .iter()
+                        .filter(|unit| unit.duration_ns != Some(0));
+                    format!("stopping {}", counted(stops.count() as u64, "unit"))
+                }
+                name => format!("in {}", words(name)),
+            };
+            format!("{length} {name}")
+        })
+        .collect();
+    (!after.is_empty()).then(|| after.join(", ") + ".")
+}

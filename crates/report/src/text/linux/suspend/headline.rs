@@ -1,0 +1,234 @@
+//! How long it took and what most of it went to, in a few sentences.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Certainty;
+use onoff_analysis::transition::linux::suspend::{
+    LinuxSleep, SleepOutcome, SleepPhase, SleepPhaseName, SleepState,
+};
+use onoff_analysis::transition::suspend::PowerHalf;
+
+use crate::text::printable::printable;
+use crate::text::quantity::{count, duration, share};
+use crate::text::style::{DOUBT, HEADLINE, QUIET, WORST, styled};
+
+/// From this share of its phase on, one device is worth a sentence, percent.
+const NOTABLE_SHARE: f64 = 10.0;
+
+/// A difference from which on two accounts of the time asleep disagree, ns: the kernel counts milliseconds.
+const DISAGREE_NS: u64 = 10_000_000;
+
+pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(sleep))?;
+    for reason in &sleep.refusals {
+        writeln!(out, "{}", styled(DOUBT, printable(reason)))?;
+    }
+    if let Some(text) = longest(sleep) {
+        writeln!(out, "{}", styled(WORST, format!("Longest: {text}.")))?;
+    }
+    if let Some(sentence) = around(sleep) {
+        writeln!(out, "{sentence}")?;
+    }
+    write_image(sleep, out)
+}
+
+/// The kind of sleep, as people call it.
+pub(super) fn kind(sleep: &LinuxSleep) -> &'static str {
+    match sleep.state {
+        SleepState::Idle => "Suspend to idle (s2idle)",
+        SleepState::Standby => "Standby (S1)",
+        SleepState::Memory => "Suspend to memory (S3)",
+        SleepState::Disk => "Hibernation (S4)",
+        SleepState::Unknown => "Sleep",
+    }
+}
+
+fn answer(sleep: &LinuxSleep) -> String {
+    let down = match sleep.suspend.duration_ns {
+        Some(ns) => format!("{} down", duration(ns)),
+        None => "the way down is not recorded".to_owned(),
+    };
+    let up = match sleep.resume.duration_ns {
+        Some(ns) => format!("{} up", duration(ns)),
+        None => "the way up is not recorded".to_owned(),
+    };
+    let mut sentence = match sleep.outcome {
+        SleepOutcome::GivenUp => {
+            let error = sleep
+                .error
+                .map_or_else(String::new, |error| format!(" with error {error}"));
+            format!("{}: given up{error}; {down}, {up}", kind(sleep))
+        }
+        _ => {
+            let asleep = match sleep.asleep.slept_ns {
+                Some(ns) => format!("{} asleep", duration(ns)),
+                None => "asleep for a time that is not recorded".to_owned(),
+            };
+            format!("{}: {down}, {asleep}, {up}", kind(sleep))
+        }
+    };
+    let settling = &sleep.post_resume;
+    if settling.start_ns.is_some() && settling.end_ns.is_some() {
+        sentence += &format!(
+            ", then {} of further work until it settled",
+            duration(settling.busy_ns)
+        );
+    }
+    if sleep.outcome == SleepOutcome::Unfinished {
+        sentence += "; its end is not in the recording";
+    }
+    sentence + "."
+}
+
+/// The phase that took longest, and what its time went to.
+pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
+    let phase = sleep
+        .phases
+        .iter()
+        .filter(|phase| phase.half != PowerHalf::Asleep)
+        .filter(|phase| phase.duration_ns.is_some_and(|ns| ns > 0))
+        .max_by_key(|phase| phase.duration_ns)?;
+    let length = phase.duration_ns?;
+    let mut text = format!("{}, {}", words(phase.name), duration(length));
+    let step = phase
+        .path
+        .iter()
+        .max_by_key(|step| step.duration_ns)
+        .filter(|step| share(step.duration_ns, length) >= NOTABLE_SHARE);
+    // Callbacks run beside each other: the longest need not be what the end waited for.
+    let longest = sleep
+        .callbacks
+        .iter()
+        .filter(|row| row.phase == Some(phase.name) && row.start_ns >= phase.start_ns)
+        .filter_map(|row| Some((row.duration_ns?, row)))
+        .max_by_key(|&(ns, _)| ns)
+        .filter(|&(ns, _)| share(ns, length) >= NOTABLE_SHARE);
+    match (step, longest) {
+        (Some(step), beside) => {
+            text += &format!(
+                "; {} of it waiting for {}",
+                duration(step.duration_ns),
+                device(&step.device, &step.driver)
+            );
+            if let Some((ns, row)) = beside.filter(|(_, row)| row.device != step.device) {
+                text += &format!(
+                    ", longest callback {} {}",
+                    device(&row.device, &row.driver),
+                    duration(ns)
+                );
+            }
+        }
+        (None, Some((ns, row))) => {
+            text += &format!(
+                "; longest callback {} {}",
+                device(&row.device, &row.driver),
+                duration(ns)
+            );
+        }
+        _ if phase.callbacks > 0 && share(phase.callbacks_covered_ns, length) < NOTABLE_SHARE => {
+            text += &format!(
+                "; only {} of it in callbacks of devices",
+                duration(phase.callbacks_covered_ns)
+            );
+        }
+        _ => text += &busiest(phase),
+    }
+    Some(text)
+}
+
+/// Who used the processors most, where that is much of a phase.
+fn busiest(phase: &SleepPhase) -> String {
+    let most = phase.cpu.as_ref().and_then(|cpu| cpu.by_process.first());
+    let length = phase.duration_ns.unwrap_or_default();
+    match most.filter(|most| share(most.cpu_ns, length) >= NOTABLE_SHARE) {
+        Some(most) => format!(
+            "; {} used a processor for {} of it",
+            printable(&most.image),
+            duration(most.cpu_ns)
+        ),
+        None => String::new(),
+    }
+}
+
+/// A device's name with its driver's.
+pub(super) fn device(device: &str, driver: &str) -> String {
+    match driver {
+        "" => printable(device).into_owned(),
+        driver => format!("{} ({})", printable(device), printable(driver)),
+    }
+}
+
+/// A phase in words.
+pub(super) fn words(name: SleepPhaseName) -> String {
+    name.as_str().replace('_', " ")
+}
+
+fn around(sleep: &LinuxSleep) -> Option<String> {
+    let mut parts = Vec::new();
+    if !sleep.wake_sources.is_empty() {
+        let names: Vec<String> = sleep
+            .wake_sources
+            .iter()
+            .map(|source| match source.certainty {
+                Certainty::Measured => printable(&source.name).into_owned(),
+                _ => format!("{} (inferred)", printable(&source.name)),
+            })
+            .collect();
+        parts.push(format!("Woken by {}.", names.join(", ")));
+    }
+    if !sleep.asked_by.is_empty() {
+        let pid = sleep
+            .asked_by_pid
+            .map_or_else(String::new, |pid| format!(" ({pid})"));
+        parts.push(format!("Asked for by {}{pid}.", printable(&sleep.asked_by)));
+    }
+    if let (Some(ns), Some(kernel)) = (sleep.asleep.slept_ns, sleep.asleep.kernel_ns)
+        && ns.abs_diff(kernel) >= DISAGREE_NS
+    {
+        parts.push(format!("The kernel counted {} asleep.", duration(kernel)));
+    }
+    let firmware: Vec<String> = [
+        ("suspend", sleep.firmware.suspend_ns),
+        ("resume", sleep.firmware.resume_ns),
+    ]
+    .into_iter()
+    .filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))))
+    .collect();
+    if !firmware.is_empty() {
+        parts.push(format!("Firmware's own account: {}.", firmware.join(", ")));
+    }
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
+    let Some(image) = &sleep.image else {
+        return Ok(());
+    };
+    let mut parts = Vec::new();
+    if let Some(pages) = image.pages.filter(|&pages| pages > 0) {
+        parts.push(format!("{} pages", count(pages.unsigned_abs())));
+    }
+    for (what, ns) in [
+        ("memory freed for it in", image.create_ns),
+        ("written in", image.write_ns),
+        ("read in", image.read_ns),
+    ] {
+        if let Some(ns) = ns {
+            parts.push(format!("{what} {}", duration(ns)));
+        }
+    }
+    if !parts.is_empty() {
+        writeln!(out, "Memory image: {}.", parts.join(", "))?;
+    }
+    if !image.rule.is_empty() {
+        let bound = image
+            .at_most_ns
+            .map_or_else(String::new, |ns| format!(" ({})", duration(ns)));
+        writeln!(
+            out,
+            "{QUIET}How long writing and reading it took is not in the recording: {}{bound}.{QUIET:#}",
+            image.rule
+        )?;
+    }
+    Ok(())
+}

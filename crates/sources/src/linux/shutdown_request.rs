@@ -1,0 +1,56 @@
+//! The request for a shutdown, as systemd-logind tells it in the journal.
+
+use super::journal::Entry;
+
+/// What is asked for, as systemd calls it: `poweroff`, `reboot`, `halt`, `kexec`; `None` for any other message.
+///
+/// Texts: `log_shutdown` and `bus_manager_shutdown_or_sleep_now_or_later` of systemd-logind, 230 to 257.
+pub(super) fn asked(entry: &Entry<'_>) -> Option<&'static str> {
+    if entry.identifier != "systemd-logind" {
+        return None;
+    }
+    let text = entry.message.trim_end_matches(['.', '!']);
+    let text = text.strip_suffix(" now").unwrap_or(text);
+    let what = text
+        .strip_prefix("The system will ")
+        .or_else(|| text.strip_prefix("System is "))?;
+    // A reason may follow in brackets.
+    let what = what.split(" (").next().unwrap_or(what);
+    match what {
+        "power off" | "powering down" | "powering off" => Some("poweroff"),
+        "reboot" | "rebooting" => Some("reboot"),
+        "halt" | "halting" => Some("halt"),
+        "kexec" | "rebooting with kexec" => Some("kexec"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+
+    #[test]
+    fn only_logind_asks() {
+        let said = |identifier: &'static str, message: &'static str| {
+            let mut entry = Entry::default();
+            entry.set(b"SYSLOG_IDENTIFIER", Cow::Borrowed(identifier));
+            entry.set(b"MESSAGE", Cow::Borrowed(message));
+            asked(&entry)
+        };
+        for (message, kind) in [
+            ("The system will power off now!", Some("poweroff")),
+            ("System is powering down.", Some("poweroff")),
+            ("System is rebooting.", Some("reboot")),
+            ("System is rebooting (update).", Some("reboot")),
+            ("System is halting.", Some("halt")),
+            ("System is rebooting with kexec.", Some("kexec")),
+            ("The system will suspend now!", None),
+            ("New seat seat0.", None),
+        ] {
+            assert_eq!(said("systemd-logind", message), kind, "{message}");
+        }
+        assert_eq!(said("cron", "System is rebooting."), None);
+    }
+}
