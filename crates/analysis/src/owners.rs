@@ -229,7 +229,7 @@ impl Owners {
     }
 }
 
-/// File name of an image: what follows the last path separator.
+/// File name of an image: what follows the last path separator. Names of kernel threads such as `kworker/u4:1` are no paths.
 pub(crate) fn file_name(path: &str) -> &str {
     // Names of the Linux kernel's threads hold a slash and are no paths: `kworker/0:1`.
     if path.contains('\\') || path.starts_with(['/', '.']) {
@@ -240,9 +240,101 @@ pub(crate) fn file_name(path: &str) -> &str {
 }
 
 #[cfg(test)]
+    pub(crate) fn at(&mut self, tid: u32, time_ns: i64) -> OwnerIndex {
+        self.place(tid, time_ns).owner
+    }
+
+    /// The owner of thread `tid` at `time_ns`, and which of the thread id's lives it was; [`u32::MAX`] for a thread that
+    /// the recording does not list.
+    #[inline]
+    pub(crate) fn whose(&mut self, tid: u32, time_ns: i64) -> (OwnerIndex, u32) {
+        let place = self.place(tid, time_ns);
+        (place.owner, place.life)
+    }
+
+    /// The base priority of a thread in one of its lives; the normal one when not recorded.
+    pub(crate) fn base_priority(&self, life: u32) -> u8 {
+        self.lives
+            .get(life as usize)
+            .map_or(NORMAL_PRIORITY, |life| life.base_priority)
+    }
+
+    /// The row in the table of threads of one life of a thread.
+    pub(crate) fn thread_row(&self, life: u32) -> Option<usize> {
+        self.lives
+            .get(life as usize)
+            .map(|life| life.thread as usize)
+    }
+
+    #[inline]
+    fn place(&mut self, tid: u32, time_ns: i64) -> Place {
+        let place = match self.dense.get_mut(tid as usize) {
+            Some(place) => place,
+            None => match self.sparse.get_mut(&tid) {
+                Some(place) => place,
+                None => return NOBODY,
+            },
+        };
+        while time_ns >= place.until_ns {
+            // A life that ends is followed by another one of the same thread id.
+            let Some(next) = self.lives.get(place.life as usize + 1) else {
+                place.until_ns = i64::MAX;
+                break;
+            };
+            place.life += 1;
+            place.owner = next.owner;
+            place.until_ns = next.until_ns;
+        }
+        *place
+    }
+
+    /// Every owner; [`IDLE`] and [`UNKNOWN`] come first.
+    pub(crate) fn list(&self) -> &[Owner] {
+        &self.list
+    }
+}
+
+/// File name of an image: what follows the last path separator. Names of kernel threads such as `kworker/u4:1` are no paths.
+pub(crate) fn file_name(path: &str) -> &str {
+    // Names of the Linux kernel's threads hold a slash and are no paths: `kworker/0:1`.
+    if path.contains('\\') || path.starts_with(['/', '.']) {
+        path.rsplit(['\\', '/']).next().unwrap_or(path)
+    } else {
+        path
+    }
+}
+
+/// Whether a name is one as Linux gives them to threads of its own: `ksoftirqd/0`, `kworker/u4:1`, `irq/24-pciehp`.
+fn is_kernel_thread_name(name: &str) -> bool {
+    let Some((stem, number)) = name.split_once('/') else {
+        return false;
+    };
+    let number = number.strip_prefix('u').unwrap_or(number);
+    number.starts_with(|first: char| first.is_ascii_digit())
+        && !number.contains(['/', '\\'])
+        && !stem.is_empty()
+        && !stem.contains(['\\', ':', '.'])
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::hand_made::{process, thread};
+
+    #[test]
+    fn kernel_threads_keep_their_names() {
+        for (name, short) in [
+            ("kworker/u4:1", "kworker/u4:1"),
+            ("ksoftirqd/0", "ksoftirqd/0"),
+            ("/usr/bin/7z", "7z"),
+            ("usr/lib/7z", "7z"),
+            (r"C:\Windows\explorer.exe", "explorer.exe"),
+            ("C:/7zip", "7zip"),
+            ("systemd", "systemd"),
+        ] {
+            assert_eq!(file_name(name), short);
+        }
+    }
 
     #[test]
     fn reused_ids_are_told_apart_by_time() {

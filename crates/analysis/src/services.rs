@@ -8,14 +8,19 @@
 //!   before was there is held to have waited for that: containers are made one after the other.
 //!
 //! Of both, the later event is the cause.
+//!
+//! systemd declares its order, so on Linux a unit waited for whichever of those that it is declared to come after was done last.
 
 use hashbrown::HashMap;
-use onoff_trace::{ActivityKind, ServiceChange, ServiceOutcome, ServiceTransition, Trace};
+use onoff_trace::{
+    ActivityKind, ServiceChange, ServiceOutcome, ServiceTransition, SystemKind, Trace,
+};
 use serde::Serialize;
 
 use crate::activity::of_kind;
 use crate::evidence::Certainty;
 use crate::processes::Images;
+use crate::transition::linux;
 
 /// Longest time, ns, from a service's end to the start of one that is held to have waited for it: 50 ms. In published
 /// summaries the next one starts 0 to 31 ms later.
@@ -38,6 +43,8 @@ pub enum WaitKind {
     EarlierGroup,
     /// The container of a service asked for before had to be there.
     Container,
+    /// It is declared to be started after the other, which was the last of those to be done (Linux).
+    DeclaredOrder,
 }
 
 /// The service that another one waited for.
@@ -49,7 +56,7 @@ pub struct WaitedFor {
     pub kind: WaitKind,
     /// From its end, or from the moment its container was there, to this service's start, ns.
     pub gap_ns: i64,
-    /// How certain it is; the order of starts is evidence, not proof, so never [`Certainty::Measured`].
+    /// How certain it is; the order of starts is evidence, not proof, so never [`Certainty::Measured`] where order is not declared.
     pub certainty: Certainty,
     /// The evidence in words.
     pub evidence: String,
@@ -127,7 +134,10 @@ pub fn services(trace: &Trace) -> Vec<Service> {
         .map(|row| service(trace, &images, &row))
         .collect();
     services.sort_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
-    let waits = waits(&services);
+    let waits = match trace.system.kind {
+        SystemKind::Linux => linux::boot::declared_waits(trace, &services),
+        _ => waits(&services),
+    };
     // Who waits starts after the one it waits for, so from the last start to the first every count is complete when it
     // is passed on.
     for (at, wait) in waits.into_iter().enumerate().rev() {

@@ -16,6 +16,9 @@ const SAMPLE: &str = "../../samples/slow-boot.etl";
 /// Names that are left out where there is nothing to say.
 const OPTIONAL: &[(&str, &str)] = &[
     ("Loss", "first"),
+    ("onoff info --format json", "clock_conversions"),
+    ("RecordingFile", "content"),
+    ("SystemConfiguration", "kernel_command_line"),
     (EVENTS, "derived"),
     ("Derived", "elapsed_ns"),
     ("Derived", "service_ns"),
@@ -172,6 +175,35 @@ fn documented_names_are_the_emitted_ones() {
         "ProcessorInterrupts",
     ] {
         assert!(met.contains(name), "the sample holds no {name}");
+    }
+}
+
+#[test]
+fn documented_names_of_linux_boots_are_the_emitted_ones() {
+    let documentation = Documentation::read();
+    let folder = Folder::linux_boot();
+    let mut met = BTreeSet::new();
+    for (line, heading) in [
+        (
+            "boot linux --format json",
+            "onoff boot --format json` of a Linux recording",
+        ),
+        (
+            "boot linux --list-boots --format json",
+            "onoff boot --list-boots --format json",
+        ),
+    ] {
+        let answer: Value = serde_json::from_str(&folder.answer(line)).unwrap();
+        documentation.check_object(heading, &answer, line, &mut met);
+    }
+    for name in [
+        "LinuxPhase",
+        "UnitStart",
+        "UnitPathStep",
+        "MissingPart",
+        "RecordedBoot",
+    ] {
+        assert!(met.contains(name), "the recording holds no {name}");
     }
 }
 

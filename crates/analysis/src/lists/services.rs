@@ -10,6 +10,7 @@ use crate::services::{self, Service};
 /// The tables this is made from.
 pub const TABLES: Tables = Tables::of(&[
     TableName::ServiceTransitions,
+    TableName::ServiceDependencies,
     TableName::Processes,
     TableName::Activities,
     TableName::Milestones,

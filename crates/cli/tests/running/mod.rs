@@ -81,3 +81,50 @@ impl Folder {
         (output.status.code().unwrap(), stderr)
     }
 }
+
+/// The parts of a small Linux recording: `slow.service` takes 6 s on the way to the default target, beside it `side.service`
+/// 8 s; the journal has another boot before.
+pub const LINUX_BOOT: [(&str, &str); 3] = [
+    (
+        "manager.txt",
+        "Version=252\nFirmwareTimestampMonotonic=5448538\nLoaderTimestampMonotonic=269138\nKernelTimestampMonotonic=0\n\
+         InitRDTimestampMonotonic=0\nUserspaceTimestampMonotonic=11261759\nFinishTimestampMonotonic=34678924\n\
+         GeneratorsStartTimestampMonotonic=12191558\nGeneratorsFinishTimestampMonotonic=13753609\n\
+         UnitsLoadStartTimestampMonotonic=13754114\nUnitsLoadFinishTimestampMonotonic=14459293\n",
+    ),
+    (
+        "units.txt",
+        "Id=-.slice\nLoadState=loaded\nInactiveExitTimestampMonotonic=14463484\nActiveEnterTimestampMonotonic=14463484\n\n\
+         Id=slow.service\nLoadState=loaded\nAfter=-.slice\nExecMainPID=217\nExecMainStartTimestampMonotonic=17174263\n\
+         ExecStart={ path=/bin/sleep ; argv[]=/bin/sleep 6 ; ignore_errors=no }\n\
+         InactiveExitTimestampMonotonic=17175001\nActiveEnterTimestampMonotonic=23282470\n\n\
+         Id=side.service\nLoadState=loaded\nAfter=-.slice\nInactiveExitTimestampMonotonic=15000000\n\
+         ActiveEnterTimestampMonotonic=23000000\n\n\
+         Id=failed.service\nLoadState=loaded\nResult=exit-code\nActiveState=failed\nAfter=slow.service\n\
+         InactiveExitTimestampMonotonic=24000000\nInactiveEnterTimestampMonotonic=25000000\n\n\
+         Id=multi-user.target\nNames=multi-user.target default.target\nLoadState=loaded\nAfter=slow.service side.service\n\
+         InactiveExitTimestampMonotonic=23290000\nActiveEnterTimestampMonotonic=23290000\n",
+    ),
+    (
+        "journal.export",
+        "__CURSOR=s=1\n__REALTIME_TIMESTAMP=1700000000000000\n__MONOTONIC_TIMESTAMP=1000000\n\
+         _BOOT_ID=000000000000000000000000000000aa\n_PID=1\n_COMM=systemd\nMESSAGE_ID=b07a249cd024414a82dd00cd181378ff\n\
+         KERNEL_USEC=2000000\nUSERSPACE_USEC=3000000\n\
+         MESSAGE=Startup finished in 1.5s (firmware) + 500ms (loader) + 2s (kernel) + 3s (userspace) = 7s.\n\n\
+         __CURSOR=s=2\n__REALTIME_TIMESTAMP=1700000100000000\n__MONOTONIC_TIMESTAMP=34679602\n\
+         _BOOT_ID=000000000000000000000000000000bb\n_PID=1\n_COMM=systemd\nMESSAGE_ID=b07a249cd024414a82dd00cd181378ff\n\
+         KERNEL_USEC=11261759\nUSERSPACE_USEC=23417165\nMESSAGE=Startup finished in 34.678s.\n\n",
+    ),
+];
+
+impl Folder {
+    /// [`LINUX_BOOT`] as the folder `linux`.
+    pub fn linux_boot() -> Self {
+        let folder = Self::new();
+        std::fs::create_dir(folder.path("linux")).unwrap();
+        for (name, text) in LINUX_BOOT {
+            folder.file(&format!("linux/{name}"), text.as_bytes());
+        }
+        folder
+    }
+}

@@ -1,6 +1,7 @@
 //! The recorded machine, in one line.
 
 use onoff_analysis::recording::RecordingSummary;
+use onoff_trace::SystemKind;
 
 use super::printable::printable;
 use super::quantity::{counted, size};
@@ -16,6 +17,15 @@ pub fn machine(recording: &RecordingSummary, more: Option<String>) -> String {
             &recording.os
         };
         parts.push(format!("{} build {}", printable(os), recording.os_build));
+    }
+    if recording.system.kind == SystemKind::Linux {
+        if !recording.os.is_empty() {
+            parts.push(printable(&recording.os).into_owned());
+        }
+        if !recording.system.os_build_text.is_empty() {
+            let release = printable(&recording.system.os_build_text);
+            parts.push(format!("kernel {release}"));
+        }
     }
     if recording.processors > 0 {
         parts.push(counted(recording.processors.into(), "processor"));

@@ -13,6 +13,14 @@ const STARTING: [&str; 4] = [
     milestone::UNITS_LOAD_BEGIN,
 ];
 
+/// Targets that only a start reaches.
+const TARGETS: [&str; 4] = [
+    "sysinit.target",
+    "basic.target",
+    "multi-user.target",
+    "graphical.target",
+];
+
 /// Whether anything in the recording shows a boot.
 pub(super) fn holds_a_boot(trace: &Trace) -> bool {
     let milestones = STARTING
@@ -25,26 +33,24 @@ pub(super) fn holds_a_boot(trace: &Trace) -> bool {
             .iter()
             .any(|row| row.kind == DeviceOperationKind::Initcall)
     };
-    let basic_target = || {
-        let reached = trace.strings.find(milestone::TARGET_REACHED);
-        let basic = trace.strings.find("basic.target");
-        reached.zip(basic).is_some_and(|(reached, basic)| {
-            trace
-                .milestones
-                .iter()
-                .any(|row| row.name == reached && row.detail == basic)
-        })
+    let target = || {
+        let Some(reached) = trace.strings.find(milestone::TARGET_REACHED) else {
+            return false;
+        };
+        trace
+            .milestones
+            .iter()
+            .any(|row| row.name == reached && TARGETS.contains(&trace.text(row.detail)))
     };
-    milestones || initialised() || basic_target()
+    milestones || initialised() || target()
 }
 
 /// What the recording holds instead of a boot.
 pub(super) fn not_a_boot(trace: &Trace) -> NotABoot {
     let contents = contents::instead_of(trace, Transition::Boot);
     NotABoot {
-        reason:
-            "no start of the service manager, of basic.target or of the kernel's initialisation"
-                .to_owned(),
+        reason: "no start of the service manager, of its targets or of the kernel's initialisation"
+            .to_owned(),
         found: contents.found,
         recorder: trace.recorder.clone(),
         duration_ns: trace.duration_ns,

@@ -11,10 +11,12 @@ pub mod report;
 #[cfg(test)]
 mod tests;
 mod units;
+mod waits;
 
 use onoff_trace::{ServiceChange, TableName, Tables, Trace, milestone};
 
 pub use report::*;
+pub(crate) use waits::declared_waits;
 
 use crate::cpu::{self, CpuSource};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
@@ -95,6 +97,10 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
             (Some(_), None) => course.finished.certainty,
         },
         phases,
+        initial_file_system: course
+            .init_program
+            .as_ref()
+            .map(|program| Span::between(program, &course.user_space)),
         manager: manager(trace, &course),
         critical_path,
         last_unit: last_unit(trace, course.finished.time_ns),

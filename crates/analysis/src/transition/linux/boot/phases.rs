@@ -13,6 +13,8 @@ pub(super) struct Course {
     pub(super) kernel: Boundary,
     /// `None` where there is no initial file system with a service manager.
     pub(super) initrd: Option<Boundary>,
+    /// The kernel runs the initial file system's program, where that is no service manager: part of the kernel's phase.
+    pub(super) init_program: Option<Boundary>,
     pub(super) user_space: Boundary,
     pub(super) finished: Boundary,
 }
@@ -56,6 +58,19 @@ pub(super) fn course(trace: &Trace, target: Option<&DefaultTarget>) -> Course {
         ),
         None => user_space_stand_in(trace),
     };
+    let initrd_row = first(trace, milestone::INITRD_BEGIN);
+    // The kernel's log tells every program of an initial file system, the service manager only itself.
+    let (init_program, initrd) = match initrd_row {
+        Some(row) if user_space.certainty == Certainty::Measured && is_kernel_log(trace, &row) => {
+            let rule = "the kernel runs the initial file system's program";
+            (Some(boundary(trace, &row, rule)), None)
+        }
+        Some(row) => {
+            let rule = "the service manager of the initial file system starts";
+            (None, Some(boundary(trace, &row, rule)))
+        }
+        None => (None, None),
+    };
     let finished = match first(trace, milestone::STARTUP_FINISHED) {
         Some(row) => boundary(trace, &row, "every job of the start is done"),
         None => Boundary {
@@ -79,16 +94,15 @@ pub(super) fn course(trace: &Trace, target: Option<&DefaultTarget>) -> Course {
             certainty: Certainty::Measured,
             missing: Vec::new(),
         },
-        initrd: first(trace, milestone::INITRD_BEGIN).map(|row| {
-            boundary(
-                trace,
-                &row,
-                "the service manager of the initial file system starts",
-            )
-        }),
+        initrd,
+        init_program,
         user_space,
         finished,
     }
+}
+
+fn is_kernel_log(trace: &Trace, row: &Milestone) -> bool {
+    trace.text(row.event).starts_with("kernel log")
 }
 
 /// Without the service manager's own word: when the kernel's own initialisation was over.

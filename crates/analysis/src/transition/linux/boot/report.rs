@@ -247,6 +247,9 @@ pub struct LinuxBootReport {
     pub total_certainty: Certainty,
     /// The phases, all seven, in order; unknown ones have no times.
     pub phases: Vec<LinuxPhase>,
+    /// The initial file system, where no service manager runs in it: the last part of the kernel's phase. `None` when there is
+    /// none or the kernel's log does not tell.
+    pub initial_file_system: Option<Span>,
     /// The target that the system is started for; `None` when none was reached.
     pub default_target: Option<DefaultTarget>,
     /// What the service manager did before the first unit.

@@ -118,6 +118,27 @@ fn phases_are_those_of_the_service_manager() {
 }
 
 #[test]
+fn an_initial_file_system_without_a_service_manager_is_the_kernels() {
+    let mut trace = boot();
+    let event = trace.strings.intern("kernel log/Run … as init process");
+    let name = trace.strings.intern(milestone::INITRD_BEGIN);
+    trace.milestones.push(Milestone {
+        time_ns: 6_000 * MS,
+        name,
+        detail: StringId::EMPTY,
+        value: None,
+        pid: None,
+        event,
+    });
+    let report = analysed(&trace);
+    let kernel = report.phase(LinuxPhaseName::Kernel).unwrap();
+    assert_eq!(kernel.duration_ns, Some(11_000 * MS));
+    assert_eq!(report.phase(LinuxPhaseName::Initrd).unwrap().start_ns, None);
+    let inside = report.initial_file_system.unwrap();
+    assert_eq!(inside.duration_ns, Some(5_000 * MS));
+}
+
+#[test]
 fn the_path_goes_back_through_whoever_was_done_last() {
     let report = analysed(&boot());
     let steps: Vec<(&str, i64, i64, &str)> = report

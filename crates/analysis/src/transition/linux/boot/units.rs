@@ -195,18 +195,37 @@ impl<'t> Starts<'t> {
         }
     }
 
+    /// What released a start that is not one of endless restarts.
+    fn release_of_first(
+        &self,
+        at: usize,
+        row: &ServiceTransition,
+    ) -> Option<(Option<usize>, UnitRelease)> {
+        self.places
+            .get(&row.service)
+            .and_then(|places| places.get(MOST_RESTARTS))
+            .is_none_or(|&place| at < place)
+            .then(|| self.release(at))
+            .flatten()
+    }
+
+    /// Every start that another start released: both, and how.
+    pub(super) fn releases(&self) -> Vec<(ServiceTransition, ServiceTransition, UnitRelease)> {
+        let rows = self.rows.iter().enumerate();
+        rows.filter_map(|(at, row)| {
+            let (other, release) = self.release_of_first(at, row)?;
+            Some((*row, *self.rows.get(other?)?, release))
+        })
+        .collect()
+    }
+
     /// Every start, by start, with what it waited for; `path` are the places of the critical path.
     pub(super) fn units(&self, path: &HashSet<usize>) -> Vec<UnitStart> {
         let text = |id| self.trace.text(id).to_owned();
         let mut others = Vec::with_capacity(self.rows.len());
         let mut units: Vec<UnitStart> = Vec::with_capacity(self.rows.len());
         for (at, row) in self.rows.iter().enumerate() {
-            let first_ones = self
-                .places
-                .get(&row.service)
-                .and_then(|places| places.get(MOST_RESTARTS))
-                .is_none_or(|&place| at < place);
-            let (other, waited_for) = match first_ones.then(|| self.release(at)).flatten() {
+            let (other, waited_for) = match self.release_of_first(at, row) {
                 Some((other, release)) => (other, Some(release)),
                 None => (None, None),
             };

@@ -26,7 +26,10 @@ pub(super) fn write(report: &LinuxBootReport, top: usize, out: &mut dyn Write) -
         .right("took")
         .right("begins")
         .left("", 60);
-    for device in report.devices.iter().take(top) {
+    // What has no end is listed last: the trace tells only the begin of many.
+    let ended = report.devices.iter().filter(|it| it.end_ns.is_some());
+    let others = report.devices.iter().filter(|it| it.end_ns.is_none());
+    for device in ended.chain(others).take(top) {
         let took = match device.duration_ns {
             Some(took) => cell(duration(took)),
             None => styled_cell(DOUBT, "unfinished"),

@@ -25,7 +25,7 @@ pub(super) fn write(
     if let Some(sentence) = parts(report) {
         writeln!(out, "{sentence}")?;
     }
-    if let Some(sentence) = longest(report) {
+    if let Some(sentence) = longest(report).or_else(|| slowest(report)) {
         writeln!(out, "{}", styled(WORST, sentence))?;
     }
     let about = machine(recording, None);
@@ -135,6 +135,24 @@ fn longest(report: &LinuxBootReport) -> Option<String> {
     }
     sentence.push('.');
     Some(sentence)
+}
+
+/// Without dependencies: the unit that took longest, whether anybody waited for it or not.
+fn slowest(report: &LinuxBootReport) -> Option<String> {
+    if !report.critical_path.steps.is_empty() {
+        return None;
+    }
+    let (took, unit) = report
+        .units
+        .iter()
+        .filter(|unit| unit.automatic)
+        .filter_map(|unit| Some((unit.total_ns?, unit)))
+        .max_by_key(|&(took, _)| took)?;
+    Some(format!(
+        "Slowest unit: {}, {}; whether anybody waited for it the recording does not say.",
+        printable(&unit.name),
+        duration(took)
+    ))
 }
 
 pub(super) fn unit_of<'a>(

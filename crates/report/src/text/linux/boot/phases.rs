@@ -23,6 +23,7 @@ const NOTABLE_DIFFERENCE_NS: u64 = 100_000_000;
 /// What a phase cost: PostBoot's required idle time is nobody's.
 fn cost(report: &LinuxBootReport, phase: &LinuxPhase) -> Option<i64> {
     match phase.name {
+        LinuxPhaseName::PostBoot if report.post_boot.cpu_source == CpuSource::None => None,
         LinuxPhaseName::PostBoot => report.post_boot.start_ns.map(|_| report.post_boot.busy_ns),
         LinuxPhaseName::TraceTail => None,
         _ => phase.duration_ns,
@@ -86,6 +87,7 @@ pub(super) fn write(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result
         ]);
     }
     table.write(out)?;
+    write_initial_file_system(report, out)?;
     write_manager(report, out)?;
     write_firmware(report, out)?;
     write_settling(report, out)?;
@@ -116,6 +118,22 @@ fn ended_by(report: &LinuxBootReport, phase: &LinuxPhase) -> (anstyle::Style, St
         Certainty::Inferred => (DOUBT, format!("inferred: {rule}")),
         Certainty::Missing => (MISSING, "not found".to_owned()),
     }
+}
+
+fn write_initial_file_system(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()> {
+    let Some((start, took)) = report
+        .initial_file_system
+        .as_ref()
+        .and_then(|span| span.start_ns.zip(span.duration_ns))
+    else {
+        return Ok(());
+    };
+    writeln!(
+        out,
+        "  {QUIET}The last {} of the kernel's phase, from {} on, ran the initial file system, which has no service manager.{QUIET:#}",
+        duration(took),
+        duration(start)
+    )
 }
 
 fn write_manager(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()> {

@@ -1,0 +1,168 @@
+//! `onoff boot` on Linux recordings: one made for the test, and the real ones against what `systemd-analyze` said of them.
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "each test program uses its part")]
+mod running;
+
+use running::{Folder, LINUX_BOOT};
+use serde_json::Value;
+
+fn json(folder: &Folder, arguments: &str) -> Value {
+    serde_json::from_str(&folder.answer(arguments)).unwrap()
+}
+
+#[test]
+fn as_text() {
+    let answer = Folder::linux_boot().answer("boot linux");
+    insta::assert_snapshot!(answer);
+}
+
+#[test]
+fn the_boots_of_a_journal_are_listed_and_chosen() {
+    let folder = Folder::linux_boot();
+    let list = folder.answer("boot linux/journal.export --list-boots");
+    insta::assert_snapshot!(list);
+    let earlier = json(&folder, "boot linux --boot -1 --format json");
+    assert_eq!(earlier["startup_ns"], 7_000_000_000_i64);
+    assert_eq!(earlier["units"].as_array().unwrap().len(), 0);
+    let last = json(&folder, "boot linux/journal.export --format json");
+    assert_eq!(last["startup_ns"], 34_678_924_000_i64);
+    let (code, message) = folder.refusal("boot linux --boot -2");
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("no such boot; the recording holds 2"),
+        "{message}"
+    );
+    let (code, message) = folder.refusal("boot linux/units.txt --list-boots");
+    assert_eq!(code, 2);
+    assert!(message.contains("no journal"), "{message}");
+    let (code, _) = folder.refusal("boot linux --format xml");
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn each_part_alone_is_answered() {
+    for (name, text) in LINUX_BOOT {
+        let folder = Folder::new();
+        folder.file(name, text.as_bytes());
+        let answer = json(&folder, &format!("boot {name} --format json"));
+        assert!(!answer["lacking"].as_array().unwrap().is_empty(), "{name}");
+        folder.answer(&format!("boot {name}"));
+    }
+}
+
+/// The line of `systemd-analyze time`: firmware, loader, kernel, user space, total, and when the default target was reached in user
+/// space; ms.
+const FIGURES: [(&str, [i64; 6]); 6] = [
+    ("boot-1", [4_940, 419, 11_743, 19_713, 36_817, 19_416]),
+    ("boot-2", [5_179, 269, 11_261, 23_417, 40_127, 22_989]),
+    ("boot-fpdt", [1_118, 3_691, 14_849, 31_901, 51_560, 31_143]),
+    (
+        "shutdown-slowstop",
+        [7_836, 329, 19_512, 30_487, 58_166, 29_810],
+    ),
+    ("suspend-s3", [6_411, 498, 15_319, 33_227, 55_456, 32_079]),
+    ("hibernate-s4", [8_183, 657, 45_708, 31_744, 86_294, 30_703]),
+];
+
+#[test]
+fn the_figures_are_those_of_systemd_analyze() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    for (name, [firmware, loader, kernel, user_space, total, target]) in FIGURES {
+        let path = samples.join(format!("{name}.tar.xz"));
+        let report = json(&folder, &format!("boot {} --format json", path.display()));
+        let phase = |name: &str| {
+            let phases = report["phases"].as_array().unwrap();
+            let phase = phases.iter().find(|phase| phase["name"] == name).unwrap();
+            phase["duration_ns"].as_i64().map(|ns| ns / 1_000_000)
+        };
+        assert_eq!(phase("firmware"), Some(firmware), "{name}");
+        assert_eq!(phase("loader"), Some(loader), "{name}");
+        assert_eq!(phase("kernel"), Some(kernel), "{name}");
+        assert_eq!(phase("initrd"), None, "{name}");
+        assert_eq!(phase("user_space"), Some(user_space), "{name}");
+        assert_eq!(
+            report["startup_ns"].as_i64().unwrap() / 1_000_000,
+            total,
+            "{name}"
+        );
+        // Where there are no unit properties, the journal tells when: to what it takes to write a line.
+        let reached = report["default_target"]["in_user_space_ns"]
+            .as_i64()
+            .unwrap()
+            / 1_000_000;
+        let error = if name.starts_with("boot") { 0 } else { 20 };
+        assert!((reached - target).abs() <= error, "{name}: {reached}");
+        assert_eq!(
+            report["default_target"]["unit"], "graphical.target",
+            "{name}"
+        );
+    }
+}
+
+/// Units on the way to the default target with their times, s, in order.
+fn way(report: &Value) -> Vec<(String, f64)> {
+    let steps = report["critical_path"]["steps"].as_array().unwrap();
+    steps
+        .iter()
+        .map(|step| {
+            (
+                step["unit"].as_str().unwrap().to_owned(),
+                step["duration_ns"].as_f64().unwrap() / 1e9,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn the_unit_that_sleeps_on_the_way_is_named_first() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    let path = samples.join("boot-2.tar.xz");
+    let report = json(&folder, &format!("boot {} --format json", path.display()));
+    let steps = way(&report);
+    let (unit, took) = steps.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+    assert_eq!(unit, "slowearly.service");
+    assert!((6.0..6.2).contains(took), "{took}");
+    let text = folder.answer(&format!("boot {}", path.display()));
+    let longest = text.lines().nth(2).unwrap();
+    assert!(
+        longest.starts_with("Longest on the way to graphical.target: slowearly.service, 6.11 s"),
+        "{longest}"
+    );
+    // The steps and what lies between them are the whole way from the manager's first unit to the target.
+    let path = &report["critical_path"];
+    let whole = path["units_ns"].as_i64().unwrap() + path["gaps_ns"].as_i64().unwrap();
+    let loaded = report["manager"]["whole"]["end_ns"].as_i64().unwrap();
+    let reached = report["default_target"]["reached_ns"].as_i64().unwrap();
+    assert_eq!(whole, reached - loaded);
+
+    // A unit that only does one thing never becomes active, so critical-chain names ssh.service, which was done before it.
+    let path = samples.join("boot-1.tar.xz");
+    let report = json(&folder, &format!("boot {} --format json", path.display()));
+    let steps = way(&report);
+    let position = |unit: &str| steps.iter().position(|(name, _)| name == unit);
+    assert_eq!(position("ssh.service"), None);
+    assert!(position("basic.target") < position("e2scrub_reap.service"));
+    assert!(position("e2scrub_reap.service") < position("multi-user.target"));
+}
+
+#[test]
+fn the_firmwares_table_agrees_with_the_service_manager() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    let path = samples.join("boot-fpdt.tar.xz");
+    let report = json(&folder, &format!("boot {} --format json", path.display()));
+    // ExitBootServices returned at 4.809919 s; firmware 1.118 s and loader 3.691 s are 4.809 s.
+    let checkpoints = &report["firmware_table"]["checkpoints"];
+    assert_eq!(checkpoints["exit_end_ns"], 4_809_919_164_i64);
+    let difference = report["firmware_table_difference_ns"].as_i64().unwrap();
+    assert!(difference.abs() < 50_000_000, "{difference}");
+}
