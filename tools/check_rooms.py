@@ -40,7 +40,9 @@ MAY_IMPORT = {
         "onoff-findings",
         "onoff-record",
         "onoff-report",
+        "onoff-symbols",
     },
+    "onoff-symbols": set(),
     "onoff-testkit": {"onoff-etl", "onoff-etw"},
     "onoff-bench": {"onoff-etl", "onoff-etw", "onoff-trace", "onoff-sources", "onoff-analysis"},
 }

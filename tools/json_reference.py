@@ -38,6 +38,7 @@ COMMANDS = [
     ("PolicyList", "`onoff policy --format json`"),
     ("Comparison", "`onoff compare --format json`"),
     ("GateReport", "`onoff gate --format json`"),
+    ("WhyReport", "`onoff why --format json`"),
     ("NetbootReport", "`onoff netboot --format json`"),
 ]
 

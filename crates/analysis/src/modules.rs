@@ -17,6 +17,8 @@ struct Module {
     load_ns: i64,
     unload_ns: i64,
     path: StringId,
+    /// Row in the table of images.
+    row: u32,
 }
 
 /// The modules of every process, by address.
@@ -38,7 +40,7 @@ impl Modules {
         };
         let mut processes: HashMap<u32, Vec<Module>> = HashMap::new();
         let images: &Images = &trace.images;
-        for image in images.iter() {
+        for (row, image) in (0_u32..).zip(images.iter()) {
             // Drivers are listed under the process that loaded them; every process sees them.
             let pid = if image.base >= kernel_from || image.pid == SYSTEM_PROCESS {
                 0
@@ -51,6 +53,7 @@ impl Modules {
                 load_ns: image.load_ns.unwrap_or(i64::MIN),
                 unload_ns: image.unload_ns.unwrap_or(i64::MAX),
                 path: image.path,
+                row,
             });
         }
         for modules in processes.values_mut() {
@@ -65,6 +68,17 @@ impl Modules {
     /// Path of the module that holds `address` in process `pid` at `time_ns`; of one that did at another time, when none
     /// does then, because loads are often recorded late.
     pub(crate) fn at(&self, pid: u32, address: u64, time_ns: i64) -> Option<StringId> {
+        self.module_at(pid, address, time_ns)
+            .map(|module| module.path)
+    }
+
+    /// The same module's row in the table of images.
+    pub(crate) fn row_at(&self, pid: u32, address: u64, time_ns: i64) -> Option<usize> {
+        self.module_at(pid, address, time_ns)
+            .map(|module| module.row as usize)
+    }
+
+    fn module_at(&self, pid: u32, address: u64, time_ns: i64) -> Option<&Module> {
         let pids: &[u32] = if address >= self.kernel_from {
             &[0]
         } else {
@@ -75,7 +89,7 @@ impl Modules {
     }
 }
 
-fn find(modules: &[Module], address: u64, time_ns: i64) -> Option<StringId> {
+fn find(modules: &[Module], address: u64, time_ns: i64) -> Option<&Module> {
     let after = modules.partition_point(|module| module.base <= address);
     let mut other_time = None;
     for module in modules.get(..after)?.iter().rev().take(OVERLAPS) {
@@ -83,9 +97,9 @@ fn find(modules: &[Module], address: u64, time_ns: i64) -> Option<StringId> {
             continue;
         }
         if (module.load_ns..module.unload_ns).contains(&time_ns) {
-            return Some(module.path);
+            return Some(module);
         }
-        other_time = other_time.or(Some(module.path));
+        other_time = other_time.or(Some(module));
     }
     other_time
 }

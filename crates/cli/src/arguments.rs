@@ -16,6 +16,7 @@ pub mod shutdown;
 pub mod storage;
 pub mod suspend;
 pub mod table;
+pub mod why;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -38,6 +39,7 @@ use services::ServicesArguments;
 use shutdown::ShutdownArguments;
 use storage::{DiskArguments, FilesArguments, HardFaultsArguments};
 use suspend::SuspendArguments;
+use why::WhyArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -53,6 +55,7 @@ Examples:
   onoff firmware FBPT.bin                where the time before the operating system went
   onoff suspend sleep.etl                where the time of sleeping and waking went
   onoff shutdown shutdown.etl            where the time of a shutdown went
+  onoff why boot.etl --service Spooler   what something waited for, and its critical path
   onoff info trace.etl                   what a recording holds
   onoff events trace.etl --process smss.exe | less
   onoff cpu trace.etl --range 10s 20s    who used the processors; likewise processes, interrupts, ...
@@ -98,6 +101,7 @@ pub enum Command {
     Record(RecordArguments),
     Compare(CompareArguments),
     Gate(GateArguments),
+    Why(WhyArguments),
     Xperf(XperfArguments),
 }
 

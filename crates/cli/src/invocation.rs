@@ -11,6 +11,7 @@ pub mod shutdown;
 pub mod study;
 pub mod suspend;
 pub mod table;
+pub mod why;
 
 use std::path::PathBuf;
 
@@ -41,6 +42,7 @@ use record::RecordTask;
 use shutdown::ShutdownFormat;
 use suspend::SuspendFormat;
 use table::TableQuestion;
+use why::WhyTask;
 
 /// A recording to open.
 #[derive(Debug)]
@@ -90,6 +92,8 @@ pub enum Task {
     Compare(Box<CompareQuestion>),
     /// Hold runs of a transition to limits.
     Gate(Box<GateQuestion>),
+    /// Show why something took long.
+    Why(WhyTask),
     /// Answer as xperf does.
     Xperf(xperf::CommandLine),
 }
@@ -148,6 +152,7 @@ impl Invocation {
             Command::Diagnose(arguments) => diagnose::resolve(arguments),
             Command::Suspend(arguments) => suspend::resolve(arguments),
             Command::Shutdown(arguments) => Ok(Self::shutdown(arguments)),
+            Command::Why(arguments) => why::resolve(arguments),
             Command::Info(arguments) => Ok(Self::info(arguments)),
             Command::Events(arguments) => Self::events(arguments),
             Command::Firmware(arguments) => Ok(Self {

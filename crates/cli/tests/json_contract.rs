@@ -151,6 +151,7 @@ fn documented_names_are_the_emitted_ones() {
         "services",
         "devices",
         "policy",
+        "why",
     ] {
         let answer: Value =
             serde_json::from_str(&folder.answer(&format!("{verb} boot.etl --format json")))
@@ -173,6 +174,9 @@ fn documented_names_are_the_emitted_ones() {
         "CpuRow",
         "InterruptRow",
         "ProcessorInterrupts",
+        "PathStep",
+        "PathShare",
+        "OnPath",
     ] {
         assert!(met.contains(name), "the sample holds no {name}");
     }

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod csv;
+pub mod folded;
 pub mod github;
 pub mod json;
 pub mod junit;

@@ -99,6 +99,11 @@ impl<'t> Causes<'t> {
         }
     }
 
+    /// The modules of every process.
+    pub(super) const fn modules(&self) -> &Modules {
+        &self.modules
+    }
+
     /// What ended the wait that began with switch `out` and ended when the thread was made ready; `ready` is `None` when
     /// that was not recorded, and the wait then lasted until `end_ns`.
     pub(super) fn of_wait(

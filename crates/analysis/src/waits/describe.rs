@@ -13,7 +13,7 @@ use super::path::{
 };
 use super::reason;
 use super::requests::{Overlap, Request, Requests};
-use super::walk::{NO_REASON, ROOT, RawStep, Walked, Work};
+use super::walk::{NO_REASON, NO_STACK, ROOT, RawStep, Walked, Work};
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
 use crate::owners::file_name;
@@ -273,6 +273,7 @@ impl Describer<'_, '_> {
                 .map(|request| self.trace.text(request.subject()).to_owned())
                 .unwrap_or_default(),
             stack: Vec::new(),
+            stack_ns: (step.stack_ns != NO_STACK).then_some(step.stack_ns),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! that process that ran then.
 
 use hashbrown::HashMap;
-use onoff_trace::Trace;
+use onoff_trace::{SystemKind, Trace};
 
 use super::Waits;
 use super::identities::Identities;
@@ -73,11 +73,23 @@ impl Waits<'_> {
             .or_else(|| {
                 named(self.trace, time_ns).find_map(|names| self.thread_of(names, &running))
             })
+            .or_else(|| {
+                // A Linux boot and its end are the work of the first process.
+                let first = self.trace.system.kind == SystemKind::Linux;
+                first.then(|| running.of_process(1, "a thread of the first process"))?
+            })
             .or_else(|| running.anyone())
             .unwrap_or_else(|| EndThread {
                 rule: "no rule: nobody ran before".to_owned(),
                 ..EndThread::default()
             })
+    }
+
+    /// The thread of a service that ended its change of state at `time_ns`, else any that did.
+    pub(super) fn end_of_service(&self, pid: Option<u32>, name: &str, time_ns: i64) -> EndThread {
+        let running = Running::at(&self.timelines, &self.identities, time_ns);
+        pid.and_then(|pid| running.of_process(pid, &format!("a thread of the service {name}")))
+            .unwrap_or_else(|| self.end_at(time_ns))
     }
 
     fn thread_of(&self, names: Names, running: &Running<'_, '_>) -> Option<EndThread> {

@@ -1,7 +1,7 @@
 //! Who a thread is at a time, asked in any order. Thread and process ids are reused.
 
 use hashbrown::HashMap;
-use onoff_trace::Trace;
+use onoff_trace::{SystemKind, Trace};
 
 use crate::processes::Images;
 
@@ -66,6 +66,22 @@ impl<'t> Identities<'t> {
         self.life(tid, time_ns)
             .and_then(|(_, row)| self.trace.threads.name.get(row))
             .map_or("", |&name| self.trace.text(name))
+    }
+
+    /// Whether the recording lists a thread with this id.
+    pub(super) fn is_known(&self, tid: u32) -> bool {
+        self.threads.contains_key(&tid)
+    }
+
+    /// Whether it is a worker of the Linux kernel, which waits for work only and does work of anybody.
+    pub(super) fn is_worker(&self, tid: u32, time_ns: i64) -> bool {
+        const WORKER: &str = "kworker/";
+        self.trace.system.kind == SystemKind::Linux
+            && (self.thread_name(tid, time_ns).starts_with(WORKER)
+                || self
+                    .pid_of(tid, time_ns)
+                    .and_then(|pid| self.image(pid, time_ns))
+                    .is_some_and(|image| image.starts_with(WORKER)))
     }
 
     /// Ids of the threads of a process that lived at any time of the recording.

@@ -33,12 +33,15 @@ mod describe;
 mod end;
 mod identities;
 mod path;
+mod phases;
 mod reason;
 mod requests;
+mod stacks;
 #[cfg(test)]
 mod tests;
 mod timelines;
 mod walk;
+mod why;
 
 use onoff_trace::{TableName, Tables, Trace};
 
@@ -48,6 +51,10 @@ pub use path::{
     CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, StepKind, Subject,
     SubjectKind,
 };
+
+pub use phases::{TransitionKind, TransitionPhase, phases};
+pub use stacks::StackFrame;
+pub use why::{About, NoWhy, StretchKind, WHY_TABLES, WhyQuestion, WhyReport, WhyStretch, why};
 
 use crate::evidence::touched_by;
 use crate::scope::Range;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::stacks::StackFrame;
 use crate::evidence::Certainty;
 
 /// What time of a path was.
@@ -85,9 +86,12 @@ pub struct PathStep {
     pub waiters: Vec<u32>,
     /// Device whose request the thread, or one that waits for it, was carrying out; empty when none was recorded.
     pub device: String,
-    /// Modules and functions on the stack with which the thread left the processor, innermost first; empty when no stack
-    /// was recorded.
-    pub stack: Vec<String>,
+    /// Call stack, innermost first: of a wait, that of the thread when it came back from it; of work, that with which it
+    /// made the next thread ready. Empty when none was recorded.
+    pub stack: Vec<StackFrame>,
+    /// Time of the event whose stack that is, ns.
+    #[serde(skip)]
+    pub stack_ns: Option<i64>,
 }
 
 /// Time of one kind.

@@ -59,6 +59,8 @@ pub(super) struct RawStep {
     pub(super) waiter: u32,
     /// The thread that this one made ready with what it did last in this step; 0 for none.
     pub(super) readied: u32,
+    /// Time of the event whose call stack says what the step was; [`NO_STACK`] for none.
+    pub(super) stack_ns: i64,
 }
 
 /// A thread that waits.
@@ -92,6 +94,8 @@ pub(super) struct Walk<'a, 't> {
     /// Open waits, outermost first: positions in `out.waiters`.
     open: Vec<u32>,
     hops: u32,
+    /// When the thread came back from the wait that is looked at.
+    back_ns: i64,
     out: Walked,
 }
 
@@ -114,6 +118,7 @@ impl<'a, 't> Walk<'a, 't> {
             readied: 0,
             open: Vec::new(),
             hops: 0,
+            back_ns: NO_STACK,
             out: Walked::default(),
         };
         while walk.time_ns > start_ns {
@@ -180,6 +185,7 @@ impl<'a, 't> Walk<'a, 't> {
     fn waited(&mut self, out: &ThreadSwitch) {
         let next = self.timelines.switch(self.tid, out.place + 1);
         let next_ns = next.map_or(i64::MAX, |next| next.row.time_ns);
+        self.back_ns = next.map_or(NO_STACK, |next| next.row.time_ns);
         let ready = self
             .timelines
             .first_ready(self.tid, out.row.time_ns)
@@ -205,7 +211,8 @@ impl<'a, 't> Walk<'a, 't> {
         let (cause, certainty) = self.causes.of_wait(&out.row, ready.as_ref(), end_ns);
         match cause {
             Cause::Thread(by) => {
-                if reason::is_for_work(out.row.old_wait_reason) {
+                let is_worker = self.identities.is_worker(self.tid, self.time_ns);
+                if is_worker || reason::is_for_work(out.row.old_wait_reason) {
                     self.hand_over(by);
                 } else {
                     self.wait_for(by, out.row.time_ns);
@@ -310,12 +317,11 @@ impl<'a, 't> Walk<'a, 't> {
 
     /// On with `by`, until back at `from_ns`, where the current thread began to wait for it.
     fn wait_for(&mut self, by: u32, from_ns: i64) {
-        let floor = self.floor();
-        // The outer wait began later: nobody comes back to the inner one.
-        if from_ns > floor && self.open.len() < DEEPEST {
+        if self.open.len() < DEEPEST {
             let waiter = Waiter {
                 tid: self.tid,
-                from_ns,
+                // An outer wait may have begun later: the walk then goes back to that one.
+                from_ns: from_ns.max(self.floor()),
                 waiter: self.waiter(),
             };
             if let Ok(at) = u32::try_from(self.out.waiters.len()) {
@@ -371,6 +377,11 @@ impl<'a, 't> Walk<'a, 't> {
             work = Work::Unknown(Unknown::Cycle);
             start_ns = floor.min(self.time_ns.saturating_sub(1));
         }
+        let stack_ns = match work {
+            Work::Running if self.readied != 0 => self.time_ns,
+            Work::Running | Work::Ready => NO_STACK,
+            _ => self.back_ns,
+        };
         self.out.steps.push(RawStep {
             start_ns,
             end_ns: self.time_ns,
@@ -380,6 +391,7 @@ impl<'a, 't> Walk<'a, 't> {
             work,
             waiter: self.waiter(),
             readied: self.readied,
+            stack_ns,
         });
         self.time_ns = start_ns;
         self.readied = 0;
@@ -387,6 +399,8 @@ impl<'a, 't> Walk<'a, 't> {
     }
 }
 
+/// No stack belongs to the step.
+pub(super) const NO_STACK: i64 = i64::MIN;
 /// The step is no wait.
 pub(super) const NO_REASON: u8 = u8::MAX;
 
@@ -406,6 +420,7 @@ pub(super) fn unknown((start_ns, end_ns): (i64, i64), no_switches: bool) -> Walk
         work: Work::Unknown(why),
         waiter: ROOT,
         readied: 0,
+        stack_ns: NO_STACK,
     };
     Walked {
         steps: (end_ns > start_ns).then_some(step).into_iter().collect(),

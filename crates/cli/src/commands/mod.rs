@@ -15,6 +15,7 @@ mod runs;
 mod shutdown;
 mod suspend;
 mod table;
+mod why;
 
 use onoff_trace::{Tables, Trace};
 
@@ -48,6 +49,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Suspend(options, format) => suspend::run(recording, &options, format, &destination),
         Task::Compare(question) => compare::run(*question, &destination),
         Task::Gate(question) => gate::run(&question, &destination),
+        Task::Why(task) => why::run(recording, task, &destination),
         Task::Xperf(CommandLine::Help(topic)) => {
             destination.write(|out| xperf::help::write(topic.as_deref(), out))
         }

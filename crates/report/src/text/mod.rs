@@ -21,3 +21,4 @@ pub mod style;
 pub mod suspend;
 pub mod table;
 pub mod usage;
+pub mod why;

@@ -126,6 +126,32 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     })
 }
 
+/// Begin and end of each phase but the tail of the recording, ns, without what the machine did in them; none when the
+/// recording holds no boot.
+#[must_use]
+pub(crate) fn spans(
+    trace: &Trace,
+    options: &BootOptions,
+) -> Vec<(PhaseName, Option<i64>, Option<i64>)> {
+    if !absence::holds_a_boot(trace) {
+        return Vec::new();
+    }
+    let path = phases::main_path(trace, options);
+    let ready_ns = path.desktop_ready.time_ns;
+    let settled_ns =
+        ready_ns.and_then(|start_ns| idle::settle(trace, start_ns, options.idle).end_ns);
+    PhaseName::ALL
+        .into_iter()
+        .filter_map(|name| match name {
+            PhaseName::TraceTail => None,
+            PhaseName::PostBoot => Some((name, ready_ns, settled_ns)),
+            _ => path
+                .ends(name)
+                .map(|(start, end)| (name, start.time_ns, end.time_ns)),
+        })
+        .collect()
+}
+
 /// The six phases, with what the machine did in each.
 fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<Phase> {
     let settled = Boundary {

@@ -1,0 +1,412 @@
+//! Why something took as long as it did: the answer of `onoff why`.
+
+use onoff_trace::{Losses, Pattern, TableName, Tables, Trace};
+use serde::Serialize;
+use thiserror::Error;
+
+use super::path::{CriticalPath, PathThread};
+use super::phases::{TransitionKind, phases};
+use super::reason;
+use super::timelines::Turn;
+use super::{EndThread, PathOptions, TABLES, Waits};
+use crate::scope::Range;
+
+/// The tables that the question is answered from.
+pub const WHY_TABLES: Tables = TABLES.with(TableName::Stacks);
+
+/// What is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The long waits of a process's threads: its image name or id.
+    Process(Pattern),
+    /// The long waits of a thread.
+    Thread(u32),
+    /// The start or stop of a service.
+    Service(Pattern),
+    /// The requests to a device: its instance, description, friendly name or driver.
+    Device(Pattern),
+    /// Phases of transitions: of this name, of this kind.
+    Phase(Option<Pattern>, Option<TransitionKind>),
+}
+
+/// A question.
+#[derive(Clone, Debug)]
+pub struct WhyQuestion {
+    /// What is asked about.
+    pub about: About,
+    /// Only what was under way then, ns.
+    pub at_ns: Option<i64>,
+    /// Shorter stretches are left out, ns.
+    pub min_ns: i64,
+    /// At most so many stretches, the longest; `None` for all.
+    pub top: Option<usize>,
+    /// Whether waits for work count: threads that nobody asked for anything.
+    pub waits_for_work: bool,
+    /// Which steps to list.
+    pub path: PathOptions,
+}
+
+/// What a stretch of time is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StretchKind {
+    /// A wait of a thread, from its leaving the processor to its coming back.
+    Wait,
+    /// A service's start or stop.
+    Service,
+    /// A request to a device or the work of a driver.
+    Device,
+    /// A phase of a transition.
+    Phase,
+}
+
+/// A stretch of time and why it took so long.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WhyStretch {
+    /// What it is.
+    pub kind: StretchKind,
+    /// Service, device or phase; empty for waits.
+    pub name: String,
+    /// What was going on: `start`, `stop`, a kind of request, a transition, or the wait reason that the system gave.
+    pub action: String,
+    /// Thread that waited; `None` for other stretches.
+    pub thread: Option<PathThread>,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+    /// Length, ns.
+    pub duration_ns: i64,
+    /// The chain.
+    pub path: CriticalPath,
+}
+
+/// The answer of `onoff why`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WhyReport {
+    /// The stretches, phases in order of time, others longest first.
+    pub stretches: Vec<WhyStretch>,
+    /// How many were long enough, with those that are left out.
+    pub found: u64,
+    /// Waits for work that are left out: threads that nobody asked for anything.
+    pub waits_for_work: u64,
+    /// Their time, ns.
+    pub waits_for_work_ns: i64,
+    /// What was not recorded that would have told more, as phrases.
+    pub missing: Vec<String>,
+    /// PDB files that were looked for and not used, each with the reason.
+    pub symbols_missing: Vec<String>,
+    /// What was lost.
+    pub losses: Losses,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NoWhy {
+    /// Nothing by that name.
+    #[error("the recording holds no {0}")]
+    Nobody(String),
+    /// Nothing long enough, or nothing at that time.
+    #[error("{0}")]
+    NothingLong(String),
+}
+
+/// A stretch to explain.
+struct Stretch {
+    kind: StretchKind,
+    name: String,
+    action: String,
+    waiting_tid: Option<u32>,
+    range: Range,
+    end: EndThread,
+}
+
+/// Answers `question`.
+///
+/// # Errors
+/// The recording holds nothing of what was asked about.
+pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
+    let waits = Waits::of(trace);
+    let mut report = WhyReport {
+        missing: waits.missing(),
+        losses: trace.losses.clone(),
+        ..WhyReport::default()
+    };
+    let mut found = match &question.about {
+        About::Process(pattern) => {
+            let tids = waits.threads_of_processes(pattern);
+            if tids.is_empty() {
+                return Err(nobody("thread of such a process"));
+            }
+            waits.waits_of(&tids, question, &mut report)
+        }
+        About::Thread(tid) => {
+            if !waits.identities.is_known(*tid)
+                && waits.timelines.switches_before(*tid, i64::MAX) == 0
+            {
+                return Err(nobody("such thread"));
+            }
+            waits.waits_of(&[*tid], question, &mut report)
+        }
+        About::Service(pattern) => named(services(trace, pattern, &waits), "such service")?,
+        About::Device(pattern) => {
+            named(devices(trace, pattern, &waits), "request to such a device")?
+        }
+        About::Phase(pattern, kind) => named(
+            phase_stretches(trace, pattern.as_ref(), *kind, &waits),
+            "such phase whose begin and end are known",
+        )?,
+    };
+    found.retain(|stretch| {
+        let at_that_time = question
+            .at_ns
+            .is_none_or(|at| stretch.range.contains(at) || stretch.range.end_ns == at);
+        at_that_time && stretch.range.length_ns() >= question.min_ns
+    });
+    if found.is_empty() {
+        return Err(NoWhy::NothingLong(nothing_long(question, &report)));
+    }
+    report.found = found.len() as u64;
+    let are_phases = matches!(question.about, About::Phase(..));
+    if !are_phases {
+        found.sort_by_key(|stretch| std::cmp::Reverse(stretch.range.length_ns()));
+    }
+    if let Some(top) = question.top.filter(|_| !are_phases) {
+        found.truncate(top);
+    }
+    report.stretches = found
+        .into_iter()
+        .map(|stretch| waits.explain(stretch, question.path))
+        .collect();
+    waits.add_stacks(
+        report
+            .stretches
+            .iter_mut()
+            .map(|stretch| &mut stretch.path)
+            .collect(),
+    );
+    Ok(report)
+}
+
+fn nobody(what: &str) -> NoWhy {
+    NoWhy::Nobody(what.to_owned())
+}
+
+fn named(found: Vec<Stretch>, what: &str) -> Result<Vec<Stretch>, NoWhy> {
+    if found.is_empty() {
+        Err(nobody(what))
+    } else {
+        Ok(found)
+    }
+}
+
+fn nothing_long(question: &WhyQuestion, report: &WhyReport) -> String {
+    let when = match question.at_ns {
+        Some(_) => " at that time",
+        None => "",
+    };
+    let what = match question.about {
+        About::Process(_) | About::Thread(_) => "no wait",
+        _ => "nothing",
+    };
+    let hint = if report.waits_for_work > 0 {
+        "; waits for work are left out, --idle counts them"
+    } else {
+        ""
+    };
+    format!(
+        "{what}{when} took {} ms or longer{hint}",
+        question.min_ns / 1_000_000
+    )
+}
+
+fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> {
+    trace
+        .service_transitions
+        .iter()
+        .filter(|row| pattern.matches(trace.text(row.service)))
+        .map(|row| {
+            let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
+            Stretch {
+                kind: StretchKind::Service,
+                name: trace.text(row.service).to_owned(),
+                action: row.kind.as_str().to_owned(),
+                waiting_tid: None,
+                range: Range::new(row.start_ns, end_ns),
+                end: waits.end_of_service(row.container_pid, trace.text(row.service), end_ns),
+            }
+        })
+        .collect()
+}
+
+fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> {
+    let stretch = |kind: &str, ends: (i64, Option<i64>), name: &str, tid: Option<u32>| {
+        let end_ns = ends.1.unwrap_or(trace.duration_ns);
+        Stretch {
+            kind: StretchKind::Device,
+            name: name.to_owned(),
+            action: kind.to_owned(),
+            waiting_tid: None,
+            range: Range::new(ends.0, end_ns),
+            end: match tid {
+                Some(tid) => EndThread {
+                    rule: "the thread that sent the request".to_owned(),
+                    ..EndThread::known(tid)
+                },
+                None => waits.end_at(end_ns),
+            },
+        }
+    };
+    let matches = |texts: [onoff_trace::StringId; 4]| {
+        texts.iter().any(|&id| {
+            let text = trace.text(id);
+            pattern.matches(text) || pattern.matches(super::path::driver_name(text))
+        })
+    };
+    let name = |device, driver| match trace.text(device) {
+        "" => trace.text(driver),
+        device => device,
+    };
+    let operations = trace
+        .device_operations
+        .iter()
+        .filter(|row| matches([row.device, row.driver, row.description, row.friendly_name]))
+        .map(|row| {
+            let ends = (row.start_ns, row.end_ns);
+            stretch(
+                row.kind.as_str(),
+                ends,
+                name(row.device, row.driver),
+                row.tid,
+            )
+        });
+    let requests = trace
+        .power_requests
+        .iter()
+        .filter(|row| row.scope == onoff_trace::PowerRequestScope::Device)
+        .filter(|row| matches([row.device, row.driver, row.description, row.friendly_name]))
+        .map(|row| {
+            let ends = (row.start_ns, row.end_ns);
+            stretch(
+                row.kind.as_str(),
+                ends,
+                name(row.device, row.driver),
+                row.tid,
+            )
+        });
+    operations.chain(requests).collect()
+}
+
+fn phase_stretches(
+    trace: &Trace,
+    pattern: Option<&Pattern>,
+    kind: Option<TransitionKind>,
+    waits: &Waits<'_>,
+) -> Vec<Stretch> {
+    phases(trace, kind)
+        .into_iter()
+        .filter(|phase| pattern.is_none_or(|pattern| pattern.matches(&phase.name)))
+        .map(|phase| Stretch {
+            kind: StretchKind::Phase,
+            name: phase.name,
+            action: phase.transition.as_str().to_owned(),
+            waiting_tid: None,
+            end: waits.end_at(phase.range.end_ns),
+            range: phase.range,
+        })
+        .collect()
+}
+
+impl Waits<'_> {
+    fn threads_of_processes(&self, pattern: &Pattern) -> Vec<u32> {
+        let mut tids: Vec<u32> = self
+            .trace
+            .processes
+            .iter()
+            .filter(|process| {
+                let image = crate::owners::file_name(self.trace.text(process.image));
+                pattern.matches(image) || pattern.is_number(process.pid)
+            })
+            .flat_map(|process| self.identities.threads_of(process.pid))
+            .collect();
+        tids.sort_unstable();
+        tids.dedup();
+        tids
+    }
+
+    /// The waits of `tids` that are long enough.
+    fn waits_of(
+        &self,
+        tids: &[u32],
+        question: &WhyQuestion,
+        report: &mut WhyReport,
+    ) -> Vec<Stretch> {
+        let mut found = Vec::new();
+        for &tid in tids {
+            let mut out = None;
+            for place in 0.. {
+                let Some(switch) = self.timelines.switch(tid, place) else {
+                    break;
+                };
+                if switch.turn == Turn::Out {
+                    out = Some(switch.row);
+                    continue;
+                }
+                let Some(out) = out.take() else {
+                    continue;
+                };
+                let range = Range::new(out.time_ns, switch.row.time_ns);
+                if reason::off(out.old_state) == reason::Off::Ended
+                    || range.length_ns() < question.min_ns
+                {
+                    continue;
+                }
+                if reason::is_for_work(out.old_wait_reason) && !question.waits_for_work {
+                    report.waits_for_work += 1;
+                    report.waits_for_work_ns =
+                        report.waits_for_work_ns.saturating_add(range.length_ns());
+                    continue;
+                }
+                if !self.is_asked_about(question, tid, range) {
+                    continue;
+                }
+                found.push(Stretch {
+                    kind: StretchKind::Wait,
+                    name: String::new(),
+                    action: reason::name(out.old_wait_reason).to_owned(),
+                    waiting_tid: Some(tid),
+                    range,
+                    end: EndThread::known(tid),
+                });
+            }
+        }
+        found
+    }
+
+    /// Whether the thread with id `tid` then belonged to the process asked about: ids are reused.
+    fn is_asked_about(&self, question: &WhyQuestion, tid: u32, range: Range) -> bool {
+        let About::Process(pattern) = &question.about else {
+            return true;
+        };
+        self.identities
+            .pid_of(tid, range.end_ns)
+            .is_some_and(|pid| {
+                let image = self.identities.image(pid, range.end_ns);
+                pattern.is_number(pid) || image.is_some_and(|image| pattern.matches(image))
+            })
+    }
+
+    fn explain(&self, stretch: Stretch, options: PathOptions) -> WhyStretch {
+        let path = self.critical_path(stretch.range, &stretch.end, options);
+        WhyStretch {
+            kind: stretch.kind,
+            name: stretch.name,
+            action: stretch.action,
+            thread: stretch.waiting_tid.map(|_| path.end_thread.clone()),
+            start_ns: path.start_ns,
+            end_ns: path.end_ns,
+            duration_ns: path.duration_ns,
+            path,
+        }
+    }
+}

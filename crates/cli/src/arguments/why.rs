@@ -1,0 +1,107 @@
+//! The arguments of `onoff why`.
+
+use clap::{Args, ValueEnum};
+
+use super::{EXIT_CODES, OutputArguments, RecordingArguments};
+
+/// How to answer why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WhyFormat {
+    /// For a person: what the time was, then the chain from the end back, in sentences
+    Text,
+    /// For a program; the names are documented and stay
+    Json,
+    /// Folded stacks for a flame graph: one line per step, in nanoseconds
+    Folded,
+}
+
+/// A kind of transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Transition {
+    /// Turning on
+    Boot,
+    /// Turning off
+    Shutdown,
+    /// Sleeping or hibernating, and waking
+    Suspend,
+}
+
+/// Show why something took as long as it did: who waited for whom, back to what ended the wait
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  onoff why boot.etl                             the critical path of each phase
+  onoff why boot.etl --phase WinLogonInit
+  onoff why boot.etl --service Spooler           what its start waited for
+  onoff why sleep.etl --device 'ROOT\\MSPIWDDEV\\*'
+  onoff why boot.etl --process winlogon.exe --min 500 --top 3
+  onoff why boot.etl --thread 604 --at 12.5s     the wait that was under way then
+  onoff why boot.etl --format folded | inferno-flamegraph --countname ns > boot.svg
+
+A chain goes from the end back: a thread ran, or had no processor, or waited; what ended
+the wait is followed, through other threads, to a timer, a file on a disk or a driver.
+It needs context switches and ready-thread events, as 'xbootmgr -traceFlags dispatcher'
+and 'wpr -start CPU' record them, and says what was missing.
+
+{EXIT_CODES}"))]
+pub struct WhyArguments {
+    #[command(flatten)]
+    pub recording: RecordingArguments,
+
+    /// The long waits of this process's threads: image name or id, * for any text
+    #[arg(long, value_name = "NAME", group = "about")]
+    pub process: Option<String>,
+
+    /// The long waits of this thread
+    #[arg(long, value_name = "ID", group = "about")]
+    pub thread: Option<u32>,
+
+    /// The start or stop of this service
+    #[arg(long, value_name = "NAME", group = "about")]
+    pub service: Option<String>,
+
+    /// The requests to this device: instance, description, friendly name or driver
+    #[arg(long, value_name = "NAME", group = "about")]
+    pub device: Option<String>,
+
+    /// This phase of a transition [default: all phases]
+    #[arg(long, value_name = "NAME", group = "about")]
+    pub phase: Option<String>,
+
+    /// Only phases of this kind of transition
+    #[arg(long, value_name = "KIND", conflicts_with_all = ["process", "thread", "service", "device"])]
+    pub transition: Option<Transition>,
+
+    /// Only what was under way at this time: 1234[s|ms|us|ns] from the recording's begin (µs without a unit), or
+    /// yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<String>,
+
+    /// Only what took at least so many milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 10)]
+    pub min: u32,
+
+    /// At most so many stretches, the longest; phases are all shown
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub top: usize,
+
+    /// Steps of each chain in text, the longest
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub steps: usize,
+
+    /// Also waits for work: of threads that nobody asked for anything
+    #[arg(long)]
+    pub idle: bool,
+
+    /// Where PDB files lie, for the names of functions: folders and stores as in _NT_SYMBOL_PATH, which is used when
+    /// this is not given, e.g. 'C:\my;srv*C:\symbols'. Nothing is downloaded
+    #[arg(long, value_name = "PATH")]
+    pub symbols: Option<String>,
+
+    /// How to answer
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: WhyFormat,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}

@@ -1,0 +1,108 @@
+//! What the arguments of `onoff why` mean.
+
+use onoff_analysis::waits::{About, PathOptions, TransitionKind, WhyQuestion};
+use onoff_report::text::why::WhyTextOptions;
+use onoff_report::xperf::time_point::TimePoint;
+use onoff_sources::Pattern;
+use onoff_symbols::SymbolPath;
+
+use super::{Invocation, Task};
+use crate::arguments::why::{Transition, WhyArguments, WhyFormat as Typed};
+use crate::failure::Failure;
+
+/// How to show why something took long.
+#[derive(Clone, Copy, Debug)]
+pub enum WhyFormat {
+    /// For a person.
+    Text(WhyTextOptions),
+    /// For a program.
+    Json,
+    /// For flame graphs.
+    Folded,
+}
+
+/// What to explain; a time waits for the recording's clock.
+#[derive(Debug)]
+pub struct WhyTask {
+    /// The question, but for the time.
+    pub question: WhyQuestion,
+    /// The time.
+    pub at: Option<TimePoint>,
+    /// Where symbols lie.
+    pub symbols: SymbolPath,
+    /// How to show the answer.
+    pub format: WhyFormat,
+}
+
+/// All steps: a flame graph is made of every one.
+const EVERY_STEP: PathOptions = PathOptions {
+    shortest_ns: 0,
+    most_steps: 1 << 22,
+};
+
+/// Settles what the arguments mean.
+pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
+    let symbols = arguments
+        .symbols
+        .or_else(|| std::env::var("_NT_SYMBOL_PATH").ok())
+        .unwrap_or_default();
+    let symbols = SymbolPath::parse(&symbols);
+    let at = match &arguments.at {
+        Some(text) => Some(TimePoint::parse(text).ok_or_else(|| {
+            Failure::NothingToAnswer(format!(
+                "--at: '{text}' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"
+            ))
+        })?),
+        None => None,
+    };
+    let kind = arguments.transition.map(|kind| match kind {
+        Transition::Boot => TransitionKind::Boot,
+        Transition::Shutdown => TransitionKind::Shutdown,
+        Transition::Suspend => TransitionKind::Suspend,
+    });
+    let pattern = |text: Option<String>| text.map(|text| Pattern::new(&text));
+    let about = if let Some(process) = pattern(arguments.process) {
+        About::Process(process)
+    } else if let Some(tid) = arguments.thread {
+        About::Thread(tid)
+    } else if let Some(service) = pattern(arguments.service) {
+        About::Service(service)
+    } else if let Some(device) = pattern(arguments.device) {
+        About::Device(device)
+    } else {
+        About::Phase(pattern(arguments.phase), kind)
+    };
+    let (format, path) = match arguments.format {
+        Typed::Text => {
+            let options = WhyTextOptions {
+                steps: arguments.steps,
+                ..WhyTextOptions::default()
+            };
+            let path = PathOptions {
+                shortest_ns: 0,
+                ..PathOptions::default()
+            };
+            (WhyFormat::Text(options), path)
+        }
+        Typed::Json => (WhyFormat::Json, PathOptions::default()),
+        Typed::Folded => (WhyFormat::Folded, EVERY_STEP),
+    };
+    let question = WhyQuestion {
+        about,
+        at_ns: None,
+        min_ns: i64::from(arguments.min) * 1_000_000,
+        top: Some(arguments.top),
+        waits_for_work: arguments.idle,
+        path,
+    };
+    Ok(Invocation {
+        task: Task::Why(WhyTask {
+            question,
+            at,
+            symbols,
+            format,
+        }),
+        recording: arguments.recording.into(),
+        destination: arguments.output.into(),
+    })
+}

@@ -1,0 +1,133 @@
+//! Chains as folded stacks, one line per step: what flame graph programs read. Frames stand outermost first, the count is
+//! nanoseconds, so that a graph's width is time.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use onoff_analysis::waits::{PathStep, WhyReport, WhyStretch};
+
+use crate::text::why::was;
+
+/// Writes `report`.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
+    let mut lines: BTreeMap<String, i64> = BTreeMap::new();
+    for stretch in &report.stretches {
+        let root = root(stretch);
+        for step in &stretch.path.steps {
+            let line = lines.entry(line(&root, step)).or_default();
+            *line = line.saturating_add(step.duration_ns);
+        }
+        if stretch.path.left_out_ns > 0 {
+            let line = lines.entry(format!("{root};short steps")).or_default();
+            *line = line.saturating_add(stretch.path.left_out_ns);
+        }
+    }
+    for (line, ns) in lines {
+        writeln!(out, "{line} {ns}")?;
+    }
+    Ok(())
+}
+
+fn root(stretch: &WhyStretch) -> String {
+    let end = &stretch.path.end_thread;
+    match stretch.thread {
+        Some(_) => frame(&format!("{} {}", end.process, end.tid)),
+        None => frame(&format!("{} {}", stretch.action, stretch.name)),
+    }
+}
+
+fn line(root: &str, step: &PathStep) -> String {
+    let mut line = root.to_owned();
+    for waiter in step.waiters.iter().rev() {
+        line.push_str(&format!(";thread {waiter}"));
+    }
+    line.push(';');
+    line.push_str(&frame(&format!(
+        "{} {}",
+        step.thread.process, step.thread.tid
+    )));
+    for stack in step.stack.iter().rev() {
+        line.push(';');
+        line.push_str(&frame(&stack.label()));
+    }
+    line.push(';');
+    line.push_str(was(step.kind));
+    if !step.detail.is_empty() {
+        line.push(' ');
+        line.push_str(&frame(&step.detail));
+    }
+    line
+}
+
+/// A frame's text without what separates frames and lines.
+fn frame(text: &str) -> String {
+    text.trim()
+        .chars()
+        .map(|character| match character {
+            ';' => ',',
+            character if character.is_control() => ' ',
+            character => character,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_analysis::waits::{CriticalPath, PathThread, StackFrame, StepKind, StretchKind};
+
+    #[test]
+    fn a_step_is_one_line_from_the_outermost_frame_in() {
+        let thread = |tid| PathThread {
+            tid,
+            process: "a;b.exe".to_owned(),
+            ..PathThread::default()
+        };
+        let step = PathStep {
+            start_ns: 0,
+            end_ns: 30,
+            duration_ns: 30,
+            thread: thread(20),
+            kind: StepKind::Disk,
+            detail: "C:\\x".to_owned(),
+            certainty: onoff_analysis::Certainty::Measured,
+            wait_reason: String::new(),
+            readies_tid: None,
+            waiters: vec![64, 44],
+            device: String::new(),
+            stack: vec![StackFrame {
+                module: "m.dll".to_owned(),
+                function: "f".to_owned(),
+                ..StackFrame::default()
+            }],
+            stack_ns: None,
+        };
+        let report = WhyReport {
+            stretches: vec![WhyStretch {
+                kind: StretchKind::Phase,
+                name: "ExplorerInit".to_owned(),
+                action: "boot".to_owned(),
+                thread: None,
+                start_ns: 0,
+                end_ns: 40,
+                duration_ns: 40,
+                path: CriticalPath {
+                    steps: vec![step],
+                    left_out_ns: 10,
+                    ..CriticalPath::default()
+                },
+            }],
+            ..WhyReport::default()
+        };
+        let mut out = Vec::new();
+        write(&report, &mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "boot ExplorerInit;short steps 10\n\
+             boot ExplorerInit;thread 44;thread 64;a,b.exe 20;m.dll!f;waiting for a disk C:\\x 30\n"
+        );
+    }
+}

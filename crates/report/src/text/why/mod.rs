@@ -1,0 +1,268 @@
+//! Why something took as long as it did, for a person: what the time was, then the chain from the end back.
+
+mod sentence;
+
+use std::io::{self, Write};
+
+use onoff_analysis::waits::{PathShare, PathStep, StepKind, StretchKind, WhyReport, WhyStretch};
+
+use super::losses;
+use super::printable::printable;
+use super::quantity::{count, counted, duration, percent};
+use super::style::{DOUBT, HEADLINE, QUIET, WORST};
+use super::table::{Table, cell, styled_cell};
+use sentence::{chain, done, thread};
+
+/// How much to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WhyTextOptions {
+    /// Rows of the list of what the time was.
+    pub shares: usize,
+    /// Steps of each chain: the longest.
+    pub steps: usize,
+    /// Frames of each call stack.
+    pub frames: usize,
+}
+
+impl Default for WhyTextOptions {
+    fn default() -> Self {
+        Self {
+            shares: 8,
+            steps: 12,
+            frames: 8,
+        }
+    }
+}
+
+/// Writes the report.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
+    for (at, stretch) in report.stretches.iter().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        write_stretch(stretch, options, out)?;
+    }
+    let shown = report.stretches.len() as u64;
+    writeln!(out)?;
+    if report.found > shown {
+        writeln!(
+            out,
+            "{QUIET}{} more are left out; --top shows more of them.{QUIET:#}",
+            count(report.found - shown)
+        )?;
+    }
+    if report.waits_for_work > 0 {
+        writeln!(
+            out,
+            "{QUIET}{} for work ({}) left out: nobody asked those threads for anything; --idle counts them.{QUIET:#}",
+            counted(report.waits_for_work, "wait"),
+            duration(report.waits_for_work_ns),
+        )?;
+    }
+    for missing in &report.missing {
+        writeln!(out, "{DOUBT}Not recorded: {missing}.{DOUBT:#}")?;
+    }
+    for missing in &report.symbols_missing {
+        writeln!(
+            out,
+            "{QUIET}No function names: {}.{QUIET:#}",
+            printable(missing)
+        )?;
+    }
+    losses::write(&report.losses, out)
+}
+
+fn write_stretch(
+    stretch: &WhyStretch,
+    options: &WhyTextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let path = &stretch.path;
+    let what = title(stretch);
+    writeln!(
+        out,
+        "{HEADLINE}{what} took {}{HEADLINE:#}, from {} to {}",
+        duration(stretch.duration_ns),
+        clock(stretch.start_ns),
+        clock(stretch.end_ns),
+    )?;
+    if let Some((share, step)) = worst(stretch) {
+        let (ns, chain) = (duration(share.ns), chain(step));
+        writeln!(out, "  {WORST}{ns}{WORST:#} of it: {chain}")?;
+    }
+    if stretch.kind != StretchKind::Wait {
+        writeln!(
+            out,
+            "  {QUIET}ends with {}: {} ({}){QUIET:#}",
+            thread(&path.end_thread),
+            printable(&path.end_rule),
+            path.end_certainty.as_str(),
+        )?;
+    }
+    write_shares(stretch, options, out)?;
+    write_steps(stretch, options, out)?;
+    if path.missing_ns > 0 {
+        writeln!(
+            out,
+            "  {DOUBT}Not explained: {}.{DOUBT:#}",
+            duration(path.missing_ns)
+        )?;
+    }
+    losses::write_touching(&path.touched_by, out)
+}
+
+/// What most of the time was, and the longest step of that.
+fn worst(stretch: &WhyStretch) -> Option<(&PathShare, &PathStep)> {
+    let share = stretch.path.shares.first()?;
+    let is_of = |step: &&PathStep| {
+        let name = match share.pid {
+            Some(_) => step.thread.process == share.name && step.thread.pid == share.pid,
+            None => step.detail == share.name || step.detail.is_empty(),
+        };
+        step.kind == share.kind && name
+    };
+    let steps = stretch.path.steps.iter().filter(is_of);
+    Some((share, steps.max_by_key(|step| step.duration_ns)?))
+}
+
+fn title(stretch: &WhyStretch) -> String {
+    match (&stretch.thread, stretch.kind) {
+        (Some(of), _) if stretch.action.is_empty() => format!("A wait of {}", thread(of)),
+        (Some(of), _) => format!("A wait of {} ({})", thread(of), stretch.action),
+        (None, StretchKind::Service) => format!(
+            "The {} of the service {}",
+            stretch.action,
+            printable(&stretch.name)
+        ),
+        (None, StretchKind::Device) => {
+            format!("{} of {}", stretch.action, printable(&stretch.name))
+        }
+        (None, _) => format!("{} ({})", printable(&stretch.name), stretch.action),
+    }
+}
+
+fn write_shares(
+    stretch: &WhyStretch,
+    options: &WhyTextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let shares = &stretch.path.shares;
+    let mut table = Table::new()
+        .right("time")
+        .right("share")
+        .left("was", 24)
+        .left("of", 70);
+    for share in shares.iter().take(options.shares) {
+        table.row([
+            cell(duration(share.ns)),
+            cell(percent(share.percent)),
+            cell(was(share.kind)),
+            cell(whose(share)),
+        ]);
+    }
+    let rest: i64 = shares.iter().skip(options.shares).map(|row| row.ns).sum();
+    if rest > 0 {
+        let more = shares.len().saturating_sub(options.shares);
+        table.row([
+            cell(duration(rest)),
+            cell(""),
+            styled_cell(QUIET, format!("{more} more")),
+            cell(""),
+        ]);
+    }
+    table.write(out)
+}
+
+/// What time of a kind was, in a word or two.
+#[must_use]
+pub(crate) const fn was(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Cpu => "running",
+        StepKind::Ready => "waiting for a processor",
+        StepKind::Disk => "waiting for a disk",
+        StepKind::Timer => "waiting for a timer",
+        StepKind::Device => "waiting for a device",
+        StepKind::Other => "not known",
+    }
+}
+
+fn whose(share: &PathShare) -> String {
+    match (share.kind, share.name.is_empty(), share.pid) {
+        (StepKind::Disk, true, _) => "a file without a name".to_owned(),
+        (StepKind::Device, true, _) => "a driver that no module holds".to_owned(),
+        (_, true, None) => "an unknown process".to_owned(),
+        (_, true, Some(pid)) => format!("process {pid}"),
+        (_, false, Some(pid)) => format!("{} ({pid})", share.name),
+        (_, false, None) => share.name.clone(),
+    }
+}
+
+/// The longest steps, from the end back.
+fn write_steps(
+    stretch: &WhyStretch,
+    options: &WhyTextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let path = &stretch.path;
+    let mut lengths: Vec<i64> = path.steps.iter().map(|step| step.duration_ns).collect();
+    lengths.sort_unstable_by_key(|&ns| std::cmp::Reverse(ns));
+    let shortest = lengths
+        .get(options.steps.saturating_sub(1))
+        .copied()
+        .unwrap_or(0);
+    let shown: Vec<&PathStep> = path
+        .steps
+        .iter()
+        .rev()
+        .filter(|step| step.duration_ns >= shortest)
+        .take(options.steps)
+        .collect();
+    writeln!(out, "  {QUIET}From the end back:{QUIET:#}")?;
+    let width = |text: &str| text.chars().count();
+    let rows: Vec<(String, String, &PathStep)> = shown
+        .iter()
+        .map(|step| (clock(step.end_ns), duration(step.duration_ns), *step))
+        .collect();
+    let widest_time = rows.iter().map(|row| width(&row.0)).max().unwrap_or(0);
+    let widest_length = rows.iter().map(|row| width(&row.1)).max().unwrap_or(0);
+    for (time, length, step) in &rows {
+        writeln!(
+            out,
+            "    {time:>widest_time$}  {length:>widest_length$}  {}",
+            done(step)
+        )?;
+        let indent = widest_time + widest_length + 10;
+        for frame in step.stack.iter().take(options.frames) {
+            writeln!(
+                out,
+                "{:indent$}{QUIET}{}{QUIET:#}",
+                "",
+                printable(&frame.label())
+            )?;
+        }
+        if step.stack.len() > options.frames && options.frames > 0 {
+            let more = step.stack.len() - options.frames;
+            writeln!(out, "{:indent$}{QUIET}… {more} more{QUIET:#}", "")?;
+        }
+    }
+    let shown_ns: i64 = rows.iter().map(|row| row.2.duration_ns).sum();
+    let others = path.steps_left_out + (path.steps.len() - rows.len()) as u64;
+    if others > 0 {
+        writeln!(
+            out,
+            "    {QUIET}and {}, {} together{QUIET:#}",
+            counted(others, "shorter step"),
+            duration(path.duration_ns.saturating_sub(shown_ns)),
+        )?;
+    }
+    Ok(())
+}
+
+/// A time since the recording began, to the µs: chains are about short times.
+fn clock(ns: i64) -> String {
+    let micros = ns / 1000;
+    format!("{}.{:06} s", micros / 1_000_000, micros % 1_000_000)
+}

@@ -1,0 +1,81 @@
+//! Steps of a chain as sentences.
+
+use std::fmt::Write;
+
+use onoff_analysis::Certainty;
+use onoff_analysis::waits::{PathStep, PathThread, StepKind};
+
+use crate::text::printable::printable;
+
+/// A thread and its process, e.g. `thread 44 of System (4)`.
+pub(super) fn thread(thread: &PathThread) -> String {
+    let mut text = match thread.name.as_str() {
+        "" => format!("thread {}", thread.tid),
+        name => format!("thread {} ({})", thread.tid, printable(name)),
+    };
+    let process = printable(&thread.process);
+    let _ = match (process.is_empty(), thread.pid) {
+        (true, None) => Ok(()),
+        (true, Some(pid)) => write!(text, " of process {pid}"),
+        (false, None) => write!(text, " of {process}"),
+        (false, Some(pid)) => write!(text, " of {process} ({pid})"),
+    };
+    text
+}
+
+/// What the thread of a step waited for, or did.
+fn ended_by(step: &PathStep) -> String {
+    let detail = printable(&step.detail);
+    match (step.kind, detail.is_empty()) {
+        (StepKind::Cpu, _) => "running".to_owned(),
+        (StepKind::Ready, _) => "no processor was free".to_owned(),
+        (StepKind::Disk, true) => "a disk request, file not known".to_owned(),
+        (StepKind::Disk, false) => format!("a disk request to {detail}"),
+        (StepKind::Timer, true) => "a timer".to_owned(),
+        (StepKind::Timer, false) => format!("a timer of {detail}"),
+        (StepKind::Device, true) => "a device, driver not known".to_owned(),
+        (StepKind::Device, false) => format!("a deferred procedure call of {detail}"),
+        (StepKind::Other, _) => detail.into_owned(),
+    }
+}
+
+/// Who waited for whom at a step, e.g. `thread 44 → 64 → 16 → 20 of System (4) → a timer`.
+pub(super) fn chain(step: &PathStep) -> String {
+    let waiters: Vec<String> = step
+        .waiters
+        .iter()
+        .rev()
+        .map(|tid| format!("{tid} → "))
+        .collect();
+    let last = thread(&step.thread);
+    let last = last.strip_prefix("thread ").unwrap_or(&last);
+    format!("thread {}{last} → {}", waiters.concat(), ended_by(step))
+}
+
+/// A step as a sentence.
+pub(super) fn done(step: &PathStep) -> String {
+    let who = thread(&step.thread);
+    let mut text = match step.kind {
+        StepKind::Cpu => format!("{who} ran"),
+        StepKind::Ready => format!("{who} was ready, but no processor was free"),
+        StepKind::Disk | StepKind::Timer | StepKind::Device => {
+            format!("{who} waited for {}", ended_by(step))
+        }
+        StepKind::Other => format!("{who}: {}", ended_by(step)),
+    };
+    if let Some(tid) = step.readies_tid {
+        let verb = if step.kind == StepKind::Cpu {
+            " and made"
+        } else {
+            ", then made"
+        };
+        let _ = write!(text, "{verb} {tid} ready");
+    }
+    if !step.device.is_empty() {
+        let _ = write!(text, ", at a request to {}", printable(&step.device));
+    }
+    if step.certainty == Certainty::Inferred {
+        text.push_str(" (inferred)");
+    }
+    text
+}

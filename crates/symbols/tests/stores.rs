@@ -1,0 +1,81 @@
+//! A real PDB in folders and stores. `data/driver.pdb.gz` was made of `data/driver.rs.txt` by
+//!
+//! ```text
+//! rustc +nightly --target x86_64-pc-windows-msvc --emit=obj -C debuginfo=2 -C opt-level=0 -C panic=abort driver.rs
+//! rust-lld -flavor link /debug:full /subsystem:native /driver /entry:DriverEntry /nodefaultlib /Brepro driver.obj
+//! ```
+//!
+//! The addresses are those that `llvm-pdbutil dump -publics` prints: section 1, which begins at 0x1000, plus 0, 32, 64.
+#![allow(clippy::unwrap_used)]
+
+use std::io::Read;
+use std::path::Path;
+
+use flate2::read::GzDecoder;
+use onoff_symbols::{Refusal, SymbolPath, Symbols};
+
+const IDENTITY: &str = "662C43260F04F9624C4C44205044422E1";
+
+fn put(path: &Path) {
+    let packed = include_bytes!("data/driver.pdb.gz");
+    let mut pdb = Vec::new();
+    GzDecoder::new(&packed[..]).read_to_end(&mut pdb).unwrap();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, pdb).unwrap();
+}
+
+fn names(symbols: &Symbols) -> Vec<Option<String>> {
+    symbols
+        .functions([0x1000, 0x1020, 0x1025, 0x1040, 0x9000])
+        .unwrap()
+}
+
+#[test]
+fn functions_are_found_in_a_store_and_in_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    put(&store.join("driver.pdb").join(IDENTITY).join("driver.pdb"));
+    let plain = folder.path().join("plain");
+    put(&plain.join("driver.pdb"));
+    for text in [
+        format!("srv*{}*https://example.invalid/symbols", store.display()),
+        format!("/nowhere;{}", plain.display()),
+        store.display().to_string(),
+    ] {
+        let symbols = Symbols::find(
+            &SymbolPath::parse(&text),
+            r"D:\build\driver.pdb",
+            &IDENTITY.to_lowercase(),
+        )
+        .unwrap();
+        let names = names(&symbols);
+        let starts = |at: usize, name: &str| {
+            names[at]
+                .as_deref()
+                .is_some_and(|found| found.starts_with(name))
+        };
+        assert!(starts(0, "DriverEntry"), "{names:?}");
+        assert!(
+            starts(1, "start_device") && starts(2, "start_device"),
+            "{names:?}"
+        );
+        assert!(starts(3, "wait_for_hardware"), "{names:?}");
+    }
+}
+
+#[test]
+fn another_build_a_missing_and_a_damaged_file_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = SymbolPath::parse(&folder.path().display().to_string());
+    let find = |name: &str, identity: &str| Symbols::find(&path, name, identity).err().unwrap();
+    assert!(matches!(find("driver.pdb", IDENTITY), Refusal::NotFound));
+    put(&folder.path().join("driver.pdb"));
+    let other = IDENTITY.replace('6', "7");
+    assert!(matches!(find("driver.pdb", &other), Refusal::OtherBuild(_)));
+    std::fs::write(
+        folder.path().join("broken.pdb"),
+        b"Microsoft C/C++ MSF 7.00",
+    )
+    .unwrap();
+    assert!(matches!(find("broken.pdb", IDENTITY), Refusal::Damaged(..)));
+}
