@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pdb_addr2line::pdb::PDB;
-use pdb_addr2line::{Context, ContextPdbData};
+use pdb_addr2line::{Context, ContextPdbData, TypeFormatterFlags};
 use thiserror::Error;
 
 use crate::SymbolPath;
@@ -20,10 +20,10 @@ pub enum Refusal {
     #[error("{}: of another build", .0.display())]
     OtherBuild(PathBuf),
     /// A file cannot be opened.
-    #[error("{}: {1}", .0.display())]
+    #[error("{}: {}", .0.display(), .1)]
     Unreadable(PathBuf, #[source] io::Error),
     /// A file is no PDB, or is damaged.
-    #[error("{}: {1}", .0.display())]
+    #[error("{}: {}", .0.display(), .1)]
     Damaged(PathBuf, #[source] pdb_addr2line::Error),
 }
 
@@ -97,7 +97,11 @@ impl Symbols {
         addresses: impl IntoIterator<Item = u32>,
     ) -> Result<Vec<Option<String>>, Refusal> {
         let damaged = |error| Refusal::Damaged(self.path.clone(), error);
-        let context: Context<'_, '_> = self.data.make_context().map_err(damaged)?;
+        let names = TypeFormatterFlags::default() | TypeFormatterFlags::NO_ARGUMENTS;
+        let context: Context<'_, '_> = self
+            .data
+            .make_context_with_formatter_flags(names)
+            .map_err(damaged)?;
         Ok(addresses
             .into_iter()
             .map(|address| {

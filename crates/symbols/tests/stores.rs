@@ -48,18 +48,16 @@ fn functions_are_found_in_a_store_and_in_a_folder() {
             &IDENTITY.to_lowercase(),
         )
         .unwrap();
+        let expected = [
+            Some("t::DriverEntry"),
+            Some("t::start_device"),
+            Some("t::start_device"),
+            Some("t::wait_for_hardware"),
+            None,
+        ];
         let names = names(&symbols);
-        let starts = |at: usize, name: &str| {
-            names[at]
-                .as_deref()
-                .is_some_and(|found| found.starts_with(name))
-        };
-        assert!(starts(0, "DriverEntry"), "{names:?}");
-        assert!(
-            starts(1, "start_device") && starts(2, "start_device"),
-            "{names:?}"
-        );
-        assert!(starts(3, "wait_for_hardware"), "{names:?}");
+        let names: Vec<Option<&str>> = names.iter().map(Option::as_deref).collect();
+        assert_eq!(names, expected);
     }
 }
 
