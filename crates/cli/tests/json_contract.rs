@@ -143,6 +143,7 @@ fn documented_names_are_the_emitted_ones() {
     for verb in [
         "info",
         "boot",
+        "diagnose",
         "processes",
         "cpu",
         "interrupts",
@@ -177,6 +178,9 @@ fn documented_names_are_the_emitted_ones() {
         "PathStep",
         "PathShare",
         "OnPath",
+        "RuleFinding",
+        "FindingEvidence",
+        "UncheckedRule",
     ] {
         assert!(met.contains(name), "the sample holds no {name}");
     }

@@ -4,12 +4,17 @@ use onoff_analysis::lacking::{Lacking, LackingItem};
 use onoff_analysis::processes::Images;
 use onoff_analysis::services::Service;
 use onoff_analysis::transition::boot::{BootReport, Phase, PhaseName};
+use onoff_analysis::transition::linux::boot::{LinuxBootReport, LinuxPhaseName};
 use onoff_analysis::transition::shutdown::ShutdownReport;
 use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
+use onoff_analysis::waits::StepKind;
 use onoff_trace::{TableName, Trace};
 
 use crate::cost::{Cost, Interval, covered};
+use crate::path::{MainPath, Step};
 use crate::rule::NotChecked;
+use crate::thresholds;
+use crate::words::time;
 
 /// A boot, as rules see it.
 #[derive(Debug)]
@@ -20,8 +25,17 @@ pub struct BootFacts<'a> {
     pub report: &'a BootReport,
     /// Image file name of the user's shell.
     pub shell: &'a str,
+    /// The path it really took; `None` when the recording holds no chains of waits.
+    pub path: Option<MainPath>,
     /// Who is who.
     pub images: Images<'a>,
+}
+
+/// A boot of Linux, as rules see it.
+#[derive(Debug)]
+pub struct LinuxBootFacts<'a> {
+    /// Its analysis.
+    pub report: &'a LinuxBootReport,
 }
 
 /// A shutdown, as rules see it.
@@ -52,6 +66,7 @@ impl<'a> BootFacts<'a> {
             trace,
             report,
             shell,
+            path: MainPath::of(trace, report),
             images: Images::of(trace),
         }
     }
@@ -92,23 +107,106 @@ impl<'a> BootFacts<'a> {
         Cost::at_most(covered(intervals, self.main_path()))
     }
 
-    /// What the start of a service cost the main path.
+    /// What operations on devices in these intervals cost the main path: those that threads of `tids` did.
+    #[must_use]
+    pub fn device_cost(&self, intervals: Vec<Interval>, tids: &[u32]) -> Cost {
+        match &self.path {
+            Some(path) if !tids.is_empty() => path.cost(&self.on_main_path(&intervals), |step| {
+                step.tids.iter().any(|tid| tids.contains(tid))
+            }),
+            _ => self.cost(intervals),
+        }
+    }
+
+    /// What the start of a service cost the main path: its process, what that waited for, and making its container.
     #[must_use]
     pub fn service_cost(&self, service: &Service) -> Cost {
         let end = service.end_ns.unwrap_or(self.trace.duration_ns);
-        self.cost(vec![(service.start_ns, end)])
+        let whole = vec![(service.start_ns, end)];
+        let (Some(path), Some(pid)) = (&self.path, service.container_pid) else {
+            return self.cost(whole);
+        };
+        let contained = service.container_done_ns.unwrap_or(service.start_ns);
+        path.cost(&self.on_main_path(&whole), |step| {
+            step.pids.contains(&pid)
+                || (step.when.1 <= contained
+                    && step.pid.is_some_and(|pid| {
+                        let image = self.images.at(pid, step.when.1);
+                        image.is_some_and(|image| image.eq_ignore_ascii_case("services.exe"))
+                    }))
+        })
     }
 
-    /// What a process cost the main path within `window`, where that may be `at_most_ns`.
+    /// What the path did while a service started, by who did it: what the service did, or what it waited for.
     #[must_use]
-    pub fn process_cost(&self, _pid: Option<u32>, _window: Interval, at_most_ns: i64) -> Cost {
-        Cost::at_most(at_most_ns)
+    pub fn doings_of_service(&self, service: &Service) -> Vec<String> {
+        let (Some(path), Some(pid), Some(end)) =
+            (&self.path, service.container_pid, service.end_ns)
+        else {
+            return Vec::new();
+        };
+        path.doings((service.start_ns, end), |step| step.pids.contains(&pid))
+            .into_iter()
+            .filter(|&(_, _, ns)| ns >= thresholds::NOISE_NS)
+            .take(2)
+            .map(|(pid, kind, ns)| {
+                let image = pid.and_then(|pid| self.images.at(pid, end));
+                let did = match kind {
+                    StepKind::Cpu => "computes for",
+                    StepKind::Ready => "waits for a processor for",
+                    StepKind::Disk => "waits for the disk for",
+                    StepKind::Timer => "sleeps for",
+                    StepKind::Device => "waits for a device for",
+                    StepKind::Other => "waits, nothing says for what, for",
+                };
+                let who = image.unwrap_or("a process");
+                format!(
+                    "what the boot waits for meanwhile: {who} {did} {}",
+                    time(ns)
+                )
+            })
+            .collect()
     }
 
-    /// What processes cost the main path, where that may be `at_most_ns`.
+    /// What a process cost the main path within `window`, where that may be `at_most_ns`: what it did there, and at most
+    /// the time for which others had no processor.
     #[must_use]
-    pub fn processes_cost(&self, _pids: Vec<u32>, at_most_ns: i64) -> Cost {
-        Cost::at_most(at_most_ns)
+    pub fn process_cost(&self, pid: Option<u32>, window: Interval, at_most_ns: i64) -> Cost {
+        self.processes_cost(pid.as_slice(), window, &[StepKind::Ready], at_most_ns)
+    }
+
+    /// What processes cost the main path within `window`, where that may be `at_most_ns`: what they did there, and at most
+    /// the time of others of these kinds.
+    #[must_use]
+    pub fn processes_cost(
+        &self,
+        pids: &[u32],
+        window: Interval,
+        held: &[StepKind],
+        at_most_ns: i64,
+    ) -> Cost {
+        let Some(path) = &self.path else {
+            return Cost::at_most(at_most_ns);
+        };
+        let is_its = |step: &Step| step.pid.is_some_and(|pid| pids.contains(&pid));
+        let own = path.time(window, |step| is_its(step) && step.kind != StepKind::Timer);
+        let others = path.time(window, |step| {
+            !is_its(step) && (step.is_unknown || held.contains(&step.kind))
+        });
+        if others < thresholds::NOISE_NS {
+            Cost::on_path(own.min(at_most_ns))
+        } else {
+            Cost::at_most(own.saturating_add(others).min(at_most_ns))
+        }
+    }
+
+    /// The intervals as far as they lie on the main path.
+    fn on_main_path(&self, intervals: &[Interval]) -> Vec<Interval> {
+        let (from, to) = self.main_path();
+        intervals
+            .iter()
+            .map(|&(start, end)| (start.max(from), end.min(to)))
+            .collect()
     }
 
     /// Processor and disk time of a process in the phases before the desktop, ns.
@@ -162,6 +260,18 @@ impl<'a> BootFacts<'a> {
     }
 }
 
+impl LinuxBootFacts<'_> {
+    /// What work from one time to another cost the start, from the kernel's begin until every job is done.
+    #[must_use]
+    pub fn cost(&self, own: Interval) -> Cost {
+        let end = self
+            .report
+            .phase(LinuxPhaseName::UserSpace)
+            .and_then(|phase| phase.end_ns);
+        Cost::at_most(covered(vec![own], (0, end.unwrap_or(i64::MAX))))
+    }
+}
+
 impl<'a> ShutdownFacts<'a> {
     /// The shutdown of `report`, which is that of `trace`.
     #[must_use]
@@ -181,10 +291,46 @@ impl<'a> ShutdownFacts<'a> {
         (start, end)
     }
 
-    /// What work in these intervals cost the shutdown.
+    /// What work from one time to another cost the shutdown. A shutdown waits for everybody who was told: while nobody else is
+    /// still to answer, the time is all its own.
     #[must_use]
-    pub fn cost(&self, intervals: Vec<Interval>) -> Cost {
-        Cost::at_most(covered(intervals, self.window()))
+    pub fn cost(&self, own: Interval) -> Cost {
+        let window = self.window();
+        let whole = covered(vec![own], window);
+        let others: Vec<Interval> = self
+            .told()
+            .into_iter()
+            // One that never answered ends later here than where it was given up.
+            .filter(|other| other.0 != own.0)
+            .map(|(start, end)| (start.max(own.0), end.min(own.1)))
+            .collect();
+        let alone = whole.saturating_sub(covered(others, window));
+        if whole.saturating_sub(alone) < thresholds::NOISE_NS {
+            Cost::on_path(alone)
+        } else {
+            Cost::at_most(whole)
+        }
+    }
+
+    /// Everybody who was told or run, from the begin to the answer; those that wait for others are left out.
+    fn told(&self) -> Vec<Interval> {
+        let until = |end: Option<i64>| end.unwrap_or(self.trace.duration_ns);
+        let report = self.report;
+        let applications = report
+            .sessions
+            .iter()
+            .flat_map(|session| &session.applications)
+            .filter(|one| !waits_for_others(&one.image))
+            .map(|one| (one.start_ns, until(one.end_ns)));
+        let services = report
+            .services
+            .iter()
+            .map(|one| (one.start_ns, until(one.end_ns)));
+        let scripts = report
+            .scripts
+            .iter()
+            .map(|one| (one.start_ns, until(one.end_ns)));
+        applications.chain(services).chain(scripts).collect()
     }
 
     /// That a provider was recorded.
@@ -202,6 +348,13 @@ impl<'a> ShutdownFacts<'a> {
     pub fn needs_kernel(&self, flag: &str) -> Result<(), NotChecked> {
         kernel_recorded(&self.report.lacking, flag)
     }
+}
+
+/// Whether a process that is told of a shutdown answers only when others have: parts of the system.
+pub(crate) fn waits_for_others(image: &str) -> bool {
+    ["services.exe", "csrss.exe", "winlogon.exe", "wininit.exe"]
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case(image))
 }
 
 impl SuspendFacts<'_> {

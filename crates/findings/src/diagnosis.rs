@@ -4,14 +4,16 @@ use std::cmp::Reverse;
 
 use onoff_analysis::lacking::{Lacking, LackingItem};
 use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
+use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
 use onoff_analysis::transition::suspend::{
     self, PowerTransition, PowerTransitionKind, SuspendOptions,
 };
-use onoff_trace::{Losses, TableName, Tables, Trace};
+use onoff_analysis::waits;
+use onoff_trace::{Losses, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
 
-use crate::context::{BootFacts, ShutdownFacts, SuspendFacts};
+use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};
 use crate::finding::{FindingSeverity, RuleFinding};
 use crate::registry::RULES;
 use crate::rule::{Check, Outcome, Rule};
@@ -21,12 +23,9 @@ use crate::thresholds;
 pub const TABLES: Tables = boot::TABLES
     .union(shutdown::TABLES)
     .union(suspend::TABLES)
-    .union(Tables::of(&[
-        TableName::FileIos,
-        TableName::Interrupts,
-        TableName::Inventory,
-        TableName::ReadyThreads,
-    ]));
+    .union(waits::TABLES)
+    .union(linux::boot::TABLES)
+    .union(Tables::of(&[TableName::FileIos, TableName::Inventory]));
 
 /// What a caller can choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,57 +104,10 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
             ..Diagnosis::default()
         },
     };
-    let suspend_options = SuspendOptions {
-        transition: None,
-        idle: options.boot.idle,
-        shell: options.boot.shell.clone(),
-    };
-    if let Ok(report) = boot::analyse(trace, &options.boot)
-        && report.before_kernel.boot_kind != BootKind::FastStartup
-    {
-        let transition = DiagnosedTransition {
-            name: "boot".to_owned(),
-            kind: "boot".to_owned(),
-            duration_ns: report.total_ns,
-            at_least_ns: report.total_at_least_ns,
-        };
-        let facts = BootFacts::new(trace, &report, &options.boot.shell);
-        run.transition(&transition, |check| match check {
-            Check::Boot(check) | Check::Trust(check) => Some(check(&facts)),
-            _ => None,
-        });
-        run.diagnosis.transitions.push(transition);
-        run.lacks(report.lacking);
-    }
-    if let Ok(report) = suspend::analyse(trace, &suspend_options) {
-        let facts = SuspendFacts {
-            trace,
-            report: &report,
-        };
-        for power in &report.transitions {
-            let transition = power_transition(power);
-            run.transition(&transition, |check| match check {
-                Check::Suspend(check) => Some(check(&facts, power)),
-                _ => None,
-            });
-            run.diagnosis.transitions.push(transition);
-        }
-        run.lacks(report.lacking.clone());
-    }
-    if let Ok(report) = shutdown::analyse(trace, &options.shutdown) {
-        let transition = DiagnosedTransition {
-            name: "shutdown".to_owned(),
-            kind: "shutdown".to_owned(),
-            duration_ns: report.total_ns,
-            at_least_ns: report.total_at_least_ns,
-        };
-        let facts = ShutdownFacts::new(trace, &report);
-        run.transition(&transition, |check| match check {
-            Check::Shutdown(check) => Some(check(&facts)),
-            _ => None,
-        });
-        run.diagnosis.transitions.push(transition);
-        run.lacks(report.lacking.clone());
+    if trace.system.kind == SystemKind::Linux {
+        run.linux(trace, options);
+    } else {
+        run.windows(trace, options);
     }
     let recording = DiagnosedTransition {
         name: "recording".to_owned(),
@@ -197,6 +149,81 @@ struct Run {
 }
 
 impl Run {
+    /// Everything that a recording of Windows holds.
+    fn windows(&mut self, trace: &Trace, options: &DiagnosisOptions) {
+        let suspend_options = SuspendOptions {
+            transition: None,
+            idle: options.boot.idle,
+            shell: options.boot.shell.clone(),
+        };
+        if let Ok(report) = boot::analyse(trace, &options.boot)
+            && report.before_kernel.boot_kind != BootKind::FastStartup
+        {
+            let transition = DiagnosedTransition {
+                name: "boot".to_owned(),
+                kind: "boot".to_owned(),
+                duration_ns: report.total_ns,
+                at_least_ns: report.total_at_least_ns,
+            };
+            let facts = BootFacts::new(trace, &report, &options.boot.shell);
+            self.transition(&transition, |check| match check {
+                Check::Boot(check) | Check::Trust(check) => Some(check(&facts)),
+                _ => None,
+            });
+            self.diagnosis.transitions.push(transition);
+            self.lacks(report.lacking);
+        }
+        if let Ok(report) = suspend::analyse(trace, &suspend_options) {
+            let facts = SuspendFacts {
+                trace,
+                report: &report,
+            };
+            for power in &report.transitions {
+                let transition = power_transition(power);
+                self.transition(&transition, |check| match check {
+                    Check::Suspend(check) => Some(check(&facts, power)),
+                    _ => None,
+                });
+                self.diagnosis.transitions.push(transition);
+            }
+            self.lacks(report.lacking.clone());
+        }
+        if let Ok(report) = shutdown::analyse(trace, &options.shutdown) {
+            let transition = DiagnosedTransition {
+                name: "shutdown".to_owned(),
+                kind: "shutdown".to_owned(),
+                duration_ns: report.total_ns,
+                at_least_ns: report.total_at_least_ns,
+            };
+            let facts = ShutdownFacts::new(trace, &report);
+            self.transition(&transition, |check| match check {
+                Check::Shutdown(check) => Some(check(&facts)),
+                _ => None,
+            });
+            self.diagnosis.transitions.push(transition);
+            self.lacks(report.lacking.clone());
+        }
+    }
+
+    /// Everything that a recording of Linux holds.
+    fn linux(&mut self, trace: &Trace, options: &DiagnosisOptions) {
+        let Ok(report) = linux::boot::analyse(trace, &options.boot) else {
+            return;
+        };
+        let transition = DiagnosedTransition {
+            name: "boot".to_owned(),
+            kind: "boot of Linux".to_owned(),
+            duration_ns: report.total_ns.or(report.startup_ns),
+            at_least_ns: report.total_at_least_ns,
+        };
+        let facts = LinuxBootFacts { report: &report };
+        self.transition(&transition, |check| match check {
+            Check::LinuxBoot(check) => Some(check(&facts)),
+            _ => None,
+        });
+        self.diagnosis.transitions.push(transition);
+    }
+
     /// Runs the rules that `ask` has an answer of.
     fn transition(
         &mut self,

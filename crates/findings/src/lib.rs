@@ -18,6 +18,7 @@ pub mod context;
 pub mod cost;
 pub mod diagnosis;
 pub mod finding;
+pub mod path;
 pub mod protected;
 pub mod registry;
 pub mod rule;

@@ -1,7 +1,7 @@
 //! Every rule, by code.
 
 use crate::rule::Rule;
-use crate::rules::{boot, recording, shutdown, suspend};
+use crate::rules::{boot, linux, recording, shutdown, suspend};
 
 macro_rules! rules {
     ($($room:ident: $($name:ident),* $(,)?;)*) => {
@@ -40,6 +40,11 @@ rules! {
         startup_applications,
         usb_device_slow,
         video_driver_slow;
+    linux:
+        before_kernel_long,
+        driver_slow,
+        unit_slow,
+        unit_timed_out;
     recording:
         analysis_level,
         losses,
@@ -85,6 +90,7 @@ mod tests {
             let (room, name) = rule.code.split_once('/').unwrap();
             let expected = match rule.check {
                 Check::Boot(_) => "boot",
+                Check::LinuxBoot(_) => "linux",
                 Check::Shutdown(_) => "shutdown",
                 Check::Suspend(_) => "suspend",
                 Check::Recording(_) | Check::Trust(_) => "recording",

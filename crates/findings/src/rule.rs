@@ -5,7 +5,7 @@ use onoff_analysis::transition::suspend::PowerTransition;
 use onoff_trace::Trace;
 use serde::Serialize;
 
-use crate::context::{BootFacts, ShutdownFacts, SuspendFacts};
+use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};
 use crate::finding::RuleFinding;
 
 /// The headings that the text of every rule has, in this order.
@@ -33,6 +33,8 @@ pub type Outcome = Result<Vec<RuleFinding>, NotChecked>;
 pub enum Check {
     /// A boot.
     Boot(fn(&BootFacts<'_>) -> Outcome),
+    /// A boot of Linux.
+    LinuxBoot(fn(&LinuxBootFacts<'_>) -> Outcome),
     /// A shutdown.
     Shutdown(fn(&ShutdownFacts<'_>) -> Outcome),
     /// A sleep, hibernation or the like.

@@ -114,6 +114,11 @@ pub const PHASE_LIMITS_NS: [(&str, i64); 4] = [
     ("ExplorerInit", 6 * SECOND),
 ];
 
+/// A unit that holds the way to the default target for this long is slow, ns. Chosen.
+pub const UNIT_NS: i64 = SECOND;
+/// An initialisation function or a probe that takes this long is slow, ns. Chosen.
+pub const LINUX_DRIVER_NS: i64 = 500 * MS;
+
 /// An application that takes this long to end at a shutdown is slow, ns. Chosen.
 pub const APPLICATION_END_NS: i64 = 500 * MS;
 /// A service that takes this long to stop is slow, ns. Chosen.

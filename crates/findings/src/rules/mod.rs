@@ -2,6 +2,7 @@
 
 pub(crate) mod boot;
 mod dpc;
+pub(crate) mod linux;
 pub(crate) mod recording;
 pub(crate) mod shutdown;
 pub(crate) mod suspend;
@@ -11,7 +12,7 @@ mod prelude {
     pub(crate) use onoff_analysis::Certainty;
 
     pub(crate) use crate::context::{
-        BootFacts, ShutdownFacts, SuspendFacts, lacks_kernel, lacks_other,
+        BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts, lacks_kernel, lacks_other,
     };
     pub(crate) use crate::cost::{Cost, Interval, covered};
     pub(crate) use crate::finding::{FindingSubject, FindingSubjectKind, RuleFinding};

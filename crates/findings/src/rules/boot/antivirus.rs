@@ -1,6 +1,7 @@
 //! Malware protection that competes with the shell.
 
 use onoff_analysis::transition::boot::PhaseName;
+use onoff_analysis::waits::StepKind;
 
 use crate::rules::prelude::*;
 
@@ -99,7 +100,12 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                     time(disk)
                 ),
             )
-            .costs(Cost::at_most(cpu.saturating_add(disk).min(length)))
+            .costs(facts.processes_cost(
+                pid.as_slice(),
+                (start, end),
+                &[StepKind::Ready, StepKind::Disk],
+                cpu.saturating_add(disk).min(length),
+            ))
             .because(start, format!("in ExplorerInit, which takes {}", time(length)))
             .advise(
                 "leave protection on; update it, have it scan when the computer is idle and load definitions later, and exclude \

@@ -1,6 +1,7 @@
 //! Programs that use the disk while the shell needs it.
 
 use onoff_analysis::transition::boot::PhaseName;
+use onoff_analysis::waits::StepKind;
 
 use super::antivirus::is_antivirus;
 use crate::rules::prelude::*;
@@ -39,7 +40,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .iter()
         .filter(|row| row.image.eq_ignore_ascii_case(facts.shell))
         .map(|row| row.service_ns)
-        .sum();
+        .fold(0, i64::saturating_add);
     let system = |image: &str| {
         ["System", "Registry", "MemCompression"]
             .iter()
@@ -66,7 +67,12 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                     time(row.service_ns)
                 ),
             )
-            .costs(Cost::at_most(row.service_ns.min(length)))
+            .costs(facts.processes_cost(
+                row.pid.as_slice(),
+                (start, end),
+                &[StepKind::Disk],
+                row.service_ns.min(length),
+            ))
             .because(
                 start,
                 format!(

@@ -51,7 +51,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                     time(work.longest_ns())
                 ),
             )
-            .costs(facts.cost(work.whole()))
+            .costs(facts.device_cost(work.whole(), &work.tids(facts)))
             .because(
                 first,
                 format!("{}: initialisation, {}", work.driver, time(work.longest_ns())),

@@ -19,7 +19,7 @@ rule! {
     /// See what it computes (`onoff cpu FILE --by module`, stacks of samples). Have it start later, do less, or run at a lower priority.
     ///
     /// # When it is wrong
-    /// With idle processors and nobody who waits for it, it costs nothing: without the chain of waits the cost is an upper bound.
+    /// A shell that computes while it starts, within the usual length of its phase, is not named. With idle processors and nobody who waits for it, it costs nothing: without the chain of waits the cost is an upper bound.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Identifying Applications That Consume Significant CPU Time"; the limits are onoff's.
@@ -46,6 +46,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 || row.cpu_ns < thresholds::HOG_NS
                 || row.image.is_empty()
                 || (name == PhaseName::ExplorerInit && is_antivirus(&row.image))
+                || (name == PhaseName::ExplorerInit && is_usual_shell(facts, &row.image, length))
             {
                 continue;
             }
@@ -80,4 +81,13 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         }
     }
     Ok(findings)
+}
+
+/// Whether it is the shell in a start of its own that is no longer than usual: that is bound by the processor everywhere.
+fn is_usual_shell(facts: &BootFacts<'_>, image: &str, length_ns: i64) -> bool {
+    let usual = thresholds::PHASE_LIMITS_NS
+        .iter()
+        .find(|(phase, _)| *phase == PhaseName::ExplorerInit.as_str())
+        .is_some_and(|&(_, limit)| length_ns <= limit);
+    usual && image.eq_ignore_ascii_case(facts.shell)
 }

@@ -1,6 +1,7 @@
 //! A disk that is slower than a healthy hard disk.
 
 use onoff_analysis::transition::boot::PhaseName;
+use onoff_analysis::waits::StepKind;
 
 use crate::rules::prelude::*;
 
@@ -44,7 +45,10 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         };
         let works = [disk.operations.read, disk.operations.write];
         let count: u64 = works.iter().map(|work| work.operations).sum();
-        let bytes: u64 = works.iter().map(|work| work.bytes).sum();
+        let bytes: u64 = works
+            .iter()
+            .map(|work| work.bytes)
+            .fold(0, u64::saturating_add);
         let took: i64 = works
             .iter()
             .map(|work| work.service_ns)
@@ -82,10 +86,17 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         format!(
             "the disk takes {} per request, {} times a healthy hard disk's time",
             time(mean),
-            (actual + expected / 2) / expected.max(1)
+            actual.saturating_add(expected / 2) / expected.max(1)
         ),
     )
-    .costs(Cost::at_most(lost))
+    .costs(match &facts.path {
+        // What the path itself waited for the disk is all that a faster one could give.
+        Some(path) => {
+            let waited = path.time(facts.main_path(), |step| step.kind == StepKind::Disk);
+            Cost::at_most(lost.min(waited))
+        }
+        None => Cost::at_most(lost),
+    })
     .advise("look at the disk's health, cable and driver first, then for a faster one; other findings may follow from it");
     for (name, start, count, took, usual) in slow_phases {
         finding = finding.because(

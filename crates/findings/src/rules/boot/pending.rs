@@ -5,11 +5,6 @@ use onoff_trace::DeviceOperationKind;
 
 use crate::rules::prelude::*;
 
-/// Drivers of USB and of what hangs on it; they have a rule of their own.
-const USB_DRIVERS: [&str; 8] = [
-    "usbstor", "uaspstor", "usbhub", "usbhub3", "usbccgp", "usbehci", "usbuhci", "usbxhci",
-];
-
 /// The operations of one driver, longest first.
 pub(super) struct DriverWork<'a> {
     pub(super) driver: String,
@@ -30,6 +25,11 @@ impl DriverWork<'_> {
     pub(super) fn whole(&self) -> Vec<Interval> {
         let whole = |device: &&Device| Some((device.start_ns, device.end_ns?));
         self.operations.iter().filter_map(whole).collect()
+    }
+
+    /// The threads that did the operations.
+    pub(super) fn tids(&self, facts: &BootFacts<'_>) -> Vec<u32> {
+        tids(facts, &self.operations)
     }
 
     pub(super) fn longest_ns(&self) -> i64 {
@@ -73,14 +73,28 @@ pub(super) fn by_driver<'a>(
     drivers
 }
 
-/// Whether an operation is about USB: by the device's bus, or by its driver.
+/// The threads that did these operations, as far as recorded.
+pub(super) fn tids(facts: &BootFacts<'_>, operations: &[&Device]) -> Vec<u32> {
+    let mut tids: Vec<u32> = facts
+        .trace
+        .device_operations
+        .iter()
+        .filter(|row| {
+            operations
+                .iter()
+                .any(|one| one.start_ns == row.start_ns && one.kind == row.kind)
+        })
+        .filter_map(|row| row.tid)
+        .collect();
+    tids.sort_unstable();
+    tids.dedup();
+    tids
+}
+
+/// Whether an operation is about a device on USB; those have a rule of their own. Host controllers are not on USB.
 pub(super) fn is_usb(device: &Device) -> bool {
     let instance = device.device.to_ascii_uppercase();
-    instance.starts_with(r"USB\")
-        || instance.starts_with(r"USBSTOR\")
-        || USB_DRIVERS
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(driver_name(&device.driver)))
+    instance.starts_with(r"USB\") || instance.starts_with(r"USBSTOR\")
 }
 
 /// Whether the driver did the work before it returned, or most of it.
@@ -115,7 +129,7 @@ pub(super) fn holding(
                     time(held_ns)
                 ),
             )
-            .costs(facts.cost(held))
+            .costs(facts.device_cost(held, &work.tids(facts)))
             .advise(format!(
                 "have the driver return STATUS_PENDING for {code_of_request} and complete it later; look for a newer driver; \
                  take the device out if nobody needs it"

@@ -38,7 +38,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         return Ok(Vec::new());
     }
     let users = users(facts, phase, (start, end));
-    let all: i64 = users.iter().map(|it| it.2).sum();
+    let all: i64 = users.iter().map(|it| it.2).fold(0, i64::saturating_add);
     let share = |ns: i64| ns as f64 * 100.0 / all.max(1) as f64;
     let subject = users
         .first()
@@ -130,7 +130,7 @@ fn users(
             .iter()
             .filter(|(pid, _)| *pid == row.pid)
             .map(|(_, ns)| ns)
-            .sum();
+            .fold(0, i64::saturating_add);
         add(&row.image, row.pid, row.service_ns.saturating_sub(low));
     }
     users.sort_by_key(|it| std::cmp::Reverse(it.2));

@@ -1,6 +1,7 @@
 //! A boot whose reads nobody read ahead.
 
 use onoff_analysis::transition::boot::PhaseName;
+use onoff_analysis::waits::StepKind;
 
 use crate::rules::prelude::*;
 
@@ -59,6 +60,11 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 time(read_ns)
             ),
         )
+        .costs(match &facts.path {
+            // What the path waited for the disk is all that reading ahead could give.
+            Some(path) => Cost::at_most(path.time((start, end), |step| step.kind == StepKind::Disk)),
+            None => Cost::at_most(read_ns.min(length)),
+        })
         .certain(Certainty::Inferred)
         .because(None, format!("{reads} reads to the desktop, none of them by the read-ahead"))
         .advise(

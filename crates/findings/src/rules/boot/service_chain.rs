@@ -3,6 +3,7 @@
 use onoff_analysis::services::Service;
 
 use super::starts::starts;
+use crate::finding::CostBasis;
 use crate::rules::prelude::*;
 
 rule! {
@@ -62,7 +63,10 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         next = before;
     }
     chain.reverse();
-    let total: i64 = chain.iter().map(|service| link_ns(service)).sum();
+    let total: i64 = chain
+        .iter()
+        .map(|service| link_ns(service))
+        .fold(0, i64::saturating_add);
     let largest = chain
         .iter()
         .map(|service| link_ns(service))
@@ -73,10 +77,17 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         return Ok(Vec::new());
     }
     let names: Vec<&str> = chain.iter().map(|service| service.name.as_str()).collect();
-    let intervals = chain
+    let costs: Vec<Cost> = chain
         .iter()
-        .filter_map(|service| Some((service.start_ns, service.end_ns?)))
+        .map(|service| facts.service_cost(service))
         .collect();
+    let sum = costs
+        .iter()
+        .filter_map(|cost| cost.ns)
+        .fold(0, i64::saturating_add);
+    let exact = costs
+        .iter()
+        .all(|cost| cost.basis == CostBasis::CriticalPath);
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Service, names.join(" → ")),
         format!(
@@ -86,7 +97,11 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             listed(&names, 5)
         ),
     )
-    .costs(facts.cost(intervals))
+    .costs(if exact {
+        Cost::on_path(sum)
+    } else {
+        Cost::at_most(sum)
+    })
     .certain(Certainty::Inferred)
     .advise(
         "give up dependencies and load-order groups that are not needed, and have these services report that they run before \

@@ -1,5 +1,8 @@
 //! Services that nothing waited for but that used processors and disks while the boot needed them.
 
+use onoff_analysis::services::WaitKind;
+use onoff_analysis::waits::StepKind;
+
 use super::starts::starts;
 use crate::protected::is_protected;
 use crate::rules::prelude::*;
@@ -33,11 +36,17 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Services")?;
     facts.needs_processors()?;
     let (_, main_path_end) = facts.main_path();
+    // Who waits only until the container of another is there does not wait for that service.
+    let waited_for: Vec<&str> = starts(facts)
+        .filter_map(|service| service.waited_for.as_ref())
+        .filter(|wait| wait.kind != WaitKind::Container)
+        .map(|wait| wait.name.as_str())
+        .collect();
     let mut candidates: Vec<(&str, Option<u32>, i64, i64)> = starts(facts)
         .filter(|service| {
             service.automatic
                 && service.group.is_empty()
-                && service.held_up.is_empty()
+                && !waited_for.contains(&service.name.as_str())
                 && service.start_ns < main_path_end
                 && !is_protected(&service.name)
                 && !service.container_image.eq_ignore_ascii_case("svchost.exe")
@@ -49,12 +58,16 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         })
         .collect();
     candidates.sort_by_key(|&(_, _, _, used)| std::cmp::Reverse(used));
-    let total: i64 = candidates.iter().map(|&(_, _, _, used)| used).sum();
+    let total: i64 = candidates
+        .iter()
+        .map(|&(_, _, _, used)| used)
+        .fold(0, i64::saturating_add);
     if total < thresholds::LATER_SERVICES_NS {
         return Ok(Vec::new());
     }
     let names: Vec<&str> = candidates.iter().map(|&(name, _, _, _)| name).collect();
     let one = candidates.len() == 1;
+    let pids: Vec<u32> = candidates.iter().filter_map(|it| it.1).collect();
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Service, names.join(", "))
             .with_pid(candidates.first().filter(|_| one).and_then(|it| it.1)),
@@ -65,7 +78,12 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             listed(&names, 4)
         ),
     )
-    .costs(facts.processes_cost(candidates.iter().filter_map(|it| it.1).collect(), total))
+    .costs(facts.processes_cost(
+        &pids,
+        facts.main_path(),
+        &[StepKind::Ready, StepKind::Disk],
+        total,
+    ))
     .certain(Certainty::Inferred)
     .advise(
         "start those that nothing needs early on demand, by a trigger or delayed ('sc config NAME start= delayed-auto'); check \

@@ -30,6 +30,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Services")?;
     Ok(starts(facts)
         .filter(|service| !service.group.is_empty() && service.automatic)
+        .filter(|service| !super::nfs_client::is_nfs_client(&service.name))
         .filter(|service| {
             service
                 .total_ns

@@ -1,6 +1,7 @@
 //! A shell that reads for long in one folder before it is ready.
 
 use onoff_analysis::transition::boot::PhaseName;
+use onoff_analysis::waits::StepKind;
 
 use crate::rules::prelude::*;
 
@@ -53,6 +54,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         }
         same
     });
+    // Its own image is read in every start.
+    files.retain(|row| !file_name(facts.trace.text(row.0)).eq_ignore_ascii_case(facts.shell));
     let mut folders: Vec<(&str, i64, u64, usize)> = files
         .iter()
         .map(|&(file, ns, requests)| (folder(facts.trace.text(file)), ns, requests, 1))
@@ -84,7 +87,12 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                     time(ns)
                 ),
             )
-            .costs(Cost::at_most(ns.min(length)))
+            .costs(match &facts.path {
+                Some(path) => path.cost(&[(start, end)], |step| {
+                    step.kind == StepKind::Disk && folder(&step.detail) == name
+                }),
+                None => Cost::at_most(ns.min(length)),
+            })
             .because(
                 start,
                 format!("{requests} requests to {} there, of the {} that its start takes", counted(files, "file"), time(length)),

@@ -33,6 +33,9 @@ pub(super) fn slow(facts: &BootFacts<'_>, service: &Service, title: String) -> R
         },
     )
     .advise(crate::protected::advice_for_service(&service.name));
+    for doing in facts.doings_of_service(service) {
+        finding = finding.because(None, doing);
+    }
     let parts = [
         ("its container is there after", service.container_ns),
         ("its image is loaded in", service.image_load_ns),

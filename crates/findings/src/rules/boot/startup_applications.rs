@@ -50,7 +50,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Process, listed(&names, 3)),
         format!(
-            "{} start with the session and use {} of processors and disk: {}",
+            "{}, started with the session, used {} of processors and disk: {}",
             counted(programs.len(), "program"),
             time(total),
             listed(&names, 3)

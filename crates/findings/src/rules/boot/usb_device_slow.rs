@@ -3,7 +3,7 @@
 use onoff_analysis::devices::Device;
 use onoff_trace::DeviceOperationKind;
 
-use super::pending::{driver_name, is_usb, not_pended};
+use super::pending::{driver_name, is_usb, not_pended, tids};
 use crate::rules::prelude::*;
 
 rule! {
@@ -49,7 +49,11 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     names.dedup();
     let mut findings = Vec::new();
     for name in names {
-        let own: Vec<&&Device> = operations.iter().filter(|it| it.device == name).collect();
+        let own: Vec<&Device> = operations
+            .iter()
+            .copied()
+            .filter(|it| it.device == name)
+            .collect();
         let whole: Vec<Interval> = own
             .iter()
             .filter_map(|it| Some((it.start_ns, it.end_ns?)))
@@ -75,7 +79,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             FindingSubject::new(FindingSubjectKind::Device, name),
             format!("{what} on USB takes {} to start", time(total_ns)),
         )
-        .costs(facts.cost(if pends { held } else { whole }))
+        .costs(facts.device_cost(if pends { held } else { whole }, &tids(facts, &own)))
         .advise(
             "boot once with the device unplugged and compare; if it is needed, look for newer firmware of the device and the \
              host controller, or plug it in after the boot",

@@ -63,7 +63,17 @@ fn slow(facts: &BootFacts<'_>, span: &Span, session: &str, limit_ns: i64) -> Opt
                 time(length)
             ),
         )
-        .costs(facts.cost(vec![(start, end)]))
+        .costs(match &facts.path {
+            Some(path) => path.cost(&[(start, end)], |step| {
+                step.pids.iter().any(|&pid| {
+                    facts.images.at(pid, step.when.1).is_some_and(|image| {
+                        image.eq_ignore_ascii_case("smss.exe")
+                            || image.eq_ignore_ascii_case("csrss.exe")
+                    })
+                })
+            }),
+            None => facts.cost(vec![(start, end)]),
+        })
         .certain(Certainty::Inferred)
         .because(start, format!("{}: {}", span.rule, time(length)))
         .advise("try a newer video driver, and the basic display driver for comparison")

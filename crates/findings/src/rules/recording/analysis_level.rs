@@ -41,7 +41,7 @@ fn check(trace: &Trace) -> Outcome {
             name.starts_with("stack") && !name.contains("rundown")
         })
         .map(|kind| kind.events)
-        .sum();
+        .fold(0, u64::saturating_add);
     if counts.events == 0
         || stacks.saturating_mul(100) < counts.events.saturating_mul(STACKS_PERCENT)
     {

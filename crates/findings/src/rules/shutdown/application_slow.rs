@@ -2,7 +2,8 @@
 
 use onoff_analysis::transition::shutdown::ProgramKind;
 
-use super::applications::{about, applications, waits_for_others};
+use super::applications::{about, applications};
+use crate::context::waits_for_others;
 use crate::rules::prelude::*;
 
 rule! {
@@ -35,7 +36,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
             one.program != ProgramKind::Console
                 && one.time_outs.is_empty()
                 && !one.terminated
-                && !waits_for_others(one)
+                && !waits_for_others(&one.image)
         })
         .filter_map(|(_, one)| {
             let length = one.duration_ns?;

@@ -2,7 +2,8 @@
 
 use onoff_analysis::transition::shutdown::ProgramKind;
 
-use super::applications::{about, applications, certainty, waits_for_others};
+use super::applications::{about, applications, certainty};
+use crate::context::waits_for_others;
 use crate::rules::prelude::*;
 
 rule! {
@@ -33,7 +34,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
         .filter(|(_, one)| {
             one.program != ProgramKind::Console
                 && (!one.time_outs.is_empty() || one.terminated)
-                && !waits_for_others(one)
+                && !waits_for_others(&one.image)
         })
         .map(|(_, one)| {
             about(facts, one, format!("{} does not answer that it has to end", one.image))

@@ -15,25 +15,12 @@ pub(super) fn applications<'a>(
         .flat_map(|session| session.applications.iter().map(move |one| (session, one)))
 }
 
-/// Whether it is a part of the system that waits for others: the service control manager is told with the applications and
-/// answers when its services are done.
-pub(super) fn waits_for_others(application: &ApplicationEnd) -> bool {
-    ["services.exe", "csrss.exe", "winlogon.exe", "wininit.exe"]
-        .iter()
-        .any(|name| name.eq_ignore_ascii_case(&application.image))
-}
-
 /// From being told to the answer, or to the recording's end.
 pub(super) fn whole(facts: &ShutdownFacts<'_>, application: &ApplicationEnd) -> Interval {
     (
         application.start_ns,
         application.end_ns.unwrap_or(facts.trace.duration_ns),
     )
-}
-
-/// What an application cost: the time in which no other application was being ended, when several are told side by side.
-pub(super) fn cost(facts: &ShutdownFacts<'_>, application: &ApplicationEnd) -> Cost {
-    facts.cost(vec![whole(facts, application)])
 }
 
 /// A finding about an application, with what was recorded of it.
@@ -48,7 +35,7 @@ pub(super) fn about(
             .with_pid(application.pid),
         title,
     )
-    .costs(cost(facts, application))
+    .costs(facts.cost(whole(facts, application)))
     .because(
         start,
         format!(

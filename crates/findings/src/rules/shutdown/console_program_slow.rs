@@ -2,7 +2,8 @@
 
 use onoff_analysis::transition::shutdown::ProgramKind;
 
-use super::applications::{about, applications, certainty, waits_for_others};
+use super::applications::{about, applications, certainty};
+use crate::context::waits_for_others;
 use crate::rules::prelude::*;
 
 rule! {
@@ -31,7 +32,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Subsys-Csr")?;
     facts.needs("Microsoft-Windows-Winsrv")?;
     Ok(applications(facts)
-        .filter(|(_, one)| one.program == ProgramKind::Console && !waits_for_others(one))
+        .filter(|(_, one)| one.program == ProgramKind::Console && !waits_for_others(&one.image))
         .filter(|(_, one)| {
             one.duration_ns
                 .is_none_or(|ns| ns >= thresholds::APPLICATION_END_NS)

@@ -40,7 +40,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                     FindingSubject::new(FindingSubjectKind::Work, "page file"),
                     format!("the page file is overwritten with zeros, which takes {}", time(length)),
                 )
-                .costs(facts.cost(vec![(step.start_ns, end)]))
+                .costs(facts.cost((step.start_ns, end)))
                 .because(step.start_ns, format!("the kernel's step begins ({})", step.event))
                 .advise("turn ClearPageFileAtShutdown off where security rules allow it, or encrypt the disk as a whole instead"),
             )

@@ -36,7 +36,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                     FindingSubject::new(FindingSubjectKind::Work, script.name.clone()),
                     format!("policy script {} takes {}", script.name, time(length)),
                 )
-                .costs(facts.cost(vec![(script.start_ns, end)]))
+                .costs(facts.cost((script.start_ns, end)))
                 .because(script.start_ns, format!("{}: {}", script.name, time(length)))
                 .advise("drop it, shorten it, or do its work while the computer runs, as a scheduled task")
             })

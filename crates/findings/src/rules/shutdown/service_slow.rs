@@ -50,7 +50,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                         .with_pid(service.container_pid),
                     format!("service {} takes {} to stop", service.name, time(length)),
                 )
-                .costs(facts.cost(vec![(service.start_ns, end)]))
+                .costs(facts.cost((service.start_ns, end)))
                 .because(service.start_ns, when)
                 .advise(
                     "see what it does meanwhile ('onoff why FILE --service'); have it do less at a stop, and ask for preshutdown \

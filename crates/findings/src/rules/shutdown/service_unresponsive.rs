@@ -48,7 +48,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                     .with_pid(service.container_pid),
                 title,
             )
-            .costs(facts.cost(vec![(service.start_ns, end)]))
+            .costs(facts.cost((service.start_ns, end)))
             .certain(
                 service
                     .time_out

@@ -43,28 +43,27 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     });
     let written = phase_ns(&[PowerPhaseName::HiberWrite]);
     let read = read.or_else(|| phase_ns(&[PowerPhaseName::HiberRead]));
+    // The way down is measured to the begin of writing, the way up, as the kernel counts it, with its reading.
+    let down = transition
+        .suspend
+        .measured
+        .duration_ns
+        .or(transition.suspend.kernel_ns);
+    let up = parts
+        .and_then(|parts| parts.total_ns)
+        .or(transition.resume.measured.duration_ns)
+        .or(transition.resume.kernel_ns);
     let halves = [
         (
             "writing",
+            "down",
             written,
-            transition
-                .suspend
-                .measured
-                .duration_ns
-                .or(transition.suspend.kernel_ns),
-            written,
+            down.zip(written)
+                .map(|(down, image)| down.saturating_add(image)),
         ),
-        (
-            "reading",
-            read,
-            parts
-                .and_then(|parts| parts.total_ns)
-                .or(transition.resume.measured.duration_ns)
-                .or(transition.resume.kernel_ns),
-            read,
-        ),
+        ("reading", "up", read, up),
     ];
-    for (verb, image, half, _) in halves {
+    for (verb, way, image, half) in halves {
         let (Some(image), Some(half)) = (image, half) else {
             continue;
         };
@@ -76,7 +75,7 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         }
         let mut finding = RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::File, "hiberfil.sys"),
-            format!("{verb} the memory image takes {}, {percent:.0} % of its half", time(image)),
+            format!("{verb} the memory image takes {}, {percent:.0} % of the way {way}", time(image)),
         )
         .costs(Cost::on_path(image))
         .advise("a faster disk, less memory in use, or the reduced file type where only fast startup is wanted ('powercfg /h /type reduced')");

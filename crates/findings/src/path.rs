@@ -1,0 +1,192 @@
+//! The path that a boot really took, and how long it was in a subject or in what that waited for.
+
+use std::collections::BTreeMap;
+
+use onoff_analysis::transition::boot::{BootReport, PhaseName};
+use onoff_analysis::waits::{PathOptions, PathStep, StepKind, Waits};
+use onoff_analysis::{Certainty, Range};
+use onoff_trace::Trace;
+
+use crate::cost::{Cost, Interval, covered};
+use crate::thresholds;
+
+/// Steps kept of a phase, at most: the longest.
+const MOST_STEPS: usize = 50_000;
+/// What cannot be told may be this share of what is known before a cost is an upper bound, percent.
+const UNKNOWN_PERCENT: i64 = 10;
+
+/// A step of a path: what the time was, whose, and who waited for it.
+#[derive(Debug)]
+pub struct Step {
+    /// Begin and end, ns.
+    pub when: Interval,
+    /// What the time was.
+    pub kind: StepKind,
+    /// File of a disk request, and so on.
+    pub detail: String,
+    /// Process that did it.
+    pub pid: Option<u32>,
+    /// Threads: the one that did it, then those that waited, innermost first.
+    pub tids: Vec<u32>,
+    /// Processes of these threads.
+    pub pids: Vec<u32>,
+    /// Whether nothing explains it.
+    pub is_unknown: bool,
+}
+
+/// The path of a boot from the kernel's start to the desktop.
+#[derive(Debug, Default)]
+pub struct MainPath {
+    steps: Vec<Step>,
+}
+
+impl MainPath {
+    /// The path of the boot that `report` is about; `None` when the recording holds no chains.
+    #[must_use]
+    pub fn of(trace: &Trace, report: &BootReport) -> Option<Self> {
+        if trace.context_switches.is_empty() || trace.ready_threads.is_empty() {
+            return None;
+        }
+        let mut owners: BTreeMap<u32, u32> = BTreeMap::new();
+        for thread in trace.threads.iter() {
+            owners.insert(thread.tid, thread.pid);
+        }
+        let waits = Waits::of(trace);
+        let options = PathOptions {
+            shortest_ns: 1,
+            most_steps: MOST_STEPS,
+        };
+        let mut steps = Vec::new();
+        for phase in report
+            .phases
+            .iter()
+            .filter(|phase| phase.name < PhaseName::PostBoot)
+        {
+            let Some((start, end)) = phase.start_ns.zip(phase.end_ns) else {
+                continue;
+            };
+            let path = waits.phase(Range::new(start, end), options);
+            steps.extend(path.steps.iter().map(|step| own(step, &owners)));
+        }
+        Some(Self { steps })
+    }
+
+    /// How long the path was in steps that are `its`, within `intervals`; what nothing explains there may be its as well.
+    #[must_use]
+    pub fn cost(&self, intervals: &[Interval], its: impl Fn(&Step) -> bool) -> Cost {
+        let mut known = Vec::new();
+        let mut unknown = Vec::new();
+        for step in &self.steps {
+            let within = intervals
+                .iter()
+                .map(|&(start, end)| (step.when.0.max(start), step.when.1.min(end)))
+                .filter(|(start, end)| start < end);
+            if its(step) {
+                known.extend(within);
+            } else if step.is_unknown {
+                unknown.extend(within);
+            }
+        }
+        let everything = (i64::MIN, i64::MAX);
+        let known = covered(known, everything);
+        let unknown = covered(unknown, everything);
+        if unknown > (known / 100 * UNKNOWN_PERCENT).max(thresholds::NOISE_NS) {
+            Cost::at_most(known.saturating_add(unknown))
+        } else {
+            Cost::on_path(known)
+        }
+    }
+
+    /// What the path did within `window` in steps that are `its`: process, kind and time, ns, most first.
+    #[must_use]
+    pub fn doings(
+        &self,
+        window: Interval,
+        its: impl Fn(&Step) -> bool,
+    ) -> Vec<(Option<u32>, StepKind, i64)> {
+        let mut sums: BTreeMap<(Option<u32>, StepKind), i64> = BTreeMap::new();
+        for step in self.steps.iter().filter(|step| its(step)) {
+            let (start, end) = (step.when.0.max(window.0), step.when.1.min(window.1));
+            if start < end {
+                let sum = sums.entry((step.pid, step.kind)).or_default();
+                *sum = sum.saturating_add(end.saturating_sub(start));
+            }
+        }
+        let mut doings: Vec<_> = sums
+            .into_iter()
+            .map(|((pid, kind), ns)| (pid, kind, ns))
+            .collect();
+        doings.sort_by_key(|&(_, _, ns)| std::cmp::Reverse(ns));
+        doings
+    }
+
+    /// Time of the path within `window` that is `its`, ns.
+    #[must_use]
+    pub fn time(&self, window: Interval, its: impl Fn(&Step) -> bool) -> i64 {
+        let steps = self.steps.iter().filter(|step| its(step));
+        covered(steps.map(|step| step.when).collect(), window)
+    }
+}
+
+fn own(step: &PathStep, owners: &BTreeMap<u32, u32>) -> Step {
+    let mut tids = vec![step.thread.tid];
+    tids.extend(&step.waiters);
+    let mut pids: Vec<u32> = step.thread.pid.into_iter().collect();
+    pids.extend(step.waiters.iter().filter_map(|tid| owners.get(tid)));
+    Step {
+        when: (step.start_ns, step.end_ns),
+        kind: step.kind,
+        detail: step.detail.clone(),
+        pid: step.thread.pid,
+        tids,
+        pids,
+        is_unknown: step.kind == StepKind::Other || step.certainty == Certainty::Missing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(when: Interval, pid: u32, waiters: &[u32], is_unknown: bool) -> Step {
+        Step {
+            when,
+            kind: if is_unknown {
+                StepKind::Other
+            } else {
+                StepKind::Timer
+            },
+            detail: String::new(),
+            pid: Some(pid),
+            tids: Vec::new(),
+            pids: [&[pid], waiters].concat(),
+            is_unknown,
+        }
+    }
+
+    const SECOND: i64 = 1_000_000_000;
+
+    #[test]
+    fn what_a_subject_waited_for_is_its_cost_and_what_nothing_explains_makes_it_a_bound() {
+        let path = MainPath {
+            steps: vec![
+                step((0, SECOND), 8, &[], false),
+                // 12 sleeps for 20 s, and 8 waits for it.
+                step((SECOND, 21 * SECOND), 12, &[8, 4], false),
+                step((21 * SECOND, 25 * SECOND), 4, &[], true),
+            ],
+        };
+        let all = [(0, 30 * SECOND)];
+        let of = |pid: u32, intervals: &[Interval]| {
+            path.cost(intervals, |step| step.pids.contains(&pid))
+        };
+        assert_eq!(of(8, &[(0, 21 * SECOND)]), Cost::on_path(21 * SECOND));
+        assert_eq!(of(12, &[(0, 11 * SECOND)]), Cost::on_path(10 * SECOND));
+        assert_eq!(of(99, &[(0, 21 * SECOND)]), Cost::on_path(0));
+        assert_eq!(of(8, &all), Cost::at_most(25 * SECOND));
+        assert_eq!(
+            path.time((0, 30 * SECOND), |step| step.kind == StepKind::Timer),
+            21 * SECOND
+        );
+    }
+}

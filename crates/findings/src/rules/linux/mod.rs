@@ -1,0 +1,6 @@
+//! A boot of Linux.
+
+pub(crate) mod before_kernel_long;
+pub(crate) mod driver_slow;
+pub(crate) mod unit_slow;
+pub(crate) mod unit_timed_out;
