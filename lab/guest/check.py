@@ -184,17 +184,57 @@ def of_systemd_analyze(answer, parts):
 
 
 def of_shutdown(answer, parts, facts, seen):
-    yield from ()
+    yield from same("kind", "reboot", answer["kind"])
+    phases = [phase for phase in answer["phases"] if phase["start_ns"] is not None]
+    for name in ("stop_units", "hooks"):
+        if name not in [phase["name"] for phase in phases]:
+            yield f"no phase {name}"
+    starts = [phase["start_ns"] for phase in phases]
+    yield from same("order of the phases", sorted(starts), starts)
+    units = {unit["name"]: unit for unit in answer["units"]}
+    for name in ("onoff-lab-agent.service", "systemd-logind.service"):
+        if name not in units:
+            yield f"{name} was not stopped"
+    slow = record.SLOW_STOP
+    if slow not in facts["slow_units"]:
+        if slow in units:
+            yield "a unit that is not there was stopped"
+        return
+    took = units.get(slow, {}).get("duration_ns") or 0
+    if took < DELAY_NS:
+        yield f"{slow} took {took} ns to stop, less than it sleeps"
+    longest = answer["longest"] or {}
+    yield from same("what took longest", slow, longest.get("name"))
+    if slow not in [step["name"] for step in answer["path"]]:
+        yield f"{slow} is not on the path"
 
 
 def of_sleep(answer, parts, facts, seen):
     yield from same("sleeps", 1, len(answer["sleeps"]))
     for sleep in answer["sleeps"]:
+        hibernates = facts["job"].startswith("hibernate")
+        yield from same("state", "disk" if hibernates else "memory", sleep["state"])
         yield from same("outcome", "slept", sleep["outcome"])
+        yield from same("error", None, sleep["error"] or None)
         starts = [phase["start_ns"] for phase in sleep["phases"]]
         yield from same("order of the phases", sorted(starts), starts)
-        if not sleep["callbacks"]:
-            yield "no device callback"
+        for half in ("suspend", "resume"):
+            if not any(phase["half"] == half and phase["callbacks"] for phase in sleep["phases"]):
+                yield f"no device was asked in the half {half}"
+        if not any("virtio" in device["driver"] for device in sleep["devices"]):
+            yield "the disk is none of the devices"
+        if not sleep["tasks"]:
+            yield "no task was frozen"
+        # The alarm was set to 10 s after the request; what the guest does before it sleeps is part of that.
+        slept_ns = sleep["asleep"]["slept_ns"] or 0
+        if slept_ns <= 0:
+            yield f"it slept {slept_ns} ns"
+        if hibernates:
+            image = sleep["image"] or {}
+            if not image.get("pages"):
+                yield "the image has no pages"
+            # Nobody records while the image is written and read.
+            yield from same("time of writing the image", None, image.get("write_ns"))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class Failed(Exception):
 class Guest:
     """One machine with a disk of its own, a copy of the image.
 
-    `events` holds what QEMU tells (SUSPEND, WAKEUP, SHUTDOWN, RESET) and `starts` the identities of the boots, in order.
+    `events` holds what QEMU tells (SUSPEND, WAKEUP, SHUTDOWN, RESET), POWER_ON, OFF and UP; `starts` the identities of the boots, in order.
     """
 
     def __init__(self, image, work, processors=2, memory_mib=1536):
@@ -65,6 +65,7 @@ class Guest:
             "-chardev", f"file,id=console,path={self.console},append=on", "-serial", "chardev:console",
             "-chardev", f"socket,id=agent,path={work}/agent,server=on,wait=off", "-serial", "chardev:agent",
             "-qmp", f"unix:{work}/qmp,server=on,wait=off"]
+        self.began = time.monotonic()
         self.process = None
         self.selector = selectors.DefaultSelector()
         self.buffers = {}
@@ -101,7 +102,7 @@ class Guest:
             (self.work / name).unlink(missing_ok=True)
         with (self.work / "qemu.log").open("ab") as log:
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.events.append("POWER_ON")
+        self._happened("POWER_ON")
         self.ready = False
         self.agent = self._connect("agent")
         self.qmp = self._connect("qmp")
@@ -193,7 +194,7 @@ class Guest:
             self.process.wait()
             self.process = None
             self.ready = False
-            self.events.append("OFF")
+            self._happened("OFF")
             for connection in (self.agent, self.qmp):
                 self._forget(connection)
         return True
@@ -246,6 +247,7 @@ class Guest:
         words = line.split(" ")
         if words[0] == "ready" and len(words) == 2:
             self.starts.append(words[1])
+            self._happened("UP")
             self.ready = True
         elif words == ["idle"]:
             self.idle_lines += 1
@@ -261,9 +263,14 @@ class Guest:
         except ValueError:
             return
         if event:
-            self.events.append(event)
+            self._happened(event)
             if event == "RESET":
                 self.ready = False
+
+    def _happened(self, event):
+        self.events.append(event)
+        if event != "RTC_CHANGE":
+            print(f"guest: {event} {time.monotonic() - self.began:.0f} s after it was made", file=sys.stderr, flush=True)
 
 
 def main():
