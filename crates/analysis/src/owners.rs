@@ -231,77 +231,10 @@ impl Owners {
 
 /// File name of an image: what follows the last path separator. Names of kernel threads such as `kworker/u4:1` are no paths.
 pub(crate) fn file_name(path: &str) -> &str {
-    // Names of the Linux kernel's threads hold a slash and are no paths: `kworker/0:1`.
-    if path.contains('\\') || path.starts_with(['/', '.']) {
-        path.rsplit(['\\', '/']).next().unwrap_or(path)
-    } else {
-        path
+    if is_kernel_thread_name(path) {
+        return path;
     }
-}
-
-#[cfg(test)]
-    pub(crate) fn at(&mut self, tid: u32, time_ns: i64) -> OwnerIndex {
-        self.place(tid, time_ns).owner
-    }
-
-    /// The owner of thread `tid` at `time_ns`, and which of the thread id's lives it was; [`u32::MAX`] for a thread that
-    /// the recording does not list.
-    #[inline]
-    pub(crate) fn whose(&mut self, tid: u32, time_ns: i64) -> (OwnerIndex, u32) {
-        let place = self.place(tid, time_ns);
-        (place.owner, place.life)
-    }
-
-    /// The base priority of a thread in one of its lives; the normal one when not recorded.
-    pub(crate) fn base_priority(&self, life: u32) -> u8 {
-        self.lives
-            .get(life as usize)
-            .map_or(NORMAL_PRIORITY, |life| life.base_priority)
-    }
-
-    /// The row in the table of threads of one life of a thread.
-    pub(crate) fn thread_row(&self, life: u32) -> Option<usize> {
-        self.lives
-            .get(life as usize)
-            .map(|life| life.thread as usize)
-    }
-
-    #[inline]
-    fn place(&mut self, tid: u32, time_ns: i64) -> Place {
-        let place = match self.dense.get_mut(tid as usize) {
-            Some(place) => place,
-            None => match self.sparse.get_mut(&tid) {
-                Some(place) => place,
-                None => return NOBODY,
-            },
-        };
-        while time_ns >= place.until_ns {
-            // A life that ends is followed by another one of the same thread id.
-            let Some(next) = self.lives.get(place.life as usize + 1) else {
-                place.until_ns = i64::MAX;
-                break;
-            };
-            place.life += 1;
-            place.owner = next.owner;
-            place.until_ns = next.until_ns;
-        }
-        *place
-    }
-
-    /// Every owner; [`IDLE`] and [`UNKNOWN`] come first.
-    pub(crate) fn list(&self) -> &[Owner] {
-        &self.list
-    }
-}
-
-/// File name of an image: what follows the last path separator. Names of kernel threads such as `kworker/u4:1` are no paths.
-pub(crate) fn file_name(path: &str) -> &str {
-    // Names of the Linux kernel's threads hold a slash and are no paths: `kworker/0:1`.
-    if path.contains('\\') || path.starts_with(['/', '.']) {
-        path.rsplit(['\\', '/']).next().unwrap_or(path)
-    } else {
-        path
-    }
+    path.rsplit(['\\', '/']).next().unwrap_or(path)
 }
 
 /// Whether a name is one as Linux gives them to threads of its own: `ksoftirqd/0`, `kworker/u4:1`, `irq/24-pciehp`.

@@ -270,7 +270,7 @@ fn documented_names_of_comparisons_are_the_emitted_ones() {
         "RunSummary",
         "SetApart",
         "LimitReport",
-        "Check",
+        "LimitCheck",
     ] {
         assert!(met.contains(name), "nothing holds a {name}");
     }

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::compare::Unit;
-use onoff_analysis::compare::gate::{Check, GateReport, GateVerdict, LimitReport};
+use onoff_analysis::compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
 use quick_xml::escape::escape;
 
 use crate::text::gate::sentence;
@@ -79,7 +79,12 @@ fn suite(report: &GateReport, limit: &LimitReport, out: &mut dyn Write) -> io::R
     writeln!(out, "  </testsuite>")
 }
 
-fn case(class: &str, limit: &LimitReport, check: &Check, out: &mut dyn Write) -> io::Result<()> {
+fn case(
+    class: &str,
+    limit: &LimitReport,
+    check: &LimitCheck,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let time = match (check.unit, check.is) {
         (Unit::Ns, Some(ns)) => format!(" time=\"{:.6}\"", ns as f64 / 1e9),
         _ => String::new(),

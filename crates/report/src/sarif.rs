@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use onoff_analysis::compare::gate::{Check, GateReport, GateVerdict, LimitReport};
+use onoff_analysis::compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
 use serde_json::{Value, json};
 
 use crate::text::gate::sentence;
@@ -81,7 +81,7 @@ fn of_limit(report: &GateReport, limit: &LimitReport) -> Vec<Value> {
         .collect()
 }
 
-fn of_check(report: &GateReport, limit: &LimitReport, check: &Check) -> Value {
+fn of_check(report: &GateReport, limit: &LimitReport, check: &LimitCheck) -> Value {
     result(
         check.verdict,
         &limit.limit,

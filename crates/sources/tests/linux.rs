@@ -259,12 +259,15 @@ fn a_suspend_is_a_cycle_of_phases_with_its_sleep() {
             (power_phase::DEVICES_SUSPEND_LATE, 9),
             (power_phase::DEVICES_SUSPEND_NOIRQ, 14),
             (power_phase::PROCESSORS_OFF, 39),
+            (power_phase::SYSTEM_CORE_OFF, 0),
             (power_phase::MACHINE, 0),
+            (power_phase::SYSTEM_CORE_ON, 0),
             (power_phase::PROCESSORS_ON, 43),
             (power_phase::DEVICES_RESUME_NOIRQ, 611),
             (power_phase::DEVICES_RESUME_EARLY, 2),
             (power_phase::DEVICES_RESUME, 220),
             (power_phase::DEVICES_COMPLETE, 7),
+            (power_phase::RESUME_CONSOLE, 0),
             (power_phase::THAW_PROCESSES, 37),
         ]
     );

@@ -67,7 +67,7 @@ mod linux {
     use onoff_record::check::{Item, Standing, check};
     use onoff_record::job::Job;
     use onoff_record::live::LiveMachine;
-    use onoff_record::machine::{Files, Machine};
+    use onoff_record::machine::Machine;
     use onoff_record::offer::Offer;
     use onoff_record::plan::plan;
     use onoff_record::session::{self, Progress};

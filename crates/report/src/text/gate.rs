@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::compare::gate::{Check, GateReport, GateVerdict, LimitReport};
+use onoff_analysis::compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
 
 use super::compare::{configurations, set_apart, signed, signed_percent, value};
 use super::printable::printable;
@@ -63,7 +63,7 @@ pub fn headline(report: &GateReport) -> String {
 
 /// One check as a sentence, for annotations and reports of other tools.
 #[must_use]
-pub fn sentence(limit: &str, check: &Check) -> String {
+pub fn sentence(limit: &str, check: &LimitCheck) -> String {
     let key = printable(&check.key);
     let numbers = match (check.was, check.is, check.difference) {
         (Some(was), Some(is), Some(difference)) => {
@@ -109,7 +109,7 @@ fn write_limit(
         return writeln!(out, "  {DOUBT}{}{DOUBT:#}", printable(&limit.because));
     }
     let single = limit.checks.len() == 1;
-    let told: Vec<&Check> = limit
+    let told: Vec<&LimitCheck> = limit
         .checks
         .iter()
         .filter(|check| single || check.verdict != GateVerdict::Pass)

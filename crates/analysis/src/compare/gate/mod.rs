@@ -36,7 +36,7 @@ pub fn judge(comparison: &Comparison, limits: &[Limit]) -> GateReport {
 }
 
 fn of_limit(comparison: &Comparison, limit: &Limit) -> LimitReport {
-    let mut checks: Vec<Check> = Vec::new();
+    let mut checks: Vec<LimitCheck> = Vec::new();
     for measure in comparison
         .measures
         .iter()
@@ -80,11 +80,11 @@ fn check(
     at: usize,
     change: &Change,
     limit: &Limit,
-) -> Check {
+) -> LimitCheck {
     let values = |at: usize| measure.values.get(at).copied().unwrap_or_default();
     let (before, after) = (values(0), values(at + 1));
     let (verdict, because) = decide(comparison, measure, (&before, &after), change, limit);
-    Check {
+    LimitCheck {
         key: measure.key.clone(),
         configuration: comparison
             .configurations

@@ -52,12 +52,12 @@ pub struct LimitReport {
     /// Why there is no check; empty when there are some.
     pub because: String,
     /// Every measure that it names, what exceeds it first.
-    pub checks: Vec<Check>,
+    pub checks: Vec<LimitCheck>,
 }
 
 /// One measure held to a limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Check {
+pub struct LimitCheck {
     /// The measure's key.
     pub key: String,
     /// The configuration that was compared with the baseline.

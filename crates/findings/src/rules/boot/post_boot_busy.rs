@@ -129,7 +129,7 @@ fn users(
         let low: i64 = low
             .iter()
             .filter(|(pid, _)| *pid == row.pid)
-            .map(|(_, ns)| ns)
+            .map(|&(_, ns)| ns)
             .fold(0, i64::saturating_add);
         add(&row.image, row.pid, row.service_ns.saturating_sub(low));
     }
