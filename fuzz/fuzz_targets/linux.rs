@@ -2,7 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_sources::{EventFilter, Files, Limits, LinuxEventStream, Options, RecordingKind, open_files};
+use onoff_sources::{
+    EventFilter, Files, Limits, LinuxEventStream, Options, RecordingKind, open_files,
+};
 use onoff_trace::Tables;
 use std::ops::ControlFlow;
 
@@ -44,10 +46,21 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     for rows in [
-        trace.activities.iter().map(|row| (row.start_ns, row.end_ns)).collect::<Vec<_>>(),
-        trace.device_operations.iter().map(|row| (row.start_ns, row.end_ns)).collect(),
+        trace
+            .activities
+            .iter()
+            .map(|row| (row.start_ns, row.end_ns))
+            .collect::<Vec<_>>(),
+        trace
+            .device_operations
+            .iter()
+            .map(|row| (row.start_ns, row.end_ns))
+            .collect(),
     ] {
-        assert!(rows.is_sorted_by_key(|(start_ns, _)| *start_ns), "rows are by begin");
+        assert!(
+            rows.is_sorted_by_key(|(start_ns, _)| *start_ns),
+            "rows are by begin"
+        );
     }
     if let Ok(stream) = LinuxEventStream::open(&files) {
         let end = stream.for_each(&EventFilter::default(), &Options::default(), |_| {
