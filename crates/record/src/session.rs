@@ -89,6 +89,14 @@ pub fn restore(machine: &mut (impl Files + ?Sized)) -> Result<bool, Error> {
     }
     match State::load(machine)? {
         Some(state) => {
+            let told = machine.read_text("/proc/cmdline").unwrap_or_default();
+            if let (true, Some(tracefs)) = (
+                kernel_options::is_marked(&told, &state.id),
+                collect::tracefs(machine),
+            ) {
+                // This boot traces since its begin. The next one will not, whether this can be stopped or not.
+                let _ = tracing::dismantle(machine, tracefs);
+            }
             put_back(machine, state)?;
             Ok(true)
         }

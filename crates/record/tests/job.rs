@@ -349,6 +349,19 @@ fn a_service_that_would_go_on_is_stopped_before_anything_is_put_back() {
 }
 
 #[test]
+fn a_boot_that_traces_since_its_begin_stops_when_things_are_put_back() {
+    let mut machine = Invented::new(Loader::SystemdBoot);
+    start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
+    machine.restart(true);
+    machine.put("/sys/kernel/tracing/tracing_on", "1");
+    assert!(restore(&mut machine).unwrap());
+    assert_eq!(
+        machine.read_text("/sys/kernel/tracing/tracing_on").unwrap(),
+        "0"
+    );
+}
+
+#[test]
 fn refusals_say_what_to_do() {
     let refusal = |machine: &mut Invented, transition| {
         let before = machine.snapshot();
