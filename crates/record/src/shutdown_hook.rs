@@ -44,7 +44,12 @@ pub fn run(machine: &mut (impl Files + ?Sized), kind: &str, staging: &str) -> Re
     let _ = machine.run(&["sync"]);
     let protected = machine.must_run(&["mount", "-o", "remount,ro", "/"]);
     kept?;
-    machine.say("onoff record: the shutdown is recorded");
+    let said = "onoff record: the shutdown is recorded";
+    machine.say(said);
+    // Nothing reads what a hook prints any more.
+    if machine.exists("/dev/console") {
+        let _ = machine.set_value("/dev/console", format!("{said}\r\n").as_bytes());
+    }
     protected.map(|_| ())
 }
 
