@@ -22,6 +22,8 @@ from guest import Failed
 
 # The units that are put in sleep 6 s.
 DELAY_NS = 5_900_000_000
+# User space takes 20 s in a guest on an idle host, those 6 s among them. In one that takes longer than this others take 6 s too.
+BUSY_NS = 60_000_000_000
 PHASES = ["firmware", "loader", "kernel", "initrd", "user_space", "post_boot", "trace_tail"]
 # What each kind of recording must hold.
 PARTS = {
@@ -163,7 +165,12 @@ def of_boot(answer, parts, facts, seen):
     steps = sorted(answer["critical_path"]["steps"], key=lambda step: -step["duration_ns"])
     named = [step["unit"] for step in steps]
     if slow:
-        yield from same("the longest step on the path", record.SLOW_START, (named or [None])[0])
+        if record.SLOW_START not in named:
+            yield f"{record.SLOW_START} is not on the path: {named}"
+        if (phases[4]["duration_ns"] or 0) < BUSY_NS:
+            yield from same("the longest step on the path", record.SLOW_START, (named or [None])[0])
+        else:
+            print("check: the host was busy: other units may have taken longer than 6 s", file=sys.stderr)
         took = units.get(record.SLOW_START, {}).get("total_ns") or 0
         if took < DELAY_NS:
             yield f"{record.SLOW_START} took {took} ns, less than it sleeps"

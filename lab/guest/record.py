@@ -33,7 +33,9 @@ for name in LoaderEntryOneShot LoaderEntryDefault LoaderConfigTimeout LoaderConf
     for variable in /sys/firmware/efi/efivars/$name-*; do [ -e "$variable" ] && echo "$variable $(sha256sum < "$variable")"; done
 done
 systemctl list-unit-files --no-pager --no-legend 'onoff*'
-echo "tracing $(cat /sys/kernel/tracing/set_event | wc -l) events, buffer $(grep -o "[0-9]*" /sys/kernel/tracing/buffer_size_kb | tail -1)"
+buffer=$(grep -o "[0-9]*" /sys/kernel/tracing/buffer_size_kb | tail -1)
+# The kernel rounds it up to its pages.
+echo "tracing $(wc -l < /sys/kernel/tracing/set_event) events, buffer $((buffer / 64 * 64)) KiB"
 true
 """
 
