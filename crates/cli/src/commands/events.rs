@@ -79,15 +79,15 @@ fn tell_losses(lost: &Losses) {
 
 /// The events of a recording, whichever system it is of.
 enum Stream<'f> {
-    Windows(EventStream<'f>),
-    Linux(LinuxEventStream<'f>),
+    Windows(Box<EventStream<'f>>),
+    Linux(Box<LinuxEventStream<'f>>),
 }
 
 impl<'f> Stream<'f> {
     fn open(files: &'f Files, options: &Options) -> Result<Self, Failure> {
         Ok(match files.kind() {
-            RecordingKind::Linux => Self::Linux(LinuxEventStream::open(files)?),
-            _ => Self::Windows(EventStream::open(files, options)?),
+            RecordingKind::Linux => Self::Linux(Box::new(LinuxEventStream::open(files)?)),
+            _ => Self::Windows(Box::new(EventStream::open(files, options)?)),
         })
     }
 

@@ -21,7 +21,7 @@ pub(super) fn lacking(
     let mut add = |part: &str, unknown: &str, record: &str| {
         missing.push(MissingPart::new(part, unknown, record));
     };
-    if course.user_space.time_ns.is_none() || course.finished.missing.first().is_some() {
+    if course.user_space.time_ns.is_none() || !course.finished.missing.is_empty() {
         add(
             "the service manager's account of the start",
             "when the parts of the start began and ended",
