@@ -94,6 +94,24 @@ fn exit_codes_say_pass_regression_and_no_verdict() {
 }
 
 #[test]
+fn runs_that_are_all_set_apart_are_reported_in_every_format() {
+    let folder = Folder::boot("slow-boot.toml");
+    let line = "--baseline boot.etl --candidate boot.etl --limit boot.total~1s --format";
+    for (format, part) in [
+        ("text", "No verdict: 1 of 1 limit cannot be told."),
+        ("json", "\"verdict\": \"no_verdict\""),
+        ("junit", "errors=\"1\""),
+        ("sarif", "\"kind\": \"open\""),
+        ("github", "::warning file=boot.etl,"),
+    ] {
+        let (code, text, stderr) = gate(&folder, &format!("{line} {format}"));
+        assert_eq!(code, 2, "{stderr}");
+        assert!(text.contains(part), "{text}");
+        assert!(text.contains("call stacks were recorded"), "{text}");
+    }
+}
+
+#[test]
 fn a_kept_baseline_stands_for_its_recordings() {
     let folder = folder();
     let (code, text, stderr) = gate(&folder, "--baseline good --save-baseline base.json");

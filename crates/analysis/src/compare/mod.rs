@@ -69,18 +69,7 @@ pub fn compare(
     if others.is_empty() {
         return Err(NoComparison::OneConfiguration);
     }
-    let of_all = leading_kind(configurations, options);
-    let summaries: Vec<ConfigurationSummary> = configurations
-        .iter()
-        .map(|configuration| {
-            let kind = if options.kinds_differ {
-                leading_kind(std::slice::from_ref(configuration), options)
-            } else {
-                of_all.clone()
-            };
-            summarise(configuration, kind, options)
-        })
-        .collect();
+    let summaries = summaries(configurations, options);
     if let Some(empty) = summaries.iter().find(|summary| summary.compared_runs == 0) {
         return Err(NoComparison::AllSetApart(Box::new(empty.clone())));
     }
@@ -109,6 +98,26 @@ pub fn compare(
         moved,
         tables: Vec::new(),
     })
+}
+
+/// Which runs of each configuration are compared, and which are set apart.
+#[must_use]
+pub fn summaries(
+    configurations: &[Configuration],
+    options: &CompareOptions,
+) -> Vec<ConfigurationSummary> {
+    let of_all = leading_kind(configurations, options);
+    configurations
+        .iter()
+        .map(|configuration| {
+            let kind = if options.kinds_differ {
+                leading_kind(std::slice::from_ref(configuration), options)
+            } else {
+                of_all.clone()
+            };
+            summarise(configuration, kind, options)
+        })
+        .collect()
 }
 
 /// The kind of transition of the baseline's first run that nothing else sets apart: others are another thing.

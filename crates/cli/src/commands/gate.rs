@@ -1,7 +1,7 @@
 //! `onoff gate`.
 
 use onoff_analysis::compare::compare;
-use onoff_analysis::compare::gate::{GateVerdict, judge};
+use onoff_analysis::compare::gate::{GateVerdict, cannot_judge, judge};
 use onoff_report::text::quantity::counted;
 use onoff_report::{github, json, junit, sarif, text};
 
@@ -36,9 +36,11 @@ fn answer(question: &GateQuestion, destination: &Destination) -> Result<(), Fail
             });
         }
     }
-    let comparison = compare(&configurations, &question.runs.options)
-        .map_err(|answer| Failure::NothingToAnswer(format!("no verdict: {answer}")))?;
-    let report = judge(&comparison, &question.limits);
+    let options = &question.runs.options;
+    let report = match compare(&configurations, options) {
+        Ok(comparison) => judge(&comparison, &question.limits),
+        Err(why) => cannot_judge(&configurations, options, &question.limits, &why),
+    };
     destination.write(|out| {
         match question.format {
             GateFormat::Text => text::gate::write(&report, &question.text, out)?,

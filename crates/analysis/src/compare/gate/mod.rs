@@ -12,8 +12,9 @@ mod tests;
 pub use limit::{Amount, Limit, NotALimit};
 pub use report::*;
 
-use super::report::{Change, ComparedMeasure, Comparison, Verdict};
-use super::run::{Category, Unit};
+use super::report::{Change, ComparedMeasure, Comparison, NoComparison, Verdict};
+use super::run::{Category, Configuration, TransitionName, Unit};
+use super::{CompareOptions, summaries};
 
 /// Judges `comparison` by `limits`, each of every configuration beside the baseline.
 #[must_use]
@@ -32,6 +33,35 @@ pub fn judge(comparison: &Comparison, limits: &[Limit]) -> GateReport {
         transition: comparison.transition,
         configurations: comparison.configurations.clone(),
         limits,
+    }
+}
+
+/// The report where there is no comparison: every limit is open, because of `why`.
+#[must_use]
+pub fn cannot_judge(
+    configurations: &[Configuration],
+    options: &CompareOptions,
+    limits: &[Limit],
+    why: &NoComparison,
+) -> GateReport {
+    GateReport {
+        verdict: GateVerdict::NoVerdict,
+        transition: configurations
+            .iter()
+            .flat_map(|it| &it.runs)
+            .map(|run| run.transition)
+            .next()
+            .unwrap_or(TransitionName::Boot),
+        configurations: summaries(configurations, options),
+        limits: limits
+            .iter()
+            .map(|limit| LimitReport {
+                limit: limit.to_string(),
+                verdict: GateVerdict::NoVerdict,
+                because: why.to_string(),
+                checks: Vec::new(),
+            })
+            .collect(),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Verdicts of a gate on hand-made runs.
 
 use super::*;
-use crate::compare::{CompareOptions, Configuration, Measure, Run, TransitionName, compare};
+use crate::compare::{
+    CompareOptions, Configuration, Measure, Run, SetApart, SetApartReason, TransitionName, compare,
+};
 
 const MS: i64 = 1_000_000;
 
@@ -101,6 +103,56 @@ fn too_few_runs_give_no_verdict_unless_the_caller_asks_for_one() {
         verdict(&[10_000], &[20_000], limit, 1),
         GateVerdict::Regression
     );
+}
+
+#[test]
+fn what_losses_touch_gives_no_verdict() {
+    let runs: &[(&str, Category, i64)] = &[("boot.service.Spooler", Category::Service, 100)];
+    let slow: &[(&str, Category, i64)] = &[("boot.service.Spooler", Category::Service, 900)];
+    let before = configuration("before", &[runs; 3]);
+    let mut after = configuration("after", &[slow; 3]);
+    for run in &mut after.runs {
+        run.measures[0].doubtful = true;
+    }
+    let limits =
+        ["boot.service.Spooler 5%", "boot.service.* 5%"].map(|it| Limit::parse(it).unwrap());
+    let configurations = [before, after];
+    let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
+    let report = judge(&comparison, &limits);
+    for limit in &report.limits {
+        assert_eq!(limit.verdict, GateVerdict::NoVerdict);
+        let because = &limit.checks[0].because;
+        assert!(
+            because.contains("3 left out because losses touch it"),
+            "{because}"
+        );
+    }
+    let options = CompareOptions {
+        include: vec![SetApartReason::Losses],
+        ..CompareOptions::default()
+    };
+    let comparison = compare(&configurations, &options).unwrap();
+    assert_eq!(judge(&comparison, &limits).verdict, GateVerdict::Regression);
+}
+
+#[test]
+fn without_any_run_every_limit_is_open() {
+    let before = configuration("before", &[&[("boot.total", Category::Total, 1)]; 3]);
+    let mut after = before.clone();
+    for run in &mut after.runs {
+        run.set_apart.push(SetApart {
+            reason: SetApartReason::Untrained,
+            text: "the boot read-ahead had learnt from no boot".to_owned(),
+        });
+    }
+    let configurations = [before, after];
+    let options = CompareOptions::default();
+    let why = compare(&configurations, &options).unwrap_err();
+    let limits = ["boot.total 5%"].map(|it| Limit::parse(it).unwrap());
+    let report = cannot_judge(&configurations, &options, &limits, &why);
+    assert_eq!(report.verdict, GateVerdict::NoVerdict);
+    assert!(report.limits[0].because.contains("learnt from no boot"));
+    assert_eq!(report.configurations[1].compared_runs, 0);
 }
 
 #[test]
