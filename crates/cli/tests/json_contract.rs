@@ -265,7 +265,7 @@ fn documented_names_of_comparisons_are_the_emitted_ones() {
     documentation.check_object("onoff gate --format json", &answer, "gate", &mut met);
     for name in [
         "ComparedMeasure",
-        "Spread",
+        "MeasureSpread",
         "Change",
         "RunSummary",
         "SetApart",

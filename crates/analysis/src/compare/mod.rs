@@ -299,8 +299,8 @@ fn row(measure: &Measure, samples: &[Samples<'_>], options: &CompareOptions) -> 
     }
 }
 
-fn spread(values: &Values) -> Spread {
-    Spread {
+fn spread(values: &Values) -> MeasureSpread {
+    MeasureSpread {
         runs: values.ascending.len() as u64,
         left_out: values.doubtful,
         median: statistics::median(&values.ascending),

@@ -71,14 +71,14 @@ pub struct ComparedMeasure {
     /// What a difference must exceed to be called one: how far the baseline's own runs lie apart. `None` with fewer than two.
     pub noise_floor: Option<i64>,
     /// Its values, by configuration.
-    pub values: Vec<Spread>,
+    pub values: Vec<MeasureSpread>,
     /// How it differs from the baseline, by configuration after the first.
     pub changes: Vec<Change>,
 }
 
 /// The values of one measure in one configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Spread {
+pub struct MeasureSpread {
     /// Runs that have it.
     pub runs: u64,
     /// Runs whose value was left out because losses touch it.

@@ -114,6 +114,9 @@ fn write_limit(
         .iter()
         .filter(|check| single || check.verdict != GateVerdict::Pass)
         .collect();
+    if told.is_empty() {
+        return Ok(());
+    }
     let mut table = Table::new()
         .left("", 56)
         .right("baseline")

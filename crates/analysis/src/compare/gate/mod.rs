@@ -136,7 +136,7 @@ fn check(
 fn decide(
     comparison: &Comparison,
     measure: &ComparedMeasure,
-    (before, after): (&super::Spread, &super::Spread),
+    (before, after): (&super::MeasureSpread, &super::MeasureSpread),
     change: &Change,
     limit: &Limit,
 ) -> (GateVerdict, String) {

@@ -137,7 +137,8 @@ fn what_losses_touch_gives_no_verdict() {
 
 #[test]
 fn without_any_run_every_limit_is_open() {
-    let before = configuration("before", &[&[("boot.total", Category::Total, 1)]; 3]);
+    let runs: &[(&str, Category, i64)] = &[("boot.total", Category::Total, 1)];
+    let before = configuration("before", &[runs; 3]);
     let mut after = before.clone();
     for run in &mut after.runs {
         run.set_apart.push(SetApart {

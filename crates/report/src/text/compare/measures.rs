@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use onoff_analysis::compare::{
-    Category, Change, ComparedMeasure, Comparison, Spread, Unit, Verdict,
+    Category, Change, ComparedMeasure, Comparison, MeasureSpread, Unit, Verdict,
 };
 
 use super::{CompareTextOptions, LEAST_SHOWN_NS, signed, signed_percent, value};
@@ -132,7 +132,7 @@ fn two(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
         .right("noise")
         .right("chance")
         .left("", 16);
-    let empty = Spread::default();
+    let empty = MeasureSpread::default();
     for measure in measures {
         let Some(change) = measure.changes.first() else {
             continue;
@@ -204,7 +204,7 @@ fn several(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
 }
 
 /// The median, and from where to where the runs go.
-fn with_range(unit: Unit, spread: &Spread) -> String {
+fn with_range(unit: Unit, spread: &MeasureSpread) -> String {
     let Some(median) = spread.median else {
         return "-".to_owned();
     };
