@@ -231,8 +231,9 @@ class Guest:
         now = time.monotonic()
         if now > deadline:
             raise Failed(f"{complaint}; the last words on its console:\n{self.last_words()}")
-        if "Kernel panic" in self.last_words():
-            raise Failed(f"its kernel gave up:\n{self.last_words()}")
+        words = self.last_words()
+        if "Kernel panic" in words or "You are in emergency mode" in words:
+            raise Failed(f"it gave up:\n{words}")
         for key, _ in self.selector.select(max(min(1, (until or deadline) - now), 0)):
             connection = key.fileobj
             try:
