@@ -18,7 +18,7 @@ use onoff_trace::{ServiceChange, TableName, Tables, Trace, milestone};
 pub use report::*;
 pub(crate) use waits::declared_waits;
 
-use crate::cpu::{self, CpuSource};
+use crate::cpu::{self, CpuSource, CpuUsage};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
 use crate::transition::boot::before_kernel::firmware_table;
@@ -169,6 +169,11 @@ fn last_unit(trace: &Trace, finished_ns: Option<i64>) -> String {
         .map_or_else(String::new, |(_, unit)| trace.text(unit).to_owned())
 }
 
+/// Whether the trace covers most of the time that `usage` is about: one of a shutdown says nothing of the boot before.
+fn is_recorded(usage: &CpuUsage) -> bool {
+    usage.unknown_ns <= usage.capacity_ns / 2
+}
+
 /// The phases, with what the machine did in each.
 fn describe_phases(trace: &Trace, course: &Course, post_boot: &Settling) -> Vec<LinuxPhase> {
     let settled = Boundary {
@@ -224,7 +229,7 @@ fn describe_phases(trace: &Trace, course: &Course, post_boot: &Settling) -> Vec<
                 certainty: span.certainty,
                 starts: start.clone(),
                 ends: end.clone(),
-                cpu,
+                cpu: cpu.filter(is_recorded),
                 disk,
                 touched_by: match name {
                     LinuxPhaseName::PostBoot | LinuxPhaseName::TraceTail => settling_losses.clone(),

@@ -82,7 +82,7 @@ fn fill_usage(trace: &Trace, steps: &mut [UnitPathStep]) {
         .collect();
     let usages = usage::of_spans(trace, &spans);
     let mut usages = usages.into_iter().map(|(cpu, _)| {
-        let cpu = cpu?;
+        let cpu = cpu.filter(super::is_recorded)?;
         let busiest: Vec<ProcessCpu> = cpu.by_process.into_iter().take(BUSIEST).collect();
         let percent = if cpu.capacity_ns > 0 {
             cpu.busy_ns as f64 * 100.0 / cpu.capacity_ns as f64

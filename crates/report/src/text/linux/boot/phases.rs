@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::cpu::CpuSource;
 use onoff_analysis::transition::linux::boot::{LinuxBootReport, LinuxPhase, LinuxPhaseName};
 
 use crate::text::bar::Axis;
@@ -23,7 +22,7 @@ const NOTABLE_DIFFERENCE_NS: u64 = 100_000_000;
 /// What a phase cost: PostBoot's required idle time is nobody's.
 fn cost(report: &LinuxBootReport, phase: &LinuxPhase) -> Option<i64> {
     match phase.name {
-        LinuxPhaseName::PostBoot if report.post_boot.cpu_source == CpuSource::None => None,
+        LinuxPhaseName::PostBoot if report.post_boot.slices.is_empty() => None,
         LinuxPhaseName::PostBoot => report.post_boot.start_ns.map(|_| report.post_boot.busy_ns),
         LinuxPhaseName::TraceTail => None,
         _ => phase.duration_ns,
@@ -200,7 +199,7 @@ fn write_firmware(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<(
 
 fn write_settling(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()> {
     let settling = &report.post_boot;
-    if settling.start_ns.is_none() || settling.cpu_source == CpuSource::None {
+    if settling.slices.is_empty() {
         return Ok(());
     }
     let found = match settling.end_ns {
