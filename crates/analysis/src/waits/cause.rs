@@ -54,6 +54,8 @@ pub(super) enum Unknown {
     BeforeRecording,
     /// Nobody knows who created the thread.
     Creator,
+    /// The thread had ended before: what comes after is no work of its own.
+    Gone,
     /// No context switches here.
     NoSwitches,
 }

@@ -57,6 +57,7 @@ impl Unknown {
                 "the wait began before the recording, and nothing says who ended it"
             }
             Self::Creator => "no event says who created the thread",
+            Self::Gone => "the thread had ended; others took note of it",
             Self::NoSwitches => "no context switches were recorded",
         }
     }

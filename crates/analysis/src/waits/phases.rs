@@ -118,7 +118,7 @@ fn suspend_phases(trace: &Trace) -> Vec<TransitionPhase> {
         .collect()
 }
 
-/// Names of the phases of a Linux boot, as `systemd-analyze time` has them.
+/// The phases of a Linux boot with the names that the report of a boot gives them.
 const LINUX_BOOT: [(&str, &str, &[&str]); 3] = [
     (
         "kernel",
@@ -131,7 +131,7 @@ const LINUX_BOOT: [(&str, &str, &[&str]); 3] = [
         &[milestone::USER_SPACE_BEGIN],
     ),
     (
-        "userspace",
+        "user_space",
         milestone::USER_SPACE_BEGIN,
         &[milestone::STARTUP_FINISHED],
     ),

@@ -524,3 +524,38 @@ fn damaged_recordings_give_some_path_of_the_right_length() {
         let _ = waits.end_at(20);
     }
 }
+
+#[test]
+fn a_thread_that_ended_first_is_followed_from_its_end() {
+    let mut trace = recording();
+    // 104 sleeps, runs from 40 on, and is gone at 45; what was asked about ends at 60.
+    switches(
+        &mut trace,
+        &[
+            (0, 0, 0, (READY, 0), 104),
+            (10, 0, 104, (WAITING, DELAY), 0),
+            (40, 0, 0, (READY, 0), 104),
+            (45, 0, 104, (4, 0), 0),
+        ],
+    );
+    let path = path_of(&trace, 104, 0, 60);
+    let steps = steps(&path);
+    let times: Vec<_> = steps
+        .iter()
+        .map(|&(from, until, tid, kind, _)| (from, until, tid, kind))
+        .collect();
+    assert_eq!(
+        times,
+        [
+            (45, 60, 104, StepKind::Other),
+            (40, 45, 104, StepKind::Cpu),
+            (10, 40, 104, StepKind::Timer),
+            (0, 10, 104, StepKind::Cpu),
+        ]
+    );
+    assert!(
+        steps[0].4.starts_with("the thread had ended"),
+        "{}",
+        steps[0].4
+    );
+}

@@ -174,11 +174,26 @@ impl<'a, 't> Walk<'a, 't> {
                 Off::Ready => {
                     self.push(last.row.time_ns, Work::Ready, Certainty::Measured, &last);
                 }
+                Off::Ended if self.is_gone(&last) => {
+                    self.push(
+                        last.row.time_ns,
+                        Work::Unknown(Unknown::Gone),
+                        Certainty::Missing,
+                        &last,
+                    );
+                }
                 Off::Ended => self.birth(last.row.time_ns),
                 Off::Waiting => self.waited(&last),
             },
             None => self.first(born),
         }
+    }
+
+    /// Whether a thread that ended with switch `out` is still the one asked about: no other has its number yet.
+    fn is_gone(&self, out: &ThreadSwitch) -> bool {
+        let next = self.timelines.first_ready(self.tid, out.row.time_ns);
+        self.timelines.switch(self.tid, out.place + 1).is_none()
+            && next.is_none_or(|next| next.time_ns > self.time_ns)
     }
 
     /// The thread waits since switch `out`.

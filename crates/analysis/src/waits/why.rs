@@ -154,7 +154,7 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
         }
         About::Phase(pattern, kind) => named(
             phase_stretches(trace, pattern.as_ref(), *kind, &waits),
-            "such phase whose begin and end are known",
+            &no_such_phase(trace),
         )?,
     };
     found.retain(|stretch| {
@@ -297,6 +297,16 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> 
     operations.chain(requests).collect()
 }
 
+/// What the recording does not hold, with what it does hold.
+fn no_such_phase(trace: &Trace) -> String {
+    let mut names: Vec<String> = phases(trace, None).into_iter().map(|it| it.name).collect();
+    names.dedup();
+    match names.as_slice() {
+        [] => "phase whose begin and end are known".to_owned(),
+        names => format!("such phase; its phases are {}", names.join(", ")),
+    }
+}
+
 fn phase_stretches(
     trace: &Trace,
     pattern: Option<&Pattern>,
@@ -305,7 +315,11 @@ fn phase_stretches(
 ) -> Vec<Stretch> {
     phases(trace, kind)
         .into_iter()
-        .filter(|phase| pattern.is_none_or(|pattern| pattern.matches(&phase.name)))
+        .filter(|phase| {
+            // As JSON has it, and as text shows it.
+            let shown = phase.name.replace('_', " ");
+            pattern.is_none_or(|pattern| pattern.matches(&phase.name) || pattern.matches(&shown))
+        })
         .map(|phase| Stretch {
             kind: StretchKind::Phase,
             name: phase.name,
