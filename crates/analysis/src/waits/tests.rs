@@ -547,15 +547,15 @@ fn a_thread_that_ended_first_is_followed_from_its_end() {
     assert_eq!(
         times,
         [
-            (45, 60, 104, StepKind::Other),
-            (40, 45, 104, StepKind::Cpu),
-            (10, 40, 104, StepKind::Timer),
             (0, 10, 104, StepKind::Cpu),
+            (10, 40, 104, StepKind::Timer),
+            (40, 45, 104, StepKind::Cpu),
+            (45, 60, 104, StepKind::Other),
         ]
     );
     assert!(
-        steps[0].4.starts_with("the thread had ended"),
+        steps[3].4.starts_with("the thread had ended"),
         "{}",
-        steps[0].4
+        steps[3].4
     );
 }
