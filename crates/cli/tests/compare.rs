@@ -215,6 +215,22 @@ fn boots_of_linux_are_compared_unit_by_unit() {
             );
         }
     }
+    for (recording, transition, key) in [
+        ("suspend-s3.tar.xz", "suspend", "suspend.suspend"),
+        (
+            "shutdown-slowstop.tar.xz",
+            "shutdown",
+            "shutdown.phase.stop_units",
+        ),
+    ] {
+        std::fs::copy(samples.join(recording), folder.path(recording)).unwrap();
+        let line = format!(
+            "compare --baseline {recording} --candidate {recording} --transition {transition} --format json"
+        );
+        let comparison = json(&folder.answer(&line));
+        let change = &measure(&comparison, key)["changes"][0];
+        assert_eq!(change["difference"], 0, "{recording}");
+    }
     let services = comparison["measures"].as_array().unwrap();
     let units = services
         .iter()

@@ -188,9 +188,11 @@ fn wanted(name: Option<TransitionName>) -> Tables {
     let tables = match name {
         Some(TransitionName::Boot) => boot::TABLES
             .union(suspend::TABLES)
-            .union(linux::boot::TABLES),
-        Some(TransitionName::Shutdown) => shutdown::TABLES,
-        Some(TransitionName::Suspend) => suspend::TABLES,
+            .union(linux::boot::TABLES)
+            .union(linux::shutdown::TABLES)
+            .union(linux::suspend::TABLES),
+        Some(TransitionName::Shutdown) => shutdown::TABLES.union(linux::shutdown::TABLES),
+        Some(TransitionName::Suspend) => suspend::TABLES.union(linux::suspend::TABLES),
         None => boot::TABLES
             .union(shutdown::TABLES)
             .union(suspend::TABLES)
@@ -207,7 +209,7 @@ fn runs(
     number: Option<u32>,
 ) -> Result<Vec<Run>, String> {
     if trace.system.kind == SystemKind::Linux {
-        return linux_runs(trace, origin, name);
+        return linux_runs(trace, origin, name, number);
     }
     match name {
         TransitionName::Boot => boot_run(trace, origin).map(|run| vec![run]),
@@ -237,15 +239,36 @@ fn runs(
 }
 
 /// The same of a recording of Linux.
-fn linux_runs(trace: &Trace, origin: &Origin, name: TransitionName) -> Result<Vec<Run>, String> {
+fn linux_runs(
+    trace: &Trace,
+    origin: &Origin,
+    name: TransitionName,
+    number: Option<u32>,
+) -> Result<Vec<Run>, String> {
     match name {
         TransitionName::Boot => linux::boot::analyse(trace, &BootOptions::default())
             .map(|report| vec![measures::of_linux_boot(origin, &report)])
             .map_err(|answer| answer.to_string()),
-        TransitionName::Shutdown | TransitionName::Suspend => Err(format!(
-            "a {} of Linux cannot be compared yet",
-            name.as_str()
-        )),
+        TransitionName::Shutdown => linux::shutdown::analyse(trace)
+            .map(|report| vec![measures::of_linux_shutdown(origin, &report)])
+            .map_err(|answer| answer.to_string()),
+        TransitionName::Suspend => {
+            let options = SuspendOptions {
+                transition: number,
+                ..SuspendOptions::default()
+            };
+            let report =
+                linux::suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
+            let several = report.sleeps.len() > 1;
+            let runs = report.sleeps.iter().map(|sleep| {
+                let mut origin = origin.clone();
+                if several {
+                    origin.name = format!("{}, transition {}", origin.name, sleep.number);
+                }
+                measures::of_linux_sleep(&origin, sleep, &report.losses)
+            });
+            Ok(runs.collect())
+        }
     }
 }
 

@@ -1,9 +1,13 @@
-//! Boots of Linux as runs. Units of systemd are services, so that one limit fits both systems.
+//! Boots, shutdowns and sleeps of Linux as runs. Units of systemd are services, so that one limit fits both systems.
+
+use onoff_trace::Losses;
 
 use super::collector::Collector;
 use super::{Origin, losses, operations};
-use crate::compare::run::{Category, Run, TransitionName};
+use crate::compare::run::{Category, Run, TransitionName, Unit};
 use crate::transition::linux::boot::{LinuxBootReport, LinuxPhaseName};
+use crate::transition::linux::shutdown::{LinuxShutdownKind, LinuxShutdownReport};
+use crate::transition::linux::suspend::{LinuxSleep, SleepOutcome};
 
 /// The measures of a boot of Linux.
 #[must_use]
@@ -44,6 +48,90 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
         transition: TransitionName::Boot,
         kind: "linux".to_owned(),
         set_apart: losses(&report.losses, &touched_by).into_iter().collect(),
+        measures: measures.finish(),
+    }
+}
+
+/// The measures of a shutdown of Linux.
+#[must_use]
+pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
+    let mut measures = Collector::new(TransitionName::Shutdown);
+    measures.total("total", report.total_ns);
+    let killed = i64::try_from(report.killed.len()).unwrap_or(i64::MAX);
+    measures.number("killed_processes", Unit::Count, killed);
+    for phase in &report.phases {
+        measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
+        measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
+    }
+    for unit in &report.units {
+        measures.thing(
+            Category::Service,
+            &unit.name,
+            unit.start_ns,
+            unit.duration_ns,
+            false,
+        );
+    }
+    Run {
+        name: origin.name.clone(),
+        transition: TransitionName::Shutdown,
+        kind: match report.kind {
+            LinuxShutdownKind::Poweroff => "power_off",
+            LinuxShutdownKind::Reboot => "restart",
+            LinuxShutdownKind::Halt => "halt",
+            LinuxShutdownKind::Kexec => "kexec",
+            LinuxShutdownKind::Unknown => "",
+        }
+        .to_owned(),
+        set_apart: losses(&report.losses, &report.touched_by)
+            .into_iter()
+            .collect(),
+        measures: measures.finish(),
+    }
+}
+
+/// The measures of a sleep of Linux, of a recording that lost `lost`.
+#[must_use]
+pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep, lost: &Losses) -> Run {
+    let mut measures = Collector::new(TransitionName::Suspend);
+    measures.total("total", sleep.work_ns);
+    measures.total("suspend", sleep.suspend.duration_ns);
+    measures.total("resume", sleep.resume.duration_ns);
+    let settling = &sleep.post_resume;
+    measures.total("post_resume", settling.end_ns.map(|_| settling.busy_ns));
+    for phase in &sleep.phases {
+        measures.phase(phase.name.as_str(), Some(phase.start_ns), phase.duration_ns);
+        measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
+    }
+    for callback in &sleep.callbacks {
+        let Some(phase) = callback.phase else {
+            continue;
+        };
+        for (category, name) in [
+            (Category::Driver, &callback.driver),
+            (Category::Device, &callback.device),
+        ] {
+            if !name.is_empty() {
+                measures.thing(
+                    category,
+                    &format!("{name}.{}", phase.as_str()),
+                    callback.start_ns,
+                    callback.duration_ns,
+                    false,
+                );
+            }
+        }
+    }
+    Run {
+        name: origin.name.clone(),
+        transition: TransitionName::Suspend,
+        // What was given up did not sleep, whatever it was asked for.
+        kind: match sleep.outcome {
+            SleepOutcome::GivenUp => "given_up",
+            _ => sleep.state.as_str(),
+        }
+        .to_owned(),
+        set_apart: losses(lost, &sleep.touched_by).into_iter().collect(),
         measures: measures.finish(),
     }
 }

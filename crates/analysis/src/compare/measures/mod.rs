@@ -8,7 +8,7 @@ mod shutdown;
 mod suspend;
 
 pub use boot::{of_boot, of_fast_startup};
-pub use linux::of_linux_boot;
+pub use linux::{of_linux_boot, of_linux_shutdown, of_linux_sleep};
 pub use shutdown::of_shutdown;
 pub use suspend::of_suspend;
 
