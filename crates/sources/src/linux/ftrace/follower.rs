@@ -176,6 +176,7 @@ impl<'a> Follower<'a> {
             assembly,
             switches,
             interrupts,
+            initcalls,
             power,
             counts,
             events,
@@ -183,6 +184,7 @@ impl<'a> Follower<'a> {
         } = self;
         switches.finish(assembly);
         interrupts.finish(assembly);
+        initcalls.finish(assembly);
         power.finish(assembly);
         let inventory = &mut assembly.inventory;
         inventory.events += events;

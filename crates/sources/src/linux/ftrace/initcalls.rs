@@ -32,7 +32,11 @@ impl InitcallTracker {
         let name = assembly.text(module);
         let event = assembly.text("ftrace/module_load");
         let row = operation(DeviceOperationKind::ModuleLoad, time_ns, tid, name, event);
-        self.threads.entry(tid).or_default().module = Some(assembly.device_operations.len());
+        let open = self.threads.entry(tid).or_default();
+        let before = open.module.replace(assembly.device_operations.len());
+        if open.initcall.is_none() {
+            end_at_begin(before, assembly);
+        }
         assembly.device_operations.push(row);
     }
 
@@ -80,5 +84,20 @@ impl InitcallTracker {
                 }
             }
         }
+    }
+
+    /// A module that is loaded and calls nothing has no function of its own: it is done at once.
+    pub(super) fn finish(self, assembly: &mut Assembly) {
+        for open in self.threads.into_values() {
+            if open.initcall.is_none() {
+                end_at_begin(open.module, assembly);
+            }
+        }
+    }
+}
+
+fn end_at_begin(module: Option<usize>, assembly: &mut Assembly) {
+    if let Some(row) = module.and_then(|at| assembly.device_operations.get_mut(at)) {
+        row.end_ns = Some(row.end_ns.unwrap_or(row.start_ns));
     }
 }
