@@ -190,3 +190,17 @@ fn nobody_is_told_to_turn_off_what_windows_needs() {
         }
     }
 }
+
+/// A recording of a laboratory computer in which one early unit was made to sleep 6 s.
+#[test]
+fn a_real_linux_computer_is_told_what_was_made_slow() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let path = samples.join("boot-2.tar.xz");
+    let answer = Folder::new().answer(&format!("diagnose {} --format json", path.display()));
+    let diagnosis: Value = serde_json::from_str(&answer).unwrap();
+    let first = &diagnosis["findings"][0];
+    assert_eq!(first["code"], "linux/unit-slow");
+    assert_eq!(first["subject"]["name"], "slowearly.service");
+}

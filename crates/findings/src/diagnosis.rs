@@ -25,6 +25,7 @@ pub const TABLES: Tables = boot::TABLES
     .union(suspend::TABLES)
     .union(waits::TABLES)
     .union(linux::boot::TABLES)
+    .union(linux::shutdown::TABLES)
     .union(Tables::of(&[TableName::FileIos, TableName::Inventory]));
 
 /// What a caller can choose.
@@ -207,21 +208,33 @@ impl Run {
 
     /// Everything that a recording of Linux holds.
     fn linux(&mut self, trace: &Trace, options: &DiagnosisOptions) {
-        let Ok(report) = linux::boot::analyse(trace, &options.boot) else {
-            return;
-        };
-        let transition = DiagnosedTransition {
-            name: "boot".to_owned(),
-            kind: "boot of Linux".to_owned(),
-            duration_ns: report.total_ns.or(report.startup_ns),
-            at_least_ns: report.total_at_least_ns,
-        };
-        let facts = LinuxBootFacts { report: &report };
-        self.transition(&transition, |check| match check {
-            Check::LinuxBoot(check) => Some(check(&facts)),
-            _ => None,
-        });
-        self.diagnosis.transitions.push(transition);
+        if let Ok(report) = linux::boot::analyse(trace, &options.boot) {
+            let transition = DiagnosedTransition {
+                name: "boot".to_owned(),
+                kind: "boot of Linux".to_owned(),
+                duration_ns: report.total_ns.or(report.startup_ns),
+                at_least_ns: report.total_at_least_ns,
+            };
+            let facts = LinuxBootFacts { report: &report };
+            self.transition(&transition, |check| match check {
+                Check::LinuxBoot(check) => Some(check(&facts)),
+                _ => None,
+            });
+            self.diagnosis.transitions.push(transition);
+        }
+        if let Ok(report) = linux::shutdown::analyse(trace) {
+            let transition = DiagnosedTransition {
+                name: "shutdown".to_owned(),
+                kind: "shutdown of Linux".to_owned(),
+                duration_ns: report.total_ns,
+                at_least_ns: report.total_at_least_ns,
+            };
+            self.transition(&transition, |check| match check {
+                Check::LinuxShutdown(check) => Some(check(&report)),
+                _ => None,
+            });
+            self.diagnosis.transitions.push(transition);
+        }
     }
 
     /// Runs the rules that `ask` has an answer of.

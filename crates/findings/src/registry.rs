@@ -44,6 +44,7 @@ rules! {
         before_kernel_long,
         driver_slow,
         unit_slow,
+        unit_slow_to_stop,
         unit_timed_out;
     recording:
         analysis_level,
@@ -90,7 +91,7 @@ mod tests {
             let (room, name) = rule.code.split_once('/').unwrap();
             let expected = match rule.check {
                 Check::Boot(_) => "boot",
-                Check::LinuxBoot(_) => "linux",
+                Check::LinuxBoot(_) | Check::LinuxShutdown(_) => "linux",
                 Check::Shutdown(_) => "shutdown",
                 Check::Suspend(_) => "suspend",
                 Check::Recording(_) | Check::Trust(_) => "recording",

@@ -1,6 +1,7 @@
 //! A rule: its code, its words, and the check itself.
 
 use onoff_analysis::lacking::LackingItem;
+use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
 use onoff_analysis::transition::suspend::PowerTransition;
 use onoff_trace::Trace;
 use serde::Serialize;
@@ -35,6 +36,8 @@ pub enum Check {
     Boot(fn(&BootFacts<'_>) -> Outcome),
     /// A boot of Linux.
     LinuxBoot(fn(&LinuxBootFacts<'_>) -> Outcome),
+    /// A shutdown of Linux.
+    LinuxShutdown(fn(&LinuxShutdownReport) -> Outcome),
     /// A shutdown.
     Shutdown(fn(&ShutdownFacts<'_>) -> Outcome),
     /// A sleep, hibernation or the like.

@@ -1,5 +1,7 @@
 //! What the rules about drivers share: operations of one kind by driver, and how long each held the caller.
 
+use std::collections::BTreeMap;
+
 use onoff_analysis::devices::Device;
 use onoff_trace::DeviceOperationKind;
 
@@ -54,15 +56,17 @@ pub(super) fn by_driver<'a>(
     wanted: impl Fn(&Device) -> bool,
 ) -> Vec<DriverWork<'a>> {
     let mut drivers: Vec<DriverWork<'a>> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for device in facts.report.devices.iter().filter(|device| wanted(device)) {
         let name = match driver_name(&device.driver) {
             "" => device.device.as_str(),
             name => name,
         };
-        match drivers
-            .iter_mut()
-            .find(|known| known.driver.eq_ignore_ascii_case(name))
-        {
+        // Windows' names of drivers differ in case from record to record.
+        let place = *places
+            .entry(name.to_ascii_lowercase())
+            .or_insert(drivers.len());
+        match drivers.get_mut(place) {
             Some(known) => known.operations.push(device),
             None => drivers.push(DriverWork {
                 driver: name.to_owned(),

@@ -1,5 +1,8 @@
 //! Drivers and initialisation functions of the kernel that take long.
 
+use onoff_analysis::devices::Device;
+use onoff_trace::DeviceOperationKind;
+
 use crate::rules::prelude::*;
 
 rule! {
@@ -23,6 +26,9 @@ rule! {
     "linux/driver-slow", "initialisation functions and probes that take long", LinuxBoot(check)
 }
 
+/// Operations looked at, the longest.
+const MOST_NAMED: usize = 100;
+
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let report = facts.report;
     if report.devices.is_empty() {
@@ -30,14 +36,29 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             "how long the kernel's initialisation functions and probes took",
         ));
     }
+    // A module's own function runs within its load: one piece of work, which the module names.
+    let is_within_load = |device: &Device| {
+        device.kind == DeviceOperationKind::Initcall
+            && report.devices.iter().any(|load| {
+                load.kind == DeviceOperationKind::ModuleLoad
+                    && load.start_ns <= device.start_ns
+                    && load.end_ns.is_some()
+                    && load.end_ns >= device.end_ns
+            })
+    };
     Ok(report
         .devices
         .iter()
+        .filter(|device| {
+            device
+                .duration_ns
+                .is_some_and(|ns| ns >= thresholds::LINUX_DRIVER_NS)
+        })
+        // They are longest first: what comes later is no news.
+        .take(MOST_NAMED)
+        .filter(|device| !is_within_load(device))
         .filter_map(|device| {
             let (end, length) = device.end_ns.zip(device.duration_ns)?;
-            if length < thresholds::LINUX_DRIVER_NS {
-                return None;
-            }
             let name = if device.driver.is_empty() {
                 device.device.as_str()
             } else {
