@@ -377,3 +377,44 @@ fn the_promised_names_are_there() {
         &["pid", "image", "start_ns", "end_ns"],
     );
 }
+
+#[test]
+fn documented_names_of_linux_are_the_emitted_ones() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let documentation = Documentation::read();
+    let folder = Folder::new();
+    let mut met = BTreeSet::new();
+    for (verb, sample) in [
+        ("suspend", "suspend-s3"),
+        ("suspend", "hibernate-s4"),
+        ("shutdown", "shutdown-slowstop"),
+    ] {
+        let path = samples.join(format!("{sample}.tar.xz"));
+        std::fs::copy(path, folder.path("linux.tar.xz")).unwrap();
+        let answer = folder.answer(&format!("{verb} linux.tar.xz --format json"));
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let heading = format!("onoff {verb} --format json` of a Linux recording");
+        documentation.check_object(&heading, &answer, sample, &mut met);
+    }
+    for name in [
+        "LinuxSleep",
+        "SleepPhase",
+        "PathStep",
+        "DeviceCallback",
+        "DeviceSleep",
+        "FrozenTask",
+        "MemoryImage",
+        "WakeSource",
+        "LinuxShutdownPhase",
+        "UnitStop",
+        "UnitProcess",
+        "StopStep",
+        "ProcessStop",
+        "LongestStop",
+        "MissingPart",
+    ] {
+        assert!(met.contains(name), "no sample holds a {name}");
+    }
+}

@@ -315,3 +315,45 @@ fn a_boot_is_no_shutdown() {
     let error = analyse(&trace).unwrap_err();
     assert!(error.reason.contains("no shutdown"), "{}", error.reason);
 }
+
+#[test]
+fn recordings_that_no_machine_makes_are_answered() {
+    use crate::transition::hostile::{Source, hostile};
+    let mut answered = 0;
+    for seed in 0..1_000 {
+        let mut trace = hostile(seed);
+        let mut any = Source(!seed);
+        let names: Vec<_> = [
+            shutdown_step::TERMINATE_REMAINING,
+            shutdown_step::KILL_REMAINING,
+            shutdown_step::UNMOUNT,
+            shutdown_step::SHUTDOWN_HOOKS,
+            shutdown_step::KERNEL_STOP,
+        ]
+        .map(|name| trace.strings.intern(name))
+        .to_vec();
+        let rows: Vec<_> = trace.activities.iter().collect();
+        trace.activities = rows
+            .into_iter()
+            .map(|row| onoff_trace::Activity {
+                kind: any.pick(&[ActivityKind::ShutdownStep, ActivityKind::KernelShutdownStep]),
+                name: any.pick(&names),
+                ..row
+            })
+            .collect();
+        let units = trace.service_transitions.service.clone();
+        for _ in 0..any.below(8) {
+            if units.is_empty() {
+                break;
+            }
+            let row = ServiceDependency {
+                service: any.pick(&units),
+                kind: DependencyKind::After,
+                on: any.pick(&units),
+            };
+            trace.service_dependencies.push(row);
+        }
+        answered += usize::from(analyse(&trace).is_ok());
+    }
+    assert!(answered > 100, "{answered}");
+}

@@ -19,6 +19,9 @@ const CLOCKS_APART_NS: i64 = 30_000_000;
 /// writes.
 const STARTED_BEFORE_NS: i64 = 100_000_000;
 
+/// Units stopped in time that are looked at for one process, at most.
+const MOST_CANDIDATES: usize = 256;
+
 /// Steps of the path, at most.
 const MOST_STEPS: usize = 4_096;
 
@@ -105,6 +108,12 @@ fn processes(trace: &Trace, units: &mut [UnitStop]) {
             by_pid.insert(pid, at);
         }
     }
+    let mut stopped: Vec<(i64, usize)> = units
+        .iter()
+        .enumerate()
+        .filter_map(|(at, unit)| Some((unit.end_ns?, at)))
+        .collect();
+    stopped.sort_unstable();
     for process in trace.processes.iter() {
         let main = by_pid
             .get(&process.pid)
@@ -124,18 +133,20 @@ fn processes(trace: &Trace, units: &mut [UnitStop]) {
         else {
             continue;
         };
-        let fits = |unit: &&mut UnitStop| {
-            unit.start_ns <= start.saturating_add(STARTED_BEFORE_NS)
-                && unit.end_ns.is_some_and(|stopped| {
-                    let after = stopped.saturating_sub(end);
-                    (-CLOCKS_APART_NS..=STOPPED_AFTER_NS).contains(&after)
+        // Of the units that are stopped from then on, in time, the first.
+        let first = stopped.partition_point(|&(at, _)| at < end.saturating_sub(CLOCKS_APART_NS));
+        let unit = stopped
+            .iter()
+            .skip(first)
+            .take_while(|&&(at, _)| at <= end.saturating_add(STOPPED_AFTER_NS))
+            .take(MOST_CANDIDATES)
+            .find(|&&(_, at)| {
+                units.get(at).is_some_and(|unit| {
+                    unit.start_ns <= start.saturating_add(STARTED_BEFORE_NS)
+                        && unit.duration_ns.is_some_and(|length| length > 0)
                 })
-                && unit.duration_ns.is_some_and(|length| length > 0)
-        };
-        let unit = units
-            .iter_mut()
-            .filter(fits)
-            .min_by_key(|unit| unit.end_ns.map(|stopped| stopped.saturating_sub(end)));
+            })
+            .and_then(|&(_, at)| units.get_mut(at));
         if let Some(unit) = unit {
             unit.processes.push(of(&process, true, Certainty::Inferred));
         }

@@ -45,6 +45,9 @@ const BOUNDARY_TABLES: [TableName; 3] = [
 /// Sleeps whose processors, disks, tasks and PostResume are looked at, at most: each walks the recording again.
 const MOST_LOOKED_AT: usize = 32;
 
+/// Phases of one sleep whose processors and disks are looked at, at most: those that overlap walk the recording again.
+const MOST_MEASURED: usize = 64;
+
 /// How long after a resume idle time is looked for, at most, ns.
 const LONGEST_POST_RESUME_NS: i64 = 3_600_000_000_000;
 
@@ -196,6 +199,7 @@ fn describe(
     if look {
         let spans: Vec<Option<(i64, i64)>> = phases
             .iter()
+            .take(MOST_MEASURED)
             .map(|phase| Some((phase.start_ns, phase.end_ns?)))
             .collect();
         for (phase, (cpu, disk)) in phases.iter_mut().zip(usage::of_spans(trace, &spans)) {

@@ -7,6 +7,9 @@ use super::report::SleepPhase;
 use super::{Cycle, is_logged};
 use crate::evidence::Certainty;
 
+/// Phases of one sleep, at most: a kernel goes through some twenty, and a few more when it tries again.
+const MOST_PHASES: usize = 256;
+
 /// The phases of `cycle`, by begin.
 pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<SleepPhase> {
     cycle
@@ -43,6 +46,7 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<SleepPhase> {
                 disk: None,
             })
         })
+        .take(MOST_PHASES)
         .collect()
 }
 

@@ -425,3 +425,30 @@ fn of_several_the_one_asked_for_is_answered_and_none_is_an_error() {
         Err(NoSuspend::NoneOnLinux(_))
     ));
 }
+
+#[test]
+fn recordings_that_no_machine_makes_are_answered() {
+    use crate::transition::hostile::{Source, hostile};
+    let mut answered = 0;
+    for seed in 0..1_000 {
+        let mut trace = hostile(seed);
+        let mut any = Source(!seed);
+        let names: Vec<StringId> = SleepPhaseName::ALL
+            .iter()
+            .map(|name| name.as_str())
+            .chain(["mem", "disk", "freeze"])
+            .map(|name| trace.strings.intern(name))
+            .collect();
+        let rows: Vec<Activity> = trace.activities.iter().collect();
+        trace.activities = rows
+            .into_iter()
+            .map(|row| Activity {
+                kind: any.pick(&[ActivityKind::PowerPhase, ActivityKind::PowerTransition]),
+                name: any.pick(&names),
+                ..row
+            })
+            .collect();
+        answered += usize::from(analyse(&trace, &SuspendOptions::default()).is_ok());
+    }
+    assert!(answered > 100, "{answered}");
+}
