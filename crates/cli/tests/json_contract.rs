@@ -175,7 +175,7 @@ fn documented_names_are_the_emitted_ones() {
         "CpuRow",
         "InterruptRow",
         "ProcessorInterrupts",
-        "PathStep",
+        "CallbackStep",
         "PathShare",
         "OnPath",
         "RuleFinding",
@@ -401,7 +401,7 @@ fn documented_names_of_linux_are_the_emitted_ones() {
     for name in [
         "LinuxSleep",
         "SleepPhase",
-        "PathStep",
+        "CallbackStep",
         "DeviceCallback",
         "DeviceSleep",
         "FrozenTask",

@@ -8,7 +8,7 @@
 
 use hashbrown::HashMap;
 
-use super::report::{DeviceCallback, PathReason, PathStep, SleepPhase};
+use super::report::{CallbackReason, CallbackStep, DeviceCallback, SleepPhase};
 use crate::transition::suspend::PowerHalf;
 
 /// Steps of a path, at most.
@@ -40,7 +40,7 @@ pub(super) fn find(phase: &mut SleepPhase, of_phase: &[usize], callbacks: &mut [
             .max(0);
         row.on_path_ns = duration_ns;
         phase.path_ns = phase.path_ns.saturating_add(duration_ns);
-        phase.path.push(PathStep {
+        phase.path.push(CallbackStep {
             device: row.device.clone(),
             driver: row.driver.clone(),
             start_ns: row.start_ns,
@@ -57,10 +57,10 @@ fn walk(
     last: usize,
     ended: &[(i64, usize)],
     callbacks: &[DeviceCallback],
-) -> Vec<(usize, PathReason)> {
+) -> Vec<(usize, CallbackReason)> {
     let related = Related::of(half, ended, callbacks);
     let mut steps = Vec::new();
-    let mut next = Some((last, PathReason::EndedLast));
+    let mut next = Some((last, CallbackReason::EndedLast));
     while let Some((at, because)) = next.filter(|_| steps.len() < MOST_STEPS) {
         steps.push((at, because));
         next = callbacks.get(at).and_then(|row| related.before(row, at));
@@ -103,10 +103,10 @@ impl<'a> Related<'a> {
     }
 
     /// What `row` waited for.
-    fn before(&self, row: &DeviceCallback, own: usize) -> Option<(usize, PathReason)> {
+    fn before(&self, row: &DeviceCallback, own: usize) -> Option<(usize, CallbackReason)> {
         let (key, tie) = match self.half {
-            PowerHalf::Suspend => (&row.device, PathReason::Child),
-            _ => (&row.parent, PathReason::Parent),
+            PowerHalf::Suspend => (&row.device, CallbackReason::Child),
+            _ => (&row.parent, CallbackReason::Parent),
         };
         let family = self
             .by_device
@@ -117,7 +117,7 @@ impl<'a> Related<'a> {
             .tid
             .and_then(|tid| self.by_thread.get(&tid))
             .and_then(|rows| last_before(rows, row.start_ns, own))
-            .map(|(end, at)| (end, at, PathReason::SameThread));
+            .map(|(end, at)| (end, at, CallbackReason::SameThread));
         // Of both, the later one let it go; of equal ones the tie of devices says more.
         match (family, thread) {
             (Some(family), Some(thread)) if thread.0 > family.0 => Some(thread),

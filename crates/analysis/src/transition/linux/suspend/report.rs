@@ -151,7 +151,7 @@ pub struct SleepPhase {
     pub callbacks_covered_ns: i64,
     /// What the phase's end waited for, from its end back to its begin, latest first: the callback that ended last, what that one
     /// waited for, and so on.
-    pub path: Vec<PathStep>,
+    pub path: Vec<CallbackStep>,
     /// Time of the phase that the path's callbacks took, ns; the rest of the phase is the kernel's own work between them.
     pub path_ns: i64,
     /// Who used the processors; `None` when switches were not recorded or the end is unknown.
@@ -163,7 +163,7 @@ pub struct SleepPhase {
 /// Why a callback is on a phase's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PathReason {
+pub enum CallbackReason {
     /// It ended last in the phase.
     EndedLast,
     /// The next one hangs on the device below this one, and waits for it: on the way down children come first.
@@ -176,7 +176,7 @@ pub enum PathReason {
 
 /// A callback on a phase's path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PathStep {
+pub struct CallbackStep {
     /// Device.
     pub device: String,
     /// Driver; empty when the device has none.
@@ -188,7 +188,7 @@ pub struct PathStep {
     /// Its time on the path, ns: its length, but what the step before it on the path covers.
     pub duration_ns: i64,
     /// Why it is on the path.
-    pub because: PathReason,
+    pub because: CallbackReason,
 }
 
 /// A device's callback.

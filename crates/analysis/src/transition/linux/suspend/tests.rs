@@ -206,7 +206,7 @@ fn on_the_way_down_the_path_goes_from_parent_to_child() {
         .iter()
         .find(|phase| phase.name == SleepPhaseName::DevicesSuspend)
         .unwrap();
-    let path: Vec<(&str, PathReason, i64)> = phase
+    let path: Vec<(&str, CallbackReason, i64)> = phase
         .path
         .iter()
         .map(|step| (step.device.as_str(), step.because, step.duration_ns / MS))
@@ -214,9 +214,9 @@ fn on_the_way_down_the_path_goes_from_parent_to_child() {
     assert_eq!(
         path,
         [
-            ("bus", PathReason::EndedLast, 13),
-            ("controller", PathReason::Child, 28),
-            ("disk", PathReason::Child, 130),
+            ("bus", CallbackReason::EndedLast, 13),
+            ("controller", CallbackReason::Child, 28),
+            ("disk", CallbackReason::Child, 130),
         ]
     );
     assert_eq!(phase.path_ns, 171 * MS);
@@ -248,7 +248,7 @@ fn on_the_way_up_the_path_goes_from_child_to_parent_and_threads_queue() {
         .iter()
         .find(|phase| phase.name == SleepPhaseName::DevicesResume)
         .unwrap();
-    let path: Vec<(&str, PathReason)> = phase
+    let path: Vec<(&str, CallbackReason)> = phase
         .path
         .iter()
         .map(|step| (step.device.as_str(), step.because))
@@ -256,9 +256,9 @@ fn on_the_way_up_the_path_goes_from_child_to_parent_and_threads_queue() {
     assert_eq!(
         path,
         [
-            ("last", PathReason::EndedLast),
-            ("other", PathReason::SameThread),
-            ("bus", PathReason::Parent),
+            ("last", CallbackReason::EndedLast),
+            ("other", CallbackReason::SameThread),
+            ("bus", CallbackReason::Parent),
         ]
     );
     assert_eq!(phase.path_ns, (290 + 50 + 20) * MS);

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::transition::linux::suspend::{LinuxSleep, PathReason, SleepPhase};
+use onoff_analysis::transition::linux::suspend::{CallbackReason, LinuxSleep, SleepPhase};
 
 use super::headline::{device, words};
 use crate::text::printable::printable;
@@ -131,12 +131,12 @@ pub(super) fn write_paths(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -
     Ok(())
 }
 
-const fn reason(because: PathReason) -> &'static str {
+const fn reason(because: CallbackReason) -> &'static str {
     match because {
-        PathReason::EndedLast => "ended last",
-        PathReason::Child => "a device under the next",
-        PathReason::Parent => "the next hangs on it",
-        PathReason::SameThread => "before the next on its thread",
+        CallbackReason::EndedLast => "ended last",
+        CallbackReason::Child => "a device under the next",
+        CallbackReason::Parent => "the next hangs on it",
+        CallbackReason::SameThread => "before the next on its thread",
     }
 }
 
