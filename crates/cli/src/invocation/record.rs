@@ -83,7 +83,7 @@ fn job(arguments: &RecordArguments) -> Result<Job, Failure> {
         Some(RecordedTransition::Hibernate) => Transition::Hibernate,
         Some(RecordedTransition::RebootCycle) => Transition::RebootCycle,
         // What is common to all restarts is what most ask for.
-        None if arguments.check => Transition::RebootCycle,
+        None if arguments.check || arguments.plan.is_some() => Transition::RebootCycle,
         None => {
             return Err(Failure::NothingToAnswer(
                 "record: say what: boot, shutdown, suspend, hibernate or reboot-cycle".to_owned(),
