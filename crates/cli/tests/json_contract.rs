@@ -175,7 +175,7 @@ fn documented_names_are_the_emitted_ones() {
         "CpuRow",
         "InterruptRow",
         "ProcessorInterrupts",
-        "CallbackStep",
+        "PathStep",
         "PathShare",
         "OnPath",
         "RuleFinding",

@@ -56,7 +56,7 @@ pub(super) enum Unknown {
     Creator,
     /// The thread had ended before: what comes after is no work of its own.
     Gone,
-    /// No context switches here.
+    /// Nobody is known to have run at the end of the stretch.
     NoSwitches,
 }
 

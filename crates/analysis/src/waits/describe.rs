@@ -58,7 +58,7 @@ impl Unknown {
             }
             Self::Creator => "no event says who created the thread",
             Self::Gone => "the thread had ended; others took note of it",
-            Self::NoSwitches => "no context switches were recorded",
+            Self::NoSwitches => "no context switches were recorded for this time",
         }
     }
 }

@@ -127,7 +127,7 @@ impl<'t> Waits<'t> {
         let ends = (start_ns, end_ns);
         let walked = match end.tid {
             Some(tid) => Walk::run(&self.timelines, &self.causes, &self.identities, ends, tid),
-            None => walk::unknown(ends, self.trace.context_switches.is_empty()),
+            None => walk::unknown(ends),
         };
         let describer = Describer {
             trace: self.trace,

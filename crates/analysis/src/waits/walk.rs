@@ -420,19 +420,14 @@ pub(super) const NO_STACK: i64 = i64::MIN;
 pub(super) const NO_REASON: u8 = u8::MAX;
 
 /// The walk that cannot begin, because no thread is known at its end.
-pub(super) fn unknown((start_ns, end_ns): (i64, i64), no_switches: bool) -> Walked {
-    let why = if no_switches {
-        Unknown::NoSwitches
-    } else {
-        Unknown::NotSeen
-    };
+pub(super) fn unknown((start_ns, end_ns): (i64, i64)) -> Walked {
     let step = RawStep {
         start_ns,
         end_ns,
         tid: 0,
         certainty: Certainty::Missing,
         reason: NO_REASON,
-        work: Work::Unknown(why),
+        work: Work::Unknown(Unknown::NoSwitches),
         waiter: ROOT,
         readied: 0,
         stack_ns: NO_STACK,

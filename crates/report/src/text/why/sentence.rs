@@ -9,6 +9,10 @@ use crate::text::printable::printable;
 
 /// A thread and its process, e.g. `thread 44 of System (4)`.
 pub(super) fn thread(thread: &PathThread) -> String {
+    // The idle threads wait for nobody.
+    if thread.tid == 0 {
+        return "nobody known".to_owned();
+    }
     let mut text = match thread.name.as_str() {
         "" => format!("thread {}", thread.tid),
         name => format!("thread {} ({})", thread.tid, printable(name)),
