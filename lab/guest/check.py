@@ -235,7 +235,7 @@ def of_sleep(answer, parts, facts, seen):
             yield "the disk is none of the devices"
         if not sleep["tasks"]:
             yield "no task was frozen"
-        # The alarm was set to 10 s after the request; what the guest does before it sleeps is part of that.
+        # The alarm was set to 60 s after the request; what the guest does before it sleeps is part of that.
         slept_ns = sleep["asleep"]["slept_ns"] or 0
         if slept_ns <= 0:
             yield f"it slept {slept_ns} ns"
