@@ -559,3 +559,43 @@ fn a_thread_that_ended_first_is_followed_from_its_end() {
         steps[3].4
     );
 }
+
+#[test]
+fn a_thread_woken_while_it_leaves_waits_for_nothing() {
+    let mut trace = recording();
+    switches(
+        &mut trace,
+        &[
+            (0, 0, 0, (READY, 0), 104),
+            (10, 0, 104, (WAITING, EXECUTIVE), 204),
+            (12, 0, 204, (READY, 0), 104),
+            (20, 0, 104, (WAITING, EXECUTIVE), 204),
+            (25, 0, 204, (READY, 0), 104),
+            (30, 0, 104, (WAITING, EXECUTIVE), 0),
+        ],
+    );
+    // In interrupts: at the very moment of the first switch out, and 10 µs before the second.
+    readies(
+        &mut trace,
+        &[(10, 1, 104, 64, true), (20, 1, 104, 64, true)],
+    );
+    let mut late = trace.ready_threads.pieces()[0].clone();
+    late.time_ns[1] -= 10_000;
+    trace.ready_threads = onoff_trace::Batches::default();
+    trace.ready_threads.push(late);
+    let path = path_of(&trace, 104, 0, 30);
+    let steps: Vec<_> = steps(&path)
+        .into_iter()
+        .map(|(from, until, tid, kind, _)| (from, until, tid, kind))
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            (0, 10, 104, StepKind::Cpu),
+            (10, 12, 104, StepKind::Ready),
+            (12, 20, 104, StepKind::Cpu),
+            (20, 25, 104, StepKind::Ready),
+            (25, 30, 104, StepKind::Cpu),
+        ]
+    );
+}

@@ -23,6 +23,9 @@ use crate::evidence::Certainty;
 const DEEPEST: usize = 128;
 /// Hops from thread to thread without any time in between, at most.
 const MOST_HOPS: u32 = 256;
+/// A thread that leaves its processor can be made ready by another processor before the switch is recorded: so long
+/// before at most, ns: 20 µs.
+const LEAVING_NS: i64 = 20_000;
 /// Steps, at most: a walk that needs more ends there.
 const MOST_STEPS: usize = 4 << 20;
 /// No frame.
@@ -209,9 +212,14 @@ impl<'a, 't> Walk<'a, 't> {
             && ready.time_ns < self.time_ns
         {
             self.ready_since(&ready);
-            if self.time_ns <= self.floor() {
+            // Made ready at the very moment at which it left the processor, it waited for nothing.
+            if self.time_ns <= self.floor().max(out.row.time_ns) {
                 return;
             }
+        }
+        if ready.is_none() && self.was_woken_while_leaving(out) {
+            self.push(out.row.time_ns, Work::Ready, Certainty::Inferred, out);
+            return;
         }
         if ready.is_none() && next.is_none() {
             self.push(
@@ -244,6 +252,19 @@ impl<'a, 't> Walk<'a, 't> {
                 self.push(out.row.time_ns, Work::Unknown(why), certainty, out);
             }
         }
+    }
+
+    /// Whether the thread was made ready just before switch `out` was recorded, and after it had come to run.
+    fn was_woken_while_leaving(&self, out: &ThreadSwitch) -> bool {
+        let before = out
+            .place
+            .checked_sub(1)
+            .and_then(|place| self.timelines.switch(self.tid, place));
+        let from_ns = out.row.time_ns.saturating_sub(LEAVING_NS);
+        let from_ns = before.map_or(from_ns, |before| before.row.time_ns.max(from_ns));
+        self.timelines
+            .first_ready(self.tid, from_ns)
+            .is_some_and(|ready| ready.time_ns < out.row.time_ns)
     }
 
     /// The thread waited for a disk request. What came before its issue is the issuing thread's.
