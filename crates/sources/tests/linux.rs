@@ -486,3 +486,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn functions_of_the_early_boot_end_although_the_clock_moves_in_ticks() {
+    let Some(trace) = sample("boot-2") else {
+        return;
+    };
+    let call = |name: &str| {
+        let row = trace
+            .device_operations
+            .iter()
+            .find(|row| trace.text(row.driver) == name)
+            .unwrap();
+        (row.start_ns, row.end_ns)
+    };
+    // The trace has the end of the first 20 lines after its begin, and the end of the second before its begin.
+    assert_eq!(
+        call("e820__register_nvs_regions"),
+        (1_056_000_000, Some(1_060_000_000))
+    );
+    assert_eq!(
+        call("inet_frag_wq_init"),
+        (1_056_000_000, Some(1_056_000_000))
+    );
+    let unfinished = trace
+        .device_operations
+        .iter()
+        .filter(|row| row.end_ns.is_none())
+        .count();
+    assert_eq!(unfinished, 0);
+}

@@ -116,33 +116,46 @@ impl InitcallTracker {
 
     /// The functions: where the trace has them too its times stay, and the names are the log's, which knows those of modules.
     pub(super) fn finish(mut self, assembly: &mut Assembly) {
-        self.rows.extend(self.open.into_iter().map(|(_, row)| row));
+        self.rows.extend(self.open.drain(..).map(|(_, row)| row));
         self.rows.sort_by_key(|row| row.start_ns);
-        for row in self.rows {
-            let near = row
-                .tid
-                .and_then(|tid| self.traced.get_mut(&tid))
-                .and_then(|of_thread| {
-                    let (nearest, distance) = of_thread
-                        .iter()
-                        .enumerate()
-                        .filter_map(|(place, &at)| {
-                            let traced = assembly.device_operations.get(at)?;
-                            Some((place, traced.start_ns.abs_diff(row.start_ns)))
-                        })
-                        .min_by_key(|&(_, distance)| distance)?;
-                    (distance < SAME_CALL_NS).then(|| of_thread.remove(nearest))
-                });
-            match near.and_then(|at| assembly.device_operations.get_mut(at)) {
-                Some(traced) => {
-                    traced.driver = row.driver;
-                    if traced.description.is_empty() {
-                        traced.description = row.description;
-                    }
-                }
-                None => assembly.device_operations.push(row),
+        // Functions of the same name first: while the trace's clock moves in ticks, the nearest can be another one.
+        let rows = std::mem::take(&mut self.rows);
+        let renamed: Vec<DeviceOperation> = rows
+            .into_iter()
+            .filter(|row| !self.is_traced(row, true, assembly))
+            .collect();
+        for row in renamed {
+            if !self.is_traced(&row, false, assembly) {
+                assembly.device_operations.push(row);
             }
         }
+    }
+
+    /// Whether the trace has the same call: the nearest of the thread, if need be of the same name. It then has the log's
+    /// names, and is no other row's.
+    fn is_traced(&mut self, row: &DeviceOperation, by_name: bool, assembly: &mut Assembly) -> bool {
+        let Some(of_thread) = row.tid.and_then(|tid| self.traced.get_mut(&tid)) else {
+            return false;
+        };
+        let nearest = of_thread
+            .iter()
+            .enumerate()
+            .filter_map(|(place, &at)| {
+                let traced = assembly.device_operations.get(at)?;
+                (!by_name || traced.driver == row.driver)
+                    .then(|| (place, traced.start_ns.abs_diff(row.start_ns)))
+            })
+            .min_by_key(|&(_, distance)| distance)
+            .filter(|&(_, distance)| distance < SAME_CALL_NS)
+            .map(|(place, _)| of_thread.remove(place));
+        let Some(traced) = nearest.and_then(|at| assembly.device_operations.get_mut(at)) else {
+            return false;
+        };
+        traced.driver = row.driver;
+        if traced.description.is_empty() {
+            traced.description = row.description;
+        }
+        true
     }
 }
 
