@@ -5,7 +5,7 @@ use onoff_report::json;
 use onoff_report::table::{TableReport, arrange, write_csv, write_text};
 use onoff_report::text::quantity::duration;
 use onoff_report::xperf::time_point::TimePoint;
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{SystemKind, Tables, Trace};
 
 use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
@@ -27,9 +27,11 @@ pub fn run<T: TableReport>(
     let left_out = arrange(&mut report, &question.order)
         .map_err(|error| Failure::NothingToAnswer(format!("--sort: {error}")))?;
     if report.rows().is_empty() {
+        let is_linux = trace.system.kind == SystemKind::Linux;
+        let on_linux = report.nothing_on_linux().filter(|_| is_linux);
+        let nothing = on_linux.map_or_else(|| report.nothing(), str::to_owned);
         return Err(Failure::NothingToAnswer(format!(
-            "{}; {}",
-            report.nothing(),
+            "{nothing}; {}",
             what_it_is(&trace)
         )));
     }

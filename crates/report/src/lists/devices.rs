@@ -68,6 +68,12 @@ impl TableReport for DeviceList {
         &mut self.devices
     }
 
+    fn nothing_on_linux(&self) -> Option<&'static str> {
+        (self.recorded == 0).then_some(
+            "the recording tells of no work on devices; the trace events initcall:* and module:* do, and the kernel's log with initcall_debug",
+        )
+    }
+
     fn nothing(&self) -> String {
         match self.recorded {
             0 => "the recording tells of no work on devices; the provider Microsoft-Windows-Kernel-PnP does".to_owned(),

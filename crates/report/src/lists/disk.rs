@@ -95,6 +95,12 @@ impl TableReport for DiskReport {
         &mut self.groups
     }
 
+    fn nothing_on_linux(&self) -> Option<&'static str> {
+        (self.recorded == 0).then_some(
+            "the recording holds no disk requests; the trace events of block:* record them",
+        )
+    }
+
     fn nothing(&self) -> String {
         match self.recorded {
             0 => "the recording holds no disk requests; recorders take them with the kernel flags DISK_IO and \

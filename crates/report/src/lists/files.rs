@@ -103,6 +103,12 @@ impl TableReport for FileReport {
         &mut self.groups
     }
 
+    fn nothing_on_linux(&self) -> Option<&'static str> {
+        (true).then_some(
+            "file operations are read from recordings of Windows only; 'onoff disk' shows what reached the disks",
+        )
+    }
+
     fn nothing(&self) -> String {
         match (self.recorded, self.disk_alone.operations()) {
             (0, 0) => "the recording holds no file operations; recorders take them with the kernel flags FILE_IO and \

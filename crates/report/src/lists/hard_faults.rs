@@ -49,6 +49,12 @@ impl TableReport for HardFaultReport {
         &mut self.groups
     }
 
+    fn nothing_on_linux(&self) -> Option<&'static str> {
+        (true).then_some(
+            "hard faults are read from recordings of Windows only; 'onoff disk' shows what was read",
+        )
+    }
+
     fn nothing(&self) -> String {
         match self.recorded {
             0 => "the recording holds no hard faults; recorders take them with the kernel flag HARD_FAULTS".to_owned(),

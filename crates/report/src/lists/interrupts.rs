@@ -70,6 +70,12 @@ impl TableReport for InterruptList {
         &mut self.rows
     }
 
+    fn nothing_on_linux(&self) -> Option<&'static str> {
+        (self.recorded == 0).then_some(
+            "the recording holds no interrupt whose begin and end are known; the trace events of irq:* record them",
+        )
+    }
+
     fn nothing(&self) -> String {
         match self.recorded {
             0 => "the recording holds no interrupts and no DPCs; the recorder's keywords INTERRUPT and DPC record them"

@@ -50,6 +50,10 @@ impl TableReport for PolicyList {
         &mut self.works
     }
 
+    fn nothing_on_linux(&self) -> Option<&'static str> {
+        (true).then_some("group policy is Windows' own, and this is a recording of Linux")
+    }
+
     fn nothing(&self) -> String {
         match self.recorded {
             0 => "the recording tells of no group policy; the provider Microsoft-Windows-GroupPolicy does".to_owned(),

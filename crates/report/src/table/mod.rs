@@ -114,6 +114,12 @@ pub trait TableReport: Serialize {
     /// Why there is no row, as a sentence that says what the recording does hold; asked only when there is none.
     fn nothing(&self) -> String;
 
+    /// The same of a recording of Linux that tells nothing of the matter at all, with what would; `None` where nothing
+    /// about it is Windows' own.
+    fn nothing_on_linux(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The text before the table: the answer. There were `rows` rows before any was cut off.
     ///
     /// # Errors
