@@ -80,8 +80,8 @@ def differences(onoff, folder, facts):
     yield from same("starts of the guest", len(set(facts["boot_ids"])), len(facts["boot_ids"]))
     if facts["restored"] is None:
         yield from same("restarts", facts["restarts"], len(facts["boot_ids"]) - 1)
-        # Whoever stands before the computer sees how far it is.
-        for recording in facts["recordings"]:
+        # Whoever stands before a computer that restarts sees how far it is; a sleep is told to who asked for it.
+        for recording in facts["recordings"] if facts["restarts"] else []:
             if f"{recording}.tar.gz" not in facts["console"]:
                 yield f"the console does not tell of {recording}"
     seen = []
