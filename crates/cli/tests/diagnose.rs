@@ -204,3 +204,34 @@ fn a_real_linux_computer_is_told_what_was_made_slow() {
     assert_eq!(first["code"], "linux/unit-slow");
     assert_eq!(first["subject"]["name"], "slowearly.service");
 }
+
+#[test]
+fn drivers_files_tell_how_they_are_signed() {
+    let folder = Folder::boot("slow-boot.toml");
+    let drivers = folder.path("drivers");
+    std::fs::create_dir(&drivers).unwrap();
+    let put = |name: &str, certificate: Option<&[u8]>| {
+        std::fs::write(drivers.join(name), onoff_testkit::program(certificate)).unwrap();
+    };
+    // iaStorAC starts with the boot, LegacyScan with the system.
+    put("iaStorAC.sys", None);
+    put("LegacyScan.sys", None);
+    put("igfx.sys", Some(b"CN=WDKTestCert somebody"));
+    let codes = |line: &str| {
+        let answer: Value = serde_json::from_str(&folder.answer(line)).unwrap();
+        let mut found = BTreeMap::new();
+        for list in ["findings", "caveats"] {
+            for finding in answer[list].as_array().unwrap() {
+                let subject = finding["subject"]["name"].as_str().unwrap().to_owned();
+                found.insert(finding["code"].as_str().unwrap().to_owned(), subject);
+            }
+        }
+        found
+    };
+    let found = codes("diagnose boot.etl --format json --drivers drivers");
+    assert_eq!(found["boot/catalog-signed-boot-driver"], "iastorac.sys");
+    assert!(found.contains_key("recording/test-signed-drivers"));
+    let without = codes("diagnose boot.etl --format json");
+    assert!(!without.contains_key("boot/catalog-signed-boot-driver"));
+    assert!(!without.contains_key("recording/test-signed-drivers"));
+}

@@ -20,6 +20,7 @@
 #![deny(unsafe_code)]
 
 mod capture;
+mod driver_files;
 mod error;
 mod firmware;
 mod linux;
@@ -58,6 +59,8 @@ pub struct Progress {
 pub struct Options {
     /// Event schemas of the user's own providers: instrumentation manifests (`.man`) or a provider's DLL.
     pub manifests: Vec<PathBuf>,
+    /// Folders with drivers' files (`.sys`) of the recorded computer: how they are signed.
+    pub drivers: Vec<PathBuf>,
     /// How far packed files may expand.
     pub limits: Limits,
     /// Which boot to read of a recording that holds several (a journal): a boot's id, or a number as `journalctl --list-boots`
@@ -80,6 +83,7 @@ impl std::fmt::Debug for Options {
         formatter
             .debug_struct("Options")
             .field("manifests", &self.manifests)
+            .field("drivers", &self.drivers)
             .field("limits", &self.limits)
             .field("boot", &self.boot)
             .field("progress", &self.progress.is_some())
@@ -114,5 +118,9 @@ pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Tr
             boots: 0,
         });
     }
-    windows::open(files, wanted, options)
+    let mut trace = windows::open(files, wanted, options)?;
+    if !options.drivers.is_empty() {
+        trace.driver_files = Some(driver_files::read(&options.drivers)?);
+    }
+    Ok(trace)
 }

@@ -15,6 +15,7 @@ pub mod cell;
 pub mod clock;
 pub mod described_event;
 pub mod directory;
+pub mod driver_file;
 pub mod firmware;
 pub mod losses;
 pub mod milestone;
@@ -32,6 +33,7 @@ pub mod wanted;
 pub use clock::{Clock, ClockConversion};
 pub use described_event::{Derived, DescribedEvent, EventOrigin, Field, FieldValue, StreamHeader};
 pub use directory::Directory;
+pub use driver_file::DriverFile;
 pub use losses::{Counter, Loss, Losses, Severity};
 pub use pattern::Pattern;
 pub use stack::{StackId, StackPool};
@@ -213,6 +215,8 @@ pub struct Trace {
     pub events: Batches<Events>,
     /// Fields of generic events.
     pub event_fields: Batches<EventFields>,
+    /// Drivers' files of the recorded computer; `None` when they were not given beside the recording.
+    pub driver_files: Option<Vec<DriverFile>>,
     /// Counts by provider and kind, when asked for.
     pub inventory: Option<Inventory>,
     /// What was lost.

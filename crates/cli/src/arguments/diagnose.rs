@@ -31,6 +31,11 @@ pub struct DiagnoseArguments {
     #[arg(long = "manifest", value_name = "FILE")]
     pub manifests: Vec<PathBuf>,
 
+    /// Folder with the recorded Windows computer's drivers (Windows\System32\drivers, or a copy): shows which are signed by a
+    /// catalogue only, or for tests
+    #[arg(long, value_name = "FOLDER")]
+    pub drivers: Vec<PathBuf>,
+
     /// List every rule instead
     #[arg(long, conflicts_with_all = ["files", "explain"])]
     pub list: bool,

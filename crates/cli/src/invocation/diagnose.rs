@@ -72,6 +72,7 @@ pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
             files: arguments.files,
             options: Options {
                 manifests: arguments.manifests,
+                drivers: arguments.drivers,
                 ..Options::default()
             },
         },

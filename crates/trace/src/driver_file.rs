@@ -1,0 +1,14 @@
+//! How files of drivers are signed, which no event of a recording says.
+
+use serde::Serialize;
+
+/// A driver's file from the disk of the recorded computer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DriverFile {
+    /// File name in lower case, e.g. `storahci.sys`.
+    pub name: String,
+    /// Whether it holds a signature of its own; without one it is signed by a catalogue or not at all.
+    pub embedded_signature: bool,
+    /// Whether that signature names a certificate for tests.
+    pub signed_for_tests: bool,
+}
