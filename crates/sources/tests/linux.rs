@@ -516,3 +516,34 @@ fn functions_of_the_early_boot_end_although_the_clock_moves_in_ticks() {
         .count();
     assert_eq!(unfinished, 0);
 }
+
+#[test]
+fn the_firmware_s_times_are_read_as_linux_shows_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let boot = folder.path().join("fpdt/boot");
+    std::fs::create_dir_all(&boot).unwrap();
+    for (file, value) in [
+        ("firmware_start_ns", 700_000_000_u64),
+        ("bootloader_load_ns", 1_115_334_092),
+        ("bootloader_launch_ns", 1_118_240_374),
+        ("exitbootservice_start_ns", 4_792_421_179),
+        ("exitbootservice_end_ns", 4_809_919_164),
+    ] {
+        std::fs::write(boot.join(file), format!("{value}\n")).unwrap();
+    }
+    let manager = "UserspaceTimestampMonotonic=5000000\nFinishTimestampMonotonic=9000000\n\
+                   KernelTimestampMonotonic=0\nVersion=252\n";
+    std::fs::write(folder.path().join("show-manager.txt"), manager).unwrap();
+    let trace = open(
+        &[folder.path().to_owned()],
+        Tables::all(),
+        &Options::default(),
+    )
+    .unwrap();
+    assert_eq!(value(&trace, milestone::FIRMWARE), Some(1_118_240_374));
+    assert_eq!(value(&trace, milestone::BOOT_MANAGER), Some(3_691_678_790));
+    assert_eq!(
+        value(&trace, milestone::FIRMWARE_EXIT_END),
+        Some(4_809_919_164)
+    );
+}

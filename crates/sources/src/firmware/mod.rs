@@ -56,9 +56,21 @@ pub fn open_firmware_bytes(
 /// What the firmware measured, from files that are known to be its tables: their names and bytes.
 pub(crate) fn of_parts<'p>(parts: impl Iterator<Item = (&'p str, &'p [u8])>) -> FirmwareRecording {
     let mut gathering = Gathering::default();
+    let mut shown = sysfs::Files::default();
     for (name, bytes) in parts {
-        gathering.input(name, FirmwareForm::Table);
-        tables::add(name, bytes, &mut gathering);
+        match sysfs::Files::which(name) {
+            Some(which) => shown.take(which, name, bytes, &mut gathering),
+            None => {
+                gathering.input(name, FirmwareForm::Table);
+                tables::add(name, bytes, &mut gathering);
+            }
+        }
     }
+    shown.finish(&mut gathering);
     gathering.finish()
+}
+
+/// Whether a file of this name is one in which Linux shows a value of the firmware's tables.
+pub(crate) fn is_shown_value(path: &str) -> bool {
+    sysfs::Files::which(path).is_some()
 }

@@ -39,7 +39,7 @@ pub(crate) enum PartKind {
     LoaderTimeInit,
     /// EFI variable: the loader hands over to the kernel, by the firmware's clock.
     LoaderTimeExec,
-    /// FPDT, FBPT or S3PT.
+    /// FPDT, FBPT or S3PT, or a value of theirs as Linux shows it below `/sys/firmware/acpi/fpdt`.
     FirmwareTable,
     /// Readings of several clocks at once (`mono=… boot=… real=…`).
     ClockReadings,
@@ -118,6 +118,9 @@ pub(crate) fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
         return Some(PartKind::TraceData);
     }
     if Signature::at(head).is_some() && head.iter().take(32).any(|&byte| byte < b'\t') {
+        return Some(PartKind::FirmwareTable);
+    }
+    if crate::firmware::is_shown_value(name) {
         return Some(PartKind::FirmwareTable);
     }
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
@@ -281,6 +284,10 @@ mod tests {
         );
         assert_eq!(
             kind_of("FBPT.bin", b"FBPT\x30\0\0\0"),
+            Some(PartKind::FirmwareTable)
+        );
+        assert_eq!(
+            kind("lab/fpdt/boot/exitbootservice_end_ns", "4809919164\n"),
             Some(PartKind::FirmwareTable)
         );
         for other in [
