@@ -28,6 +28,7 @@ pub mod system;
 pub mod table;
 pub mod tables;
 pub mod utc;
+pub mod wait_reason;
 pub mod wanted;
 
 pub use clock::{Clock, ClockConversion};

@@ -263,7 +263,7 @@ impl Describer<'_, '_> {
             wait_reason: if step.reason == NO_REASON {
                 String::new()
             } else {
-                reason::name(step.reason).to_owned()
+                reason::name(self.trace.system.kind, step.reason).to_owned()
             },
             readies_tid: (step.readied != 0).then_some(step.readied),
             waiters: threads_of(walked, step)

@@ -1,7 +1,6 @@
-//! Why Windows says a thread waits (`KWAIT_REASON`), as far as it tells what ends the wait.
-//!
-//! Source: `KWAIT_REASON` of the Windows Driver Kit's `wdm.h`; the second half of the numbers repeats the first for waits
-//! that drivers began.
+//! Why the system says a thread waits, as far as it tells what ends the wait. The numbers are those of [`wait_reason`].
+
+use onoff_trace::{ContextSwitch, SystemKind, wait_reason};
 
 /// State of a thread that could run (`KTHREAD_STATE`), waiting for a processor.
 const READY: u8 = 1;
@@ -41,53 +40,20 @@ pub(super) const fn is_for_work(reason: u8) -> bool {
     matches!(reason, 15 | 16)
 }
 
-/// The name of a wait reason, as `KWAIT_REASON` has it.
-pub(super) const fn name(reason: u8) -> &'static str {
-    const NAMES: [&str; 40] = [
-        "Executive",
-        "FreePage",
-        "PageIn",
-        "PoolAllocation",
-        "DelayExecution",
-        "Suspended",
-        "UserRequest",
-        "WrExecutive",
-        "WrFreePage",
-        "WrPageIn",
-        "WrPoolAllocation",
-        "WrDelayExecution",
-        "WrSuspended",
-        "WrUserRequest",
-        "WrEventPair",
-        "WrQueue",
-        "WrLpcReceive",
-        "WrLpcReply",
-        "WrVirtualMemory",
-        "WrPageOut",
-        "WrRendezvous",
-        "WrKeyedEvent",
-        "WrTerminated",
-        "WrProcessInSwap",
-        "WrCpuRateControl",
-        "WrCalloutStack",
-        "WrKernel",
-        "WrResource",
-        "WrPushLock",
-        "WrMutex",
-        "WrQuantumEnd",
-        "WrDispatchInt",
-        "WrPreempted",
-        "WrYieldExecution",
-        "WrFastMutex",
-        "WrGuardedMutex",
-        "WrRundown",
-        "WrAlertByThreadId",
-        "WrDeferredPreempt",
-        "WrPhysicalFault",
-    ];
-    if (reason as usize) < NAMES.len() {
-        NAMES[reason as usize]
-    } else {
-        ""
+/// Why the system says that a thread waits that left with `row`: on Windows the reason's name, on Linux whether a signal
+/// can end the wait, which is all that is recorded there.
+pub(super) fn of_switch(system: SystemKind, row: &ContextSwitch) -> &'static str {
+    match (system, row.old_wait_mode) {
+        (SystemKind::Linux, 0) => "uninterruptible",
+        (SystemKind::Linux, _) => "interruptible",
+        _ => name(system, row.old_wait_reason),
+    }
+}
+
+/// The name of a wait reason; empty where the system records none.
+pub(super) fn name(system: SystemKind, reason: u8) -> &'static str {
+    match system {
+        SystemKind::Linux => "",
+        SystemKind::Windows | SystemKind::Unknown => wait_reason::name(reason).unwrap_or_default(),
     }
 }

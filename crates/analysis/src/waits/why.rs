@@ -387,7 +387,7 @@ impl Waits<'_> {
                 found.push(Stretch {
                     kind: StretchKind::Wait,
                     name: String::new(),
-                    action: reason::name(out.old_wait_reason).to_owned(),
+                    action: reason::of_switch(self.trace.system.kind, &out).to_owned(),
                     waiting_tid: Some(tid),
                     range,
                     end: EndThread::known(tid),

@@ -16,7 +16,7 @@ pub struct ContextSwitch {
     pub old_thread_priority: i8,
     /// Power state the processor was in; meaningful only when the old thread is idle. From version 2 on.
     pub previous_c_state: u8,
-    /// Why the old thread waits (`KWAIT_REASON`; see [`wait_reason_name`]).
+    /// Why the old thread waits (`KWAIT_REASON`).
     pub old_thread_wait_reason: u8,
     /// Version 1 and 2: processor mode of the wait, 0 kernel and 1 user. Later: flags.
     pub old_thread_wait_mode: u8,
@@ -224,57 +224,6 @@ pub struct CompactContextSwitch {
     pub new_thread_wait_time: Option<u32>,
 }
 
-/// Name of a wait reason (`KWAIT_REASON`), or `"Unknown"`.
-#[must_use]
-pub fn wait_reason_name(reason: u8) -> &'static str {
-    const NAMES: [&str; 43] = [
-        "Executive",
-        "FreePage",
-        "PageIn",
-        "PoolAllocation",
-        "DelayExecution",
-        "Suspended",
-        "UserRequest",
-        "WrExecutive",
-        "WrFreePage",
-        "WrPageIn",
-        "WrPoolAllocation",
-        "WrDelayExecution",
-        "WrSuspended",
-        "WrUserRequest",
-        "WrEventPair",
-        "WrQueue",
-        "WrLpcReceive",
-        "WrLpcReply",
-        "WrVirtualMemory",
-        "WrPageOut",
-        "WrRendezvous",
-        "WrKeyedEvent",
-        "WrTerminated",
-        "WrProcessInSwap",
-        "WrCpuRateControl",
-        "WrCalloutStack",
-        "WrKernel",
-        "WrResource",
-        "WrPushLock",
-        "WrMutex",
-        "WrQuantumEnd",
-        "WrDispatchInt",
-        "WrPreempted",
-        "WrYieldExecution",
-        "WrFastMutex",
-        "WrGuardedMutex",
-        "WrRundown",
-        "WrAlertByThreadId",
-        "WrDeferredPreempt",
-        "WrPhysicalFault",
-        "WrIoRing",
-        "WrMdlCache",
-        "WrRcu",
-    ];
-    NAMES.get(usize::from(reason)).copied().unwrap_or("Unknown")
-}
-
 /// Name of a thread state (`KTHREAD_STATE`), or `"Unknown"`.
 #[must_use]
 pub fn thread_state_name(state: u8) -> &'static str {
@@ -320,7 +269,8 @@ mod tests {
         let new = ContextSwitch::read(KernelPayload::new(0x0524, 5, &bytes, 8)).unwrap();
         assert_eq!((new.previous_c_state, new.new_thread_wait_time), (3, 40));
         assert_eq!(new.old_thread_remaining_quantum, 50);
-        assert_eq!(wait_reason_name(new.old_thread_wait_reason), "UserRequest");
+        // UserRequest.
+        assert_eq!(new.old_thread_wait_reason, 6);
         assert_eq!(thread_state_name(new.old_thread_state), "Waiting");
     }
 

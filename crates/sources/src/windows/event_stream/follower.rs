@@ -7,9 +7,8 @@ use onoff_etw::kernel::{
     ContextSwitch, DeferredProcedureCall, DiskFlush, DiskRequestStart, DiskTransfer, FileName,
     FileNameKind, HardFault, Image, ImageEventKind, InterruptServiceRoutine, KernelPayload,
     Process, ReadyThread, RegistryKeyOperation, SampledProfile, Stack, Thread, thread_state_name,
-    wait_reason_name,
 };
-use onoff_trace::Directory;
+use onoff_trace::{Directory, wait_reason};
 
 /// Most processors that are followed; what lies beyond keeps its events and loses its names.
 const MOST_PROCESSORS: usize = 1 << 12;
@@ -234,7 +233,8 @@ impl Follower {
         followed.pid = None;
         followed.other_pid = self.directory.process_of_thread(switch.old_thread_id);
         followed.old_state = Some(thread_state_name(switch.old_thread_state));
-        followed.old_wait_reason = Some(wait_reason_name(switch.old_thread_wait_reason));
+        followed.old_wait_reason =
+            Some(wait_reason::name(switch.old_thread_wait_reason).unwrap_or("Unknown"));
         // Idle threads share id 0: when one of them last ran says nothing about another.
         if switch.new_thread_id != 0 {
             followed.since_last_ns = self

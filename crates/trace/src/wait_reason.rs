@@ -1,0 +1,69 @@
+//! Why Windows says a thread waits: the numbers of [`crate::ContextSwitch::old_wait_reason`].
+//!
+//! Source: `KWAIT_REASON` of the Windows Driver Kit's `wdm.h`; the second half of the numbers repeats the first for waits
+//! that drivers began.
+
+/// The name of a wait reason; `None` for a number that has none.
+#[must_use]
+pub fn name(reason: u8) -> Option<&'static str> {
+    const NAMES: [&str; 43] = [
+        "Executive",
+        "FreePage",
+        "PageIn",
+        "PoolAllocation",
+        "DelayExecution",
+        "Suspended",
+        "UserRequest",
+        "WrExecutive",
+        "WrFreePage",
+        "WrPageIn",
+        "WrPoolAllocation",
+        "WrDelayExecution",
+        "WrSuspended",
+        "WrUserRequest",
+        "WrEventPair",
+        "WrQueue",
+        "WrLpcReceive",
+        "WrLpcReply",
+        "WrVirtualMemory",
+        "WrPageOut",
+        "WrRendezvous",
+        "WrKeyedEvent",
+        "WrTerminated",
+        "WrProcessInSwap",
+        "WrCpuRateControl",
+        "WrCalloutStack",
+        "WrKernel",
+        "WrResource",
+        "WrPushLock",
+        "WrMutex",
+        "WrQuantumEnd",
+        "WrDispatchInt",
+        "WrPreempted",
+        "WrYieldExecution",
+        "WrFastMutex",
+        "WrGuardedMutex",
+        "WrRundown",
+        "WrAlertByThreadId",
+        "WrDeferredPreempt",
+        "WrPhysicalFault",
+        "WrIoRing",
+        "WrMdlCache",
+        "WrRcu",
+    ];
+    NAMES.get(usize::from(reason)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[test]
+    fn reasons_have_the_names_of_the_driver_kit() {
+        assert_eq!(name(0), Some("Executive"));
+        assert_eq!(name(6), Some("UserRequest"));
+        assert_eq!(name(39), Some("WrPhysicalFault"));
+        assert_eq!(name(42), Some("WrRcu"));
+        assert_eq!(name(43), None);
+    }
+}
