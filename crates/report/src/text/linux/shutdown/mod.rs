@@ -39,7 +39,7 @@ pub fn write(
         .iter()
         .filter(|phase| phase.recorded_ns > 0)
         .map(|phase| PhaseUse {
-            name: phase.name.as_str(),
+            name: phases::words_of(phase.name),
             duration_ns: Some(phase.recorded_ns),
             cpu: phase.cpu.as_ref().filter(|cpu| cpu.busy_ns > 0),
             disk: phase.disk.as_ref().filter(|disk| disk.service_ns > 0),

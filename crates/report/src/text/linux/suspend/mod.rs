@@ -57,12 +57,16 @@ fn write_sleep(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -> io::Resul
     devices::write_devices(sleep, top, out)?;
     devices::write_paths(sleep, top, out)?;
     devices::write_tasks(sleep, top, out)?;
-    let uses: Vec<PhaseUse<'_>> = sleep
+    let named: Vec<_> = sleep
         .phases
         .iter()
         .filter(|phase| phase.duration_ns.is_some_and(|ns| ns > 0))
-        .map(|phase| PhaseUse {
-            name: phase.name.as_str(),
+        .map(|phase| (headline::words(phase.name), phase))
+        .collect();
+    let uses: Vec<PhaseUse<'_>> = named
+        .iter()
+        .map(|(name, phase)| PhaseUse {
+            name,
             duration_ns: phase.duration_ns,
             cpu: phase.cpu.as_ref().filter(|cpu| cpu.busy_ns > 0),
             disk: phase.disk.as_ref().filter(|disk| disk.service_ns > 0),
