@@ -25,6 +25,14 @@ ROOMS = {
     "recording": "How far a recording can be trusted",
 }
 
+ENDS = {
+    "cpu": "computing",
+    "device": "a deferred procedure call of {}",
+    "disk": "requests to {}",
+    "other": "not known: {}",
+    "timer": "a timer",
+}
+
 INTRODUCTION = """\
 # Findings
 
@@ -90,6 +98,28 @@ def table():
         yield f"| {title} (`{name}`) | {shown} | {codes(also)} | {codes(missed)} | {codes(false)} |"
     yield ""
     yield f"{len(expected)} scenarios: {counts[0]} findings, {counts[1]} missed, {counts[2]} false."
+    yield ""
+    yield "## What they cost, and the chains"
+    yield ""
+    yield "*Put in* is what the scenario's own text holds, worked out without reading the recording; the first finding's cost, and the chain that"
+    yield "`onoff why` tells, must be no farther from it than said."
+    yield ""
+    yield "| scenario | what must cost it | put in | within | because |"
+    yield "| --- | --- | --- | --- | --- |"
+    for name, row in sorted(expected.items()):
+        if cost := row.get("cost"):
+            sign = "≤ " if cost["basis"] == "at_most" else ""
+            yield f"| `{name}` | {sign}{cost['subject']} | {cost['put_in']} | {cost['within_ms']} ms | {cost['because']} |"
+    yield ""
+    yield "| scenario | asked | chain | put in | within | because |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, row in sorted(expected.items()):
+        if chain := row.get("chain"):
+            through = chain.get("through") or [f"thread {tid}" for tid in chain["threads"]]
+            steps = " → ".join([*through, ENDS[chain["ends"]].format(chain["of"])])
+            yield (
+                f"| `{name}` | `{chain['question']}` | {steps} | {chain['put_in']} | {chain['within_ms']} ms | {chain['because']} |"
+            )
     yield ""
 
 

@@ -215,6 +215,8 @@ fn the_reader_finds_what_was_written() {
             path.display(),
             walk.losses
         );
+        let lost: u64 = recording.losses().iter().map(|(_, count, _)| count).sum();
+        assert_eq!(lost, truth.events_lost, "{}", path.display());
         assert_eq!(
             kinds.values().sum::<u64>(),
             truth.records,

@@ -123,6 +123,29 @@ impl DiskRequest {
     }
 }
 
+/// A file is opened (hook 0x0440, version 3).
+#[must_use]
+pub fn file_open(ticks: u64, packet: u64, thread: u32, path: &str) -> Record<'static> {
+    /// `FILE_OPEN` with `FILE_SYNCHRONOUS_IO_NONALERT`.
+    const OPTIONS: u32 = 0x0100_0020;
+    let payload = Payload::wide()
+        .pointer(packet)
+        .pointer(packet ^ 0x80_0000_0000)
+        .u32(thread)
+        .u32(OPTIONS)
+        .u32(0x80)
+        .u32(7)
+        .text(path);
+    Record::perfinfo(0x0440, 3, ticks, payload)
+}
+
+/// A file operation ends with success (hook 0x044C, version 3).
+#[must_use]
+pub fn file_operation_end(ticks: u64, packet: u64) -> Record<'static> {
+    let payload = Payload::wide().pointer(packet).pointer(1).u32(0);
+    Record::perfinfo(0x044C, 3, ticks, payload)
+}
+
 /// A file's name: created (hook 0x0420) or in the rundown (0x0424), version 2.
 #[must_use]
 pub fn file_name(

@@ -348,6 +348,11 @@ pub(super) fn winlogon_threads(
     steps.push(Step::Wait(plan.signal("logon services")));
     steps.push(Step::Wait(policy_done));
     steps.push(Step::tell(logon::winlogon_step(201, false)));
+    if let Some(time) = logon_scenario.credentials {
+        steps.push(Step::tell(logon::winlogon_step(203, true)));
+        steps.push(Step::Device(time.0, "kbdclass.sys".to_owned()));
+        steps.push(Step::tell(logon::winlogon_step(203, false)));
+    }
     steps.push(Step::tell(logon::authenticate_start()));
     steps.push(Step::Compute(5_000));
     steps.push(Step::Sleep(AUTHENTICATION));

@@ -12,6 +12,7 @@
 //! Each record gets a time of its own: the clock moves on by at least one tick per record, so
 //! the order of records is the order of time on every processor.
 
+mod drivers;
 mod processes;
 mod requests;
 mod steps;
@@ -84,6 +85,12 @@ struct Thread {
     last_cpu: usize,
     /// Whether the pausing half of a loop comes next.
     loop_pauses: bool,
+    /// Driver whose deferred procedure call wakes it; empty = a timer does.
+    woken_by: String,
+    /// Packet of the file operation under way.
+    packet: u64,
+    /// Begin of the deferred procedure call on its processor, and its own priority.
+    call: Option<(u64, u8)>,
     started: bool,
     ended: bool,
 }
@@ -113,6 +120,7 @@ pub(super) struct Settings {
     /// Whether what happens after PostBoot ends the recording.
     pub(super) transitions: bool,
     pub(super) readied_by_dpc: bool,
+    pub(super) ready_threads: bool,
 }
 
 /// The machine being played.
@@ -190,6 +198,9 @@ impl<'s> Machine<'s> {
                     ready_since: 0,
                     waits: 0,
                     loop_pauses: false,
+                    woken_by: String::new(),
+                    packet: 0,
+                    call: None,
                     started: false,
                     ended: false,
                 })
@@ -298,6 +309,7 @@ impl<'s> Machine<'s> {
             match event {
                 Event::Wake(thread) => {
                     let cpu = self.threads[thread].last_cpu;
+                    self.call_of_driver(thread, cpu);
                     self.make_ready(thread, cpu, By::Dpc);
                 }
                 Event::Slice { cpu, generation } => self.slice_over(cpu, generation),
@@ -408,7 +420,7 @@ impl<'s> Machine<'s> {
             return;
         }
         self.threads[thread].waits += 1;
-        if self.settings.context_switches {
+        if self.settings.context_switches && self.settings.ready_threads {
             let time = self.stamp();
             let flags = u8::from(by == By::Dpc && self.settings.readied_by_dpc);
             let payload = kernel::ready_thread(self.threads[thread].plan.id, 1, 0, flags);

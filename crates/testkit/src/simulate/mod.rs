@@ -95,6 +95,10 @@ impl Scenario {
             start_ticks,
             start_time,
         );
+        let recorder = match self.recording.lost_from {
+            Some(from) => recorder.lose(from.0, self.recording.lost_to.0),
+            None => recorder,
+        };
         let truth = self.play(plan, recorder, at_least)?;
         let mut truth = truth;
         let files = 1 + u64::from(user.is_some());
@@ -104,6 +108,7 @@ impl Scenario {
         let finish = |mut writer: EtlWriter<W>| {
             let session = writer.session_mut();
             session.end_time = session.start_time + end;
+            session.events_lost = u32::try_from(truth.events_lost).unwrap_or(u32::MAX);
             writer.finish()
         };
         Ok((finish(kernel)?, user.map(finish).transpose()?, truth))
@@ -147,6 +152,7 @@ impl Scenario {
             at_most: self.recording.at_most.0,
             transitions: self.has_transitions(),
             readied_by_dpc: self.recording.readied_by_dpc,
+            ready_threads: self.recording.ready_threads,
         };
         let mut truth = Truth {
             os_loader_ns: self.kernel.loader.map(Span::nanoseconds),
@@ -205,6 +211,7 @@ impl Scenario {
             .collect();
         truth.threads = machine.identities().collect();
         truth.end_ns = nanoseconds(machine.now());
+        truth.events_lost = machine.recorder.lost();
         let (records, kinds) = machine.recorder.finish()?;
         truth.records = records;
         truth.kinds = kinds;

@@ -186,6 +186,18 @@ impl Plan {
                 Work::Flush => steps.push(Step::Flush),
                 Work::Signal(name) => steps.push(Step::Set(self.signal(name))),
                 Work::Wait(name) => steps.push(Step::Wait(self.signal(name))),
+                Work::WaitAtMost(name, time) => {
+                    steps.push(Step::WaitAtMost(self.signal(name), time.0));
+                }
+                Work::Device { time, driver, open } => {
+                    steps.extend(open.clone().map(Step::Open));
+                    steps.push(Step::Device(time.0, driver.clone()));
+                    steps.extend(open.as_ref().map(|_| Step::Opened));
+                }
+                Work::Dpc { time, driver } => {
+                    steps.push(Step::DpcBegin(time.0));
+                    steps.push(Step::DpcEnd(driver.clone()));
+                }
                 Work::Mark(text) => steps.push(Step::Mark(text.clone())),
                 Work::Loop {
                     burst,

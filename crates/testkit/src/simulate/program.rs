@@ -103,6 +103,16 @@ pub(super) enum Step {
     Wait(Signal),
     /// Waits for a signal, but at most so many ticks.
     WaitAtMost(Signal, u64),
+    /// Waits for so many ticks, until a deferred procedure call of this driver.
+    Device(u64, String),
+    /// Begins to open a file.
+    Open(String),
+    /// The file has been opened.
+    Opened,
+    /// The processor begins a deferred procedure call of so many ticks.
+    DpcBegin(u64),
+    /// The call, which is this driver's, is over.
+    DpcEnd(String),
     /// Starts a process: its first record carries the note.
     Start(usize, Option<Note>),
     /// Ends a process with all its threads.

@@ -25,6 +25,9 @@ pub(super) struct Recorder<'s> {
     kinds: HashMap<Kind, u64>,
     hooks: Vec<u64>,
     records: u64,
+    /// Clock values between which every event is lost.
+    lost_between: Option<(u64, u64)>,
+    lost: u64,
     failure: Option<io::Error>,
 }
 
@@ -43,8 +46,21 @@ impl<'s> Recorder<'s> {
             kinds: HashMap::new(),
             hooks: vec![0; 0x2000],
             records: 0,
+            lost_between: None,
+            lost: 0,
             failure: None,
         }
+    }
+
+    /// Loses every event between two times since the recording began.
+    pub(super) fn lose(mut self, from: u64, to: u64) -> Self {
+        self.lost_between = Some((self.clock(from), self.clock(to)));
+        self
+    }
+
+    /// Events lost so far.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
     }
 
     /// Clock value of a time since the recording began.
@@ -59,6 +75,13 @@ impl<'s> Recorder<'s> {
 
     /// Stores a record.
     pub(super) fn record(&mut self, cpu: u16, record: &Record<'_>) {
+        if self
+            .lost_between
+            .is_some_and(|(from, to)| (from..to).contains(&record.ticks))
+        {
+            self.lost += 1;
+            return;
+        }
         let kind = match &record.header {
             Header::System(classic) | Header::Compact(classic) => Kind::Hook(classic.hook),
             Header::Perfinfo { hook, .. } => Kind::Hook(*hook),

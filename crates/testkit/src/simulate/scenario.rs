@@ -173,6 +173,12 @@ pub struct Recording {
     pub readied_by_dpc: bool,
     /// Power transitions are recorded by the kernel's logger instead of its provider.
     pub power_by_logger: bool,
+    /// Whether threads made ready are recorded.
+    pub ready_threads: bool,
+    /// From when on the recorder loses every event, as when its buffers are full.
+    pub lost_from: Option<Span>,
+    /// Until when.
+    pub lost_to: Span,
 }
 
 impl Default for Recording {
@@ -190,6 +196,9 @@ impl Default for Recording {
             context_switches: true,
             readied_by_dpc: false,
             power_by_logger: false,
+            ready_threads: true,
+            lost_from: None,
+            lost_to: Span(0),
         }
     }
 }
@@ -387,6 +396,8 @@ pub struct Logon {
     /// Subscribers of the logon notification.
     #[serde(default)]
     pub subscriber: Vec<Timed>,
+    /// How long a person takes to give a password; none = nobody is asked.
+    pub credentials: Option<Span>,
     /// When Explorer's process starts: the end of WinLogonInit.
     pub explorer_at: Option<Span>,
     /// Read-ahead training count that Winlogon reports.

@@ -57,6 +57,8 @@ pub struct Truth {
     pub end_ns: i64,
     /// Records of all files, the logfile headers included.
     pub records: u64,
+    /// Events that the recorder lost: they are in none of the numbers of records.
+    pub events_lost: u64,
     /// Records by kind: a hook id as `0524`, a manifest event as `provider guid/id`, a classic
     /// event as `class guid:opcode`.
     pub kinds: BTreeMap<String, u64>,

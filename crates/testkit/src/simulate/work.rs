@@ -11,6 +11,10 @@
 //! | `flush` | flushes the disk's cache |
 //! | `fault 3 \Windows\a.dll` | hard faults of 16 KiB |
 //! | `signal NAME`, `wait NAME` | sets an event; waits until it is set |
+//! | `wait NAME at most 20s` | the same, but goes on without it after this time |
+//! | `device 3s e1dexpress.sys` | waits until a deferred procedure call of this driver wakes it |
+//! | `open 3s e1dexpress.sys \Device\Mup\a\b` | opens a file and waits so for the answer |
+//! | `dpc 40ms nvlddmkm.sys` | its processor runs a deferred procedure call of this driver |
 //! | `mark TEXT` | records a mark |
 //! | `loop 2ms/8ms` | for ever: computes for about the first time, sleeps about the second |
 //! | `loop 2ms/8ms 30s` | the same until this time since the recording began |
@@ -45,6 +49,24 @@ pub enum Work {
     Signal(String),
     /// Waits until an event is set.
     Wait(String),
+    /// The same, at most so long.
+    WaitAtMost(String, Span),
+    /// Waits until a driver's deferred procedure call wakes it.
+    Device {
+        /// How long that takes.
+        time: Span,
+        /// The driver's file.
+        driver: String,
+        /// Path of the file that it opens meanwhile; `None` = nothing says for what it waits.
+        open: Option<String>,
+    },
+    /// Its processor runs a deferred procedure call.
+    Dpc {
+        /// How long.
+        time: Span,
+        /// The driver's file.
+        driver: String,
+    },
     /// Records a mark.
     Mark(String),
     /// Computes and sleeps in turn.
@@ -98,7 +120,11 @@ impl FromStr for Work {
             }
             "flush" => Ok(Self::Flush),
             "signal" => Ok(Self::Signal(rest.to_owned())),
-            "wait" => Ok(Self::Wait(rest.to_owned())),
+            "wait" => Ok(match rest.split_once(" at most ") {
+                Some((name, time)) => Self::WaitAtMost(name.to_owned(), time.parse()?),
+                None => Self::Wait(rest.to_owned()),
+            }),
+            "device" | "open" | "dpc" => driver(verb, rest, line),
             "mark" => Ok(Self::Mark(rest.to_owned())),
             "loop" => {
                 let (cycle, until) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -113,6 +139,31 @@ impl FromStr for Work {
             }
             _ => Err(format!("`{line}`: unknown kind of work")),
         }
+    }
+}
+
+fn driver(verb: &str, rest: &str, line: &str) -> Result<Work, String> {
+    let lacking = || format!("`{line}`: expected TIME DRIVER, and a path to open");
+    let (time, rest) = rest.split_once(' ').ok_or_else(lacking)?;
+    let time = time.parse()?;
+    match verb {
+        "open" => {
+            let (driver, path) = rest.split_once(' ').ok_or_else(lacking)?;
+            Ok(Work::Device {
+                time,
+                driver: driver.to_owned(),
+                open: Some(path.trim().to_owned()),
+            })
+        }
+        "dpc" => Ok(Work::Dpc {
+            time,
+            driver: rest.to_owned(),
+        }),
+        _ => Ok(Work::Device {
+            time,
+            driver: rest.to_owned(),
+            open: None,
+        }),
     }
 }
 

@@ -1,15 +1,16 @@
 //! Services that nothing waited for but that used processors and disks while the boot needed them.
 
-use onoff_analysis::services::WaitKind;
+use onoff_analysis::services::{Service, WaitKind};
 use onoff_analysis::waits::StepKind;
 
 use super::starts::starts;
+use crate::path::Step;
 use crate::protected::is_protected;
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Services with a process of their own that start by themselves while the boot goes on, that no other service waited for, and that
+    /// Services with a process of their own that start by themselves while the boot goes on, that nothing waited for, and that
     /// used 1 s or more of processors and disks in all before the desktop was there.
     ///
     /// # Why it costs time
@@ -32,6 +33,16 @@ rule! {
     "boot/service-could-start-later", "services that could start on demand, by a trigger or delayed", Boot(check)
 }
 
+/// Whether the path to the desktop waited for the service itself: a program may wait for one that no other service needs.
+fn is_waited_for_by_the_boot(facts: &BootFacts<'_>, service: &Service) -> bool {
+    let (Some(path), Some(pid)) = (&facts.path, service.container_pid) else {
+        return false;
+    };
+    let is_waited_for =
+        |step: &Step| step.pid == Some(pid) && step.pids.iter().any(|&it| it != pid);
+    path.time(facts.main_path(), is_waited_for) >= thresholds::NOISE_NS
+}
+
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Services")?;
     facts.needs_processors()?;
@@ -50,6 +61,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 && service.start_ns < main_path_end
                 && !is_protected(&service.name)
                 && !service.container_image.eq_ignore_ascii_case("svchost.exe")
+                && !is_waited_for_by_the_boot(facts, service)
         })
         .filter_map(|service| {
             let pid = service.container_pid?;

@@ -161,6 +161,28 @@ impl Machine<'_> {
                 self.leave(cpu, Left::WAITING);
                 false
             }
+            Step::Device(ticks, driver) => {
+                self.threads[thread].woken_by = driver;
+                self.schedule(self.now + ticks, Event::Wake(thread));
+                self.leave(cpu, Left::WAITING);
+                false
+            }
+            Step::Open(path) => {
+                self.open(cpu, thread, &path);
+                true
+            }
+            Step::Opened => {
+                self.opened(cpu, thread);
+                true
+            }
+            Step::DpcBegin(ticks) => {
+                self.begin_call(thread, ticks);
+                true
+            }
+            Step::DpcEnd(driver) => {
+                self.end_call(cpu, thread, &driver);
+                true
+            }
             Step::Start(process, note) => {
                 self.start_process(cpu, thread, process, note);
                 true
