@@ -384,7 +384,10 @@ impl<'s> Machine<'s> {
         if to > from {
             let ran = self.cpus[cpu].current.map(|thread| {
                 let plan = &self.threads[thread].plan;
-                (self.processes[plan.process].plan.id, plan.priority)
+                // What runs above a thread is still that thread's time.
+                let own = self.threads[thread].call.map(|(_, own)| own);
+                let priority = own.unwrap_or(plan.priority);
+                (self.processes[plan.process].plan.id, priority)
             });
             self.accounting.cpu(ran, from, to);
             self.cpus[cpu].accounted = to;

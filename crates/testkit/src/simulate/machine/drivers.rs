@@ -55,7 +55,6 @@ impl Machine<'_> {
 
     pub(super) fn end_call(&mut self, cpu: usize, thread: usize, driver: &str) {
         if let Some((began, own)) = self.threads[thread].call.take() {
-            self.account_all();
             self.threads[thread].plan.priority = own;
             self.call(cpu, began, driver);
         }
