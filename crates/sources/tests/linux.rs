@@ -226,6 +226,39 @@ fn text_and_file_of_one_trace_give_the_same_rows() {
     }
 }
 
+/// Results were counted with grep in the trace's text: -13 says that runtime power management is off for the device, 1 that it
+/// was awake. Steps whose beginning was not recorded are no rows.
+#[test]
+fn devices_that_sleep_while_the_system_works_are_requests_of_their_own() {
+    let (Some(trace), Some(text)) = (sample("boot-1"), member("boot-1", "boot.trace.txt")) else {
+        return;
+    };
+    let text = String::from_utf8(text).unwrap();
+    let told = |word: &str| text.matches(word).count();
+    let rows = |kind: PowerRequestKind| {
+        trace
+            .power_requests
+            .iter()
+            .filter(move |it| it.kind == kind)
+    };
+    for (kind, begin) in [
+        (PowerRequestKind::RuntimeSuspend, " rpm_suspend: "),
+        (PowerRequestKind::RuntimeResume, " rpm_resume: "),
+        (PowerRequestKind::RuntimeIdle, " rpm_idle: "),
+    ] {
+        assert_eq!(rows(kind).count(), told(begin), "{begin}");
+        assert!(
+            rows(kind).all(|row| row.end_ns >= Some(row.start_ns)),
+            "{begin}"
+        );
+    }
+    let off = Some((-13_i32).cast_unsigned());
+    let of_status = |kind, status| rows(kind).filter(|row| row.status == status).count();
+    assert_eq!(of_status(PowerRequestKind::RuntimeIdle, off), 272);
+    assert_eq!(of_status(PowerRequestKind::RuntimeResume, off), 131);
+    assert_eq!(of_status(PowerRequestKind::RuntimeResume, Some(1)), 43);
+}
+
 #[test]
 fn firmwares_own_table_counts_before_the_loaders_variables() {
     let Some(trace) = sample("boot-fpdt") else {
@@ -281,7 +314,8 @@ fn a_suspend_is_a_cycle_of_phases_with_its_sleep() {
     // `Timekeeping suspended for 20.772 seconds`.
     let slept = value(&trace, milestone::WAKE).unwrap();
     assert!(slept.abs_diff(20_772_000_000) < 1_000_000, "{slept}");
-    assert_eq!(trace.power_requests.len(), 830);
+    // 17 and 1 of them of devices' own power management.
+    assert_eq!(trace.power_requests.len(), 830 + 17 + 1);
     let count = |kind| {
         let rows = trace.power_requests.iter();
         rows.filter(|row| row.kind == kind).count()

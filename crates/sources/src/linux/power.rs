@@ -34,12 +34,41 @@ pub(super) fn request(
         (operations, event) => format!("{operations} [{event}]"),
     };
     PowerRequest {
-        kind: callback.kind,
+        driver: assembly.text(callback.driver),
+        parent: assembly.text(callback.parent),
+        message: assembly.text(&message),
+        event: assembly.text("ftrace/device_pm_callback_start"),
+        ..to_device(callback.kind, start_ns, tid, device)
+    }
+}
+
+/// The row of a step of a device's runtime power management that begins; `event` is the record of it.
+pub(super) fn runtime_request(
+    kind: PowerRequestKind,
+    start_ns: i64,
+    tid: u32,
+    device: StringId,
+    event: StringId,
+) -> PowerRequest {
+    PowerRequest {
+        event,
+        ..to_device(kind, start_ns, tid, device)
+    }
+}
+
+const fn to_device(
+    kind: PowerRequestKind,
+    start_ns: i64,
+    tid: u32,
+    device: StringId,
+) -> PowerRequest {
+    PowerRequest {
+        kind,
         scope: PowerRequestScope::Device,
         start_ns,
         end_ns: None,
         device,
-        driver: assembly.text(callback.driver),
+        driver: StringId::EMPTY,
         description: StringId::EMPTY,
         friendly_name: StringId::EMPTY,
         state_kind: PowerStateKind::Unknown,
@@ -48,10 +77,10 @@ pub(super) fn request(
         failed_driver: StringId::EMPTY,
         irp: 0,
         waiting_ns: None,
-        parent: assembly.text(callback.parent),
-        message: assembly.text(&message),
+        parent: StringId::EMPTY,
+        message: StringId::EMPTY,
         tid: Some(tid),
-        event: assembly.text("ftrace/device_pm_callback_start"),
+        event: StringId::EMPTY,
     }
 }
 

@@ -91,6 +91,23 @@ codes! {
         Resume = "resume",
         /// The transition is over for the device (Linux `complete`).
         Complete = "complete",
+        /// To sleep while the system works (Linux runtime power management).
+        RuntimeSuspend = "runtime_suspend",
+        /// To wake for work while the system works.
+        RuntimeResume = "runtime_resume",
+        /// Whether it may sleep, as nobody uses it.
+        RuntimeIdle = "runtime_idle",
+    }
+}
+
+impl PowerRequestKind {
+    /// Whether it is of one device's own power management, and of no sleep of the system.
+    #[must_use]
+    pub const fn is_runtime(self) -> bool {
+        matches!(
+            self,
+            Self::RuntimeSuspend | Self::RuntimeResume | Self::RuntimeIdle
+        )
     }
 }
 

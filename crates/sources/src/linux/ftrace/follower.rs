@@ -141,6 +141,9 @@ impl<'a> Follower<'a> {
             Kind::WakeupSource { name, active: true } => {
                 self.power.on_wakeup_source(time_ns, name, assembly);
             }
+            Kind::RuntimePower(step) => {
+                self.power.on_runtime(time_ns, event.pid, step, assembly);
+            }
             Kind::Mark(text) => {
                 let row = Milestone {
                     time_ns,
@@ -158,7 +161,6 @@ impl<'a> Follower<'a> {
             Kind::InitcallLevel(_)
             | Kind::ModuleFree(_)
             | Kind::ModuleRequest(_)
-            | Kind::RuntimePower(_)
             | Kind::WakeupSource { .. }
             | Kind::Other => {
                 if !event.task.is_empty() {

@@ -19,6 +19,7 @@ pub(super) fn between(
         .power_requests
         .iter()
         .filter(|row| from_ns <= row.start_ns && row.start_ns < until_ns)
+        .filter(|row| !row.kind.is_runtime())
         .collect();
     rows.sort_by_key(|row| row.start_ns);
     rows.into_iter()
