@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::machine::Files;
 use crate::tracing::TRACEFS;
+use crate::{kernel_options, loader};
 
 /// Namespace of the boot loader interface's variables.
 const LOADER: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
@@ -104,7 +105,7 @@ impl Offer {
             systemd,
             default_target: default_target(machine),
             shutdown_hooks: machine.exists("/usr/lib/systemd/system-shutdown"),
-            loader: loader(machine),
+            loader: find_loader(machine),
             loader_times: machine.exists(&variable_path("LoaderTimeInitUSec")),
             firmware_table: machine.exists("/sys/firmware/acpi/fpdt")
                 || machine.exists("/sys/firmware/acpi/tables/FPDT"),
@@ -180,7 +181,7 @@ fn variable_number(machine: &(impl Files + ?Sized), name: &str) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(4..12)?.try_into().ok()?))
 }
 
-fn loader(machine: &(impl Files + ?Sized)) -> Loader {
+fn find_loader(machine: &(impl Files + ?Sized)) -> Loader {
     let told = variable_text(machine, "LoaderInfo");
     if told
         .as_deref()
@@ -198,9 +199,18 @@ fn loader(machine: &(impl Files + ?Sized)) -> Loader {
 }
 
 fn systemd_boot(machine: &(impl Files + ?Sized)) -> Loader {
-    let Some(entry) = variable_text(machine, "LoaderEntrySelected") else {
+    let Some(mut entry) = variable_text(machine, "LoaderEntrySelected") else {
         return Loader::Unknown("systemd-boot does not say which entry it took".to_owned());
     };
+    if entry == loader::ENTRY {
+        let told = machine.read_text("/proc/cmdline").unwrap_or_default();
+        let Some(made_from) = kernel_options::entry_made_from(&told) else {
+            return Loader::Unknown(
+                "this boot was recorded, and nothing says which entry its own was made from: restart the computer first".to_owned(),
+            );
+        };
+        made_from.clone_into(&mut entry);
+    }
     if entry.contains('/') || !entry.ends_with(".conf") {
         return Loader::Unknown(format!(
             "systemd-boot took {entry}, an image whose options cannot be changed"

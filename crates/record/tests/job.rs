@@ -128,6 +128,36 @@ fn boots_are_recorded_with_the_options_of_an_entry_for_one_boot() {
     }
 }
 
+/// The boot loader tells of the entry that it took, which is gone by then.
+#[test]
+fn a_boot_that_was_recorded_can_be_followed_by_another_job() {
+    let mut machine = Invented::new(Loader::SystemdBoot);
+    complete(&mut machine, Transition::Boot).unwrap();
+    let first = content(&machine, "/out/boot-2.tar.gz", "cmdline");
+    std::fs::remove_dir_all(machine.at("/out")).unwrap();
+    complete(&mut machine, Transition::Boot).unwrap();
+    let second = content(&machine, "/out/boot-2.tar.gz", "cmdline");
+    assert_eq!(first, second);
+    assert!(second.contains("onoff.entry=debian.conf"), "{second}");
+    assert_eq!(second.matches("initcall_debug").count(), 1, "{second}");
+
+    // Restarted by hand once more, the computer is where it was before any job.
+    machine.restart(true);
+    std::fs::remove_dir_all(machine.at("/out")).unwrap();
+    complete(&mut machine, Transition::Boot).unwrap();
+    assert_eq!(content(&machine, "/out/boot-2.tar.gz", "cmdline"), first);
+
+    let options = first
+        .split_whitespace()
+        .filter(|it| !it.starts_with("onoff.entry="));
+    machine.put("/proc/cmdline", options.collect::<Vec<_>>().join(" "));
+    std::fs::remove_dir_all(machine.at("/out")).unwrap();
+    let refusal = complete(&mut machine, Transition::Boot)
+        .unwrap_err()
+        .to_string();
+    assert!(refusal.contains("restart the computer first"), "{refusal}");
+}
+
 #[test]
 fn a_shutdown_is_recorded_in_its_last_moments_and_packed_after_the_boot() {
     let mut machine = Invented::new(Loader::Other);

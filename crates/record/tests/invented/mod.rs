@@ -64,12 +64,6 @@ impl Invented {
     }
 
     fn fill(&mut self, loader: Loader) {
-        let text = |text: &str| -> Vec<u8> {
-            text.encode_utf16()
-                .chain([0])
-                .flat_map(u16::to_le_bytes)
-                .collect()
-        };
         self.put("/proc/sys/kernel/random/boot_id", "boot-0\n");
         self.put("/proc/cmdline", "root=LABEL=root rw\n");
         self.put("/proc/cpuinfo", "processor\t: 0\n\nprocessor\t: 1\n");
@@ -127,10 +121,10 @@ impl Invented {
         );
         match loader {
             Loader::SystemdBoot => {
-                self.variable("LoaderInfo", &text("systemd-boot 252.39"));
-                self.variable("LoaderEntrySelected", &text("debian.conf"));
+                self.variable("LoaderInfo", &utf_16("systemd-boot 252.39"));
+                self.variable("LoaderEntrySelected", &utf_16("debian.conf"));
                 self.variable("LoaderFeatures", &0x7f_u64.to_le_bytes());
-                self.variable("LoaderTimeInitUSec", &text("4940000"));
+                self.variable("LoaderTimeInitUSec", &utf_16("4940000"));
                 self.put(
                     "/boot/efi/loader/entries/debian.conf",
                     "title Debian\nversion 6.1.0\nlinux /debian/vmlinuz\ninitrd /debian/initrd.img\noptions root=LABEL=root rw\n",
@@ -189,11 +183,16 @@ impl Invented {
                     name.trim_end_matches('\0')
                 ))
                 .unwrap();
+            self.variable("LoaderEntrySelected", &chosen[4..]);
             options = entry
                 .lines()
                 .filter_map(|line| line.strip_prefix("options "))
                 .collect::<Vec<_>>()
                 .join(" ");
+        } else if self.exists(&format!(
+            "/sys/firmware/efi/efivars/LoaderEntrySelected-{LOADER}"
+        )) {
+            self.variable("LoaderEntrySelected", &utf_16("debian.conf"));
         }
         let menu = self.read_text("/boot/grub/grub.cfg").unwrap_or_default();
         if let Some((_, added)) = menu.split_once("$GRUB_CMDLINE_LINUX_DEFAULT ") {
@@ -205,13 +204,25 @@ impl Invented {
         self.put("/proc/cmdline", options);
     }
 
-    /// Every file with its contents, every folder, every link; but for what the kernel itself changes.
+    /// Every file with its contents, every folder, every link; but for what the kernel and the boot loader themselves change.
     pub fn snapshot(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         walk(self.tree.path(), self.tree.path(), &mut all);
-        all.retain(|path, _| !path.starts_with("/proc/") && !path.starts_with("/out"));
+        all.retain(|path, _| {
+            !path.starts_with("/proc/")
+                && !path.starts_with("/out")
+                && !path.contains("/LoaderEntrySelected-")
+        });
         all
     }
+}
+
+/// Text as firmware variables hold it.
+fn utf_16(text: &str) -> Vec<u8> {
+    text.encode_utf16()
+        .chain([0])
+        .flat_map(u16::to_le_bytes)
+        .collect()
 }
 
 fn walk(root: &Path, folder: &Path, all: &mut BTreeMap<String, String>) {
