@@ -218,6 +218,50 @@ fn a_device_is_followed_to_who_looked_for_it() {
 }
 
 #[test]
+fn a_device_that_nobody_had_asked_for_before_is_followed_too() {
+    let mut trace = boot();
+    for (name, start, end) in [
+        ("dev-vda1.device", 21_000, 21_000),
+        ("dev-nobody.device", 21_000, 21_000),
+        ("systemd-udev-trigger.service", 20_060, 20_400),
+        ("boot.mount", 21_010, 22_000),
+    ] {
+        service(&mut trace, name, "", (start, None, None, Some(end)));
+    }
+    after(
+        &mut trace,
+        &[
+            ("boot.mount", "dev-vda1.device"),
+            ("once.service", "boot.mount"),
+            ("systemd-udev-trigger.service", "slow.service"),
+        ],
+    );
+    let report = analysed(&trace);
+    let steps = &report.critical_path.steps;
+    let names: Vec<&str> = steps.iter().map(|step| step.unit.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "-.slice",
+            "slow.service",
+            "systemd-udev-trigger.service",
+            "dev-vda1.device",
+            "boot.mount",
+            "once.service",
+            "graphical.target",
+        ]
+    );
+    assert_eq!(steps[1].duration_ns, 6_000 * MS);
+    assert_eq!(steps[3].released_by.gap_ns, 940 * MS);
+    let search = report
+        .units
+        .iter()
+        .find(|unit| unit.name == "systemd-udev-trigger.service")
+        .unwrap();
+    assert_eq!(search.held_up, ["dev-vda1.device"]);
+}
+
+#[test]
 fn a_gap_names_who_used_the_processors() {
     let mut trace = boot();
     trace.system.processors = 1;

@@ -30,6 +30,8 @@ pub(super) struct Starts<'t> {
     rows: Vec<ServiceTransition>,
     /// What each unit is declared to come after.
     after: HashMap<StringId, Vec<StringId>>,
+    /// What units that were started are declared to come after.
+    awaited: HashSet<StringId>,
     /// Places among `rows`, by unit.
     places: HashMap<StringId, Vec<usize>>,
     /// Ends with their places, by unit, in the order of time.
@@ -60,9 +62,13 @@ impl<'t> Starts<'t> {
             ends.sort_unstable();
         }
         let mut after: HashMap<StringId, Vec<StringId>> = HashMap::new();
+        let mut awaited = HashSet::new();
         for row in trace.service_dependencies.iter() {
             if row.kind == DependencyKind::After {
                 after.entry(row.service).or_default().push(row.on);
+                if places.contains_key(&row.service) {
+                    awaited.insert(row.on);
+                }
             }
         }
         let loaded = [milestone::UNITS_LOAD_END, milestone::USER_SPACE_BEGIN]
@@ -72,6 +78,7 @@ impl<'t> Starts<'t> {
             trace,
             rows,
             after,
+            awaited,
             places,
             ends,
             loaded_ns: loaded.map(|row| row.time_ns),
@@ -144,14 +151,18 @@ impl<'t> Starts<'t> {
         ))
     }
 
-    /// A device is not started: it is announced. That began when the device manager was told to look for devices.
+    /// A device is not started: it is announced. That began when the device manager was told to look for devices. One that was
+    /// there before anybody asked has no length, and is followed when somebody needs it.
     fn device_scan(&self, row: &ServiceTransition) -> Option<(Option<usize>, UnitRelease)> {
         let places = self.places.get(&self.trace.strings.find(DEVICE_SCAN)?)?;
         let end_ns = row.end_ns?;
+        if row.start_ns >= end_ns && !self.awaited.contains(&row.service) {
+            return None;
+        }
         let (scan_ns, other) = places
             .iter()
             .filter_map(|&other| Some((self.rows.get(other)?.start_ns, other)))
-            .filter(|&(start_ns, _)| start_ns <= end_ns && row.start_ns < end_ns)
+            .filter(|&(start_ns, _)| start_ns <= end_ns)
             .max()?;
         Some((
             Some(other),
