@@ -165,14 +165,13 @@ def of_boot(answer, parts, facts, seen):
     steps = sorted(answer["critical_path"]["steps"], key=lambda step: -step["duration_ns"])
     named = [step["unit"] for step in steps]
     if slow:
-        # Whoever looks for devices waited for it. The way to the target leads there only where no device on it was announced before
-        # somebody asked for it: such a device is not followed to who looked for it.
+        # Whoever looks for devices waited for it, and the way to the target leads there.
         released = (units.get("systemd-udev-trigger.service", {}).get("waited_for") or {}).get("unit")
         yield from same("what the search for devices waited for", record.SLOW_START, released)
         if (phases[4]["duration_ns"] or 0) > BUSY_NS:
             print("check: the host was busy: other units may have taken longer than 6 s", file=sys.stderr)
-        elif record.SLOW_START in named:
-            yield from same("the longest step on the path", record.SLOW_START, named[0])
+        else:
+            yield from same("the longest step on the path", record.SLOW_START, next(iter(named), None))
         took = units.get(record.SLOW_START, {}).get("total_ns") or 0
         if took < DELAY_NS:
             yield f"{record.SLOW_START} took {took} ns, less than it sleeps"
