@@ -10,7 +10,8 @@ use onoff_trace::{
 
 use super::clocks::{Clocks, SourceClock};
 use super::ftrace::files::{Chosen, chosen, count};
-use super::{clock_pairs_of, ftrace, parts_of};
+use super::ftrace::trace_file::TraceFile;
+use super::{clock_pairs_of, parts_of};
 use crate::Options;
 use crate::error::Error;
 use crate::opened::Files;
@@ -38,22 +39,18 @@ impl<'f> LinuxEventStream<'f> {
         let parts = parts_of(files);
         let mut pairs = clock_pairs_of(&parts);
         let traces = chosen(&parts, &mut pairs)?;
-        if traces.parts.is_empty() {
+        if traces.traces.is_empty() {
             return Err(Error::NoTrace {
                 name: parts.first().map_or("", |part| part.name).to_owned(),
             });
         }
         let clocks = pairs.finish();
         let header = StreamHeader {
-            bytes: traces
-                .parts
-                .iter()
-                .map(|part| part.bytes.len() as u64)
-                .sum(),
+            bytes: traces.traces.iter().map(TraceFile::bytes).sum(),
             start_unix_ns: clocks
                 .first_offset_ns(SourceClock::RealTime)
                 .and_then(i64::checked_neg),
-            name: traces.parts.first().map_or("", |part| part.name).to_owned(),
+            name: traces.traces.first().map_or("", TraceFile::name).to_owned(),
             ..StreamHeader::default()
         };
         Ok(Self {
@@ -81,8 +78,8 @@ impl<'f> LinuxEventStream<'f> {
         let mut shown = 0;
         let mut outcome = ControlFlow::Continue(());
         let mut directory = Directory::new();
-        for part in &self.traces.parts {
-            let read = ftrace::events(part, |event| {
+        for trace in &self.traces.traces {
+            let lost = trace.events(|event| {
                 if outcome.is_break() {
                     return;
                 }
@@ -98,11 +95,7 @@ impl<'f> LinuxEventStream<'f> {
                 let fields = fields(&event);
                 outcome = visit(&self.described(&event, time_ns, &fields, &directory));
             });
-            match read {
-                Ok(lost) => count(part, &lost, &mut losses),
-                // It was opened before.
-                Err(_) => continue,
-            }
+            count(trace.name(), &lost, &mut losses);
             if outcome.is_break() {
                 break;
             }

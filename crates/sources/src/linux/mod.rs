@@ -86,7 +86,7 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
     journals.clock_pairs(&mut pairs);
     let mut assembly = Assembly::new(wanted);
     let traces = ftrace::files::chosen(&parts, &mut pairs)?;
-    ftrace::read(&traces, &pairs.clone().finish(), &mut assembly)?;
+    ftrace::read(&traces, &pairs.clone().finish(), &mut assembly);
     let messages = kernel_messages(&parts, journals.boot());
     pairs_of_rows(&messages, &assembly, &mut pairs);
     let clocks = pairs.finish();

@@ -3,6 +3,7 @@
 use onoff_ftrace::{Kind, Losses as TraceLosses};
 use onoff_trace::{Counter, Losses, Severity, TableName};
 
+use super::trace_file::TraceFile;
 use crate::error::Error;
 use crate::linux::clocks::{Evidence, Pairs, SourceClock};
 use crate::linux::parts::{Part, PartKind};
@@ -66,7 +67,7 @@ const DAMAGED: Counter = Counter {
 /// The traces that are read.
 #[derive(Debug, Default)]
 pub(in crate::linux) struct Chosen<'f> {
-    pub(in crate::linux) parts: Vec<Part<'f>>,
+    pub(in crate::linux) traces: Vec<TraceFile<'f>>,
     left_out: u64,
     first_left_out: Option<String>,
     clock_unknown: bool,
@@ -108,11 +109,12 @@ pub(in crate::linux) fn chosen<'f>(
     let mut taken: Vec<(u64, u64)> = Vec::new();
     let only = traces.len() == 1;
     for part in traces {
+        let trace = TraceFile::open(part)?;
         if only {
-            chosen.parts.push(part);
+            chosen.traces.push(trace);
             break;
         }
-        let Some((first, last)) = span(&part)? else {
+        let Some((first, last)) = span(&trace) else {
             continue;
         };
         if taken
@@ -123,14 +125,14 @@ pub(in crate::linux) fn chosen<'f>(
             chosen.first_left_out.get_or_insert(part.name.to_owned());
         } else {
             taken.push((first, last));
-            chosen.parts.push(part);
+            chosen.traces.push(trace);
         }
     }
     match clock(&chosen, parts).as_deref() {
         Some("mono") => pairs.is_axis(SourceClock::Trace),
         Some("boot") => pairs.is_same(SourceClock::Trace, SourceClock::BootTime),
         named => {
-            compare(&chosen, pairs)?;
+            compare(&chosen, pairs);
             if !pairs.knows(SourceClock::Trace) {
                 chosen.clock_unknown = named.is_none();
                 // `local` and `global`, the kernel's defaults, are what its log is stamped by.
@@ -143,23 +145,20 @@ pub(in crate::linux) fn chosen<'f>(
 }
 
 /// Times of the first and last event.
-fn span(part: &Part<'_>) -> Result<Option<(u64, u64)>, Error> {
+fn span(trace: &TraceFile<'_>) -> Option<(u64, u64)> {
     let mut span: Option<(u64, u64)> = None;
-    super::events(part, |event| {
+    trace.events(|event| {
         let (first, last) = span.get_or_insert((event.time_ns, event.time_ns));
         *first = (*first).min(event.time_ns);
         *last = (*last).max(event.time_ns);
-    })?;
-    Ok(span)
+    });
+    span
 }
 
 /// The clock's name as the kernel gives it: from the trace's own file, from `trace_clock`, or from the kernel's command line.
 fn clock(chosen: &Chosen<'_>, parts: &[Part<'_>]) -> Option<String> {
-    let own = chosen.parts.iter().find_map(|part| {
-        let file = onoff_ftrace::DataFile::open(part.bytes).ok()?;
-        (!file.clock().is_empty()).then(|| file.clock().to_owned())
-    });
-    own.or_else(|| {
+    let own = chosen.traces.iter().find_map(TraceFile::clock);
+    own.map(str::to_owned).or_else(|| {
         parts.iter().find_map(|part| {
             let text = std::str::from_utf8(part.bytes).ok()?;
             match part.kind {
@@ -180,12 +179,12 @@ fn clock(chosen: &Chosen<'_>, parts: &[Part<'_>]) -> Option<String> {
 /// Compares the trace's clock with readings of the monotonic clock that somebody wrote into the trace. A reading is older than the
 /// event that holds it by the time writing took, so that the one with the smallest difference counts; a difference that such a
 /// delay can explain says that the clock is the axis itself, whatever a file kept from another moment says.
-fn compare(chosen: &Chosen<'_>, pairs: &mut Pairs) -> Result<(), Error> {
+fn compare(chosen: &Chosen<'_>, pairs: &mut Pairs) {
     const DELAY_NS: i64 = 5_000_000;
     const HOW: &str = "monotonic clock read and written into the trace";
-    for part in &chosen.parts {
+    for trace in &chosen.traces {
         let mut best: Option<(i64, i64)> = None;
-        super::events(part, |event| {
+        trace.events(|event| {
             if matches!(event.name, "tracing_mark_write" | "print")
                 && let Some(Kind::Mark(text)) = Kind::of(&event)
                 && let Ok(time) = i64::try_from(event.time_ns)
@@ -194,11 +193,11 @@ fn compare(chosen: &Chosen<'_>, pairs: &mut Pairs) -> Result<(), Error> {
             {
                 best = Some((time, mono));
             }
-        })?;
+        });
         match best {
             Some((time, mono)) if (0..DELAY_NS).contains(&time.saturating_sub(mono)) => {
                 pairs.is_axis(SourceClock::Trace);
-                return Ok(());
+                return;
             }
             Some((time, mono)) => {
                 pairs.add(SourceClock::Trace, Evidence::Reading, HOW, time, mono);
@@ -206,11 +205,10 @@ fn compare(chosen: &Chosen<'_>, pairs: &mut Pairs) -> Result<(), Error> {
             None => {}
         }
     }
-    Ok(())
 }
 
-/// Counts what reading `part` lost.
-pub(in crate::linux) fn count(part: &Part<'_>, lost: &TraceLosses, losses: &mut Losses) {
+/// Counts what reading the trace called `name` lost.
+pub(in crate::linux) fn count(name: &str, lost: &TraceLosses, losses: &mut Losses) {
     losses.add(&OVERWRITTEN, lost.overwritten);
     losses.add(&GAPS, lost.gaps);
     losses.add(&UNREADABLE_LINES, lost.unreadable_lines);
@@ -218,9 +216,7 @@ pub(in crate::linux) fn count(part: &Part<'_>, lost: &TraceLosses, losses: &mut 
     losses.add(&DAMAGED, lost.damaged);
     if let Some(offset) = lost.first_at {
         for counter in [&UNREADABLE_LINES, &UNKNOWN_EVENTS, &DAMAGED] {
-            losses.place(counter, || {
-                format!("{}, byte offset {offset:#x}", part.name)
-            });
+            losses.place(counter, || format!("{name}, byte offset {offset:#x}"));
         }
     }
 }

@@ -3,6 +3,7 @@
 //! | module | question |
 //! | --- | --- |
 //! | [`files`] | which files are read, and by which clock? |
+//! | [`trace_file`] | how is one opened and read? |
 //! | [`follower`] | which tracker takes an event? |
 //! | `switches`, `interrupts`, `disk`, `initcalls`, `power`, `signals` | trackers, one per subject |
 
@@ -14,48 +15,22 @@ mod interrupts;
 mod power;
 mod signals;
 mod switches;
+pub(super) mod trace_file;
 
-use onoff_ftrace::{DataFile, Event, Losses, TextTrace};
-
-use crate::error::Error;
 use crate::linux::assembly::Assembly;
 use crate::linux::clocks::{Clocks, Evidence, Pairs, SourceClock};
-use crate::linux::parts::{Part, PartKind};
 use follower::Follower;
 
-/// Gives every event of a trace to `each`.
-///
-/// # Errors
-/// A file of trace-cmd that is damaged beyond use.
-pub(in crate::linux) fn events(
-    part: &Part<'_>,
-    each: impl FnMut(Event<'_>),
-) -> Result<Losses, Error> {
-    if part.kind == PartKind::TraceText {
-        return Ok(TextTrace::new(part.bytes).read(each));
-    }
-    let file = DataFile::open(part.bytes).map_err(|source| Error::Trace {
-        name: part.name.to_owned(),
-        source,
-    })?;
-    Ok(file.read(each))
-}
-
 /// Reads the traces that [`files::chosen`] chose into `assembly`.
-pub(super) fn read(
-    chosen: &files::Chosen<'_>,
-    clocks: &Clocks,
-    assembly: &mut Assembly,
-) -> Result<(), Error> {
+pub(super) fn read(chosen: &files::Chosen<'_>, clocks: &Clocks, assembly: &mut Assembly) {
     chosen.count_losses(&mut assembly.losses);
-    for part in &chosen.parts {
+    for trace in &chosen.traces {
         let mut follower = Follower::new(clocks, assembly);
-        let lost = events(part, |event| follower.on_event(&event))?;
+        let lost = trace.events(|event| follower.on_event(&event));
         follower.finish();
         assembly.events_lost = assembly.events_lost.saturating_add(lost.overwritten);
-        files::count(part, &lost, &mut assembly.losses);
+        files::count(trace.name(), &lost, &mut assembly.losses);
     }
-    Ok(())
 }
 
 /// Times of several clocks in one text, as in `mono=66.122552 boot=86.895137 real=1795218209.598346`.

@@ -1,0 +1,55 @@
+//! One trace, opened: the tracer's text or the file of trace-cmd.
+
+use onoff_ftrace::{DataFile, Event, Losses, TextTrace};
+
+use crate::error::Error;
+use crate::linux::parts::{Part, PartKind};
+
+/// A trace whose head has been read. A file of trace-cmd describes its events and every symbol of the kernel there, which takes
+/// longer than its events of a short recording: it is read once.
+#[derive(Debug)]
+pub(in crate::linux) struct TraceFile<'f> {
+    part: Part<'f>,
+    data: Option<DataFile<'f>>,
+}
+
+impl<'f> TraceFile<'f> {
+    /// Opens a part that is a trace.
+    ///
+    /// # Errors
+    /// A file of trace-cmd that is damaged beyond use.
+    pub(super) fn open(part: Part<'f>) -> Result<Self, Error> {
+        let data = match part.kind {
+            PartKind::TraceText => None,
+            _ => Some(DataFile::open(part.bytes).map_err(|source| Error::Trace {
+                name: part.name.to_owned(),
+                source,
+            })?),
+        };
+        Ok(Self { part, data })
+    }
+
+    /// The file's name, for messages.
+    pub(in crate::linux) const fn name(&self) -> &'f str {
+        self.part.name
+    }
+
+    /// Its length, bytes.
+    pub(in crate::linux) const fn bytes(&self) -> u64 {
+        self.part.bytes.len() as u64
+    }
+
+    /// Name of the clock that stamped it, where the file says so.
+    pub(super) fn clock(&self) -> Option<&str> {
+        let clock = self.data.as_ref()?.clock();
+        (!clock.is_empty()).then_some(clock)
+    }
+
+    /// Gives every event to `each`.
+    pub(in crate::linux) fn events(&self, each: impl FnMut(Event<'_>)) -> Losses {
+        match &self.data {
+            Some(file) => file.read(each),
+            None => TextTrace::new(self.part.bytes).read(each),
+        }
+    }
+}
