@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::linux::parts;
 use crate::mapped::Mapped;
-use crate::sniff::{Content, RecordingKind, SNIFFED, sniff};
+use crate::sniff::{Content, Packing, RecordingKind, SNIFFED, sniff};
 use crate::unpack::{Limits, unpack};
 
 /// The files of one recording, opened.
@@ -219,10 +219,15 @@ impl Found {
                 .any(|other| other.bytes().len() == bytes.len() && other.bytes() == bytes)
         };
         if !useful {
-            self.passed_over.push(file.name);
+            self.pass_over([file.name]);
         } else if !met() {
             self.files.push(file);
         }
+    }
+
+    fn pass_over(&mut self, names: impl IntoIterator<Item = String>) {
+        let unknown = names.into_iter().filter(|name| !parts::is_for_people(name));
+        self.passed_over.extend(unknown);
     }
 }
 
@@ -331,7 +336,8 @@ fn take_found(path: &Path, length: u64, limits: &Limits, found: &mut Found) {
     };
     match unpack(&name, packing, file.bytes(), limits) {
         Ok(unpacked) => {
-            for (name, bytes) in unpacked {
+            found.pass_over(unpacked.passed_over);
+            for (name, bytes) in unpacked.files {
                 found.take(OpenedFile {
                     name,
                     stored_bytes: length,
@@ -348,13 +354,19 @@ fn add(opened: OpenedFile, limits: &Limits, found: &mut Found) -> Result<(), Err
         return add_plain(opened, found);
     };
     let stored_bytes = opened.bytes().len() as u64;
-    for (name, bytes) in unpack(&opened.name, packing, opened.bytes(), limits)? {
+    let unpacked = unpack(&opened.name, packing, opened.bytes(), limits)?;
+    found.pass_over(unpacked.passed_over);
+    for (name, bytes) in unpacked.files {
         let unpacked = OpenedFile {
             name,
             stored_bytes,
             contents: Contents::Held(bytes),
         };
-        add_plain(unpacked, found)?;
+        if packing == Packing::Zip && !is_tar(unpacked.bytes()) {
+            found.take(unpacked);
+        } else {
+            add_plain(unpacked, found)?;
+        }
     }
     Ok(())
 }
@@ -406,7 +418,7 @@ fn add_plain(opened: OpenedFile, found: &mut Found) -> Result<(), Error> {
     Ok(())
 }
 
-fn is_tar(bytes: &[u8]) -> bool {
+pub(crate) fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 

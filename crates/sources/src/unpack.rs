@@ -3,6 +3,8 @@
 use std::io::{self, Cursor, Read};
 
 use crate::error::Error;
+use crate::linux::parts;
+use crate::opened::is_tar;
 use crate::sniff::{Content, Packing, sniff};
 
 /// How far packed files may expand.
@@ -40,15 +42,30 @@ impl Limits {
 // Decoders of the streaming formats may keep this much history.
 const DICTIONARY_KIB: u32 = 256 << 10;
 
-/// Undoes all packings of `bytes` and returns what is inside: the members' names and bytes, in the archive's order.
-///
-/// An archive's members that are neither recordings nor packed are left out.
+/// What was inside a packed file.
+#[derive(Debug, Default)]
+pub(crate) struct Unpacked {
+    /// Names and bytes, in the archive's order.
+    pub(crate) files: Vec<(String, Vec<u8>)>,
+    /// Names of an archive's members that are no part of a recording.
+    pub(crate) passed_over: Vec<String>,
+}
+
+impl Unpacked {
+    fn append(&mut self, inside: Self) {
+        self.files.extend(inside.files);
+        self.passed_over.extend(inside.passed_over);
+    }
+}
+
+/// Undoes all packings of `bytes`. An archive's members that are neither recordings, nor a part of one, nor packed, are passed
+/// over.
 pub(crate) fn unpack(
     name: &str,
     packing: Packing,
     bytes: &[u8],
     limits: &Limits,
-) -> Result<Vec<(String, Vec<u8>)>, Error> {
+) -> Result<Unpacked, Error> {
     unpack_layer(name, packing, bytes, limits, limits.layers)
 }
 
@@ -58,41 +75,38 @@ fn unpack_layer(
     bytes: &[u8],
     limits: &Limits,
     layers: usize,
-) -> Result<Vec<(String, Vec<u8>)>, Error> {
+) -> Result<Unpacked, Error> {
     if layers == 0 {
         return Err(Error::TooDeep {
             name: name.into(),
             limit: limits.layers,
         });
     }
-    let members = match packing {
+    let (name, inside) = match packing {
         Packing::Xz => {
             let reader = lzma_rust2::XzReader::new_mem_limit(bytes, true, DICTIONARY_KIB);
-            vec![read_stream(name, packing, reader, bytes, limits)?]
+            read_stream(name, packing, reader, bytes, limits)?
         }
         Packing::Gzip => {
             let reader = flate2::read::MultiGzDecoder::new(bytes);
-            vec![read_stream(name, packing, reader, bytes, limits)?]
+            read_stream(name, packing, reader, bytes, limits)?
         }
         Packing::Zstandard => {
             let reader = ZstandardFrames {
                 rest: bytes,
                 frame: None,
             };
-            vec![read_stream(name, packing, reader, bytes, limits)?]
+            read_stream(name, packing, reader, bytes, limits)?
         }
         Packing::Zip => return unpack_archive(name, bytes, limits, layers),
     };
-    let mut unpacked = Vec::new();
-    for (name, bytes) in members {
-        match sniff(&bytes) {
-            Content::Packed(packing) => {
-                unpacked.extend(unpack_layer(&name, packing, &bytes, limits, layers - 1)?);
-            }
-            _ => unpacked.push((name, bytes)),
-        }
+    match sniff(&inside) {
+        Content::Packed(packing) => unpack_layer(&name, packing, &inside, limits, layers - 1),
+        _ => Ok(Unpacked {
+            files: vec![(name, inside)],
+            passed_over: Vec::new(),
+        }),
     }
-    Ok(unpacked)
 }
 
 fn unpack_archive(
@@ -100,7 +114,7 @@ fn unpack_archive(
     bytes: &[u8],
     limits: &Limits,
     layers: usize,
-) -> Result<Vec<(String, Vec<u8>)>, Error> {
+) -> Result<Unpacked, Error> {
     let failed = |source: zip::result::ZipError| Error::Unpack {
         name: name.into(),
         packing: Packing::Zip.as_str(),
@@ -109,7 +123,7 @@ fn unpack_archive(
     };
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(failed)?;
     let members = archive.len();
-    let mut unpacked = Vec::new();
+    let mut unpacked = Unpacked::default();
     let mut left = limits.for_stored(bytes.len() as u64);
     for index in 0..members {
         let mut member = archive.by_index(index).map_err(failed)?;
@@ -128,12 +142,17 @@ fn unpack_archive(
             source,
         };
         (&mut member)
-            .take(crate::sniff::SNIFFED as u64)
+            .take(parts::LOOKED_AT as u64)
             .read_to_end(&mut head)
             .map_err(|source| place(0, source))?;
         let content = sniff(&head);
-        if matches!(content, Content::Unknown | Content::Empty) {
-            continue;
+        match content {
+            Content::Empty => continue,
+            Content::Unknown if !is_tar(&head) && parts::kind_of(&member_name, &head).is_none() => {
+                unpacked.passed_over.push(member_name);
+                continue;
+            }
+            Content::Unknown | Content::Recording(_) | Content::Packed(_) => {}
         }
         let mut contents = head;
         let read = (&mut member).take(left + 1).read_to_end(&mut contents);
@@ -149,17 +168,17 @@ fn unpack_archive(
         }
         left -= contents.len() as u64;
         match content {
-            Content::Packed(packing) => unpacked.extend(unpack_layer(
+            Content::Packed(packing) => unpacked.append(unpack_layer(
                 &member_name,
                 packing,
                 &contents,
                 limits,
                 layers - 1,
             )?),
-            _ => unpacked.push((member_name, contents)),
+            _ => unpacked.files.push((member_name, contents)),
         }
     }
-    if unpacked.is_empty() {
+    if unpacked.files.is_empty() {
         return Err(Error::NoRecordingInside {
             name: name.into(),
             members,

@@ -421,6 +421,47 @@ fn interrupts_and_soft_interrupts_are_followed_on_each_processor() {
 }
 
 #[test]
+fn a_zip_of_a_folder_is_the_folder() {
+    let Some(folder) = samples("linux") else {
+        return;
+    };
+    let path = folder.join("shutdown-slowstop.tar.xz");
+    let packed = std::fs::File::open(&path).unwrap();
+    let mut archive = tar::Archive::new(lzma_rust2::XzReader::new(packed, true));
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        if entry.header().entry_type().is_file() {
+            let name = entry.path().unwrap().display().to_string();
+            let stored = zip::write::SimpleFileOptions::default()
+                .compression_method(zip::CompressionMethod::Stored);
+            zip.start_file(name, stored).unwrap();
+            std::io::copy(&mut entry, &mut zip).unwrap();
+        }
+    }
+    let bytes = zip.finish().unwrap().into_inner();
+    let from_zip = held(&[("x.zip", &bytes)]).unwrap();
+    let from_tar = open(&[path], Tables::all(), &Options::default()).unwrap();
+    let about = |trace: &Trace| {
+        let losses = trace.losses.iter();
+        (
+            trace
+                .files
+                .iter()
+                .map(|file| (file.content, file.bytes))
+                .collect::<Vec<_>>(),
+            trace.service_transitions.len(),
+            trace.context_switches.len(),
+            losses
+                .map(|loss| (loss.counter, loss.count))
+                .collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(about(&from_zip), about(&from_tar));
+    assert!(!from_zip.service_transitions.is_empty());
+}
+
+#[test]
 fn a_part_that_only_adds_is_no_recording() {
     let refused = held(&[("cmdline", b"root=/dev/vda\n")]);
     // Alone it is read for what it is worth; beside another kind of recording it is refused.

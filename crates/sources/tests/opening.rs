@@ -97,10 +97,13 @@ fn several_streams_in_one_file_follow_each_other() {
 #[test]
 fn an_archive_gives_its_recordings_and_leaves_the_rest() {
     let plain = recording();
+    // Whatever follows the last buffer.
+    let other = [plain.as_slice(), &[0; 16]].concat();
     let packed = archive(&[
         ("readme.txt", b"how to read this"),
         ("kernel.etl.xz", &xz(&plain)),
-        ("user.etl", &plain),
+        ("user.etl", &other),
+        ("again/user.etl", &other),
     ]);
     let files = Files::held([("boot.zip".to_owned(), packed)], &Limits::default()).unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.name()).collect();

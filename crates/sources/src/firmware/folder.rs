@@ -60,7 +60,7 @@ pub(super) fn add_bytes(
             unpacked_bytes: limits.unpacked_bytes.min(MOST_BYTES),
             ..*limits
         };
-        for (name, bytes) in unpack(name, packing, bytes, &limits)? {
+        for (name, bytes) in unpack(name, packing, bytes, &limits)?.files {
             add_plain(&name, &bytes, gathering)?;
         }
         return Ok(());

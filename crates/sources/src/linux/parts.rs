@@ -109,7 +109,7 @@ impl PartKind {
 }
 
 /// Bytes from a file's beginning that are looked at.
-const LOOKED_AT: usize = 64 << 10;
+pub(crate) const LOOKED_AT: usize = 64 << 10;
 
 /// What `bytes`, a file called `name`, are; `None` for no part of a recording.
 pub(crate) fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
@@ -138,6 +138,35 @@ pub(crate) fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
             .or_else(|| is_kernel_log(text).then_some(PartKind::KernelLog))
             .or_else(|| by_name(file, text))
     })
+}
+
+/// Whether a file is one that recorders keep for whoever reads a recording by hand: it fills no table, and passing it over loses
+/// nothing.
+pub(crate) fn is_for_people(name: &str) -> bool {
+    /// Namespaces of firmware variables: the UEFI specification's own and the boot loader interface's.
+    const NAMESPACES: [&str; 2] = [
+        "-8be4df61-93ca-11d2-aa0d-00e098032b8c",
+        "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f",
+    ];
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    matches!(
+        file,
+        "analyze-time.txt"
+            | "blame.txt"
+            | "critical-chain.txt"
+            | "interrupts"
+            | "iomem"
+            | "mem-sleep"
+            | "mounts"
+            | "power-state"
+            | "recording.json"
+            | "suspend-stats"
+            | "swaps"
+            | "uptime"
+            | "wakeup-sources"
+            | "FACP"
+    ) || file.ends_with(".stats.txt")
+        || NAMESPACES.iter().any(|namespace| file.ends_with(namespace))
 }
 
 fn by_text(text: &str) -> Option<PartKind> {
@@ -237,6 +266,20 @@ fn is_kernel_log(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_kept_for_people_is_known_by_name() {
+        for name in [
+            "boot-1/running/recording.json",
+            "boot.stats.txt",
+            "efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f",
+        ] {
+            assert!(is_for_people(name), "{name}");
+        }
+        for name in ["", "notes.txt", "uptime/x", "cat.jpg"] {
+            assert!(!is_for_people(name), "{name}");
+        }
+    }
 
     #[test]
     fn content_tells_and_the_name_only_where_it_must() {
