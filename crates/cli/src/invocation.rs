@@ -10,6 +10,7 @@ pub mod record;
 pub mod shutdown;
 pub mod study;
 pub mod suspend;
+pub mod symbols;
 pub mod table;
 pub mod why;
 

@@ -4,7 +4,11 @@
 #[allow(dead_code, reason = "each test program uses its part")]
 mod running;
 
-use onoff_testkit::simulate::Truth;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+
+use flate2::read::GzDecoder;
+use onoff_testkit::simulate::{Scenario, Truth};
 use running::Folder;
 use serde_json::Value;
 
@@ -68,6 +72,144 @@ fn only_thread(truth: &Truth, image: &str) -> u32 {
     let pid = pid(truth, image);
     let mut threads = truth.threads.iter().filter(|&(_, &owner)| owner == pid);
     *threads.next().unwrap().0
+}
+
+/// A recording whose program has the PDB of `crates/symbols/tests` and waits with a known call stack.
+const WITH_SYMBOLS: &str = r#"
+name = "A program with symbols"
+seed = 7
+[machine]
+processors = 2
+mhz = 2400
+build = 19041
+[recording]
+tail = "1s"
+at_most = "6s"
+readied_by_dpc = true
+switch_stacks_percent = 100
+[[process]]
+image = "driver.exe"
+at = "500ms"
+symbols = "662C4326-0F04-F962-4C4C-44205044422E"
+stack = [0x1045, 0x1025, 0x1005]
+[[process.thread]]
+work = ["cpu 1ms", "sleep 3s", "cpu 1ms"]
+"#;
+const PDB_IDENTITY: &str = "662C43260F04F9624C4C44205044422E1";
+
+fn with_symbols() -> Folder {
+    let simulated = Scenario::from_toml(WITH_SYMBOLS)
+        .unwrap()
+        .simulate()
+        .unwrap();
+    let folder = Folder::new();
+    folder.file("boot.etl", &simulated.files[0]);
+    folder
+}
+
+fn pdb() -> Vec<u8> {
+    let packed = include_bytes!("../../symbols/tests/data/driver.pdb.gz");
+    let mut pdb = Vec::new();
+    GzDecoder::new(&packed[..]).read_to_end(&mut pdb).unwrap();
+    pdb
+}
+
+/// Answers every request for the PDB with it, and all others with "not found".
+fn symbol_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let first = lines.next().unwrap().unwrap();
+            while lines.next().is_some_and(|line| !line.unwrap().is_empty()) {}
+            let wanted = format!("GET /driver.pdb/{PDB_IDENTITY}/driver.pdb ");
+            let (status, body) = match first.starts_with(&wanted) {
+                true => ("200 OK", pdb()),
+                false => ("404 Not Found", Vec::new()),
+            };
+            let length = body.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+            );
+            let _ = stream.write_all(&body);
+        }
+    });
+    url
+}
+
+#[test]
+fn functions_are_named_from_a_folder_and_from_a_server() {
+    let folder = with_symbols();
+    folder.file("driver.pdb", &pdb());
+    let server = symbol_server();
+    let functions = ["t::wait_for_hardware", "t::start_device", "t::DriverEntry"];
+    for symbols in [".".to_owned(), format!("srv*kept*{server}")] {
+        let question = format!("--process driver.exe --min 1000 --symbols {symbols}");
+        let report = answer(&folder, &question);
+        let step = longest(first(&report));
+        assert_eq!(step["kind"], "timer");
+        let named: Vec<&Value> = step["stack"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|frame| &frame["function"])
+            .collect();
+        assert_eq!(named, functions);
+        assert_eq!(step["stack"][0]["module"], "driver.exe");
+        assert_eq!(step["stack"][0]["offset"], "0x1045");
+
+        let text = folder.answer(&format!("why boot.etl {question}"));
+        for function in functions {
+            assert!(text.contains(&format!("driver.exe!{function}")), "{text}");
+        }
+        let folded = folder.answer(&format!("why boot.etl {question} --format folded"));
+        let [entry, start, wait] = ["DriverEntry", "start_device", "wait_for_hardware"]
+            .map(|it| format!("driver.exe!t::{it}"));
+        assert!(
+            folded.contains(&format!("{entry};{start};{wait};waiting for a timer")),
+            "{folded}"
+        );
+    }
+    // What came once is there without a server.
+    let kept = folder.path(&format!("kept/driver.pdb/{PDB_IDENTITY}/driver.pdb"));
+    assert_eq!(std::fs::read(kept).unwrap(), pdb());
+}
+
+#[test]
+fn an_answer_without_symbols_says_why() {
+    let folder = with_symbols();
+    let gone = {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    let text =
+        |arguments: &str| folder.answer(&format!("why boot.etl --process driver.exe {arguments}"));
+    let shown = text(&format!("--symbols srv*kept*{gone}"));
+    assert_eq!(
+        shown
+            .matches(&format!("{gone}: cannot be reached: "))
+            .count(),
+        1
+    );
+    assert!(shown.contains("driver.exe+0x1045"), "{shown}");
+    let shown = text(&format!("--offline --symbols srv*kept*{gone}"));
+    assert!(shown.contains("No function names: the servers of the symbol path were not asked."));
+    assert!(shown.contains(&format!(
+        "driver.pdb {PDB_IDENTITY}: not in the symbol path's folders"
+    )));
+    let shown = text(&format!("--symbols srv*kept*{}", symbol_server()));
+    assert!(shown.contains("driver.exe!t::wait_for_hardware"), "{shown}");
+
+    // A file of another build is refused, and the answer stands without it.
+    let mut other = pdb();
+    let guid = [0x26, 0x43, 0x2C, 0x66, 0x04, 0x0F];
+    let at = other.windows(guid.len()).position(|it| it == guid).unwrap();
+    other[at] ^= 0xFF;
+    folder.file("driver.pdb", &other);
+    let shown = text("--symbols .");
+    assert!(shown.contains("driver.pdb: of another build"), "{shown}");
 }
 
 /// The paper's appendix A: thread 44 → 64 → 16 → 20 → timer expiration.

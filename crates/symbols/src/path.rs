@@ -1,10 +1,13 @@
 //! Where symbols lie: `_NT_SYMBOL_PATH`.
 //!
 //! Source of the grammar: Microsoft's documentation of the debuggers, "Symbol path for Windows debuggers". Elements stand
-//! between semicolons. `srv*A*B*URL` names stores from the nearest to the farthest; `cache*A` a store; anything else a
-//! folder.
+//! between semicolons. `srv*A*B*URL` names stores from the nearest to the farthest, the last of which may be a server;
+//! `cache*A` a store in which lies what elements to its right fetch; anything else is a folder.
 
 use std::path::{Component, Path, PathBuf};
+
+/// Characters of a PDB's identity, at most: the GUID's 32 and the age's 8.
+const LONGEST_IDENTITY: usize = 40;
 
 /// One place of a symbol path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,11 +18,20 @@ pub enum SymbolPlace {
     Store(PathBuf),
 }
 
+/// A symbol server of a symbol path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SymbolServer {
+    /// Its address, as written.
+    pub url: String,
+    /// The store that keeps what is fetched from it: the nearest of its own element, else that of the last `cache*` before.
+    pub store: Option<PathBuf>,
+}
+
 /// The places of a symbol path, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SymbolPath {
     places: Vec<SymbolPlace>,
-    servers: Vec<String>,
+    servers: Vec<SymbolServer>,
 }
 
 impl SymbolPath {
@@ -29,11 +41,14 @@ impl SymbolPath {
     /// use onoff_symbols::SymbolPath;
     /// let path = SymbolPath::parse(r"C:\mine;srv*C:\cache*https://msdl.microsoft.com/download/symbols");
     /// assert_eq!(path.places().len(), 2);
-    /// assert_eq!(path.servers(), ["https://msdl.microsoft.com/download/symbols"]);
+    /// let server = &path.servers()[0];
+    /// assert_eq!(server.url, "https://msdl.microsoft.com/download/symbols");
+    /// assert_eq!(server.store.as_deref(), Some(std::path::Path::new(r"C:\cache")));
     /// ```
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut path = Self::default();
+        let mut cache: Option<PathBuf> = None;
         for element in text.split(';').map(str::trim).filter(|it| !it.is_empty()) {
             let mut parts = element.split('*');
             let first = parts.next().unwrap_or_default();
@@ -45,15 +60,39 @@ impl SymbolPath {
             if first.eq_ignore_ascii_case("symsrv") {
                 parts.next();
             }
+            let mut nearest: Option<PathBuf> = None;
             for part in parts.map(str::trim).filter(|part| !part.is_empty()) {
                 if part.contains("://") {
-                    path.servers.push(part.to_owned());
+                    path.servers.push(SymbolServer {
+                        url: part.to_owned(),
+                        store: nearest.clone().or_else(|| cache.clone()),
+                    });
                 } else {
+                    nearest.get_or_insert_with(|| part.into());
                     path.places.push(SymbolPlace::Store(part.into()));
                 }
             }
+            if first.eq_ignore_ascii_case("cache") {
+                cache = nearest.or(cache);
+            }
         }
         path
+    }
+
+    /// With `store` for what is fetched from servers whose elements name none; looked into like any other, last.
+    #[must_use]
+    pub fn with_default_store(mut self, store: &Path) -> Self {
+        let mut is_used = false;
+        for server in &mut self.servers {
+            if server.store.is_none() {
+                server.store = Some(store.to_owned());
+                is_used = true;
+            }
+        }
+        if is_used {
+            self.places.push(SymbolPlace::Store(store.to_owned()));
+        }
+        self
     }
 
     /// The folders and stores.
@@ -62,9 +101,9 @@ impl SymbolPath {
         &self.places
     }
 
-    /// The servers, from which nothing is downloaded.
+    /// The servers.
     #[must_use]
-    pub fn servers(&self) -> &[String] {
+    pub fn servers(&self) -> &[SymbolServer] {
         &self.servers
     }
 
@@ -72,12 +111,9 @@ impl SymbolPath {
     /// case. None when either is not what such a name can be.
     #[must_use]
     pub fn candidates(&self, name: &str, identity: &str) -> Vec<PathBuf> {
-        let Some(name) = plain_name(name) else {
+        let Some((name, identity)) = checked(name, identity) else {
             return Vec::new();
         };
-        if identity.is_empty() || !identity.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Vec::new();
-        }
         let mut found = Vec::new();
         let mut add = |path: PathBuf| {
             if !found.contains(&path) {
@@ -104,6 +140,13 @@ impl SymbolPath {
         }
         found
     }
+}
+
+/// `name` without its folders and `identity`, where both are what they can be.
+pub(crate) fn checked<'a>(name: &'a str, identity: &'a str) -> Option<(&'a str, &'a str)> {
+    let is_identity = (1..=LONGEST_IDENTITY).contains(&identity.len())
+        && identity.bytes().all(|byte| byte.is_ascii_hexdigit());
+    Some((plain_name(name)?, identity)).filter(|_| is_identity)
 }
 
 /// The file name of a path as recorded, where it is one: no separators, no drive, not `..`.
@@ -134,8 +177,28 @@ mod tests {
                 store("d")
             ]
         );
-        assert_eq!(path.servers(), ["https://x/y"]);
+        let server = |url: &str, store: Option<&str>| SymbolServer {
+            url: url.to_owned(),
+            store: store.map(PathBuf::from),
+        };
+        assert_eq!(path.servers(), [server("https://x/y", Some("near"))]);
         assert_eq!(SymbolPath::parse("").places(), []);
+
+        // A store of its own comes before a cache, and a cache is for what stands right of it.
+        let path = SymbolPath::parse("srv*https://a;cache*c;srv*https://b;srv*d*e*https://f");
+        assert_eq!(
+            path.servers(),
+            [
+                server("https://a", None),
+                server("https://b", Some("c")),
+                server("https://f", Some("d"))
+            ]
+        );
+        let path = path.with_default_store(Path::new("mine"));
+        assert_eq!(path.servers()[0], server("https://a", Some("mine")));
+        assert_eq!(path.places().last(), Some(&store("mine")));
+        let path = SymbolPath::parse("srv*d*https://f").with_default_store(Path::new("mine"));
+        assert_eq!(path.places(), [store("d")]);
     }
 
     #[test]

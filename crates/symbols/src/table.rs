@@ -14,8 +14,14 @@ use crate::SymbolPath;
 #[derive(Debug, Error)]
 pub enum Refusal {
     /// No file in any place.
-    #[error("no such file in the symbol path")]
+    #[error("not in the symbol path's folders")]
     NotFound,
+    /// No file in any place, and none at the servers that answered.
+    #[error("neither in the symbol path's folders nor at its servers")]
+    NotServed,
+    /// A server did not give it.
+    #[error("{0}: {1}")]
+    Server(String, #[source] Fault),
     /// Files of that name belong to other builds.
     #[error("{}: of another build", .0.display())]
     OtherBuild(PathBuf),
@@ -25,6 +31,32 @@ pub enum Refusal {
     /// A file is no PDB, or is damaged.
     #[error("{}: {}", .0.display(), .1)]
     Damaged(PathBuf, #[source] pdb_addr2line::Error),
+}
+
+/// Why a server gave no file.
+#[derive(Debug, Error)]
+pub enum Fault {
+    /// An answer other than the file or that there is none.
+    #[error("answered {0}")]
+    Status(u16),
+    /// The file is larger than is taken, in bytes.
+    #[error("larger than the {0} bytes that are taken")]
+    TooLarge(u64),
+    /// The answer broke off or was no HTTP.
+    #[error("no whole answer: {0}")]
+    Broken(String),
+    /// The file belongs to another build.
+    #[error("sent a file of another build")]
+    OtherBuild,
+    /// The file is no PDB.
+    #[error("sent no PDB: {0}")]
+    NotPdb(String),
+    /// It only says where the file lies.
+    #[error("only says where the file lies (file.ptr), which is not followed")]
+    Pointer,
+    /// The file cannot be kept.
+    #[error("cannot be kept in {}: {}", .0.display(), .1)]
+    Unkept(PathBuf, #[source] io::Error),
 }
 
 /// The functions of one module.
@@ -51,7 +83,7 @@ impl Symbols {
         Err(refusal)
     }
 
-    fn open(path: &Path, identity: &str) -> Result<Self, Refusal> {
+    pub(crate) fn open(path: &Path, identity: &str) -> Result<Self, Refusal> {
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Refusal::NotFound),

@@ -94,7 +94,7 @@ pub struct WhyReport {
     pub waits_for_work_ns: i64,
     /// What was not recorded that would have told more, as phrases.
     pub missing: Vec<String>,
-    /// PDB files that were looked for and not used, each with the reason.
+    /// Symbol servers that could not be reached, then PDB files that were looked for and not used, each with the reason.
     pub symbols_missing: Vec<String>,
     /// What was lost.
     pub losses: Losses,

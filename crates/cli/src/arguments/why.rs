@@ -36,6 +36,7 @@ Examples:
   onoff why sleep.etl --device 'ROOT\\MSPIWDDEV\\*'
   onoff why boot.etl --process winlogon.exe --min 500 --top 3
   onoff why boot.etl --thread 604 --at 12.5s     the wait that was under way then
+  onoff why boot.etl --service Spooler --symbols 'C:\\build;srv*C:\\symbols'
   onoff why boot.etl --format folded | inferno-flamegraph --countname ns > boot.svg
 
 A chain goes from the end back: a thread ran, or had no processor, or waited; what ended
@@ -93,10 +94,15 @@ pub struct WhyArguments {
     #[arg(long)]
     pub idle: bool,
 
-    /// Where PDB files lie, for the names of functions: folders and stores as in _NT_SYMBOL_PATH, which is used when
-    /// this is not given, e.g. 'C:\my;srv*C:\symbols'. Nothing is downloaded
+    /// Where PDB files lie, for the names of functions: folders, stores and servers as in _NT_SYMBOL_PATH, which is used
+    /// when this is not given, e.g. 'C:\my;srv*C:\symbols*https://msdl.microsoft.com/download/symbols'. A server is
+    /// asked for what no folder has, by name and identity of the file; what it sends is kept in the store before it
     #[arg(long, value_name = "PATH")]
     pub symbols: Option<String>,
+
+    /// Ask no symbol server; so does the environment variable ONOFF_OFFLINE=1
+    #[arg(long)]
+    pub offline: bool,
 
     /// How to answer
     #[arg(long, value_name = "FORMAT", default_value = "text")]

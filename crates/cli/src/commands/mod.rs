@@ -6,6 +6,7 @@ mod compare;
 mod diagnose;
 mod events;
 mod firmware;
+mod functions;
 mod gate;
 mod info;
 mod lists;

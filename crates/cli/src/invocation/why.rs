@@ -1,14 +1,13 @@
 //! What the arguments of `onoff why` mean.
 
+use super::symbols::SymbolTask;
+use super::{Invocation, Task};
+use crate::arguments::why::{Transition, WhyArguments, WhyFormat as Typed};
+use crate::failure::Failure;
 use onoff_analysis::waits::{About, PathOptions, TransitionKind, WhyQuestion};
 use onoff_report::text::why::WhyTextOptions;
 use onoff_report::xperf::time_point::TimePoint;
 use onoff_sources::Pattern;
-use onoff_symbols::SymbolPath;
-
-use super::{Invocation, Task};
-use crate::arguments::why::{Transition, WhyArguments, WhyFormat as Typed};
-use crate::failure::Failure;
 
 /// How to show why something took long.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +28,7 @@ pub struct WhyTask {
     /// The time.
     pub at: Option<TimePoint>,
     /// Where symbols lie.
-    pub symbols: SymbolPath,
+    pub symbols: SymbolTask,
     /// How to show the answer.
     pub format: WhyFormat,
 }
@@ -42,11 +41,7 @@ const EVERY_STEP: PathOptions = PathOptions {
 
 /// Settles what the arguments mean.
 pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
-    let symbols = arguments
-        .symbols
-        .or_else(|| std::env::var("_NT_SYMBOL_PATH").ok())
-        .unwrap_or_default();
-    let symbols = SymbolPath::parse(&symbols);
+    let symbols = SymbolTask::resolve(arguments.symbols, arguments.offline);
     let at = match &arguments.at {
         Some(text) => Some(TimePoint::parse(text).ok_or_else(|| {
             Failure::NothingToAnswer(format!(

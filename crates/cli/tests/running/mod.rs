@@ -52,7 +52,11 @@ impl Folder {
             .args(arguments.split_whitespace())
             .current_dir(self.folder.path())
             .stdin(Stdio::null());
-        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+        command
+            .env_remove("NO_COLOR")
+            .env_remove("CLICOLOR_FORCE")
+            .env_remove("_NT_SYMBOL_PATH")
+            .env_remove("ONOFF_OFFLINE");
         command
     }
 

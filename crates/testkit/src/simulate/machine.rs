@@ -364,9 +364,18 @@ impl<'s> Machine<'s> {
             })
     }
 
-    fn stack(&mut self, cpu: usize, of: u64, process: usize, thread: u32) {
+    /// A call stack of one of the process's threads.
+    fn frames(&mut self, process: usize) -> Vec<u64> {
+        let state = &self.processes[process];
+        if let (Some(&(base, ..)), false) = (state.images.first(), state.plan.stack.is_empty()) {
+            return state.plan.stack.iter().map(|at| base + at).collect();
+        }
         let depth = 6 + self.random.below(14) as usize;
-        let frames: Vec<u64> = (0..depth).map(|_| self.address_in(process)).collect();
+        (0..depth).map(|_| self.address_in(process)).collect()
+    }
+
+    fn stack(&mut self, cpu: usize, of: u64, process: usize, thread: u32) {
+        let frames = self.frames(process);
         let time = self.stamp();
         let id = self.processes[process].plan.id;
         let record = kernel::stack(

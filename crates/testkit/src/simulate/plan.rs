@@ -68,6 +68,7 @@ impl Plan {
             command: String::new(),
             existing: true,
             symbols: None,
+            stack: Vec::new(),
         });
         let cast = if scenario.boots() {
             super::boot::plan(&mut plan, scenario)?
@@ -136,6 +137,7 @@ impl Plan {
             command: command.to_owned(),
             existing: false,
             symbols: None,
+            stack: Vec::new(),
         });
         self.processes.len() - 1
     }
@@ -246,6 +248,8 @@ impl Plan {
             };
             let command = process.command.as_deref().unwrap_or(&process.image);
             let index = self.process(parent, process.session, &process.image, command);
+            self.processes[index].symbols = process.symbols;
+            self.processes[index].stack.clone_from(&process.stack);
             self.scenario_threads(index, &process.thread, &[]);
             let mut launch = Vec::new();
             if let Some(on) = &process.on {

@@ -166,4 +166,6 @@ pub(super) struct ProcessPlan {
     pub(super) existing: bool,
     /// Symbol identity of the image, when it is known.
     pub(super) symbols: Option<Uuid>,
+    /// Call stack of its threads, as addresses within the image; empty where any will do.
+    pub(super) stack: Vec<u64>,
 }

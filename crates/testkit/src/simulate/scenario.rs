@@ -4,6 +4,7 @@
 //! happens at that time, or later when the work before it is not done by then.
 
 use serde::Deserialize;
+use uuid::Uuid;
 
 use super::span::{Size, Span};
 use super::transition::power_scenario::{Answer, Power, PoweredDevice, Standby};
@@ -457,9 +458,21 @@ pub struct Process {
     /// Event it starts at: `desktop_ready`, `services_running`, or one a step of work signals.
     /// Neither this nor `at`: its threads belong to the System process from the beginning.
     pub on: Option<String>,
+    /// GUID of the image's PDB; none = not recorded.
+    #[serde(default, deserialize_with = "identity")]
+    pub symbols: Option<Uuid>,
+    /// Call stack of its threads, innermost first, as addresses within the image; empty = any addresses.
+    #[serde(default)]
+    pub stack: Vec<u64>,
     /// Threads.
     #[serde(default)]
     pub thread: Vec<Thread>,
+}
+
+fn identity<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Option<Uuid>, D::Error> {
+    let text = Option::<String>::deserialize(text)?;
+    text.map(|text| text.parse().map_err(serde::de::Error::custom))
+        .transpose()
 }
 
 /// A thread of a process.

@@ -13,6 +13,9 @@ use super::style::{DOUBT, HEADLINE, QUIET, WORST};
 use super::table::{Table, cell, styled_cell};
 use sentence::{chain, done, thread};
 
+/// PDB files that are not there and are named.
+const SHOWN_FILES: usize = 6;
+
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WhyTextOptions {
@@ -65,11 +68,19 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
     for missing in &report.missing {
         writeln!(out, "{DOUBT}Not recorded: {missing}.{DOUBT:#}")?;
     }
-    for missing in &report.symbols_missing {
+    for missing in report.symbols_missing.iter().take(SHOWN_FILES) {
         writeln!(
             out,
             "{QUIET}No function names: {}.{QUIET:#}",
             printable(missing)
+        )?;
+    }
+    let more = report.symbols_missing.len().saturating_sub(SHOWN_FILES);
+    if more > 0 {
+        let more = counted(more as u64, "PDB file");
+        writeln!(
+            out,
+            "{QUIET}No function names: {more} more, which JSON lists.{QUIET:#}"
         )?;
     }
     losses::write(&report.losses, out)

@@ -1,0 +1,28 @@
+//! The packed form of a store's file: a cabinet with one file in it.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use cab::Cabinet;
+
+use crate::Fault;
+
+/// Writes the first file of the cabinet `packed` into `file`.
+pub(super) fn unpack(packed: &mut File, file: &mut File, most_bytes: u64) -> Result<(), Fault> {
+    let broken = |error: io::Error| Fault::Broken(format!("its cabinet: {error}"));
+    let mut cabinet = Cabinet::new(packed).map_err(broken)?;
+    let name = cabinet
+        .folder_entries()
+        .flat_map(|folder| folder.file_entries())
+        .map(|entry| entry.name().to_owned())
+        .next()
+        .ok_or_else(|| Fault::Broken("its cabinet is empty".to_owned()))?;
+    let reader = cabinet.read_file(&name).map_err(broken)?;
+    let mut reader = reader.take(most_bytes.saturating_add(1));
+    let length = io::copy(&mut reader, file).map_err(broken)?;
+    if length > most_bytes {
+        return Err(Fault::TooLarge(most_bytes));
+    }
+    file.seek(SeekFrom::Start(0)).map_err(broken)?;
+    Ok(())
+}

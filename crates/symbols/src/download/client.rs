@@ -1,0 +1,104 @@
+//! One file over HTTP.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
+use ureq::{Agent, Error};
+
+use super::{Failure, Limits};
+use crate::Fault;
+
+/// A server's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The file, now written.
+    File,
+    /// It has none.
+    NotThere,
+}
+
+pub(super) struct Client {
+    limits: Limits,
+    /// Made with the first request: it reads the system's certificates.
+    agent: Option<Agent>,
+}
+
+impl Client {
+    pub(super) const fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            agent: None,
+        }
+    }
+
+    /// Writes what `url` has into `file`.
+    pub(super) fn get(&mut self, url: &str, file: &mut File) -> Result<Answer, Failure> {
+        let limits = self.limits;
+        let agent = self.agent.get_or_insert_with(|| agent(limits));
+        let request = agent
+            .get(url)
+            .config()
+            .https_only(url.starts_with("https:"))
+            .build();
+        let response = request.call().map_err(failure)?;
+        match response.status().as_u16() {
+            200 => {}
+            404 | 410 => return Ok(Answer::NotThere),
+            other => return Err(Fault::Status(other).into()),
+        }
+        let most = limits.most_bytes;
+        let body = response.into_body();
+        if body.content_length().is_some_and(|length| length > most) {
+            return Err(Fault::TooLarge(most).into());
+        }
+        let mut reader = body.into_reader().take(most.saturating_add(1));
+        let length = io::copy(&mut reader, file)
+            .map_err(|error| Failure::Fault(Fault::Broken(error.to_string())))?;
+        if length > most {
+            return Err(Fault::TooLarge(most).into());
+        }
+        file.seek(SeekFrom::Start(0))
+            .map_err(|error| Failure::Fault(Fault::Broken(error.to_string())))?;
+        Ok(Answer::File)
+    }
+}
+
+/// Only what this one request is about counts against the file; everything else against the server.
+fn failure(error: Error) -> Failure {
+    match error {
+        Error::TooManyRedirects
+        | Error::Protocol(_)
+        | Error::RequireHttpsOnly(_)
+        | Error::LargeResponseHeader(..) => Failure::Fault(Fault::Broken(error.to_string())),
+        other => Failure::Silent(other.to_string()),
+    }
+}
+
+/// Trusts whom the system trusts: companies' own servers and proxies have certificates of their own.
+fn agent(limits: Limits) -> Agent {
+    let trusted: Vec<Certificate<'static>> = rustls_native_certs::load_native_certs()
+        .certs
+        .iter()
+        .map(|certificate| Certificate::from_der(certificate).to_owned())
+        .collect();
+    let tls = TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .root_certs(RootCerts::Specific(Arc::new(trusted)))
+        .build();
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(limits.redirections)
+        .max_redirects_will_error(true)
+        .timeout_resolve(Some(limits.connect))
+        .timeout_connect(Some(limits.connect))
+        .timeout_recv_response(Some(limits.silence))
+        .timeout_per_read(Some(limits.silence))
+        .timeout_global(Some(limits.whole))
+        .user_agent(concat!("onoff/", env!("CARGO_PKG_VERSION")))
+        .tls_config(tls)
+        .build()
+        .new_agent()
+}

@@ -1,0 +1,295 @@
+//! PDB files from servers, each played by a listener on this computer. The PDB is that of `stores.rs`.
+#![allow(clippy::unwrap_used)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use flate2::read::GzDecoder;
+use onoff_symbols::{Downloads, Fault, Limits, Refusal, SymbolFinder, SymbolPath, Symbols};
+
+const IDENTITY: &str = "662C43260F04F9624C4C44205044422E1";
+const IN_STORE: &str = "/driver.pdb/662C43260F04F9624C4C44205044422E1/driver.pdb";
+
+fn pdb() -> Vec<u8> {
+    let packed = include_bytes!("data/driver.pdb.gz");
+    let mut pdb = Vec::new();
+    GzDecoder::new(&packed[..]).read_to_end(&mut pdb).unwrap();
+    pdb
+}
+
+/// The PDB as `makecab` packs it: a cabinet with one file.
+fn cabinet() -> Vec<u8> {
+    let mut builder = cab::CabinetBuilder::new();
+    builder
+        .add_folder(cab::CompressionType::MsZip)
+        .add_file("driver.pdb");
+    let mut writer = builder.build(std::io::Cursor::new(Vec::new())).unwrap();
+    while let Some(mut file) = writer.next_file().unwrap() {
+        file.write_all(&pdb()).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// A server on this computer that answers each path with these bytes, and what it was asked for.
+struct Server {
+    url: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    fn new(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (answer, log) = (Arc::new(answer), Arc::clone(&asked));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (answer, log) = (Arc::clone(&answer), Arc::clone(&log));
+                std::thread::spawn(move || serve(stream, &*answer, &log));
+            }
+        });
+        Self { url, asked }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+/// One request, after which the connection is closed.
+fn serve(mut stream: TcpStream, answer: &dyn Fn(&str) -> Vec<u8>, log: &Mutex<Vec<String>>) {
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    let Some(Ok(first)) = lines.next() else {
+        return;
+    };
+    for line in lines {
+        if line.unwrap_or_default().is_empty() {
+            break;
+        }
+    }
+    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+    let bytes = answer(&path);
+    log.lock().unwrap().push(path);
+    let _ = stream.write_all(&bytes);
+}
+
+fn response(status: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+fn not_found() -> Vec<u8> {
+    response("404 Not Found", b"")
+}
+
+/// Asks `server` for the driver's PDB, with `store` as its store.
+fn finder(url: &str, store: &Path) -> SymbolFinder {
+    let limits = Limits {
+        most_bytes: 4 << 20,
+        connect: Duration::from_secs(20),
+        silence: Duration::from_secs(20),
+        whole: Duration::from_secs(60),
+        redirections: 3,
+    };
+    let path = SymbolPath::parse(&format!("srv*{}*{url}", store.display()));
+    SymbolFinder::online(path, Downloads::new(limits))
+}
+
+fn refusal(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> (Refusal, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::new(answer);
+    let mut finder = finder(&server.url, folder.path());
+    let refusal = finder.find("driver.pdb", IDENTITY).err().unwrap();
+    assert_eq!(finder.unreachable_servers(), [] as [&str; 0]);
+    assert_nothing_kept(folder.path());
+    (refusal, server.asked())
+}
+
+fn fault(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Fault {
+    match refusal(answer).0 {
+        Refusal::Server(_, fault) => fault,
+        other => panic!("{other}"),
+    }
+}
+
+/// No file is left, whole or in part.
+fn assert_nothing_kept(store: &Path) {
+    assert_eq!(std::fs::read_dir(store).unwrap().count(), 0);
+}
+
+fn assert_named(symbols: &Symbols) {
+    assert_eq!(
+        symbols.functions([0x1025]).unwrap(),
+        [Some("t::start_device".to_owned())]
+    );
+}
+
+#[test]
+fn a_file_is_fetched_once_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::new(|path| match path {
+        IN_STORE => response("200 OK", &pdb()),
+        _ => not_found(),
+    });
+    let kept = folder.path().join(&IN_STORE[1..]);
+    for _ in 0..2 {
+        let mut finder = finder(&server.url, folder.path());
+        // As recorded: with the folders of the computer that built it, in any case.
+        let symbols = finder.find(r"D:\secret\driver.pdb", &IDENTITY.to_lowercase());
+        let symbols = symbols.unwrap();
+        assert_named(&symbols);
+        assert_eq!(symbols.path(), kept);
+    }
+    assert_eq!(std::fs::read(&kept).unwrap(), pdb());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    // The file's name and identity is all that was sent.
+    assert_eq!(server.asked(), [IN_STORE]);
+}
+
+#[test]
+fn a_redirection_is_followed_and_a_loop_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let moved = "HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let server = Server::new(move |path| match path {
+        "/elsewhere" => response("200 OK", &pdb()),
+        _ => moved.into(),
+    });
+    let found = finder(&server.url, folder.path()).find("driver.pdb", IDENTITY);
+    assert_named(&found.unwrap());
+    assert_eq!(server.asked(), [IN_STORE, "/elsewhere"]);
+
+    assert!(matches!(fault(move |_| moved.into()), Fault::Broken(_)));
+}
+
+#[test]
+fn a_packed_file_is_unpacked() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = format!("{}_", &IN_STORE[..IN_STORE.len() - 1]);
+    let server = Server::new(move |path| {
+        if path == packed {
+            response("200 OK", &cabinet())
+        } else {
+            not_found()
+        }
+    });
+    let found = finder(&server.url, folder.path()).find("driver.pdb", IDENTITY);
+    assert_named(&found.unwrap());
+    assert_eq!(
+        std::fs::read(folder.path().join(&IN_STORE[1..])).unwrap(),
+        pdb()
+    );
+
+    let fault = fault(|path| match path {
+        path if path.ends_with("pd_") => response("200 OK", b"MSCF, but no cabinet"),
+        _ => not_found(),
+    });
+    assert!(matches!(fault, Fault::Broken(_)), "{fault}");
+}
+
+#[test]
+fn what_is_not_there_is_asked_for_in_each_form() {
+    let (refusal, asked) = refusal(|_| not_found());
+    assert!(matches!(refusal, Refusal::NotServed));
+    let base = "/driver.pdb/662C43260F04F9624C4C44205044422E1";
+    let forms = ["driver.pdb", "driver.pd_", "file.ptr"];
+    assert_eq!(asked, forms.map(|form| format!("{base}/{form}")));
+}
+
+#[test]
+fn what_a_server_sends_is_not_believed() {
+    let truncated = |_: &str| {
+        let mut whole = response("200 OK", &pdb());
+        whole.truncate(whole.len() / 2);
+        whole
+    };
+    assert!(matches!(fault(truncated), Fault::Broken(_)));
+    // The GUID stands in the file once, as its fields in little-endian order; the age and the name follow.
+    let other_build = |_: &str| {
+        let mut other = pdb();
+        let guid = [
+            0x26, 0x43, 0x2C, 0x66, 0x04, 0x0F, 0x62, 0xF9, 0x4C, 0x4C, 0x44, 0x20, 0x50, 0x44,
+            0x42, 0x2E,
+        ];
+        let at = other
+            .windows(guid.len())
+            .position(|window| window == guid)
+            .unwrap();
+        other[at] ^= 0xFF;
+        response("200 OK", &other)
+    };
+    assert!(matches!(fault(other_build), Fault::OtherBuild));
+    let sign_in = |_: &str| response("200 OK", b"<html>Please sign in</html>");
+    assert!(matches!(fault(sign_in), Fault::NotPdb(_)));
+    let too_large = |_: &str| response("200 OK", &vec![0; (4 << 20) + 1]);
+    assert!(matches!(fault(too_large), Fault::TooLarge(4_194_304)));
+    // Without a length, too.
+    let endless = |_: &str| {
+        let head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+        [&head[..], &vec![0; 5 << 20]].concat()
+    };
+    assert!(matches!(fault(endless), Fault::TooLarge(4_194_304)));
+    assert!(matches!(
+        fault(|_| response("403 Forbidden", b"")),
+        Fault::Status(403)
+    ));
+    let pointer = |path: &str| match path {
+        path if path.ends_with("/file.ptr") => response("200 OK", br"PATH:\\evil\share\driver.pdb"),
+        _ => not_found(),
+    };
+    assert!(matches!(fault(pointer), Fault::Pointer));
+}
+
+#[test]
+fn a_server_that_is_not_there_is_asked_once_and_the_next_one_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let gone = {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    let mut alone = finder(&gone, folder.path());
+    for name in ["driver.pdb", "other.pdb"] {
+        let refusal = alone.find(name, IDENTITY).err().unwrap();
+        assert!(matches!(refusal, Refusal::NotFound));
+    }
+    let silent = alone.unreachable_servers();
+    assert_eq!(silent.len(), 1);
+    assert!(silent[0].starts_with(&format!("{gone}: cannot be reached: ")));
+
+    let server = Server::new(|_| response("200 OK", &pdb()));
+    let mut both = finder(&format!("{gone}*{}", server.url), folder.path());
+    assert_named(&both.find("driver.pdb", IDENTITY).unwrap());
+    assert_eq!(both.unreachable_servers().len(), 1);
+}
+
+#[test]
+fn without_leave_no_server_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::new(|_| response("200 OK", &pdb()));
+    let text = format!("srv*{}*{}", folder.path().display(), server.url);
+    let mut finder = SymbolFinder::local(SymbolPath::parse(&text));
+    let refusal = finder.find("driver.pdb", IDENTITY).err().unwrap();
+    assert!(matches!(refusal, Refusal::NotFound));
+    assert_eq!(server.asked(), [] as [&str; 0]);
+}
+
+#[test]
+fn names_of_a_recording_cannot_ask_for_anything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::new(|_| not_found());
+    let mut finder = finder(&server.url, folder.path());
+    for (name, identity) in [("..", IDENTITY), ("driver.pdb", "../.."), ("a:b", IDENTITY)] {
+        let refusal = finder.find(name, identity).err().unwrap();
+        assert!(matches!(refusal, Refusal::NotFound), "{name} {identity}");
+    }
+    assert_eq!(server.asked(), [] as [&str; 0]);
+    finder.find("a b?c#d%.pdb", IDENTITY).err().unwrap();
+    assert_eq!(
+        server.asked()[0],
+        format!("/a%20b%3Fc%23d%25.pdb/{IDENTITY}/a%20b%3Fc%23d%25.pdb")
+    );
+}
