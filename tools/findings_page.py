@@ -19,7 +19,7 @@ PAGE = ROOT / "docs/src/reference/findings.md"
 HEADINGS = ["What it finds", "Why it costs time", "Evidence needed", "What to do", "When it is wrong", "Source"]
 ROOMS = {
     "boot": "Boot",
-    "linux": "Boot and shutdown of Linux",
+    "linux": "Boot, shutdown and sleep of Linux",
     "shutdown": "Shutdown",
     "suspend": "Sleep, hibernation, fast startup",
     "recording": "How far a recording can be trusted",

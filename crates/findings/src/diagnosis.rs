@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use onoff_analysis::lacking::{Lacking, LackingItem};
 use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
 use onoff_analysis::transition::linux;
+use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome, SleepState};
 use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
 use onoff_analysis::transition::suspend::{
     self, PowerTransition, PowerTransitionKind, SuspendOptions,
@@ -26,6 +27,7 @@ pub const TABLES: Tables = boot::TABLES
     .union(waits::TABLES)
     .union(linux::boot::TABLES)
     .union(linux::shutdown::TABLES)
+    .union(linux::suspend::TABLES)
     .union(Tables::of(&[TableName::FileIos, TableName::Inventory]));
 
 /// What a caller can choose.
@@ -144,6 +146,37 @@ fn power_transition(power: &PowerTransition) -> DiagnosedTransition {
     }
 }
 
+fn sleep_of_linux(sleep: &LinuxSleep) -> DiagnosedTransition {
+    let kind = match sleep.state {
+        SleepState::Idle => "suspend to idle",
+        SleepState::Standby => "standby",
+        SleepState::Memory => "suspend to memory",
+        SleepState::Disk => "hibernation",
+        SleepState::Unknown => "sleep",
+    };
+    let kind = match sleep.outcome {
+        SleepOutcome::GivenUp => format!("{kind}, given up"),
+        _ => kind.to_owned(),
+    };
+    let half = |ns: Option<i64>| ns.unwrap_or(0);
+    DiagnosedTransition {
+        name: format!("suspend {}", sleep.number),
+        kind,
+        duration_ns: sleep.work_ns,
+        at_least_ns: sleep.work_ns.unwrap_or_else(|| {
+            half(sleep.suspend.duration_ns).saturating_add(half(sleep.resume.duration_ns))
+        }),
+    }
+}
+
+fn suspend_options(options: &DiagnosisOptions) -> SuspendOptions {
+    SuspendOptions {
+        transition: None,
+        idle: options.boot.idle,
+        shell: options.boot.shell.clone(),
+    }
+}
+
 struct Run {
     noise_ns: i64,
     diagnosis: Diagnosis,
@@ -152,11 +185,7 @@ struct Run {
 impl Run {
     /// Everything that a recording of Windows holds.
     fn windows(&mut self, trace: &Trace, options: &DiagnosisOptions) {
-        let suspend_options = SuspendOptions {
-            transition: None,
-            idle: options.boot.idle,
-            shell: options.boot.shell.clone(),
-        };
+        let suspend_options = suspend_options(options);
         if let Ok(report) = boot::analyse(trace, &options.boot)
             && report.before_kernel.boot_kind != BootKind::FastStartup
         {
@@ -221,6 +250,17 @@ impl Run {
                 _ => None,
             });
             self.diagnosis.transitions.push(transition);
+        }
+        let suspend_options = suspend_options(options);
+        if let Ok(report) = linux::suspend::analyse(trace, &suspend_options) {
+            for sleep in &report.sleeps {
+                let transition = sleep_of_linux(sleep);
+                self.transition(&transition, |check| match check {
+                    Check::LinuxSuspend(check) => Some(check(sleep)),
+                    _ => None,
+                });
+                self.diagnosis.transitions.push(transition);
+            }
         }
         if let Ok(report) = linux::shutdown::analyse(trace) {
             let transition = DiagnosedTransition {

@@ -43,6 +43,10 @@ rules! {
     linux:
         before_kernel_long,
         driver_slow,
+        resume_firmware_long,
+        sleep_device_slow,
+        sleep_given_up,
+        sleep_tasks_slow,
         unit_slow,
         unit_slow_to_stop,
         unit_timed_out;
@@ -91,7 +95,7 @@ mod tests {
             let (room, name) = rule.code.split_once('/').unwrap();
             let expected = match rule.check {
                 Check::Boot(_) => "boot",
-                Check::LinuxBoot(_) | Check::LinuxShutdown(_) => "linux",
+                Check::LinuxBoot(_) | Check::LinuxShutdown(_) | Check::LinuxSuspend(_) => "linux",
                 Check::Shutdown(_) => "shutdown",
                 Check::Suspend(_) => "suspend",
                 Check::Recording(_) | Check::Trust(_) => "recording",

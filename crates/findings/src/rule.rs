@@ -2,6 +2,7 @@
 
 use onoff_analysis::lacking::LackingItem;
 use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
+use onoff_analysis::transition::linux::suspend::LinuxSleep;
 use onoff_analysis::transition::suspend::PowerTransition;
 use onoff_trace::Trace;
 use serde::Serialize;
@@ -38,6 +39,8 @@ pub enum Check {
     LinuxBoot(fn(&LinuxBootFacts<'_>) -> Outcome),
     /// A shutdown of Linux.
     LinuxShutdown(fn(&LinuxShutdownReport) -> Outcome),
+    /// A sleep or hibernation of Linux.
+    LinuxSuspend(fn(&LinuxSleep) -> Outcome),
     /// A shutdown.
     Shutdown(fn(&ShutdownFacts<'_>) -> Outcome),
     /// A sleep, hibernation or the like.

@@ -119,6 +119,15 @@ pub const UNIT_NS: i64 = SECOND;
 /// An initialisation function or a probe that takes this long is slow, ns. Chosen.
 pub const LINUX_DRIVER_NS: i64 = 500 * MS;
 
+/// A device whose callbacks of one half of a sleep of Linux take this long in all is slow, ns. Chosen: sleepgraph, the
+/// kernel's own tool, draws every callback and has no limit; less than this is noise for any transition here.
+pub const LINUX_CALLBACK_NS: i64 = 300 * MS;
+/// Freezing processes for this long is slow, ns. Chosen: the kernel gives up after 20 s.
+pub const FREEZE_NS: i64 = 500 * MS;
+/// Firmware that takes this long on the way up from S3 is slow, ns. Chosen: the ACPI specification defines the figure and no
+/// limit.
+pub const FIRMWARE_RESUME_NS: i64 = SECOND;
+
 /// An application that takes this long to end at a shutdown is slow, ns. Chosen.
 pub const APPLICATION_END_NS: i64 = 500 * MS;
 /// A service that takes this long to stop is slow, ns. Chosen.

@@ -122,8 +122,10 @@ impl<'t> Waits<'t> {
         end: &EndThread,
         options: PathOptions,
     ) -> CriticalPath {
-        let start_ns = range.start_ns.clamp(0, self.trace.duration_ns);
-        let end_ns = range.end_ns.clamp(start_ns, self.trace.duration_ns);
+        // A broken recording may say that it is shorter than nothing.
+        let whole_ns = self.trace.duration_ns.max(0);
+        let start_ns = range.start_ns.clamp(0, whole_ns);
+        let end_ns = range.end_ns.clamp(start_ns, whole_ns);
         let ends = (start_ns, end_ns);
         let walked = match end.tid {
             Some(tid) => Walk::run(&self.timelines, &self.causes, &self.identities, ends, tid),

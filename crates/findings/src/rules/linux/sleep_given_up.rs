@@ -1,0 +1,83 @@
+//! Sleeps that were given up.
+
+use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome};
+
+use crate::rules::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// A sleep that was given up before the machine slept, and which device or reason refused it.
+    ///
+    /// # Why it costs time
+    /// All of the way down and back is for nothing; who closed the lid finds a warm computer with an empty battery.
+    ///
+    /// # Evidence needed
+    /// The end of the sleep and its error: the kernel's log, or the trace event `power:suspend_resume` without the machine's entry.
+    ///
+    /// # What to do
+    /// Mend the device or task named. A wakeup that came meanwhile is no fault of its own: turn off wakeup sources that nobody needs
+    /// (`/sys/devices/.../power/wakeup`).
+    ///
+    /// # When it is wrong
+    /// A person who opens the lid while the computer goes down gives a sleep up on purpose.
+    ///
+    /// # Source
+    /// The kernel's `kernel/power/suspend.c` and `/sys/power/suspend_stats`.
+    "linux/sleep-given-up", "sleeps that were given up", LinuxSuspend(check)
+}
+
+/// Devices and reasons named.
+const NAMED: usize = 5;
+
+fn check(sleep: &LinuxSleep) -> Outcome {
+    if sleep.outcome != SleepOutcome::GivenUp {
+        return Ok(Vec::new());
+    }
+    let failed: Vec<_> = sleep
+        .callbacks
+        .iter()
+        .filter(|callback| callback.error.is_some_and(|error| error != 0))
+        .collect();
+    let error = match sleep.error {
+        Some(error) => format!(" (error {error})"),
+        None => String::new(),
+    };
+    let length = sleep
+        .end_ns
+        .map(|end| end.saturating_sub(sleep.start_ns).max(0));
+    let (subject, who) = match failed.first() {
+        Some(callback) => (
+            FindingSubject::new(FindingSubjectKind::Device, callback.device.as_str()),
+            format!(": {} refuses", callback.device),
+        ),
+        None => (
+            FindingSubject::new(FindingSubjectKind::Transition, "sleep"),
+            String::new(),
+        ),
+    };
+    let mut finding = RuleFinding::new(subject, format!("the sleep is given up{who}{error}"))
+        .costs(length.map_or(Cost::UNKNOWN, Cost::on_path))
+        .because(sleep.start_ns, format!("it is decided ({})", sleep.event))
+        .advise(
+            "mend what refused; if a wakeup came meanwhile, turn off the sources that nobody needs (/sys/devices/.../power/wakeup)",
+        );
+    for reason in sleep.refusals.iter().take(NAMED) {
+        finding = finding.because(None, format!("the kernel says: {reason}"));
+    }
+    for callback in failed.iter().take(NAMED) {
+        let driver = match callback.driver.as_str() {
+            "" => String::new(),
+            driver => format!(" (driver {driver})"),
+        };
+        finding = finding.because(
+            callback.end_ns,
+            format!(
+                "{}{driver} answers {} to {}",
+                callback.device,
+                callback.error.unwrap_or(0),
+                callback.callback
+            ),
+        );
+    }
+    Ok(vec![finding])
+}

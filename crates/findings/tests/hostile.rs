@@ -1,0 +1,157 @@
+//! Every rule on recordings that no machine makes: no panic, and no cost that is no time.
+#![allow(clippy::unwrap_used)]
+
+use onoff_findings::diagnose;
+use onoff_findings::diagnosis::DiagnosisOptions;
+use onoff_trace::{
+    Activity, ActivityKind, Interrupt, InterruptKind, Interrupts, Milestone, ReadyThread,
+    ReadyThreads, StringId, SystemKind, Tables, Trace, milestone, power_phase,
+};
+
+/// The generator that the analyses of transitions are tested with.
+#[allow(dead_code, reason = "its other parts are used there")]
+#[path = "../../analysis/src/transition/hostile.rs"]
+mod hostile;
+
+use std::collections::BTreeSet;
+
+use hostile::{Source, hostile};
+
+const SEEDS: u64 = 1_500;
+
+fn below(any: &mut Source, limit: usize) -> usize {
+    usize::try_from(any.next() % limit as u64).unwrap()
+}
+
+/// A hostile recording of everything that rules read.
+fn recording(seed: u64) -> Trace {
+    let mut trace = hostile(seed);
+    trace.wanted = Tables::all();
+    let mut any = Source(seed.rotate_left(32));
+    let mut time = || {
+        let small = i64::try_from(any.next() % 40_000_000_000).unwrap();
+        let extremes = [small, small, small, small, 0, -1, i64::MIN, i64::MAX];
+        let pick = below(&mut any, extremes.len());
+        extremes[pick]
+    };
+    let times: Vec<i64> = (0..40).map(|_| time()).collect();
+    let ids = [0, 4, 8, 100, 104, u32::MAX];
+    let ready: ReadyThreads = (times.iter())
+        .map(|&time_ns| ReadyThread {
+            time_ns,
+            cpu: 0,
+            ready_tid: ids[below(&mut any, ids.len())],
+            readying_tid: Some(ids[below(&mut any, ids.len())]),
+            adjust_reason: 0,
+            adjust_increment: 0,
+            flags: u8::try_from(below(&mut any, 256)).unwrap(),
+        })
+        .collect();
+    trace.ready_threads.push(ready);
+    let calls: Interrupts = (times.windows(2))
+        .map(|ends| Interrupt {
+            start_ns: ends[0],
+            end_ns: ends[1],
+            cpu: 0,
+            kind: [
+                InterruptKind::Dpc,
+                InterruptKind::TimerDpc,
+                InterruptKind::Interrupt,
+            ][below(&mut any, 3)],
+            routine: any.next(),
+            vector: 0,
+            name: StringId::EMPTY,
+        })
+        .collect();
+    trace.interrupts.push(calls);
+    // Figures that only a milestone holds.
+    for name in [
+        milestone::OS_LOADER,
+        milestone::WAKE,
+        milestone::FIRMWARE_RESUME_TIME,
+        milestone::POWER_HIBERNATE_PAGES,
+        milestone::DESKTOP_READY,
+    ] {
+        let name = trace.strings.intern(name);
+        trace.milestones.push(Milestone {
+            time_ns: times[below(&mut any, times.len())],
+            name,
+            detail: StringId::EMPTY,
+            value: Some(times[below(&mut any, times.len())]),
+            pid: None,
+            event: StringId::EMPTY,
+        });
+    }
+    trace
+}
+
+/// Holds that the diagnosis has only sums that can be times, and adds the codes of what it found.
+fn hold(trace: &Trace, seed: u64, codes: &mut BTreeSet<&'static str>) {
+    let options = DiagnosisOptions {
+        // Nothing is noise: the words and sums of every rule are made.
+        noise_ns: i64::MIN,
+        ..DiagnosisOptions::default()
+    };
+    let diagnosis = diagnose(trace, &options);
+    for finding in diagnosis.findings.iter().chain(&diagnosis.caveats) {
+        let what = format!("seed {seed}: {} {}", finding.code, finding.title);
+        let cost = finding.cost_ns;
+        assert!(cost.is_none_or(|ns| ns >= 0), "{what}: {cost:?}");
+        assert!(!finding.title.is_empty(), "{what}");
+        assert!(!finding.advice.is_empty(), "{what}");
+        assert!(!finding.transition.is_empty(), "{what}");
+    }
+    let costs = diagnosis.findings.iter().map(|finding| finding.cost_ns);
+    let costs: Vec<_> = costs.map(std::cmp::Reverse).collect();
+    assert!(costs.is_sorted(), "seed {seed}");
+    let found = diagnosis.findings.iter().chain(&diagnosis.caveats);
+    codes.extend(found.map(|finding| finding.code));
+}
+
+#[test]
+fn rules_of_windows_answer_anything() {
+    let mut codes = BTreeSet::new();
+    for seed in 0..SEEDS {
+        hold(&recording(seed), seed, &mut codes);
+    }
+    assert!(codes.len() > 15, "{codes:?}");
+}
+
+#[test]
+fn rules_of_linux_answer_anything() {
+    let mut codes = BTreeSet::new();
+    for seed in 0..SEEDS {
+        let mut trace = recording(seed);
+        trace.system.kind = SystemKind::Linux;
+        let mut any = Source(!seed);
+        let names = [
+            power_phase::FREEZE_PROCESSES,
+            power_phase::DEVICES_SUSPEND,
+            power_phase::MACHINE,
+            power_phase::DEVICES_RESUME,
+            power_phase::THAW_PROCESSES,
+            "mem",
+            "disk",
+        ];
+        let names: Vec<StringId> = names
+            .iter()
+            .map(|name| trace.strings.intern(name))
+            .collect();
+        let rows: Vec<Activity> = trace.activities.iter().collect();
+        let mut one = |many: usize| below(&mut any, many);
+        trace.activities = rows
+            .into_iter()
+            .map(|row| match one(2) {
+                // Half of them stay what they are: jobs of units and the like.
+                0 => row,
+                _ => Activity {
+                    kind: [ActivityKind::PowerPhase, ActivityKind::PowerTransition][one(2)],
+                    name: names[one(names.len())],
+                    ..row
+                },
+            })
+            .collect();
+        hold(&trace, seed, &mut codes);
+    }
+    assert!(codes.len() > 5, "{codes:?}");
+}

@@ -1,0 +1,321 @@
+//! Rules about sleeps of Linux, on tables made by hand.
+#![allow(clippy::unwrap_used)]
+
+use onoff_findings::diagnosis::DiagnosisOptions;
+use onoff_findings::finding::{CostBasis, RuleFinding};
+use onoff_findings::{Diagnosis, diagnose};
+use onoff_trace::{
+    Activity, ActivityKind, ContextSwitch, ContextSwitches, Milestone, PowerRequest,
+    PowerRequestKind, PowerRequestScope, PowerStateKind, Process, StringId, SystemKind, Tables,
+    Thread, Trace, milestone, power_phase,
+};
+
+const MS: i64 = 1_000_000;
+
+struct Sleep {
+    trace: Trace,
+}
+
+impl Sleep {
+    /// A suspend to memory from 1 s on that ends at `end_ms`, with `status` as its error.
+    fn until(end_ms: i64, status: Option<i32>) -> Self {
+        let mut trace = Trace {
+            wanted: Tables::all(),
+            duration_ns: 60_000 * MS,
+            ..Trace::default()
+        };
+        trace.system.kind = SystemKind::Linux;
+        trace.system.processors = 2;
+        let mut sleep = Self { trace };
+        let status = status.map(i32::cast_unsigned);
+        sleep.activity(
+            ActivityKind::PowerTransition,
+            "mem",
+            (1_000, end_ms),
+            status,
+        );
+        sleep
+    }
+
+    fn activity(
+        &mut self,
+        kind: ActivityKind,
+        name: &str,
+        (start_ms, end_ms): (i64, i64),
+        status: Option<u32>,
+    ) {
+        let name = self.trace.strings.intern(name);
+        let event = self.trace.strings.intern("ftrace/suspend_resume");
+        self.trace.activities.push(Activity {
+            kind,
+            name,
+            detail: StringId::EMPTY,
+            start_ns: start_ms * MS,
+            end_ns: Some(end_ms * MS),
+            pid: None,
+            session: None,
+            status,
+            event,
+        });
+    }
+
+    fn phases(mut self, phases: &[(&str, i64, i64)]) -> Self {
+        for &(name, start_ms, end_ms) in phases {
+            self.activity(ActivityKind::PowerPhase, name, (start_ms, end_ms), None);
+        }
+        self
+    }
+
+    fn callback(
+        mut self,
+        kind: PowerRequestKind,
+        (device, driver, parent): (&str, &str, &str),
+        tid: u32,
+        (start_ms, end_ms): (i64, i64),
+        error: i32,
+    ) -> Self {
+        let [device, driver, parent, message] =
+            [device, driver, parent, "bus [callback]"].map(|text| self.trace.strings.intern(text));
+        self.trace.power_requests.push(PowerRequest {
+            kind,
+            scope: PowerRequestScope::Device,
+            start_ns: start_ms * MS,
+            end_ns: Some(end_ms * MS),
+            device,
+            driver,
+            description: StringId::EMPTY,
+            friendly_name: StringId::EMPTY,
+            state_kind: PowerStateKind::Unknown,
+            state: None,
+            status: Some(error.cast_unsigned()),
+            failed_driver: StringId::EMPTY,
+            irp: 0,
+            waiting_ns: None,
+            parent,
+            message,
+            tid: Some(tid),
+            event: StringId::EMPTY,
+        });
+        self
+    }
+
+    fn milestone(mut self, time_ms: i64, name: &str, detail: &str, value: Option<i64>) -> Self {
+        let [name, detail] = [name, detail].map(|text| self.trace.strings.intern(text));
+        self.trace.milestones.push(Milestone {
+            time_ns: time_ms * MS,
+            name,
+            detail,
+            value,
+            pid: None,
+            event: StringId::EMPTY,
+        });
+        self
+    }
+
+    /// A task that runs until `stops_ms` and again from `goes_on_ms` on.
+    fn task(mut self, pid: u32, name: &str, stops_ms: i64, goes_on_ms: i64) -> Self {
+        let image = self.trace.strings.intern(name);
+        self.trace.processes.push(Process {
+            image,
+            ..Process::unknown(pid)
+        });
+        self.trace.threads.push(Thread::unknown(pid, pid));
+        let switch = |time_ms: i64, old_tid, new_tid| ContextSwitch {
+            time_ns: time_ms * MS,
+            cpu: 0,
+            new_tid,
+            old_tid,
+            new_priority: 20,
+            old_priority: 20,
+            old_wait_reason: 0,
+            old_wait_mode: 0,
+            old_state: if old_tid == 0 { 0 } else { 5 },
+            previous_c_state: 0,
+            old_ideal_processor: 0,
+            new_wait_ticks: 0,
+        };
+        let rows = [
+            switch(stops_ms - 1, 0, pid),
+            switch(stops_ms, pid, 0),
+            switch(goes_on_ms, 0, pid),
+        ];
+        let rows: ContextSwitches = rows.into_iter().collect();
+        self.trace.context_switches.push(rows);
+        self
+    }
+
+    fn diagnosed(&self) -> Diagnosis {
+        diagnose(&self.trace, &DiagnosisOptions::default())
+    }
+}
+
+/// Down from 1.0 to 2.4 s, up from 2.4 to 4.0 s.
+const PHASES: [(&str, i64, i64); 6] = [
+    (power_phase::FREEZE_PROCESSES, 1_000, 1_100),
+    (power_phase::DEVICES_SUSPEND, 1_100, 2_350),
+    (power_phase::MACHINE, 2_400, 2_400),
+    (power_phase::DEVICES_RESUME_NOIRQ, 2_410, 2_500),
+    (power_phase::DEVICES_RESUME, 2_500, 3_900),
+    (power_phase::THAW_PROCESSES, 3_900, 4_000),
+];
+
+fn of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
+    let findings = diagnosis.findings.iter();
+    findings.filter(|finding| finding.code == code).collect()
+}
+
+fn unchecked(diagnosis: &Diagnosis) -> Vec<&str> {
+    let rows = diagnosis.not_checked.iter();
+    rows.filter(|row| row.transition == "suspend 1")
+        .map(|row| row.code)
+        .collect()
+}
+
+fn says(finding: &RuleFinding, part: &str) -> bool {
+    finding.evidence.iter().any(|row| row.text.contains(part))
+}
+
+fn costs<'a>(found: &[&'a RuleFinding]) -> Vec<(&'a str, Option<i64>, CostBasis)> {
+    found
+        .iter()
+        .map(|row| (row.subject.name.as_str(), row.cost_ns, row.cost_basis))
+        .collect()
+}
+
+#[test]
+fn a_device_on_the_path_costs_what_the_phase_waited_for_it() {
+    use PowerRequestKind::{Resume, Suspend};
+    let diagnosis = Sleep::until(4_000, None)
+        .phases(&PHASES)
+        // The controller waits for the disk below it, and ends the phase.
+        .callback(Suspend, ("sda", "sd", "ata1"), 20, (1_110, 2_010), 0)
+        .callback(Suspend, ("ata1", "ahci", "pci0"), 10, (2_011, 2_340), 0)
+        .callback(Suspend, ("kbd", "i8042", ""), 10, (1_105, 1_120), 0)
+        .callback(Resume, ("sda", "sd", "ata1"), 10, (2_510, 2_560), 0)
+        .diagnosed();
+    assert_eq!(diagnosis.transitions[0].name, "suspend 1");
+    assert_eq!(diagnosis.transitions[0].kind, "suspend to memory");
+    assert_eq!(diagnosis.transitions[0].duration_ns, Some(3_000 * MS));
+    let found = of(&diagnosis, "linux/sleep-device-slow");
+    assert_eq!(
+        costs(&found),
+        [
+            ("sd", Some(900 * MS), CostBasis::CriticalPath),
+            ("ahci", Some(329 * MS), CostBasis::CriticalPath),
+        ]
+    );
+    assert!(says(found[0], "it hangs on ata1"));
+    assert!(says(found[0], "waited 900 ms for it"));
+    assert!(
+        found[0]
+            .title
+            .starts_with("sda (driver sd) takes 900 ms to go to sleep")
+    );
+    // Tasks were looked at; the firmware had no table.
+    assert_eq!(unchecked(&diagnosis), ["linux/resume-firmware-long"]);
+}
+
+#[test]
+fn a_device_beside_the_path_costs_at_most_what_no_step_of_the_path_covers() {
+    use PowerRequestKind::Resume;
+    let diagnosis = Sleep::until(4_000, None)
+        .phases(&PHASES)
+        .callback(Resume, ("eth0", "e1000e", "pci0"), 21, (2_510, 3_510), 0)
+        .callback(Resume, ("sda", "sd", "ata1"), 22, (3_310, 3_890), 0)
+        .diagnosed();
+    let found = of(&diagnosis, "linux/sleep-device-slow");
+    // From 2510 to 3310 ms the network card is alone; from there on the path's own step runs.
+    assert_eq!(
+        costs(&found),
+        [
+            ("e1000e", Some(800 * MS), CostBasis::AtMost),
+            ("sd", Some(580 * MS), CostBasis::CriticalPath),
+        ]
+    );
+}
+
+#[test]
+fn a_task_that_stops_late_is_named() {
+    let phases = [
+        (power_phase::FREEZE_PROCESSES, 1_000, 2_200),
+        (power_phase::MACHINE, 2_400, 2_400),
+        (power_phase::THAW_PROCESSES, 3_900, 4_000),
+    ];
+    let diagnosis = Sleep::until(4_000, None)
+        .phases(&phases)
+        .task(300, "agent", 1_010, 3_950)
+        .task(301, "nfs-reader", 2_190, 3_960)
+        .diagnosed();
+    let found = of(&diagnosis, "linux/sleep-tasks-slow");
+    assert_eq!(
+        costs(&found),
+        [("nfs-reader", Some(1_200 * MS), CostBasis::CriticalPath)]
+    );
+    let title = &found[0].title;
+    assert!(
+        title.contains("nfs-reader (301) stops after 1.2 s"),
+        "{title}"
+    );
+    assert_eq!(
+        unchecked(&diagnosis),
+        ["linux/resume-firmware-long", "linux/sleep-device-slow"]
+    );
+    // Within the limit nobody is named.
+    let healthy = Sleep::until(4_000, None).phases(&PHASES).diagnosed();
+    assert!(of(&healthy, "linux/sleep-tasks-slow").is_empty());
+}
+
+#[test]
+fn a_sleep_that_was_given_up_names_who_refused() {
+    let phases = [
+        (power_phase::DEVICES_SUSPEND, 1_100, 1_200),
+        (power_phase::DEVICES_RESUME, 1_210, 1_400),
+    ];
+    let diagnosis = Sleep::until(1_500, Some(-16))
+        .phases(&phases)
+        .callback(
+            PowerRequestKind::Suspend,
+            ("usb1", "usb", "pci0"),
+            20,
+            (1_100, 1_190),
+            -16,
+        )
+        .milestone(
+            1_200,
+            milestone::POWER_REFUSED,
+            "Some devices failed to suspend, or early wake event detected",
+            None,
+        )
+        .diagnosed();
+    assert_eq!(diagnosis.transitions[0].kind, "suspend to memory, given up");
+    let found = of(&diagnosis, "linux/sleep-given-up");
+    assert_eq!(
+        costs(&found),
+        [("usb1", Some(500 * MS), CostBasis::CriticalPath)]
+    );
+    assert!(says(found[0], "usb1 (driver usb) answers -16"));
+    assert!(says(found[0], "early wake event detected"));
+    let slept = Sleep::until(4_000, None).phases(&PHASES).diagnosed();
+    assert!(of(&slept, "linux/sleep-given-up").is_empty());
+}
+
+#[test]
+fn the_firmware_s_own_account_of_the_way_up_is_held_to_a_second() {
+    let resumed = |ns: i64| {
+        let average = Some(900 * MS);
+        Sleep::until(4_000, None)
+            .phases(&PHASES)
+            .milestone(2_400, milestone::FIRMWARE_RESUME_TIME, "", Some(ns))
+            .milestone(2_400, milestone::FIRMWARE_RESUME_AVERAGE, "", average)
+            .diagnosed()
+    };
+    assert!(of(&resumed(999 * MS), "linux/resume-firmware-long").is_empty());
+    let slow = resumed(1_400 * MS);
+    let found = of(&slow, "linux/resume-firmware-long");
+    assert_eq!(
+        costs(&found),
+        [("firmware", Some(1_400 * MS), CostBasis::CriticalPath)]
+    );
+    assert!(says(found[0], "900 ms each"));
+    assert_eq!(unchecked(&slow), ["linux/sleep-device-slow"]);
+}
