@@ -17,6 +17,7 @@ mod order;
 mod report;
 mod run;
 pub mod statistics;
+pub mod study;
 pub mod table;
 #[cfg(test)]
 mod tests;

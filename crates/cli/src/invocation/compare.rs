@@ -7,7 +7,7 @@ use onoff_analysis::compare::{CompareOptions, Factor, TransitionName};
 use onoff_report::text::compare::CompareTextOptions;
 use onoff_sources::Options;
 
-use super::study::Study;
+use super::study;
 use super::{Invocation, Recording, Task};
 use crate::arguments::compare::{CompareArguments, CompareFormat, RunsArguments};
 use crate::failure::Failure;
@@ -61,7 +61,7 @@ pub struct CompareQuestion {
 /// Settles what the arguments mean.
 pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
     let (runs, tables) = match &arguments.study {
-        Some(path) => study(path, arguments.runs)?,
+        Some(path) => of_study(path, arguments.runs)?,
         None => (runs(arguments.runs, false)?, Vec::new()),
     };
     let question = CompareQuestion {
@@ -78,11 +78,11 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
 }
 
 /// Settles what a study means.
-fn study(
+fn of_study(
     path: &Path,
     arguments: RunsArguments,
 ) -> Result<(RunsQuestion, Vec<TableSpecification>), Failure> {
-    let (study, configurations) = Study::read(path)?;
+    let (study, configurations) = study::read(path)?;
     let mut question = question(arguments, configurations);
     question.transition = transition(study.transition.as_deref())?;
     question.options.kinds_differ = true;
