@@ -118,6 +118,20 @@ impl<'a> BootFacts<'a> {
         }
     }
 
+    /// What work of a program of the system cost the main path: where the path was in that program, or in what it waited for.
+    #[must_use]
+    pub fn program_cost(&self, image: &str, interval: Interval) -> Cost {
+        let Some(path) = &self.path else {
+            return self.cost(vec![interval]);
+        };
+        path.cost(&self.on_main_path(&[interval]), |step| {
+            step.pids.iter().any(|&pid| {
+                let own = self.images.at(pid, step.when.1);
+                own.is_some_and(|own| own.eq_ignore_ascii_case(image))
+            })
+        })
+    }
+
     /// What the start of a service cost the main path: its process, what that waited for, and making its container.
     #[must_use]
     pub fn service_cost(&self, service: &Service) -> Cost {
@@ -147,22 +161,23 @@ impl<'a> BootFacts<'a> {
         };
         path.doings((service.start_ns, end), |step| step.pids.contains(&pid))
             .into_iter()
-            .filter(|&(_, _, ns)| ns >= thresholds::NOISE_NS)
+            .filter(|doing| doing.ns >= thresholds::NOISE_NS)
             .take(2)
-            .map(|(pid, kind, ns)| {
-                let image = pid.and_then(|pid| self.images.at(pid, end));
-                let did = match kind {
+            .map(|doing| {
+                let image = doing.pid.and_then(|pid| self.images.at(pid, end));
+                let did = match doing.kind {
                     StepKind::Cpu => "computes for",
                     StepKind::Ready => "waits for a processor for",
                     StepKind::Disk => "waits for the disk for",
-                    StepKind::Timer => "sleeps for",
+                    StepKind::Timer if doing.is_sleep => "sleeps for",
+                    StepKind::Timer => "waits until a timer ends it, for",
                     StepKind::Device => "waits for a device for",
                     StepKind::Other => "waits, nothing says for what, for",
                 };
                 let who = image.unwrap_or("a process");
                 format!(
                     "what the boot waits for meanwhile: {who} {did} {}",
-                    time(ns)
+                    time(doing.ns)
                 )
             })
             .collect()

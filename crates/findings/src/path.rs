@@ -24,6 +24,8 @@ pub struct Step {
     pub kind: StepKind,
     /// File of a disk request, and so on.
     pub detail: String,
+    /// Whether it waited for nothing but time to pass.
+    pub is_sleep: bool,
     /// Process that did it.
     pub pid: Option<u32>,
     /// Threads: the one that did it, then those that waited, innermost first.
@@ -32,6 +34,19 @@ pub struct Step {
     pub pids: Vec<u32>,
     /// Whether nothing explains it.
     pub is_unknown: bool,
+}
+
+/// What a process did on a path, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Doing {
+    /// Process; `None` when not known.
+    pub pid: Option<u32>,
+    /// What the time was.
+    pub kind: StepKind,
+    /// Whether it waited for nothing but time to pass.
+    pub is_sleep: bool,
+    /// Time, ns.
+    pub ns: i64,
 }
 
 /// The path of a boot from the kernel's start to the desktop.
@@ -97,26 +112,28 @@ impl MainPath {
         }
     }
 
-    /// What the path did within `window` in steps that are `its`: process, kind and time, ns, most first.
+    /// What the path did within `window` in steps that are `its`, what took most first.
     #[must_use]
-    pub fn doings(
-        &self,
-        window: Interval,
-        its: impl Fn(&Step) -> bool,
-    ) -> Vec<(Option<u32>, StepKind, i64)> {
-        let mut sums: BTreeMap<(Option<u32>, StepKind), i64> = BTreeMap::new();
+    pub fn doings(&self, window: Interval, its: impl Fn(&Step) -> bool) -> Vec<Doing> {
+        let mut sums: BTreeMap<(Option<u32>, StepKind, bool), i64> = BTreeMap::new();
         for step in self.steps.iter().filter(|step| its(step)) {
             let (start, end) = (step.when.0.max(window.0), step.when.1.min(window.1));
             if start < end {
-                let sum = sums.entry((step.pid, step.kind)).or_default();
+                let key = (step.pid, step.kind, step.is_sleep);
+                let sum = sums.entry(key).or_default();
                 *sum = sum.saturating_add(end.saturating_sub(start));
             }
         }
-        let mut doings: Vec<_> = sums
+        let mut doings: Vec<Doing> = sums
             .into_iter()
-            .map(|((pid, kind), ns)| (pid, kind, ns))
+            .map(|((pid, kind, is_sleep), ns)| Doing {
+                pid,
+                kind,
+                is_sleep,
+                ns,
+            })
             .collect();
-        doings.sort_by_key(|&(_, _, ns)| std::cmp::Reverse(ns));
+        doings.sort_by_key(|doing| std::cmp::Reverse(doing.ns));
         doings
     }
 
@@ -137,6 +154,7 @@ fn own(step: &PathStep, owners: &BTreeMap<u32, u32>) -> Step {
         when: (step.start_ns, step.end_ns),
         kind: step.kind,
         detail: step.detail.clone(),
+        is_sleep: step.kind == StepKind::Timer && step.wait_reason.ends_with("DelayExecution"),
         pid: step.thread.pid,
         tids,
         pids,
@@ -157,6 +175,7 @@ mod tests {
                 StepKind::Timer
             },
             detail: String::new(),
+            is_sleep: false,
             pid: Some(pid),
             tids: Vec::new(),
             pids: [&[pid], waiters].concat(),

@@ -39,7 +39,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                     FindingSubject::new(FindingSubjectKind::Work, work.name.clone()),
                     format!("the logon waits {} for its subscriber {}", time(length), work.name),
                 )
-                .costs(facts.cost(vec![(work.start_ns, end)]))
+                .costs(facts.program_cost("winlogon.exe", (work.start_ns, end)))
                 .because(work.start_ns, format!("{}: {}", work.name, time(length)))
                 .advise(format!(
                     "see what {} does meanwhile ('onoff why', stacks): profile size, network, servers",

@@ -1,5 +1,7 @@
 //! Work with files on a network before the desktop.
 
+use std::collections::BTreeSet;
+
 use crate::rules::prelude::*;
 
 rule! {
@@ -18,11 +20,22 @@ rule! {
     /// Delete connections that nobody needs (`net use * /delete`), connect the others when they are used.
     ///
     /// # When it is wrong
-    /// A program that waits for a server on a thread of its own holds nobody: the cost is an upper bound.
+    /// A program that waits for a server on a thread of its own holds nobody: without the chain of waits the cost is an upper bound.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Network Connection Effects on Performance Measurements"; the limit is onoff's.
     "boot/network-connections", "persistent network connections", Boot(check)
+}
+
+/// Shares looked at, at most.
+const MOST_SHARES: usize = 256;
+
+/// A share of a server, and who used it when.
+#[derive(Default)]
+struct Share {
+    name: String,
+    intervals: Vec<Interval>,
+    tids: BTreeSet<u32>,
 }
 
 /// How paths of the network's redirectors begin.
@@ -64,7 +77,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         ));
     }
     let (start, end) = facts.main_path();
-    let mut shares: Vec<(String, Vec<Interval>)> = Vec::new();
+    let mut shares: Vec<Share> = Vec::new();
     for row in facts.trace.file_ios.iter() {
         let Some(ended) = row
             .end_ns
@@ -77,17 +90,28 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             continue;
         }
         let name = share(path);
-        match shares.iter().position(|known| known.0 == name) {
-            Some(at) => shares[at].1.push((row.start_ns, ended)),
+        let known = shares.iter().position(|known| known.name == name);
+        let at = known.unwrap_or(shares.len());
+        if known.is_none() {
             // A machine has few shares; a broken recording may name any number.
-            None if shares.len() < 256 => shares.push((name, vec![(row.start_ns, ended)])),
-            None => {}
+            if shares.len() >= MOST_SHARES {
+                continue;
+            }
+            shares.push(Share {
+                name,
+                ..Share::default()
+            });
+        }
+        if let Some(share) = shares.get_mut(at) {
+            share.intervals.push((row.start_ns, ended));
+            share.tids.extend(row.tid);
         }
     }
     Ok(shares
         .into_iter()
-        .filter_map(|(name, intervals)| {
+        .filter_map(|Share { name, intervals, tids }| {
             let total = covered(intervals.clone(), (start, end));
+            let tids: Vec<u32> = tids.into_iter().collect();
             let first = intervals.iter().map(|&(start, _)| start).min()?;
             (total >= thresholds::NETWORK_FILES_NS).then(|| {
                 RuleFinding::new(
@@ -95,7 +119,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                     format!("files on {name} take {} before the desktop is ready", time(total)),
                 )
                 .because(first, format!("{} on {name}", counted(intervals.len(), "operation")))
-                .costs(facts.cost(intervals))
+                .costs(facts.device_cost(intervals, &tids))
                 .advise("delete persistent connections that nobody needs ('net use * /delete'), connect the others when they are used")
             })
         })
