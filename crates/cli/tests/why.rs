@@ -74,6 +74,103 @@ fn only_thread(truth: &Truth, image: &str) -> u32 {
     *threads.next().unwrap().0
 }
 
+/// Nobody is recorded as waking anybody; `First` sleeps 2 s and asks helper.exe, which takes 3 s.
+const WITHOUT_READY_THREADS: &str = r#"
+name = "Services one after the other, without ready-thread events"
+seed = 8
+[machine]
+processors = 2
+mhz = 2400
+build = 19041
+[recording]
+tail = "1s"
+at_most = "30s"
+ready_threads = false
+[kernel]
+session_manager_at = "1s"
+[session]
+winlogon_at = "2s"
+[services]
+auto_start_at = "2500ms"
+[[services.service]]
+name = "First"
+group = "Early"
+container = "20ms"
+load = "5ms"
+init = "10ms"
+work = ["cpu 2ms", "sleep 2s", "signal ask", "wait answer", "cpu 3ms"]
+[[services.service]]
+name = "Second"
+group = "Late"
+container = "20ms"
+load = "5ms"
+init = "400ms"
+[[process]]
+image = "helper.exe"
+at = "2200ms"
+[[process.thread]]
+work = ["wait ask", "sleep 3s", "signal answer"]
+"#;
+
+#[test]
+fn what_the_service_manager_waited_for_is_the_service_that_was_starting() {
+    let simulated = Scenario::from_toml(WITHOUT_READY_THREADS)
+        .unwrap()
+        .simulate()
+        .unwrap();
+    let folder = Folder::new();
+    folder.file("boot.etl", &simulated.files[0]);
+    let truth = &simulated.truth;
+    let of = |name: &str| truth.services.iter().find(|row| row.name == name).unwrap();
+    let (service, second) = (of("First"), of("Second"));
+
+    let report = answer(&folder, "--process services.exe --min 1000");
+    let stretch = first(&report);
+    let step = longest(stretch);
+    assert_eq!(step["kind"], "service_dependency");
+    assert_eq!(step["certainty"], "inferred");
+    assert_eq!(number(&step["duration_ns"]) / MS, 3_000);
+    assert_eq!(step["thread"]["pid"], service.container_pid);
+    assert_eq!(
+        step["waiters"],
+        serde_json::json!([stretch["thread"]["tid"]])
+    );
+    let named = serde_json::json!({
+        "name": "First", "change": "start", "start_ns": service.start_ns, "ready_ns": service.end_ns,
+    });
+    assert_eq!(step["service"], named);
+    let dependency = share(stretch, "service_dependency", "First");
+    // Until its container is there, 20 ms, nothing says what it does.
+    assert_eq!(number(&dependency["ns"]) / MS, 3_020);
+    // What the service's thread is known to have done keeps its kind.
+    let slept = stretch["path"]["steps"].as_array().unwrap().iter();
+    let slept = slept.filter(|step| step["kind"] == "timer" && step["service"] == named);
+    assert_eq!(
+        slept.map(|step| number(&step["duration_ns"]) / MS).max(),
+        Some(2_000)
+    );
+
+    let text = folder.answer("why boot.etl --process services.exe --min 1000");
+    assert!(text.contains("→ the start of the service First"), "{text}");
+    let folded = folder.answer("why boot.etl --process services.exe --min 1000 --format folded");
+    assert!(folded.contains(";waiting for a service First "), "{folded}");
+
+    // Before its own start, Second waited for First, whose group comes first.
+    let report = answer(&folder, "--service Second");
+    let stretch = first(&report);
+    assert_eq!(stretch["action"], "wait");
+    assert_eq!(number(&stretch["start_ns"]), service.start_ns);
+    assert_eq!(number(&stretch["end_ns"]), second.start_ns);
+    let services = stretch["path"]["services"].as_array().unwrap();
+    assert_eq!(services.len(), 1);
+    assert_eq!(services[0]["service"], named);
+    assert_eq!(
+        number(&services[0]["ns"]),
+        service.end_ns - service.start_ns
+    );
+    assert_eq!(report["stretches"][1]["action"], "start");
+}
+
 /// A recording whose program has the PDB of `crates/symbols/tests` and waits with a known call stack.
 const WITH_SYMBOLS: &str = r#"
 name = "A program with symbols"

@@ -172,6 +172,7 @@ impl<'a> BootFacts<'a> {
                     StepKind::Timer if doing.is_sleep => "sleeps for",
                     StepKind::Timer => "waits until a timer ends it, for",
                     StepKind::Device => "waits for a device for",
+                    StepKind::ServiceDependency => "is waited for with its service for",
                     StepKind::Other => "waits, nothing says for what, for",
                 };
                 let who = image.unwrap_or("a process");

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use onoff_analysis::waits::{PathStep, WhyReport, WhyStretch};
+use onoff_analysis::waits::{PathStep, StepKind, WhyReport, WhyStretch};
 
 use crate::text::why::was;
 
@@ -55,7 +55,10 @@ fn line(root: &str, step: &PathStep) -> String {
     }
     line.push(';');
     line.push_str(was(step.kind));
-    if !step.detail.is_empty() {
+    if let (Some(service), StepKind::ServiceDependency) = (&step.service, step.kind) {
+        line.push(' ');
+        line.push_str(&frame(&service.name));
+    } else if !step.detail.is_empty() {
         line.push(' ');
         line.push_str(&frame(&step.detail));
     }
@@ -77,7 +80,7 @@ fn frame(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_analysis::waits::{CriticalPath, PathThread, StackFrame, StepKind, StretchKind};
+    use onoff_analysis::waits::{CriticalPath, PathThread, StackFrame, StretchKind};
 
     #[test]
     fn a_step_is_one_line_from_the_outermost_frame_in() {
@@ -93,6 +96,7 @@ mod tests {
             thread: thread(20),
             kind: StepKind::Disk,
             detail: "C:\\x".to_owned(),
+            service: None,
             certainty: onoff_analysis::Certainty::Measured,
             wait_reason: String::new(),
             readies_tid: None,

@@ -58,6 +58,8 @@ pub(super) enum Unknown {
     Gone,
     /// Nobody is known to have run at the end of the stretch.
     NoSwitches,
+    /// No thread of the service that was waited for is known.
+    NoServiceThread,
 }
 
 /// What wakes threads besides threads.
@@ -155,7 +157,11 @@ impl<'t> Causes<'t> {
     fn of_routine(&self, routine: &Interrupt, out_ns: i64, ready_ns: i64) -> (Cause, Certainty) {
         let name = self.driver_of(routine);
         let text = self.trace.text(name);
-        if routine.kind == InterruptKind::TimerDpc || matches!(text, "TIMER" | "HRTIMER") {
+        // The kernel's own soft interrupts for timers are nobody's driver.
+        if matches!(text, "TIMER" | "HRTIMER") {
+            return (Cause::Timer(StringId::EMPTY), Certainty::Measured);
+        }
+        if routine.kind == InterruptKind::TimerDpc {
             return (Cause::Timer(name), Certainty::Measured);
         }
         // A request that another thread made for this one completes in the routine.

@@ -6,14 +6,15 @@ use hashbrown::HashMap;
 use onoff_trace::{StringId, Trace};
 
 use super::cause::Unknown;
+use super::holds::Holds;
 use super::identities::Identities;
 use super::path::{
-    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, StepKind, SubjectKind,
-    driver_name,
+    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepKind,
+    SubjectKind, WaitedService, driver_name,
 };
 use super::reason;
 use super::requests::{Overlap, Request, Requests};
-use super::walk::{NO_REASON, NO_STACK, ROOT, RawStep, Walked, Work};
+use super::walk::{NO_REASON, NO_STACK, NOT_HELD, ROOT, RawStep, Walked, Work};
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
 use crate::owners::file_name;
@@ -45,9 +46,7 @@ impl Unknown {
         match self {
             Self::NotOver => "the wait was not over when the recording ended",
             Self::NoReady => "no ready-thread event says who ended the wait",
-            Self::Interrupt => {
-                "ended in an interrupt: a timer or a device, whose routines were not recorded"
-            }
+            Self::Interrupt => "ended in an interrupt (timer or device) that was not recorded",
             Self::NotSeen => "the thread never ran in the recording",
             Self::Cycle => {
                 "the chain comes back to a thread that waits for it: events contradict each other"
@@ -59,6 +58,7 @@ impl Unknown {
             Self::Creator => "no event says who created the thread",
             Self::Gone => "the thread had ended; others took note of it",
             Self::NoSwitches => "no context switches were recorded for this time",
+            Self::NoServiceThread => "no thread of the service is known",
         }
     }
 }
@@ -69,12 +69,17 @@ enum Name {
     Process(Option<u32>),
     Text(StringId),
     Why(Unknown),
+    Kernel,
 }
+
+/// What ran before any thread is known to have run.
+const KERNEL: &str = "the kernel, before its first recorded switch";
 
 pub(super) struct Describer<'a, 't> {
     pub(super) trace: &'t Trace,
     pub(super) identities: &'a Identities<'t>,
     pub(super) requests: &'a Requests,
+    pub(super) holds: &'a Holds,
     pub(super) options: PathOptions,
 }
 
@@ -92,8 +97,8 @@ impl Describer<'_, '_> {
         for step in &walked.steps {
             let ns = step.end_ns.saturating_sub(step.start_ns);
             let name = self.name_of(step);
-            *shares.entry((kind_of(step.work), name)).or_default() += ns;
-            match step.certainty {
+            *shares.entry((kind_of(step), name)).or_default() += ns;
+            match certainty_of(step) {
                 Certainty::Measured => path.measured_ns += ns,
                 Certainty::Inferred => path.inferred_ns += ns,
                 Certainty::Missing => path.missing_ns += ns,
@@ -102,6 +107,7 @@ impl Describer<'_, '_> {
         path.shares = self.shares(shares, end_ns, duration_ns);
         path.kinds = kinds(&path.shares, duration_ns);
         path.on_path = self.on_path(walked, end_ns, duration_ns);
+        path.services = self.services(walked, duration_ns);
         self.list(walked, &mut path);
         path
     }
@@ -127,7 +133,11 @@ impl Describer<'_, '_> {
             Work::Disk(row) => Name::Text(self.file_of(row)),
             Work::Device(driver) => Name::Text(driver),
             Work::Timer(driver) if driver != StringId::EMPTY => Name::Text(driver),
+            Work::Unknown(_) if let Some(hold) = self.holds.get(step.hold) => {
+                Name::Text(hold.service)
+            }
             Work::Unknown(why) => Name::Why(why),
+            Work::Kernel => Name::Kernel,
             Work::Running | Work::Ready | Work::Timer(_) => {
                 Name::Process(self.identities.pid_of(step.tid, step.end_ns))
             }
@@ -150,9 +160,12 @@ impl Describer<'_, '_> {
         for ((kind, name), ns) in shares {
             let (name, pid) = match name {
                 Name::Process(pid) => (self.process(pid, end_ns), pid),
-                Name::Text(text) if kind == StepKind::Disk => {
+                Name::Text(text)
+                    if matches!(kind, StepKind::Disk | StepKind::ServiceDependency) =>
+                {
                     (self.trace.text(text).to_owned(), None)
                 }
+                Name::Kernel => (KERNEL.to_owned(), None),
                 Name::Text(text) => (file_name(self.trace.text(text)).to_owned(), None),
                 Name::Why(why) => (why.phrase().to_owned(), None),
             };
@@ -187,6 +200,10 @@ impl Describer<'_, '_> {
                     *pids.entry(pid).or_default() += ns;
                 }
             }
+            if let Some(hold) = self.holds.get(step.hold) {
+                let name = self.trace.text(hold.service).to_owned();
+                *sums.entry((SubjectKind::Service, name, None)).or_default() += ns;
+            }
             let (kind, name) = match step.work {
                 Work::Disk(row) => (SubjectKind::File, self.trace.text(self.file_of(row))),
                 Work::Device(driver) | Work::Timer(driver) if driver != StringId::EMPTY => {
@@ -220,6 +237,36 @@ impl Describer<'_, '_> {
         list
     }
 
+    fn waited_service(&self, at: u32) -> Option<WaitedService> {
+        let hold = self.holds.get(at)?;
+        Some(WaitedService {
+            name: self.trace.text(hold.service).to_owned(),
+            change: hold.change,
+            start_ns: hold.start_ns,
+            ready_ns: hold.ready_ns,
+        })
+    }
+
+    /// The services that were waited for, in order of time.
+    fn services(&self, walked: &Walked, duration_ns: i64) -> Vec<ServiceWait> {
+        let mut sums: BTreeMap<u32, i64> = BTreeMap::new();
+        for step in walked.steps.iter().filter(|step| step.hold != NOT_HELD) {
+            *sums.entry(step.hold).or_default() += step.end_ns.saturating_sub(step.start_ns);
+        }
+        let mut list: Vec<ServiceWait> = sums
+            .into_iter()
+            .filter_map(|(at, ns)| {
+                Some(ServiceWait {
+                    service: self.waited_service(at)?,
+                    ns,
+                    percent: percent_of(ns, duration_ns),
+                })
+            })
+            .collect();
+        list.sort_by_key(|row| row.service.start_ns);
+        list
+    }
+
     /// Lists the longest steps in order of time.
     fn list(&self, walked: &Walked, path: &mut CriticalPath) {
         let length = |step: &RawStep| step.end_ns.saturating_sub(step.start_ns);
@@ -250,16 +297,18 @@ impl Describer<'_, '_> {
             end_ns: step.end_ns,
             duration_ns: step.end_ns.saturating_sub(step.start_ns),
             thread: self.thread(step.tid, step.end_ns),
-            kind: kind_of(step.work),
+            kind: kind_of(step),
+            service: self.waited_service(step.hold),
             detail: match step.work {
                 Work::Running | Work::Ready => String::new(),
+                Work::Kernel => KERNEL.to_owned(),
                 Work::Disk(row) => self.trace.text(self.file_of(row)).to_owned(),
                 Work::Timer(driver) | Work::Device(driver) => {
                     file_name(self.trace.text(driver)).to_owned()
                 }
                 Work::Unknown(why) => why.phrase().to_owned(),
             },
-            certainty: step.certainty,
+            certainty: certainty_of(step),
             wait_reason: if step.reason == NO_REASON {
                 String::new()
             } else {
@@ -279,14 +328,23 @@ impl Describer<'_, '_> {
     }
 }
 
-pub(super) const fn kind_of(work: Work) -> StepKind {
-    match work {
-        Work::Running => StepKind::Cpu,
+pub(super) const fn kind_of(step: &RawStep) -> StepKind {
+    match step.work {
+        Work::Running | Work::Kernel => StepKind::Cpu,
         Work::Ready => StepKind::Ready,
         Work::Disk(_) => StepKind::Disk,
         Work::Timer(_) => StepKind::Timer,
         Work::Device(_) => StepKind::Device,
+        Work::Unknown(_) if step.hold != NOT_HELD => StepKind::ServiceDependency,
         Work::Unknown(_) => StepKind::Other,
+    }
+}
+
+/// That a service was waited for explains a step for which nothing else does.
+const fn certainty_of(step: &RawStep) -> Certainty {
+    match step.certainty {
+        Certainty::Missing if step.hold != NOT_HELD => Certainty::Inferred,
+        certainty => certainty,
     }
 }
 

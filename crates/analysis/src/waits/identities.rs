@@ -1,7 +1,7 @@
 //! Who a thread is at a time, asked in any order. Thread and process ids are reused.
 
 use hashbrown::HashMap;
-use onoff_trace::{SystemKind, Trace};
+use onoff_trace::{SystemKind, Trace, milestone};
 
 use crate::processes::Images;
 
@@ -71,6 +71,21 @@ impl<'t> Identities<'t> {
     /// Whether the recording lists a thread with this id.
     pub(super) fn is_known(&self, tid: u32) -> bool {
         self.threads.contains_key(&tid)
+    }
+
+    /// When user space began, with the initial file system where there is one, ns; before everything where that is not
+    /// recorded.
+    pub(super) fn user_space_ns(&self) -> i64 {
+        let begins = [milestone::INITRD_BEGIN, milestone::USER_SPACE_BEGIN];
+        let rows = self.trace.milestones.iter();
+        rows.filter(|row| begins.contains(&self.trace.text(row.name)))
+            .map(|row| row.time_ns)
+            .min()
+            .unwrap_or(i64::MIN)
+    }
+
+    pub(super) fn is_linux(&self) -> bool {
+        self.trace.system.kind == SystemKind::Linux
     }
 
     /// Whether it is a worker of the Linux kernel, which waits for work only and does work of anybody.

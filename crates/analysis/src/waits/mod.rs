@@ -31,6 +31,7 @@
 mod cause;
 mod describe;
 mod end;
+mod holds;
 mod identities;
 mod path;
 mod phases;
@@ -39,6 +40,8 @@ mod requests;
 mod stacks;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_services;
 mod timelines;
 mod walk;
 mod why;
@@ -48,8 +51,8 @@ use onoff_trace::{TableName, Tables, Trace};
 pub use describe::PathOptions;
 pub use end::EndThread;
 pub use path::{
-    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, StepKind, Subject,
-    SubjectKind,
+    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepKind,
+    Subject, SubjectKind, WaitedService,
 };
 
 pub use phases::{TransitionKind, TransitionPhase, phases};
@@ -60,10 +63,11 @@ use crate::evidence::touched_by;
 use crate::scope::Range;
 use cause::Causes;
 use describe::Describer;
+use holds::{Holds, Segment};
 use identities::Identities;
 use requests::Requests;
 use timelines::Timelines;
-use walk::Walk;
+use walk::{Waiter, Walk, Walked};
 
 /// The tables that chains of waits are made from. A trace that was opened with fewer says less.
 pub const TABLES: Tables = Tables::of(&[
@@ -75,6 +79,7 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::Interrupts,
     TableName::DiskIos,
     TableName::ServiceTransitions,
+    TableName::ServiceDependencies,
     TableName::DeviceOperations,
     TableName::PowerRequests,
     TableName::Milestones,
@@ -98,6 +103,7 @@ pub struct Waits<'t> {
     identities: Identities<'t>,
     causes: Causes<'t>,
     requests: Requests,
+    holds: Holds,
 }
 
 impl<'t> Waits<'t> {
@@ -110,6 +116,7 @@ impl<'t> Waits<'t> {
             identities: Identities::of(trace),
             causes: Causes::of(&timelines),
             requests: Requests::of(trace),
+            holds: Holds::of(trace),
             timelines,
         }
     }
@@ -128,18 +135,73 @@ impl<'t> Waits<'t> {
         let end_ns = range.end_ns.clamp(start_ns, whole_ns);
         let ends = (start_ns, end_ns);
         let walked = match end.tid {
-            Some(tid) => Walk::run(&self.timelines, &self.causes, &self.identities, ends, tid),
+            Some(tid) => self.walk(Some(&self.holds), ends, tid),
             None => walk::unknown(ends),
         };
+        self.describe(&walked, &self.holds, ends, end, options)
+    }
+
+    fn walk(&self, holds: Option<&Holds>, ends: (i64, i64), tid: u32) -> Walked {
+        let (timelines, causes) = (&self.timelines, &self.causes);
+        Walk::run(timelines, causes, &self.identities, holds, ends, tid)
+    }
+
+    /// The path through services of which each waited for the one before: `segments`, last first.
+    fn through_services(
+        &self,
+        holds: &Holds,
+        segments: &[Segment],
+        end: &EndThread,
+        options: PathOptions,
+    ) -> CriticalPath {
+        let mut walked = Walked::default();
+        for segment in segments {
+            let ends = (segment.start_ns, segment.end_ns);
+            let manager = end.tid.unwrap_or(0);
+            let found = segment.hold.and_then(|at| Some((at, *holds.get(at)?)));
+            let (within, waiter) = match found {
+                Some((_, hold)) => {
+                    match hold.thread(&self.timelines, &self.identities, segment.end_ns) {
+                        Some(tid) => (self.walk(None, ends, tid), end.tid),
+                        None => (walk::without_thread(ends, manager), None),
+                    }
+                }
+                None => match end.tid {
+                    Some(tid) => (self.walk(None, ends, tid), None),
+                    None => (walk::unknown(ends), None),
+                },
+            };
+            let waiter = waiter.map(|tid| Waiter {
+                tid,
+                from_ns: segment.start_ns,
+                waiter: walk::ROOT,
+            });
+            let at = segment.hold.unwrap_or(walk::NOT_HELD);
+            walked.append(within, at, waiter, walk::ROOT);
+        }
+        let start_ns = segments.last().map_or(0, |segment| segment.start_ns);
+        let end_ns = segments.first().map_or(start_ns, |segment| segment.end_ns);
+        self.describe(&walked, holds, (start_ns, end_ns), end, options)
+    }
+
+    fn describe(
+        &self,
+        walked: &Walked,
+        holds: &Holds,
+        ends: (i64, i64),
+        end: &EndThread,
+        options: PathOptions,
+    ) -> CriticalPath {
         let describer = Describer {
             trace: self.trace,
             identities: &self.identities,
             requests: &self.requests,
+            holds,
             options,
         };
-        let mut path = describer.describe(&walked, ends);
+        let mut path = describer.describe(walked, ends);
         if let Some(tid) = end.tid {
-            path.end_thread = describer.thread(tid, end_ns);
+            path.end_thread = describer.thread(tid, ends.1);
         }
         path.end_rule.clone_from(&end.rule);
         path.end_certainty = end.certainty;

@@ -1,5 +1,6 @@
 //! The critical path of a range: its steps, and what its time was.
 
+use onoff_trace::ServiceChange;
 use serde::Serialize;
 
 use super::stacks::StackFrame;
@@ -19,18 +20,21 @@ pub enum StepKind {
     Timer,
     /// A thread waited for an interrupt or a deferred procedure call of a driver.
     Device,
+    /// Others waited for a service on its way to another state, and nothing explains more; never more than inferred.
+    ServiceDependency,
     /// Not known; the reason is given.
     Other,
 }
 
 impl StepKind {
     /// Every kind, in the order in which they are listed.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Cpu,
         Self::Ready,
         Self::Disk,
         Self::Timer,
         Self::Device,
+        Self::ServiceDependency,
         Self::Other,
     ];
 
@@ -43,6 +47,7 @@ impl StepKind {
             Self::Disk => "disk",
             Self::Timer => "timer",
             Self::Device => "device",
+            Self::ServiceDependency => "service_dependency",
             Self::Other => "other",
         }
     }
@@ -61,6 +66,30 @@ pub struct PathThread {
     pub process: String,
 }
 
+/// A service that was waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WaitedService {
+    /// Its name.
+    pub name: String,
+    /// Whether it started or stopped.
+    pub change: ServiceChange,
+    /// Asked for, ns.
+    pub start_ns: i64,
+    /// Done, ns; `None` when it was not over when the recording ended.
+    pub ready_ns: Option<i64>,
+}
+
+/// A service that was waited for, and how long.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServiceWait {
+    /// The service.
+    pub service: WaitedService,
+    /// Time of the path in which it was waited for, ns.
+    pub ns: i64,
+    /// Percentage of the path.
+    pub percent: f64,
+}
+
 /// One step of a path. Steps follow one another without a gap.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathStep {
@@ -74,8 +103,12 @@ pub struct PathStep {
     pub thread: PathThread,
     /// What the thread did.
     pub kind: StepKind,
-    /// The file of a disk request, the driver of a timer or an interrupt, the reason why more is not known; else empty.
+    /// The file of a disk request, the driver of a timer or an interrupt, the reason why more is not known; for `cpu` what ran
+    /// where that was no thread; else empty.
     pub detail: String,
+    /// The service that was waited for with this step, of whose process the thread is where one is known; `None` where the
+    /// events of threads explain the path.
+    pub service: Option<WaitedService>,
     /// How certain it is.
     pub certainty: Certainty,
     /// Why the system says the thread waited, e.g. `WrQueue`; empty when it did not wait or nothing was said.
@@ -110,7 +143,8 @@ pub struct KindShare {
 pub struct PathShare {
     /// What the time was.
     pub kind: StepKind,
-    /// Process for `cpu` and `ready` and `timer`, file for `disk`, driver for `device`, reason for `other`; empty when it
+    /// Process for `cpu` and `ready` and `timer`, file for `disk`, driver for `device`, service for
+    /// `service_dependency`, reason for `other`; empty when it
     /// has no name.
     pub name: String,
     /// Process id, where the name is that of a process.
@@ -194,6 +228,8 @@ pub struct CriticalPath {
     pub missing_ns: i64,
     /// What the path goes through, most first.
     pub on_path: Vec<OnPath>,
+    /// Services that were waited for, in order of time.
+    pub services: Vec<ServiceWait>,
     /// Steps in order of time; short ones may be left out.
     pub steps: Vec<PathStep>,
     /// How many steps were left out.

@@ -4,6 +4,7 @@ use onoff_trace::{ActivityKind, SystemKind, Trace, milestone};
 
 use crate::scope::Range;
 use crate::transition::boot::{self, BootOptions};
+use crate::transition::linux::shutdown as shutdown_of_linux;
 use crate::transition::shutdown::{self, ShutdownOptions};
 use crate::transition::suspend::{self, SuspendOptions};
 
@@ -155,13 +156,24 @@ fn linux(trace: &Trace, kind: TransitionKind) -> Vec<TransitionPhase> {
                 })
                 .collect();
         }
-        TransitionKind::Shutdown => [ActivityKind::ShutdownStep, ActivityKind::KernelShutdownStep],
-        TransitionKind::Suspend => [ActivityKind::PowerPhase; 2],
+        TransitionKind::Shutdown => {
+            let report = shutdown_of_linux::analyse(trace);
+            return report.map_or_else(
+                |_| Vec::new(),
+                |report| {
+                    let phases = report.phases.iter();
+                    phases
+                        .filter_map(|row| phase(kind, row.name.as_str(), row.start_ns, row.end_ns))
+                        .collect()
+                },
+            );
+        }
+        TransitionKind::Suspend => ActivityKind::PowerPhase,
     };
     trace
         .activities
         .iter()
-        .filter(|row| wanted.contains(&row.kind))
+        .filter(|row| row.kind == wanted)
         .filter_map(|row| phase(kind, trace.text(row.name), Some(row.start_ns), row.end_ns))
         .collect()
 }

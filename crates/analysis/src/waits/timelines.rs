@@ -198,6 +198,13 @@ impl<'t> Timelines<'t> {
         self.trace
     }
 
+    /// When the first switch of any processor was recorded, ns.
+    pub(super) fn first_switch_ns(&self) -> i64 {
+        let pieces = self.trace.context_switches.pieces();
+        let first = pieces.iter().find_map(|piece| piece.time_ns.first());
+        first.copied().unwrap_or(i64::MAX)
+    }
+
     /// Whether wake-ups done in interrupts are marked as such.
     pub(super) const fn marks_interrupts(&self) -> bool {
         self.marks_interrupts

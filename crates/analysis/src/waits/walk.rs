@@ -14,6 +14,7 @@
 use onoff_trace::{ReadyThread, StringId};
 
 use super::cause::{Cause, Causes, Unknown};
+use super::holds::{Hold, Holds};
 use super::identities::Identities;
 use super::reason::{self, Off};
 use super::timelines::{ThreadSwitch, Timelines, Turn};
@@ -28,6 +29,10 @@ const MOST_HOPS: u32 = 256;
 const LEAVING_NS: i64 = 20_000;
 /// Steps, at most: a walk that needs more ends there.
 const MOST_STEPS: usize = 4 << 20;
+/// Threads of Linux that the kernel itself begins: the first process and the one that makes kernel threads.
+const LAST_FIRST_THREAD: u32 = 2;
+/// No service.
+pub(super) const NOT_HELD: u32 = u32::MAX;
 /// No frame.
 pub(super) const ROOT: u32 = u32::MAX;
 
@@ -44,6 +49,8 @@ pub(super) enum Work {
     Timer(StringId),
     /// It waited for an interrupt or a deferred procedure call of this driver.
     Device(StringId),
+    /// The kernel ran, before the first switch that was recorded.
+    Kernel,
     /// Not known.
     Unknown(Unknown),
 }
@@ -64,6 +71,8 @@ pub(super) struct RawStep {
     pub(super) readied: u32,
     /// Time of the event whose call stack says what the step was; [`NO_STACK`] for none.
     pub(super) stack_ns: i64,
+    /// The service that was waited for with it: a position in [`Holds`]; [`NOT_HELD`] for none.
+    pub(super) hold: u32,
 }
 
 /// A thread that waits.
@@ -84,10 +93,39 @@ pub(super) struct Walked {
     pub(super) waiters: Vec<Waiter>,
 }
 
+impl Walked {
+    /// Adds the steps of a walk through service `hold`, for which `waiter` waits, or else whoever `outer` is.
+    pub(super) fn append(&mut self, within: Self, hold: u32, waiter: Option<Waiter>, outer: u32) {
+        let mut outer = outer;
+        if let Some(waiter) = waiter
+            && let Ok(at) = u32::try_from(self.waiters.len())
+        {
+            self.waiters.push(waiter);
+            outer = at;
+        }
+        let base = u32::try_from(self.waiters.len()).unwrap_or(ROOT);
+        let moved = |at: u32| match at {
+            ROOT => outer,
+            at => at.saturating_add(base),
+        };
+        self.waiters.extend(within.waiters.iter().map(|row| Waiter {
+            waiter: moved(row.waiter),
+            ..*row
+        }));
+        self.steps.extend(within.steps.iter().map(|step| RawStep {
+            waiter: moved(step.waiter),
+            hold,
+            ..*step
+        }));
+    }
+}
+
 pub(super) struct Walk<'a, 't> {
     timelines: &'a Timelines<'t>,
     causes: &'a Causes<'t>,
     identities: &'a Identities<'t>,
+    /// What unexplained waits of service managers were; `None` within such a wait.
+    holds: Option<&'a Holds>,
     start_ns: i64,
     /// Where the walk is.
     time_ns: i64,
@@ -108,6 +146,7 @@ impl<'a, 't> Walk<'a, 't> {
         timelines: &'a Timelines<'t>,
         causes: &'a Causes<'t>,
         identities: &'a Identities<'t>,
+        holds: Option<&'a Holds>,
         (start_ns, end_ns): (i64, i64),
         tid: u32,
     ) -> Walked {
@@ -115,6 +154,7 @@ impl<'a, 't> Walk<'a, 't> {
             timelines,
             causes,
             identities,
+            holds,
             start_ns,
             time_ns: end_ns,
             tid,
@@ -222,12 +262,8 @@ impl<'a, 't> Walk<'a, 't> {
             return;
         }
         if ready.is_none() && next.is_none() {
-            self.push(
-                out.row.time_ns,
-                Work::Unknown(Unknown::NotOver),
-                Certainty::Missing,
-                out,
-            );
+            let work = Work::Unknown(Unknown::NotOver);
+            self.push_or_hold(work, Certainty::Missing, out);
             return;
         }
         let end_ns = next_ns.min(self.timelines.trace().duration_ns);
@@ -242,16 +278,63 @@ impl<'a, 't> Walk<'a, 't> {
                 }
             }
             Cause::Disk(row) => self.disk(row, certainty, out),
+            // systemd has timers while it waits for units: for messages that tell people so.
+            Cause::Timer(of) if self.identities.is_linux() => {
+                self.push_or_hold(Work::Timer(of), certainty, out);
+            }
             Cause::Timer(of) => {
                 self.push(out.row.time_ns, Work::Timer(of), certainty, out);
             }
             Cause::Device(of) => {
                 self.push(out.row.time_ns, Work::Device(of), certainty, out);
             }
-            Cause::Unknown(why) => {
-                self.push(out.row.time_ns, Work::Unknown(why), certainty, out);
-            }
+            Cause::Unknown(why) => self.push_or_hold(Work::Unknown(why), certainty, out),
         }
+    }
+
+    /// A wait since switch `out` that no thread explains: through the service that was waited for, if one was.
+    fn push_or_hold(&mut self, work: Work, certainty: Certainty, out: &ThreadSwitch) {
+        let from_ns = out.row.time_ns.max(self.floor());
+        let found = self.holds.and_then(|holds| {
+            let pid = self.identities.pid_of(self.tid, self.time_ns)?;
+            let trace = self.timelines.trace();
+            let at = holds.at(trace, self.identities, pid, (from_ns, self.time_ns))?;
+            Some((at, *holds.get(at)?))
+        });
+        match found {
+            // What follows the moment at which it was ready is the manager's own.
+            Some((_, hold)) if hold.ready_ns.is_some_and(|ready| ready < self.time_ns) => {
+                let ready_ns = hold.ready_ns.unwrap_or(from_ns);
+                self.push(ready_ns, work, certainty, out);
+            }
+            Some((at, hold)) => self.through(at, &hold, from_ns.max(hold.start_ns)),
+            None => self.push(out.row.time_ns, work, certainty, out),
+        }
+    }
+
+    /// From here back to `from_ns` through the threads of a service that is waited for.
+    fn through(&mut self, at: u32, hold: &Hold, from_ns: i64) {
+        let thread = hold
+            .thread(self.timelines, self.identities, self.time_ns)
+            .filter(|&tid| tid != self.tid);
+        let ends = (from_ns, self.time_ns);
+        let (within, waiter) = match thread {
+            Some(tid) => {
+                let (timelines, causes) = (self.timelines, self.causes);
+                let within = Walk::run(timelines, causes, self.identities, None, ends, tid);
+                let waiter = Waiter {
+                    tid: self.tid,
+                    from_ns,
+                    waiter: self.waiter(),
+                };
+                (within, Some(waiter))
+            }
+            None => (without_thread(ends, self.tid), None),
+        };
+        self.out.append(within, at, waiter, self.waiter());
+        self.time_ns = from_ns;
+        self.readied = 0;
+        self.hops = 0;
     }
 
     /// Whether the thread was made ready just before switch `out` was recorded, and after it had come to run.
@@ -320,6 +403,12 @@ impl<'a, 't> Walk<'a, 't> {
                     self.hand_over(by);
                 }
             }
+            // The first processes of Linux are the kernel's own, and so is what ran before any switch was recorded.
+            _ if self.is_kernel_alone()
+                || (self.identities.is_linux() && self.tid <= LAST_FIRST_THREAD) =>
+            {
+                self.record(self.floor(), Work::Kernel, Certainty::Inferred, NO_REASON);
+            }
             _ => self.unknown_until(self.floor(), Unknown::Creator),
         }
     }
@@ -342,7 +431,18 @@ impl<'a, 't> Walk<'a, 't> {
                 return;
             }
         }
-        self.unknown_until(self.floor(), why);
+        if self.is_kernel_alone() {
+            self.record(self.floor(), Work::Kernel, Certainty::Inferred, NO_REASON);
+        } else {
+            self.unknown_until(self.floor(), why);
+        }
+    }
+
+    /// Whether only the kernel can have run: it boots, and no switch was recorded yet.
+    fn is_kernel_alone(&self) -> bool {
+        self.identities.is_linux()
+            && self.time_ns <= self.timelines.first_switch_ns()
+            && self.timelines.first_switch_ns() < self.identities.user_space_ns()
     }
 
     fn ready_since(&mut self, ready: &ReadyThread) {
@@ -415,7 +515,7 @@ impl<'a, 't> Walk<'a, 't> {
         }
         let stack_ns = match work {
             Work::Running if self.readied != 0 => self.time_ns,
-            Work::Running | Work::Ready => NO_STACK,
+            Work::Running | Work::Ready | Work::Kernel => NO_STACK,
             _ => self.back_ns,
         };
         self.out.steps.push(RawStep {
@@ -428,6 +528,7 @@ impl<'a, 't> Walk<'a, 't> {
             waiter: self.waiter(),
             readied: self.readied,
             stack_ns,
+            hold: NOT_HELD,
         });
         self.time_ns = start_ns;
         self.readied = 0;
@@ -441,17 +542,27 @@ pub(super) const NO_STACK: i64 = i64::MIN;
 pub(super) const NO_REASON: u8 = u8::MAX;
 
 /// The walk that cannot begin, because no thread is known at its end.
-pub(super) fn unknown((start_ns, end_ns): (i64, i64)) -> Walked {
+pub(super) fn unknown(ends: (i64, i64)) -> Walked {
+    single(ends, 0, Unknown::NoSwitches)
+}
+
+/// The walk through a service of which no thread is known.
+pub(super) fn without_thread(ends: (i64, i64), waiting_tid: u32) -> Walked {
+    single(ends, waiting_tid, Unknown::NoServiceThread)
+}
+
+fn single((start_ns, end_ns): (i64, i64), tid: u32, why: Unknown) -> Walked {
     let step = RawStep {
         start_ns,
         end_ns,
-        tid: 0,
+        tid,
         certainty: Certainty::Missing,
         reason: NO_REASON,
-        work: Work::Unknown(Unknown::NoSwitches),
+        work: Work::Unknown(why),
         waiter: ROOT,
         readied: 0,
         stack_ns: NO_STACK,
+        hold: NOT_HELD,
     };
     Walked {
         steps: (end_ns > start_ns).then_some(step).into_iter().collect(),

@@ -4,12 +4,14 @@ use onoff_trace::{Losses, Pattern, TableName, Tables, Trace};
 use serde::Serialize;
 use thiserror::Error;
 
+use super::holds::{self, Holds, Segment};
 use super::path::{CriticalPath, PathThread};
 use super::phases::{TransitionKind, phases};
 use super::reason;
 use super::timelines::Turn;
 use super::{EndThread, PathOptions, TABLES, Waits};
 use crate::scope::Range;
+use crate::services::Service;
 
 /// The tables that the question is answered from.
 pub const WHY_TABLES: Tables = TABLES.with(TableName::Stacks);
@@ -67,7 +69,7 @@ pub struct WhyStretch {
     pub kind: StretchKind,
     /// Service, device or phase; empty for waits.
     pub name: String,
-    /// What was going on: `start`, `stop`, a kind of request, a transition, or the wait reason that the system gave.
+    /// What was going on: `start`, `stop`, `wait` (of a service for others before its own start), a kind of request, a transition, or the wait reason that the system gave.
     pub action: String,
     /// Thread that waited; `None` for other stretches.
     pub thread: Option<PathThread>,
@@ -119,6 +121,8 @@ struct Stretch {
     waiting_tid: Option<u32>,
     range: Range,
     end: EndThread,
+    /// The services that were waited for, one after the other.
+    chain: Option<(Holds, Vec<Segment>)>,
 }
 
 /// Answers `question`.
@@ -157,6 +161,9 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
             &no_such_phase(trace),
         )?,
     };
+    if matches!(question.about, About::Phase(None, _) | About::Service(_)) {
+        leave_out_unrecorded(trace, &waits, &mut found, &mut report);
+    }
     found.retain(|stretch| {
         let at_that_time = question
             .at_ns
@@ -186,6 +193,39 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
             .collect(),
     );
     Ok(report)
+}
+
+/// Phases and services outside of the recorded switches have no chain: a trace of a shutdown says nothing of the boot before. They are
+/// named, and left out unless nothing else is there.
+fn leave_out_unrecorded(
+    trace: &Trace,
+    waits: &Waits<'_>,
+    found: &mut Vec<Stretch>,
+    report: &mut WhyReport,
+) {
+    let first_ns = waits.timelines.first_switch_ns();
+    let last = waits.timelines.switches_back(trace.duration_ns, 1).next();
+    let last_ns = last.map_or(i64::MIN, |row| row.time_ns);
+    let is_recorded =
+        |stretch: &Stretch| stretch.range.end_ns > first_ns && stretch.range.start_ns < last_ns;
+    if !found.iter().any(is_recorded) {
+        return;
+    }
+    let names: Vec<String> = found
+        .iter()
+        .filter(|stretch| !is_recorded(stretch))
+        .map(|stretch| match stretch.kind {
+            StretchKind::Service => format!("the {} of {}", stretch.action, stretch.name),
+            _ => stretch.name.clone(),
+        })
+        .collect();
+    if !names.is_empty() {
+        report.missing.push(format!(
+            "context switches in {}: no chain can be told there",
+            names.join(", ")
+        ));
+    }
+    found.retain(is_recorded);
 }
 
 fn nobody(what: &str) -> NoWhy {
@@ -221,6 +261,12 @@ fn nothing_long(question: &WhyQuestion, report: &WhyReport) -> String {
 }
 
 fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> {
+    let services = crate::services::services(trace);
+    let waited = services
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| pattern.matches(&row.name) && row.waited_for.is_some())
+        .filter_map(|(at, _)| waits.wait_before(&services, at));
     trace
         .service_transitions
         .iter()
@@ -233,9 +279,16 @@ fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch>
                 action: row.kind.as_str().to_owned(),
                 waiting_tid: None,
                 range: Range::new(row.start_ns, end_ns),
-                end: waits.end_of_service(row.container_pid, trace.text(row.service), end_ns),
+                end: waits.end_of_service(
+                    row.container_pid
+                        .or_else(|| waits.holds.stopper(row.service, row.start_ns)),
+                    trace.text(row.service),
+                    end_ns,
+                ),
+                chain: None,
             }
         })
+        .chain(waited)
         .collect()
 }
 
@@ -255,6 +308,7 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> 
                 },
                 None => waits.end_at(end_ns),
             },
+            chain: None,
         }
     };
     let matches = |texts: [onoff_trace::StringId; 4]| {
@@ -327,6 +381,7 @@ fn phase_stretches(
             waiting_tid: None,
             end: waits.end_at(phase.range.end_ns),
             range: phase.range,
+            chain: None,
         })
         .collect()
 }
@@ -391,6 +446,7 @@ impl Waits<'_> {
                     waiting_tid: Some(tid),
                     range,
                     end: EndThread::known(tid),
+                    chain: None,
                 });
             }
         }
@@ -410,8 +466,36 @@ impl Waits<'_> {
             })
     }
 
+    /// What service `at` of `services` waited for before it was asked to start.
+    fn wait_before(&self, services: &[Service], at: usize) -> Option<Stretch> {
+        let service = services.get(at)?;
+        let (holds, segments, certainty) = Holds::before(self.trace, services, at);
+        let range = Range::new(segments.last()?.start_ns, segments.first()?.end_ns);
+        let manager = holds::manager(self.trace, &self.identities, range.end_ns)
+            .map(|pid| self.end_of_service(Some(pid), &service.name, range.end_ns));
+        Some(Stretch {
+            kind: StretchKind::Service,
+            name: service.name.clone(),
+            action: "wait".to_owned(),
+            waiting_tid: None,
+            range,
+            end: EndThread {
+                tid: manager.and_then(|end| end.tid),
+                rule: "the service manager, which starts it when those before it are done"
+                    .to_owned(),
+                certainty,
+            },
+            chain: Some((holds, segments)),
+        })
+    }
+
     fn explain(&self, stretch: Stretch, options: PathOptions) -> WhyStretch {
-        let path = self.critical_path(stretch.range, &stretch.end, options);
+        let path = match &stretch.chain {
+            Some((holds, segments)) => {
+                self.through_services(holds, segments, &stretch.end, options)
+            }
+            None => self.critical_path(stretch.range, &stretch.end, options),
+        };
         WhyStretch {
             kind: stretch.kind,
             name: stretch.name,

@@ -114,6 +114,7 @@ fn write_stretch(
         )?;
     }
     write_shares(stretch, options, out)?;
+    write_services(stretch, options, out)?;
     write_steps(stretch, options, out)?;
     if path.missing_ns > 0 {
         writeln!(
@@ -131,7 +132,10 @@ fn worst(stretch: &WhyStretch) -> Option<(&PathShare, &PathStep)> {
     let is_of = |step: &&PathStep| {
         let name = match share.pid {
             Some(_) => step.thread.process == share.name && step.thread.pid == share.pid,
-            None => step.detail == share.name || step.detail.is_empty(),
+            None => match (&step.service, step.kind) {
+                (Some(service), StepKind::ServiceDependency) => service.name == share.name,
+                _ => step.detail == share.name || step.detail.is_empty(),
+            },
         };
         step.kind == share.kind && name
     };
@@ -143,6 +147,10 @@ fn title(stretch: &WhyStretch) -> String {
     match (&stretch.thread, stretch.kind) {
         (Some(of), _) if stretch.action.is_empty() => format!("A wait of {}", thread(of)),
         (Some(of), _) => format!("A wait of {} ({})", thread(of), stretch.action),
+        (None, StretchKind::Service) if stretch.action == "wait" => format!(
+            "The wait before the start of the service {}",
+            printable(&stretch.name)
+        ),
         (None, StretchKind::Service) => format!(
             "The {} of the service {}",
             stretch.action,
@@ -187,6 +195,61 @@ fn write_shares(
     table.write(out)
 }
 
+/// The services that were waited for, the longest of them, last first.
+fn write_services(
+    stretch: &WhyStretch,
+    options: &WhyTextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let services = &stretch.path.services;
+    let mut longest: Vec<i64> = services.iter().map(|row| row.ns).collect();
+    longest.sort_unstable_by_key(|&ns| std::cmp::Reverse(ns));
+    let least = longest.get(options.shares.saturating_sub(1)).copied();
+    let shown: Vec<_> = services
+        .iter()
+        .rev()
+        .filter(|row| row.ns >= least.unwrap_or(0))
+        .take(options.shares)
+        .collect();
+    if shown.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "  {QUIET}Services waited for, the last first:{QUIET:#}"
+    )?;
+    let mut table = Table::new()
+        .right("time")
+        .right("from")
+        .right("to")
+        .left("service", 60);
+    for row in &shown {
+        let service = &row.service;
+        let change = match service.change.as_str() {
+            "start" => String::new(),
+            other => format!(" ({other})"),
+        };
+        table.row([
+            cell(duration(row.ns)),
+            cell(clock(service.start_ns)),
+            cell(service.ready_ns.map_or_else(|| "-".to_owned(), clock)),
+            cell(format!("{}{change}", service.name)),
+        ]);
+    }
+    let rest = services.len().saturating_sub(shown.len());
+    if rest > 0 {
+        let shown_ns: i64 = shown.iter().map(|row| row.ns).sum();
+        let all_ns: i64 = services.iter().map(|row| row.ns).sum();
+        table.row([
+            cell(duration(all_ns.saturating_sub(shown_ns))),
+            cell(""),
+            cell(""),
+            styled_cell(QUIET, format!("{rest} more")),
+        ]);
+    }
+    table.write(out)
+}
+
 /// What time of a kind was, in a word or two.
 #[must_use]
 pub(crate) const fn was(kind: StepKind) -> &'static str {
@@ -196,6 +259,7 @@ pub(crate) const fn was(kind: StepKind) -> &'static str {
         StepKind::Disk => "waiting for a disk",
         StepKind::Timer => "waiting for a timer",
         StepKind::Device => "waiting for a device",
+        StepKind::ServiceDependency => "waiting for a service",
         StepKind::Other => "not known",
     }
 }

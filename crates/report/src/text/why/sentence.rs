@@ -32,6 +32,14 @@ fn ended_by(step: &PathStep) -> String {
     let detail = printable(&step.detail);
     match (step.kind, detail.is_empty()) {
         (StepKind::Cpu, _) => "running".to_owned(),
+        (StepKind::ServiceDependency, _) => match &step.service {
+            Some(service) => format!(
+                "the {} of the service {}",
+                service.change.as_str(),
+                printable(&service.name)
+            ),
+            None => detail.into_owned(),
+        },
         (StepKind::Ready, _) => "no processor was free".to_owned(),
         (StepKind::Disk, true) => "a disk request, file not known".to_owned(),
         (StepKind::Disk, false) => format!("a disk request to {detail}"),
@@ -51,6 +59,9 @@ pub(super) fn chain(step: &PathStep) -> String {
         .rev()
         .map(|tid| format!("{tid} → "))
         .collect();
+    if step.thread.tid == 0 {
+        return ended_by(step);
+    }
     let last = thread(&step.thread);
     let last = last.strip_prefix("thread ").unwrap_or(&last);
     format!("thread {}{last} → {}", waiters.concat(), ended_by(step))
@@ -60,8 +71,12 @@ pub(super) fn chain(step: &PathStep) -> String {
 pub(super) fn done(step: &PathStep) -> String {
     let who = thread(&step.thread);
     let mut text = match step.kind {
-        StepKind::Cpu => format!("{who} ran"),
+        StepKind::Cpu if step.detail.is_empty() => format!("{who} ran"),
+        StepKind::Cpu => printable(&step.detail).into_owned(),
         StepKind::Ready => format!("{who} was ready, but no processor was free"),
+        StepKind::ServiceDependency => {
+            format!("{who}: {}; {}", ended_by(step), printable(&step.detail))
+        }
         StepKind::Disk | StepKind::Timer | StepKind::Device => {
             format!("{who} waited for {}", ended_by(step))
         }

@@ -13,7 +13,7 @@ mod tests;
 mod units;
 mod waits;
 
-use onoff_trace::{ServiceChange, TableName, Tables, Trace, milestone};
+use onoff_trace::{ServiceChange, StringId, TableName, Tables, Trace, milestone};
 
 pub use report::*;
 pub(crate) use waits::declared_waits;
@@ -132,6 +132,20 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         post_boot,
         losses: trace.losses.clone(),
     })
+}
+
+/// The units on the way to the default target, in order of time, each with begin, end and main process.
+pub(crate) fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
+    let target = phases::default_target(trace);
+    let starts = Starts::of(trace);
+    let (path, _) = path::steps(trace, &starts, target.as_ref());
+    path.steps
+        .iter()
+        .filter_map(|step| {
+            let row = starts.row(starts.place(&step.unit, step.end_ns)?)?;
+            Some((row.service, step.start_ns, step.end_ns, row.container_pid))
+        })
+        .collect()
 }
 
 /// The service manager's own work before the first unit.

@@ -18,6 +18,27 @@ pub(super) fn critical_path(
     starts: &Starts<'_>,
     target: Option<&DefaultTarget>,
 ) -> (UnitPath, HashSet<usize>) {
+    let (mut path, places) = steps(trace, starts, target);
+    fill_usage(trace, &mut path.steps);
+    for step in &path.steps {
+        path.units_ns = path.units_ns.saturating_add(step.duration_ns);
+        path.gaps_ns = path.gaps_ns.saturating_add(step.released_by.gap_ns);
+    }
+    path.certainty = path
+        .steps
+        .iter()
+        .map(|step| step.released_by.certainty)
+        .reduce(Certainty::and)
+        .unwrap_or(Certainty::Missing);
+    (path, places)
+}
+
+/// The same without what the processors did meanwhile, and without sums.
+pub(super) fn steps(
+    trace: &Trace,
+    starts: &Starts<'_>,
+    target: Option<&DefaultTarget>,
+) -> (UnitPath, HashSet<usize>) {
     let mut path = UnitPath::default();
     let mut places = HashSet::new();
     if !starts.has_dependencies() {
@@ -56,17 +77,6 @@ pub(super) fn critical_path(
         end_ns = released_ns;
     }
     path.steps.reverse();
-    fill_usage(trace, &mut path.steps);
-    for step in &path.steps {
-        path.units_ns = path.units_ns.saturating_add(step.duration_ns);
-        path.gaps_ns = path.gaps_ns.saturating_add(step.released_by.gap_ns);
-    }
-    path.certainty = path
-        .steps
-        .iter()
-        .map(|step| step.released_by.certainty)
-        .reduce(Certainty::and)
-        .unwrap_or(Certainty::Missing);
     (path, places)
 }
 

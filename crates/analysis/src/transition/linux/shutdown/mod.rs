@@ -9,7 +9,8 @@ pub mod report;
 mod tests;
 mod units;
 
-use onoff_trace::{Process, TableName, Tables, Trace};
+use hashbrown::HashMap;
+use onoff_trace::{Process, StringId, TableName, Tables, Trace};
 
 pub use report::*;
 
@@ -116,6 +117,43 @@ fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
         processes_ended: contents.processes_ended,
         losses: trace.losses.clone(),
     }
+}
+
+/// The units that the end of stopping waited for, latest first, each with begin, end and the process that stops it.
+pub(crate) fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
+    let Some(course) = course::find(trace) else {
+        return Vec::new();
+    };
+    let units = units::stops(trace, course.starts.time_ns.unwrap_or(0));
+    let stopped_ns = course.phases.first().and_then(|phase| phase.2.time_ns);
+    units::path(&units, stopped_ns.unwrap_or(course.known_until_ns))
+        .into_iter()
+        .filter_map(|step| {
+            let service = trace.strings.find(&step.name)?;
+            Some((service, step.start_ns, step.end_ns, None))
+        })
+        .collect()
+}
+
+/// The process that stops each unit, or that the unit's stop waits for: of several, the one that lived longest in it. By
+/// the unit and when it was asked to stop.
+pub(crate) fn stoppers(trace: &Trace) -> HashMap<(StringId, i64), u32> {
+    let Some(course) = course::find(trace) else {
+        return HashMap::new();
+    };
+    let units = units::stops(trace, course.starts.time_ns.unwrap_or(0));
+    units
+        .into_iter()
+        .filter_map(|unit| {
+            let stop_ns = unit.start_ns;
+            let lived = |row: &UnitProcess| {
+                let end_ns = row.end_ns.or(unit.end_ns).unwrap_or(stop_ns);
+                end_ns.saturating_sub(row.start_ns.map_or(stop_ns, |start| start.max(stop_ns)))
+            };
+            let process = unit.processes.iter().max_by_key(|&row| lived(row))?;
+            Some(((trace.strings.find(&unit.name)?, stop_ns), process.pid))
+        })
+        .collect()
 }
 
 /// The phases, with what the machine did in each.

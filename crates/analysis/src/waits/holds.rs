@@ -1,0 +1,263 @@
+//! Services that others waited for: what a wait was when no event says who ended it.
+//!
+//! A service manager starts a service, waits until it is ready and goes on with what comes after it. Where the events of
+//! threads do not explain such a wait, the service that was on its way then does, and the walk goes on in its process.
+
+use hashbrown::{HashMap, HashSet};
+use onoff_trace::{DependencyKind, ServiceChange, StringId, SystemKind, Trace};
+
+use super::identities::Identities;
+use super::timelines::Timelines;
+use crate::evidence::Certainty;
+use crate::services::{Service, WAIT_GAP_NS};
+use crate::transition::linux;
+
+/// Services that are looked at: the longest.
+const MOST: usize = 1024;
+/// Services one after the other, at most.
+const LONGEST_CHAIN: usize = 4096;
+/// The first process of Linux.
+const FIRST_PROCESS: u32 = 1;
+/// The service control manager.
+const SERVICE_CONTROL_MANAGER: &str = "services.exe";
+
+/// A service on its way to another state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hold {
+    pub(super) service: StringId,
+    pub(super) change: ServiceChange,
+    pub(super) start_ns: i64,
+    /// `None` when it was not over when the recording ended.
+    pub(super) ready_ns: Option<i64>,
+    /// Its process.
+    pub(super) pid: Option<u32>,
+}
+
+impl Hold {
+    fn end_ns(&self) -> i64 {
+        self.ready_ns.unwrap_or(i64::MAX)
+    }
+
+    /// The thread of its process that ran last before `time_ns`, in the change.
+    pub(super) fn thread(
+        &self,
+        timelines: &Timelines<'_>,
+        identities: &Identities<'_>,
+        time_ns: i64,
+    ) -> Option<u32> {
+        let pid = self.pid?;
+        let ran = |tid: u32| {
+            let last = timelines.last_before(tid, time_ns)?.row.time_ns;
+            let is_its = identities.pid_of(tid, last) == Some(pid) && last >= self.start_ns;
+            is_its.then_some((last, tid))
+        };
+        let last = identities.threads_of(pid).into_iter().filter_map(ran).max();
+        last.map(|(_, tid)| tid)
+    }
+}
+
+/// What is waited for between two times.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    pub(super) start_ns: i64,
+    pub(super) end_ns: i64,
+    /// Position of the service; `None` for the manager's own time.
+    pub(super) hold: Option<u32>,
+}
+
+/// Services that others may have waited for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Holds {
+    rows: Vec<Hold>,
+    /// Which service is declared to need which.
+    declared: HashSet<(StringId, StringId)>,
+    /// The process that stops a unit of Linux, by the unit and when it was asked to stop.
+    stoppers: HashMap<(StringId, i64), u32>,
+}
+
+impl Holds {
+    /// Of a recording: on Linux the units on the way to the default target, and those that the end of stopping waited for;
+    /// on Windows every service.
+    pub(super) fn of(trace: &Trace) -> Self {
+        let mut stoppers = HashMap::new();
+        let mut rows: Vec<Hold> = if trace.system.kind == SystemKind::Linux {
+            stoppers = linux::shutdown::stoppers(trace);
+            let hold = |change| {
+                move |(service, start_ns, end_ns, pid): (StringId, i64, i64, Option<u32>)| Hold {
+                    service,
+                    change,
+                    start_ns,
+                    ready_ns: Some(end_ns),
+                    pid,
+                }
+            };
+            let starts = linux::boot::way(trace).into_iter();
+            let stops = linux::shutdown::way(trace).into_iter();
+            starts
+                .map(hold(ServiceChange::Start))
+                .chain(stops.map(hold(ServiceChange::Stop)))
+                .map(|row| Hold {
+                    pid: row
+                        .pid
+                        .or_else(|| stoppers.get(&(row.service, row.start_ns)).copied()),
+                    ..row
+                })
+                .collect()
+        } else {
+            let rows = trace.service_transitions.iter();
+            rows.map(|row| Hold {
+                service: row.service,
+                change: row.kind,
+                start_ns: row.start_ns,
+                ready_ns: row.end_ns,
+                pid: row.container_pid.filter(|&pid| pid != 0),
+            })
+            .collect()
+        };
+        rows.retain(|row| row.end_ns() > row.start_ns);
+        rows.sort_by_key(|row| std::cmp::Reverse(row.end_ns().saturating_sub(row.start_ns)));
+        rows.truncate(MOST);
+        let declared = trace
+            .service_dependencies
+            .iter()
+            .filter(|row| row.kind != DependencyKind::Wants)
+            .map(|row| (row.service, row.on))
+            .collect();
+        Self {
+            rows,
+            declared,
+            stoppers,
+        }
+    }
+
+    /// The process that stops a unit which was asked to stop at `start_ns`.
+    pub(super) fn stopper(&self, service: StringId, start_ns: i64) -> Option<u32> {
+        self.stoppers.get(&(service, start_ns)).copied()
+    }
+
+    /// Those that service `at` of `services` waited for, one after the other, with the time of each, last first.
+    pub(super) fn before(
+        trace: &Trace,
+        services: &[Service],
+        at: usize,
+    ) -> (Self, Vec<Segment>, Certainty) {
+        let mut rows = Vec::new();
+        let mut segments = Vec::new();
+        let mut certainty = Certainty::Measured;
+        let mut next = services.get(at);
+        while let Some(service) = next
+            && let Some(wait) = &service.waited_for
+            && rows.len() < LONGEST_CHAIN
+        {
+            let earlier = services
+                .iter()
+                .filter(|row| row.name == wait.name && row.kind == ServiceChange::Start)
+                .filter(|row| row.start_ns < service.start_ns)
+                .max_by_key(|row| row.start_ns);
+            let (Some(earlier), Ok(place)) = (earlier, u32::try_from(rows.len())) else {
+                break;
+            };
+            let done_ns = service
+                .start_ns
+                .saturating_sub(wait.gap_ns)
+                .clamp(earlier.start_ns, service.start_ns);
+            segments.push(Segment {
+                start_ns: done_ns,
+                end_ns: service.start_ns,
+                hold: None,
+            });
+            segments.push(Segment {
+                start_ns: earlier.start_ns,
+                end_ns: done_ns,
+                hold: Some(place),
+            });
+            rows.push(Hold {
+                service: trace.strings.find(&earlier.name).unwrap_or_default(),
+                change: ServiceChange::Start,
+                start_ns: earlier.start_ns,
+                ready_ns: earlier.end_ns,
+                pid: earlier.container_pid.filter(|&pid| pid != 0),
+            });
+            certainty = certainty.and(wait.certainty);
+            next = Some(earlier);
+        }
+        segments.retain(|segment| segment.start_ns < segment.end_ns);
+        let holds = Self {
+            rows,
+            ..Self::default()
+        };
+        (holds, segments, certainty)
+    }
+
+    pub(super) fn get(&self, at: u32) -> Option<&Hold> {
+        self.rows.get(at as usize)
+    }
+
+    /// What a thread of process `pid` waited for from `from_ns` to `until_ns`: the service that was ready just before the
+    /// wait's end, else one that was on its way at that moment, else the last that was ready in the wait.
+    pub(super) fn at(
+        &self,
+        trace: &Trace,
+        identities: &Identities<'_>,
+        pid: u32,
+        (from_ns, until_ns): (i64, i64),
+    ) -> Option<u32> {
+        if self.rows.is_empty() {
+            return None;
+        }
+        let is_manager = is_manager(trace, identities, pid, until_ns);
+        let own: Vec<StringId> = self
+            .rows
+            .iter()
+            .filter(|row| row.pid == Some(pid) && row.start_ns < until_ns && row.end_ns() > from_ns)
+            .map(|row| row.service)
+            .collect();
+        if !is_manager && own.is_empty() {
+            return None;
+        }
+        let is_waited_for = |row: &Hold| {
+            row.start_ns < until_ns
+                && row.end_ns() > from_ns
+                && row.pid != Some(pid)
+                && (is_manager
+                    || own
+                        .iter()
+                        .any(|&own| self.declared.contains(&(own, row.service))))
+        };
+        let candidates = || {
+            (0_u32..)
+                .zip(&self.rows)
+                .filter(|(_, row)| is_waited_for(row))
+        };
+        let ended = |within_ns: i64| {
+            candidates()
+                .filter(|(_, row)| row.end_ns() <= until_ns)
+                .filter(|(_, row)| until_ns.saturating_sub(row.end_ns()) <= within_ns)
+                .max_by_key(|(_, row)| row.end_ns())
+        };
+        ended(WAIT_GAP_NS)
+            .or_else(|| {
+                candidates()
+                    .filter(|(_, row)| row.end_ns() > until_ns)
+                    .min_by_key(|(_, row)| row.end_ns())
+            })
+            .or_else(|| ended(i64::MAX))
+            .map(|(at, _)| at)
+    }
+}
+
+/// Whether `pid` is the process that starts services.
+fn is_manager(trace: &Trace, identities: &Identities<'_>, pid: u32, time_ns: i64) -> bool {
+    match trace.system.kind {
+        SystemKind::Linux => pid == FIRST_PROCESS,
+        _ => identities
+            .image(pid, time_ns)
+            .is_some_and(|image| image.eq_ignore_ascii_case(SERVICE_CONTROL_MANAGER)),
+    }
+}
+
+/// The process that starts services, at a time.
+pub(super) fn manager(trace: &Trace, identities: &Identities<'_>, time_ns: i64) -> Option<u32> {
+    let mut pids = trace.processes.iter().map(|process| process.pid);
+    pids.find(|&pid| is_manager(trace, identities, pid, time_ns))
+}

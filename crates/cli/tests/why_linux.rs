@@ -1,0 +1,399 @@
+//! `onoff why` on Linux: on a small recording worked out by hand, and on real ones, whose figures are those of their own text.
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "each test program uses its part")]
+mod running;
+
+use std::path::Path;
+use std::process::Command;
+
+use onoff_testkit::real::samples;
+use running::Folder;
+use serde_json::{Value, json};
+
+const MS: i64 = 1_000_000;
+
+/// `slow.service` starts from 17.175 to 23.250 s, in process 217, which sleeps; `late.service` comes after it.
+const MANAGER: &str = "Version=252\nFirmwareTimestampMonotonic=5448538\nLoaderTimestampMonotonic=269138\n\
+    KernelTimestampMonotonic=0\nInitRDTimestampMonotonic=0\nUserspaceTimestampMonotonic=11261759\n\
+    FinishTimestampMonotonic=34678924\nUnitsLoadStartTimestampMonotonic=13754114\nUnitsLoadFinishTimestampMonotonic=14459293\n";
+const UNITS: &str = "Id=slow.service\nLoadState=loaded\nExecMainPID=217\nExecMainStartTimestampMonotonic=17174263\n\
+    InactiveExitTimestampMonotonic=17175000\nActiveEnterTimestampMonotonic=23250000\n\n\
+    Id=late.service\nLoadState=loaded\nAfter=slow.service\n\
+    InactiveExitTimestampMonotonic=23260000\nActiveEnterTimestampMonotonic=23360000\n\n\
+    Id=multi-user.target\nNames=multi-user.target default.target\nLoadState=loaded\nAfter=late.service\n\
+    InactiveExitTimestampMonotonic=23361000\nActiveEnterTimestampMonotonic=23361000\n";
+const KERNEL_LOG: &str = "[    0.000000] Linux version 6.1.0-50-amd64 (debian-kernel@lists.debian.org)\n\
+    [    0.000000] Command line: root=/dev/vda2\n[   11.200000] Freeing unused kernel image memory: 100K\n";
+/// Who ran, time in seconds, event. The kernel's first thread waits for a timer in `slow_init`; process 1 starts process 217
+/// and is woken by a timer while that sleeps.
+const EVENTS: [(&str, &str, &str); 23] = [
+    (
+        "swapper/0-0",
+        "0.900000",
+        "sched_waking: comm=swapper/0 pid=1 prio=120 target_cpu=000",
+    ),
+    (
+        "swapper/0-0",
+        "1.000000",
+        "sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=swapper/0 next_pid=1 next_prio=120",
+    ),
+    (
+        "swapper/0-1",
+        "2.000000",
+        "initcall_start: func=slow_init+0x0/0x10",
+    ),
+    (
+        "swapper/0-1",
+        "2.100000",
+        "sched_switch: prev_comm=swapper/0 prev_pid=1 prev_prio=120 prev_state=D ==> next_comm=swapper/0 next_pid=0 next_prio=120",
+    ),
+    (
+        "<idle>-0",
+        "3.900000",
+        "softirq_entry: vec=1 [action=TIMER]",
+    ),
+    (
+        "<idle>-0",
+        "3.900000",
+        "sched_waking: comm=swapper/0 pid=1 prio=120 target_cpu=000",
+    ),
+    ("<idle>-0", "3.900010", "softirq_exit: vec=1 [action=TIMER]"),
+    (
+        "<idle>-0",
+        "3.910000",
+        "sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=swapper/0 next_pid=1 next_prio=120",
+    ),
+    (
+        "swapper/0-1",
+        "4.000000",
+        "initcall_finish: func=slow_init+0x0/0x10 ret=0",
+    ),
+    (
+        "systemd-1",
+        "17.174200",
+        "sched_process_fork: comm=systemd pid=1 child_comm=systemd child_pid=217",
+    ),
+    (
+        "systemd-1",
+        "17.174300",
+        "sched_waking: comm=sleep pid=217 prio=120 target_cpu=000",
+    ),
+    (
+        "systemd-1",
+        "17.180000",
+        "sched_switch: prev_comm=systemd prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=sleep next_pid=217 next_prio=120",
+    ),
+    (
+        "sleep-217",
+        "17.200000",
+        "sched_switch: prev_comm=sleep prev_pid=217 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120",
+    ),
+    (
+        "<idle>-0",
+        "20.000000",
+        "softirq_entry: vec=1 [action=TIMER]",
+    ),
+    (
+        "<idle>-0",
+        "20.000000",
+        "sched_waking: comm=systemd pid=1 prio=120 target_cpu=000",
+    ),
+    (
+        "<idle>-0",
+        "20.000010",
+        "softirq_exit: vec=1 [action=TIMER]",
+    ),
+    (
+        "<idle>-0",
+        "20.000100",
+        "sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=systemd next_pid=1 next_prio=120",
+    ),
+    (
+        "systemd-1",
+        "20.100000",
+        "sched_switch: prev_comm=systemd prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120",
+    ),
+    (
+        "<idle>-0",
+        "23.200000",
+        "sched_waking: comm=sleep pid=217 prio=120 target_cpu=000",
+    ),
+    (
+        "<idle>-0",
+        "23.200100",
+        "sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=sleep next_pid=217 next_prio=120",
+    ),
+    (
+        "sleep-217",
+        "23.230000",
+        "sched_waking: comm=systemd pid=1 prio=120 target_cpu=000",
+    ),
+    (
+        "sleep-217",
+        "23.240000",
+        "sched_switch: prev_comm=sleep prev_pid=217 prev_prio=120 prev_state=X ==> next_comm=systemd next_pid=1 next_prio=120",
+    ),
+    (
+        "systemd-1",
+        "34.700000",
+        "sched_switch: prev_comm=systemd prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120",
+    ),
+];
+
+fn made() -> Folder {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("linux")).unwrap();
+    let mut trace = "# tracer: nop\n#\n".to_owned();
+    for (who, time, event) in EVENTS {
+        trace.push_str(&format!("{who:>16} [000] d..2. {time:>12}: {event}\n"));
+    }
+    folder
+        .file("linux/manager.txt", MANAGER.as_bytes())
+        .file("linux/units.txt", UNITS.as_bytes())
+        .file("linux/dmesg.txt", KERNEL_LOG.as_bytes())
+        .file("linux/trace_clock", b"local global [mono] boot\n")
+        .file("linux/trace.txt", trace.as_bytes());
+    folder
+}
+
+fn made_answer(folder: &Folder, question: &str) -> Value {
+    let answer = folder.answer(&format!("why linux {question} --format json"));
+    checked(serde_json::from_str(&answer).unwrap())
+}
+
+/// The answer for a sample; `None`, and said, when it is not there.
+fn sample_answer(name: &str, question: &str) -> Option<Value> {
+    let archive = samples("linux")?.join(format!("{name}.tar.xz"));
+    Some(checked(
+        serde_json::from_str(&run(&archive, &format!("{question} --format json"))).unwrap(),
+    ))
+}
+
+fn run(recording: &Path, question: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_onoff"));
+    command
+        .arg("why")
+        .arg(recording)
+        .args(question.split_whitespace());
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{question}: {stderr}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// With what holds for every answer: shares, kinds and certainties each sum exactly to the stretch.
+fn checked(report: Value) -> Value {
+    for stretch in report["stretches"].as_array().unwrap() {
+        let path = &stretch["path"];
+        let length = number(&path["duration_ns"]);
+        for list in ["shares", "kinds"] {
+            let rows = path[list].as_array().unwrap().iter();
+            let sum: i64 = rows.map(|row| number(&row["ns"])).sum();
+            assert_eq!(sum, length, "{list} of {}", stretch["name"]);
+        }
+        let certain = ["measured_ns", "inferred_ns", "missing_ns"].map(|name| number(&path[name]));
+        assert_eq!(certain.iter().sum::<i64>(), length);
+    }
+    report
+}
+
+fn number(value: &Value) -> i64 {
+    value.as_i64().unwrap()
+}
+
+/// The stretch of that name and action.
+fn stretch<'a>(report: &'a Value, name: &str, action: &str) -> &'a Value {
+    let mut stretches = report["stretches"].as_array().unwrap().iter();
+    let found = stretches.find(|row| row["name"] == name && row["action"] == action);
+    found.unwrap_or_else(|| panic!("no {action} of {name}"))
+}
+
+/// Time of a share, ms.
+fn share_ms(stretch: &Value, kind: &str, name: &str) -> i64 {
+    let mut shares = stretch["path"]["shares"].as_array().unwrap().iter();
+    let found = shares.find(|row| row["kind"] == kind && row["name"] == name);
+    found.map_or(0, |row| number(&row["ns"]) / MS)
+}
+
+fn longest(stretch: &Value) -> &Value {
+    let steps = stretch["path"]["steps"].as_array().unwrap().iter();
+    steps
+        .max_by_key(|step| number(&step["duration_ns"]))
+        .unwrap()
+}
+
+#[test]
+fn a_process_and_a_thread_wait_for_a_timer() {
+    let folder = made();
+    for question in ["--process sleep", "--thread 217", "--thread 217 --at 20s"] {
+        let report = made_answer(&folder, question);
+        let wait = &report["stretches"][0];
+        assert_eq!(number(&wait["start_ns"]), 17_200 * MS);
+        assert_eq!(number(&wait["duration_ns"]) / 1000, 6_000_100);
+        assert_eq!(wait["action"], "interruptible");
+        let step = longest(wait);
+        // No soft interrupt was recorded at its end, and nothing else ran: the kernel's own timers need none.
+        assert_eq!(
+            (&step["kind"], &step["detail"]),
+            (&json!("timer"), &json!(""))
+        );
+        assert_eq!(number(&step["duration_ns"]), 6_000 * MS);
+    }
+    assert_eq!(folder.refusal("why linux --thread 217 --at 30s").0, 2);
+    assert_eq!(folder.refusal("why linux --process nobody").0, 2);
+}
+
+#[test]
+fn a_function_of_the_kernel_waits_for_a_timer() {
+    let report = made_answer(&made(), "--device slow_init");
+    let request = stretch(&report, "slow_init", "Initcall");
+    assert_eq!(number(&request["duration_ns"]), 2_000 * MS);
+    // Off the processor from 2.1 s until woken at 3.9 s in the soft interrupt of timers.
+    let step = longest(request);
+    assert_eq!(
+        (&step["kind"], &step["certainty"], &step["detail"]),
+        (&json!("timer"), &json!("measured"), &json!(""))
+    );
+    assert_eq!(number(&step["duration_ns"]), 1_800 * MS);
+}
+
+#[test]
+fn the_kernel_ran_before_its_first_recorded_switch() {
+    let report = made_answer(&made(), "--phase kernel");
+    let phase = stretch(&report, "kernel", "boot");
+    assert_eq!(number(&phase["start_ns"]), 0);
+    // Thread 1 was woken at 0.9 s and came to run at 1.0 s; before it there is nobody but the kernel.
+    let kernel = share_ms(phase, "cpu", "the kernel, before its first recorded switch");
+    assert_eq!(kernel, 900);
+    assert_eq!(number(&phase["path"]["missing_ns"]), 0);
+}
+
+#[test]
+fn a_service_s_start_and_the_wait_before_it_are_told() {
+    let folder = made();
+    let report = made_answer(&folder, "--service slow.service");
+    let start = stretch(&report, "slow.service", "start");
+    assert_eq!(number(&start["duration_ns"]), 6_075 * MS);
+    assert_eq!(longest(start)["thread"]["tid"], 217);
+
+    // The target does nothing itself: it waited for late.service, and that for slow.service.
+    let report = made_answer(&folder, "--service multi-user.target");
+    let wait = stretch(&report, "multi-user.target", "wait");
+    assert_eq!(number(&wait["start_ns"]), 17_175 * MS);
+    assert_eq!(number(&wait["end_ns"]), 23_361 * MS);
+    let services = wait["path"]["services"].as_array().unwrap();
+    let named: Vec<(&str, i64)> = services
+        .iter()
+        .map(|row| {
+            (
+                row["service"]["name"].as_str().unwrap(),
+                number(&row["ns"]) / MS,
+            )
+        })
+        .collect();
+    assert_eq!(named, [("slow.service", 6_075), ("late.service", 100)]);
+    assert_eq!(share_ms(wait, "service_dependency", "late.service"), 100);
+    let step = longest(wait);
+    assert_eq!(step["thread"]["tid"], 217);
+    assert_eq!(step["waiters"], json!([1]));
+    assert_eq!(step["service"]["ready_ns"], 23_250 * MS);
+    let text = folder.answer("why linux --service multi-user.target");
+    assert!(
+        text.contains("The wait before the start of the service multi-user.target took 6.19 s")
+    );
+    assert!(
+        text.contains("thread 1 → 217 (sleep) of sleep (217) → a timer"),
+        "{text}"
+    );
+}
+
+#[test]
+fn process_1_s_own_timer_does_not_hide_the_unit_it_waits_for() {
+    let report = made_answer(&made(), "--phase user_space");
+    let phase = stretch(&report, "user_space", "boot");
+    let services = phase["path"]["services"].as_array().unwrap();
+    assert_eq!(services.len(), 1);
+    assert_eq!(services[0]["service"]["name"], "slow.service");
+    // From when process 1 left its processor until its timer woke it; its second wait process 217 itself ended.
+    assert_eq!(number(&services[0]["ns"]) / MS, 2_820);
+}
+
+#[test]
+fn the_slow_unit_of_a_real_boot_is_named() {
+    let Some(report) = sample_answer("boot-2", "--service slowearly.service") else {
+        return;
+    };
+    // systemd-analyze blame says 6.107 s; it runs /bin/sleep 6.
+    let start = stretch(&report, "slowearly.service", "start");
+    assert_eq!(number(&start["duration_ns"]) / MS, 6_107);
+    let step = longest(start);
+    assert_eq!(step["thread"]["process"], "sleep");
+    assert!((5_990..6_010).contains(&(number(&step["duration_ns"]) / MS)));
+
+    let report = sample_answer("boot-2", "--service multi-user.target").unwrap();
+    let wait = stretch(&report, "multi-user.target", "wait");
+    let services = wait["path"]["services"].as_array().unwrap();
+    let slow = services
+        .iter()
+        .find(|row| row["service"]["name"] == "slowearly.service");
+    assert_eq!(number(&slow.unwrap()["ns"]) / MS, 6_107);
+    assert!(share_ms(wait, "service_dependency", "slowearly.service") > 5_990);
+
+    let report = sample_answer("boot-2", "").unwrap();
+    let kernel = stretch(&report, "kernel", "boot");
+    let before = share_ms(
+        kernel,
+        "cpu",
+        "the kernel, before its first recorded switch",
+    );
+    assert_eq!(before, 420);
+    let user_space = stretch(&report, "user_space", "boot");
+    assert!(share_ms(user_space, "service_dependency", "slowearly.service") > 3_000);
+}
+
+#[test]
+fn a_unit_that_is_slow_to_stop_is_explained_by_what_stops_it() {
+    let Some(report) = sample_answer("shutdown-slowstop", "") else {
+        return;
+    };
+    let names: Vec<&str> = report["stretches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
+    // The trace is of the shutdown; of the boot, which units and log tell of, there is nothing to say.
+    assert_eq!(names[0], "stop_units");
+    assert!(!names.contains(&"user_space"));
+    let missing = report["missing"].to_string();
+    assert!(
+        missing.contains("context switches in kernel, initrd, user_space"),
+        "{missing}"
+    );
+    let services = report["stretches"][0]["path"]["services"].to_string();
+    assert!(services.contains("slowstop.service"), "{services}");
+
+    let report = sample_answer("shutdown-slowstop", "--service slowstop.service").unwrap();
+    let stop = stretch(&report, "slowstop.service", "stop");
+    assert_eq!(number(&stop["duration_ns"]) / MS, 5_166);
+    let step = longest(stop);
+    assert_eq!(step["thread"]["process"], "sleep");
+    assert!((4_990..5_060).contains(&(number(&step["duration_ns"]) / MS)));
+}
+
+#[test]
+fn the_phases_of_a_real_sleep_have_chains() {
+    let Some(report) = sample_answer("suspend-s3", "") else {
+        return;
+    };
+    let stretches = report["stretches"].as_array().unwrap();
+    assert!(stretches.iter().all(|row| row["action"] == "suspend"));
+    let resume = stretch(&report, "devices_resume_noirq", "suspend");
+    let thread = &resume["path"]["end_thread"];
+    assert_eq!(resume["path"]["end_certainty"], "measured");
+    assert!(thread["tid"].as_u64().is_some_and(|tid| tid > 0));
+    let report = sample_answer("suspend-s3", "--device 0000:00:10.0").unwrap();
+    let request = stretch(&report, "0000:00:10.0", "resume_noirq");
+    assert_eq!(number(&request["duration_ns"]) / MS, 448);
+}
