@@ -65,6 +65,32 @@ pub(super) struct Segment {
     pub(super) hold: Option<u32>,
 }
 
+/// The starts of each service, by begin.
+pub(super) struct Starts<'s> {
+    places: HashMap<&'s str, Vec<usize>>,
+}
+
+impl<'s> Starts<'s> {
+    /// Of services by start.
+    pub(super) fn of(services: &'s [Service]) -> Self {
+        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, service) in services.iter().enumerate() {
+            if service.kind == ServiceChange::Start {
+                places.entry(&service.name).or_default().push(at);
+            }
+        }
+        Self { places }
+    }
+
+    /// The last start of a service that began before `time_ns`.
+    fn before<'a>(&self, services: &'a [Service], name: &str, time_ns: i64) -> Option<&'a Service> {
+        let places = self.places.get(name)?;
+        let is_before = |&at: &usize| services.get(at).is_some_and(|row| row.start_ns < time_ns);
+        let after = places.partition_point(is_before);
+        services.get(*places.get(after.checked_sub(1)?)?)
+    }
+}
+
 /// Services that others may have waited for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holds {
@@ -139,6 +165,7 @@ impl Holds {
     pub(super) fn before(
         trace: &Trace,
         services: &[Service],
+        starts: &Starts<'_>,
         at: usize,
     ) -> (Self, Vec<Segment>, Certainty) {
         let mut rows = Vec::new();
@@ -149,11 +176,7 @@ impl Holds {
             && let Some(wait) = &service.waited_for
             && rows.len() < LONGEST_CHAIN
         {
-            let earlier = services
-                .iter()
-                .filter(|row| row.name == wait.name && row.kind == ServiceChange::Start)
-                .filter(|row| row.start_ns < service.start_ns)
-                .max_by_key(|row| row.start_ns);
+            let earlier = starts.before(services, &wait.name, service.start_ns);
             let (Some(earlier), Ok(place)) = (earlier, u32::try_from(rows.len())) else {
                 break;
             };
@@ -181,6 +204,12 @@ impl Holds {
             certainty = certainty.and(wait.certainty);
             next = Some(earlier);
         }
+        // What lies outside of the recording has no chain.
+        let end_ns = trace.duration_ns.max(0);
+        for segment in &mut segments {
+            segment.start_ns = segment.start_ns.clamp(0, end_ns);
+            segment.end_ns = segment.end_ns.clamp(0, end_ns);
+        }
         segments.retain(|segment| segment.start_ns < segment.end_ns);
         let holds = Self {
             rows,
@@ -206,14 +235,18 @@ impl Holds {
             return None;
         }
         let is_manager = is_manager(trace, identities, pid, until_ns);
-        let own: Vec<StringId> = self
-            .rows
-            .iter()
-            .filter(|row| row.pid == Some(pid) && row.start_ns < until_ns && row.end_ns() > from_ns)
-            .map(|row| row.service)
-            .collect();
-        if !is_manager && own.is_empty() {
-            return None;
+        let mut own: Vec<StringId> = Vec::new();
+        if !is_manager {
+            if self.declared.is_empty() {
+                return None;
+            }
+            let is_own = |row: &&Hold| {
+                row.pid == Some(pid) && row.start_ns < until_ns && row.end_ns() > from_ns
+            };
+            own.extend(self.rows.iter().filter(is_own).map(|row| row.service));
+            if own.is_empty() {
+                return None;
+            }
         }
         let is_waited_for = |row: &Hold| {
             row.start_ns < until_ns

@@ -4,6 +4,7 @@ use onoff_trace::{ContextSwitch, ContextSwitches, StringId, SystemKind, Trace};
 
 use super::*;
 use crate::hand_made::{MS, process, service, thread};
+use crate::transition::hostile::Source;
 
 /// State of a thread that waits, and reasons: something another thread does, and a sleep.
 const WAITING: u8 = 5;
@@ -157,4 +158,85 @@ fn others_wait_for_a_service_only_where_that_is_declared() {
     assert_eq!(path.services.len(), 1);
     assert_eq!(path.services[0].service.name, "Spooler");
     assert_eq!(path.services[0].ns, 4 * MS);
+}
+
+/// Services and switches with any times: paths and answers have the right length, and nothing goes on for ever.
+#[test]
+fn damaged_recordings_give_some_answer_of_the_right_length() {
+    const TIMES: [i64; 9] = [i64::MIN, -1, 0, 1, 20, 21, 90, 100, i64::MAX];
+    let mut source = Source(11);
+    for round in 0..200_u32 {
+        let mut pick = |choices: &[i64]| {
+            let at = usize::try_from(source.next() % choices.len() as u64).unwrap();
+            choices[at]
+        };
+        let mut trace = recording();
+        if round % 2 == 0 {
+            trace.system.kind = SystemKind::Linux;
+            process(&mut trace, 1, "systemd", None, None);
+            thread(&mut trace, 1, 1, None, None);
+        }
+        let number = |value: i64| u32::try_from(value).unwrap();
+        let rows: Vec<_> = (0..40)
+            .map(|_| ContextSwitch {
+                time_ns: pick(&TIMES),
+                cpu: 0,
+                new_tid: number(pick(&[0, 1, 2, 50, 60])),
+                old_tid: number(pick(&[0, 1, 2, 50, 60])),
+                new_priority: 8,
+                old_priority: 8,
+                old_wait_reason: u8::try_from(pick(&[0, 4, 7, 15])).unwrap(),
+                old_wait_mode: 0,
+                old_state: u8::try_from(pick(&[1, 4, 5, 5])).unwrap(),
+                previous_c_state: 0,
+                old_ideal_processor: 0,
+                new_wait_ticks: 0,
+            })
+            .collect();
+        trace
+            .context_switches
+            .push(ContextSwitches::from_iter(rows));
+        for name in ["a", "b", "c", "multi-user.target"] {
+            service(&mut trace, name, "g", (1, None, None, Some(2)));
+        }
+        let mut rows: Vec<_> = trace.service_transitions.iter().collect();
+        for row in &mut rows {
+            row.start_ns = pick(&TIMES);
+            row.end_ns = Some(pick(&TIMES)).filter(|_| pick(&[0, 1, 2]) > 0);
+            row.container_pid = Some(number(pick(&[0, 1, 5, 536])));
+            row.kind = match pick(&[0, 1, 2]) {
+                0 => onoff_trace::ServiceChange::Stop,
+                _ => onoff_trace::ServiceChange::Start,
+            };
+        }
+        let names: Vec<StringId> = rows.iter().map(|row| row.service).collect();
+        trace.service_transitions = rows.into_iter().collect();
+        for &service in &names {
+            let on = names[usize::try_from(pick(&[0, 1, 2, 3])).unwrap()];
+            let kind = onoff_trace::DependencyKind::After;
+            let row = onoff_trace::ServiceDependency { service, kind, on };
+            trace.service_dependencies.push(row);
+        }
+        trace.duration_ns = pick(&[0, 1, 100, i64::MAX]);
+        let waits = Waits::of(&trace);
+        for tid in [1, 2, 50, 60] {
+            let end = EndThread::known(tid);
+            let range = Range::new(i64::MIN, i64::MAX);
+            let path = waits.critical_path(range, &end, PathOptions::default());
+            let sum: i64 = path.shares.iter().map(|share| share.ns).sum();
+            assert_eq!(sum, path.duration_ns);
+        }
+        let question = WhyQuestion {
+            about: About::Service(onoff_trace::Pattern::new("*")),
+            at_ns: None,
+            min_ns: 0,
+            top: None,
+            waits_for_work: true,
+            path: PathOptions::default(),
+        };
+        for stretch in why(&trace, &question).map_or_else(|_| Vec::new(), |it| it.stretches) {
+            let sum: i64 = stretch.path.shares.iter().map(|share| share.ns).sum();
+            assert_eq!(sum, stretch.duration_ns);
+        }
+    }
 }

@@ -4,7 +4,7 @@ use onoff_trace::{Losses, Pattern, TableName, Tables, Trace};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::holds::{self, Holds, Segment};
+use super::holds::{self, Holds, Segment, Starts};
 use super::path::{CriticalPath, PathThread};
 use super::phases::{TransitionKind, phases};
 use super::reason;
@@ -15,6 +15,9 @@ use crate::services::Service;
 
 /// The tables that the question is answered from.
 pub const WHY_TABLES: Tables = TABLES.with(TableName::Stacks);
+
+/// Services whose wait before their start is told, at most.
+const MOST_WAITS_BEFORE: usize = 1024;
 
 /// What is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -262,11 +265,13 @@ fn nothing_long(question: &WhyQuestion, report: &WhyReport) -> String {
 
 fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> {
     let services = crate::services::services(trace);
+    let starts = Starts::of(&services);
     let waited = services
         .iter()
         .enumerate()
         .filter(|(_, row)| pattern.matches(&row.name) && row.waited_for.is_some())
-        .filter_map(|(at, _)| waits.wait_before(&services, at));
+        .take(MOST_WAITS_BEFORE)
+        .filter_map(|(at, _)| waits.wait_before(&services, &starts, at));
     trace
         .service_transitions
         .iter()
@@ -467,9 +472,9 @@ impl Waits<'_> {
     }
 
     /// What service `at` of `services` waited for before it was asked to start.
-    fn wait_before(&self, services: &[Service], at: usize) -> Option<Stretch> {
+    fn wait_before(&self, services: &[Service], starts: &Starts<'_>, at: usize) -> Option<Stretch> {
         let service = services.get(at)?;
-        let (holds, segments, certainty) = Holds::before(self.trace, services, at);
+        let (holds, segments, certainty) = Holds::before(self.trace, services, starts, at);
         let range = Range::new(segments.last()?.start_ns, segments.first()?.end_ns);
         let manager = holds::manager(self.trace, &self.identities, range.end_ns)
             .map(|pid| self.end_of_service(Some(pid), &service.name, range.end_ns));
