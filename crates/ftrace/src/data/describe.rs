@@ -17,8 +17,24 @@ pub(super) struct Description {
     pub(super) tasks: Names<u32>,
     /// The kernel's own texts by address.
     pub(super) strings: Names<u64>,
-    /// Functions by address, sorted.
-    symbols: Vec<(u64, String)>,
+    symbols: Symbols,
+}
+
+/// The kernel's functions: hundreds of thousands, of which a trace names a few.
+#[derive(Debug, Default)]
+struct Symbols {
+    /// Names as the file has them, one after the other.
+    text: String,
+    /// Address, and where in `text` its name begins and ends; sorted by address.
+    places: Vec<(u64, u32, u32)>,
+}
+
+impl Symbols {
+    /// The name at a place.
+    fn name(&self, at: usize) -> Option<&str> {
+        let &(_, from, to) = self.places.get(at)?;
+        self.text.get(from as usize..to as usize)
+    }
 }
 
 impl Description {
@@ -35,7 +51,7 @@ impl Description {
             type_field: (0, 2),
             tasks: Names::new(),
             strings: Names::new(),
-            symbols: Vec::new(),
+            symbols: Symbols::default(),
         }
     }
 
@@ -93,29 +109,36 @@ impl Description {
 
     /// `address type name [module]` a line.
     pub(super) fn symbols(&mut self, text: &[u8]) {
-        for line in String::from_utf8_lossy(text).lines() {
+        let text = String::from_utf8_lossy(text);
+        let symbols = &mut self.symbols;
+        for line in text.lines() {
             let mut words = line.split_ascii_whitespace();
             if let (Some(address), Some(_), Some(name)) = (words.next(), words.next(), words.next())
                 && let Ok(address) = u64::from_str_radix(address, 16)
+                && let Ok(from) = u32::try_from(symbols.text.len())
+                && let Ok(to) = u32::try_from(symbols.text.len() + name.len())
             {
-                self.symbols.push((address, name.to_owned()));
+                symbols.text.push_str(name);
+                symbols.places.push((address, from, to));
             }
         }
         // The first of several names of one address is the one that the kernel itself prints.
-        self.symbols.sort_by_key(|&(address, _)| address);
+        symbols.places.sort_by_key(|&(address, ..)| address);
     }
 
     /// The function that begins at `address`.
     pub(super) fn function(&self, address: u64) -> Option<&str> {
-        let at = self.symbols.partition_point(|&(begin, _)| begin < address);
-        let (begin, name) = self.symbols.get(at)?;
-        (*begin == address).then_some(name)
+        let places = &self.symbols.places;
+        let at = places.partition_point(|&(begin, ..)| begin < address);
+        let &(begin, ..) = places.get(at)?;
+        (begin == address).then(|| self.symbols.name(at))?
     }
 
     /// The function that holds `address`: the last to begin before it.
     pub(super) fn function_around(&self, address: u64) -> Option<&str> {
-        let behind = self.symbols.partition_point(|&(begin, _)| begin <= address);
-        let &(begin, _) = self.symbols.get(behind.checked_sub(1)?)?;
+        let places = &self.symbols.places;
+        let behind = places.partition_point(|&(begin, ..)| begin <= address);
+        let &(begin, ..) = places.get(behind.checked_sub(1)?)?;
         self.function(begin)
     }
 
