@@ -1,5 +1,6 @@
 //! The builder into which every part's reader puts its rows.
 
+use hashbrown::HashMap;
 use onoff_trace::{
     Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, Interrupts, Inventory, Losses,
     Milestone, Notification, PowerRequest, ProviderCount, ReadyThreads, ServiceDependency,
@@ -38,6 +39,8 @@ pub(super) struct Assembly {
     pub(super) events_lost: u64,
     pub(super) service_transitions: Vec<ServiceTransition>,
     pub(super) service_dependencies: Vec<ServiceDependency>,
+    /// How long the starts of units took by `systemd-analyze blame`, ns.
+    pub(super) blamed: HashMap<StringId, i64>,
     pub(super) device_operations: Vec<DeviceOperation>,
     pub(super) milestones: Vec<Milestone>,
     pub(super) activities: Vec<Activity>,
@@ -67,6 +70,7 @@ impl Assembly {
             events_lost: 0,
             service_transitions: Vec::new(),
             service_dependencies: Vec::new(),
+            blamed: HashMap::new(),
             device_operations: Vec::new(),
             milestones: Vec::new(),
             activities: Vec::new(),

@@ -28,6 +28,7 @@
 //! ready to meet a row again. Files with the same bytes are read once.
 
 mod assembly;
+mod blame;
 mod clocks;
 mod devices;
 mod dump;
@@ -224,6 +225,7 @@ fn read(part: &Part<'_>, boot: Option<u128>, clocks: &clocks::Clocks, assembly: 
         PartKind::Units => units::read(part, clocks, assembly),
         PartKind::Manager => manager::read(part, clocks, assembly),
         PartKind::Dump => dump::read(part, clocks, assembly),
+        PartKind::Blame => blame::read(part, assembly),
         _ => machine::read(part, assembly),
     }
 }

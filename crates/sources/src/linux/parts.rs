@@ -3,6 +3,8 @@
 use onoff_firmware::Signature;
 use onoff_ftrace::{DataFile, TextTrace};
 
+use super::blame;
+
 /// A file of a recording that says something.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part<'f> {
@@ -35,6 +37,8 @@ pub(crate) enum PartKind {
     JournalExport,
     /// `journalctl -o json`.
     JournalJson,
+    /// `systemd-analyze blame`: how long units took to start.
+    Blame,
     /// EFI variable: the loader's start, by the firmware's clock.
     LoaderTimeInit,
     /// EFI variable: the loader hands over to the kernel, by the firmware's clock.
@@ -72,6 +76,7 @@ impl PartKind {
             Self::Dump => "systemd-analyze dump",
             Self::JournalExport => "journal (export)",
             Self::JournalJson => "journal (JSON)",
+            Self::Blame => "systemd-analyze blame",
             Self::LoaderTimeInit => "EFI variable LoaderTimeInitUSec",
             Self::LoaderTimeExec => "EFI variable LoaderTimeExecUSec",
             Self::FirmwareTable => "firmware performance table",
@@ -152,7 +157,6 @@ pub(crate) fn is_for_people(name: &str) -> bool {
     matches!(
         file,
         "analyze-time.txt"
-            | "blame.txt"
             | "critical-chain.txt"
             | "interrupts"
             | "iomem"
@@ -193,6 +197,9 @@ fn by_text(text: &str) -> Option<PartKind> {
     }
     if has_line("UserspaceTimestampMonotonic=") || has_line("FinishTimestampMonotonic=") {
         return Some(PartKind::Manager);
+    }
+    if blame::recognises(text) {
+        return Some(PartKind::Blame);
     }
     if begins("MemTotal:") {
         return Some(PartKind::MemoryInfo);
@@ -312,6 +319,7 @@ mod tests {
             ),
             ("local global [mono] boot\n", PartKind::TraceClock),
             ("MemTotal:        1969152 kB\n", PartKind::MemoryInfo),
+            ("9.378s dev-vda2.device\n", PartKind::Blame),
         ] {
             assert_eq!(kind("any name", text), Some(expected), "{text}");
         }
@@ -336,7 +344,6 @@ mod tests {
         for other in [
             "",
             "blame\n",
-            "9.378s dev-vda2.device\n",
             "[    0.000000] labguest kernel: Linux version\n[    0.100000] labguest systemd[1]: up\n",
         ] {
             assert_eq!(kind("x", other), None, "{other}");

@@ -8,6 +8,7 @@ use onoff_trace::{
 };
 
 use super::assembly::Assembly;
+use super::blame;
 use super::units;
 
 /// How far a message about a change can be from the change itself, ns: 1 s. Messages wait for journald while it starts, and
@@ -18,6 +19,7 @@ const NEAR_NS: i64 = 1_000_000_000;
 pub(super) fn settle(assembly: &mut Assembly) {
     let properties = assembly.text(units::EVENT);
     settle_transitions(&mut assembly.service_transitions, properties);
+    blame::settle(assembly, properties);
     settle_milestones(assembly, properties);
     settle_start(assembly);
 }
