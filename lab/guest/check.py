@@ -224,7 +224,8 @@ def of_sleep(answer, parts, facts, seen):
     # The kernel's log tells of earlier sleeps of the same boot too.
     for sleep in answer["sleeps"][-1:]:
         hibernates = facts["job"].startswith("hibernate")
-        yield from same("state", "disk" if hibernates else "memory", sleep["state"])
+        expected = "disk" if hibernates else "idle" if "s2idle" in facts["job"] else "memory"
+        yield from same("state", expected, sleep["state"])
         yield from same("outcome", "slept", sleep["outcome"])
         yield from same("error", None, sleep["error"] or None)
         starts = [phase["start_ns"] for phase in sleep["phases"]]

@@ -9,6 +9,7 @@ their own: the guest writes an archive to it.
 
 import argparse
 import base64
+import contextlib
 import itertools
 import json
 import os
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import time
 
 import build
@@ -120,8 +122,22 @@ class Guest:
     def power_button(self):
         self._send(self.qmp, json.dumps({"execute": "system_powerdown"}))
 
-    def wake(self):
-        self._send(self.qmp, json.dumps({"execute": "system_wakeup"}))
+    @contextlib.contextmanager
+    def pressing_the_button(self, every):
+        """Again and again, as nobody knows how long it takes until the guest sleeps: one that does not sleep ignores the button."""
+        over = threading.Event()
+
+        def press():
+            while not over.wait(every):
+                self.power_button()
+
+        hand = threading.Thread(target=press, daemon=True)
+        hand.start()
+        try:
+            yield
+        finally:
+            over.set()
+            hand.join()
 
     def wait_for_start(self, limit=900):
         """Until the guest's agent is there. A machine that is off is turned on."""

@@ -7,6 +7,7 @@ Scenarios: see SCENARIOS; without one, all. What comes of them is checked by che
 """
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import pathlib
@@ -49,6 +50,8 @@ class Scenario:
     # The power fails when the first recorded boot is up, and what was changed is put back by hand.
     power_fails: bool = False
     restarts: int = 0
+    # Somebody presses the power button now and then, which ends a sleep.
+    button: bool = False
 
 
 SLOW_START = "onoff-lab-slow-start.service"
@@ -61,6 +64,8 @@ SCENARIOS = {
     "shutdown": Scenario("shutdown --post-boot-delay 5", ["shutdown-1"], (SLOW_STOP,), restarts=1),
     # On a busy host it takes long until the machine sleeps, and an alarm that rings before keeps it from sleeping.
     "suspend": Scenario("suspend --mem-sleep deep --wake-after 60 --post-boot-delay 10", ["suspend-1"]),
+    # The emulated real-time clock does not end it.
+    "idle": Scenario("suspend --mem-sleep s2idle --wake-after 30 --post-boot-delay 10", ["suspend-1"], button=True),
     "hibernate": Scenario("hibernate --hibernate-mode shutdown --post-boot-delay 10", ["hibernate-1"]),
     "interrupted": Scenario("boot --runs 3 --post-boot-delay 30", [], power_fails=True),
 }
@@ -116,7 +121,8 @@ def play(guest, scenario, out):
     check = guest.ask(f"{PROGRAM} record {scenario.job} --out {RECORDINGS} --check")
     progress(f"onoff record {scenario.job}")
     starts, console = len(guest.starts), guest.console.stat().st_size
-    answer = guest.ask(f"{PROGRAM} record {scenario.job} --out {RECORDINGS}", 1200)
+    with guest.pressing_the_button(every=40) if scenario.button else contextlib.nullcontext():
+        answer = guest.ask(f"{PROGRAM} record {scenario.job} --out {RECORDINGS}", 1200)
     if answer and answer[0] != 0:
         raise Failed(f"onoff record {scenario.job}: status {answer[0]}\n{answer[1]}")
     if scenario.power_fails:

@@ -29,10 +29,14 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
         .filter_map(|phase| phase.end_ns)
         .chain(sleep.end_ns)
         .fold(sleep.start_ns, i64::max);
-    let whole = end.saturating_sub(sleep.start_ns);
-    let axis = Axis::new(sleep.start_ns, end, AXIS_CELLS);
+    let awake = Awake::of(sleep);
+    let whole = awake.until(end).saturating_sub(sleep.start_ns);
+    let axis = Axis::new(sleep.start_ns, awake.until(end), AXIS_CELLS);
+    let bar = |from, to| axis.bar(awake.until(from), awake.until(to));
     let clock = if sleep.asleep.measured.duration_ns == Some(0) {
         "; the clock stands still while the machine sleeps"
+    } else if awake.is_shorter() {
+        "; shares leave out the sleep"
     } else {
         ""
     };
@@ -65,7 +69,7 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
                 styled_cell(QUIET, since(sleep, known_until)),
                 styled_cell(QUIET, duration(gap)),
                 styled_cell(QUIET, percent(share(gap, whole))),
-                styled_cell(QUIET, axis.bar(known_until, phase.start_ns)),
+                styled_cell(QUIET, bar(known_until, phase.start_ns)),
                 cell(""),
                 cell(""),
                 cell(""),
@@ -86,11 +90,12 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
             cell(
                 phase
                     .duration_ns
+                    .filter(|_| phase.half != PowerHalf::Asleep || !awake.is_shorter())
                     .map_or_else(String::new, |ns| percent(share(ns, whole))),
             ),
             styled_cell(
                 BAR,
-                axis.bar(phase.start_ns, phase.end_ns.unwrap_or(phase.start_ns)),
+                bar(phase.start_ns, phase.end_ns.unwrap_or(phase.start_ns)),
             ),
             cell(if phase.callbacks > 0 {
                 count(phase.callbacks)
@@ -108,7 +113,7 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
             styled_cell(QUIET, since(sleep, known_until)),
             styled_cell(QUIET, duration(gap)),
             styled_cell(QUIET, percent(share(gap, whole))),
-            styled_cell(QUIET, axis.bar(known_until, end)),
+            styled_cell(QUIET, bar(known_until, end)),
             cell(""),
             cell(""),
             cell(""),
@@ -116,6 +121,37 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     }
     table.write(out)?;
     write_settling(sleep, out)
+}
+
+/// Times without the sleep in the middle, which in a suspend to idle the clock counts: it is no part of what was slow.
+#[derive(Clone, Copy)]
+struct Awake {
+    from_ns: i64,
+    to_ns: i64,
+}
+
+impl Awake {
+    fn of(sleep: &LinuxSleep) -> Self {
+        let measured = &sleep.asleep.measured;
+        match (measured.start_ns, measured.end_ns) {
+            (Some(from_ns), Some(to_ns)) if from_ns < to_ns => Self { from_ns, to_ns },
+            _ => Self {
+                from_ns: sleep.start_ns,
+                to_ns: sleep.start_ns,
+            },
+        }
+    }
+
+    const fn is_shorter(self) -> bool {
+        self.from_ns < self.to_ns
+    }
+
+    fn until(self, time_ns: i64) -> i64 {
+        let slept = time_ns
+            .clamp(self.from_ns, self.to_ns)
+            .saturating_sub(self.from_ns);
+        time_ns.saturating_sub(slept)
+    }
 }
 
 /// What the phase's end waited longest for.
