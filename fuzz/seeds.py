@@ -7,6 +7,7 @@ long recordings give their first part only. Nothing here is committed.
 
 import gzip
 import hashlib
+import json
 import lzma
 import os
 import pathlib
@@ -63,8 +64,58 @@ def linux():
         yield b"\0" + part
 
 
+def comparisons():
+    """Limits, a study and two baselines, apart by the record separator."""
+    limits = "boot.total 5% and 500ms\nboot.phase.*Init 10% or 2s\nboot.service.* 3\n"
+    study = """transition = "boot"
+[[configuration]]
+name = "off"
+files = ["off"]
+factors = { release = "2019", filter = "off" }
+[[configuration]]
+name = "on"
+files = ["on"]
+factors = { release = "2019", filter = "on" }
+[[table]]
+title = "Filter"
+measures = ["boot.total"]
+labels = ["Total"]
+rows = "release"
+columns = "filter"
+reduction_of = "boot.total"
+unit = "s"
+decimals = 1
+"""
+
+    def measure(key, category, value, unit="ns"):
+        return {"key": key, "category": category, "unit": unit, "value": value, "phase": None, "since_phase_ns": None, "doubtful": False}
+
+    def baseline(totals):
+        runs = [
+            {
+                "name": f"{at}.etl",
+                "transition": "boot",
+                "kind": "cold",
+                "set_apart": [],
+                "measures": [
+                    measure("boot.total", "total", total),
+                    measure("boot.phase.WinLogonInit", "phase", total // 3),
+                    measure("boot.service.Slow", "service", total // 7),
+                ],
+            }
+            for at, total in enumerate(totals)
+        ]
+        return json.dumps({"format": "onoff-baseline", "version": 1, "transition": "boot", "runs": runs})
+
+    second = 1_000_000_000
+    slow = baseline([34 * second, 35 * second, 36 * second])
+    for totals in ([31 * second, 31 * second + 5, 32 * second], [0], [7, 7, 7, 7]):
+        yield "\x1e".join([limits, study, baseline(totals), slow]).encode()
+        yield "\x1e".join(["boot.* 1%", "", baseline(totals)]).encode()
+
+
 # Targets whose seeds are no Event Trace Logs.
-SEEDS = {"capture": captures, "firmware": firmware_tables, "ftrace": traces, "linux": linux}
+SEEDS = {"capture": captures, "comparison": comparisons, "firmware": firmware_tables, "ftrace": traces, "linux": linux}
 
 
 def main():

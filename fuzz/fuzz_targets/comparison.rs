@@ -1,0 +1,87 @@
+//! Kept baselines and studies of any bytes: they are read or refused, compared and judged, and nothing panics.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use onoff_analysis::compare::baseline::{Baseline, BaselineHead};
+use onoff_analysis::compare::gate::{Limit, cannot_judge, judge};
+use onoff_analysis::compare::study::Study;
+use onoff_analysis::compare::table::TableSpecification;
+use onoff_analysis::compare::{CompareOptions, Configuration, Factor, Run, compare};
+use onoff_report::{csv, github, json, junit, markdown, sarif};
+
+/// The runs of a baseline's text, as the program takes them.
+fn runs(text: &[u8]) -> Option<Vec<Run>> {
+    let head: BaselineHead = serde_json::from_slice(text).ok()?;
+    head.check().ok()?;
+    let baseline: Baseline = serde_json::from_slice(text).ok()?;
+    baseline.validated().ok()
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    // Parts are apart by the record separator: limits, a study, then baselines.
+    let mut parts = bytes.split(|&byte| byte == 0x1e);
+    let texts = [parts.next(), parts.next()].map(|part| std::str::from_utf8(part.unwrap_or(b"")));
+    let [Ok(limits), Ok(study)] = texts else {
+        return;
+    };
+    let limits: Vec<Limit> = limits
+        .lines()
+        .take(8)
+        .filter_map(|line| Limit::parse(line).ok())
+        .collect();
+    let study: Option<Study> = toml::from_str(study).ok();
+    let study = study.filter(|study| study.check().is_ok());
+    let mut kept: Vec<Vec<Run>> = parts.take(4).filter_map(runs).collect();
+    // The same runs once more: what is alike must compare too.
+    kept.extend(kept.first().cloned());
+    let configurations: Vec<Configuration> = kept
+        .into_iter()
+        .enumerate()
+        .map(|(at, runs)| {
+            let named = study
+                .as_ref()
+                .and_then(|study| study.configurations.get(at));
+            Configuration {
+                name: named.map_or_else(|| at.to_string(), |named| named.name.clone()),
+                factors: named.map_or_else(Vec::new, |named| {
+                    let factors = named.factors.clone().into_iter();
+                    factors
+                        .map(|(name, level)| Factor { name, level })
+                        .collect()
+                }),
+                runs,
+            }
+        })
+        .collect();
+    let options = CompareOptions {
+        kinds_differ: study.is_some(),
+        ..CompareOptions::default()
+    };
+    let mut out = Vec::new();
+    let report = match compare(&configurations, &options) {
+        Ok(mut comparison) => {
+            let mut tables = study.map_or_else(Vec::new, |study| study.tables);
+            tables.push(TableSpecification::of_all(&comparison));
+            comparison.tables = tables
+                .iter()
+                .take(16)
+                .filter_map(|table| table.build(&comparison).ok())
+                .collect();
+            for change in comparison.measures.iter().flat_map(|row| &row.changes) {
+                assert!(
+                    change.percent.is_none_or(f64::is_finite),
+                    "a percentage is a number"
+                );
+            }
+            json::document::write(&comparison, &mut out).unwrap();
+            csv::compare::write(&comparison, &mut out).unwrap();
+            markdown::write(&comparison.tables, &mut out).unwrap();
+            judge(&comparison, &limits)
+        }
+        Err(why) => cannot_judge(&configurations, &options, &limits, &why),
+    };
+    junit::write(&report, &mut out).unwrap();
+    sarif::write(&report, "0", &mut out).unwrap();
+    github::write(&report, &mut out).unwrap();
+    assert!(std::str::from_utf8(&out).is_ok());
+});
