@@ -167,8 +167,14 @@ fn blame_corrects_what_messages_tell_late() {
         };
         let journal = || ("journal".to_owned(), bytes_of(&path, "lab/journal.export"));
         let blame = ("blame".to_owned(), bytes_of(&path, "blame.txt"));
-        let true_times =
-            starts(&open(&[path.clone()], Tables::all(), &Options::default()).unwrap());
+        let true_times = starts(
+            &open(
+                std::slice::from_ref(&path),
+                Tables::all(),
+                &Options::default(),
+            )
+            .unwrap(),
+        );
         // Sums of what begins and ends are off by, ns.
         let off = |trace: &Trace| -> i64 {
             let told = starts(trace);
