@@ -16,7 +16,9 @@ rule! {
     /// A trace of the kernel's start (`initcall_debug`, or the trace events of initcalls, modules and probes).
     ///
     /// # What to do
-    /// Build the driver as a module, have it probe asynchronously (`driver_async_probe=`), or leave it out if no hardware needs it.
+    /// Of a function built into the kernel: build it as a module, or leave it out if no hardware needs it. Of a module: see which of its
+    /// functions takes so long (`initcall_debug`), load it later, or deny it in `modprobe.d`. Of a probe: have the driver probe
+    /// asynchronously (`driver_async_probe=`).
     ///
     /// # When it is wrong
     /// An asynchronous probe disturbs nobody unless its device is waited for: the cost is an upper bound.
@@ -67,15 +69,35 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             Some(
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Driver, name),
-                    format!("{} {name} takes {}", device.kind.as_str(), time(length)),
+                    match device.kind {
+                        DeviceOperationKind::Initcall => {
+                            format!("the initialisation function {name} takes {}", time(length))
+                        }
+                        DeviceOperationKind::ModuleLoad => {
+                            format!("the module {name} takes {} to load", time(length))
+                        }
+                        _ => format!("the probe of {name} takes {}", time(length)),
+                    },
                 )
                 .costs(facts.cost((device.start_ns, end)))
                 .because(device.start_ns, format!("begins ({})", device.event))
                 .because(end, "is done")
-                .advise(
-                    "build it as a module, have it probe asynchronously ('driver_async_probe='), or leave it out if no hardware needs it",
-                ),
+                .advise(advice(device.kind)),
             )
         })
         .collect())
+}
+
+const fn advice(kind: DeviceOperationKind) -> &'static str {
+    match kind {
+        DeviceOperationKind::Initcall => {
+            "build it as a module, so that it runs when somebody needs it, or leave it out if no hardware does"
+        }
+        DeviceOperationKind::ModuleLoad => {
+            "see which of its functions takes so long (boot with 'initcall_debug'), load it later, or deny it in modprobe.d if nothing needs it"
+        }
+        _ => {
+            "have the driver probe asynchronously ('driver_async_probe='), or see what it waits for in its device"
+        }
+    }
 }
