@@ -58,15 +58,15 @@ SLOW_START = "onoff-lab-slow-start.service"
 SLOW_STOP = "onoff-lab-slow-stop.service"
 SCENARIOS = {
     # A shutdown and a boot with one restart: what continuous integration does.
-    "quick": Scenario("reboot-cycle --post-boot-delay 10", ["shutdown-1", "boot-1"], (SLOW_START, SLOW_STOP), restarts=1),
-    "plain": Scenario("reboot-cycle --post-boot-delay 10", ["shutdown-1", "boot-1"], restarts=1),
-    "boot": Scenario("boot --train 1 --runs 2 --post-boot-delay 10", ["boot-1", "boot-2"], (SLOW_START,), restarts=3),
+    "quick": Scenario("reboot-cycle --post-boot-delay 13", ["shutdown-1", "boot-1"], (SLOW_START, SLOW_STOP), restarts=1),
+    "plain": Scenario("reboot-cycle --post-boot-delay 13", ["shutdown-1", "boot-1"], restarts=1),
+    "boot": Scenario("boot --train 1 --runs 2 --post-boot-delay 13", ["boot-1", "boot-2"], (SLOW_START,), restarts=3),
     "shutdown": Scenario("shutdown --post-boot-delay 5", ["shutdown-1"], (SLOW_STOP,), restarts=1),
     # On a busy host it takes long until the machine sleeps, and an alarm that rings before keeps it from sleeping.
-    "suspend": Scenario("suspend --mem-sleep deep --wake-after 60 --post-boot-delay 10", ["suspend-1"]),
+    "suspend": Scenario("suspend --mem-sleep deep --wake-after 60 --post-boot-delay 13", ["suspend-1"]),
     # The emulated real-time clock does not end it.
-    "idle": Scenario("suspend --mem-sleep s2idle --wake-after 30 --post-boot-delay 10", ["suspend-1"], button=True),
-    "hibernate": Scenario("hibernate --hibernate-mode shutdown --post-boot-delay 10", ["hibernate-1"]),
+    "idle": Scenario("suspend --mem-sleep s2idle --wake-after 30 --post-boot-delay 13", ["suspend-1"], button=True),
+    "hibernate": Scenario("hibernate --hibernate-mode shutdown --post-boot-delay 13", ["hibernate-1"]),
     "interrupted": Scenario("boot --runs 3 --post-boot-delay 30", [], power_fails=True),
 }
 

@@ -420,7 +420,7 @@ fn a_study_that_makes_no_sense_says_where() {
         (
             table("measures = [\"boot.never\"]"),
             2,
-            "table 'T': no run has a measure 'boot.never'",
+            "table 'T': no run has a measure 'boot.never'; of the whole there are boot.",
         ),
         (table("measures = []"), 2, "names no measure"),
         (

@@ -6,6 +6,9 @@ use thiserror::Error;
 use super::run::{Category, Factor, SetApart, TransitionName, Unit};
 use super::table::StudyTable;
 
+/// Measures that a message names at most.
+const MOST_NAMED: usize = 8;
+
 /// What differs between configurations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
@@ -28,6 +31,22 @@ impl Comparison {
     #[must_use]
     pub fn measure(&self, key: &str) -> Option<&ComparedMeasure> {
         self.measures.iter().find(|measure| measure.key == key)
+    }
+
+    /// That no run has a measure, and which of the whole transition the runs do have.
+    pub(super) fn lacks_measure(&self, key: &str) -> String {
+        let mut said = format!("no run has a measure '{key}'");
+        let totals: Vec<&str> = self
+            .measures
+            .iter()
+            .filter(|measure| measure.category == Category::Total)
+            .map(|measure| measure.key.as_str())
+            .take(MOST_NAMED)
+            .collect();
+        if !totals.is_empty() {
+            said += &format!("; of the whole there are {}", totals.join(", "));
+        }
+        said
     }
 }
 

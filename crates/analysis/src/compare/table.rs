@@ -169,7 +169,7 @@ impl TableSpecification {
         for (at, key) in self.measures.iter().enumerate() {
             let measure = comparison
                 .measure(key)
-                .ok_or_else(|| refuse(format!("no run has a measure '{key}'")))?;
+                .ok_or_else(|| refuse(comparison.lacks_measure(key)))?;
             let label = self.labels.get(at).unwrap_or(key).clone();
             measures.push((label, measure));
         }
@@ -262,7 +262,7 @@ impl TableSpecification {
             Some(key) => Some(
                 comparison
                     .measure(key)
-                    .ok_or_else(|| format!("no run has a measure '{key}'"))?,
+                    .ok_or_else(|| comparison.lacks_measure(key))?,
             ),
             None => None,
         };

@@ -80,7 +80,7 @@ fn of_limit(comparison: &Comparison, limit: &Limit) -> LimitReport {
         return LimitReport {
             limit: limit.to_string(),
             verdict: GateVerdict::NoVerdict,
-            because: format!("no run has a measure '{}'", limit.key()),
+            because: comparison.lacks_measure(limit.key()),
             checks,
         };
     }
