@@ -190,6 +190,28 @@ fn blame_corrects_what_messages_tell_late() {
     }
 }
 
+#[test]
+fn what_is_no_line_of_blame_is_counted() {
+    let list = "  9.1s a.service\n".repeat(8) + "\nand others\n";
+    let journal = "__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\n__MONOTONIC_TIMESTAMP=1\n\n";
+    let files = [("blame.txt", list.as_str()), ("journal.export", journal)]
+        .map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
+    let files = Files::held(files, &Limits::default()).unwrap();
+    let trace = onoff_sources::open_files(&files, Tables::all(), &Options::default()).unwrap();
+    let counted = |counter: &str| {
+        let loss = trace.losses.iter().find(|loss| loss.counter == counter);
+        loss.map(|loss| (loss.count, loss.first.clone()))
+    };
+    assert_eq!(
+        counted("blame_lines_unreadable"),
+        Some((1, Some("blame.txt, line 10".to_owned())))
+    );
+    assert_eq!(
+        counted("blamed_units_unplaced"),
+        Some((1, Some("a.service".to_owned())))
+    );
+}
+
 /// Begin and end of the first start of every unit that took a while, ns.
 fn starts(trace: &Trace) -> BTreeMap<String, (i64, i64)> {
     let rows = trace.service_transitions.iter();

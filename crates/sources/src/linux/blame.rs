@@ -24,6 +24,13 @@ const UNPLACED: Counter = Counter {
     touches: &[TableName::ServiceTransitions],
 };
 
+const UNREADABLE: Counter = Counter {
+    name: "blame_lines_unreadable",
+    severity: Severity::Notice,
+    help: "lines of the list of systemd-analyze blame that are no length and unit, or too many, were left out",
+    touches: &[TableName::ServiceTransitions],
+};
+
 /// Whether a text is such a list.
 pub(super) fn recognises(text: &str) -> bool {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -45,7 +52,16 @@ fn entry(line: &str) -> Option<(&str, i64)> {
 /// Keeps the lengths of a list until all parts are read.
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
-    for (unit, length_ns) in text.lines().filter_map(entry).take(MOST) {
+    for (number, line) in (1_u64..).zip(text.lines()) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let Some((unit, length_ns)) = entry(line).filter(|_| assembly.blamed.len() < MOST) else {
+            assembly
+                .losses
+                .add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
+            continue;
+        };
         let unit = assembly.text(unit);
         assembly.blamed.insert(unit, length_ns);
     }
