@@ -22,9 +22,7 @@ use rayon::prelude::*;
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args_os().skip(1);
-    let measure = arguments
-        .next()
-        .context("which measure: headers, ordered or decode?")?;
+    let measure = arguments.next().context("which measure: headers, ordered or decode?")?;
     let paths: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
     let began = Instant::now();
     let events = match measure.to_str() {
@@ -45,8 +43,7 @@ fn headers(paths: &[PathBuf]) -> Result<u64> {
         .buffers()
         .par_iter()
         .map_init(BufferSpace::default, |space, buffer| {
-            let walk =
-                recording.for_each_in_buffer(buffer, space, |_| ControlFlow::<()>::Continue(()));
+            let walk = recording.for_each_in_buffer(buffer, space, |_| ControlFlow::<()>::Continue(()));
             walk.records
         })
         .sum())
@@ -55,9 +52,7 @@ fn headers(paths: &[PathBuf]) -> Result<u64> {
 fn ordered(paths: &[PathBuf]) -> Result<u64> {
     let files = Files::open(paths, &Limits::default())?;
     let recording = Recording::open(&files.inputs())?;
-    Ok(recording
-        .for_each(|_| ControlFlow::<()>::Continue(()))
-        .records)
+    Ok(recording.for_each(|_| ControlFlow::<()>::Continue(())).records)
 }
 
 fn decode(paths: &[PathBuf]) -> Result<u64> {

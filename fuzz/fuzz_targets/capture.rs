@@ -6,10 +6,7 @@ use onoff_analysis::netboot::{NetbootOptions, analyse};
 use onoff_sources::{Files, Limits, Options, RecordingKind, read_capture};
 
 fuzz_target!(|bytes: &[u8]| {
-    let limits = Limits {
-        unpacked_bytes: 1 << 22,
-        ..Limits::default()
-    };
+    let limits = Limits { unpacked_bytes: 1 << 22, ..Limits::default() };
     // Half of the inputs are frames behind a good header, so that few are lost to the first check.
     let bytes = match bytes.split_first() {
         Some((0, frames)) => [PCAP, frames].concat(),
@@ -49,10 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 /// Header of a pcap file of Ethernet frames with microseconds.
-const PCAP: &[u8] = &[
-    0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0,
-];
+const PCAP: &[u8] = &[0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0];
 /// Header of a pcap file of IP packets with nanoseconds.
-const PCAP_NANOSECONDS_RAW: &[u8] = &[
-    0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0,
-];
+const PCAP_NANOSECONDS_RAW: &[u8] =
+    &[0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0];

@@ -24,11 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
     let [Ok(limits), Ok(study)] = texts else {
         return;
     };
-    let limits: Vec<Limit> = limits
-        .lines()
-        .take(8)
-        .filter_map(|line| Limit::parse(line).ok())
-        .collect();
+    let limits: Vec<Limit> = limits.lines().take(8).filter_map(|line| Limit::parse(line).ok()).collect();
     let study: Option<Study> = toml::from_str(study).ok();
     let study = study.filter(|study| study.check().is_ok());
     let mut kept: Vec<Vec<Run>> = parts.take(4).filter_map(runs).collect();
@@ -38,40 +34,26 @@ fuzz_target!(|bytes: &[u8]| {
         .into_iter()
         .enumerate()
         .map(|(at, runs)| {
-            let named = study
-                .as_ref()
-                .and_then(|study| study.configurations.get(at));
+            let named = study.as_ref().and_then(|study| study.configurations.get(at));
             Configuration {
                 name: named.map_or_else(|| at.to_string(), |named| named.name.clone()),
                 factors: named.map_or_else(Vec::new, |named| {
                     let factors = named.factors.clone().into_iter();
-                    factors
-                        .map(|(name, level)| Factor { name, level })
-                        .collect()
+                    factors.map(|(name, level)| Factor { name, level }).collect()
                 }),
                 runs,
             }
         })
         .collect();
-    let options = CompareOptions {
-        kinds_differ: study.is_some(),
-        ..CompareOptions::default()
-    };
+    let options = CompareOptions { kinds_differ: study.is_some(), ..CompareOptions::default() };
     let mut out = Vec::new();
     let report = match compare(&configurations, &options) {
         Ok(mut comparison) => {
             let mut tables = study.map_or_else(Vec::new, |study| study.tables);
             tables.push(TableSpecification::of_all(&comparison));
-            comparison.tables = tables
-                .iter()
-                .take(16)
-                .filter_map(|table| table.build(&comparison).ok())
-                .collect();
+            comparison.tables = tables.iter().take(16).filter_map(|table| table.build(&comparison).ok()).collect();
             for change in comparison.measures.iter().flat_map(|row| &row.changes) {
-                assert!(
-                    change.percent.is_none_or(f64::is_finite),
-                    "a percentage is a number"
-                );
+                assert!(change.percent.is_none_or(f64::is_finite), "a percentage is a number");
             }
             json::document::write(&comparison, &mut out).unwrap();
             csv::compare::write(&comparison, &mut out).unwrap();

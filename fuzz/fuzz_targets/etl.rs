@@ -7,10 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use onoff_etl::{BufferSpace, Input, Losses, Record, Recording};
 
 fuzz_target!(|bytes: &[u8]| {
-    let input = Input {
-        name: "fuzz.etl",
-        bytes,
-    };
+    let input = Input { name: "fuzz.etl", bytes };
     let Ok(recording) = Recording::open(&[input]) else {
         return;
     };
@@ -78,11 +75,7 @@ fn walk(recording: &Recording<'_>) -> Walked {
         walked.see(record);
         ControlFlow::<()>::Continue(())
     });
-    Walked {
-        records: walk.records,
-        losses: walk.losses,
-        ..walked
-    }
+    Walked { records: walk.records, losses: walk.losses, ..walked }
 }
 
 /// Calls everything a record offers.

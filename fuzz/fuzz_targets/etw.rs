@@ -12,10 +12,7 @@ use onoff_etw::{Field, Fields, Schemas, Status};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut schemas = Schemas::new();
-    let input = Input {
-        name: "fuzz.etl",
-        bytes,
-    };
+    let input = Input { name: "fuzz.etl", bytes };
     if let Ok(recording) = Recording::open(&[input]) {
         let _ = recording.for_each(|record| {
             schemas.observe(record);

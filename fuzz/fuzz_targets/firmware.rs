@@ -17,11 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(at <= bytes.len() as u64, "a record lies inside");
             accounted += u64::from(record.length);
             if let Content::Other(rest) = &record.content {
-                assert_eq!(
-                    rest.len() + 4,
-                    usize::from(record.length),
-                    "nothing of it is lost"
-                );
+                assert_eq!(rest.len() + 4, usize::from(record.length), "nothing of it is lost");
             }
         }
         records += table.records.len();

@@ -14,10 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
         look(&event);
     });
     let lines = bytes.split(|&byte| byte == b'\n').count() as u64;
-    assert!(
-        events + losses.unreadable_lines <= lines,
-        "a line is one event"
-    );
+    assert!(events + losses.unreadable_lines <= lines, "a line is one event");
 });
 
 /// Everything that a reader can ask of an event.

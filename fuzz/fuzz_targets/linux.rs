@@ -2,9 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_sources::{
-    EventFilter, Files, Limits, LinuxEventStream, Options, RecordingKind, open_files,
-};
+use onoff_sources::{EventFilter, Files, Limits, LinuxEventStream, Options, RecordingKind, open_files};
 use onoff_trace::Tables;
 use std::ops::ControlFlow;
 
@@ -19,10 +17,7 @@ const NAMES: [&str; 6] = [
 ];
 
 fuzz_target!(|bytes: &[u8]| {
-    let limits = Limits {
-        unpacked_bytes: 1 << 22,
-        ..Limits::default()
-    };
+    let limits = Limits { unpacked_bytes: 1 << 22, ..Limits::default() };
     // Parts are apart by the record separator; the byte behind it names the part.
     let held: Vec<(String, Vec<u8>)> = match bytes.split_first() {
         Some((b'A', archive)) => vec![("archive.tar".to_owned(), archive.to_vec())],
@@ -46,26 +41,13 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     for rows in [
-        trace
-            .activities
-            .iter()
-            .map(|row| (row.start_ns, row.end_ns))
-            .collect::<Vec<_>>(),
-        trace
-            .device_operations
-            .iter()
-            .map(|row| (row.start_ns, row.end_ns))
-            .collect(),
+        trace.activities.iter().map(|row| (row.start_ns, row.end_ns)).collect::<Vec<_>>(),
+        trace.device_operations.iter().map(|row| (row.start_ns, row.end_ns)).collect(),
     ] {
-        assert!(
-            rows.is_sorted_by_key(|(start_ns, _)| *start_ns),
-            "rows are by begin"
-        );
+        assert!(rows.is_sorted_by_key(|(start_ns, _)| *start_ns), "rows are by begin");
     }
     if let Ok(stream) = LinuxEventStream::open(&files) {
-        let end = stream.for_each(&EventFilter::default(), &Options::default(), |_| {
-            ControlFlow::<()>::Continue(())
-        });
+        let end = stream.for_each(&EventFilter::default(), &Options::default(), |_| ControlFlow::<()>::Continue(()));
         assert!(end.outcome.is_continue());
     }
 });

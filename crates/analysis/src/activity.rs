@@ -45,20 +45,10 @@ impl Work {
 /// All work of `kind`, by begin.
 #[must_use]
 pub fn of_kind(trace: &Trace, kind: ActivityKind) -> Vec<Work> {
-    trace
-        .activities
-        .iter()
-        .filter(|row| row.kind == kind)
-        .map(|row| Work::of(trace, &row))
-        .collect()
+    trace.activities.iter().filter(|row| row.kind == kind).map(|row| Work::of(trace, &row)).collect()
 }
 
 /// Puts the longest work first; work that did not end comes before all, by begin.
 pub fn worst_first(works: &mut [Work]) {
-    works.sort_by_key(|work| {
-        (
-            std::cmp::Reverse(work.duration_ns.unwrap_or(i64::MAX)),
-            work.start_ns,
-        )
-    });
+    works.sort_by_key(|work| (std::cmp::Reverse(work.duration_ns.unwrap_or(i64::MAX)), work.start_ns));
 }

@@ -8,13 +8,10 @@ use crate::evidence::{Boundary, Certainty, Span};
 #[must_use]
 pub fn window(trace: &Trace) -> Span {
     let point = |name: &str, rule: &str| -> Boundary {
-        let found = trace.strings.find(name).and_then(|name| {
-            trace
-                .milestones
-                .iter()
-                .filter(|row| row.name == name)
-                .min_by_key(|row| row.time_ns)
-        });
+        let found = trace
+            .strings
+            .find(name)
+            .and_then(|name| trace.milestones.iter().filter(|row| row.name == name).min_by_key(|row| row.time_ns));
         match found {
             Some(row) => Boundary {
                 time_ns: Some(row.time_ns),
@@ -23,34 +20,18 @@ pub fn window(trace: &Trace) -> Span {
                 certainty: Certainty::Measured,
                 missing: Vec::new(),
             },
-            None => Boundary {
-                rule: "no rule found it".to_owned(),
-                missing: vec![rule.to_owned()],
-                ..Boundary::default()
-            },
+            None => {
+                Boundary { rule: "no rule found it".to_owned(), missing: vec![rule.to_owned()], ..Boundary::default() }
+            }
         }
     };
-    let mut start = point(
-        milestone::AUTO_START_BEGIN,
-        "the service control manager's begin of automatic starts",
-    );
-    let mut end = point(
-        milestone::AUTO_START_END,
-        "the service control manager's end of automatic starts",
-    );
+    let mut start = point(milestone::AUTO_START_BEGIN, "the service control manager's begin of automatic starts");
+    let mut end = point(milestone::AUTO_START_END, "the service control manager's end of automatic starts");
     if start.time_ns.is_none() && end.time_ns.is_none() {
         let stretch = automatic_stretch(trace);
         for (boundary, time_ns, rule) in [
-            (
-                &mut start,
-                stretch.map(|(from, _)| from),
-                "the first automatic start of a service",
-            ),
-            (
-                &mut end,
-                stretch.and_then(|(_, to)| to),
-                "the end of the last automatic start",
-            ),
+            (&mut start, stretch.map(|(from, _)| from), "the first automatic start of a service"),
+            (&mut end, stretch.and_then(|(_, to)| to), "the end of the last automatic start"),
         ] {
             if time_ns.is_some() {
                 boundary.time_ns = time_ns;

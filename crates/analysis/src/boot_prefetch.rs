@@ -65,20 +65,11 @@ pub fn of_boot(trace: &Trace, report: &BootReport) -> BootPrefetch {
             Some(phase_of(trace, Some(phase.name), phase.start_ns?, end_ns))
         })
         .collect();
-    let boot_end = report
-        .phase(PhaseName::PostBoot)
-        .and_then(|phase| phase.end_ns)
-        .unwrap_or(trace.duration_ns);
+    let boot_end = report.phase(PhaseName::PostBoot).and_then(|phase| phase.end_ns).unwrap_or(trace.duration_ns);
     let boot = phase_of(trace, None, 0, boot_end);
-    let at = phases
-        .iter()
-        .position(|phase| phase.name == Some(PhaseName::TraceTail))
-        .unwrap_or(phases.len());
+    let at = phases.iter().position(|phase| phase.name == Some(PhaseName::TraceTail)).unwrap_or(phases.len());
     phases.insert(at, boot);
-    BootPrefetch {
-        phases,
-        disks: disk_times(trace, boot_end),
-    }
+    BootPrefetch { phases, disks: disk_times(trace, boot_end) }
 }
 
 fn phase_of(trace: &Trace, name: Option<PhaseName>, start_ns: i64, end_ns: i64) -> PrefetchPhase {
@@ -111,10 +102,7 @@ fn add(work: &mut DiskWork, row: &DiskIo) {
 fn disk_times(trace: &Trace, boot_end: i64) -> Vec<DiskTime> {
     // Windows' own drive; where no volume is known, everything counts as the system's.
     let volumes = &trace.system.volumes;
-    let system = volumes
-        .iter()
-        .find(|volume| volume.drive.eq_ignore_ascii_case("C:"))
-        .or_else(|| volumes.first());
+    let system = volumes.iter().find(|volume| volume.drive.eq_ignore_ascii_case("C:")).or_else(|| volumes.first());
     let on_system = |row: &DiskIo| {
         system.is_none_or(|volume| {
             let end = volume.offset.saturating_add(volume.size_bytes);

@@ -16,11 +16,7 @@ use crate::scope::Range;
 pub fn tables(events: bool) -> Tables {
     let tables = Tables::of(&[TableName::Stacks, TableName::Images, TableName::Processes]);
     if events {
-        tables.union(Tables::of(&[
-            TableName::ContextSwitches,
-            TableName::ReadyThreads,
-            TableName::Samples,
-        ]))
+        tables.union(Tables::of(&[TableName::ContextSwitches, TableName::ReadyThreads, TableName::Samples]))
     } else {
         tables
     }
@@ -123,10 +119,7 @@ pub fn count(trace: &Trace, range: Range, filter: &StackFilter<'_>) -> CallStack
             {
                 continue;
             }
-            distinct
-                .entry((row.pid, row.stack))
-                .or_insert((row.time_ns, 0))
-                .1 += 1;
+            distinct.entry((row.pid, row.stack)).or_insert((row.time_ns, 0)).1 += 1;
         }
     }
 
@@ -138,11 +131,13 @@ pub fn count(trace: &Trace, range: Range, filter: &StackFilter<'_>) -> CallStack
     let mut seen: HashSet<Place> = HashSet::new();
     for (&(pid, stack), &(time_ns, times)) in &distinct {
         places.clear();
-        places.extend(trace.stack_pool.get(stack).iter().map(|&address| {
-            modules
-                .at(pid, address, time_ns)
-                .map_or(Place::Address(address), Place::Module)
-        }));
+        places.extend(
+            trace
+                .stack_pool
+                .get(stack)
+                .iter()
+                .map(|&address| modules.at(pid, address, time_ns).map_or(Place::Address(address), Place::Module)),
+        );
         if let Some(module) = filter.module
             && !places.iter().any(|&place| module(&name(trace, place)))
         {
@@ -165,17 +160,10 @@ pub fn count(trace: &Trace, range: Range, filter: &StackFilter<'_>) -> CallStack
             *calls.entry((pair[1], pair[0])).or_default() += times;
         }
     }
-    CallStacks {
-        stacks,
-        modules: listed(trace, &hits, &calls),
-    }
+    CallStacks { stacks, modules: listed(trace, &hits, &calls) }
 }
 
-fn listed(
-    trace: &Trace,
-    hits: &HashMap<Place, Hits>,
-    calls: &HashMap<(Place, Place), u64>,
-) -> Vec<ModuleHits> {
+fn listed(trace: &Trace, hits: &HashMap<Place, Hits>, calls: &HashMap<(Place, Place), u64>) -> Vec<ModuleHits> {
     // Modules of the same name in different folders are one.
     let mut modules: BTreeMap<String, Named> = BTreeMap::new();
     for (&place, hits) in hits {
@@ -209,10 +197,7 @@ fn listed(
 }
 
 fn most_first(neighbours: BTreeMap<String, u64>) -> Vec<Neighbour> {
-    let mut list: Vec<Neighbour> = neighbours
-        .into_iter()
-        .map(|(name, hits)| Neighbour { name, hits })
-        .collect();
+    let mut list: Vec<Neighbour> = neighbours.into_iter().map(|(name, hits)| Neighbour { name, hits }).collect();
     list.sort_by_key(|neighbour| std::cmp::Reverse(neighbour.hits));
     list
 }
@@ -227,30 +212,15 @@ fn name(trace: &Trace, place: Place) -> String {
 /// The event of `tid` at `time_ns`, of those that tables hold; empty for any other.
 fn event_at(trace: &Trace, time_ns: i64, tid: u32) -> &'static str {
     let samples = trace.samples.pieces();
-    if is_at(
-        samples,
-        |row| (&row.time_ns[..], Some(&row.tid[..])),
-        time_ns,
-        tid,
-    ) {
+    if is_at(samples, |row| (&row.time_ns[..], Some(&row.tid[..])), time_ns, tid) {
         return "SampledProfile";
     }
     let switches = trace.context_switches.pieces();
-    if is_at(
-        switches,
-        |row| (&row.time_ns[..], Some(&row.new_tid[..])),
-        time_ns,
-        tid,
-    ) {
+    if is_at(switches, |row| (&row.time_ns[..], Some(&row.new_tid[..])), time_ns, tid) {
         return "CSwitch";
     }
     // The stack is that of who made the thread ready.
-    if is_at(
-        trace.ready_threads.pieces(),
-        |row| (&row.time_ns[..], None),
-        time_ns,
-        tid,
-    ) {
+    if is_at(trace.ready_threads.pieces(), |row| (&row.time_ns[..], None), time_ns, tid) {
         return "ReadyThread";
     }
     ""
@@ -288,10 +258,7 @@ mod tests {
     use onoff_trace::{Sample, Samples, Stack, Stacks};
 
     fn recording() -> Trace {
-        let mut trace = Trace {
-            duration_ns: 100,
-            ..Trace::default()
-        };
+        let mut trace = Trace { duration_ns: 100, ..Trace::default() };
         process(&mut trace, 100, "a.exe", None, None);
         process(&mut trace, 200, "b.exe", None, None);
         for pid in [100, 200] {
@@ -300,17 +267,8 @@ mod tests {
         }
         let inner = trace.stack_pool.intern(&[0x2001, 0x2002, 0x1001]);
         let outer = trace.stack_pool.intern(&[0x1002, 0x77]);
-        let stack = |time_ns, pid, stack| Stack {
-            time_ns,
-            pid,
-            tid: pid + 4,
-            stack,
-        };
-        trace.stacks.push(Stacks::from_iter([
-            stack(10, 100, inner),
-            stack(20, 100, inner),
-            stack(30, 200, outer),
-        ]));
+        let stack = |time_ns, pid, stack| Stack { time_ns, pid, tid: pid + 4, stack };
+        trace.stacks.push(Stacks::from_iter([stack(10, 100, inner), stack(20, 100, inner), stack(30, 200, outer)]));
         trace.samples.push(Samples::from_iter([Sample {
             time_ns: 20,
             cpu: 0,
@@ -331,18 +289,9 @@ mod tests {
         let found = count(&recording(), Range::new(0, 100), &StackFilter::default());
         assert_eq!(found.stacks, 3);
         let lib = of(&found, "lib.dll");
-        assert_eq!(
-            (lib.exclusive, lib.unique_inclusive, lib.multi_inclusive),
-            (2, 2, 4)
-        );
-        let neighbour = |name: &str, hits| Neighbour {
-            name: name.to_owned(),
-            hits,
-        };
-        assert_eq!(
-            lib.callers,
-            [neighbour("a.exe", 2), neighbour("lib.dll", 2)]
-        );
+        assert_eq!((lib.exclusive, lib.unique_inclusive, lib.multi_inclusive), (2, 2, 4));
+        let neighbour = |name: &str, hits| Neighbour { name: name.to_owned(), hits };
+        assert_eq!(lib.callers, [neighbour("a.exe", 2), neighbour("lib.dll", 2)]);
         assert_eq!(lib.callees, [neighbour("lib.dll", 2)]);
         let a = of(&found, "a.exe");
         assert_eq!((a.exclusive, a.unique_inclusive), (1, 3));
@@ -358,38 +307,10 @@ mod tests {
         let is_b = |name: &str| name == "b.exe";
         let is_lib = |name: &str| name == "lib.dll";
         let is_sample = |name: &str| name == "SampledProfile";
-        assert_eq!(
-            count(&trace, Range::new(10, 20), &StackFilter::default()).stacks,
-            1
-        );
-        assert_eq!(
-            stacks(&StackFilter {
-                process: Some(&is_b),
-                ..StackFilter::default()
-            }),
-            1
-        );
-        assert_eq!(
-            stacks(&StackFilter {
-                module: Some(&is_lib),
-                ..StackFilter::default()
-            }),
-            2
-        );
-        assert_eq!(
-            stacks(&StackFilter {
-                event: Some(&is_sample),
-                ..StackFilter::default()
-            }),
-            1
-        );
-        assert_eq!(
-            stacks(&StackFilter {
-                pids: vec![100],
-                tids: vec![204],
-                ..StackFilter::default()
-            }),
-            0
-        );
+        assert_eq!(count(&trace, Range::new(10, 20), &StackFilter::default()).stacks, 1);
+        assert_eq!(stacks(&StackFilter { process: Some(&is_b), ..StackFilter::default() }), 1);
+        assert_eq!(stacks(&StackFilter { module: Some(&is_lib), ..StackFilter::default() }), 2);
+        assert_eq!(stacks(&StackFilter { event: Some(&is_sample), ..StackFilter::default() }), 1);
+        assert_eq!(stacks(&StackFilter { pids: vec![100], tids: vec![204], ..StackFilter::default() }), 0);
     }
 }

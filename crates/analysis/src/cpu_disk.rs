@@ -15,11 +15,7 @@ pub fn wanted(threads: bool) -> Tables {
 }
 
 fn group(threads: bool) -> CpuGroup {
-    if threads {
-        CpuGroup::Thread
-    } else {
-        CpuGroup::Process
-    }
+    if threads { CpuGroup::Thread } else { CpuGroup::Process }
 }
 
 /// What one process or thread had.
@@ -40,12 +36,7 @@ pub struct CpuDiskRow {
 /// What each process, or each thread, of the scope had: most processor time first, then most disk time. Without
 /// interrupts, the time they took of a thread is left out.
 #[must_use]
-pub fn rows(
-    trace: &Trace,
-    scope: &Scope,
-    threads: bool,
-    without_interrupts: bool,
-) -> Vec<CpuDiskRow> {
+pub fn rows(trace: &Trace, scope: &Scope, threads: bool, without_interrupts: bool) -> Vec<CpuDiskRow> {
     let images = Images::of(trace);
     // With a time at which the process lived.
     let mut disks: HashMap<(Option<u32>, Option<u32>), (i64, DiskOperations)> = HashMap::new();
@@ -54,9 +45,8 @@ pub fn rows(
             continue;
         }
         let tid = if threads { request.tid } else { None };
-        let (_, disk) = disks
-            .entry((request.pid, tid))
-            .or_insert_with(|| (request.complete_ns, DiskOperations::default()));
+        let (_, disk) =
+            disks.entry((request.pid, tid)).or_insert_with(|| (request.complete_ns, DiskOperations::default()));
         disk.add(&request);
     }
     let mut rows: Vec<CpuDiskRow> = list(trace, scope, &[group(threads)])
@@ -74,26 +64,12 @@ pub fn rows(
             }
         })
         .collect();
-    rows.extend(
-        disks
-            .into_iter()
-            .filter_map(|((pid, tid), (time_ns, disk))| {
-                let image = pid
-                    .and_then(|pid| images.at(pid, time_ns))
-                    .unwrap_or_default();
-                scope.has_process(pid, image).then(|| CpuDiskRow {
-                    image: image.to_owned(),
-                    pid,
-                    tid,
-                    cpu_ns: 0,
-                    disk,
-                })
-            }),
-    );
+    rows.extend(disks.into_iter().filter_map(|((pid, tid), (time_ns, disk))| {
+        let image = pid.and_then(|pid| images.at(pid, time_ns)).unwrap_or_default();
+        scope.has_process(pid, image).then(|| CpuDiskRow { image: image.to_owned(), pid, tid, cpu_ns: 0, disk })
+    }));
     rows.sort_by(|a, b| {
-        (b.cpu_ns, b.disk.service_ns())
-            .cmp(&(a.cpu_ns, a.disk.service_ns()))
-            .then((a.pid, a.tid).cmp(&(b.pid, b.tid)))
+        (b.cpu_ns, b.disk.service_ns()).cmp(&(a.cpu_ns, a.disk.service_ns())).then((a.pid, a.tid).cmp(&(b.pid, b.tid)))
     });
     rows
 }

@@ -80,9 +80,7 @@ pub fn operations(trace: &Trace) -> Vec<Device> {
         .device_operations
         .iter()
         .map(|row| {
-            let duration_ns = row
-                .end_ns
-                .map(|end| end.saturating_sub(row.start_ns).max(0));
+            let duration_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns).max(0));
             Device {
                 kind: row.kind,
                 device: text(row.device),
@@ -94,10 +92,7 @@ pub fn operations(trace: &Trace) -> Vec<Device> {
                 pend_ns: row.pend_ns,
                 end_ns: row.end_ns,
                 duration_ns,
-                pre_pend_ns: row
-                    .pend_ns
-                    .map(|pend| pend.saturating_sub(row.start_ns).max(0))
-                    .or(duration_ns),
+                pre_pend_ns: row.pend_ns.map(|pend| pend.saturating_sub(row.start_ns).max(0)).or(duration_ns),
                 status: row.status,
                 event: text(row.event),
             }
@@ -111,9 +106,7 @@ pub fn operations(trace: &Trace) -> Vec<Device> {
                 device.start_ns,
             )
         };
-        key(a)
-            .cmp(&key(b))
-            .then_with(|| (&a.driver, &a.device).cmp(&(&b.driver, &b.device)))
+        key(a).cmp(&key(b)).then_with(|| (&a.driver, &a.device).cmp(&(&b.driver, &b.device)))
     });
     devices
 }
@@ -122,14 +115,8 @@ pub fn operations(trace: &Trace) -> Vec<Device> {
 #[must_use]
 pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
     [
-        (
-            DevicePhase::BootStart,
-            Some((milestone::BOOT_START_BEGIN, milestone::BOOT_START_END)),
-        ),
-        (
-            DevicePhase::SystemStart,
-            Some((milestone::SYSTEM_START_BEGIN, milestone::SYSTEM_START_END)),
-        ),
+        (DevicePhase::BootStart, Some((milestone::BOOT_START_BEGIN, milestone::BOOT_START_END))),
+        (DevicePhase::SystemStart, Some((milestone::SYSTEM_START_BEGIN, milestone::SYSTEM_START_END))),
         (DevicePhase::Later, None),
     ]
     .into_iter()
@@ -141,20 +128,8 @@ pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
         DevicePhaseSpan {
             name,
             span: Span::between(
-                &boundary(
-                    trace,
-                    begin_name,
-                    "the phase's own begin",
-                    first,
-                    "the begin of its first operation",
-                ),
-                &boundary(
-                    trace,
-                    end_name,
-                    "the phase's own end",
-                    last,
-                    "the end of its last operation",
-                ),
+                &boundary(trace, begin_name, "the phase's own begin", first, "the begin of its first operation"),
+                &boundary(trace, end_name, "the phase's own end", last, "the end of its last operation"),
             ),
             operations: of_phase().count() as u64,
         }
@@ -163,22 +138,10 @@ pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
 }
 
 /// The first milestone `name`, else `fallback`.
-fn boundary(
-    trace: &Trace,
-    name: Option<&str>,
-    rule: &str,
-    fallback: Option<i64>,
-    fallback_rule: &str,
-) -> Boundary {
+fn boundary(trace: &Trace, name: Option<&str>, rule: &str, fallback: Option<i64>, fallback_rule: &str) -> Boundary {
     let row = name
         .and_then(|name| trace.strings.find(name))
-        .and_then(|name| {
-            trace
-                .milestones
-                .iter()
-                .filter(|row| row.name == name)
-                .min_by_key(|row| row.time_ns)
-        });
+        .and_then(|name| trace.milestones.iter().filter(|row| row.name == name).min_by_key(|row| row.time_ns));
     if let Some(row) = row {
         return Boundary {
             time_ns: Some(row.time_ns),
@@ -197,11 +160,7 @@ fn boundary(
             certainty: Certainty::Inferred,
             missing,
         },
-        None => Boundary {
-            rule: "no rule found it".to_owned(),
-            missing,
-            ..Boundary::default()
-        },
+        None => Boundary { rule: "no rule found it".to_owned(), missing, ..Boundary::default() },
     }
 }
 
@@ -216,23 +175,15 @@ pub fn by_driver(devices: &[Device]) -> Vec<DeviceTotal> {
 /// Sums by device instance, longest first; driver work is left out.
 #[must_use]
 pub fn by_device(devices: &[Device]) -> Vec<DeviceTotal> {
-    totals(devices, |device| {
-        (device.device.as_str(), device.description.as_str())
-    })
+    totals(devices, |device| (device.device.as_str(), device.description.as_str()))
 }
 
 /// The service of a driver, from its name or that of its object.
 fn driver_service(driver: &str) -> &str {
-    [r"\Driver\", r"\FileSystem\"]
-        .iter()
-        .find_map(|folder| driver.strip_prefix(folder))
-        .unwrap_or(driver)
+    [r"\Driver\", r"\FileSystem\"].iter().find_map(|folder| driver.strip_prefix(folder)).unwrap_or(driver)
 }
 
-fn totals<'a>(
-    devices: &'a [Device],
-    name: impl Fn(&'a Device) -> (&'a str, &'a str),
-) -> Vec<DeviceTotal> {
+fn totals<'a>(devices: &'a [Device], name: impl Fn(&'a Device) -> (&'a str, &'a str)) -> Vec<DeviceTotal> {
     let mut totals: BTreeMap<String, DeviceTotal> = BTreeMap::new();
     for device in devices {
         let (name, description) = name(device);
@@ -242,10 +193,7 @@ fn totals<'a>(
         // Windows' names of drivers and devices differ in case from record to record.
         let total = totals
             .entry(name.to_lowercase())
-            .or_insert_with(|| DeviceTotal {
-                name: name.to_owned(),
-                ..DeviceTotal::default()
-            });
+            .or_insert_with(|| DeviceTotal { name: name.to_owned(), ..DeviceTotal::default() });
         if total.description.is_empty() {
             total.description = description.to_owned();
         }
@@ -254,19 +202,13 @@ fn totals<'a>(
             (Some(duration), Some(pre_pend)) => {
                 total.duration_ns = total.duration_ns.saturating_add(duration);
                 total.pre_pend_ns = total.pre_pend_ns.saturating_add(pre_pend);
-                total.post_pend_ns = total
-                    .post_pend_ns
-                    .saturating_add(duration.saturating_sub(pre_pend).max(0));
+                total.post_pend_ns = total.post_pend_ns.saturating_add(duration.saturating_sub(pre_pend).max(0));
             }
             _ => total.unfinished += 1,
         }
     }
     let mut totals: Vec<DeviceTotal> = totals.into_values().collect();
-    totals.sort_by(|a, b| {
-        b.duration_ns
-            .cmp(&a.duration_ns)
-            .then_with(|| a.name.cmp(&b.name))
-    });
+    totals.sort_by(|a, b| b.duration_ns.cmp(&a.duration_ns).then_with(|| a.name.cmp(&b.name)));
     totals
 }
 
@@ -281,27 +223,9 @@ mod tests {
     fn ramdisk() -> Trace {
         let mut trace = Trace::default();
         let phase = DevicePhase::SystemStart;
-        device(
-            &mut trace,
-            DeviceOperationKind::DriverLoad,
-            ("", r"\Driver\Ramdisk"),
-            (5000, None, Some(5007)),
-            phase,
-        );
-        device(
-            &mut trace,
-            DeviceOperationKind::DeviceStart,
-            RAMDISK,
-            (5010, Some(5010), Some(8010)),
-            phase,
-        );
-        device(
-            &mut trace,
-            DeviceOperationKind::DeviceEnum,
-            RAMDISK,
-            (8010, None, Some(11_010)),
-            phase,
-        );
+        device(&mut trace, DeviceOperationKind::DriverLoad, ("", r"\Driver\Ramdisk"), (5000, None, Some(5007)), phase);
+        device(&mut trace, DeviceOperationKind::DeviceStart, RAMDISK, (5010, Some(5010), Some(8010)), phase);
+        device(&mut trace, DeviceOperationKind::DeviceEnum, RAMDISK, (8010, None, Some(11_010)), phase);
         trace
     }
 
@@ -310,13 +234,7 @@ mod tests {
         let rows = operations(&ramdisk());
         let times: Vec<_> = rows
             .iter()
-            .map(|row| {
-                (
-                    row.kind.as_str(),
-                    row.duration_ns.map(|ns| ns / MS),
-                    row.pre_pend_ns.map(|ns| ns / MS),
-                )
-            })
+            .map(|row| (row.kind.as_str(), row.duration_ns.map(|ns| ns / MS), row.pre_pend_ns.map(|ns| ns / MS)))
             .collect();
         assert_eq!(
             times,
@@ -336,11 +254,7 @@ mod tests {
         assert_eq!(drivers[0].name, "Ramdisk");
         assert_eq!(drivers[0].operations, 3);
         assert_eq!(
-            (
-                drivers[0].duration_ns,
-                drivers[0].pre_pend_ns,
-                drivers[0].post_pend_ns
-            ),
+            (drivers[0].duration_ns, drivers[0].pre_pend_ns, drivers[0].post_pend_ns),
             (6007 * MS, 3007 * MS, 3000 * MS)
         );
         let devices = by_device(&rows);
@@ -359,19 +273,9 @@ mod tests {
         );
         let rows = operations(&trace);
         assert_eq!(rows[0].driver, "usbhub");
-        assert_eq!(
-            (rows[0].duration_ns, rows[0].pre_pend_ns),
-            (None, Some(10 * MS))
-        );
+        assert_eq!((rows[0].duration_ns, rows[0].pre_pend_ns), (None, Some(10 * MS)));
         let drivers = by_driver(&rows);
-        assert_eq!(
-            (
-                drivers[1].name.as_str(),
-                drivers[1].unfinished,
-                drivers[1].duration_ns
-            ),
-            ("usbhub", 1, 0)
-        );
+        assert_eq!((drivers[1].name.as_str(), drivers[1].unfinished, drivers[1].duration_ns), ("usbhub", 1, 0));
     }
 
     #[test]
@@ -381,15 +285,9 @@ mod tests {
         milestone(&mut trace, 850 * MS, milestone::BOOT_START_END, "");
         let phases = phases(&trace, &operations(&trace));
         assert_eq!(phases[0].span.duration_ns, Some(818 * MS));
-        assert_eq!(
-            (phases[0].span.certainty, phases[0].operations),
-            (Certainty::Measured, 0)
-        );
+        assert_eq!((phases[0].span.certainty, phases[0].operations), (Certainty::Measured, 0));
         assert_eq!(phases[1].span.duration_ns, Some(6010 * MS));
-        assert_eq!(
-            (phases[1].span.certainty, phases[1].operations),
-            (Certainty::Inferred, 3)
-        );
+        assert_eq!((phases[1].span.certainty, phases[1].operations), (Certainty::Inferred, 3));
         assert_eq!(phases[1].span.missing.len(), 2);
         assert_eq!(phases[2].span.certainty, Certainty::Missing);
     }

@@ -84,10 +84,7 @@ pub struct DiskUsage {
 /// What the disks did in each of the intervals between consecutive `cuts`, which ascend.
 #[must_use]
 pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
-    let touched_by = touched_by(
-        trace,
-        &[TableName::DiskIos, TableName::FileIos, TableName::Processes],
-    );
+    let touched_by = touched_by(trace, &[TableName::DiskIos, TableName::FileIos, TableName::Processes]);
     let mut intervals: Vec<Interval> = cuts.windows(2).map(|_| Interval::default()).collect();
     for io in trace.disk_ios.iter() {
         let after = cuts.partition_point(|&cut| cut <= io.complete_ns);
@@ -96,10 +93,7 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
         }
     }
     let images = Images::of(trace);
-    intervals
-        .into_iter()
-        .map(|interval| interval.into_usage(trace, &images, &touched_by))
-        .collect()
+    intervals.into_iter().map(|interval| interval.into_usage(trace, &images, &touched_by)).collect()
 }
 
 /// Whether a request was issued by the boot read-ahead: it works below files, so its reads name none.
@@ -142,10 +136,7 @@ impl DiskOperations {
     /// Time the disk worked, ns.
     #[must_use]
     pub fn service_ns(&self) -> i64 {
-        self.read
-            .service_ns
-            .saturating_add(self.write.service_ns)
-            .saturating_add(self.flush.service_ns)
+        self.read.service_ns.saturating_add(self.write.service_ns).saturating_add(self.flush.service_ns)
     }
 
     /// Requests of every operation.
@@ -178,47 +169,33 @@ impl Interval {
             return;
         }
         self.by_file.entry(io.file).or_default().add(io);
-        self.by_pid
-            .entry(io.pid)
-            .or_insert_with(|| (io.complete_ns, DiskOperations::default()))
-            .1
-            .add(io);
+        self.by_pid.entry(io.pid).or_insert_with(|| (io.complete_ns, DiskOperations::default())).1.add(io);
     }
 
     fn into_usage(self, trace: &Trace, images: &Images<'_>, touched_by: &[String]) -> DiskUsage {
         let mut extensions: BTreeMap<String, DiskOperations> = BTreeMap::new();
         for (&file, operations) in &self.by_file {
-            extensions
-                .entry(extension(trace.text(file)))
-                .or_default()
-                .merge(operations);
+            extensions.entry(extension(trace.text(file))).or_default().merge(operations);
         }
         let mut by_process: Vec<ProcessDiskUsage> = self
             .by_pid
             .into_iter()
             .map(|(pid, (time_ns, operations))| ProcessDiskUsage {
                 pid,
-                image: pid
-                    .and_then(|pid| images.at(pid, time_ns))
-                    .unwrap_or_default()
-                    .to_owned(),
+                image: pid.and_then(|pid| images.at(pid, time_ns)).unwrap_or_default().to_owned(),
                 operations,
                 service_ns: operations.service_ns(),
             })
             .collect();
         by_process.sort_by(|a, b| {
-            (b.service_ns, b.operations.bytes())
-                .cmp(&(a.service_ns, a.operations.bytes()))
-                .then(a.pid.cmp(&b.pid))
+            (b.service_ns, b.operations.bytes()).cmp(&(a.service_ns, a.operations.bytes())).then(a.pid.cmp(&b.pid))
         });
         DiskUsage {
             operations: self.all,
             service_ns: self.all.service_ns(),
             read_ahead: self.read_ahead,
             by_file: named(
-                self.by_file
-                    .into_iter()
-                    .map(|(file, operations)| (trace.text(file).to_owned(), operations)),
+                self.by_file.into_iter().map(|(file, operations)| (trace.text(file).to_owned(), operations)),
             ),
             by_extension: named(extensions),
             by_process,
@@ -230,11 +207,7 @@ impl Interval {
 fn named(rows: impl IntoIterator<Item = (String, DiskOperations)>) -> Vec<NamedDiskUsage> {
     let mut rows: Vec<NamedDiskUsage> = rows
         .into_iter()
-        .map(|(name, operations)| NamedDiskUsage {
-            name,
-            operations,
-            service_ns: operations.service_ns(),
-        })
+        .map(|(name, operations)| NamedDiskUsage { name, operations, service_ns: operations.service_ns() })
         .collect();
     rows.sort_by(|a, b| {
         (b.service_ns, b.operations.bytes())
@@ -254,27 +227,9 @@ mod tests {
     fn requests_count_where_they_complete_and_read_ahead_apart() {
         let mut trace = Trace::default();
         process(&mut trace, 4, "System", None, None);
-        disk(
-            &mut trace,
-            10 * MS,
-            5 * MS,
-            IoPriority::Normal,
-            r"\Windows\a.DLL",
-        );
-        disk(
-            &mut trace,
-            15 * MS,
-            5 * MS,
-            IoPriority::Normal,
-            r"\Windows\b.dll",
-        );
-        disk(
-            &mut trace,
-            20 * MS,
-            5 * MS,
-            IoPriority::Normal,
-            r"\Windows\a.DLL",
-        );
+        disk(&mut trace, 10 * MS, 5 * MS, IoPriority::Normal, r"\Windows\a.DLL");
+        disk(&mut trace, 15 * MS, 5 * MS, IoPriority::Normal, r"\Windows\b.dll");
+        disk(&mut trace, 20 * MS, 5 * MS, IoPriority::Normal, r"\Windows\a.DLL");
         disk(&mut trace, 60 * MS, 35 * MS, IoPriority::Normal, "");
         let usage = usage(&trace, &[0, 20 * MS, 100 * MS]);
         assert_eq!(usage[0].operations.read.operations, 2);
@@ -287,11 +242,7 @@ mod tests {
         assert_eq!(usage[1].operations.read.operations, 2);
         assert_eq!(usage[1].service_ns, 40 * MS);
         assert_eq!(usage[1].read_ahead.service_ns, 35 * MS);
-        let files: Vec<_> = usage[1]
-            .by_file
-            .iter()
-            .map(|row| row.name.as_str())
-            .collect();
+        let files: Vec<_> = usage[1].by_file.iter().map(|row| row.name.as_str()).collect();
         assert_eq!(files, [r"\Windows\a.DLL"]);
         assert_eq!(usage[1].by_process.len(), 1);
         assert_eq!(usage[1].by_process[0].image, "System");

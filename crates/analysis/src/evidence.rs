@@ -72,10 +72,7 @@ impl Span {
     /// The span between two boundaries; as certain as the weaker of both.
     #[must_use]
     pub fn between(start: &Boundary, end: &Boundary) -> Self {
-        let duration_ns = start
-            .time_ns
-            .zip(end.time_ns)
-            .map(|(start, end)| end.saturating_sub(start));
+        let duration_ns = start.time_ns.zip(end.time_ns).map(|(start, end)| end.saturating_sub(start));
         Self {
             start_ns: start.time_ns,
             end_ns: end.time_ns,
@@ -90,10 +87,7 @@ impl Span {
     /// A span that no rule found; `missing` says what the rules looked for.
     #[must_use]
     pub fn absent(missing: impl IntoIterator<Item = String>) -> Self {
-        Self {
-            missing: missing.into_iter().collect(),
-            ..Self::default()
-        }
+        Self { missing: missing.into_iter().collect(), ..Self::default() }
     }
 }
 
@@ -109,9 +103,5 @@ fn joined(first: &str, second: &str) -> String {
 /// Names of the losses, notices left out, that can touch an answer made from `tables`.
 #[must_use]
 pub fn touched_by(trace: &Trace, tables: &[TableName]) -> Vec<String> {
-    trace
-        .losses
-        .touching(tables)
-        .map(|loss| loss.counter.to_owned())
-        .collect()
+    trace.losses.touching(tables).map(|loss| loss.counter.to_owned()).collect()
 }

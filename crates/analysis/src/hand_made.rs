@@ -1,22 +1,15 @@
 //! Hand-made recordings for the tests of this crate: each function adds one row.
 
 use onoff_trace::{
-    Activity, ActivityKind, ContextSwitch, ContextSwitches, DeviceOperation, DeviceOperationKind,
-    DevicePhase, DiskIo, DiskOperation, Image, Interrupt, InterruptKind, Interrupts, IoPriority,
-    Milestone, Notification, NotificationKind, Process, ReadyThread, ReadyThreads, ServiceChange,
-    ServiceOutcome, ServiceTransition, StringId, Thread, Trace,
+    Activity, ActivityKind, ContextSwitch, ContextSwitches, DeviceOperation, DeviceOperationKind, DevicePhase, DiskIo,
+    DiskOperation, Image, Interrupt, InterruptKind, Interrupts, IoPriority, Milestone, Notification, NotificationKind,
+    Process, ReadyThread, ReadyThreads, ServiceChange, ServiceOutcome, ServiceTransition, StringId, Thread, Trace,
 };
 
 /// One millisecond, ns.
 pub(crate) const MS: i64 = 1_000_000;
 
-pub(crate) fn process(
-    trace: &mut Trace,
-    pid: u32,
-    image: &str,
-    start_ns: Option<i64>,
-    end_ns: Option<i64>,
-) {
+pub(crate) fn process(trace: &mut Trace, pid: u32, image: &str, start_ns: Option<i64>, end_ns: Option<i64>) {
     let image = trace.strings.intern(image);
     trace.processes.push(Process {
         parent_pid: Some(4),
@@ -28,51 +21,33 @@ pub(crate) fn process(
     });
 }
 
-pub(crate) fn thread(
-    trace: &mut Trace,
-    tid: u32,
-    pid: u32,
-    start_ns: Option<i64>,
-    end_ns: Option<i64>,
-) {
-    trace.threads.push(Thread {
-        start_ns,
-        end_ns,
-        ..Thread::unknown(tid, pid)
-    });
+pub(crate) fn thread(trace: &mut Trace, tid: u32, pid: u32, start_ns: Option<i64>, end_ns: Option<i64>) {
+    trace.threads.push(Thread { start_ns, end_ns, ..Thread::unknown(tid, pid) });
 }
 
 /// Switches as (time, cpu, old thread, new thread, priority of the new one); the old one's priority is 8.
 pub(crate) fn switches(trace: &mut Trace, rows: &[(i64, u16, u32, u32, i8)]) {
     let piece: ContextSwitches = rows
         .iter()
-        .map(
-            |&(time_ns, cpu, old_tid, new_tid, new_priority)| ContextSwitch {
-                time_ns,
-                cpu,
-                new_tid,
-                old_tid,
-                new_priority,
-                old_priority: if old_tid == 0 { 0 } else { 8 },
-                old_wait_reason: 0,
-                old_wait_mode: 0,
-                old_state: 0,
-                previous_c_state: 0,
-                old_ideal_processor: 0,
-                new_wait_ticks: 0,
-            },
-        )
+        .map(|&(time_ns, cpu, old_tid, new_tid, new_priority)| ContextSwitch {
+            time_ns,
+            cpu,
+            new_tid,
+            old_tid,
+            new_priority,
+            old_priority: if old_tid == 0 { 0 } else { 8 },
+            old_wait_reason: 0,
+            old_wait_mode: 0,
+            old_state: 0,
+            previous_c_state: 0,
+            old_ideal_processor: 0,
+            new_wait_ticks: 0,
+        })
         .collect();
     trace.context_switches.push(piece);
 }
 
-pub(crate) fn disk(
-    trace: &mut Trace,
-    complete_ns: i64,
-    service_ns: i64,
-    priority: IoPriority,
-    file: &str,
-) {
+pub(crate) fn disk(trace: &mut Trace, complete_ns: i64, service_ns: i64, priority: IoPriority, file: &str) {
     let file = trace.strings.intern(file);
     trace.disk_ios.push(DiskIo {
         issue_ns: Some(complete_ns.saturating_sub(service_ns)),
@@ -117,33 +92,14 @@ pub(crate) fn milestone(trace: &mut Trace, time_ns: i64, name: &str, detail: &st
     milestone_value(trace, time_ns, name, detail, None);
 }
 
-pub(crate) fn milestone_value(
-    trace: &mut Trace,
-    time_ns: i64,
-    name: &str,
-    detail: &str,
-    value: Option<i64>,
-) {
+pub(crate) fn milestone_value(trace: &mut Trace, time_ns: i64, name: &str, detail: &str, value: Option<i64>) {
     let event = trace.strings.intern(&format!("event of {name}"));
     let name = trace.strings.intern(name);
     let detail = trace.strings.intern(detail);
-    trace.milestones.push(Milestone {
-        time_ns,
-        name,
-        detail,
-        value,
-        pid: None,
-        event,
-    });
+    trace.milestones.push(Milestone { time_ns, name, detail, value, pid: None, event });
 }
 
-pub(crate) fn activity(
-    trace: &mut Trace,
-    kind: ActivityKind,
-    name: &str,
-    start_ns: i64,
-    end_ns: Option<i64>,
-) {
+pub(crate) fn activity(trace: &mut Trace, kind: ActivityKind, name: &str, start_ns: i64, end_ns: Option<i64>) {
     let name = trace.strings.intern(name);
     let event = trace.strings.intern(kind.as_str());
     trace.activities.push(Activity {
@@ -160,12 +116,7 @@ pub(crate) fn activity(
 }
 
 /// A service's automatic start as (name, group, start, container, image, end), times in ms.
-pub(crate) fn service(
-    trace: &mut Trace,
-    name: &str,
-    group: &str,
-    times: (i64, Option<i64>, Option<i64>, Option<i64>),
-) {
+pub(crate) fn service(trace: &mut Trace, name: &str, group: &str, times: (i64, Option<i64>, Option<i64>, Option<i64>)) {
     let service = trace.strings.intern(name);
     let group = trace.strings.intern(group);
     let event = trace.strings.intern("Microsoft-Windows-Services/105");
@@ -180,11 +131,7 @@ pub(crate) fn service(
         end_ns: end.map(|time| time * MS),
         container: StringId::EMPTY,
         container_pid: Some(536),
-        outcome: if end.is_some() {
-            ServiceOutcome::Completed
-        } else {
-            ServiceOutcome::Unfinished
-        },
+        outcome: if end.is_some() { ServiceOutcome::Completed } else { ServiceOutcome::Unfinished },
         automatic: true,
         result: StringId::EMPTY,
         timeout_ns: None,
@@ -235,13 +182,7 @@ pub(crate) fn interrupts(trace: &mut Trace, rows: &[(i64, i64, u16, InterruptKin
 }
 
 /// A module at (base, size).
-pub(crate) fn image(
-    trace: &mut Trace,
-    pid: u32,
-    (base, size): (u64, u64),
-    load_ns: Option<i64>,
-    path: &str,
-) {
+pub(crate) fn image(trace: &mut Trace, pid: u32, (base, size): (u64, u64), load_ns: Option<i64>, path: &str) {
     let path = trace.strings.intern(path);
     trace.images.push(Image {
         pid,
@@ -277,12 +218,7 @@ pub(crate) fn readies(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
 }
 
 /// The applications of a session are ended, from one time to another, ns.
-pub(crate) fn session_shutdown(
-    trace: &mut Trace,
-    session: u32,
-    start_ns: i64,
-    end_ns: Option<i64>,
-) {
+pub(crate) fn session_shutdown(trace: &mut Trace, session: u32, start_ns: i64, end_ns: Option<i64>) {
     let event = trace.strings.intern("Microsoft-Windows-Subsys-Csr/1");
     trace.activities.push(Activity {
         kind: ActivityKind::SessionShutdown,
@@ -342,11 +278,7 @@ pub(crate) fn service_stop(
         end_ns,
         container: StringId::EMPTY,
         container_pid: Some(pid),
-        outcome: if end_ns.is_some() {
-            ServiceOutcome::Completed
-        } else {
-            ServiceOutcome::Unfinished
-        },
+        outcome: if end_ns.is_some() { ServiceOutcome::Completed } else { ServiceOutcome::Unfinished },
         automatic: false,
         result: StringId::EMPTY,
         timeout_ns: None,

@@ -163,9 +163,7 @@ pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleM
     let recorded = cpu::recorded(trace).filter(|&(begin, _)| begin <= start_ns);
     let until_ns = recorded.map_or(start_ns, |(_, end)| end.min(latest_ns));
     let count = (until_ns.saturating_sub(start_ns) / slice_ns).clamp(0, MOST_SLICES);
-    let cuts: Vec<i64> = (0..=count)
-        .map(|at| start_ns.saturating_add(at.saturating_mul(slice_ns)))
-        .collect();
+    let cuts: Vec<i64> = (0..=count).map(|at| start_ns.saturating_add(at.saturating_mul(slice_ns))).collect();
     let disk_recorded = !trace.disk_ios.is_empty();
     let cpu_source = cpu::source(trace);
     let mut tables = cpu_source.tables().to_vec();
@@ -186,10 +184,7 @@ pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleM
     }
     if cpu_source == CpuSource::None {
         settling.missing.push("profile samples".to_owned());
-        settling.rule = format!(
-            "{}: cannot be told without processor times",
-            metric.in_words()
-        );
+        settling.rule = format!("{}: cannot be told without processor times", metric.in_words());
         return settling;
     }
 
@@ -204,9 +199,7 @@ pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleM
         if idle {
             settling.idle_ns += match metric.accumulation {
                 Accumulation::WholeSlice => slice_ns,
-                Accumulation::LessBusyTime => {
-                    (slice_ns - (cpu_ns / processors).max(disk_ns)).max(0)
-                }
+                Accumulation::LessBusyTime => (slice_ns - (cpu_ns / processors).max(disk_ns)).max(0),
             };
         }
         settling.slices.push(Slice {
@@ -222,8 +215,7 @@ pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleM
             break;
         }
     }
-    let looked_at =
-        slice_ns.saturating_mul(i64::try_from(settling.slices.len()).unwrap_or(i64::MAX));
+    let looked_at = slice_ns.saturating_mul(i64::try_from(settling.slices.len()).unwrap_or(i64::MAX));
     settling.busy_ns = looked_at - settling.idle_ns;
     match settling.end_ns {
         Some(_) => {
@@ -271,11 +263,7 @@ impl IdleMetric {
             "{} of idle time in slices of {} ms whose processors and disk are each {} {} % busy, low priority left out",
             seconds(self.required_idle_ns),
             self.slice_ns / 1_000_000,
-            if self.busy_limit_included {
-                "at most"
-            } else {
-                "less than"
-            },
+            if self.busy_limit_included { "at most" } else { "less than" },
             self.busy_limit_percent
         )
     }
@@ -293,23 +281,15 @@ fn busiest_disk(trace: &Trace, cuts: &[i64], slice_ns: i64) -> Vec<i64> {
     };
     let mut by_disk: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
     let ios = &trace.disk_ios;
-    for (((&complete_ns, &service_ns), &priority), &disk) in ios
-        .complete_ns
-        .iter()
-        .zip(&ios.service_ns)
-        .zip(&ios.priority)
-        .zip(&ios.disk)
+    for (((&complete_ns, &service_ns), &priority), &disk) in
+        ios.complete_ns.iter().zip(&ios.service_ns).zip(&ios.priority).zip(&ios.disk)
     {
         let from = complete_ns.saturating_sub(service_ns.max(0)).max(begin);
         let to = complete_ns.min(end);
         if priority.is_low() || from >= to {
             continue;
         }
-        let disk = if by_disk.len() < MOST_DISKS || by_disk.contains_key(&disk) {
-            disk
-        } else {
-            u32::MAX
-        };
+        let disk = if by_disk.len() < MOST_DISKS || by_disk.contains_key(&disk) { disk } else { u32::MAX };
         by_disk.entry(disk).or_default().push((from, to));
     }
 
@@ -323,8 +303,7 @@ fn busiest_disk(trace: &Trace, cuts: &[i64], slice_ns: i64) -> Vec<i64> {
             let mut at = from.max(done);
             while at < to {
                 let slice = usize::try_from((at - begin) / slice_ns).unwrap_or(usize::MAX);
-                let (Some(sum), Some(&slice_end)) = (busy.get_mut(slice), cuts.get(slice + 1))
-                else {
+                let (Some(sum), Some(&slice_end)) = (busy.get_mut(slice), cuts.get(slice + 1)) else {
                     break;
                 };
                 *sum += to.min(slice_end) - at;
@@ -349,10 +328,7 @@ mod tests {
 
     /// One processor; thread 8 works from each begin for the given time, ms.
     fn working(duration_ns: i64, work: &[(i64, i64, i8)]) -> Trace {
-        let mut trace = Trace {
-            duration_ns,
-            ..Trace::default()
-        };
+        let mut trace = Trace { duration_ns, ..Trace::default() };
         trace.system.processors = 1;
         process(&mut trace, 100, "work.exe", Some(0), None);
         thread(&mut trace, 8, 100, Some(0), None);
@@ -383,12 +359,7 @@ mod tests {
     fn a_slice_of_exactly_eighty_percent_idle_is_idle() {
         let trace = working(20 * SECOND, &[(0, 20, 8), (150, 21, 8)]);
         let settling = settle(&trace, 0, IdleMetric::XPERF);
-        let idle: Vec<bool> = settling
-            .slices
-            .iter()
-            .take(3)
-            .map(|slice| slice.idle)
-            .collect();
+        let idle: Vec<bool> = settling.slices.iter().take(3).map(|slice| slice.idle).collect();
         assert_eq!(idle, [true, false, true]);
         assert_eq!(settling.busy_ns, 100 * MS);
         assert_eq!(settling.end_ns, Some(10 * SECOND + 100 * MS));
@@ -406,27 +377,12 @@ mod tests {
     #[test]
     fn work_at_low_priority_is_left_out() {
         let mut trace = working(20 * SECOND, &[(0, 15_000, 7)]);
-        disk(
-            &mut trace,
-            5 * SECOND,
-            5 * SECOND,
-            IoPriority::VeryLow,
-            "low.dat",
-        );
-        disk(
-            &mut trace,
-            9 * SECOND,
-            4 * SECOND,
-            IoPriority::Low,
-            "low.dat",
-        );
+        disk(&mut trace, 5 * SECOND, 5 * SECOND, IoPriority::VeryLow, "low.dat");
+        disk(&mut trace, 9 * SECOND, 4 * SECOND, IoPriority::Low, "low.dat");
         let settling = settle(&trace, 0, IdleMetric::XPERF);
         assert_eq!(settling.end_ns, Some(10 * SECOND));
         let trace = working(20 * SECOND, &[(0, 5_000, 8)]);
-        assert_eq!(
-            settle(&trace, 0, IdleMetric::XPERF).end_ns,
-            Some(15 * SECOND)
-        );
+        assert_eq!(settle(&trace, 0, IdleMetric::XPERF).end_ns, Some(15 * SECOND));
     }
 
     #[test]
@@ -457,12 +413,7 @@ mod tests {
         // Windows of 500 ms: one 10 % busy adds 450 ms, one exactly 20 % busy adds nothing.
         let trace = working(20 * SECOND, &[(0, 50, 8), (500, 100, 8)]);
         let settling = settle(&trace, 0, IdleMetric::ADK);
-        let accumulated: Vec<i64> = settling
-            .slices
-            .iter()
-            .take(3)
-            .map(|slice| slice.accumulated_ns / MS)
-            .collect();
+        let accumulated: Vec<i64> = settling.slices.iter().take(3).map(|slice| slice.accumulated_ns / MS).collect();
         assert_eq!(accumulated, [450, 450, 950]);
         // 450 ms + 10 windows of 500 ms: the eleventh full window overshoots and ends it.
         assert_eq!(settling.end_ns, Some(6 * SECOND));
@@ -478,10 +429,7 @@ mod tests {
         assert_eq!((settling.idle_ns, settling.busy_ns), (3 * SECOND, SECOND));
         assert_eq!(settling.certainty, Certainty::Missing);
         assert!(settling.rule.contains("3.0 s of idle time found"));
-        assert_eq!(
-            settling.missing,
-            ["7.0 s more idle time before the recording's end"]
-        );
+        assert_eq!(settling.missing, ["7.0 s more idle time before the recording's end"]);
     }
 
     #[test]
@@ -496,10 +444,7 @@ mod tests {
 
     #[test]
     fn without_processor_times_it_cannot_be_told() {
-        let trace = Trace {
-            duration_ns: 30 * SECOND,
-            ..Trace::default()
-        };
+        let trace = Trace { duration_ns: 30 * SECOND, ..Trace::default() };
         let settling = settle(&trace, 0, IdleMetric::XPERF);
         assert_eq!(settling.end_ns, None);
         assert_eq!(settling.certainty, Certainty::Missing);

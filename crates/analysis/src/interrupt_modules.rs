@@ -47,9 +47,8 @@ pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> 
             }
             let after = cuts.partition_point(|&cut| cut <= row.end_ns);
             let is_last = row.end_ns == trace.duration_ns && after == cuts.len();
-            let Some(interval) = (after - usize::from(is_last && after > 0))
-                .checked_sub(1)
-                .filter(|&interval| interval < intervals)
+            let Some(interval) =
+                (after - usize::from(is_last && after > 0)).checked_sub(1).filter(|&interval| interval < intervals)
             else {
                 continue;
             };
@@ -65,10 +64,7 @@ pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> 
             });
             let ns = row.end_ns.saturating_sub(row.start_ns).max(0);
             module.count += 1;
-            if let Some(sum) = module
-                .taken_ns
-                .get_mut(interval * width + usize::from(row.cpu))
-            {
+            if let Some(sum) = module.taken_ns.get_mut(interval * width + usize::from(row.cpu)) {
                 *sum = sum.saturating_add(ns);
             }
             let step = bounds_ns.partition_point(|&bound| bound < ns);
@@ -79,10 +75,7 @@ pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> 
     }
     let mut modules: Vec<ModuleInterrupts> = modules.into_values().collect();
     modules.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.module.cmp(&b.module)));
-    InterruptModules {
-        processors,
-        modules,
-    }
+    InterruptModules { processors, modules }
 }
 
 #[cfg(test)]
@@ -92,10 +85,7 @@ mod tests {
 
     #[test]
     fn interrupts_are_laid_out_by_interval_and_processor() {
-        let mut trace = Trace {
-            duration_ns: 100 * MS,
-            ..Trace::default()
-        };
+        let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
         trace.system.processors = 2;
         const DRIVER: u64 = 0xffff_f801_2000_0000;
         image(&mut trace, 4, (DRIVER, 0x1000), None, r"\a\disk.sys");

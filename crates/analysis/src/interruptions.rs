@@ -38,9 +38,7 @@ impl Interruptions {
     /// How much of the time from `start_ns` to `end_ns` interrupts took on `processor`, ns.
     #[inline]
     pub(crate) fn taken_ns(&mut self, processor: u16, start_ns: i64, end_ns: i64) -> i64 {
-        self.processors
-            .get_mut(usize::from(processor))
-            .map_or(0, |taken| taken.within(start_ns, end_ns))
+        self.processors.get_mut(usize::from(processor)).map_or(0, |taken| taken.within(start_ns, end_ns))
     }
 }
 
@@ -80,11 +78,7 @@ impl Taken {
 
     #[inline]
     fn within(&mut self, start_ns: i64, end_ns: i64) -> i64 {
-        while self
-            .stretches
-            .get(self.at)
-            .is_some_and(|stretch| stretch.1 <= start_ns)
-        {
+        while self.stretches.get(self.at).is_some_and(|stretch| stretch.1 <= start_ns) {
             self.at += 1;
         }
         let mut taken_ns = 0_i64;
@@ -110,15 +104,7 @@ mod tests {
         let mut trace = Trace::default();
         let isr = InterruptKind::Interrupt;
         let dpc = InterruptKind::Dpc;
-        interrupts(
-            &mut trace,
-            &[
-                (20, 30, 0, isr, 1),
-                (10, 50, 0, dpc, 2),
-                (60, 70, 1, dpc, 2),
-                (80, 90, 0, isr, 1),
-            ],
-        );
+        interrupts(&mut trace, &[(20, 30, 0, isr, 1), (10, 50, 0, dpc, 2), (60, 70, 1, dpc, 2), (80, 90, 0, isr, 1)]);
         let mut taken = Interruptions::of(&trace);
         assert_eq!(taken.taken_ns(0, 0, 15), 5);
         assert_eq!(taken.taken_ns(0, 15, 40), 25);
@@ -131,14 +117,7 @@ mod tests {
     fn time_that_goes_backwards_is_put_in_order() {
         let mut trace = Trace::default();
         let dpc = InterruptKind::Dpc;
-        interrupts(
-            &mut trace,
-            &[
-                (80, 90, 0, dpc, 1),
-                (10, 20, 0, dpc, 1),
-                (15, 30, 0, dpc, 1),
-            ],
-        );
+        interrupts(&mut trace, &[(80, 90, 0, dpc, 1), (10, 20, 0, dpc, 1), (15, 30, 0, dpc, 1)]);
         let mut taken = Interruptions::of(&trace);
         assert_eq!(taken.taken_ns(0, 0, 100), 30);
     }

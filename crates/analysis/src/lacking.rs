@@ -113,14 +113,8 @@ pub fn for_suspend(trace: &Trace) -> Lacking {
 
 fn lacking(trace: &Trace, about: About, questions: &[Question]) -> Lacking {
     let seen = Seen::of(trace);
-    let missing: Vec<&Question> = questions
-        .iter()
-        .filter(|question| !seen.has(trace, question))
-        .collect();
-    Lacking {
-        record: commands::commands(about, &missing),
-        items: missing.into_iter().map(item).collect(),
-    }
+    let missing: Vec<&Question> = questions.iter().filter(|question| !seen.has(trace, question)).collect();
+    Lacking { record: commands::commands(about, &missing), items: missing.into_iter().map(item).collect() }
 }
 
 fn item(question: &Question) -> LackingItem {
@@ -167,47 +161,31 @@ impl<'a> Seen<'a> {
         .collect();
         let counted = trace.inventory.iter().flat_map(|counts| &counts.providers);
         Self {
-            names: labels
-                .into_iter()
-                .filter_map(|label| Some(trace.text(label).rsplit_once('/')?.0))
-                .collect(),
-            guids: counted
-                .filter(|provider| provider.events > 0)
-                .map(|provider| provider.guid.as_str())
-                .collect(),
+            names: labels.into_iter().filter_map(|label| Some(trace.text(label).rsplit_once('/')?.0)).collect(),
+            guids: counted.filter(|provider| provider.events > 0).map(|provider| provider.guid.as_str()).collect(),
         }
     }
 
     fn has(&self, trace: &Trace, question: &Question) -> bool {
-        question
-            .signs
-            .iter()
-            .any(|sign| self.shows(trace, question, *sign))
+        question.signs.iter().any(|sign| self.shows(trace, question, *sign))
     }
 
     fn shows(&self, trace: &Trace, question: &Question, sign: Sign) -> bool {
         let unasked = |table: TableName| !trace.wanted.contains(table);
         match sign {
             Sign::Provider => match question.source {
-                Source::Provider(provider) => {
-                    self.names.contains(provider.name) || self.guids.contains(provider.guid)
-                }
+                Source::Provider(provider) => self.names.contains(provider.name) || self.guids.contains(provider.guid),
                 Source::Kernel(_) => false,
             },
             Sign::Activity(kind) => {
-                unasked(TableName::Activities)
-                    || trace.activities.iter().any(|row| row.kind == kind)
+                unasked(TableName::Activities) || trace.activities.iter().any(|row| row.kind == kind)
             }
             Sign::Milestone(name) => {
                 unasked(TableName::Milestones)
-                    || trace
-                        .strings
-                        .find(name)
-                        .is_some_and(|name| trace.milestones.name.contains(&name))
+                    || trace.strings.find(name).is_some_and(|name| trace.milestones.name.contains(&name))
             }
             Sign::Notification(kind) => {
-                unasked(TableName::Notifications)
-                    || trace.notifications.iter().any(|row| row.kind == kind)
+                unasked(TableName::Notifications) || trace.notifications.iter().any(|row| row.kind == kind)
             }
             Sign::Rows(table) => unasked(table) || has_rows(trace, table),
         }
@@ -218,10 +196,9 @@ impl<'a> Seen<'a> {
 fn has_rows(trace: &Trace, table: TableName) -> bool {
     match table {
         // An id alone is said by every event; who started a process, only by the events about processes.
-        TableName::Processes => trace
-            .processes
-            .iter()
-            .any(|row| row.start_ns.is_some() || row.end_ns.is_some() || row.parent_pid.is_some()),
+        TableName::Processes => {
+            trace.processes.iter().any(|row| row.start_ns.is_some() || row.end_ns.is_some() || row.parent_pid.is_some())
+        }
         TableName::ContextSwitches => !trace.context_switches.is_empty(),
         TableName::ReadyThreads => !trace.ready_threads.is_empty(),
         TableName::DiskIos => !trace.disk_ios.is_empty(),
@@ -239,17 +216,11 @@ mod tests {
     use onoff_trace::{IoPriority, ProviderCount, Tables, milestone};
 
     fn providers(lacking: &Lacking) -> Vec<&str> {
-        lacking
-            .items
-            .iter()
-            .map(|item| item.provider.as_str())
-            .filter(|name| !name.is_empty())
-            .collect()
+        lacking.items.iter().map(|item| item.provider.as_str()).filter(|name| !name.is_empty()).collect()
     }
 
     #[test]
-    fn an_empty_recording_lacks_everything_and_one_that_was_not_asked_lacks_nothing_of_its_tables()
-    {
+    fn an_empty_recording_lacks_everything_and_one_that_was_not_asked_lacks_nothing_of_its_tables() {
         let mut trace = Trace::default();
         let all = for_shutdown(&trace);
         // The tables were not asked for, so only providers that no table tells of are lacking.
@@ -265,20 +236,11 @@ mod tests {
 
     #[test]
     fn what_was_recorded_is_not_asked_for_again() {
-        let mut trace = Trace {
-            wanted: Tables::all(),
-            ..Trace::default()
-        };
+        let mut trace = Trace { wanted: Tables::all(), ..Trace::default() };
         process(&mut trace, 8, "a.exe", Some(1), None);
         disk(&mut trace, 10, 5, IoPriority::Normal, "");
         activity(&mut trace, ActivityKind::SessionShutdown, "", 1, None);
-        activity(
-            &mut trace,
-            ActivityKind::KernelShutdownStep,
-            "registry",
-            1,
-            None,
-        );
+        activity(&mut trace, ActivityKind::KernelShutdownStep, "registry", 1, None);
         milestone(&mut trace, 2, milestone::SHUTDOWN_REQUEST, "");
         let lacking = for_shutdown(&trace);
         assert_eq!(
@@ -291,22 +253,12 @@ mod tests {
                 "Microsoft-Windows-GroupPolicy",
             ]
         );
-        let flags: Vec<&String> = lacking
-            .items
-            .iter()
-            .flat_map(|item| &item.kernel_flags)
-            .collect();
+        let flags: Vec<&String> = lacking.items.iter().flat_map(|item| &item.kernel_flags).collect();
         assert_eq!(flags, ["CSWITCH"]);
         // The command names what is lacking and nothing else.
         let xperf = &lacking.record[0].lines[0];
-        assert!(
-            xperf.starts_with("xperf -on PROC_THREAD+LOADER+CSWITCH -f "),
-            "{xperf}"
-        );
-        assert!(
-            xperf.contains("Microsoft-Windows-Winsrv:0x100:5"),
-            "{xperf}"
-        );
+        assert!(xperf.starts_with("xperf -on PROC_THREAD+LOADER+CSWITCH -f "), "{xperf}");
+        assert!(xperf.contains("Microsoft-Windows-Winsrv:0x100:5"), "{xperf}");
         assert!(!xperf.contains("Subsys-Csr"), "{xperf}");
     }
 

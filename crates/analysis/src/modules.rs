@@ -33,20 +33,12 @@ pub(crate) struct Modules {
 impl Modules {
     /// Of `trace`.
     pub(crate) fn of(trace: &Trace) -> Self {
-        let kernel_from = if trace.system.pointer_bits == 32 {
-            0x8000_0000
-        } else {
-            0x8000_0000_0000_0000
-        };
+        let kernel_from = if trace.system.pointer_bits == 32 { 0x8000_0000 } else { 0x8000_0000_0000_0000 };
         let mut processes: HashMap<u32, Vec<Module>> = HashMap::new();
         let images: &Images = &trace.images;
         for (row, image) in (0_u32..).zip(images.iter()) {
             // Drivers are listed under the process that loaded them; every process sees them.
-            let pid = if image.base >= kernel_from || image.pid == SYSTEM_PROCESS {
-                0
-            } else {
-                image.pid
-            };
+            let pid = if image.base >= kernel_from || image.pid == SYSTEM_PROCESS { 0 } else { image.pid };
             processes.entry(pid).or_default().push(Module {
                 base: image.base,
                 end: image.base.saturating_add(image.size),
@@ -59,33 +51,23 @@ impl Modules {
         for modules in processes.values_mut() {
             modules.sort_unstable_by_key(|module| (module.base, module.load_ns));
         }
-        Self {
-            processes,
-            kernel_from,
-        }
+        Self { processes, kernel_from }
     }
 
     /// Path of the module that holds `address` in process `pid` at `time_ns`; of one that did at another time, when none
     /// does then, because loads are often recorded late.
     pub(crate) fn at(&self, pid: u32, address: u64, time_ns: i64) -> Option<StringId> {
-        self.module_at(pid, address, time_ns)
-            .map(|module| module.path)
+        self.module_at(pid, address, time_ns).map(|module| module.path)
     }
 
     /// The same module's row in the table of images.
     pub(crate) fn row_at(&self, pid: u32, address: u64, time_ns: i64) -> Option<usize> {
-        self.module_at(pid, address, time_ns)
-            .map(|module| module.row as usize)
+        self.module_at(pid, address, time_ns).map(|module| module.row as usize)
     }
 
     fn module_at(&self, pid: u32, address: u64, time_ns: i64) -> Option<&Module> {
-        let pids: &[u32] = if address >= self.kernel_from {
-            &[0]
-        } else {
-            &[pid, 0]
-        };
-        pids.iter()
-            .find_map(|pid| find(self.processes.get(pid)?, address, time_ns))
+        let pids: &[u32] = if address >= self.kernel_from { &[0] } else { &[pid, 0] };
+        pids.iter().find_map(|pid| find(self.processes.get(pid)?, address, time_ns))
     }
 }
 
@@ -114,22 +96,13 @@ mod tests {
         let mut trace = Trace::default();
         image(&mut trace, 100, (0x1000, 0x100), None, r"\a\first.dll");
         image(&mut trace, 100, (0x1000, 0x100), Some(50), r"\a\second.dll");
-        image(
-            &mut trace,
-            4,
-            (0xffff_f800_0000_0000, 0x1000),
-            None,
-            r"\SystemRoot\ntoskrnl.exe",
-        );
+        image(&mut trace, 4, (0xffff_f800_0000_0000, 0x1000), None, r"\SystemRoot\ntoskrnl.exe");
         let modules = Modules::of(&trace);
         let at = |pid, address, time_ns| modules.at(pid, address, time_ns).map(|id| trace.text(id));
         assert_eq!(at(100, 0x10ff, 60), Some(r"\a\second.dll"));
         assert_eq!(at(100, 0x10ff, 40), Some(r"\a\first.dll"));
         assert_eq!(at(100, 0x1100, 60), None);
         assert_eq!(at(200, 0x1000, 60), None);
-        assert_eq!(
-            at(200, 0xffff_f800_0000_0fff, 0),
-            Some(r"\SystemRoot\ntoskrnl.exe")
-        );
+        assert_eq!(at(200, 0xffff_f800_0000_0fff, 0), Some(r"\SystemRoot\ntoskrnl.exe"));
     }
 }

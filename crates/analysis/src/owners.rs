@@ -48,11 +48,7 @@ struct Place {
     life: u32,
 }
 
-const NOBODY: Place = Place {
-    until_ns: i64::MAX,
-    owner: UNKNOWN,
-    life: u32::MAX,
-};
+const NOBODY: Place = Place { until_ns: i64::MAX, owner: UNKNOWN, life: u32::MAX };
 
 /// The lowest thread priority that counts as normal work; 0–7 are the idle class and below (source: Windows' priority
 /// classes, of which `NORMAL_PRIORITY_CLASS` is 8).
@@ -70,30 +66,16 @@ pub(crate) struct Owners {
 impl Owners {
     /// Everything the recording says about threads and processes.
     pub(crate) fn of(trace: &Trace) -> Self {
-        let mut list = vec![
-            Owner {
-                pid: Some(0),
-                image: StringId::EMPTY,
-            },
-            Owner {
-                pid: None,
-                image: StringId::EMPTY,
-            },
-        ];
+        let mut list =
+            vec![Owner { pid: Some(0), image: StringId::EMPTY }, Owner { pid: None, image: StringId::EMPTY }];
         // Lives of each process id by start; the index is that of `list`.
         let mut by_pid: HashMap<u32, Vec<(i64, OwnerIndex)>> = HashMap::new();
         for process in trace.processes.iter().filter(|process| process.pid != 0) {
             let Ok(index) = OwnerIndex::try_from(list.len()) else {
                 break;
             };
-            list.push(Owner {
-                pid: Some(process.pid),
-                image: process.image,
-            });
-            by_pid
-                .entry(process.pid)
-                .or_default()
-                .push((process.start_ns.unwrap_or(i64::MIN), index));
+            list.push(Owner { pid: Some(process.pid), image: process.image });
+            by_pid.entry(process.pid).or_default().push((process.start_ns.unwrap_or(i64::MIN), index));
         }
         for lives in by_pid.values_mut() {
             lives.sort_unstable();
@@ -111,16 +93,11 @@ impl Owners {
                 // first one known.
                 Some(lives) => {
                     let after = lives.partition_point(|&(start, _)| start <= start_ns);
-                    lives
-                        .get(after.saturating_sub(1))
-                        .map_or(UNKNOWN, |&(_, index)| index)
+                    lives.get(after.saturating_sub(1)).map_or(UNKNOWN, |&(_, index)| index)
                 }
                 None => match OwnerIndex::try_from(list.len()) {
                     Ok(index) => {
-                        list.push(Owner {
-                            pid: Some(thread.pid),
-                            image: StringId::EMPTY,
-                        });
+                        list.push(Owner { pid: Some(thread.pid), image: StringId::EMPTY });
                         by_pid.insert(thread.pid, vec![(i64::MIN, index)]);
                         index
                     }
@@ -136,18 +113,9 @@ impl Owners {
             });
         }
 
-        let dense_length = by_tid
-            .keys()
-            .map(|&tid| tid as usize + 1)
-            .filter(|&length| length <= DENSE_THREADS)
-            .max()
-            .unwrap_or(1);
-        let mut owners = Self {
-            list,
-            lives: Vec::new(),
-            dense: vec![NOBODY; dense_length],
-            sparse: HashMap::new(),
-        };
+        let dense_length =
+            by_tid.keys().map(|&tid| tid as usize + 1).filter(|&length| length <= DENSE_THREADS).max().unwrap_or(1);
+        let mut owners = Self { list, lives: Vec::new(), dense: vec![NOBODY; dense_length], sparse: HashMap::new() };
         owners.dense[0].owner = IDLE;
         for (tid, mut lives) in by_tid {
             lives.sort_by_key(|life| life.start_ns);
@@ -157,11 +125,7 @@ impl Owners {
             let (Some(first), Ok(life)) = (lives.first(), u32::try_from(owners.lives.len())) else {
                 continue;
             };
-            let place = Place {
-                until_ns: first.until_ns,
-                owner: first.owner,
-                life,
-            };
+            let place = Place { until_ns: first.until_ns, owner: first.owner, life };
             owners.lives.append(&mut lives);
             match owners.dense.get_mut(tid as usize) {
                 Some(slot) => *slot = place,
@@ -189,16 +153,12 @@ impl Owners {
 
     /// The base priority of a thread in one of its lives; the normal one when not recorded.
     pub(crate) fn base_priority(&self, life: u32) -> u8 {
-        self.lives
-            .get(life as usize)
-            .map_or(NORMAL_PRIORITY, |life| life.base_priority)
+        self.lives.get(life as usize).map_or(NORMAL_PRIORITY, |life| life.base_priority)
     }
 
     /// The row in the table of threads of one life of a thread.
     pub(crate) fn thread_row(&self, life: u32) -> Option<usize> {
-        self.lives
-            .get(life as usize)
-            .map(|life| life.thread as usize)
+        self.lives.get(life as usize).map(|life| life.thread as usize)
     }
 
     #[inline]

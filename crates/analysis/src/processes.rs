@@ -73,15 +73,8 @@ pub struct ProcessSummary {
 /// The processes of a recording, by start, and how many there are of each class.
 #[must_use]
 pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLife>, ProcessSummary) {
-    let mut summary = ProcessSummary {
-        very_short_lived_below_ns: VERY_SHORT_LIVED_NS,
-        ..ProcessSummary::default()
-    };
-    let mut lives: Vec<ProcessLife> = trace
-        .processes
-        .iter()
-        .map(|row| life(trace, &row, expected))
-        .collect();
+    let mut summary = ProcessSummary { very_short_lived_below_ns: VERY_SHORT_LIVED_NS, ..ProcessSummary::default() };
+    let mut lives: Vec<ProcessLife> = trace.processes.iter().map(|row| life(trace, &row, expected)).collect();
     lives.sort_by_key(|life| (life.start_ns, life.pid));
     for life in &lives {
         summary.total += 1;
@@ -98,15 +91,11 @@ pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLife>, ProcessSu
 /// The life that a row of the table of processes tells.
 pub(crate) fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLife {
     let image = file_name(trace.text(row.image)).to_owned();
-    let lifetime_ns = row
-        .end_ns
-        .map(|end| end.saturating_sub(row.start_ns.unwrap_or(0)).max(0));
+    let lifetime_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns.unwrap_or(0)).max(0));
     // The idle process is pid 0 whatever its name; the system process of Windows is pid 4.
     let is_expected = row.pid == 0
         || (row.pid == 4 && image.eq_ignore_ascii_case("System"))
-        || expected
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(&image));
+        || expected.iter().any(|name| name.eq_ignore_ascii_case(&image));
     let lifetime = match lifetime_ns {
         _ if is_expected => Lifetime::Expected,
         None => Lifetime::LongLived,
@@ -139,12 +128,8 @@ impl<'a> Images<'a> {
     /// The images of every process of `trace`.
     #[must_use]
     pub fn of(trace: &'a Trace) -> Self {
-        let mut lives: Vec<_> = trace
-            .processes
-            .iter()
-            .enumerate()
-            .map(|(row, process)| (process.pid, process.start_ns, row))
-            .collect();
+        let mut lives: Vec<_> =
+            trace.processes.iter().enumerate().map(|(row, process)| (process.pid, process.start_ns, row)).collect();
         lives.sort_unstable();
         Self { trace, lives }
     }
@@ -161,9 +146,7 @@ impl<'a> Images<'a> {
     #[must_use]
     pub fn row_at(&self, pid: u32, time_ns: i64) -> Option<usize> {
         let first = self.lives.partition_point(|life| life.0 < pid);
-        let after = self
-            .lives
-            .partition_point(|life| (life.0, life.1) <= (pid, Some(time_ns)));
+        let after = self.lives.partition_point(|life| (life.0, life.1) <= (pid, Some(time_ns)));
         let (found, _, row) = *self.lives.get(first.max(after.saturating_sub(1)))?;
         (found == pid).then_some(row)
     }
@@ -186,34 +169,18 @@ mod tests {
         process(&mut trace, 4, "System", None, None);
         process(&mut trace, 300, "smss.exe", Some(100 * MS), None);
         process(&mut trace, 304, "Smss.exe", Some(200 * MS), Some(1199 * MS));
-        process(
-            &mut trace,
-            308,
-            "autochk.exe",
-            Some(200 * MS),
-            Some(1200 * MS),
-        );
+        process(&mut trace, 308, "autochk.exe", Some(200 * MS), Some(1200 * MS));
         process(&mut trace, 312, "agent.exe", Some(150 * MS), None);
         process(&mut trace, 316, "before.exe", None, Some(10 * MS));
         let (lives, summary) = lives(&trace, &["AGENT.EXE".to_owned()]);
         assert_eq!(
-            (
-                summary.total,
-                summary.expected,
-                summary.long_lived,
-                summary.short_lived,
-                summary.very_short_lived
-            ),
+            (summary.total, summary.expected, summary.long_lived, summary.short_lived, summary.very_short_lived),
             (7, 3, 1, 2, 1)
         );
         let starts: Vec<_> = lives.iter().map(|life| life.start_ns).collect();
         assert!(starts.is_sorted());
         // Existed before: its real length of life is not known, so it is not called very short.
-        assert!(
-            lives
-                .iter()
-                .any(|life| life.pid == 316 && life.lifetime == Lifetime::ShortLived)
-        );
+        assert!(lives.iter().any(|life| life.pid == 316 && life.lifetime == Lifetime::ShortLived));
     }
 
     #[test]

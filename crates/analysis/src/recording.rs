@@ -1,8 +1,7 @@
 //! What a recording holds: who recorded what, when, on which machine, and what was lost.
 
 use onoff_trace::{
-    CivilTime, ClockConversion, KindCount, Losses, ProviderCount, RecordingFile,
-    SystemConfiguration, Trace,
+    CivilTime, ClockConversion, KindCount, Losses, ProviderCount, RecordingFile, SystemConfiguration, Trace,
 };
 use serde::Serialize;
 
@@ -100,18 +99,11 @@ mod tests {
         let mut trace = Trace::default();
         trace.clock.start_unix_ns = Some(0);
         trace.duration_ns = 1_500_000_000;
-        let file = |compressed, finished| RecordingFile {
-            compressed,
-            finished,
-            ..RecordingFile::default()
-        };
+        let file = |compressed, finished| RecordingFile { compressed, finished, ..RecordingFile::default() };
         trace.files = vec![file(false, true), file(true, false)];
         let summary = summarise(&trace);
         assert!(summary.compressed && !summary.finished);
-        assert_eq!(
-            summary.end_utc.as_deref(),
-            Some("1970-01-01T00:00:01.5000000Z")
-        );
+        assert_eq!(summary.end_utc.as_deref(), Some("1970-01-01T00:00:01.5000000Z"));
         trace.files.pop();
         assert!(summarise(&trace).finished);
     }

@@ -20,11 +20,7 @@ impl Range {
     /// From one time up to, not including, another, ns.
     #[must_use]
     pub const fn new(start_ns: i64, end_ns: i64) -> Self {
-        Self {
-            start_ns,
-            end_ns,
-            includes_end: false,
-        }
+        Self { start_ns, end_ns, includes_end: false }
     }
 
     /// Length, ns; never negative.
@@ -48,18 +44,14 @@ impl Range {
     #[must_use]
     pub fn meets(self, start_ns: Option<i64>, end_ns: Option<i64>) -> bool {
         let starts_before = start_ns.is_none_or(|start| self.is_before_end(start));
-        let ends_after =
-            end_ns.is_none_or(|end| end > self.start_ns || start_ns == Some(self.start_ns));
+        let ends_after = end_ns.is_none_or(|end| end > self.start_ns || start_ns == Some(self.start_ns));
         starts_before && ends_after
     }
 
     /// How much of the time from `start_ns` to `end_ns` lies in it, ns.
     #[must_use]
     pub fn overlap_ns(self, start_ns: i64, end_ns: i64) -> i64 {
-        end_ns
-            .min(self.end_ns)
-            .saturating_sub(start_ns.max(self.start_ns))
-            .max(0)
+        end_ns.min(self.end_ns).saturating_sub(start_ns.max(self.start_ns)).max(0)
     }
 }
 
@@ -76,13 +68,7 @@ impl Scope {
     /// The whole of `trace`.
     #[must_use]
     pub fn whole(trace: &Trace) -> Self {
-        Self {
-            range: Range {
-                includes_end: true,
-                ..Range::new(0, trace.duration_ns)
-            },
-            processes: Vec::new(),
-        }
+        Self { range: Range { includes_end: true, ..Range::new(0, trace.duration_ns) }, processes: Vec::new() }
     }
 
     /// The part of `trace` between two times, ns. What lies outside the recording is cut off; `None` when nothing is
@@ -109,9 +95,10 @@ impl Scope {
     #[must_use]
     pub fn has_process(&self, pid: Option<u32>, image: &str) -> bool {
         self.processes.is_empty()
-            || self.processes.iter().any(|pattern| {
-                pattern.matches(image) || pid.is_some_and(|pid| pattern.is_number(pid))
-            })
+            || self
+                .processes
+                .iter()
+                .any(|pattern| pattern.matches(image) || pid.is_some_and(|pid| pattern.is_number(pid)))
     }
 }
 
@@ -120,10 +107,7 @@ mod tests {
     use super::*;
 
     fn recording() -> Trace {
-        Trace {
-            duration_ns: 100,
-            ..Trace::default()
-        }
+        Trace { duration_ns: 100, ..Trace::default() }
     }
 
     #[test]
@@ -158,8 +142,7 @@ mod tests {
 
     #[test]
     fn processes_are_chosen_by_name_or_id() {
-        let scope = Scope::whole(&recording())
-            .of_processes(vec![Pattern::new("svc*.exe"), Pattern::new("4")]);
+        let scope = Scope::whole(&recording()).of_processes(vec![Pattern::new("svc*.exe"), Pattern::new("4")]);
         assert!(scope.has_process(Some(900), "SvcHost.exe"));
         assert!(scope.has_process(Some(4), ""));
         assert!(!scope.has_process(None, "explorer.exe"));

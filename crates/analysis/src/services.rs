@@ -12,9 +12,7 @@
 //! systemd declares its order, so on Linux a unit waited for whichever of those that it is declared to come after was done last.
 
 use hashbrown::HashMap;
-use onoff_trace::{
-    ActivityKind, ServiceChange, ServiceOutcome, ServiceTransition, SystemKind, Trace,
-};
+use onoff_trace::{ActivityKind, ServiceChange, ServiceOutcome, ServiceTransition, SystemKind, Trace};
 use serde::Serialize;
 
 use crate::activity::of_kind;
@@ -128,11 +126,8 @@ pub struct ServiceGroup {
 #[must_use]
 pub fn services(trace: &Trace) -> Vec<Service> {
     let images = Images::of(trace);
-    let mut services: Vec<Service> = trace
-        .service_transitions
-        .iter()
-        .map(|row| service(trace, &images, &row))
-        .collect();
+    let mut services: Vec<Service> =
+        trace.service_transitions.iter().map(|row| service(trace, &images, &row)).collect();
     services.sort_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
     let waits = match trace.system.kind {
         SystemKind::Linux => linux::boot::declared_waits(trace, &services),
@@ -156,10 +151,7 @@ pub fn services(trace: &Trace) -> Vec<Service> {
 }
 
 fn service(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) -> Service {
-    let since = |from: Option<i64>, to: Option<i64>| {
-        from.zip(to)
-            .map(|(from, to)| to.saturating_sub(from).max(0))
-    };
+    let since = |from: Option<i64>, to: Option<i64>| from.zip(to).map(|(from, to)| to.saturating_sub(from).max(0));
     // Parts that were not recorded count for the next one: without an image load, initialisation begins when the
     // container is there; without either, it is the whole start.
     let start = Some(row.start_ns);
@@ -195,12 +187,7 @@ fn service(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) -> Servi
 
 /// For each service the position of the one it waited for, and the evidence. `services` are by start.
 fn waits(services: &[Service]) -> Vec<Option<(usize, WaitedFor)>> {
-    let starts = || {
-        services
-            .iter()
-            .enumerate()
-            .filter(|(_, service)| is_ordered_start(service))
-    };
+    let starts = || services.iter().enumerate().filter(|(_, service)| is_ordered_start(service));
     // What a start can have waited for, by time: of each, the latest before it is the candidate. Services without a group
     // start side by side once the groups are done, so only services of groups are waited for to their end.
     let mut ended: Vec<(i64, usize)> = starts()
@@ -225,8 +212,7 @@ fn waits(services: &[Service]) -> Vec<Option<(usize, WaitedFor)>> {
                 let (time, earlier) = *events.get(before.checked_sub(1)?)?;
                 // One that was asked for at the same time or later kept nobody waiting.
                 let asked_before = services.get(earlier)?.start_ns < service.start_ns;
-                (asked_before && service.start_ns.saturating_sub(time) <= gap_ns)
-                    .then_some((time, earlier))
+                (asked_before && service.start_ns.saturating_sub(time) <= gap_ns).then_some((time, earlier))
             };
             let end = candidate(&ended, WAIT_GAP_NS);
             let container = candidate(&contained, CONTAINER_GAP_NS);
@@ -250,35 +236,13 @@ fn waited_for(service: &Service, before: &Service, gap_ns: i64, by_container: bo
     let milliseconds = gap_ns / 1_000_000;
     let tenths = gap_ns / 100_000 % 10;
     let (kind, event, relation) = if by_container {
-        (
-            WaitKind::Container,
-            "had its container",
-            "containers are made one after the other".to_owned(),
-        )
+        (WaitKind::Container, "had its container", "containers are made one after the other".to_owned())
     } else if service.group == before.group {
-        (
-            WaitKind::SameGroup,
-            "was done",
-            format!("both are of group {}", service.group),
-        )
+        (WaitKind::SameGroup, "was done", format!("both are of group {}", service.group))
     } else if service.group.is_empty() {
-        (
-            WaitKind::EarlierGroup,
-            "was done",
-            format!(
-                "group {} comes before services without a group",
-                before.group
-            ),
-        )
+        (WaitKind::EarlierGroup, "was done", format!("group {} comes before services without a group", before.group))
     } else {
-        (
-            WaitKind::EarlierGroup,
-            "was done",
-            format!(
-                "group {} comes before group {}",
-                before.group, service.group
-            ),
-        )
+        (WaitKind::EarlierGroup, "was done", format!("group {} comes before group {}", before.group, service.group))
     };
     WaitedFor {
         name: before.name.clone(),
@@ -297,10 +261,7 @@ fn waited_for(service: &Service, before: &Service, gap_ns: i64, by_container: bo
 pub fn groups(trace: &Trace, services: &[Service]) -> Vec<ServiceGroup> {
     let mut groups: Vec<ServiceGroup> = Vec::new();
     let mut positions: HashMap<&str, usize> = HashMap::new();
-    for service in services
-        .iter()
-        .filter(|service| is_ordered_start(service) && !service.group.is_empty())
-    {
+    for service in services.iter().filter(|service| is_ordered_start(service) && !service.group.is_empty()) {
         match positions.get(service.group.as_str()) {
             Some(&at) => {
                 let group = &mut groups[at];
@@ -328,9 +289,7 @@ pub fn groups(trace: &Trace, services: &[Service]) -> Vec<ServiceGroup> {
         return reported
             .into_iter()
             .map(|work| ServiceGroup {
-                services: positions
-                    .get(work.name.as_str())
-                    .map_or(0, |&at| groups[at].services),
+                services: positions.get(work.name.as_str()).map_or(0, |&at| groups[at].services),
                 name: work.name,
                 start_ns: work.start_ns,
                 end_ns: work.end_ns,
@@ -352,54 +311,19 @@ mod tests {
         let mut trace = Trace::default();
         let plug_play = "PlugPlay";
         let com = "COM Infrastructure";
-        service(
-            &mut trace,
-            "PlugPlay",
-            plug_play,
-            (8532, Some(8654), None, Some(9153)),
-        );
-        service(
-            &mut trace,
-            "Power",
-            plug_play,
-            (9154, Some(9154), None, Some(9235)),
-        );
-        service(
-            &mut trace,
-            "DcomLaunch",
-            com,
-            (9246, Some(9246), None, Some(9278)),
-        );
-        service(
-            &mut trace,
-            "RpcEptMapper",
-            com,
-            (9247, Some(9295), None, Some(9313)),
-        );
-        service(
-            &mut trace,
-            "RpcSs",
-            com,
-            (9313, Some(9314), None, Some(9381)),
-        );
-        service(
-            &mut trace,
-            "eventlog",
-            "Event Log",
-            (9382, Some(9599), None, Some(9674)),
-        );
+        service(&mut trace, "PlugPlay", plug_play, (8532, Some(8654), None, Some(9153)));
+        service(&mut trace, "Power", plug_play, (9154, Some(9154), None, Some(9235)));
+        service(&mut trace, "DcomLaunch", com, (9246, Some(9246), None, Some(9278)));
+        service(&mut trace, "RpcEptMapper", com, (9247, Some(9295), None, Some(9313)));
+        service(&mut trace, "RpcSs", com, (9313, Some(9314), None, Some(9381)));
+        service(&mut trace, "eventlog", "Event Log", (9382, Some(9599), None, Some(9674)));
         trace
     }
 
     #[test]
     fn parts_add_up_to_the_total() {
         let mut trace = excerpt();
-        service(
-            &mut trace,
-            "Loaded",
-            "",
-            (9700, Some(9710), Some(9758), Some(9774)),
-        );
+        service(&mut trace, "Loaded", "", (9700, Some(9710), Some(9758), Some(9774)));
         service(&mut trace, "Endless", "", (9701, None, None, None));
         let services = services(&trace);
         let times: Vec<_> = services
@@ -415,10 +339,7 @@ mod tests {
                 )
             })
             .collect();
-        assert_eq!(
-            times[0],
-            ("PlugPlay", Some(621), Some(122), None, Some(499))
-        );
+        assert_eq!(times[0], ("PlugPlay", Some(621), Some(122), None, Some(499)));
         assert_eq!(times[5], ("eventlog", Some(292), Some(217), None, Some(75)));
         assert_eq!(times[6], ("Loaded", Some(74), Some(10), Some(48), Some(16)));
         assert_eq!(times[7], ("Endless", None, None, None, None));
@@ -448,30 +369,20 @@ mod tests {
         );
         assert_eq!(services[1].held_up, ["DcomLaunch", "RpcEptMapper"]);
         let evidence = &services[1].waited_for.as_ref().unwrap().evidence;
-        assert_eq!(
-            evidence,
-            "Power was asked for 1.0 ms after PlugPlay was done, and both are of group PlugPlay"
-        );
+        assert_eq!(evidence, "Power was asked for 1.0 ms after PlugPlay was done, and both are of group PlugPlay");
     }
 
     #[test]
     fn services_side_by_side_do_not_wait() {
         let mut trace = Trace::default();
-        service(
-            &mut trace,
-            "grouped",
-            "AudioGroup",
-            (0, None, None, Some(100)),
-        );
+        service(&mut trace, "grouped", "AudioGroup", (0, None, None, Some(100)));
         service(&mut trace, "first", "", (110, None, None, Some(200)));
         service(&mut trace, "second", "", (112, None, None, Some(210)));
         service(&mut trace, "third", "", (201, None, None, Some(220)));
         service(&mut trace, "late", "Late", (5000, None, None, Some(5001)));
         let services = services(&trace);
-        let waited: Vec<_> = services
-            .iter()
-            .map(|service| service.waited_for.as_ref().map(|wait| wait.name.as_str()))
-            .collect();
+        let waited: Vec<_> =
+            services.iter().map(|service| service.waited_for.as_ref().map(|wait| wait.name.as_str())).collect();
         let grouped = Some("grouped");
         assert_eq!(waited, [None, grouped, grouped, None, None]);
     }
@@ -481,36 +392,11 @@ mod tests {
     fn a_slow_container_keeps_the_next_service_waiting() {
         let mut trace = Trace::default();
         let com = "COM Infrastructure";
-        service(
-            &mut trace,
-            "DcomLaunch",
-            com,
-            (46_237, Some(46_238), Some(46_306), Some(46_319)),
-        );
-        service(
-            &mut trace,
-            "FontCache3.0.0.0",
-            com,
-            (46_239, Some(47_037), Some(47_037), Some(47_530)),
-        );
-        service(
-            &mut trace,
-            "RpcEptMapper",
-            com,
-            (47_039, Some(47_057), Some(47_062), Some(47_078)),
-        );
-        service(
-            &mut trace,
-            "RpcSs",
-            com,
-            (47_078, Some(47_079), Some(47_081), Some(47_131)),
-        );
-        service(
-            &mut trace,
-            "eventlog",
-            "Event Log",
-            (47_530, Some(47_552), Some(47_560), Some(47_591)),
-        );
+        service(&mut trace, "DcomLaunch", com, (46_237, Some(46_238), Some(46_306), Some(46_319)));
+        service(&mut trace, "FontCache3.0.0.0", com, (46_239, Some(47_037), Some(47_037), Some(47_530)));
+        service(&mut trace, "RpcEptMapper", com, (47_039, Some(47_057), Some(47_062), Some(47_078)));
+        service(&mut trace, "RpcSs", com, (47_078, Some(47_079), Some(47_081), Some(47_131)));
+        service(&mut trace, "eventlog", "Event Log", (47_530, Some(47_552), Some(47_560), Some(47_591)));
         let services = services(&trace);
         let waits: Vec<_> = services
             .iter()
@@ -530,10 +416,7 @@ mod tests {
             ]
         );
         assert_eq!(services[1].held_up, ["RpcEptMapper", "eventlog"]);
-        let in_turn: Vec<_> = services
-            .iter()
-            .map(|service| service.held_up_in_turn)
-            .collect();
+        let in_turn: Vec<_> = services.iter().map(|service| service.held_up_in_turn).collect();
         assert_eq!(in_turn, [4, 3, 1, 0, 0]);
     }
 
@@ -543,35 +426,16 @@ mod tests {
         let inferred = groups(&trace, &services(&trace));
         let rows: Vec<_> = inferred
             .iter()
-            .map(|group| {
-                (
-                    group.name.as_str(),
-                    group.services,
-                    group.duration_ns.map(|ns| ns / MS),
-                )
-            })
+            .map(|group| (group.name.as_str(), group.services, group.duration_ns.map(|ns| ns / MS)))
             .collect();
         assert_eq!(
             rows,
-            [
-                ("PlugPlay", 2, Some(703)),
-                ("COM Infrastructure", 3, Some(135)),
-                ("Event Log", 1, Some(292))
-            ]
+            [("PlugPlay", 2, Some(703)), ("COM Infrastructure", 3, Some(135)), ("Event Log", 1, Some(292))]
         );
         assert_eq!(inferred[0].certainty, Certainty::Inferred);
-        activity(
-            &mut trace,
-            ActivityKind::ServiceGroup,
-            "PlugPlay",
-            8531 * MS,
-            Some(9240 * MS),
-        );
+        activity(&mut trace, ActivityKind::ServiceGroup, "PlugPlay", 8531 * MS, Some(9240 * MS));
         let measured = groups(&trace, &services(&trace));
         assert_eq!(measured.len(), 1);
-        assert_eq!(
-            (measured[0].services, measured[0].certainty),
-            (2, Certainty::Measured)
-        );
+        assert_eq!((measured[0].services, measured[0].certainty), (2, Certainty::Measured));
     }
 }

@@ -305,16 +305,9 @@ pub struct InfoArguments {
 
 /// Answer what scripts ask of 'xperf -i', in its formats; 'onoff xperf -help' explains
 #[derive(Debug, Args)]
-#[command(
-    disable_help_flag = true,
-    override_usage = "onoff xperf -i FILE [-o FILE] [-a ACTION [ACTION'S OPTIONS]]…"
-)]
+#[command(disable_help_flag = true, override_usage = "onoff xperf -i FILE [-o FILE] [-a ACTION [ACTION'S OPTIONS]]…")]
 pub struct XperfArguments {
     /// xperf's own words, in its own grammar
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "WORD"
-    )]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
     pub words: Vec<OsString>,
 }

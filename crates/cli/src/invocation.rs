@@ -27,8 +27,8 @@ use onoff_report::xperf::time_point::TimePoint;
 use onoff_sources::{EventFilter, Options, Pattern};
 
 use crate::arguments::{
-    Arguments, BootArguments, Command, CsvTable, EventsArguments, Idle, InfoArguments,
-    OutputArguments, PlainFormat, RecordingArguments, TransitionFormat, XperfArguments,
+    Arguments, BootArguments, Command, CsvTable, EventsArguments, Idle, InfoArguments, OutputArguments, PlainFormat,
+    RecordingArguments, TransitionFormat, XperfArguments,
 };
 use crate::failure::Failure;
 use crate::output::{Color, Destination};
@@ -57,10 +57,7 @@ pub struct Recording {
 impl Recording {
     /// None: the task names its files itself.
     pub fn none() -> Self {
-        Self {
-            files: Vec::new(),
-            options: Options::default(),
-        }
+        Self { files: Vec::new(), options: Options::default() }
     }
 }
 
@@ -157,16 +154,11 @@ impl Invocation {
             Command::Info(arguments) => Ok(Self::info(arguments)),
             Command::Events(arguments) => Self::events(arguments),
             Command::Firmware(arguments) => Ok(Self {
-                recording: Recording {
-                    files: arguments.files.clone(),
-                    options: Options::default(),
-                },
+                recording: Recording { files: arguments.files.clone(), options: Options::default() },
                 destination: arguments.output.clone().into(),
                 task: Task::Firmware(FirmwareQuestion::resolve(arguments)),
             }),
-            Command::Processes(it) => {
-                Self::list(List::Processes, it.recording, it.table, it.output)
-            }
+            Command::Processes(it) => Self::list(List::Processes, it.recording, it.table, it.output),
             Command::Cpu(it) => {
                 let by = it.by.into_iter().map(Into::into).collect();
                 Self::list(List::Cpu(by), it.recording, it.table, it.output)
@@ -221,9 +213,7 @@ impl Invocation {
                 let message = "--csv says which table '--format csv' writes; give both".to_owned();
                 return Err(Failure::NothingToAnswer(message));
             }
-            (TransitionFormat::Text, None) => {
-                BootFormat::Text(BootTextOptions { top: arguments.top })
-            }
+            (TransitionFormat::Text, None) => BootFormat::Text(BootTextOptions { top: arguments.top }),
             (TransitionFormat::Json, None) => BootFormat::Json,
             (TransitionFormat::Xml, None) => BootFormat::Xml,
         };
@@ -248,11 +238,7 @@ impl Invocation {
             PlainFormat::Text => InfoFormat::Text(InfoTextOptions { top: arguments.top }),
             PlainFormat::Json => InfoFormat::Json,
         };
-        Self {
-            task: Task::Info(format),
-            recording: arguments.recording.into(),
-            destination: arguments.output.into(),
-        }
+        Self { task: Task::Info(format), recording: arguments.recording.into(), destination: arguments.output.into() }
     }
 
     fn events(arguments: EventsArguments) -> Result<Self, Failure> {
@@ -265,11 +251,7 @@ impl Invocation {
         };
         let range = time_range(arguments.range.as_deref())?;
         Ok(Self {
-            task: Task::Events(EventQuestion {
-                filter,
-                range,
-                format: arguments.format,
-            }),
+            task: Task::Events(EventQuestion { filter, range, format: arguments.format }),
             recording: arguments.recording.into(),
             destination: arguments.output.into(),
         })
@@ -280,10 +262,7 @@ impl Invocation {
         Ok(Self {
             task: Task::Xperf(xperf::parse(arguments.words)?),
             recording: Recording::none(),
-            destination: Destination {
-                path: None,
-                color: Color::Never,
-            },
+            destination: Destination { path: None, color: Color::Never },
         })
     }
 }
@@ -306,23 +285,13 @@ fn time_point(text: &str) -> Result<TimePoint, Failure> {
 
 impl From<RecordingArguments> for Recording {
     fn from(arguments: RecordingArguments) -> Self {
-        let options = Options {
-            manifests: arguments.manifests,
-            boot: arguments.boot,
-            ..Options::default()
-        };
-        Self {
-            files: arguments.files,
-            options,
-        }
+        let options = Options { manifests: arguments.manifests, boot: arguments.boot, ..Options::default() };
+        Self { files: arguments.files, options }
     }
 }
 
 impl From<OutputArguments> for Destination {
     fn from(arguments: OutputArguments) -> Self {
-        Self {
-            path: arguments.output,
-            color: arguments.color,
-        }
+        Self { path: arguments.output, color: arguments.color }
     }
 }

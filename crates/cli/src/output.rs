@@ -33,24 +33,14 @@ impl Destination {
     /// Opens the destination, has `write` write to it, and makes sure that all of it arrived.
     ///
     /// A file is opened only now, when there is an answer: a command that fails leaves an existing one as it was.
-    pub fn write(
-        &self,
-        write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
         match &self.path {
             Some(path) => {
                 let failed = |error: io::Error| {
-                    Failure::Unreadable(format!(
-                        "{}: cannot write the answer: {error}",
-                        path.display()
-                    ))
+                    Failure::Unreadable(format!("{}: cannot write the answer: {error}", path.display()))
                 };
                 let file = File::create(path).map_err(failed)?;
-                let choice = if self.color == Color::Always {
-                    ColorChoice::Always
-                } else {
-                    ColorChoice::Never
-                };
+                let choice = if self.color == Color::Always { ColorChoice::Always } else { ColorChoice::Never };
                 let mut out = BufWriter::with_capacity(1 << 16, AutoStream::new(file, choice));
                 write(&mut out)?;
                 out.flush().map_err(failed)
@@ -63,13 +53,8 @@ impl Destination {
                     Color::Never => ColorChoice::Never,
                 };
                 // A person sees rows soon after they are read; a pipe is filled a large block at a time.
-                let capacity = if stdout.is_terminal() {
-                    1 << 10
-                } else {
-                    1 << 16
-                };
-                let mut out =
-                    BufWriter::with_capacity(capacity, AutoStream::new(stdout.lock(), choice));
+                let capacity = if stdout.is_terminal() { 1 << 10 } else { 1 << 16 };
+                let mut out = BufWriter::with_capacity(capacity, AutoStream::new(stdout.lock(), choice));
                 write(&mut out)?;
                 Ok(out.flush()?)
             }

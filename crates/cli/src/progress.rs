@@ -26,9 +26,9 @@ impl ProgressLine {
         };
         let bar = ProgressBar::with_draw_target(Some(0), target);
         // The template is ours and constant; a plain line would show if it were wrong.
-        if let Ok(style) = ProgressStyle::with_template(
-            "reading {bytes} of {total_bytes} {bar:24} {percent} % {binary_bytes_per_sec}",
-        ) {
+        if let Ok(style) =
+            ProgressStyle::with_template("reading {bytes} of {total_bytes} {bar:24} {percent} % {binary_bytes_per_sec}")
+        {
             bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
         }
         Self { bar }
@@ -37,9 +37,7 @@ impl ProgressLine {
     /// The same about one of several recordings.
     pub fn reading_one(number: usize, of: usize) -> Self {
         let line = Self::reading();
-        let template = format!(
-            "recording {number} of {of}: {{bytes}} of {{total_bytes}} {{bar:24}} {{percent}} %"
-        );
+        let template = format!("recording {number} of {of}: {{bytes}} of {{total_bytes}} {{bar:24}} {{percent}} %");
         if let Ok(style) = ProgressStyle::with_template(&template) {
             line.bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
         }

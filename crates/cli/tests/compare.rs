@@ -31,8 +31,7 @@ fn table_5_of_the_paper_beside_each_other() {
     let folder = Folder::new();
     record(&folder, "table-5-run-1", "1.etl");
     record(&folder, "table-5-run-2", "2.etl");
-    let comparison =
-        json(&folder.answer("compare --baseline 1.etl --candidate 2.etl --format json"));
+    let comparison = json(&folder.answer("compare --baseline 1.etl --candidate 2.etl --format json"));
     assert_eq!(comparison["transition"], "boot");
     // The paper's Run 1 and Run 2, ms. Its difference is Run 1 less Run 2; here it is what changed from 1 to 2.
     for (key, run_1, run_2) in [
@@ -55,10 +54,7 @@ fn table_5_of_the_paper_beside_each_other() {
     assert!((percent + 29.9).abs() < 0.05, "{percent}");
 
     let text = folder.answer("compare --baseline 1.etl --candidate 2.etl");
-    assert!(
-        text.starts_with("The boot took 274 ms (0.9 %) less: 30.7 s, was 31.0 s.\n"),
-        "{text}"
-    );
+    assert!(text.starts_with("The boot took 274 ms (0.9 %) less: 30.7 s, was 31.0 s.\n"), "{text}");
     assert!(text.contains("record 3 or more of each"), "{text}");
 }
 
@@ -67,13 +63,9 @@ fn a_service_that_left_its_group_starts_after_others() {
     let folder = Folder::new();
     record(&folder, "table-7-slow-service-in-group", "1.etl");
     record(&folder, "table-7-slow-service-in-no-group", "2.etl");
-    let comparison =
-        json(&folder.answer("compare --baseline 1.etl --candidate 2.etl --format json"));
+    let comparison = json(&folder.answer("compare --baseline 1.etl --candidate 2.etl --format json"));
     let moved = comparison["moved"].as_array().unwrap();
-    let slow = moved
-        .iter()
-        .find(|row| row["key"] == "boot.service.Slowsvc")
-        .unwrap();
+    let slow = moved.iter().find(|row| row["key"] == "boot.service.Slowsvc").unwrap();
     assert_eq!(slow["was_phase"], "WinLogonInit");
     assert_eq!(slow["is_phase"], "ExplorerInit");
     assert!(slow["now_after"].as_u64() > Some(0), "{slow}");
@@ -104,10 +96,7 @@ fn folders_hold_runs_and_equal_runs_do_not_differ() {
     let measures = comparison["measures"].as_array().unwrap().len();
     assert_eq!(rows.len(), 1 + 2 * measures);
     let columns = rows[0].split(',').count();
-    let total = rows
-        .iter()
-        .find(|row| row.starts_with("boot.service."))
-        .unwrap();
+    let total = rows.iter().find(|row| row.starts_with("boot.service.")).unwrap();
     assert_eq!(total.split(',').count(), columns);
 }
 
@@ -127,22 +116,17 @@ fn sleeps_and_shutdowns_are_compared_too() {
     let (code, message) = folder.refusal("compare --baseline 1.etl --candidate 2.etl");
     assert_eq!(code, 2);
     assert!(message.contains("--include analysis-tracing"), "{message}");
-    let sleep = json(&folder.answer(
-        "compare --baseline 1.etl --candidate 2.etl --include analysis-tracing --format json",
-    ));
+    let sleep =
+        json(&folder.answer("compare --baseline 1.etl --candidate 2.etl --include analysis-tracing --format json"));
     assert_eq!(sleep["transition"], "suspend");
     measure(&sleep, "suspend.phase.SuspendDevices");
     let shutdown = json(&folder.answer("compare --baseline 3.etl --candidate 4.etl --format json"));
     assert_eq!(shutdown["transition"], "shutdown");
     measure(&shutdown, "shutdown.total");
     // The second transition is a hibernation, and so is not compared with a sleep.
-    let (code, message) =
-        folder.refusal("compare --baseline 1.etl --candidate 5.etl --transition suspend:2");
+    let (code, message) = folder.refusal("compare --baseline 1.etl --candidate 5.etl --transition suspend:2");
     assert_eq!(code, 2, "{message}");
-    let both =
-        json(&folder.answer(
-            "compare --baseline 1.etl --candidate 5.etl --transition suspend --format json",
-        ));
+    let both = json(&folder.answer("compare --baseline 1.etl --candidate 5.etl --transition suspend --format json"));
     let runs = both["configurations"][1]["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 2);
     assert_eq!(runs[1]["set_apart"][0]["reason"], "other_kind");
@@ -156,26 +140,10 @@ fn what_cannot_be_compared_says_why() {
     std::fs::create_dir(folder.path("empty")).unwrap();
     for (arguments, code, part) in [
         ("compare --baseline boot.etl", 2, "--candidate"),
-        (
-            "compare --baseline boot.etl --candidate absent.etl",
-            1,
-            "absent.etl",
-        ),
-        (
-            "compare --baseline boot.etl --candidate empty",
-            2,
-            "no recording in this folder",
-        ),
-        (
-            "compare --baseline boot.etl --candidate off.etl",
-            2,
-            "off.etl: the recording holds no boot",
-        ),
-        (
-            "compare --baseline boot.etl --candidate boot.etl --transition sleep",
-            2,
-            "--transition",
-        ),
+        ("compare --baseline boot.etl --candidate absent.etl", 1, "absent.etl"),
+        ("compare --baseline boot.etl --candidate empty", 2, "no recording in this folder"),
+        ("compare --baseline boot.etl --candidate off.etl", 2, "off.etl: the recording holds no boot"),
+        ("compare --baseline boot.etl --candidate boot.etl --transition sleep", 2, "--transition"),
     ] {
         let (is, message) = folder.refusal(arguments);
         assert_eq!(is, code, "{arguments}: {message}");
@@ -192,9 +160,7 @@ fn boots_of_linux_are_compared_unit_by_unit() {
     for name in ["boot-1.tar.xz", "boot-2.tar.xz"] {
         std::fs::copy(samples.join(name), folder.path(name)).unwrap();
     }
-    let comparison = json(
-        &folder.answer("compare --baseline boot-1.tar.xz --candidate boot-2.tar.xz --format json"),
-    );
+    let comparison = json(&folder.answer("compare --baseline boot-1.tar.xz --candidate boot-2.tar.xz --format json"));
     assert_eq!(comparison["transition"], "boot");
     assert_eq!(comparison["configurations"][0]["kind"], "linux");
     let boots: Vec<Value> = ["boot-1.tar.xz", "boot-2.tar.xz"]
@@ -208,33 +174,21 @@ fn boots_of_linux_are_compared_unit_by_unit() {
     for name in ["kernel", "user_space"] {
         let measure = measure(&comparison, &format!("boot.phase.{name}"));
         for at in 0..2 {
-            assert_eq!(
-                measure["values"][at]["median"],
-                of_report(at, name),
-                "{name}"
-            );
+            assert_eq!(measure["values"][at]["median"], of_report(at, name), "{name}");
         }
     }
     for (recording, transition, key) in [
         ("suspend-s3.tar.xz", "suspend", "suspend.suspend"),
-        (
-            "shutdown-slowstop.tar.xz",
-            "shutdown",
-            "shutdown.phase.stop_units",
-        ),
+        ("shutdown-slowstop.tar.xz", "shutdown", "shutdown.phase.stop_units"),
     ] {
         std::fs::copy(samples.join(recording), folder.path(recording)).unwrap();
-        let line = format!(
-            "compare --baseline {recording} --candidate {recording} --transition {transition} --format json"
-        );
+        let line =
+            format!("compare --baseline {recording} --candidate {recording} --transition {transition} --format json");
         let comparison = json(&folder.answer(&line));
         let change = &measure(&comparison, key)["changes"][0];
         assert_eq!(change["difference"], 0, "{recording}");
     }
     let services = comparison["measures"].as_array().unwrap();
-    let units = services
-        .iter()
-        .filter(|row| row["category"] == "service")
-        .count();
+    let units = services.iter().filter(|row| row["category"] == "service").count();
     assert!(units > 20, "{units} units");
 }

@@ -18,16 +18,7 @@ fn what_cannot_be_read_is_named_with_exit_code_1() {
         .file("empty.etl", b"")
         .file("text.etl", b"this is no recording, however it is called")
         .file("zero.etl", &[0; 4096]);
-    for verb in [
-        "boot",
-        "shutdown",
-        "shutdown",
-        "info",
-        "events",
-        "processes",
-        "disk",
-        "files",
-    ] {
+    for verb in ["boot", "shutdown", "shutdown", "info", "events", "processes", "disk", "files"] {
         let (code, message) = folder.refusal(&format!("{verb} absent.etl"));
         assert_eq!(code, 1);
         assert!(message.starts_with("onoff: absent.etl: "), "{message}");
@@ -54,36 +45,17 @@ fn what_cannot_be_read_is_named_with_exit_code_1() {
 fn a_recording_cut_anywhere_answers_or_says_where_it_was_cut() {
     let folder = Folder::boot(SCENARIO);
     let bytes = std::fs::read(folder.path("boot.etl")).unwrap();
-    for length in [
-        1,
-        71,
-        72,
-        73,
-        300,
-        1000,
-        65_535,
-        65_536,
-        70_000,
-        bytes.len() / 2,
-        bytes.len() - 1,
-    ] {
+    for length in [1, 71, 72, 73, 300, 1000, 65_535, 65_536, 70_000, bytes.len() / 2, bytes.len() - 1] {
         folder.file("cut.etl", &bytes[..length]);
         let output = folder.run("info cut.etl --format json");
         match output.status.code() {
             Some(0) => {
                 let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-                assert_ne!(
-                    summary["losses"].as_array().unwrap().len(),
-                    0,
-                    "cut at {length}: no loss"
-                );
+                assert_ne!(summary["losses"].as_array().unwrap().len(), 0, "cut at {length}: no loss");
             }
             Some(1) => {
                 let stderr = String::from_utf8(output.stderr).unwrap();
-                assert!(
-                    stderr.starts_with("onoff: cut.etl: byte offset "),
-                    "cut at {length}: {stderr}"
-                );
+                assert!(stderr.starts_with("onoff: cut.etl: byte offset "), "cut at {length}: {stderr}");
             }
             code => panic!("cut at {length}: {code:?}"),
         }
@@ -94,29 +66,17 @@ fn a_recording_cut_anywhere_answers_or_says_where_it_was_cut() {
 fn a_recording_without_a_boot_is_told_in_a_sentence_with_exit_code_2() {
     use onoff_testkit::assemble::{EtlBuilder, Session};
     let folder = Folder::new();
-    folder.file(
-        "idle.etl",
-        &EtlBuilder::new(Session::windows_10(2)).finish(),
-    );
+    folder.file("idle.etl", &EtlBuilder::new(Session::windows_10(2)).finish());
     let (code, message) = folder.refusal("boot idle.etl");
     assert_eq!(code, 2);
-    assert!(
-        message.starts_with("onoff: the recording holds no boot "),
-        "{message}"
-    );
+    assert!(message.starts_with("onoff: the recording holds no boot "), "{message}");
     folder.answer("info idle.etl");
 }
 
 #[test]
 fn wrong_usage_has_exit_code_2() {
     let folder = Folder::new();
-    for arguments in [
-        "",
-        "boot",
-        "boots x.etl",
-        "boot x.etl --format yaml",
-        "info x.etl --top many",
-    ] {
+    for arguments in ["", "boot", "boots x.etl", "boot x.etl --format yaml", "info x.etl --top many"] {
         let output = folder.run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments}");
         assert!(!output.stderr.is_empty(), "{arguments}");
@@ -134,11 +94,7 @@ fn events_that_do_not_occur_have_exit_code_2() {
     let folder = Folder::boot(SCENARIO);
     let output = folder.run("events boot.etl --process nobody.exe");
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        String::from_utf8(output.stderr)
-            .unwrap()
-            .contains("no event is what was asked for")
-    );
+    assert!(String::from_utf8(output.stderr).unwrap().contains("no event is what was asked for"));
 }
 
 #[test]
@@ -162,31 +118,16 @@ fn help_and_version_answer() {
         "policy",
     ] {
         let help = folder.answer(&format!("{verb} --help"));
-        assert!(
-            help.contains("Examples:") && help.contains("Exit codes:"),
-            "{verb}: {help}"
-        );
+        assert!(help.contains("Examples:") && help.contains("Exit codes:"), "{verb}: {help}");
     }
-    assert_eq!(
-        folder.answer("--version"),
-        concat!("onoff ", env!("CARGO_PKG_VERSION"), "\n")
-    );
+    assert_eq!(folder.answer("--version"), concat!("onoff ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let folder = Folder::boot(SCENARIO);
-    for arguments in [
-        "events boot.etl",
-        "events boot.etl --format json",
-        "boot boot.etl --format json",
-    ] {
-        let mut child = folder
-            .command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+    for arguments in ["events boot.etl", "events boot.etl --format json", "boot boot.etl --format json"] {
+        let mut child = folder.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdout = child.stdout.take().unwrap();
         stdout.read_exact(&mut [0; 16]).unwrap();
         drop(stdout);
@@ -201,23 +142,11 @@ fn colour_is_for_terminals_and_who_asks_for_it() {
     let folder = Folder::boot(SCENARIO);
     let escape = '\u{1b}';
     assert!(!folder.answer("boot boot.etl").contains(escape));
-    assert!(
-        !folder
-            .answer("boot boot.etl --color never")
-            .contains(escape)
-    );
+    assert!(!folder.answer("boot boot.etl --color never").contains(escape));
     let coloured = folder.answer("boot boot.etl --color always");
     assert!(coloured.contains(escape));
-    assert!(
-        !folder
-            .answer("boot boot.etl --format json --color always")
-            .contains(escape)
-    );
-    let output = folder
-        .command("boot boot.etl")
-        .env("NO_COLOR", "1")
-        .output()
-        .unwrap();
+    assert!(!folder.answer("boot boot.etl --format json --color always").contains(escape));
+    let output = folder.command("boot boot.etl").env("NO_COLOR", "1").output().unwrap();
     assert!(!String::from_utf8(output.stdout).unwrap().contains(escape));
 }
 
@@ -228,29 +157,19 @@ fn an_answer_goes_to_a_file_and_a_failure_leaves_the_file_alone() {
     let written = std::fs::read_to_string(folder.path("answer.txt")).unwrap();
     assert_eq!(written, folder.answer("boot boot.etl"));
     folder.refusal("boot absent.etl -o answer.txt");
-    assert_eq!(
-        std::fs::read_to_string(folder.path("answer.txt")).unwrap(),
-        written
-    );
+    assert_eq!(std::fs::read_to_string(folder.path("answer.txt")).unwrap(), written);
     let (code, message) = folder.refusal("info boot.etl -o no/such/folder/answer.txt");
     assert_eq!(code, 1);
-    assert!(
-        message.contains("no/such/folder/answer.txt: cannot write the answer"),
-        "{message}"
-    );
+    assert!(message.contains("no/such/folder/answer.txt: cannot write the answer"), "{message}");
 }
 
 #[test]
 fn several_files_are_one_recording() {
     let folder = Folder::boot(SCENARIO);
-    let whole: serde_json::Value =
-        serde_json::from_str(&folder.answer("info boot.etl --format json")).unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&folder.answer("info boot.etl --format json")).unwrap();
     std::fs::copy(folder.path("boot.etl"), folder.path("again.etl")).unwrap();
     let twice: serde_json::Value =
         serde_json::from_str(&folder.answer("info boot.etl again.etl --format json")).unwrap();
     assert_eq!(twice["files"].as_array().unwrap().len(), 2);
-    assert_eq!(
-        twice["events"].as_u64().unwrap(),
-        whole["events"].as_u64().unwrap() * 2
-    );
+    assert_eq!(twice["events"].as_u64().unwrap(), whole["events"].as_u64().unwrap() * 2);
 }

@@ -31,11 +31,7 @@ fn each_scenario_has_its_findings_and_no_others() {
     for (scenario, truth) in expected::all() {
         let diagnosis = diagnosis(&scenario);
         let found = codes(&diagnosis, "findings");
-        let all: BTreeSet<String> = found
-            .iter()
-            .cloned()
-            .chain(codes(&diagnosis, "caveats"))
-            .collect();
+        let all: BTreeSet<String> = found.iter().cloned().chain(codes(&diagnosis, "caveats")).collect();
         let mut wanted: BTreeSet<String> = truth.also.union(&truth.false_).cloned().collect();
         wanted.extend(truth.first.clone());
         wanted = wanted.difference(&truth.missed).cloned().collect();
@@ -74,16 +70,10 @@ fn the_first_finding_costs_what_was_put_in() {
         let diagnosis = diagnosis(&name);
         let first = &diagnosis["findings"][0];
         let found = first["cost_ns"].as_i64().unwrap();
-        let said = (
-            first["subject"]["name"].as_str(),
-            first["cost_basis"].as_str(),
-        );
+        let said = (first["subject"]["name"].as_str(), first["cost_basis"].as_str());
         let wanted = (Some(cost.subject.as_str()), Some(cost.basis.as_str()));
         if said != wanted || (found - put_in).abs() > cost.within_ms * MS {
-            faults.push(format!(
-                "{name}: {said:?}, not {wanted:?}; {found} ns of {put_in} ({})",
-                cost.because
-            ));
+            faults.push(format!("{name}: {said:?}, not {wanted:?}; {found} ns of {put_in} ({})", cost.because));
         }
         held += 1;
     }
@@ -118,23 +108,15 @@ fn the_chain_is_who_waits_for_whom_and_ends_with_what_was_put_in() {
                 .map(|row| row["ns"].as_i64().unwrap())
                 .sum(),
         };
-        let longest = rows("steps")
-            .into_iter()
-            .filter(is_kind)
-            .max_by_key(|row| row["duration_ns"].as_i64())
-            .unwrap_or_default();
+        let longest =
+            rows("steps").into_iter().filter(is_kind).max_by_key(|row| row["duration_ns"].as_i64()).unwrap_or_default();
         let tid = |value: &Value| u32::try_from(value.as_u64().unwrap()).unwrap();
-        let mut threads: Vec<u32> = longest["waiters"].as_array().map_or(Vec::new(), |waiters| {
-            waiters.iter().rev().map(tid).collect()
-        });
+        let mut threads: Vec<u32> =
+            longest["waiters"].as_array().map_or(Vec::new(), |waiters| waiters.iter().rev().map(tid).collect());
         threads.extend(longest["thread"].get("tid").map(tid));
         let mut through: Vec<String> = threads.iter().map(|&tid| image(&truth, tid)).collect();
         through.dedup();
-        let is_chain = if chain.threads.is_empty() {
-            through == chain.through
-        } else {
-            threads == chain.threads
-        };
+        let is_chain = if chain.threads.is_empty() { through == chain.through } else { threads == chain.threads };
         if !is_chain || (found - put_in).abs() > chain.within_ms * MS {
             faults.push(format!(
                 "{name}: {found} ns of {put_in} ({}), through {through:?}, threads {threads:?}",
@@ -152,13 +134,7 @@ fn the_evidence_says_for_whom_a_service_waited() {
     let diagnosis = diagnosis("service-waits-20s");
     let evidence = diagnosis["findings"][0]["evidence"].as_array().unwrap();
     let says = |row: &Value| row["text"].as_str().unwrap().to_owned();
-    assert!(
-        evidence
-            .iter()
-            .map(says)
-            .any(|text| text.contains("licencehelper.exe sleeps for 19")),
-        "{evidence:?}"
-    );
+    assert!(evidence.iter().map(says).any(|text| text.contains("licencehelper.exe sleeps for 19")), "{evidence:?}");
 }
 
 #[test]
@@ -171,24 +147,14 @@ fn the_text_answers_first() {
 fn a_healthy_boot_says_so() {
     let folder = Folder::boot("healthy-boot.toml");
     let text = folder.answer("diagnose boot.etl");
-    assert!(
-        text.lines()
-            .nth(1)
-            .unwrap()
-            .starts_with("Nothing found that costs more than noise"),
-        "{text}"
-    );
+    assert!(text.lines().nth(1).unwrap().starts_with("Nothing found that costs more than noise"), "{text}");
 }
 
 #[test]
 fn rules_are_listed_and_explained() {
     let folder = Folder::new();
     let list = folder.answer("diagnose --list");
-    let listed: Vec<&str> = list
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
+    let listed: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
     assert!(listed.len() >= 45, "{} rules", listed.len());
     for code in &listed {
         let text = folder.answer(&format!("diagnose --explain {code}"));
@@ -196,8 +162,7 @@ fn rules_are_listed_and_explained() {
             assert!(text.contains(heading), "{code}: {text}");
         }
     }
-    let rules: Value =
-        serde_json::from_str(&folder.answer("diagnose --list --format json")).unwrap();
+    let rules: Value = serde_json::from_str(&folder.answer("diagnose --list --format json")).unwrap();
     assert_eq!(rules.as_array().unwrap().len(), listed.len());
 }
 
@@ -214,19 +179,12 @@ fn what_cannot_be_answered_is_refused() {
 /// Advice about what the system needs never speaks of turning it off.
 #[test]
 fn nobody_is_told_to_turn_off_what_windows_needs() {
-    for scenario in [
-        "slow-boot",
-        "services-wes7",
-        "table-7-slow-service-in-group",
-    ] {
+    for scenario in ["slow-boot", "services-wes7", "table-7-slow-service-in-group"] {
         for finding in diagnosis(scenario)["findings"].as_array().unwrap() {
             let advice = finding["advice"].as_str().unwrap();
             let names = finding["subject"]["name"].as_str().unwrap();
             if ["WinDefend", "RpcSs", "PlugPlay", "EventLog", "ProfSvc"].contains(&names) {
-                assert!(
-                    !advice.contains("disable") && !advice.contains("on demand"),
-                    "{advice}"
-                );
+                assert!(!advice.contains("disable") && !advice.contains("on demand"), "{advice}");
             }
         }
     }
@@ -254,10 +212,9 @@ fn real_sleeps_of_linux_are_told_what_they_waited_for_or_nothing() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
-    for (name, kind, wanted) in [
-        ("suspend-s3", "suspend to memory", vec![("e1000e", 434)]),
-        ("hibernate-s4", "hibernation", vec![]),
-    ] {
+    for (name, kind, wanted) in
+        [("suspend-s3", "suspend to memory", vec![("e1000e", 434)]), ("hibernate-s4", "hibernation", vec![])]
+    {
         let path = samples.join(format!("{name}.tar.xz"));
         let answer = Folder::new().answer(&format!("diagnose {} --format json", path.display()));
         let diagnosis: Value = serde_json::from_str(&answer).unwrap();

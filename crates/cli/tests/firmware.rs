@@ -27,11 +27,7 @@ fn ms(ns: &Value) -> f64 {
 }
 
 fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
-    list.as_array()
-        .unwrap()
-        .iter()
-        .find(|row| row["name"] == name)
-        .unwrap()
+    list.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap()
 }
 
 #[test]
@@ -44,23 +40,11 @@ fn a_boot_measured_module_by_module() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|row| {
-            (
-                row["number"].as_str().unwrap(),
-                row["count"].as_u64().unwrap(),
-            )
-        })
+        .map(|row| (row["number"].as_str().unwrap(), row["count"].as_u64().unwrap()))
         .collect();
     assert_eq!(
         counts,
-        [
-            ("0x0002", 1),
-            ("0x1010", 277),
-            ("0x1011", 156),
-            ("0x1012", 22),
-            ("0x1013", 330),
-            ("0x1014", 52)
-        ]
+        [("0x0002", 1), ("0x1010", 277), ("0x1011", 156), ("0x1012", 22), ("0x1013", 330), ("0x1014", 52)]
     );
     let intervals = &report["intervals"];
     for (name, ns) in [
@@ -75,17 +59,8 @@ fn a_boot_measured_module_by_module() {
     ] {
         assert_eq!(intervals[name], ns, "{name}");
     }
-    for (phase, length) in [
-        ("PEI", 99_747.4),
-        ("DXE", 699.2),
-        ("BDS", 2_299.9),
-        ("PreMem", 98_400.5),
-    ] {
-        assert_eq!(
-            ms(&named(&report["phases"], phase)["duration_ns"]),
-            length,
-            "{phase}"
-        );
+    for (phase, length) in [("PEI", 99_747.4), ("DXE", 699.2), ("BDS", 2_299.9), ("PreMem", 98_400.5)] {
+        assert_eq!(ms(&named(&report["phases"], phase)["duration_ns"]), length, "{phase}");
         assert_eq!(named(&report["phases"], phase)["certainty"], "measured");
     }
     assert_eq!(named(&report["phases"], "SEC")["certainty"], "inferred");
@@ -94,12 +69,8 @@ fn a_boot_measured_module_by_module() {
     let work = report["work"].as_array().unwrap();
     let attempt = work.iter().find(|row| row["text"] == "BdsAttempt").unwrap();
     assert_eq!(ms(&attempt["duration_ns"]), 1_827.2);
-    let usb = report["devices"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|row| row["path"] == "PciRoot(0x0)/Pci(0x14,0x0)")
-        .unwrap();
+    let usb =
+        report["devices"].as_array().unwrap().iter().find(|row| row["path"] == "PciRoot(0x0)/Pci(0x14,0x0)").unwrap();
     // The longest of its starts; the others are the same driver's later ones and that of the host controller.
     let longest = work
         .iter()
@@ -109,9 +80,7 @@ fn a_boot_measured_module_by_module() {
     assert_eq!(longest, 1_181.3);
     assert_eq!(usb["drivers"].as_array().unwrap().len(), 2);
     // 837 measurements: every begin and end is used once.
-    let used = 2 * work.len()
-        + report["unended"].as_array().unwrap().len()
-        + report["marks"].as_array().unwrap().len();
+    let used = 2 * work.len() + report["unended"].as_array().unwrap().len() + report["marks"].as_array().unwrap().len();
     assert_eq!(used, 837);
     assert_eq!(report["measurements"], 837);
 }
@@ -124,13 +93,7 @@ fn time_of_their_own_adds_up_to_the_time_that_something_ran() {
     let report = report(&folder, "FBPT_reconstructed.bin");
     let spans = |list: &str| -> Vec<(i64, i64)> {
         let rows = report[list].as_array().unwrap().iter();
-        rows.map(|row| {
-            (
-                row["start_ns"].as_i64().unwrap(),
-                row["end_ns"].as_i64().unwrap(),
-            )
-        })
-        .collect()
+        rows.map(|row| (row["start_ns"].as_i64().unwrap(), row["end_ns"].as_i64().unwrap())).collect()
     };
     // All pieces, and the one phase of which an end was inferred.
     let mut all = spans("work");
@@ -142,17 +105,9 @@ fn time_of_their_own_adds_up_to_the_time_that_something_ran() {
         reach = reach.max(end);
     }
     let own = |list: &str| -> i64 {
-        report[list]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|row| row["self_ns"].as_i64().unwrap())
-            .sum()
+        report[list].as_array().unwrap().iter().map(|row| row["self_ns"].as_i64().unwrap()).sum()
     };
-    assert_eq!(
-        own("work") + report["phases"][0]["self_ns"].as_i64().unwrap(),
-        covered
-    );
+    assert_eq!(own("work") + report["phases"][0]["self_ns"].as_i64().unwrap(), covered);
     // Without the phases it is what the modules cost.
     assert_eq!(own("drivers") + own("phases"), covered);
 }
@@ -164,22 +119,10 @@ fn the_same_boot_as_xml_gives_the_same_answer() {
     };
     let xml = std::fs::read(samples("fpdt").unwrap().join("fpdt_complex_data.xml")).unwrap();
     folder.file("boot.xml", &xml);
-    let (of_bytes, of_xml) = (
-        report(&folder, "FBPT_reconstructed.bin"),
-        report(&folder, "boot.xml"),
-    );
-    for name in [
-        "checkpoints",
-        "intervals",
-        "phases",
-        "coverage",
-        "gaps",
-        "drivers",
-        "devices",
-        "work",
-        "unended",
-        "marks",
-    ] {
+    let (of_bytes, of_xml) = (report(&folder, "FBPT_reconstructed.bin"), report(&folder, "boot.xml"));
+    for name in
+        ["checkpoints", "intervals", "phases", "coverage", "gaps", "drivers", "devices", "work", "unended", "marks"]
+    {
         assert_eq!(of_bytes[name], of_xml[name], "{name}");
     }
 }
@@ -190,43 +133,20 @@ fn the_folder_of_a_linux_boot_agrees_with_systemd() {
         return;
     };
     let folder = Folder::new();
-    folder.file(
-        "boot.tar.xz",
-        &std::fs::read(archives.join("boot-fpdt.tar.xz")).unwrap(),
-    );
+    folder.file("boot.tar.xz", &std::fs::read(archives.join("boot-fpdt.tar.xz")).unwrap());
     let report = report(&folder, "boot.tar.xz");
-    let fbpt = report["tables"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|table| table["signature"] == "FBPT")
-        .unwrap();
-    let records: u64 = fbpt["records"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["count"].as_u64().unwrap())
-        .sum();
-    assert_eq!(
-        (records, &report["measurements"]),
-        (8_667, &Value::from(8_666))
-    );
+    let fbpt = report["tables"].as_array().unwrap().iter().find(|table| table["signature"] == "FBPT").unwrap();
+    let records: u64 = fbpt["records"].as_array().unwrap().iter().map(|row| row["count"].as_u64().unwrap()).sum();
+    assert_eq!((records, &report["measurements"]), (8_667, &Value::from(8_666)));
     // systemd-analyze: 1.118s (firmware) + 3.691s (loader), each cut to the ms.
     let times = &report["checkpoints"];
     let start = times["loader_start_ns"].as_i64().unwrap();
     let end = times["exit_end_ns"].as_i64().unwrap();
-    assert_eq!(
-        (start / 1_000_000, (end - start) / 1_000_000),
-        (1_118, 3_691)
-    );
+    assert_eq!((start / 1_000_000, (end - start) / 1_000_000), (1_118, 3_691));
     assert_eq!(report["intervals"]["total_ns"], 4_809_919_164_i64);
     // Each asked whether it supports each device: 4,076 times.
-    let calls: u64 = report["drivers"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["support_calls"].as_u64().unwrap())
-        .sum();
+    let calls: u64 =
+        report["drivers"].as_array().unwrap().iter().map(|row| row["support_calls"].as_u64().unwrap()).sum();
     assert_eq!(calls, 4_076);
     // The begin of PEI is not among the records; the loader and the kernel never come back.
     assert_eq!(report["ends_without_begin"], 1);
@@ -244,12 +164,8 @@ fn tables_with_defects_are_read_as_far_as_they_go() {
     assert_eq!(boot["checkpoints"]["loader_load_ns"], 49_102_497_322_i64);
     assert_eq!(boot["checkpoints"]["loader_start_ns"], 49_127_965_722_i64);
     assert_eq!(boot["checkpoints"]["exit_begin_ns"], Value::Null);
-    let kinds: Vec<&str> = boot["faults"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|fault| fault["kind"].as_str().unwrap())
-        .collect();
+    let kinds: Vec<&str> =
+        boot["faults"].as_array().unwrap().iter().map(|fault| fault["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["repeated_signature", "not_uefi"]);
 
     let Some(folder) = sample("fpdt/malformed/lkml-a83c68a3bf7c_S3PT.bin") else {
@@ -288,19 +204,11 @@ fn the_papers_table_of_a_network_boot() {
     let network = [21, 7_037, 20_246, 40_363, 40_365].map(|ms| ms * MS);
     let disk = [21, 5_321, 5_512, 8_861, 8_862].map(|ms| ms * MS);
     let folder = Folder::new();
-    folder
-        .file("pxe.bin", &fbpt(network))
-        .file("disk.bin", &fbpt(disk));
+    folder.file("pxe.bin", &fbpt(network)).file("disk.bin", &fbpt(disk));
     let milliseconds = |file: &str| {
         let report = report(&folder, file);
-        [
-            "time1_ns",
-            "loader_load_ns",
-            "loader_run_ns",
-            "exit_boot_services_ns",
-            "time2_ns",
-        ]
-        .map(|name| report["intervals"][name].as_u64().unwrap() / MS)
+        ["time1_ns", "loader_load_ns", "loader_run_ns", "exit_boot_services_ns", "time2_ns"]
+            .map(|name| report["intervals"][name].as_u64().unwrap() / MS)
     };
     assert_eq!(milliseconds("pxe.bin"), [7_016, 13_209, 20_117, 2, 33_328]);
     assert_eq!(milliseconds("disk.bin"), [5_300, 191, 3_349, 1, 3_541]);
@@ -340,57 +248,32 @@ fn times_that_cannot_be_are_flagged_and_not_subtracted() {
     const S: u64 = 1_000_000_000;
     let folder = Folder::new();
     for (name, times, kinds) in [
-        (
-            "ticks",
-            [68_719_476_758, 9 * S, 10 * S, 11 * S, 12 * S],
-            &["reset_end_in_ticks"][..],
-        ),
-        (
-            "backwards",
-            [S, 9 * S, 8 * S, 11 * S, 12 * S],
-            &["not_monotonic"],
-        ),
-        (
-            "kept",
-            [S, 9_000 * S, 9_001 * S, 9_002 * S, 9_003 * S],
-            &["kept_over_resets"],
-        ),
+        ("ticks", [68_719_476_758, 9 * S, 10 * S, 11 * S, 12 * S], &["reset_end_in_ticks"][..]),
+        ("backwards", [S, 9 * S, 8 * S, 11 * S, 12 * S], &["not_monotonic"]),
+        ("kept", [S, 9_000 * S, 9_001 * S, 9_002 * S, 9_003 * S], &["kept_over_resets"]),
         ("legacy", [S, 9 * S, 10 * S, 0, 0], &["not_uefi"]),
         ("nothing", [S, 0, 0, 0, 0], &["not_uefi"]),
-        (
-            "huge",
-            [S, u64::MAX, 10 * S, 11 * S, 12 * S],
-            &["impossible_time"],
-        ),
+        ("huge", [S, u64::MAX, 10 * S, 11 * S, 12 * S], &["impossible_time"]),
         ("good", [S, 9 * S, 10 * S, 11 * S, 12 * S], &[]),
     ] {
         folder.file(name, &fbpt(times));
         let report = report(&folder, name);
-        let found: Vec<&str> = report["faults"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|fault| fault["kind"].as_str().unwrap())
-            .collect();
+        let found: Vec<&str> =
+            report["faults"].as_array().unwrap().iter().map(|fault| fault["kind"].as_str().unwrap()).collect();
         assert_eq!(found, kinds, "{name}");
         for (name, ns) in report["intervals"].as_object().unwrap() {
             assert!(ns.as_i64().is_none_or(|ns| ns >= 0), "{name}: {ns}");
         }
         folder.answer(&format!("firmware {name}"));
     }
-    assert_eq!(
-        report(&folder, "ticks")["intervals"]["time1_ns"],
-        Value::Null
-    );
+    assert_eq!(report(&folder, "ticks")["intervals"]["time1_ns"], Value::Null);
     assert_eq!(report(&folder, "good")["intervals"]["time1_ns"], 8 * S);
 }
 
 #[test]
 fn what_is_no_firmware_table_is_refused() {
     let folder = Folder::new();
-    folder
-        .file("other.bin", b"something else")
-        .file("empty", b"");
+    folder.file("other.bin", b"something else").file("empty", b"");
     let (code, message) = folder.refusal("firmware other.bin");
     assert_eq!(code, 1);
     assert!(message.contains("no firmware tables"), "{message}");
@@ -404,7 +287,10 @@ fn as_text_and_csv() {
     let Some(folder) = sample("fpdt/FBPT_reconstructed.bin") else {
         return;
     };
-    folder.file("names.txt", b"240612B7-A063-11D4-9A3A-0090273FC14D UsbBusDxe\nFF0C8745-3270-4439-B74F-3E45F8C77064 TheirGraphics\n");
+    folder.file(
+        "names.txt",
+        b"240612B7-A063-11D4-9A3A-0090273FC14D UsbBusDxe\nFF0C8745-3270-4439-B74F-3E45F8C77064 TheirGraphics\n",
+    );
     insta::assert_snapshot!(
         "firmware_as_text",
         folder.answer("firmware FBPT_reconstructed.bin --guids names.txt --top 5")
@@ -432,13 +318,9 @@ fn a_boot_with_its_firmware() {
     const SCENARIO: &str = "table-7-slow-service-in-group.toml";
     const MS: i64 = 1_000_000;
     let folder = Folder::boot(SCENARIO);
-    folder.file(
-        "FBPT.bin",
-        &fbpt([21, 7_037, 20_246, 40_363, 40_365].map(|ms| ms * MS as u64)),
-    );
+    folder.file("FBPT.bin", &fbpt([21, 7_037, 20_246, 40_363, 40_365].map(|ms| ms * MS as u64)));
     let boot = |arguments: &str| -> Value {
-        serde_json::from_str(&folder.answer(&format!("boot boot.etl {arguments} --format json")))
-            .unwrap()
+        serde_json::from_str(&folder.answer(&format!("boot boot.etl {arguments} --format json"))).unwrap()
     };
     let given = boot("--firmware FBPT.bin");
     let table = &given["before_kernel"]["firmware_table"];
@@ -453,18 +335,12 @@ fn a_boot_with_its_firmware() {
         .collect();
     assert_eq!(ends, [-40_344, -33_328, -20_119, -2, 0]);
     let total = given["total_ns"].as_i64().unwrap();
-    assert_eq!(
-        given["total_from_reset_ns"].as_i64().unwrap(),
-        total + 40_365 * MS
-    );
+    assert_eq!(given["total_from_reset_ns"].as_i64().unwrap(), total + 40_365 * MS);
     // Everything after the kernel's start stays as it was, and so does xperf's document.
     let alone = boot("");
     assert_eq!(alone["phases"], given["phases"]);
     let xml = folder.answer("boot boot.etl --format xml");
-    assert_eq!(
-        xml,
-        folder.answer("boot boot.etl --firmware FBPT.bin --format xml")
-    );
+    assert_eq!(xml, folder.answer("boot boot.etl --firmware FBPT.bin --format xml"));
     let text = folder.answer("boot boot.etl --firmware FBPT.bin");
     assert!(text.contains(" From the processor's reset: "), "{text}");
     // Tables without times are no answer.

@@ -26,10 +26,7 @@ fn boot_as_xml() {
 fn boot_as_csv() {
     let folder = Folder::boot(SCENARIO);
     insta::assert_snapshot!("services_csv", folder.answer("boot boot.etl --format csv"));
-    insta::assert_snapshot!(
-        "pnp_csv",
-        folder.answer("boot boot.etl --format csv --csv pnp")
-    );
+    insta::assert_snapshot!("pnp_csv", folder.answer("boot boot.etl --format csv --csv pnp"));
 }
 
 #[test]
@@ -50,8 +47,7 @@ fn events_as_rows() {
 
 #[test]
 fn events_as_json() {
-    let lines = Folder::boot(SCENARIO)
-        .answer("events boot.etl --format json --process services.exe --range 0 20s");
+    let lines = Folder::boot(SCENARIO).answer("events boot.etl --format json --process services.exe --range 0 20s");
     let lines: Vec<&str> = lines.lines().take(6).collect();
     insta::assert_snapshot!(lines.join("\n"));
 }
@@ -70,16 +66,12 @@ fn the_dump_and_its_json_agree_with_the_count_of_info() {
         let time_ns = event["time_ns"].as_i64().unwrap();
         assert!(time_ns >= last_ns, "{line}");
         last_ns = time_ns;
-        *shown
-            .entry(event["name"].as_str().unwrap().to_owned())
-            .or_default() += 1;
+        *shown.entry(event["name"].as_str().unwrap().to_owned()).or_default() += 1;
     }
     // Versions of an event are kinds of their own, under one name.
     let mut listed = BTreeMap::<String, u64>::new();
     for kind in info["kinds"].as_array().unwrap() {
-        *listed
-            .entry(kind["name"].as_str().unwrap().to_owned())
-            .or_default() += kind["events"].as_u64().unwrap();
+        *listed.entry(kind["name"].as_str().unwrap().to_owned()).or_default() += kind["events"].as_u64().unwrap();
     }
     assert_eq!(shown, listed);
     // What `info` calls an event chooses it.

@@ -13,8 +13,7 @@ use shapes::faults_of_sarif;
 /// Boots of a small scenario whose desktop is ready at these times, ms, as recordings of one folder.
 fn boots(folder: &Folder, name: &str, ready_ms: &[u64]) {
     std::fs::create_dir(folder.path(name)).unwrap();
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../testkit/scenarios/write-filter-on.toml");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/scenarios/write-filter-on.toml");
     let text = std::fs::read_to_string(path).unwrap();
     for (at, ms) in ready_ms.iter().enumerate() {
         let text = text.replace("ready_at = \"31000ms\"", &format!("ready_at = \"{ms}ms\""));
@@ -37,11 +36,7 @@ const LIMIT: &str = "--limit boot.total~5%~and~500ms";
 /// The program, in whose arguments `~` is a blank.
 fn gate(folder: &Folder, arguments: &str) -> (i32, String, String) {
     let mut command = folder.command("gate");
-    command.args(
-        arguments
-            .split_whitespace()
-            .map(|word| word.replace('~', " ")),
-    );
+    command.args(arguments.split_whitespace().map(|word| word.replace('~', " ")));
     let output = command.output().unwrap();
     (
         output.status.code().unwrap(),
@@ -53,43 +48,22 @@ fn gate(folder: &Folder, arguments: &str) -> (i32, String, String) {
 #[test]
 fn exit_codes_say_pass_regression_and_no_verdict() {
     let folder = folder();
-    let (code, text, _) = gate(
-        &folder,
-        &format!("--baseline good --candidate same {LIMIT}"),
-    );
+    let (code, text, _) = gate(&folder, &format!("--baseline good --candidate same {LIMIT}"));
     assert_eq!(code, 0, "{text}");
     assert!(text.starts_with("Pass: 1 limit kept.\n"), "{text}");
-    let (code, text, _) = gate(
-        &folder,
-        &format!("--baseline good --candidate slow {LIMIT}"),
-    );
+    let (code, text, _) = gate(&folder, &format!("--baseline good --candidate slow {LIMIT}"));
     assert_eq!(code, 1, "{text}");
-    assert!(
-        text.starts_with("Regression: 1 of 1 limit exceeded.\n"),
-        "{text}"
-    );
+    assert!(text.starts_with("Regression: 1 of 1 limit exceeded.\n"), "{text}");
     // One run is no proof; nor is a recording that cannot be read a regression.
-    let (code, text, _) = gate(
-        &folder,
-        &format!("--baseline good --candidate slow/1.etl {LIMIT}"),
-    );
+    let (code, text, _) = gate(&folder, &format!("--baseline good --candidate slow/1.etl {LIMIT}"));
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("1 run of the candidate, 3 needed"), "{text}");
-    let (code, text, stderr) = gate(
-        &folder,
-        &format!("--baseline good --candidate absent.etl {LIMIT}"),
-    );
+    let (code, text, stderr) = gate(&folder, &format!("--baseline good --candidate absent.etl {LIMIT}"));
     assert_eq!((code, text.as_str()), (2, ""), "{stderr}");
-    let (code, _, _) = gate(
-        &folder,
-        &format!("--baseline good/1.etl --candidate slow/1.etl --least-runs 1 {LIMIT}"),
-    );
+    let (code, _, _) = gate(&folder, &format!("--baseline good/1.etl --candidate slow/1.etl --least-runs 1 {LIMIT}"));
     assert_eq!(code, 1);
     for wrong in ["", "--limit boot.total", "--limit 5%"] {
-        let (code, _, stderr) = gate(
-            &folder,
-            &format!("--baseline good --candidate same {wrong}"),
-        );
+        let (code, _, stderr) = gate(&folder, &format!("--baseline good --candidate same {wrong}"));
         assert_eq!(code, 2, "{wrong}");
         assert!(stderr.contains("--limit"), "{stderr}");
     }
@@ -117,56 +91,33 @@ fn runs_that_are_all_set_apart_are_reported_in_every_format() {
 fn a_kept_baseline_stands_for_its_recordings() {
     let folder = folder();
     let (code, text, stderr) = gate(&folder, "--baseline good --save-baseline base.json");
-    assert_eq!(
-        (code, text.as_str()),
-        (0, "base.json: 3 runs kept\n"),
-        "{stderr}"
-    );
+    assert_eq!((code, text.as_str()), (0, "base.json: 3 runs kept\n"), "{stderr}");
     let bytes = std::fs::metadata(folder.path("base.json")).unwrap().len();
     assert!(bytes < 100_000, "{bytes} bytes for three small boots");
     for (candidate, expected) in [("same", 0), ("slow", 1)] {
-        let from_file = gate(
-            &folder,
-            &format!("--baseline base.json --candidate {candidate} {LIMIT} --format json"),
-        );
-        let from_folder = gate(
-            &folder,
-            &format!("--baseline good --candidate {candidate} {LIMIT} --format json"),
-        );
+        let from_file = gate(&folder, &format!("--baseline base.json --candidate {candidate} {LIMIT} --format json"));
+        let from_folder = gate(&folder, &format!("--baseline good --candidate {candidate} {LIMIT} --format json"));
         assert_eq!(from_file.0, expected);
         assert_eq!(from_file.1, from_folder.1);
     }
     // Compare takes it too.
     let text = folder.answer("compare --baseline base.json --candidate slow");
-    assert!(
-        text.starts_with("The boot is 3.01 s (9.7 %) slower: "),
-        "{text}"
-    );
+    assert!(text.starts_with("The boot is 3.01 s (9.7 %) slower: "), "{text}");
 }
 
 #[test]
 fn a_baseline_from_elsewhere_is_not_trusted() {
     let folder = folder();
     gate(&folder, "--baseline good --save-baseline base.json");
-    let good: Value =
-        serde_json::from_slice(&std::fs::read(folder.path("base.json")).unwrap()).unwrap();
+    let good: Value = serde_json::from_slice(&std::fs::read(folder.path("base.json")).unwrap()).unwrap();
     type Spoil = fn(&mut Value);
     let cases: [(Spoil, &str); 8] = [
         (|it| it["version"] = json!(2), "version 2 of the format"),
         (|it| it["format"] = json!("other"), "format is 'other'"),
         (|it| it["runs"] = json!([]), "no run"),
-        (
-            |it| it["runs"][0]["measures"][0]["value"] = json!(-1),
-            "cannot be",
-        ),
-        (
-            |it| it["runs"][0]["measures"][0]["value"] = json!(1e300),
-            "no baseline",
-        ),
-        (
-            |it| it["runs"][0]["measures"][0]["key"] = json!("x"),
-            "no key",
-        ),
+        (|it| it["runs"][0]["measures"][0]["value"] = json!(-1), "cannot be"),
+        (|it| it["runs"][0]["measures"][0]["value"] = json!(1e300), "no baseline"),
+        (|it| it["runs"][0]["measures"][0]["key"] = json!("x"), "no key"),
         (|it| it["runs"][0]["surprise"] = json!(1), "no baseline"),
         (|it| *it = json!([1, 2]), "no baseline"),
     ];
@@ -174,23 +125,14 @@ fn a_baseline_from_elsewhere_is_not_trusted() {
         let mut spoilt = good.clone();
         spoil(&mut spoilt);
         folder.file("bad.json", spoilt.to_string().as_bytes());
-        let (code, text, stderr) = gate(
-            &folder,
-            &format!("--baseline bad.json --candidate same {LIMIT}"),
-        );
+        let (code, text, stderr) = gate(&folder, &format!("--baseline bad.json --candidate same {LIMIT}"));
         assert_eq!((code, text.as_str()), (2, ""), "{part}");
-        assert!(
-            stderr.contains("bad.json: ") && stderr.contains(part),
-            "{part}: {stderr}"
-        );
+        assert!(stderr.contains("bad.json: ") && stderr.contains(part), "{part}: {stderr}");
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
     }
     for bytes in [&b""[..], b"{", b"\xff\xfe", &b"[".repeat(100_000)] {
         folder.file("bad.json", bytes);
-        let (code, _, stderr) = gate(
-            &folder,
-            &format!("--baseline bad.json --candidate same {LIMIT}"),
-        );
+        let (code, _, stderr) = gate(&folder, &format!("--baseline bad.json --candidate same {LIMIT}"));
         assert_eq!(code, 2);
         assert!(stderr.contains("bad.json"), "{stderr}");
     }
@@ -209,27 +151,14 @@ fn junit_has_a_case_per_measure_and_counts_that_agree() {
     let document = roxmltree::Document::parse(&xml).unwrap();
     let root = document.root_element();
     assert_eq!(root.tag_name().name(), "testsuites");
-    let cases: Vec<_> = root
-        .descendants()
-        .filter(|node| node.has_tag_name("testcase"))
-        .collect();
-    let number = |node: roxmltree::Node<'_, '_>, name: &str| -> usize {
-        node.attribute(name).unwrap().parse().unwrap()
-    };
+    let cases: Vec<_> = root.descendants().filter(|node| node.has_tag_name("testcase")).collect();
+    let number =
+        |node: roxmltree::Node<'_, '_>, name: &str| -> usize { node.attribute(name).unwrap().parse().unwrap() };
     for (name, element) in [("failures", "failure"), ("errors", "error")] {
-        let found = root
-            .descendants()
-            .filter(|node| node.has_tag_name(element))
-            .count();
+        let found = root.descendants().filter(|node| node.has_tag_name(element)).count();
         assert_eq!(number(root, name), found, "{name}");
-        for suite in root
-            .children()
-            .filter(|node| node.has_tag_name("testsuite"))
-        {
-            let found = suite
-                .descendants()
-                .filter(|node| node.has_tag_name(element))
-                .count();
+        for suite in root.children().filter(|node| node.has_tag_name("testsuite")) {
+            let found = suite.descendants().filter(|node| node.has_tag_name(element)).count();
             assert_eq!(number(suite, name), found);
         }
     }
@@ -242,16 +171,10 @@ fn junit_has_a_case_per_measure_and_counts_that_agree() {
             assert!(!child.attribute("message").unwrap().is_empty());
         }
     }
-    let total = cases
-        .iter()
-        .find(|case| case.attribute("name") == Some("boot.total"))
-        .unwrap();
+    let total = cases.iter().find(|case| case.attribute("name") == Some("boot.total")).unwrap();
     assert_eq!(total.attribute("time"), Some("34.050000"));
     assert!(total.children().any(|node| node.has_tag_name("failure")));
-    let explorer = cases
-        .iter()
-        .find(|case| case.attribute("name") == Some("boot.phase.ExplorerInit"))
-        .unwrap();
+    let explorer = cases.iter().find(|case| case.attribute("name") == Some("boot.phase.ExplorerInit")).unwrap();
     assert!(explorer.children().any(|node| node.has_tag_name("failure")));
 }
 
@@ -266,11 +189,7 @@ fn another_reader_of_junit_finds_the_same() {
         ),
     );
     let suites = junit_parser::from_reader(xml.as_bytes()).unwrap();
-    let cases: Vec<_> = suites
-        .suites
-        .iter()
-        .flat_map(|suite| &suite.cases)
-        .collect();
+    let cases: Vec<_> = suites.suites.iter().flat_map(|suite| &suite.cases).collect();
     let count = |is: fn(&junit_parser::TestStatus) -> bool| {
         let them = cases.iter().filter(|case| is(&case.status));
         u64::try_from(them.count()).unwrap()
@@ -284,10 +203,7 @@ fn another_reader_of_junit_finds_the_same() {
         assert!(!suite.name.is_empty());
         assert_eq!(suite.tests, u64::try_from(suite.cases.len()).unwrap());
     }
-    let total = cases
-        .iter()
-        .find(|case| case.original_name == "boot.total")
-        .unwrap();
+    let total = cases.iter().find(|case| case.original_name == "boot.total").unwrap();
     assert!((total.time - 34.05).abs() < 1e-9);
     let failure = total.status.failure_as_ref();
     assert!(!failure.message.is_empty() && !failure.failure_type.is_empty());
@@ -297,10 +213,7 @@ fn another_reader_of_junit_finds_the_same() {
 #[test]
 fn a_spoilt_sarif_has_faults() {
     let folder = folder();
-    let (_, text, _) = gate(
-        &folder,
-        &format!("--baseline good --candidate slow {LIMIT} --format sarif"),
-    );
+    let (_, text, _) = gate(&folder, &format!("--baseline good --candidate slow {LIMIT} --format sarif"));
     let good: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(faults_of_sarif(&good), [""; 0]);
     for (pointer, value) in [
@@ -309,14 +222,8 @@ fn a_spoilt_sarif_has_faults() {
         ("/runs/0/tool/driver/surprise", json!(1)),
         ("/runs/0/results/0/level", json!("fatal")),
         ("/runs/0/results/0/ruleIndex", json!(-2)),
-        (
-            "/runs/0/results/0/message",
-            json!({ "markdown": "no text" }),
-        ),
-        (
-            "/runs/0/results/0/locations/0/physicalLocation/artifactLocation/uri",
-            json!("a file.etl"),
-        ),
+        ("/runs/0/results/0/message", json!({ "markdown": "no text" })),
+        ("/runs/0/results/0/locations/0/physicalLocation/artifactLocation/uri", json!("a file.etl")),
     ] {
         let mut spoilt = good.clone();
         let (parent, key) = pointer.rsplit_once('/').unwrap();
@@ -328,10 +235,8 @@ fn a_spoilt_sarif_has_faults() {
 #[test]
 fn sarif_holds_what_its_schema_demands() {
     let folder = folder();
-    let (code, text, _) = gate(
-        &folder,
-        &format!("--baseline good --candidate slow {LIMIT} --limit never~5% --format sarif"),
-    );
+    let (code, text, _) =
+        gate(&folder, &format!("--baseline good --candidate slow {LIMIT} --limit never~5% --format sarif"));
     assert_eq!(code, 1);
     let document: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(faults_of_sarif(&document), [""; 0]);
@@ -364,24 +269,13 @@ fn sarif_holds_what_its_schema_demands() {
 #[test]
 fn annotations_of_a_workflow() {
     let folder = folder();
-    let (code, text, _) = gate(
-        &folder,
-        &format!("--baseline good --candidate slow {LIMIT} --limit never~5% --format github"),
-    );
+    let (code, text, _) =
+        gate(&folder, &format!("--baseline good --candidate slow {LIMIT} --limit never~5% --format github"));
     assert_eq!(code, 1);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3, "{text}");
-    assert!(
-        lines[0].starts_with("::error file=slow/1.etl,title=boot.total::boot.total: 34."),
-        "{text}"
-    );
-    assert!(
-        lines[0].contains("more than boot.total 5%25 and 500ms"),
-        "{text}"
-    );
-    assert!(
-        lines[1].starts_with("::warning file=slow/1.etl,title=never 5%25::"),
-        "{text}"
-    );
+    assert!(lines[0].starts_with("::error file=slow/1.etl,title=boot.total::boot.total: 34."), "{text}");
+    assert!(lines[0].contains("more than boot.total 5%25 and 500ms"), "{text}");
+    assert!(lines[1].starts_with("::warning file=slow/1.etl,title=never 5%25::"), "{text}");
     assert!(lines[2].starts_with("::notice "), "{text}");
 }

@@ -42,33 +42,21 @@ impl Documentation {
     fn read() -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/reference/json.md");
         let page = std::fs::read_to_string(path).unwrap();
-        let mut this = Self {
-            objects: BTreeMap::new(),
-            texts: BTreeMap::new(),
-        };
+        let mut this = Self { objects: BTreeMap::new(), texts: BTreeMap::new() };
         let mut heading = String::new();
         let mut is_text = false;
         for line in page.lines() {
-            if let Some(title) = line
-                .strip_prefix("## ")
-                .or_else(|| line.strip_prefix("### "))
-            {
+            if let Some(title) = line.strip_prefix("## ").or_else(|| line.strip_prefix("### ")) {
                 heading = title.trim_matches('`').to_owned();
             } else if line.starts_with("| name |") || line.starts_with("| text |") {
                 is_text = line.starts_with("| text |");
             } else if let Some(row) = line.strip_prefix("| `") {
                 let (name, rest) = row.split_once("` |").unwrap();
                 if is_text {
-                    this.texts
-                        .entry(heading.clone())
-                        .or_default()
-                        .insert(name.to_owned());
+                    this.texts.entry(heading.clone()).or_default().insert(name.to_owned());
                 } else {
                     let kind = rest.split('|').next().unwrap().trim().to_owned();
-                    this.objects
-                        .entry(heading.clone())
-                        .or_default()
-                        .insert(name.to_owned(), kind);
+                    this.objects.entry(heading.clone()).or_default().insert(name.to_owned(), kind);
                 }
             }
         }
@@ -101,10 +89,7 @@ impl Documentation {
                 match (self.objects.get(name), self.texts.get(name)) {
                     (Some(_), _) => self.check_object(name, value, place, met),
                     (_, Some(texts)) => {
-                        assert!(
-                            texts.contains(value.as_str().expect(place)),
-                            "{place}: {value} is no {name}"
-                        );
+                        assert!(texts.contains(value.as_str().expect(place)), "{place}: {value} is no {name}");
                     }
                     _ => panic!("{place}: type '{kind}' is not documented"),
                 }
@@ -116,18 +101,12 @@ impl Documentation {
         let documented = &self.objects[name];
         let emitted = value.as_object().expect(place);
         for key in emitted.keys() {
-            assert!(
-                documented.contains_key(key),
-                "{place}.{key} is not documented"
-            );
+            assert!(documented.contains_key(key), "{place}.{key} is not documented");
         }
         for (key, kind) in documented {
             match emitted.get(key) {
                 Some(value) => self.check(kind, value, &format!("{place}.{key}"), met),
-                None => assert!(
-                    OPTIONAL.contains(&(name, key.as_str())),
-                    "{place}.{key} is documented, not emitted"
-                ),
+                None => assert!(OPTIONAL.contains(&(name, key.as_str())), "{place}.{key} is documented, not emitted"),
             }
         }
     }
@@ -154,9 +133,7 @@ fn documented_names_are_the_emitted_ones() {
         "policy",
         "why",
     ] {
-        let answer: Value =
-            serde_json::from_str(&folder.answer(&format!("{verb} boot.etl --format json")))
-                .unwrap();
+        let answer: Value = serde_json::from_str(&folder.answer(&format!("{verb} boot.etl --format json"))).unwrap();
         let name = format!("onoff {verb} --format json");
         documentation.check_object(&name, &answer, verb, &mut met);
     }
@@ -192,25 +169,13 @@ fn documented_names_of_linux_boots_are_the_emitted_ones() {
     let folder = Folder::linux_boot();
     let mut met = BTreeSet::new();
     for (line, heading) in [
-        (
-            "boot linux --format json",
-            "onoff boot --format json` of a Linux recording",
-        ),
-        (
-            "boot linux --list-boots --format json",
-            "onoff boot --list-boots --format json",
-        ),
+        ("boot linux --format json", "onoff boot --format json` of a Linux recording"),
+        ("boot linux --list-boots --format json", "onoff boot --list-boots --format json"),
     ] {
         let answer: Value = serde_json::from_str(&folder.answer(line)).unwrap();
         documentation.check_object(heading, &answer, line, &mut met);
     }
-    for name in [
-        "LinuxPhase",
-        "UnitStart",
-        "UnitPathStep",
-        "MissingPart",
-        "RecordedBoot",
-    ] {
+    for name in ["LinuxPhase", "UnitStart", "UnitPathStep", "MissingPart", "RecordedBoot"] {
         assert!(met.contains(name), "the recording holds no {name}");
     }
 }
@@ -219,11 +184,7 @@ fn documented_names_of_linux_boots_are_the_emitted_ones() {
 fn documented_names_of_shutdowns_are_the_emitted_ones() {
     let documentation = Documentation::read();
     let mut met = BTreeSet::new();
-    for scenario in [
-        "shutdown-hung-window.toml",
-        "shutdown-unresponsive-service.toml",
-        "shutdown-slow-console.toml",
-    ] {
+    for scenario in ["shutdown-hung-window.toml", "shutdown-unresponsive-service.toml", "shutdown-slow-console.toml"] {
         let folder = Folder::boot(scenario);
         let answer = folder.answer("shutdown boot.etl --format json");
         let answer: Value = serde_json::from_str(&answer).unwrap();
@@ -263,15 +224,7 @@ fn documented_names_of_comparisons_are_the_emitted_ones() {
     let output = gate.arg("boot.* 1000%").output().unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     documentation.check_object("onoff gate --format json", &answer, "gate", &mut met);
-    for name in [
-        "ComparedMeasure",
-        "MeasureSpread",
-        "Change",
-        "RunSummary",
-        "SetApart",
-        "LimitReport",
-        "LimitCheck",
-    ] {
+    for name in ["ComparedMeasure", "MeasureSpread", "Change", "RunSummary", "SetApart", "LimitReport", "LimitCheck"] {
         assert!(met.contains(name), "nothing holds a {name}");
     }
 }
@@ -287,22 +240,9 @@ fn documented_names_of_events_are_the_emitted_ones() {
     for line in folder.answer("events boot.etl --format json").lines() {
         let event: Value = serde_json::from_str(line).unwrap();
         documentation.check_object(EVENTS, &event, "event", &mut met);
-        derived.extend(
-            event
-                .get("derived")
-                .into_iter()
-                .flat_map(|names| names.as_object().unwrap().keys().cloned()),
-        );
+        derived.extend(event.get("derived").into_iter().flat_map(|names| names.as_object().unwrap().keys().cloned()));
     }
-    for name in [
-        "elapsed_ns",
-        "service_ns",
-        "since_last_ns",
-        "ran_ns",
-        "old_state",
-        "old_wait_reason",
-        "file",
-    ] {
+    for name in ["elapsed_ns", "service_ns", "since_last_ns", "ran_ns", "old_state", "old_wait_reason", "file"] {
         assert!(derived.contains(name), "no event of the sample has {name}");
     }
 }
@@ -339,43 +279,12 @@ fn the_promised_names_are_there() {
     has(&info["providers"][0], &["guid", "name", "events"]);
     has(&info["kinds"][0], &["name", "events"]);
     let boot: Value = serde_json::from_str(&folder.answer("boot boot.etl --format json")).unwrap();
-    has(
-        &boot,
-        &[
-            "total_ns",
-            "os_loader_ns",
-            "phases",
-            "post_boot",
-            "services",
-            "devices",
-            "processes",
-            "losses",
-        ],
-    );
-    has(
-        &boot["phases"][0],
-        &["name", "start_ns", "end_ns", "rule", "certainty"],
-    );
+    has(&boot, &["total_ns", "os_loader_ns", "phases", "post_boot", "services", "devices", "processes", "losses"]);
+    has(&boot["phases"][0], &["name", "start_ns", "end_ns", "rule", "certainty"]);
     has(&boot["post_boot"], &["idle_ns", "busy_ns"]);
-    has(
-        &boot["services"][0],
-        &[
-            "name",
-            "group",
-            "start_ns",
-            "end_ns",
-            "total_ns",
-            "container",
-        ],
-    );
-    has(
-        &boot["devices"][0],
-        &["kind", "device", "driver", "start_ns", "pend_ns", "end_ns"],
-    );
-    has(
-        &boot["processes"][0],
-        &["pid", "image", "start_ns", "end_ns"],
-    );
+    has(&boot["services"][0], &["name", "group", "start_ns", "end_ns", "total_ns", "container"]);
+    has(&boot["devices"][0], &["kind", "device", "driver", "start_ns", "pend_ns", "end_ns"]);
+    has(&boot["processes"][0], &["pid", "image", "start_ns", "end_ns"]);
 }
 
 #[test]
@@ -386,11 +295,7 @@ fn documented_names_of_linux_are_the_emitted_ones() {
     let documentation = Documentation::read();
     let folder = Folder::new();
     let mut met = BTreeSet::new();
-    for (verb, sample) in [
-        ("suspend", "suspend-s3"),
-        ("suspend", "hibernate-s4"),
-        ("shutdown", "shutdown-slowstop"),
-    ] {
+    for (verb, sample) in [("suspend", "suspend-s3"), ("suspend", "hibernate-s4"), ("shutdown", "shutdown-slowstop")] {
         let path = samples.join(format!("{sample}.tar.xz"));
         std::fs::copy(path, folder.path("linux.tar.xz")).unwrap();
         let answer = folder.answer(&format!("{verb} linux.tar.xz --format json"));

@@ -29,10 +29,7 @@ fn the_boots_of_a_journal_are_listed_and_chosen() {
     assert_eq!(last["startup_ns"], 34_678_924_000_i64);
     let (code, message) = folder.refusal("boot linux --boot -2");
     assert_eq!(code, 2);
-    assert!(
-        message.contains("no such boot; the recording holds 2"),
-        "{message}"
-    );
+    assert!(message.contains("no such boot; the recording holds 2"), "{message}");
     let (code, message) = folder.refusal("boot linux/units.txt --list-boots");
     assert_eq!(code, 2);
     assert!(message.contains("no journal"), "{message}");
@@ -57,10 +54,7 @@ const FIGURES: [(&str, [i64; 6]); 6] = [
     ("boot-1", [4_940, 419, 11_743, 19_713, 36_817, 19_416]),
     ("boot-2", [5_179, 269, 11_261, 23_417, 40_127, 22_989]),
     ("boot-fpdt", [1_118, 3_691, 14_849, 31_901, 51_560, 31_143]),
-    (
-        "shutdown-slowstop",
-        [7_836, 329, 19_512, 30_487, 58_166, 29_810],
-    ),
+    ("shutdown-slowstop", [7_836, 329, 19_512, 30_487, 58_166, 29_810]),
     ("suspend-s3", [6_411, 498, 15_319, 33_227, 55_456, 32_079]),
     ("hibernate-s4", [8_183, 657, 45_708, 31_744, 86_294, 30_703]),
 ];
@@ -84,22 +78,12 @@ fn the_figures_are_those_of_systemd_analyze() {
         assert_eq!(phase("kernel"), Some(kernel), "{name}");
         assert_eq!(phase("initrd"), None, "{name}");
         assert_eq!(phase("user_space"), Some(user_space), "{name}");
-        assert_eq!(
-            report["startup_ns"].as_i64().unwrap() / 1_000_000,
-            total,
-            "{name}"
-        );
+        assert_eq!(report["startup_ns"].as_i64().unwrap() / 1_000_000, total, "{name}");
         // Where there are no unit properties, the journal tells when: to what it takes to write a line.
-        let reached = report["default_target"]["in_user_space_ns"]
-            .as_i64()
-            .unwrap()
-            / 1_000_000;
+        let reached = report["default_target"]["in_user_space_ns"].as_i64().unwrap() / 1_000_000;
         let error = if name.starts_with("boot") { 0 } else { 20 };
         assert!((reached - target).abs() <= error, "{name}: {reached}");
-        assert_eq!(
-            report["default_target"]["unit"], "graphical.target",
-            "{name}"
-        );
+        assert_eq!(report["default_target"]["unit"], "graphical.target", "{name}");
     }
 }
 
@@ -108,12 +92,7 @@ fn way(report: &Value) -> Vec<(String, f64)> {
     let steps = report["critical_path"]["steps"].as_array().unwrap();
     steps
         .iter()
-        .map(|step| {
-            (
-                step["unit"].as_str().unwrap().to_owned(),
-                step["duration_ns"].as_f64().unwrap() / 1e9,
-            )
-        })
+        .map(|step| (step["unit"].as_str().unwrap().to_owned(), step["duration_ns"].as_f64().unwrap() / 1e9))
         .collect()
 }
 
@@ -131,10 +110,7 @@ fn the_unit_that_sleeps_on_the_way_is_named_first() {
     assert!((6.0..6.2).contains(took), "{took}");
     let text = folder.answer(&format!("boot {}", path.display()));
     let longest = text.lines().nth(2).unwrap();
-    assert!(
-        longest.starts_with("Longest on the way to graphical.target: slowearly.service, 6.11 s"),
-        "{longest}"
-    );
+    assert!(longest.starts_with("Longest on the way to graphical.target: slowearly.service, 6.11 s"), "{longest}");
     // The steps and what lies between them are the whole way from the manager's first unit to the target.
     let path = &report["critical_path"];
     let whole = path["units_ns"].as_i64().unwrap() + path["gaps_ns"].as_i64().unwrap();

@@ -24,9 +24,7 @@ impl Sample {
         let folder = tempfile::tempdir().unwrap();
         let mut bytes = Vec::new();
         let file = std::fs::File::open(&archive).unwrap();
-        lzma_rust2::XzReader::new(file, true)
-            .read_to_end(&mut bytes)
-            .unwrap();
+        lzma_rust2::XzReader::new(file, true).read_to_end(&mut bytes).unwrap();
         tar::Archive::new(&bytes[..]).unpack(folder.path()).unwrap();
         Some(Self { archive, folder })
     }
@@ -41,17 +39,10 @@ impl Sample {
     }
 
     fn find(&self, folder: &Path, name: &str) -> Option<PathBuf> {
-        let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
+        let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         entries.sort();
         entries.iter().find_map(|path| {
-            if path.is_dir() {
-                self.find(path, name)
-            } else {
-                path.ends_with(name).then(|| path.clone())
-            }
+            if path.is_dir() { self.find(path, name) } else { path.ends_with(name).then(|| path.clone()) }
         })
     }
 
@@ -61,12 +52,7 @@ impl Sample {
 }
 
 fn run(verb: &str, path: &Path) -> std::process::Output {
-    Command::new(env!("CARGO_BIN_EXE_onoff"))
-        .arg(verb)
-        .arg(path)
-        .args(["--format", "json"])
-        .output()
-        .unwrap()
+    Command::new(env!("CARGO_BIN_EXE_onoff")).arg(verb).arg(path).args(["--format", "json"]).output().unwrap()
 }
 
 fn json(verb: &str, path: &Path) -> Value {
@@ -91,10 +77,7 @@ fn time(line: &str) -> i64 {
 /// The phases that `suspend_resume` lines of a trace bound, as (action, begin, end); processors as one.
 fn traced_phases(trace: &str) -> Vec<(String, i64, i64)> {
     let mut phases: Vec<(String, i64, i64)> = Vec::new();
-    for line in trace
-        .lines()
-        .filter(|line| line.contains(": suspend_resume: "))
-    {
+    for line in trace.lines().filter(|line| line.contains(": suspend_resume: ")) {
         let (_, rest) = line.split_once(": suspend_resume: ").unwrap();
         let (action, edge) = rest.split_once('[').unwrap();
         if edge.ends_with("begin") {
@@ -187,10 +170,7 @@ fn a_suspend_to_memory_is_as_the_trace_the_log_and_the_clocks_say() {
     ] {
         let traced = phase(sleep, name)["duration_ns"].as_i64().unwrap() as f64 / 1e6;
         let logged = logged_ms(&sample, what);
-        assert!(
-            (traced - logged).abs() <= 5.0,
-            "{name}: {traced} against {logged}"
-        );
+        assert!((traced - logged).abs() <= 5.0, "{name}: {traced} against {logged}");
     }
     // lab:clock … mono= boot=, before and after.
     let clocks = sample.text("arm.txt");
@@ -207,13 +187,7 @@ fn a_suspend_to_memory_is_as_the_trace_the_log_and_the_clocks_say() {
     assert!((told - slept).abs() < 1_000_000, "{told} against {slept}");
     let kernel = sleep["asleep"]["kernel_ns"].as_i64().unwrap();
     assert_eq!(kernel, 20_772_000_000);
-    assert!(
-        sleep["wake_sources"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|source| source["name"] == "00:03")
-    );
+    assert!(sleep["wake_sources"].as_array().unwrap().iter().any(|source| source["name"] == "00:03"));
     assert!(!sleep["tasks"].as_array().unwrap().is_empty());
 }
 
@@ -271,11 +245,9 @@ fn a_log_alone_tells_a_sleep_with_the_kernels_own_lengths() {
     let sleep = &report["sleeps"][0];
     assert_eq!(sleep["outcome"], "slept");
     assert_eq!(sleep["asleep"]["slept_ns"], 20_772_000_000_i64);
-    for (what, name) in [
-        ("suspend", "devices_suspend"),
-        ("noirq resume", "devices_resume_noirq"),
-        ("resume", "devices_resume"),
-    ] {
+    for (what, name) in
+        [("suspend", "devices_suspend"), ("noirq resume", "devices_resume_noirq"), ("resume", "devices_resume")]
+    {
         let told = phase(sleep, name)["duration_ns"].as_i64().unwrap() as f64 / 1e6;
         assert!((told - logged_ms(&sample, what)).abs() < 0.001, "{name}");
     }
@@ -288,20 +260,12 @@ fn said(sample: &Sample, text: &str) -> i64 {
     let journal = sample.text("labsd/journal.json");
     let line = journal.lines().find(|line| line.contains(text)).unwrap();
     let entry: Value = serde_json::from_str(line).unwrap();
-    let us = entry["_SOURCE_MONOTONIC_TIMESTAMP"]
-        .as_str()
-        .or(entry["__MONOTONIC_TIMESTAMP"].as_str())
-        .unwrap();
+    let us = entry["_SOURCE_MONOTONIC_TIMESTAMP"].as_str().or(entry["__MONOTONIC_TIMESTAMP"].as_str()).unwrap();
     us.parse::<i64>().unwrap() * 1_000
 }
 
 fn unit<'a>(report: &'a Value, name: &str) -> &'a Value {
-    report["units"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|unit| unit["name"] == name)
-        .unwrap_or_else(|| panic!("no {name}"))
+    report["units"].as_array().unwrap().iter().find(|unit| unit["name"] == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
 #[test]
@@ -317,30 +281,17 @@ fn the_unit_that_takes_five_seconds_to_stop_is_named_first() {
     assert!(length >= 5_000_000_000, "{length}");
     assert_eq!(longest["on_path"], true);
     for name in ["slowstop.service", "ifup@enp0s16.service", "ssh.service"] {
-        let expected =
-            said(&sample, &format!("Stopped {name}")) - said(&sample, &format!("Stopping {name}"));
+        let expected = said(&sample, &format!("Stopped {name}")) - said(&sample, &format!("Stopping {name}"));
         let told = unit(&report, name)["duration_ns"].as_i64().unwrap();
         assert!((told - expected).abs() < 1_000_000, "{name}: {told}");
     }
-    let stops = unit(&report, "slowstop.service")["processes"]
-        .as_array()
-        .unwrap();
-    assert!(
-        stops
-            .iter()
-            .any(|process| process["image"] == "sleep" && process["pid"] == 498),
-        "{stops:?}"
-    );
+    let stops = unit(&report, "slowstop.service")["processes"].as_array().unwrap();
+    assert!(stops.iter().any(|process| process["image"] == "sleep" && process["pid"] == 498), "{stops:?}");
     let phases: Vec<(&str, bool)> = report["phases"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|phase| {
-            (
-                phase["name"].as_str().unwrap(),
-                phase["duration_ns"].is_i64(),
-            )
-        })
+        .map(|phase| (phase["name"].as_str().unwrap(), phase["duration_ns"].is_i64()))
         .collect();
     // The hook itself made the recording: it does not end in it, and the kernel's part is after it.
     assert_eq!(
@@ -357,12 +308,7 @@ fn the_unit_that_takes_five_seconds_to_stop_is_named_first() {
     );
     assert!(report["total_ns"].is_null());
     // The trace says who was asked and when it ended: sshd by SIGTERM at 78.162925.
-    let sshd = report["processes"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|process| process["pid"] == 349)
-        .unwrap();
+    let sshd = report["processes"].as_array().unwrap().iter().find(|process| process["pid"] == 349).unwrap();
     let asked = sshd["asked_ns"].as_i64().unwrap();
     assert!((asked - 78_162_925_000).abs() < 1_000, "{asked}");
     assert_eq!(sshd["signal"], 15);
@@ -376,9 +322,7 @@ fn a_journal_alone_tells_the_same_units() {
     let path = sample.file("labsd/journal.export");
     let report = json("shutdown", &path);
     assert_eq!(report["longest"]["name"], "slowstop.service");
-    let told = unit(&report, "slowstop.service")["duration_ns"]
-        .as_i64()
-        .unwrap();
+    let told = unit(&report, "slowstop.service")["duration_ns"].as_i64().unwrap();
     let expected = said(&sample, "Stopped slowstop.service") - said(&sample, "Stopping slowstop");
     assert!((told - expected).abs() < 1_000_000, "{told}");
     let parts = report["missing"].to_string();
@@ -387,12 +331,9 @@ fn a_journal_alone_tells_the_same_units() {
 
 #[test]
 fn what_is_not_in_a_recording_is_said_with_what_it_holds_and_exit_code_2() {
-    for (name, verb) in [
-        ("boot-2", "shutdown"),
-        ("boot-2", "suspend"),
-        ("suspend-s3", "shutdown"),
-        ("shutdown-slowstop", "suspend"),
-    ] {
+    for (name, verb) in
+        [("boot-2", "shutdown"), ("boot-2", "suspend"), ("suspend-s3", "shutdown"), ("shutdown-slowstop", "suspend")]
+    {
         let Some(folder) = samples("linux") else {
             return;
         };
@@ -406,10 +347,7 @@ fn what_is_not_in_a_recording_is_said_with_what_it_holds_and_exit_code_2() {
 
 #[test]
 fn the_shutdown_of_another_boot_of_a_journal_is_pointed_at_and_told() {
-    let (Some(stopped), Some(running)) = (
-        Sample::open("shutdown-slowstop"),
-        Sample::open("suspend-s3"),
-    ) else {
+    let (Some(stopped), Some(running)) = (Sample::open("shutdown-slowstop"), Sample::open("suspend-s3")) else {
         return;
     };
     let mut journal = std::fs::read(stopped.file("labsd/journal.export")).unwrap();

@@ -17,22 +17,14 @@ fn json(folder: &Folder, arguments: &str) -> Value {
 
 fn texts(rows: &Value, name: &str) -> Vec<String> {
     let rows = rows.as_array().unwrap();
-    rows.iter()
-        .map(|row| row[name].as_str().unwrap().to_owned())
-        .collect()
+    rows.iter().map(|row| row[name].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
 fn processes_as_text_and_csv() {
     let folder = Folder::boot(SCENARIO);
-    insta::assert_snapshot!(
-        "processes_text",
-        folder.answer("processes boot.etl --top 8")
-    );
-    insta::assert_snapshot!(
-        "processes_csv",
-        folder.answer("processes boot.etl --format csv --range 10s 12s --top 4")
-    );
+    insta::assert_snapshot!("processes_text", folder.answer("processes boot.etl --top 8"));
+    insta::assert_snapshot!("processes_csv", folder.answer("processes boot.etl --format csv --range 10s 12s --top 4"));
 }
 
 #[test]
@@ -52,14 +44,8 @@ fn cpu_as_text_and_csv() {
 #[test]
 fn interrupts_as_text_and_csv() {
     let folder = Folder::boot(SCENARIO);
-    insta::assert_snapshot!(
-        "interrupts_text",
-        folder.answer("interrupts boot.etl --by routine")
-    );
-    insta::assert_snapshot!(
-        "interrupts_csv",
-        folder.answer("interrupts boot.etl --by module,processor --format csv")
-    );
+    insta::assert_snapshot!("interrupts_text", folder.answer("interrupts boot.etl --by routine"));
+    insta::assert_snapshot!("interrupts_csv", folder.answer("interrupts boot.etl --by module,processor --format csv"));
 }
 
 #[test]
@@ -93,19 +79,9 @@ fn processor_times_are_the_truth_and_close() {
             .map(|(&pid, &ns)| (pid.into(), ns))
             .collect();
         let by_process = ask("cpu");
-        assert_eq!(
-            sums(&by_process["rows"], "pid", "cpu_ns"),
-            expected,
-            "{}",
-            phase.name
-        );
+        assert_eq!(sums(&by_process["rows"], "pid", "cpu_ns"), expected, "{}", phase.name);
         let processes = ask("processes");
-        assert_eq!(
-            sums(&processes["processes"], "pid", "cpu_ns"),
-            expected,
-            "{}",
-            phase.name
-        );
+        assert_eq!(sums(&processes["processes"], "pid", "cpu_ns"), expected, "{}", phase.name);
         let by_priority: BTreeMap<u64, i64> = phase
             .usage
             .cpu_by_priority_ns
@@ -114,12 +90,7 @@ fn processor_times_are_the_truth_and_close() {
             .map(|(&priority, &ns)| (priority.into(), ns))
             .collect();
         let rows = ask("cpu --by priority");
-        assert_eq!(
-            sums(&rows["rows"], "priority", "cpu_ns"),
-            by_priority,
-            "{}",
-            phase.name
-        );
+        assert_eq!(sums(&rows["rows"], "priority", "cpu_ns"), by_priority, "{}", phase.name);
         let total = |name: &str| by_process["cpu"][name].as_i64().unwrap();
         assert_eq!(total("busy_ns"), expected.values().sum::<i64>());
         assert_eq!(total("idle_ns"), phase.usage.idle_ns, "{}", phase.name);
@@ -130,12 +101,7 @@ fn processor_times_are_the_truth_and_close() {
         // However it is told apart, it is the same time.
         for by in ["thread", "processor", "process,priority"] {
             let rows = ask(&format!("cpu --by {by}"));
-            let sum: i64 = rows["rows"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|row| row["cpu_ns"].as_i64().unwrap())
-                .sum();
+            let sum: i64 = rows["rows"].as_array().unwrap().iter().map(|row| row["cpu_ns"].as_i64().unwrap()).sum();
             assert_eq!(sum, total("busy_ns"), "{} by {by}", phase.name);
         }
     }
@@ -155,19 +121,12 @@ fn services_and_devices_are_the_truth() {
             (name, ns("start_ns"), ns("end_ns"))
         })
         .collect();
-    let expected: Vec<(String, i64, i64)> = truth
-        .services
-        .iter()
-        .map(|service| (service.name.clone(), service.start_ns, service.end_ns))
-        .collect();
+    let expected: Vec<(String, i64, i64)> =
+        truth.services.iter().map(|service| (service.name.clone(), service.start_ns, service.end_ns)).collect();
     assert_eq!(listed, expected);
     let devices = json(&folder, "devices boot.etl --sort start");
-    let listed: Vec<i64> = devices["devices"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["start_ns"].as_i64().unwrap())
-        .collect();
+    let listed: Vec<i64> =
+        devices["devices"].as_array().unwrap().iter().map(|row| row["start_ns"].as_i64().unwrap()).collect();
     let mut expected: Vec<i64> = truth.devices.iter().map(|device| device.start_ns).collect();
     expected.sort_unstable();
     assert_eq!(listed, expected);
@@ -191,10 +150,7 @@ fn a_table_is_sorted_turned_round_and_cut_as_asked() {
 #[test]
 fn processes_are_chosen_by_pattern_and_range() {
     let folder = Folder::boot(SCENARIO);
-    let some = json(
-        &folder,
-        "processes boot.etl --process csrss.exe --process 4 --sort pid",
-    );
+    let some = json(&folder, "processes boot.etl --process csrss.exe --process 4 --sort pid");
     let images = texts(&some["processes"], "image");
     assert_eq!(images.first().map(String::as_str), Some("System"));
     assert!(images[1..].iter().all(|image| image == "csrss.exe"));
@@ -209,31 +165,13 @@ fn processes_are_chosen_by_pattern_and_range() {
 fn what_cannot_be_answered_is_said_with_exit_code_2() {
     let folder = Folder::boot(SCENARIO);
     for (arguments, message) in [
-        (
-            "processes boot.etl --process nobody.exe",
-            "is what was asked for in that range",
-        ),
-        (
-            "processes boot.etl --sort weight",
-            "--sort: there is no column 'weight'; there are image,",
-        ),
-        (
-            "processes boot.etl --range 5000s 6000s",
-            "--range: holds none of the recording",
-        ),
+        ("processes boot.etl --process nobody.exe", "is what was asked for in that range"),
+        ("processes boot.etl --sort weight", "--sort: there is no column 'weight'; there are image,"),
+        ("processes boot.etl --range 5000s 6000s", "--range: holds none of the recording"),
         ("processes boot.etl --range 1s soon", "'soon' is no time"),
-        (
-            "cpu boot.etl --by module",
-            "nothing tells who ran; missing: profile samples",
-        ),
-        (
-            "interrupts boot.etl --process System",
-            "--process: an interrupt belongs to no process",
-        ),
-        (
-            "devices boot.etl --process System",
-            "--process: work on a device belongs to no process",
-        ),
+        ("cpu boot.etl --by module", "nothing tells who ran; missing: profile samples"),
+        ("interrupts boot.etl --process System", "--process: an interrupt belongs to no process"),
+        ("devices boot.etl --process System", "--process: work on a device belongs to no process"),
     ] {
         let (code, told) = folder.refusal(arguments);
         assert_eq!(code, 2, "{arguments}");

@@ -33,17 +33,7 @@ const fn truth(
     bytes: u64,
     (window, timeouts): (u64, u64),
 ) -> Truth {
-    Truth {
-        path,
-        file,
-        seconds,
-        data,
-        blocks,
-        acknowledgments,
-        bytes,
-        window,
-        timeouts,
-    }
+    Truth { path, file, seconds, data, blocks, acknowledgments, bytes, window, timeouts }
 }
 
 /// Bytes of the files served, from their servers.
@@ -52,86 +42,16 @@ const GRUB: u64 = 3_843_520;
 const WIM: u64 = 2_000_000;
 
 const TRUTH: [Truth; 12] = [
-    truth(
-        "w1_b1456_t1ms.pcap",
-        "boot.wim",
-        2.1221,
-        (1374, 1374, 1375),
-        WIM,
-        (1, 0),
-    ),
-    truth(
-        "w4_b1456_t1ms.pcap",
-        "boot.wim",
-        0.4539,
-        (1374, 1374, 345),
-        WIM,
-        (4, 0),
-    ),
-    truth(
-        "w64_b1456_t1ms.pcap",
-        "boot.wim",
-        0.0329,
-        (1374, 1374, 23),
-        WIM,
-        (64, 0),
-    ),
-    truth(
-        "w32_b1456_t1_loss05.pcap",
-        "boot.wim",
-        6.3052,
-        (1402, 1374, 54),
-        WIM,
-        (32, 6),
-    ),
-    truth(
-        "w16_b8192_frag.pcap",
-        "boot.wim",
-        0.0550,
-        (245, 245, 17),
-        WIM,
-        (16, 0),
-    ),
-    truth(
-        "msft_w4to64_b1456_t1ms.pcap",
-        "boot.wim",
-        0.0478,
-        (1374, 1374, 26),
-        WIM,
-        (4, 0),
-    ),
-    truth(
-        "lab-v4-dnsmasq-uki/v4-dnsmasq-uki.pcap.xz",
-        "uki.efi",
-        9.01,
-        (26_219, 26_219, 26_220),
-        UKI,
-        (1, 0),
-    ),
-    truth(
-        "lab-v4-atftpd-win/v4-atftpd-win.pcap.xz",
-        "uki.efi",
-        5.48,
-        (26_219, 26_219, 6_556),
-        UKI,
-        (4, 0),
-    ),
-    truth(
-        "lab-v4-full-baseline/v4-full-baseline.pcap.xz",
-        "grubnetx64.efi",
-        0.80,
-        (2_619, 2_619, 2_620),
-        GRUB,
-        (1, 0),
-    ),
-    truth(
-        "lab-v6-full-baseline/v6-full-baseline.pcap.xz",
-        "grubnetx64.efi",
-        2.57,
-        (3_130, 3_130, 3_131),
-        GRUB,
-        (1, 0),
-    ),
+    truth("w1_b1456_t1ms.pcap", "boot.wim", 2.1221, (1374, 1374, 1375), WIM, (1, 0)),
+    truth("w4_b1456_t1ms.pcap", "boot.wim", 0.4539, (1374, 1374, 345), WIM, (4, 0)),
+    truth("w64_b1456_t1ms.pcap", "boot.wim", 0.0329, (1374, 1374, 23), WIM, (64, 0)),
+    truth("w32_b1456_t1_loss05.pcap", "boot.wim", 6.3052, (1402, 1374, 54), WIM, (32, 6)),
+    truth("w16_b8192_frag.pcap", "boot.wim", 0.0550, (245, 245, 17), WIM, (16, 0)),
+    truth("msft_w4to64_b1456_t1ms.pcap", "boot.wim", 0.0478, (1374, 1374, 26), WIM, (4, 0)),
+    truth("lab-v4-dnsmasq-uki/v4-dnsmasq-uki.pcap.xz", "uki.efi", 9.01, (26_219, 26_219, 26_220), UKI, (1, 0)),
+    truth("lab-v4-atftpd-win/v4-atftpd-win.pcap.xz", "uki.efi", 5.48, (26_219, 26_219, 6_556), UKI, (4, 0)),
+    truth("lab-v4-full-baseline/v4-full-baseline.pcap.xz", "grubnetx64.efi", 0.80, (2_619, 2_619, 2_620), GRUB, (1, 0)),
+    truth("lab-v6-full-baseline/v6-full-baseline.pcap.xz", "grubnetx64.efi", 2.57, (3_130, 3_130, 3_131), GRUB, (1, 0)),
     truth(
         "lab-v4-rtt4ms-dnsmasq-nowin/v4-rtt4ms-dnsmasq-nowin.pcap.xz",
         "grubnetx64.efi",
@@ -141,14 +61,7 @@ const TRUTH: [Truth; 12] = [
         (1, 0),
     ),
     // A relay dropped 14 frames; 12 blocks were sent again.
-    truth(
-        "lab-v4-loss-dnsmasq/v4-loss-dnsmasq.pcap.xz",
-        "grubnetx64.efi",
-        23.99,
-        (2_631, 2_619, 2_620),
-        GRUB,
-        (1, 12),
-    ),
+    truth("lab-v4-loss-dnsmasq/v4-loss-dnsmasq.pcap.xz", "grubnetx64.efi", 23.99, (2_631, 2_619, 2_620), GRUB, (1, 12)),
 ];
 
 fn report(path: &Path) -> Value {
@@ -158,22 +71,14 @@ fn report(path: &Path) -> Value {
 
 fn boot(path: &Path) -> Value {
     let report = report(path);
-    assert_eq!(
-        report["boots"].as_array().unwrap().len(),
-        1,
-        "{}",
-        path.display()
-    );
+    assert_eq!(report["boots"].as_array().unwrap().len(), 1, "{}", path.display());
     report["boots"][0].clone()
 }
 
 /// The longest transfer.
 fn main_file(boot: &Value) -> Value {
     let files = boot["transfers"].as_array().unwrap().iter();
-    files
-        .max_by_key(|file| file["counts"]["data_packets"].as_u64())
-        .unwrap()
-        .clone()
+    files.max_by_key(|file| file["counts"]["data_packets"].as_u64()).unwrap().clone()
 }
 
 fn seconds(ns: &Value) -> f64 {
@@ -215,20 +120,15 @@ fn turns_are_those_of_the_ground_truth() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
-    for (name, server_us, client_us) in [
-        ("w1_b1456_t1ms.pcap", 47, 1142),
-        ("w4_b1456_t1ms.pcap", 60, 1119),
-        ("w64_b1456_t1ms.pcap", 26, 1202),
-    ] {
+    for (name, server_us, client_us) in
+        [("w1_b1456_t1ms.pcap", 47, 1142), ("w4_b1456_t1ms.pcap", 60, 1119), ("w64_b1456_t1ms.pcap", 26, 1202)]
+    {
         let boot = boot(&samples.join(name));
         let file = main_file(&boot);
         for (turn, expected) in [("server_turn", server_us), ("client_turn", client_us)] {
             let median = file[turn]["median_ns"].as_i64().unwrap();
             let off = (median - expected * 1000).abs();
-            assert!(
-                off <= (expected * 10).max(1000),
-                "{name}: {turn} {median} ns"
-            );
+            assert!(off <= (expected * 10).max(1000), "{name}: {turn} {median} ns");
         }
         assert_eq!(boot["capture_side"], "server", "{name}");
     }
@@ -243,13 +143,8 @@ fn windows_grow_as_microsofts_client_asks() {
     assert_eq!(file["variable_window"], true);
     assert_eq!(file["asked"]["variable_window"], 31_416);
     assert_eq!(file["granted"]["variable_window"], 27_182);
-    let blocks: Vec<u64> = file["windows"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|change| change["blocks"].as_u64().unwrap())
-        .take(5)
-        .collect();
+    let blocks: Vec<u64> =
+        file["windows"].as_array().unwrap().iter().map(|change| change["blocks"].as_u64().unwrap()).take(5).collect();
     assert_eq!(blocks, [4, 8, 16, 32, 64]);
     assert_eq!(file["window_largest"], 64);
 }
@@ -269,9 +164,7 @@ fn fragments_are_counted_and_advised_against() {
 
 fn rules(boot: &Value) -> Vec<String> {
     let findings = boot["findings"].as_array().unwrap().iter();
-    findings
-        .map(|finding| finding["rule"].as_str().unwrap().to_owned())
-        .collect()
+    findings.map(|finding| finding["rule"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -286,10 +179,7 @@ fn the_model_fitted_to_one_capture_predicts_the_others() {
         ("w4_b1456_t1ms.pcap", "msft_w4to64_b1456_t1ms.pcap"),
         ("w64_b1456_t1ms.pcap", "w4_b1456_t1ms.pcap"),
         ("w64_b1456_t1ms.pcap", "w1_b1456_t1ms.pcap"),
-        (
-            "lab-v4-dnsmasq-uki/v4-dnsmasq-uki.pcap.xz",
-            "lab-v4-full-baseline/v4-full-baseline.pcap.xz",
-        ),
+        ("lab-v4-dnsmasq-uki/v4-dnsmasq-uki.pcap.xz", "lab-v4-full-baseline/v4-full-baseline.pcap.xz"),
     ] {
         let model = main_file(&boot(&samples.join(fitted)))["model"].clone();
         let other = main_file(&boot(&samples.join(asked)));
@@ -307,11 +197,7 @@ fn the_model_fitted_to_one_capture_predicts_the_others() {
         let setup = number(&measured["model_ns"]) - number(&measured["steady_ns"]);
         let steady = number(&measured["measured_ns"]) - number(&measured["pauses_ns"]) - setup;
         let off = (predicted - steady) / steady * 100.0;
-        println!(
-            "{fitted} -> {asked}: {:.4} s for {:.4} s, {off:+.1} %",
-            predicted / 1e9,
-            steady / 1e9
-        );
+        println!("{fitted} -> {asked}: {:.4} s for {:.4} s, {off:+.1} %", predicted / 1e9, steady / 1e9);
         assert!(off.abs() < 15.0, "{fitted} -> {asked}: {off:.1} %");
     }
 }
@@ -323,12 +209,8 @@ fn dhcp_is_told_message_by_message() {
     };
     let boot = boot(&samples.join("lab-v4-full-baseline/v4-full-baseline.pcap.xz"));
     let exchange = &boot["dhcp"][0];
-    let kinds: Vec<&str> = exchange["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|message| message["kind"].as_str().unwrap())
-        .collect();
+    let kinds: Vec<&str> =
+        exchange["messages"].as_array().unwrap().iter().map(|message| message["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["discover", "offer", "request", "ack"]);
     assert_eq!(exchange["vendor_class"], "PXEClient:Arch:00007:UNDI:003000");
     assert_eq!(exchange["boot_file"], "grubnetx64.efi");
@@ -353,18 +235,10 @@ fn a_server_that_is_not_there_and_a_file_that_is_not_there() {
     };
     let boot = boot(&samples.join("lab-v4-dhcp-timeout/v4-dhcp-timeout.pcap.xz"));
     let exchange = &boot["dhcp"][0];
-    assert_eq!(
-        (&exchange["attempts"], &exchange["complete"]),
-        (&4.into(), &false.into())
-    );
+    assert_eq!((&exchange["attempts"], &exchange["complete"]), (&4.into(), &false.into()));
     // Questions at 0, +4.3, +12.9 and +31.9 s; the client gives up about 74 s after the first.
     let mut at = 0.0;
-    for (wait, expected) in exchange["waits_ns"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .zip([4.3, 12.9, 31.9])
-    {
+    for (wait, expected) in exchange["waits_ns"].as_array().unwrap().iter().zip([4.3, 12.9, 31.9]) {
         at += seconds(wait);
         assert!((at - expected).abs() < 0.06, "{at}");
     }
@@ -391,8 +265,7 @@ fn public_captures() {
     let file = main_file(&boot(&samples.join("spicy-tftp_rrq.pcap")));
     assert_eq!(file["counts"]["bytes"], 24_599);
     assert_eq!(file["counts"]["blocks"], 49);
-    let from_first_block =
-        file["end_ns"].as_i64().unwrap() - file["first_data_ns"].as_i64().unwrap();
+    let from_first_block = file["end_ns"].as_i64().unwrap() - file["first_data_ns"].as_i64().unwrap();
     assert!((from_first_block as f64 / 1e9 - 0.1816).abs() < 0.000_06);
 
     let file = main_file(&boot(&samples.join("spicy-tftp_oack.pcap")));
@@ -403,10 +276,7 @@ fn public_captures() {
 /// A capture of two clients: one loads a file by TFTP, with a time-out; the other as well, and a minute later.
 fn simulated() -> Folder {
     let mut wrote = Container::Pcapng.begin(1, 65_536);
-    let server = TftpServer {
-        link: Link::Ethernet,
-        mac: [2, 0, 0, 0, 0, 1],
-    };
+    let server = TftpServer { link: Link::Ethernet, mac: [2, 0, 0, 0, 0, 1] };
     for client in [1_u8, 2] {
         let transfer = TftpTransfer {
             client: format!("10.0.0.{client}:1789").parse().unwrap(),
@@ -443,19 +313,14 @@ fn clients_are_listed_and_chosen() {
     let text = folder.answer("netboot boot.pcapng");
     assert!(text.starts_with("2 network boots\n"), "{text}");
     for client in ["10.0.0.2", "52:54:00:77:00:02", "52-54-00-77-00-02"] {
-        let json = folder.answer(&format!(
-            "netboot boot.pcapng --format json --client {client}"
-        ));
+        let json = folder.answer(&format!("netboot boot.pcapng --format json --client {client}"));
         let report: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(report["boots"].as_array().unwrap().len(), 1, "{client}");
         assert_eq!(report["boots"][0]["client"]["mac"], "52:54:00:77:00:02");
     }
     let (code, message) = folder.refusal("netboot boot.pcapng --client 10.0.0.3");
     assert_eq!(code, 2);
-    assert!(
-        message.contains("other clients that booted: 52:54:00:77:00:01"),
-        "{message}"
-    );
+    assert!(message.contains("other clients that booted: 52:54:00:77:00:01"), "{message}");
     assert_eq!(folder.refusal("netboot boot.pcapng --client nobody").0, 2);
     assert_eq!(folder.refusal("netboot boot.pcapng --link-rate fast").0, 2);
 }
@@ -471,11 +336,7 @@ fn as_a_picture_and_as_rows() {
         .map(|node| node.text().unwrap().to_owned())
         .collect::<Vec<_>>();
     assert_eq!(titles.len(), 2);
-    assert!(
-        titles[0].starts_with("ramdisk: boot-<1>.wim\n"),
-        "{}",
-        titles[0]
-    );
+    assert!(titles[0].starts_with("ramdisk: boot-<1>.wim\n"), "{}", titles[0]);
     let csv = folder.answer("netboot boot.pcapng --format csv");
     let widths: Vec<usize> = csv.lines().map(|line| line.matches(',').count()).collect();
     assert_eq!(widths, [18; 5], "{csv}");
@@ -487,21 +348,12 @@ fn recordings_of_another_kind_are_named() {
     folder.file("empty.pcap", &Container::Pcap.begin(1, 65_536).bytes);
     let (code, message) = folder.refusal("boot boot.pcapng");
     assert_eq!(code, 2);
-    assert!(
-        message.contains("is a network capture; 'onoff netboot' reads it"),
-        "{message}"
-    );
+    assert!(message.contains("is a network capture; 'onoff netboot' reads it"), "{message}");
     let etl = Folder::boot("services-wes7.toml");
     let (code, message) = etl.refusal("netboot boot.etl");
     assert_eq!(code, 2);
-    assert!(
-        message.contains("is a Windows event trace log"),
-        "{message}"
-    );
+    assert!(message.contains("is a Windows event trace log"), "{message}");
     let (code, message) = folder.refusal("netboot empty.pcap");
     assert_eq!(code, 2);
-    assert!(
-        message.contains("no network boot found: 0 frames"),
-        "{message}"
-    );
+    assert!(message.contains("no network boot found: 0 frames"), "{message}");
 }

@@ -7,9 +7,7 @@ use std::process::Command;
 use onoff_testkit::simulate::{ExpectService, Scenario};
 
 fn scenario(name: &str) -> Scenario {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../testkit/scenarios")
-        .join(format!("{name}.toml"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/scenarios").join(format!("{name}.toml"));
     Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -20,16 +18,8 @@ fn recorded(folder: &Path, name: &str) -> PathBuf {
 }
 
 fn onoff(arguments: &[&str], recording: &Path) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_onoff"))
-        .args(arguments)
-        .arg(recording)
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "onoff {arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let output = Command::new(env!("CARGO_BIN_EXE_onoff")).args(arguments).arg(recording).output().unwrap();
+    assert!(output.status.success(), "onoff {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -42,24 +32,15 @@ fn attribute<'x>(line: &'x str, name: &str) -> &'x str {
 #[test]
 fn the_services_excerpt_of_the_embedded_paper() {
     let folder = tempfile::tempdir().unwrap();
-    let xml = onoff(
-        &["boot", "--format", "xml"],
-        &recorded(folder.path(), "services-wes7"),
-    );
-    let rows: Vec<&str> = xml
-        .lines()
-        .filter(|line| line.trim_start().starts_with("<serviceTransition "))
-        .collect();
+    let xml = onoff(&["boot", "--format", "xml"], &recorded(folder.path(), "services-wes7"));
+    let rows: Vec<&str> = xml.lines().filter(|line| line.trim_start().starts_with("<serviceTransition ")).collect();
     let expected: Vec<ExpectService> = scenario("services-wes7").expect.service;
     assert_eq!(rows.len(), expected.len());
     for (row, expected) in rows.iter().zip(&expected) {
         assert_eq!(attribute(row, "name"), expected.name);
         assert_eq!(attribute(row, "group"), expected.group);
         assert_eq!(attribute(row, "transition"), "start");
-        assert_eq!(
-            Some(attribute(row, "container")),
-            expected.container.as_deref()
-        );
+        assert_eq!(Some(attribute(row, "container")), expected.container.as_deref());
         // The paper's tool cut milliseconds, later ones round them: a row may be 1 ms off.
         for (name, published) in [
             ("totalTransitionTimeDelta", Some(expected.total_ms)),
@@ -70,11 +51,7 @@ fn the_services_excerpt_of_the_embedded_paper() {
             ("endedAt", expected.ended_at_ms),
         ] {
             let printed: u64 = attribute(row, name).parse().unwrap();
-            assert!(
-                printed.abs_diff(published.unwrap()) <= 1,
-                "{} {name}: {printed}",
-                expected.name
-            );
+            assert!(printed.abs_diff(published.unwrap()) <= 1, "{} {name}: {printed}", expected.name);
         }
     }
 }
@@ -87,10 +64,7 @@ fn the_timing_node_of_table_5() {
         let xml = onoff(&["boot", "--format", "xml"], &recorded(folder.path(), run));
         let timing = xml.lines().find(|line| line.contains("<timing ")).unwrap();
         let number = |name: &str| attribute(timing, name).parse::<u64>().ok();
-        assert_eq!(
-            number("bootDoneViaExplorer"),
-            expect.boot_done_via_explorer_ms
-        );
+        assert_eq!(number("bootDoneViaExplorer"), expect.boot_done_via_explorer_ms);
         assert_eq!(number("osLoaderDuration"), expect.os_loader_ms);
         let via_post_boot = number("bootDoneViaPostBoot").map(|total| total - 10_000);
         assert_eq!(via_post_boot, expect.total_boot_ms);
@@ -101,15 +75,9 @@ fn the_timing_node_of_table_5() {
             ("ExplorerInit", expect.explorer_init_ms),
             ("PostExplorerPeriod", expect.post_boot_ms),
         ] {
-            let interval = xml
-                .lines()
-                .find(|line| line.contains("<interval ") && attribute(line, "name") == name)
-                .unwrap();
-            assert_eq!(
-                attribute(interval, "duration").parse().ok(),
-                published,
-                "{run}: {name}"
-            );
+            let interval =
+                xml.lines().find(|line| line.contains("<interval ") && attribute(line, "name") == name).unwrap();
+            assert_eq!(attribute(interval, "duration").parse().ok(), published, "{run}: {name}");
         }
     }
 }
@@ -118,13 +86,7 @@ fn the_timing_node_of_table_5() {
 fn the_program_answers_about_the_sample() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/slow-boot.etl");
     let text = onoff(&["boot"], &sample);
-    for fact in [
-        "SoundShaper",
-        "LegacyScan",
-        "never pended",
-        "CloudBox",
-        "WinLogonInit",
-    ] {
+    for fact in ["SoundShaper", "LegacyScan", "never pended", "CloudBox", "WinLogonInit"] {
         assert!(text.contains(fact), "{fact} is not in:\n{text}");
     }
     let info = onoff(&["info", "--format", "json"], &sample);

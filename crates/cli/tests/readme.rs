@@ -8,11 +8,8 @@ use std::process::Command;
 fn the_readme_shows_what_the_program_prints() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-    let shown = readme
-        .split("$ onoff boot samples/slow-boot.etl\n")
-        .nth(1)
-        .and_then(|rest| rest.split("```").next())
-        .unwrap();
+    let shown =
+        readme.split("$ onoff boot samples/slow-boot.etl\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_onoff"))
         .args(["boot", "samples/slow-boot.etl"])
         .current_dir(&root)

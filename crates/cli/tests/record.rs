@@ -31,14 +31,14 @@ fn computer() -> Folder {
         units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
     };
     put("sys/kernel/tracing/trace", b"");
-    put("sys/kernel/tracing/available_events", b"sched:sched_switch\nsched:sched_waking\ninitcall:initcall_start\ninitcall:initcall_finish\n");
+    put(
+        "sys/kernel/tracing/available_events",
+        b"sched:sched_switch\nsched:sched_waking\ninitcall:initcall_start\ninitcall:initcall_finish\n",
+    );
     put("sys/kernel/tracing/trace_clock", b"local [mono] boot\n");
     put("proc/cpuinfo", b"processor : 0\nprocessor : 1\n");
     put("proc/meminfo", b"MemTotal: 1048576 kB\n");
-    put(
-        "proc/self/mountinfo",
-        b"29 1 254:2 / / rw - ext4 /dev/vda2 rw\n",
-    );
+    put("proc/self/mountinfo", b"29 1 254:2 / / rw - ext4 /dev/vda2 rw\n");
     put("run/systemd/system/x", b"");
     put("usr/lib/systemd/system-shutdown/x", b"");
     put("sys/power/state", b"freeze mem\n");
@@ -70,18 +70,9 @@ fn everywhere_the_same(folder: &Folder, text: &str) -> String {
 fn a_dry_run_says_each_step() {
     let folder = computer();
     for (name, arguments) in [
-        (
-            "dry_run_boot",
-            "record boot --runs 3 --train 1 --out out --dry-run --root computer",
-        ),
-        (
-            "dry_run_shutdown",
-            "record shutdown --post-boot-delay 30 --out out --dry-run --root computer",
-        ),
-        (
-            "dry_run_suspend",
-            "record suspend --out out --dry-run --root computer --trace-flags sched",
-        ),
+        ("dry_run_boot", "record boot --runs 3 --train 1 --out out --dry-run --root computer"),
+        ("dry_run_shutdown", "record shutdown --post-boot-delay 30 --out out --dry-run --root computer"),
+        ("dry_run_suspend", "record suspend --out out --dry-run --root computer --trace-flags sched"),
     ] {
         let said = everywhere_the_same(&folder, &folder.answer(arguments));
         insta::assert_snapshot!(name, said);
@@ -99,10 +90,7 @@ fn a_check_says_what_is_there_and_what_is_lacking() {
     let output = folder.run("record hibernate --wake-after 30 --check --out out --root computer");
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        said.contains("LACKING   sleep states  this kernel offers 'freeze mem', not 'disk'"),
-        "{said}"
-    );
+    assert!(said.contains("LACKING   sleep states  this kernel offers 'freeze mem', not 'disk'"), "{said}");
     assert!(said.contains("LACKING   wake alarm"), "{said}");
 }
 
@@ -114,33 +102,17 @@ fn what_cannot_be_done_is_refused_with_what_to_do() {
     let (code, said) = folder.refusal("record boot --dry-run --root computer");
     assert_eq!(code, 2);
     assert!(
-        said.contains(
-            "Add these yourself and repeat with '--loader manual': trace_event=sched:sched_switch,"
-        ),
+        said.contains("Add these yourself and repeat with '--loader manual': trace_event=sched:sched_switch,"),
         "{said}"
     );
     folder.answer("record boot --dry-run --root computer --loader manual");
     let (code, said) = folder.refusal("record hibernate --dry-run --root computer");
     assert_eq!(code, 2);
-    assert!(
-        said.contains("this kernel offers 'freeze mem', not 'disk'"),
-        "{said}"
-    );
+    assert!(said.contains("this kernel offers 'freeze mem', not 'disk'"), "{said}");
     let (code, said) = folder.refusal("record");
-    assert_eq!(
-        (code, said.contains("say what: boot, shutdown")),
-        (2, true),
-        "{said}"
-    );
+    assert_eq!((code, said.contains("say what: boot, shutdown")), (2, true), "{said}");
     let (code, said) = folder.refusal("record boot --trace-flags sched+nonsense");
-    assert_eq!(
-        (
-            code,
-            said.contains("'nonsense' is neither one of sched, irq,")
-        ),
-        (2, true),
-        "{said}"
-    );
+    assert_eq!((code, said.contains("'nonsense' is neither one of sched, irq,")), (2, true), "{said}");
 }
 
 #[test]
@@ -159,10 +131,7 @@ fn windows_is_planned_with_the_papers_commands_and_a_profile() {
 /// The profile enables what the reports of a recording would otherwise name as lacking: an empty one lacks everything.
 #[test]
 fn the_profile_enables_what_the_analyses_read() {
-    let trace = Trace {
-        wanted: Tables::all(),
-        ..Trace::default()
-    };
+    let trace = Trace { wanted: Tables::all(), ..Trace::default() };
     let mut providers = BTreeSet::new();
     let mut flags = BTreeSet::new();
     for lacking in [for_boot(&trace), for_shutdown(&trace), for_suspend(&trace)] {
@@ -173,14 +142,7 @@ fn the_profile_enables_what_the_analyses_read() {
             }
         }
     }
-    let enabled = PROVIDERS.map(|it| {
-        (
-            it.name.to_owned(),
-            it.guid.to_owned(),
-            format!("{:#x}", it.keyword),
-            it.level,
-        )
-    });
+    let enabled = PROVIDERS.map(|it| (it.name.to_owned(), it.guid.to_owned(), format!("{:#x}", it.keyword), it.level));
     assert_eq!(BTreeSet::from(enabled), providers);
     for flag in flags {
         assert!(LIGHT.iter().any(|it| it.xperf == flag), "{flag}");

@@ -54,13 +54,7 @@ fn applications_are_the_truth() {
             .map(|row| {
                 let number = |name: &str| row[name].as_u64();
                 let start = ns(row, "start_ns").unwrap();
-                (
-                    start,
-                    number("pid"),
-                    ns(row, "end_ns"),
-                    number("level"),
-                    number("flags"),
-                )
+                (start, number("pid"), ns(row, "end_ns"), number("level"), number("flags"))
             })
             .collect();
         told.sort_unstable();
@@ -71,13 +65,7 @@ fn applications_are_the_truth() {
             .filter(|row| row.kind == "application_shutdown")
             .map(|row| {
                 let number = |value: Option<u32>| value.map(u64::from);
-                (
-                    row.start_ns,
-                    number(row.pid),
-                    row.end_ns,
-                    number(row.level),
-                    number(row.flags),
-                )
+                (row.start_ns, number(row.pid), row.end_ns, number(row.level), number(row.flags))
             })
             .collect();
         expected.sort_unstable();
@@ -109,16 +97,7 @@ fn services_are_the_truth() {
             .transitions
             .service_stops
             .iter()
-            .map(|row| {
-                (
-                    row.name.clone(),
-                    row.start_ns,
-                    row.pending_ns,
-                    row.end_ns,
-                    row.unresponsive,
-                    row.pre_shutdown,
-                )
-            })
+            .map(|row| (row.name.clone(), row.start_ns, row.pending_ns, row.end_ns, row.unresponsive, row.pre_shutdown))
             .collect();
         expected.sort();
         assert_eq!(stopped, expected, "{scenario}");
@@ -137,29 +116,14 @@ fn phases_and_steps_are_the_truth() {
         };
         let user = activity(&truth, "session_shutdown", 0);
         let system = activity(&truth, "session_shutdown", 1);
-        let before_others = transitions
-            .activity("shutdown_step", "pre_shutdown_notification")
-            .unwrap();
+        let before_others = transitions.activity("shutdown_step", "pre_shutdown_notification").unwrap();
         assert_eq!(span("UserSession"), user, "{scenario}");
-        assert_eq!(
-            span("SystemSession"),
-            (before_others.start_ns, system.1),
-            "{scenario}"
-        );
-        let kernel = transitions
-            .milestone("shutdown.kernel.begin")
-            .unwrap()
-            .time_ns;
-        let whole = transitions
-            .activity("kernel_shutdown_step", "graceful_shutdown")
-            .unwrap();
+        assert_eq!(span("SystemSession"), (before_others.start_ns, system.1), "{scenario}");
+        let kernel = transitions.milestone("shutdown.kernel.begin").unwrap().time_ns;
+        let whole = transitions.activity("kernel_shutdown_step", "graceful_shutdown").unwrap();
         assert_eq!(span("KernelShutdown"), (kernel, whole.end_ns), "{scenario}");
         let request = transitions.milestone("shutdown.request").unwrap().time_ns;
-        assert_eq!(
-            ns(&report, "total_ns"),
-            whole.end_ns.map(|end| end - request),
-            "{scenario}"
-        );
+        assert_eq!(ns(&report, "total_ns"), whole.end_ns.map(|end| end - request), "{scenario}");
         let steps: Vec<(String, i64, Option<i64>)> = list(&report, "kernel_steps")
             .iter()
             .map(|step| {
@@ -180,51 +144,26 @@ fn phases_and_steps_are_the_truth() {
 #[test]
 fn what_took_longest_and_why() {
     for (scenario, name, because) in [
-        (
-            "shutdown-slow-console.toml",
-            "slow_shutdown.exe",
-            "console program, killed after its 5 s time-out",
-        ),
-        (
-            "shutdown-hung-window.toml",
-            "unsaved.exe",
-            "program with windows, killed after its 5 s time-out",
-        ),
+        ("shutdown-slow-console.toml", "slow_shutdown.exe", "console program, killed after its 5 s time-out"),
+        ("shutdown-hung-window.toml", "unsaved.exe", "program with windows, killed after its 5 s time-out"),
     ] {
         let report = report(&Folder::boot(scenario));
         assert_eq!(report["longest"]["name"], name);
         assert_eq!(report["longest"]["because"], because, "{scenario}");
     }
     let report = report(&Folder::boot("shutdown-hung-window.toml"));
-    let hung = list(&report["sessions"][0], "applications")
-        .iter()
-        .find(|row| row["image"] == "unsaved.exe")
-        .unwrap();
-    let limits: Vec<(&str, Option<i64>)> = list(hung, "time_outs")
-        .iter()
-        .map(|row| (row["kind"].as_str().unwrap(), ns(row, "limit_ns")))
-        .collect();
-    assert_eq!(
-        limits,
-        [
-            ("window", Some(5_000_000_000)),
-            ("forced", Some(750_000_000))
-        ]
-    );
+    let hung = list(&report["sessions"][0], "applications").iter().find(|row| row["image"] == "unsaved.exe").unwrap();
+    let limits: Vec<(&str, Option<i64>)> =
+        list(hung, "time_outs").iter().map(|row| (row["kind"].as_str().unwrap(), ns(row, "limit_ns"))).collect();
+    assert_eq!(limits, [("window", Some(5_000_000_000)), ("forced", Some(750_000_000))]);
 }
 
 #[test]
 fn the_formats() {
     let folder = Folder::boot("shutdown-slow-console.toml");
     insta::assert_snapshot!("shutdown_text", folder.answer("shutdown boot.etl"));
-    insta::assert_snapshot!(
-        "shutdown_xml",
-        folder.answer("shutdown boot.etl --format xml")
-    );
-    insta::assert_snapshot!(
-        "shutdown_csv",
-        folder.answer("shutdown boot.etl --format csv")
-    );
+    insta::assert_snapshot!("shutdown_xml", folder.answer("shutdown boot.etl --format xml"));
+    insta::assert_snapshot!("shutdown_csv", folder.answer("shutdown boot.etl --format csv"));
     let folder = Folder::boot("shutdown-cut.toml");
     insta::assert_snapshot!("shutdown_cut_text", folder.answer("shutdown boot.etl"));
 }
@@ -232,8 +171,7 @@ fn the_formats() {
 /// The paper's own numbers in xperf's document: 13066 - 6642 - 2675 = 3749.
 #[test]
 fn the_papers_arithmetic_in_xperfs_document() {
-    let xml =
-        Folder::boot("shutdown-paper-arithmetic.toml").answer("xperf -i boot.etl -a shutdown");
+    let xml = Folder::boot("shutdown-paper-arithmetic.toml").answer("xperf -i boot.etl -a shutdown");
     for line in [
         "<timing shutdownTime=\"13066\" servicesShutdownDuration=\"2675\">",
         "<sessionShutdown sessionID=\"1\" startTime=\"448\" endTime=\"7091\" duration=\"6642\">",
@@ -268,8 +206,7 @@ fn the_published_document_has_our_structure() {
         .filter(|line| !line.starts_with("<!--") && !line.starts_with("..."))
         .map(str::to_owned)
         .collect();
-    let ours =
-        Folder::boot("shutdown-windows10-sample.toml").answer("shutdown boot.etl --format xml");
+    let ours = Folder::boot("shutdown-windows10-sample.toml").answer("shutdown boot.etl --format xml");
     let ours: Vec<&str> = ours.lines().collect();
     assert!(posted.len() > 20);
     for (posted, ours) in posted.iter().zip(&ours) {
@@ -296,21 +233,10 @@ fn a_real_shutdown_without_the_shutdowns_providers() {
     assert_eq!(ended[0]["image"], "SecurityHealthSystray.exe");
     assert_eq!(ended[0]["end_ns"], 29_519_691_619_600_i64);
     assert_eq!(ended[59]["image"], "MsMpEng.exe");
-    assert_eq!(
-        exits["duration_ns"],
-        29_522_624_728_200_i64 - 29_519_691_619_600
-    );
+    assert_eq!(exits["duration_ns"], 29_522_624_728_200_i64 - 29_519_691_619_600);
     for (name, start, end) in [
-        (
-            "UserSession",
-            29_519_691_619_600_i64,
-            Some(29_520_973_377_300_i64),
-        ),
-        (
-            "SystemSession",
-            29_520_973_377_300,
-            Some(29_522_624_728_200),
-        ),
+        ("UserSession", 29_519_691_619_600_i64, Some(29_520_973_377_300_i64)),
+        ("SystemSession", 29_520_973_377_300, Some(29_522_624_728_200)),
         ("KernelShutdown", 29_522_624_728_200, None),
     ] {
         let phase = phase(&report, name);
@@ -318,23 +244,12 @@ fn a_real_shutdown_without_the_shutdowns_providers() {
         assert_eq!(ns(phase, "end_ns"), end, "{name}");
         assert_ne!(phase["certainty"], "measured");
     }
-    let lacking: Vec<&str> = list(&report["lacking"], "items")
-        .iter()
-        .map(|item| item["provider"].as_str().unwrap())
-        .collect();
-    assert!(
-        lacking.contains(&"Microsoft-Windows-Subsys-Csr"),
-        "{lacking:?}"
-    );
+    let lacking: Vec<&str> =
+        list(&report["lacking"], "items").iter().map(|item| item["provider"].as_str().unwrap()).collect();
+    assert!(lacking.contains(&"Microsoft-Windows-Subsys-Csr"), "{lacking:?}");
     let text = here.answer("shutdown boot.etl");
-    assert!(
-        text.contains("inferred: nobody recorded who was told to end"),
-        "{text}"
-    );
-    assert!(
-        text.contains("{e8316a2d-0d94-4f52-85dd-1e15b66c5891}"),
-        "{text}"
-    );
+    assert!(text.contains("inferred: nobody recorded who was told to end"), "{text}");
+    assert!(text.contains("{e8316a2d-0d94-4f52-85dd-1e15b66c5891}"), "{text}");
 }
 
 #[test]
@@ -343,8 +258,5 @@ fn a_boot_is_no_shutdown() {
     let (code, told) = folder.refusal("shutdown boot.etl");
     assert_eq!(code, 2);
     assert!(told.contains("the recording holds no shutdown ("), "{told}");
-    assert!(
-        told.contains("this looks like a boot; 'onoff boot' answers"),
-        "{told}"
-    );
+    assert!(told.contains("this looks like a boot; 'onoff boot' answers"), "{told}");
 }

@@ -19,14 +19,8 @@ struct Script {
 
 impl Script {
     fn new() -> Self {
-        let session = Session {
-            perf_freq: 1_000_000_000,
-            ..Session::windows_10(1)
-        };
-        Self {
-            start: session.start_ticks,
-            builder: EtlBuilder::new(session),
-        }
+        let session = Session { perf_freq: 1_000_000_000, ..Session::windows_10(1) };
+        Self { start: session.start_ticks, builder: EtlBuilder::new(session) }
     }
 
     fn at(&self, ns: u64) -> u64 {
@@ -45,23 +39,9 @@ impl Script {
     /// A process that was there, with one thread: its id is that of the process and 1.
     fn process(&mut self, id: u32, image: &str) {
         let ticks = self.at(0);
-        let process = Process {
-            id,
-            parent: 4,
-            session: 1,
-            exit_status: 0,
-            image,
-            command_line: image,
-            user: &[18],
-        };
+        let process = Process { id, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
         self.push(&process.record(Moment::RundownStart, ticks, 4, 4));
-        let thread = Thread {
-            id: id + 1,
-            process: id,
-            base_priority: 8,
-            io_priority: 2,
-            service_tag: 0,
-        };
+        let thread = Thread { id: id + 1, process: id, base_priority: 8, io_priority: 2, service_tag: 0 };
         self.push(&thread.record(Moment::RundownStart, ticks, 4, 4));
     }
 
@@ -73,11 +53,7 @@ impl Script {
 
     fn save(mut self, ns: u64, folder: &Folder) {
         let ticks = self.at(ns);
-        self.push(&configuration::volume_mapping(
-            ticks,
-            "\\Device\\HarddiskVolume2\\",
-            "C:\\",
-        ));
+        self.push(&configuration::volume_mapping(ticks, "\\Device\\HarddiskVolume2\\", "C:\\"));
         folder.file("trace.etl", &self.builder.finish());
     }
 }
@@ -92,61 +68,13 @@ fn json(folder: &Folder, arguments: &str) -> Value {
 type Line = (&'static str, u32, &'static str, u64, u64, u64, u64);
 
 const FIGURE_3: [Line; 7] = [
-    (
-        "MsMpEng.exe",
-        860,
-        "",
-        3_035_396_797,
-        22_577_664,
-        442,
-        3_035_396_797,
-    ),
-    (
-        "communicator.exe",
-        4024,
-        "",
-        1_366_247_363,
-        2_292_224,
-        200,
-        1_251_673_727,
-    ),
-    (
-        "svchost.exe",
-        1468,
-        "",
-        1_214_593_450,
-        507_904,
-        124,
-        1_214_593_450,
-    ),
+    ("MsMpEng.exe", 860, "", 3_035_396_797, 22_577_664, 442, 3_035_396_797),
+    ("communicator.exe", 4024, "", 1_366_247_363, 2_292_224, 200, 1_251_673_727),
+    ("svchost.exe", 1468, "", 1_214_593_450, 507_904, 124, 1_214_593_450),
     ("System", 4, "", 386_279_854, 6_794_752, 65, 248_314_488),
-    (
-        "wmplayer.exe",
-        5860,
-        "",
-        319_965_249,
-        970_752,
-        31,
-        319_965_249,
-    ),
-    (
-        "svchost.exe",
-        1056,
-        "\\Windows\\system32\\sysmain.dll",
-        135_680_516,
-        122_880,
-        8,
-        135_680_516,
-    ),
-    (
-        "xperf.exe",
-        5112,
-        "\\perftools\\dbghelp.dll",
-        85_393_671,
-        131_072,
-        4,
-        85_393_671,
-    ),
+    ("wmplayer.exe", 5860, "", 319_965_249, 970_752, 31, 319_965_249),
+    ("svchost.exe", 1056, "\\Windows\\system32\\sysmain.dll", 135_680_516, 122_880, 8, 135_680_516),
+    ("xperf.exe", 5112, "\\perftools\\dbghelp.dll", 85_393_671, 131_072, 4, 85_393_671),
 ];
 
 /// Requests one after another that add up to the lines; a process without a path uses two files.
@@ -217,10 +145,7 @@ fn the_disk_table_of_the_embedded_paper_is_one_call() {
     assert_eq!(rows.len(), 8, "two files each");
     for (image, pid, _, service, size, reads, read_service) in &FIGURE_3[..4] {
         let sum = |name: &str| -> u64 {
-            rows.iter()
-                .filter(|row| row["pid"] == *pid)
-                .map(|row| row[name].as_u64().unwrap())
-                .sum()
+            rows.iter().filter(|row| row["pid"] == *pid).map(|row| row[name].as_u64().unwrap()).sum()
         };
         assert_eq!(sum("service_ns"), *service, "{image}");
         assert_eq!(sum("bytes"), *size, "{image}");
@@ -253,15 +178,7 @@ fn the_disk_table_of_the_embedded_paper_is_one_call() {
         .iter()
         .map(|&(image, pid, path, service, size, reads, read_service)| {
             let path = (!path.is_empty()).then(|| format!("C:{path}"));
-            (
-                image.to_owned(),
-                u64::from(pid),
-                path,
-                service,
-                size,
-                reads,
-                read_service,
-            )
+            (image.to_owned(), u64::from(pid), path, service, size, reads, read_service)
         })
         .collect();
     assert_eq!(rows, expected);
@@ -277,12 +194,7 @@ fn the_disk_table_of_the_embedded_paper_is_one_call() {
 #[test]
 fn sums_close_whatever_the_rows_are() {
     let folder = Folder::boot("slow-boot.toml");
-    for by in [
-        "process",
-        "path,operation",
-        "extension,disk,priority",
-        "file",
-    ] {
+    for by in ["process", "path,operation", "extension,disk,priority", "file"] {
         let report = json(&folder, &format!("disk boot.etl --by {by}"));
         for name in ["requests", "bytes", "service_ns", "response_ns", "reads"] {
             let rows = report["groups"].as_array().unwrap().iter();
@@ -303,33 +215,21 @@ fn sums_close_whatever_the_rows_are() {
         let report = json(&folder, &format!("disk boot.etl {range}"));
         report["total"]["requests"].as_u64().unwrap()
     };
-    assert_eq!(
-        count("--range 0 20s") + count("--range 20s 100s"),
-        count("")
-    );
+    assert_eq!(count("--range 0 20s") + count("--range 20s 100s"), count(""));
 }
 
 #[test]
 fn lists_of_a_simulated_boot() {
     let folder = Folder::boot("slow-boot.toml");
     insta::assert_snapshot!("disk_text", folder.answer("disk boot.etl --top 8"));
-    insta::assert_snapshot!(
-        "disk_csv",
-        folder.answer("disk boot.etl --by path --range 10s 20s --format csv --top 5")
-    );
-    insta::assert_snapshot!(
-        "hardfaults_text",
-        folder.answer("hardfaults boot.etl --by process,file")
-    );
+    insta::assert_snapshot!("disk_csv", folder.answer("disk boot.etl --by path --range 10s 20s --format csv --top 5"));
+    insta::assert_snapshot!("hardfaults_text", folder.answer("hardfaults boot.etl --by process,file"));
     let (code, message) = folder.refusal("files boot.etl");
     assert_eq!(code, 2);
     assert!(message.contains("'onoff disk' shows"), "{message}");
     let (code, message) = folder.refusal("hardfaults boot.etl --process nobody.exe");
     assert_eq!(code, 2);
-    assert!(
-        message.contains("hard faults is what was asked"),
-        "{message}"
-    );
+    assert!(message.contains("hard faults is what was asked"), "{message}");
 }
 
 #[test]
@@ -349,17 +249,10 @@ fn real_recordings_give_every_request_and_fault_they_hold() {
         let info = json(&folder, &format!("info {path}"));
         let counted = |kind: &str| -> u64 {
             let kinds = info["kinds"].as_array().unwrap().iter();
-            kinds
-                .filter(|row| row["name"] == kind)
-                .map(|row| row["events"].as_u64().unwrap())
-                .sum()
+            kinds.filter(|row| row["name"] == kind).map(|row| row["events"].as_u64().unwrap()).sum()
         };
         let disk = json(&folder, &format!("disk {path}"));
-        for (kind, amount) in [
-            ("DiskRead", "reads"),
-            ("DiskWrite", "writes"),
-            ("DiskFlush", "flushes"),
-        ] {
+        for (kind, amount) in [("DiskRead", "reads"), ("DiskWrite", "writes"), ("DiskFlush", "flushes")] {
             assert!(counted(kind) > 0, "{name}: {kind}");
             assert_eq!(disk["total"][amount], counted(kind), "{name}: {kind}");
         }
@@ -386,22 +279,10 @@ fn file_operations(folder: &Folder) {
             .u32(0)
             .text(&format!("\\Device\\HarddiskVolume2{path}"))
     };
-    let transfer = |irp: u64, size: u32| {
-        Payload::wide()
-            .u64(0)
-            .pointer(irp)
-            .pointer(0xF2)
-            .pointer(0xE2)
-            .u32(601)
-            .u32(size)
-            .u32(0)
-    };
+    let transfer =
+        |irp: u64, size: u32| Payload::wide().u64(0).pointer(irp).pointer(0xF2).pointer(0xE2).u32(601).u32(size).u32(0);
     let end = |irp: u64, status: u32| Payload::wide().pointer(irp).pointer(0).u32(status);
-    let flush = Payload::wide()
-        .pointer(0x15)
-        .pointer(0xF2)
-        .pointer(0xE2)
-        .u32(601);
+    let flush = Payload::wide().pointer(0x15).pointer(0xF2).pointer(0xE2).u32(601);
     const US: u64 = 1_000;
     script.perfinfo(10 * US, 0x0440, 3, open(0x11, 0xF1, "\\absent.ini"));
     script.perfinfo(30 * US, 0x044c, 3, end(0x11, 0xC000_0034));
@@ -499,12 +380,7 @@ fn the_posted_reports_of_diskio() {
         return;
     };
     let theirs: Vec<&str> = posted.lines().collect();
-    let begins = |start: &str| {
-        theirs
-            .iter()
-            .position(|line| line.starts_with(start))
-            .unwrap()
-    };
+    let begins = |start: &str| theirs.iter().position(|line| line.starts_with(start)).unwrap();
     let at = begins("Count,");
     assert_eq!(summary.lines().next(), Some(theirs[at]));
     for row in summary.lines().skip(1) {
@@ -528,15 +404,10 @@ fn detail_and_summary_of_diskio_tell_the_same() {
     let detail = folder.answer("xperf -i boot.etl -a diskio -detail");
     let summary = folder.answer("xperf -i boot.etl -a diskio -summary");
     let column = |text: &str, at: usize| -> Vec<i64> {
-        text.lines()
-            .filter_map(|row| row.split(',').nth(at)?.trim().parse().ok())
-            .collect()
+        text.lines().filter_map(|row| row.split(',').nth(at)?.trim().parse().ok()).collect()
     };
     let requests = column(&detail, 3);
-    assert_eq!(
-        column(&summary, 0).iter().sum::<i64>(),
-        requests.len() as i64
-    );
+    assert_eq!(column(&summary, 0).iter().sum::<i64>(), requests.len() as i64);
     // IO time is end less begin, up to the rounding of each.
     let (starts, ends) = (column(&detail, 1), column(&detail, 2));
     for ((start, end), time) in starts.iter().zip(&ends).zip(&requests) {
@@ -557,20 +428,11 @@ fn the_other_actions_about_disks_and_files() {
         "xperf_diskidlehistogram",
         folder.answer("xperf -i boot.etl -a diskidlehistogram -spindown 5s")
     );
-    insta::assert_snapshot!(
-        "xperf_hardfault",
-        folder.answer("xperf -i boot.etl -a hardfault")
-    );
-    insta::assert_snapshot!(
-        "xperf_filename",
-        folder.answer("xperf -i boot.etl -a filename")
-    );
+    insta::assert_snapshot!("xperf_hardfault", folder.answer("xperf -i boot.etl -a hardfault"));
+    insta::assert_snapshot!("xperf_filename", folder.answer("xperf -i boot.etl -a filename"));
     for (line, message) in [
         ("-a pagefault", "-a pagefault: no page fault was recorded"),
-        (
-            "-a filename -range 0 1",
-            "-a filename: no file name was recorded",
-        ),
+        ("-a filename -range 0 1", "-a filename: no file name was recorded"),
         ("-a diskio -util 0", "-util: an interval is at least 1 s"),
         ("-a diskidlehistogram -buckets 5s 1s", "-buckets: each end"),
         ("-a hardfault -range 1h 2h", "'1h' is no time"),
@@ -586,27 +448,17 @@ fn page_faults_by_process_and_one_by_one() {
     let folder = Folder::new();
     let mut script = Script::new();
     script.process(600, "editor.exe");
-    let switch = Payload::wide()
-        .u32(601)
-        .u32(0)
-        .bytes(&[8, 0, 0, 0, 0, 0, 2, 0])
-        .u32(0)
-        .u32(0);
+    let switch = Payload::wide().u32(601).u32(0).bytes(&[8, 0, 0, 0, 0, 0, 2, 0]).u32(0).u32(0);
     script.perfinfo(1_000, 0x0524, 4, switch);
     for (number, hook) in [0x020b, 0x020a, 0x020b, 0x020e].into_iter().enumerate() {
-        let payload = Payload::wide()
-            .pointer(0x7FF8_0000_1000)
-            .pointer(0x7FF8_1234_5678);
+        let payload = Payload::wide().pointer(0x7FF8_0000_1000).pointer(0x7FF8_1234_5678);
         script.perfinfo(2_000 + number as u64 * 1_000, hook, 2, payload);
     }
     script.save(9_000, &folder);
     let summary = folder.answer("xperf -i trace.etl -a pagefault");
     let row = summary.lines().nth(1).unwrap();
     let cells: Vec<&str> = row.split(',').map(str::trim).collect();
-    assert_eq!(
-        cells,
-        ["editor.exe ( 600)", "4", "1", "2", "0", "0", "1", "0"]
-    );
+    assert_eq!(cells, ["editor.exe ( 600)", "4", "1", "2", "0", "0", "1", "0"]);
     let detail = folder.answer("xperf -i trace.etl -a pagefault -detail -range 3 5");
     let rows: Vec<&str> = detail.lines().skip(1).collect();
     assert_eq!(

@@ -11,9 +11,7 @@ use running::Folder;
 use serde_json::Value;
 
 fn scenario(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../testkit/scenarios")
-        .join(format!("{name}.toml"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/scenarios").join(format!("{name}.toml"));
     std::fs::read_to_string(path).unwrap()
 }
 
@@ -24,12 +22,7 @@ fn record(folder: &Folder, scenario: &str, name: &str) {
 
 /// The rows of a table of the study, each with its name and the numbers as shown.
 fn table(comparison: &Value, title: &str) -> Vec<(String, Vec<Option<f64>>)> {
-    let table = comparison["tables"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|table| table["title"] == title)
-        .unwrap();
+    let table = comparison["tables"].as_array().unwrap().iter().find(|table| table["title"] == title).unwrap();
     let decimals = i32::try_from(table["decimals"].as_u64().unwrap()).unwrap();
     table["rows"]
         .as_array()
@@ -39,15 +32,9 @@ fn table(comparison: &Value, title: &str) -> Vec<(String, Vec<Option<f64>>)> {
             let cells = row["cells"].as_array().unwrap();
             assert_eq!(cells.len(), table["columns"].as_array().unwrap().len());
             let numbers = cells.iter().map(|cell| {
-                let decimals = if cell["unit"] == "percent" {
-                    1
-                } else {
-                    decimals
-                };
+                let decimals = if cell["unit"] == "percent" { 1 } else { decimals };
                 let scale = 10_f64.powi(decimals);
-                cell["number"]
-                    .as_f64()
-                    .map(|number| (number * scale).round() / scale)
+                cell["number"].as_f64().map(|number| (number * scale).round() / scale)
             });
             (row["label"].as_str().unwrap().to_owned(), numbers.collect())
         })
@@ -95,23 +82,14 @@ fn table_5() {
         assert_eq!(label, name);
         for (is, published) in numbers.iter().zip([run_1, run_2, difference]) {
             // The paper cuts milliseconds where a table rounds them.
-            assert!(
-                (is.unwrap() - published).abs() <= 1.0,
-                "{name}: {is:?} {published}"
-            );
+            assert!((is.unwrap() - published).abs() <= 1.0, "{name}: {is:?} {published}");
         }
-        assert!(
-            (numbers[3].unwrap() - percent).abs() <= 0.11,
-            "{name}: {numbers:?}"
-        );
+        assert!((numbers[3].unwrap() - percent).abs() <= 0.11, "{name}: {numbers:?}");
     }
     let text = folder.answer("compare --study study.toml");
     assert!(text.contains("Run 1"), "{text}");
     let markdown = folder.answer("compare --study study.toml --format markdown");
-    assert!(
-        markdown.starts_with("### Table 5 (ms)\n\n|  | Run 1 | Run 2 | Difference | % |\n| --- |"),
-        "{markdown}"
-    );
+    assert!(markdown.starts_with("### Table 5 (ms)\n\n|  | Run 1 | Run 2 | Difference | % |\n| --- |"), "{markdown}");
 }
 
 /// What tables 6 and A-1 have in common.
@@ -148,10 +126,7 @@ fn check(comparison: &Value, title: &str, expected: &[(&str, &[Option<f64>])]) {
         for (is, published) in numbers.iter().zip(*published) {
             match (is, published) {
                 (Some(is), Some(published)) => {
-                    assert!(
-                        (is - published).abs() <= 1.0,
-                        "{title}, {name}: {numbers:?}"
-                    );
+                    assert!((is - published).abs() <= 1.0, "{title}, {name}: {numbers:?}");
                 }
                 (is, published) => assert_eq!(is, published, "{title}, {name}"),
             }
@@ -177,24 +152,12 @@ fn tables_6_and_a_1() {
         &comparison,
         "Table 6",
         &[
-            (
-                "No Pended IRPs",
-                &row([26_636.0, 20_813.0, 9214.0, 3000.0, 3000.0, 44_923.0], None),
-            ),
+            ("No Pended IRPs", &row([26_636.0, 20_813.0, 9214.0, 3000.0, 3000.0, 44_923.0], None)),
             (
                 "Pend Start; do not pend Relations",
-                &row(
-                    [17_919.0, 13_007.0, 0.0, 3000.0, 3000.0, 36_839.0],
-                    Some(8084.0),
-                ),
+                &row([17_919.0, 13_007.0, 0.0, 3000.0, 3000.0, 36_839.0], Some(8084.0)),
             ),
-            (
-                "Pend Start and Relations",
-                &row(
-                    [17_294.0, 12_343.0, 0.0, 3000.0, 3000.0, 35_409.0],
-                    Some(9514.0),
-                ),
-            ),
+            ("Pend Start and Relations", &row([17_294.0, 12_343.0, 0.0, 3000.0, 3000.0, 35_409.0], Some(9514.0))),
         ],
     );
     // The appendix counts the 10 s of idle time that end a boot; otherwise the runs are the same.
@@ -205,18 +168,9 @@ fn tables_6_and_a_1() {
         &comparison,
         "Table A-1",
         &[
-            (
-                "No Pended IRPs",
-                &row([26_636.0, 20_813.0, 3000.0, 3000.0, 54_923.0], None),
-            ),
-            (
-                "Pend Start; do not pend Relations",
-                &row([17_919.0, 13_007.0, 3000.0, 3000.0, 46_839.0], Some(8084.0)),
-            ),
-            (
-                "Pend Start and Relations",
-                &row([17_294.0, 12_343.0, 3000.0, 3000.0, 45_409.0], Some(9514.0)),
-            ),
+            ("No Pended IRPs", &row([26_636.0, 20_813.0, 3000.0, 3000.0, 54_923.0], None)),
+            ("Pend Start; do not pend Relations", &row([17_919.0, 13_007.0, 3000.0, 3000.0, 46_839.0], Some(8084.0))),
+            ("Pend Start and Relations", &row([17_294.0, 12_343.0, 3000.0, 3000.0, 45_409.0], Some(9514.0))),
         ],
     );
 }
@@ -224,16 +178,8 @@ fn tables_6_and_a_1() {
 #[test]
 fn tables_7_and_a_2() {
     let folder = Folder::new();
-    record(
-        &folder,
-        &scenario("table-7-slow-service-in-group"),
-        "in.etl",
-    );
-    record(
-        &folder,
-        &scenario("table-7-slow-service-in-no-group"),
-        "out.etl",
-    );
+    record(&folder, &scenario("table-7-slow-service-in-group"), "in.etl");
+    record(&folder, &scenario("table-7-slow-service-in-no-group"), "out.etl");
     let tables: String = [("Table 7", "boot.total"), ("Table A-2", "boot.total_with_idle")]
         .map(|(title, total)| {
             format!(
@@ -262,24 +208,14 @@ fn tables_7_and_a_2() {
     // The paper's tables differ in whether the 10 s of idle time count.
     for (title, idle) in [("Table 7", 0.0), ("Table A-2", 10_000.0)] {
         let row = |numbers: [f64; 4], total: f64, reduction: Option<f64>| -> Vec<Option<f64>> {
-            numbers
-                .into_iter()
-                .map(Some)
-                .chain([Some(total + idle), reduction])
-                .collect()
+            numbers.into_iter().map(Some).chain([Some(total + idle), reduction]).collect()
         };
         check(
             &comparison,
             title,
             &[
-                (
-                    "Load Order Group",
-                    &row([6000.0, 7459.0, 1822.0, 10_720.0], 32_805.0, None),
-                ),
-                (
-                    "No Load Order Group",
-                    &row([6000.0, 3893.0, 2864.0, 12_566.0], 31_888.0, Some(917.0)),
-                ),
+                ("Load Order Group", &row([6000.0, 7459.0, 1822.0, 10_720.0], 32_805.0, None)),
+                ("No Load Order Group", &row([6000.0, 3893.0, 2864.0, 12_566.0], 31_888.0, Some(917.0))),
             ],
         );
     }
@@ -290,11 +226,7 @@ const RELEASES: [(&str, f64, f64); 4] = [
     ("Windows 10 IoT Enterprise LTSC 2016", 41.34, 23.89),
     ("Windows 10 IoT Enterprise LTSC 2019", 40.81, 26.09),
     ("Windows 10 IoT Enterprise LTSC 2021", 49.22, 28.07),
-    (
-        "Windows 11 IoT Enterprise LTSC 2024 (Preview)",
-        51.74,
-        31.41,
-    ),
+    ("Windows 11 IoT Enterprise LTSC 2024 (Preview)", 51.74, 31.41),
 ];
 
 /// The scenario with the desktop so much later, ms.
@@ -308,23 +240,15 @@ fn later(name: &str, key: &str, was_ms: i64, by_ms: i64) -> String {
 #[test]
 fn both_tables_of_the_write_filter_paper() {
     // The filter, what makes its boots longer, and how long they take as they are, ms.
-    let filters = [
-        ("on", "write-filter-on", "ready_at", 31_000),
-        ("off", "write-filter-off", "read", 12_000),
-    ];
+    let filters = [("on", "write-filter-on", "ready_at", 31_000), ("off", "write-filter-off", "read", 12_000)];
     let folder = Folder::new();
     let mut text = String::from("transition = \"boot\"\n");
     for (filter, name, key, was_ms) in filters {
         record(&folder, &scenario(name), "as-is.etl");
-        let answer =
-            folder.answer("compare --baseline as-is.etl --candidate as-is.etl --format json");
+        let answer = folder.answer("compare --baseline as-is.etl --candidate as-is.etl --format json");
         let answer: Value = serde_json::from_str(&answer).unwrap();
-        let to_desktop = answer["measures"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|measure| measure["key"] == "boot.to_desktop")
-            .unwrap();
+        let to_desktop =
+            answer["measures"].as_array().unwrap().iter().find(|measure| measure["key"] == "boot.to_desktop").unwrap();
         let as_is_ms = to_desktop["values"][0]["median"].as_f64().unwrap() / 1e6;
         for (release, on_s, off_s) in RELEASES {
             let wanted_ms = if filter == "on" { on_s } else { off_s } * 1000.0;
@@ -346,10 +270,9 @@ fn both_tables_of_the_write_filter_paper() {
             );
         }
     }
-    for (title, filter) in [
-        ("UWF Enabled/ Fast Startup Disabled", "on"),
-        ("UWF Disabled / Fast Startup Enabled", "off"),
-    ] {
+    for (title, filter) in
+        [("UWF Enabled/ Fast Startup Disabled", "on"), ("UWF Disabled / Fast Startup Enabled", "off")]
+    {
         text += &format!(
             "[[table]]\ntitle = \"{title}\"\nmeasures = [\"boot.to_desktop\"]\nrows = \"release\"\nunit = \"s\"\n\
              decimals = 2\nonly = {{ \"write filter\" = \"{filter}\" }}\n"
@@ -362,10 +285,7 @@ fn both_tables_of_the_write_filter_paper() {
         let is = is.unwrap();
         assert!((is - published).abs() <= 0.011, "{is} {published}");
     };
-    for (title, of) in [
-        ("UWF Enabled/ Fast Startup Disabled", 0),
-        ("UWF Disabled / Fast Startup Enabled", 1),
-    ] {
+    for (title, of) in [("UWF Enabled/ Fast Startup Disabled", 0), ("UWF Disabled / Fast Startup Enabled", 1)] {
         let rows = table(&comparison, title);
         assert_eq!(rows.len(), 4);
         for ((label, numbers), (release, on_s, off_s)) in rows.iter().zip(RELEASES) {
@@ -382,18 +302,12 @@ fn both_tables_of_the_write_filter_paper() {
         assert_eq!(configuration["compared_runs"], 3, "{configuration}");
     }
     // LTSC 2021 is slower than the first release, LTSC 2019 is not, beyond noise.
-    let changes = comparison["measures"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|measure| measure["key"] == "boot.to_desktop")
-        .unwrap()["changes"]
-        .as_array()
-        .unwrap();
-    assert_eq!(
-        changes[0]["verdict"], "same",
-        "40.81 s is within the spread of 41.34 s"
-    );
+    let changes =
+        comparison["measures"].as_array().unwrap().iter().find(|measure| measure["key"] == "boot.to_desktop").unwrap()
+            ["changes"]
+            .as_array()
+            .unwrap();
+    assert_eq!(changes[0]["verdict"], "same", "40.81 s is within the spread of 41.34 s");
     assert_eq!(changes[1]["verdict"], "slower");
     assert_eq!(changes[3]["verdict"], "faster", "with fast startup");
 }
@@ -402,20 +316,13 @@ fn both_tables_of_the_write_filter_paper() {
 fn a_study_that_makes_no_sense_says_where() {
     let folder = Folder::new();
     record(&folder, &scenario("services-wes7"), "1.etl");
-    let two = "[[configuration]]\nname = \"a\"\nfiles = [\"1.etl\"]\n[[configuration]]\nname = \"b\"\nfiles = [\"1.etl\"]\n";
+    let two =
+        "[[configuration]]\nname = \"a\"\nfiles = [\"1.etl\"]\n[[configuration]]\nname = \"b\"\nfiles = [\"1.etl\"]\n";
     let table = |rest: &str| format!("{two}[[table]]\ntitle = \"T\"\n{rest}");
     for (text, code, part) in [
         ("nonsense".to_owned(), 1, "no study"),
-        (
-            "[[configuration]]\nname = \"a\"\nfiles = []\n".to_owned(),
-            1,
-            "has no files",
-        ),
-        (
-            two.replace("\"b\"", "\"a\""),
-            1,
-            "two configurations are called 'a'",
-        ),
+        ("[[configuration]]\nname = \"a\"\nfiles = []\n".to_owned(), 1, "has no files"),
+        (two.replace("\"b\"", "\"a\""), 1, "two configurations are called 'a'"),
         (format!("surprise = 1\n{two}"), 1, "no study"),
         (
             table("measures = [\"boot.never\"]"),
@@ -423,16 +330,8 @@ fn a_study_that_makes_no_sense_says_where() {
             "table 'T': no run has a measure 'boot.never'; of the whole there are boot.",
         ),
         (table("measures = []"), 2, "names no measure"),
-        (
-            table("measures = [\"boot.services\"]\nrows = \"filter\""),
-            2,
-            "no factor 'filter'",
-        ),
-        (
-            table("measures = [\"boot.services\"]\nonly = { x = \"y\" }"),
-            2,
-            "no configuration",
-        ),
+        (table("measures = [\"boot.services\"]\nrows = \"filter\""), 2, "no factor 'filter'"),
+        (table("measures = [\"boot.services\"]\nonly = { x = \"y\" }"), 2, "no configuration"),
     ] {
         folder.file("study.toml", text.as_bytes());
         let (is, message) = folder.refusal("compare --study study.toml");

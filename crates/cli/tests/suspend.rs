@@ -63,10 +63,7 @@ fn kinds_phases_and_who_was_told_are_the_truth() {
     for (scenario, kinds) in SCENARIOS {
         let (report, truth) = answer(scenario);
         let transitions = report["transitions"].as_array().unwrap();
-        let found: Vec<&str> = transitions
-            .iter()
-            .map(|row| row["kind"].as_str().unwrap())
-            .collect();
+        let found: Vec<&str> = transitions.iter().map(|row| row["kind"].as_str().unwrap()).collect();
         assert_eq!(found, kinds, "{scenario}");
 
         let phases = rows(&report, "phases");
@@ -135,30 +132,17 @@ fn requests_to_devices_and_what_followed_the_resume_are_the_truth() {
         }
         for transition in report["transitions"].as_array().unwrap() {
             let after = &transition["post_resume"];
-            let (Some(start_ns), Some(end_ns)) =
-                (after["start_ns"].as_i64(), after["end_ns"].as_i64())
-            else {
+            let (Some(start_ns), Some(end_ns)) = (after["start_ns"].as_i64(), after["end_ns"].as_i64()) else {
                 continue;
             };
             let expected = truth.timeline.settle(start_ns, end_ns);
             assert!(expected.satisfied, "{scenario}");
-            assert_eq!(
-                after["idle_ns"].as_i64(),
-                Some(expected.idle_ns),
-                "{scenario}"
-            );
-            assert_eq!(
-                after["busy_ns"].as_i64(),
-                Some(expected.busy_ns),
-                "{scenario}"
-            );
+            assert_eq!(after["idle_ns"].as_i64(), Some(expected.idle_ns), "{scenario}");
+            assert_eq!(after["busy_ns"].as_i64(), Some(expected.busy_ns), "{scenario}");
             settled += 1;
         }
     }
-    assert!(
-        requests > 50 && settled > 0,
-        "{requests} requests, {settled} settled"
-    );
+    assert!(requests > 50 && settled > 0, "{requests} requests, {settled} settled");
 }
 
 #[test]
@@ -169,10 +153,7 @@ fn the_slow_service_and_the_slow_driver_are_the_answer() {
     };
     let service = text("sleep-slow-service.toml");
     assert!(service.starts_with("Sleep: "), "{service}");
-    assert!(
-        service.contains("Slowsvc did not answer for 30.0 s (its time-out)"),
-        "{service}"
-    );
+    assert!(service.contains("Slowsvc did not answer for 30.0 s (its time-out)"), "{service}");
     let driver = text("sleep-slow-driver.toml");
     let second = driver.lines().nth(1).unwrap();
     assert!(second.starts_with("SuspendDevices took 2"), "{driver}");
@@ -190,8 +171,5 @@ fn a_fast_startup_is_a_boot_and_a_boot_no_transition() {
     let output = folder.run("suspend boot.etl");
     assert_eq!(output.status.code(), Some(2));
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        errors.starts_with("onoff: the recording holds no sleep"),
-        "{errors}"
-    );
+    assert!(errors.starts_with("onoff: the recording holds no sleep"), "{errors}");
 }

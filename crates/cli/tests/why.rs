@@ -45,25 +45,17 @@ fn first(report: &Value) -> &Value {
 
 fn longest(stretch: &Value) -> &Value {
     let steps = stretch["path"]["steps"].as_array().unwrap();
-    steps
-        .iter()
-        .max_by_key(|step| number(&step["duration_ns"]))
-        .unwrap()
+    steps.iter().max_by_key(|step| number(&step["duration_ns"])).unwrap()
 }
 
 fn share<'a>(stretch: &'a Value, kind: &str, name: &str) -> &'a Value {
     let shares = stretch["path"]["shares"].as_array().unwrap();
-    let found = shares
-        .iter()
-        .find(|share| share["kind"] == kind && share["name"].as_str().unwrap().ends_with(name));
+    let found = shares.iter().find(|share| share["kind"] == kind && share["name"].as_str().unwrap().ends_with(name));
     found.unwrap_or_else(|| panic!("no {kind} of {name}"))
 }
 
 fn pid(truth: &Truth, image: &str) -> u32 {
-    let found = truth
-        .processes
-        .iter()
-        .find(|row| row.image.ends_with(image));
+    let found = truth.processes.iter().find(|row| row.image.ends_with(image));
     found.unwrap().pid
 }
 
@@ -114,10 +106,7 @@ work = ["wait ask", "sleep 3s", "signal answer"]
 
 #[test]
 fn what_the_service_manager_waited_for_is_the_service_that_was_starting() {
-    let simulated = Scenario::from_toml(WITHOUT_READY_THREADS)
-        .unwrap()
-        .simulate()
-        .unwrap();
+    let simulated = Scenario::from_toml(WITHOUT_READY_THREADS).unwrap().simulate().unwrap();
     let folder = Folder::new();
     folder.file("boot.etl", &simulated.files[0]);
     let truth = &simulated.truth;
@@ -131,10 +120,7 @@ fn what_the_service_manager_waited_for_is_the_service_that_was_starting() {
     assert_eq!(step["certainty"], "inferred");
     assert_eq!(number(&step["duration_ns"]) / MS, 3_000);
     assert_eq!(step["thread"]["pid"], service.container_pid);
-    assert_eq!(
-        step["waiters"],
-        serde_json::json!([stretch["thread"]["tid"]])
-    );
+    assert_eq!(step["waiters"], serde_json::json!([stretch["thread"]["tid"]]));
     let named = serde_json::json!({
         "name": "First", "change": "start", "start_ns": service.start_ns, "ready_ns": service.end_ns,
     });
@@ -145,10 +131,7 @@ fn what_the_service_manager_waited_for_is_the_service_that_was_starting() {
     // What the service's thread is known to have done keeps its kind.
     let slept = stretch["path"]["steps"].as_array().unwrap().iter();
     let slept = slept.filter(|step| step["kind"] == "timer" && step["service"] == named);
-    assert_eq!(
-        slept.map(|step| number(&step["duration_ns"]) / MS).max(),
-        Some(2_000)
-    );
+    assert_eq!(slept.map(|step| number(&step["duration_ns"]) / MS).max(), Some(2_000));
 
     let text = folder.answer("why boot.etl --process services.exe --min 1000");
     assert!(text.contains("→ the start of the service First"), "{text}");
@@ -164,10 +147,7 @@ fn what_the_service_manager_waited_for_is_the_service_that_was_starting() {
     let services = stretch["path"]["services"].as_array().unwrap();
     assert_eq!(services.len(), 1);
     assert_eq!(services[0]["service"], named);
-    assert_eq!(
-        number(&services[0]["ns"]),
-        service.end_ns - service.start_ns
-    );
+    assert_eq!(number(&services[0]["ns"]), service.end_ns - service.start_ns);
     assert_eq!(report["stretches"][1]["action"], "start");
 }
 
@@ -195,10 +175,7 @@ work = ["cpu 1ms", "sleep 3s", "cpu 1ms"]
 const PDB_IDENTITY: &str = "662C43260F04F9624C4C44205044422E1";
 
 fn with_symbols() -> Folder {
-    let simulated = Scenario::from_toml(WITH_SYMBOLS)
-        .unwrap()
-        .simulate()
-        .unwrap();
+    let simulated = Scenario::from_toml(WITH_SYMBOLS).unwrap().simulate().unwrap();
     let folder = Folder::new();
     folder.file("boot.etl", &simulated.files[0]);
     folder
@@ -226,10 +203,7 @@ fn symbol_server() -> String {
                 false => ("404 Not Found", Vec::new()),
             };
             let length = body.len();
-            let _ = write!(
-                stream,
-                "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-            );
+            let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
             let _ = stream.write_all(&body);
         }
     });
@@ -247,12 +221,7 @@ fn functions_are_named_from_a_folder_and_from_a_server() {
         let report = answer(&folder, &question);
         let step = longest(first(&report));
         assert_eq!(step["kind"], "timer");
-        let named: Vec<&Value> = step["stack"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|frame| &frame["function"])
-            .collect();
+        let named: Vec<&Value> = step["stack"].as_array().unwrap().iter().map(|frame| &frame["function"]).collect();
         assert_eq!(named, functions);
         assert_eq!(step["stack"][0]["module"], "driver.exe");
         assert_eq!(step["stack"][0]["offset"], "0x1045");
@@ -262,12 +231,9 @@ fn functions_are_named_from_a_folder_and_from_a_server() {
             assert!(text.contains(&format!("driver.exe!{function}")), "{text}");
         }
         let folded = folder.answer(&format!("why boot.etl {question} --format folded"));
-        let [entry, start, wait] = ["DriverEntry", "start_device", "wait_for_hardware"]
-            .map(|it| format!("driver.exe!t::{it}"));
-        assert!(
-            folded.contains(&format!("{entry};{start};{wait};waiting for a timer")),
-            "{folded}"
-        );
+        let [entry, start, wait] =
+            ["DriverEntry", "start_device", "wait_for_hardware"].map(|it| format!("driver.exe!t::{it}"));
+        assert!(folded.contains(&format!("{entry};{start};{wait};waiting for a timer")), "{folded}");
     }
     // What came once is there without a server.
     let kept = folder.path(&format!("kept/driver.pdb/{PDB_IDENTITY}/driver.pdb"));
@@ -281,21 +247,13 @@ fn an_answer_without_symbols_says_why() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}", listener.local_addr().unwrap())
     };
-    let text =
-        |arguments: &str| folder.answer(&format!("why boot.etl --process driver.exe {arguments}"));
+    let text = |arguments: &str| folder.answer(&format!("why boot.etl --process driver.exe {arguments}"));
     let shown = text(&format!("--symbols srv*kept*{gone}"));
-    assert_eq!(
-        shown
-            .matches(&format!("{gone}: cannot be reached: "))
-            .count(),
-        1
-    );
+    assert_eq!(shown.matches(&format!("{gone}: cannot be reached: ")).count(), 1);
     assert!(shown.contains("driver.exe+0x1045"), "{shown}");
     let shown = text(&format!("--offline --symbols srv*kept*{gone}"));
     assert!(shown.contains("No function names: the servers of the symbol path were not asked."));
-    assert!(shown.contains(&format!(
-        "driver.pdb {PDB_IDENTITY}: not in the symbol path's folders"
-    )));
+    assert!(shown.contains(&format!("driver.pdb {PDB_IDENTITY}: not in the symbol path's folders")));
     let shown = text(&format!("--symbols srv*kept*{}", symbol_server()));
     assert!(shown.contains("driver.exe!t::wait_for_hardware"), "{shown}");
 
@@ -326,23 +284,14 @@ fn the_paper_s_slow_driver_is_waited_for_through_three_threads() {
     let step = longest(stretch);
     assert_eq!(step["thread"]["tid"], 20);
     assert_eq!(step["waiters"], serde_json::json!([16, 64, 44]));
-    assert_eq!(
-        (&step["kind"], &step["certainty"]),
-        (&"timer".into(), &"measured".into())
-    );
+    assert_eq!((&step["kind"], &step["certainty"]), (&"timer".into(), &"measured".into()));
     assert_eq!(number(&step["duration_ns"]) / MS, 20_000);
     assert_eq!(step["device"], r"ROOT\MSPIWDDEV\0000");
 
     let text = folder.answer("why boot.etl --phase SuspendDevices");
-    assert!(
-        text.contains("thread 44 → 64 → 16 → 20 of System (4) → a timer"),
-        "{text}"
-    );
+    assert!(text.contains("thread 44 → 64 → 16 → 20 of System (4) → a timer"), "{text}");
     let folded = folder.answer("why boot.etl --phase SuspendDevices --format folded");
-    let sum: i64 = folded
-        .lines()
-        .map(|line| line.rsplit_once(' ').unwrap().1.parse::<i64>().unwrap())
-        .sum();
+    let sum: i64 = folded.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<i64>().unwrap()).sum();
     let phases = answer(&folder, "--phase SuspendDevices");
     assert_eq!(sum, number(&first(&phases)["duration_ns"]));
 }
@@ -352,11 +301,7 @@ fn a_service_waits_for_another_process_that_sleeps() {
     let (folder, truth) = Folder::boot_and_truth("why-chains.toml");
     let report = answer(&folder, "--service Waiter");
     let stretch = first(&report);
-    let service = truth
-        .services
-        .iter()
-        .find(|row| row.name == "Waiter")
-        .unwrap();
+    let service = truth.services.iter().find(|row| row.name == "Waiter").unwrap();
     assert_eq!(number(&stretch["start_ns"]), service.start_ns);
     assert_eq!(number(&stretch["end_ns"]), service.end_ns);
     let sleeper = share(stretch, "timer", "helper.exe");
@@ -365,24 +310,16 @@ fn a_service_waits_for_another_process_that_sleeps() {
     assert_eq!(step["thread"]["tid"], only_thread(&truth, "helper.exe"));
     let waiters = step["waiters"].as_array().unwrap();
     let waiter = waiters.last().unwrap().as_u64().unwrap();
-    assert_eq!(
-        truth.threads[&u32::try_from(waiter).unwrap()],
-        service.container_pid
-    );
+    assert_eq!(truth.threads[&u32::try_from(waiter).unwrap()], service.container_pid);
     assert_eq!(number(&stretch["path"]["missing_ns"]) / MS, 0);
 
     // The logon waits for the service's group: the same sleep is on the phase's path, and the service with it.
     let report = answer(&folder, "--phase WinLogonInit");
     let phase = first(&report);
-    assert_eq!(
-        number(&share(phase, "timer", "helper.exe")["ns"]) / MS,
-        20_000
-    );
+    assert_eq!(number(&share(phase, "timer", "helper.exe")["ns"]) / MS, 20_000);
     let on_path = phase["path"]["on_path"].as_array().unwrap();
     let of = |kind: &str, name: &str| {
-        let found = on_path
-            .iter()
-            .find(|row| row["kind"] == kind && row["name"] == name);
+        let found = on_path.iter().find(|row| row["kind"] == kind && row["name"] == name);
         number(&found.unwrap()["ns"]) / MS
     };
     assert_eq!(of("process", "helper.exe"), 20_002);
@@ -424,12 +361,7 @@ fn what_cannot_be_answered_is_refused_with_a_reason() {
     }
     // A time inside the wait finds it, one before does not.
     folder.answer("why boot.etl --process victim.exe --at 42s");
-    assert_eq!(
-        folder
-            .refusal("why boot.etl --process victim.exe --at 47s")
-            .0,
-        2
-    );
+    assert_eq!(folder.refusal("why boot.etl --process victim.exe --at 47s").0, 2);
 }
 
 /// Every phase of every boot that the papers' tables tell: whatever the recording holds, sums are exact.
@@ -438,10 +370,7 @@ fn shares_sum_to_the_phase_in_boots_shutdowns_and_sleeps() {
     for scenario in ["slow-boot", "shutdown-slow-console", "sleep-slow-service"] {
         let (folder, _) = Folder::boot_and_truth(&format!("{scenario}.toml"));
         let report = answer(&folder, "--min 0");
-        assert!(
-            !report["stretches"].as_array().unwrap().is_empty(),
-            "{scenario}"
-        );
+        assert!(!report["stretches"].as_array().unwrap().is_empty(), "{scenario}");
         first(&report);
     }
 }

@@ -28,57 +28,29 @@ const KERNEL_LOG: &str = "[    0.000000] Linux version 6.1.0-50-amd64 (debian-ke
 /// Who ran, time in seconds, event. The kernel's first thread waits for a timer in `slow_init`; process 1 starts process 217
 /// and is woken by a timer while that sleeps.
 const EVENTS: [(&str, &str, &str); 23] = [
-    (
-        "swapper/0-0",
-        "0.900000",
-        "sched_waking: comm=swapper/0 pid=1 prio=120 target_cpu=000",
-    ),
+    ("swapper/0-0", "0.900000", "sched_waking: comm=swapper/0 pid=1 prio=120 target_cpu=000"),
     (
         "swapper/0-0",
         "1.000000",
         "sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=swapper/0 next_pid=1 next_prio=120",
     ),
-    (
-        "swapper/0-1",
-        "2.000000",
-        "initcall_start: func=slow_init+0x0/0x10",
-    ),
+    ("swapper/0-1", "2.000000", "initcall_start: func=slow_init+0x0/0x10"),
     (
         "swapper/0-1",
         "2.100000",
         "sched_switch: prev_comm=swapper/0 prev_pid=1 prev_prio=120 prev_state=D ==> next_comm=swapper/0 next_pid=0 next_prio=120",
     ),
-    (
-        "<idle>-0",
-        "3.900000",
-        "softirq_entry: vec=1 [action=TIMER]",
-    ),
-    (
-        "<idle>-0",
-        "3.900000",
-        "sched_waking: comm=swapper/0 pid=1 prio=120 target_cpu=000",
-    ),
+    ("<idle>-0", "3.900000", "softirq_entry: vec=1 [action=TIMER]"),
+    ("<idle>-0", "3.900000", "sched_waking: comm=swapper/0 pid=1 prio=120 target_cpu=000"),
     ("<idle>-0", "3.900010", "softirq_exit: vec=1 [action=TIMER]"),
     (
         "<idle>-0",
         "3.910000",
         "sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=swapper/0 next_pid=1 next_prio=120",
     ),
-    (
-        "swapper/0-1",
-        "4.000000",
-        "initcall_finish: func=slow_init+0x0/0x10 ret=0",
-    ),
-    (
-        "systemd-1",
-        "17.174200",
-        "sched_process_fork: comm=systemd pid=1 child_comm=systemd child_pid=217",
-    ),
-    (
-        "systemd-1",
-        "17.174300",
-        "sched_waking: comm=sleep pid=217 prio=120 target_cpu=000",
-    ),
+    ("swapper/0-1", "4.000000", "initcall_finish: func=slow_init+0x0/0x10 ret=0"),
+    ("systemd-1", "17.174200", "sched_process_fork: comm=systemd pid=1 child_comm=systemd child_pid=217"),
+    ("systemd-1", "17.174300", "sched_waking: comm=sleep pid=217 prio=120 target_cpu=000"),
     (
         "systemd-1",
         "17.180000",
@@ -89,21 +61,9 @@ const EVENTS: [(&str, &str, &str); 23] = [
         "17.200000",
         "sched_switch: prev_comm=sleep prev_pid=217 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120",
     ),
-    (
-        "<idle>-0",
-        "20.000000",
-        "softirq_entry: vec=1 [action=TIMER]",
-    ),
-    (
-        "<idle>-0",
-        "20.000000",
-        "sched_waking: comm=systemd pid=1 prio=120 target_cpu=000",
-    ),
-    (
-        "<idle>-0",
-        "20.000010",
-        "softirq_exit: vec=1 [action=TIMER]",
-    ),
+    ("<idle>-0", "20.000000", "softirq_entry: vec=1 [action=TIMER]"),
+    ("<idle>-0", "20.000000", "sched_waking: comm=systemd pid=1 prio=120 target_cpu=000"),
+    ("<idle>-0", "20.000010", "softirq_exit: vec=1 [action=TIMER]"),
     (
         "<idle>-0",
         "20.000100",
@@ -114,21 +74,13 @@ const EVENTS: [(&str, &str, &str); 23] = [
         "20.100000",
         "sched_switch: prev_comm=systemd prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120",
     ),
-    (
-        "<idle>-0",
-        "23.200000",
-        "sched_waking: comm=sleep pid=217 prio=120 target_cpu=000",
-    ),
+    ("<idle>-0", "23.200000", "sched_waking: comm=sleep pid=217 prio=120 target_cpu=000"),
     (
         "<idle>-0",
         "23.200100",
         "sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=sleep next_pid=217 next_prio=120",
     ),
-    (
-        "sleep-217",
-        "23.230000",
-        "sched_waking: comm=systemd pid=1 prio=120 target_cpu=000",
-    ),
+    ("sleep-217", "23.230000", "sched_waking: comm=systemd pid=1 prio=120 target_cpu=000"),
     (
         "sleep-217",
         "23.240000",
@@ -165,17 +117,12 @@ fn made_answer(folder: &Folder, question: &str) -> Value {
 /// The answer for a sample; `None`, and said, when it is not there.
 fn sample_answer(name: &str, question: &str) -> Option<Value> {
     let archive = samples("linux")?.join(format!("{name}.tar.xz"));
-    Some(checked(
-        serde_json::from_str(&run(&archive, &format!("{question} --format json"))).unwrap(),
-    ))
+    Some(checked(serde_json::from_str(&run(&archive, &format!("{question} --format json"))).unwrap()))
 }
 
 fn run(recording: &Path, question: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_onoff"));
-    command
-        .arg("why")
-        .arg(recording)
-        .args(question.split_whitespace());
+    command.arg("why").arg(recording).args(question.split_whitespace());
     let output = command.output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{question}: {stderr}");
@@ -218,9 +165,7 @@ fn share_ms(stretch: &Value, kind: &str, name: &str) -> i64 {
 
 fn longest(stretch: &Value) -> &Value {
     let steps = stretch["path"]["steps"].as_array().unwrap().iter();
-    steps
-        .max_by_key(|step| number(&step["duration_ns"]))
-        .unwrap()
+    steps.max_by_key(|step| number(&step["duration_ns"])).unwrap()
 }
 
 #[test]
@@ -234,10 +179,7 @@ fn a_process_and_a_thread_wait_for_a_timer() {
         assert_eq!(wait["action"], "interruptible");
         let step = longest(wait);
         // No soft interrupt was recorded at its end, and nothing else ran: the kernel's own timers need none.
-        assert_eq!(
-            (&step["kind"], &step["detail"]),
-            (&json!("timer"), &json!(""))
-        );
+        assert_eq!((&step["kind"], &step["detail"]), (&json!("timer"), &json!("")));
         assert_eq!(number(&step["duration_ns"]), 6_000 * MS);
     }
     assert_eq!(folder.refusal("why linux --thread 217 --at 30s").0, 2);
@@ -251,10 +193,7 @@ fn a_function_of_the_kernel_waits_for_a_timer() {
     assert_eq!(number(&request["duration_ns"]), 2_000 * MS);
     // Off the processor from 2.1 s until woken at 3.9 s in the soft interrupt of timers.
     let step = longest(request);
-    assert_eq!(
-        (&step["kind"], &step["certainty"], &step["detail"]),
-        (&json!("timer"), &json!("measured"), &json!(""))
-    );
+    assert_eq!((&step["kind"], &step["certainty"], &step["detail"]), (&json!("timer"), &json!("measured"), &json!("")));
     assert_eq!(number(&step["duration_ns"]), 1_800 * MS);
 }
 
@@ -283,15 +222,8 @@ fn a_service_s_start_and_the_wait_before_it_are_told() {
     assert_eq!(number(&wait["start_ns"]), 17_175 * MS);
     assert_eq!(number(&wait["end_ns"]), 23_361 * MS);
     let services = wait["path"]["services"].as_array().unwrap();
-    let named: Vec<(&str, i64)> = services
-        .iter()
-        .map(|row| {
-            (
-                row["service"]["name"].as_str().unwrap(),
-                number(&row["ns"]) / MS,
-            )
-        })
-        .collect();
+    let named: Vec<(&str, i64)> =
+        services.iter().map(|row| (row["service"]["name"].as_str().unwrap(), number(&row["ns"]) / MS)).collect();
     assert_eq!(named, [("slow.service", 6_075), ("late.service", 100)]);
     assert_eq!(share_ms(wait, "service_dependency", "late.service"), 100);
     let step = longest(wait);
@@ -299,13 +231,8 @@ fn a_service_s_start_and_the_wait_before_it_are_told() {
     assert_eq!(step["waiters"], json!([1]));
     assert_eq!(step["service"]["ready_ns"], 23_250 * MS);
     let text = folder.answer("why linux --service multi-user.target");
-    assert!(
-        text.contains("The wait before the start of the service multi-user.target took 6.19 s")
-    );
-    assert!(
-        text.contains("thread 1 → 217 (sleep) of sleep (217) → a timer"),
-        "{text}"
-    );
+    assert!(text.contains("The wait before the start of the service multi-user.target took 6.19 s"));
+    assert!(text.contains("thread 1 → 217 (sleep) of sleep (217) → a timer"), "{text}");
 }
 
 #[test]
@@ -334,19 +261,13 @@ fn the_slow_unit_of_a_real_boot_is_named() {
     let report = sample_answer("boot-2", "--service multi-user.target").unwrap();
     let wait = stretch(&report, "multi-user.target", "wait");
     let services = wait["path"]["services"].as_array().unwrap();
-    let slow = services
-        .iter()
-        .find(|row| row["service"]["name"] == "slowearly.service");
+    let slow = services.iter().find(|row| row["service"]["name"] == "slowearly.service");
     assert_eq!(number(&slow.unwrap()["ns"]) / MS, 6_107);
     assert!(share_ms(wait, "service_dependency", "slowearly.service") > 5_990);
 
     let report = sample_answer("boot-2", "").unwrap();
     let kernel = stretch(&report, "kernel", "boot");
-    let before = share_ms(
-        kernel,
-        "cpu",
-        "the kernel, before its first recorded switch",
-    );
+    let before = share_ms(kernel, "cpu", "the kernel, before its first recorded switch");
     assert_eq!(before, 420);
     let user_space = stretch(&report, "user_space", "boot");
     assert!(share_ms(user_space, "service_dependency", "slowearly.service") > 3_000);
@@ -357,20 +278,13 @@ fn a_unit_that_is_slow_to_stop_is_explained_by_what_stops_it() {
     let Some(report) = sample_answer("shutdown-slowstop", "") else {
         return;
     };
-    let names: Vec<&str> = report["stretches"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["name"].as_str().unwrap())
-        .collect();
+    let names: Vec<&str> =
+        report["stretches"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
     // The trace is of the shutdown; of the boot, which units and log tell of, there is nothing to say.
     assert_eq!(names[0], "stop_units");
     assert!(!names.contains(&"user_space"));
     let missing = report["missing"].to_string();
-    assert!(
-        missing.contains("context switches in kernel, initrd, user_space"),
-        "{missing}"
-    );
+    assert!(missing.contains("context switches in kernel, initrd, user_space"), "{missing}");
     let services = report["stretches"][0]["path"]["services"].to_string();
     assert!(services.contains("slowstop.service"), "{services}");
 

@@ -46,20 +46,8 @@ const WINLOGON: &str = "dbe9b383-7cf3-4331-91cc-a3cb16a3b538";
 const READY_BOOST: &str = "e6307a09-292c-497e-aad6-498f68e2b619";
 const READY_BOOST_DRIVER: &str = "2a274310-42d5-4019-b816-e4b8c7abe95c";
 
-fn registry(
-    hook: u16,
-    us: u64,
-    took_us: u64,
-    status: u32,
-    handle: u64,
-    name: &str,
-) -> Record<'static> {
-    let payload = Payload::wide()
-        .u64(at(us - took_us))
-        .u32(status)
-        .u32(0)
-        .pointer(handle)
-        .text(name);
+fn registry(hook: u16, us: u64, took_us: u64, status: u32, handle: u64, name: &str) -> Record<'static> {
+    let payload = Payload::wide().u64(at(us - took_us)).u32(status).u32(0).pointer(handle).text(name);
     kernel(hook, 2, us, payload)
 }
 
@@ -68,22 +56,9 @@ fn folder() -> Folder {
     let mut push = |record: Record<'_>| {
         builder.push(0, &record);
     };
-    let process = Process {
-        id: 100,
-        parent: 4,
-        session: 1,
-        exit_status: 0,
-        image: "a.exe",
-        command_line: "a.exe",
-        user: &[18],
-    };
-    let thread = Thread {
-        id: 101,
-        process: 100,
-        base_priority: 8,
-        io_priority: 2,
-        service_tag: 0,
-    };
+    let process =
+        Process { id: 100, parent: 4, session: 1, exit_status: 0, image: "a.exe", command_line: "a.exe", user: &[18] };
+    let thread = Thread { id: 101, process: 100, base_priority: 8, io_priority: 2, service_tag: 0 };
     let driver = Image {
         process: 0,
         base: 0xffff_f800_0000_1000,
@@ -98,24 +73,11 @@ fn folder() -> Folder {
     push(registry(0x090b, 20, 5, 0, 0x10, "Setup"));
     push(registry(0x090b, 30, 7, 0xc000_0034, 0x10, "Setup"));
     push(registry(0x0910, 40, 1, 0, 0x77, "Lost"));
-    for (hook, entry, bytes, us) in [
-        (0x0e20, 0x1000, 100, 50),
-        (0x0e20, 0x2000, 3000, 51),
-        (0x0e22, 0x1000, 100, 52),
-    ] {
-        let payload = Payload::wide()
-            .u32(1)
-            .bytes(b"File")
-            .pointer(bytes)
-            .pointer(entry);
+    for (hook, entry, bytes, us) in [(0x0e20, 0x1000, 100, 50), (0x0e20, 0x2000, 3000, 51), (0x0e22, 0x1000, 100, 52)] {
+        let payload = Payload::wide().u32(1).bytes(b"File").pointer(bytes).pointer(entry);
         push(kernel(hook, 2, us, payload));
     }
-    push(kernel(
-        0x1021,
-        2,
-        60,
-        Payload::wide().u32(0x7000).pointer(2048).u32(0x7100).u32(1),
-    ));
+    push(kernel(0x1021, 2, 60, Payload::wide().u32(0x7000).pointer(2048).u32(0x7100).u32(1)));
     let lock = Payload::wide()
         .pointer(0x9000)
         .pointer(driver.base + 0x10)
@@ -127,13 +89,7 @@ fn folder() -> Folder {
         .u32(0)
         .bytes(&[2, 0, 0, 0, 0, 0, 0, 0]);
     push(kernel(0x0529, 2, 70, lock));
-    let call = Payload::wide()
-        .u32(3)
-        .u32(0)
-        .pointer(driver.base + 0x20)
-        .pointer(0)
-        .pointer(0x55)
-        .u32(9);
+    let call = Payload::wide().u32(3).u32(0).pointer(driver.base + 0x20).pointer(0).pointer(0x55).u32(9);
     push(kernel(0x0122, 2, 80, call));
     push(kernel(0x0123, 2, 95, Payload::wide().pointer(0x55).u32(9)));
     let mut counters = Payload::wide().u32(100).u32(11).u32(12).u32(0);
@@ -141,72 +97,15 @@ fn folder() -> Folder {
         counters = counters.pointer(kilobytes * 1024);
     }
     push(kernel(0x0320, 2, 100, counters));
-    push(manifest(
-        WIN32K,
-        26,
-        0,
-        (26, 0),
-        110,
-        Payload::wide().u32(1).u32(4).u32(100),
-    ));
-    let scenario = |payload: Payload| {
-        payload
-            .u16(5)
-            .units("A.EXE")
-            .u32(0xabcd)
-            .u32(0)
-            .u32(2)
-            .u32(1)
-            .u8(0)
-    };
-    push(manifest(
-        PREFETCH,
-        1,
-        0,
-        (1, 1),
-        120,
-        scenario(Payload::wide()),
-    ));
-    push(manifest(
-        PREFETCH,
-        2,
-        0,
-        (1, 2),
-        135,
-        scenario(Payload::wide()).u64(40).u32(2),
-    ));
-    push(manifest(
-        WINLOGON,
-        805,
-        0,
-        (805, 1),
-        140,
-        Payload::wide().u32(1).text("Profiles"),
-    ));
-    push(manifest(
-        WINLOGON,
-        806,
-        0,
-        (805, 2),
-        149,
-        Payload::wide().u32(1).text("Profiles"),
-    ));
-    let request = Payload::wide()
-        .u64(0)
-        .u64(0x4000)
-        .pointer(0)
-        .u32(0x1000)
-        .u32(5);
+    push(manifest(WIN32K, 26, 0, (26, 0), 110, Payload::wide().u32(1).u32(4).u32(100)));
+    let scenario = |payload: Payload| payload.u16(5).units("A.EXE").u32(0xabcd).u32(0).u32(2).u32(1).u8(0);
+    push(manifest(PREFETCH, 1, 0, (1, 1), 120, scenario(Payload::wide())));
+    push(manifest(PREFETCH, 2, 0, (1, 2), 135, scenario(Payload::wide()).u64(40).u32(2)));
+    push(manifest(WINLOGON, 805, 0, (805, 1), 140, Payload::wide().u32(1).text("Profiles")));
+    push(manifest(WINLOGON, 806, 0, (805, 2), 149, Payload::wide().u32(1).text("Profiles")));
+    let request = Payload::wide().u64(0).u64(0x4000).pointer(0).u32(0x1000).u32(5);
     push(manifest(READY_BOOST_DRIVER, 12, 1, (11, 0), 150, request));
-    let sums = Payload::wide()
-        .u64(800)
-        .u64(600)
-        .u64(700)
-        .f64(75.0)
-        .u32(8)
-        .u32(6)
-        .u32(7)
-        .u32(90);
+    let sums = Payload::wide().u64(800).u64(600).u64(700).f64(75.0).u32(8).u32(6).u32(7).u32(90);
     push(manifest(READY_BOOST, 1015, 1, (1016, 0), 155, sums));
     let resume = Payload::wide().u32(1).u32(2).u32(3).u32(4).u32(5);
     push(manifest(POWER, 121, 1, (33, 0), 157, resume));
@@ -220,9 +119,7 @@ fn folder() -> Folder {
 /// The lines of an answer, with runs of blanks as one.
 fn lines(folder: &Folder, action: &str) -> Vec<String> {
     let text = folder.answer(&format!("xperf -i trace.etl -quiet -a {action}"));
-    text.lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-        .collect()
+    text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
 #[test]
@@ -241,10 +138,7 @@ fn the_registry_is_counted_by_operation_and_key() {
         ]
     );
     assert_eq!(lines(&folder, "registry -counts 1").len(), 6);
-    assert_eq!(
-        lines(&folder, "registry -unknown"),
-        ["Count, Failed, Time (us), Key", r"1, 0, 1, {0x77}\Lost"]
-    );
+    assert_eq!(lines(&folder, "registry -unknown"), ["Count, Failed, Time (us), Key", r"1, 0, 1, {0x77}\Lost"]);
     assert_eq!(
         lines(&folder, "registry -tree"),
         [
@@ -264,16 +158,10 @@ fn memory_is_what_was_allocated_and_not_given_back() {
     let folder = folder();
     assert_eq!(
         lines(&folder, "pool -pooltags -images"),
-        [
-            "Image, Tag, Alloc #, Alloc KB, Out Alloc#, Out Alloc KB",
-            "Unknown, File, 2, 4, 1, 3"
-        ]
+        ["Image, Tag, Alloc #, Alloc KB, Out Alloc#, Out Alloc KB", "Unknown, File, 2, 4, 1, 3"]
     );
     assert_eq!(lines(&folder, "pooltag")[1], "File, Paged, 2, 4, 1, 3");
-    assert_eq!(
-        lines(&folder, "heap")[1],
-        "a.exe ( 100), 0x0000000000007000, 1, 2, 0, 1, 2"
-    );
+    assert_eq!(lines(&folder, "heap")[1], "a.exe ( 100), 0x0000000000007000, 1, 2, 0, 1, 2");
 }
 
 #[test]
@@ -286,10 +174,7 @@ fn locks_and_drivers_are_named_by_their_modules() {
     );
     let delays = lines(&folder, "drvdelay -min 10 -name SLOW");
     assert_eq!(delays[1], "1, 15, 15, slow.sys");
-    assert_eq!(
-        delays[4],
-        "80, 95, 15, a.exe ( 100), 3, 0, slow.sys!0xfffff80000001020, \"\""
-    );
+    assert_eq!(delays[4], "80, 95, 15, a.exe ( 100), 3, 0, slow.sys!0xfffff80000001020, \"\"");
     assert_eq!(lines(&folder, "drvdelay -min 16us").len(), 4);
 }
 
@@ -307,13 +192,7 @@ fn providers_are_told_as_work() {
             "0.120, 0.135, 0.015, 40, 2, 0, 0x0000abcd, PrefetchSections, A.EXE"
         ]
     );
-    assert_eq!(
-        lines(&folder, "focuschange")[1..],
-        [
-            "MIN, 110, -1, 1, Unknown ( 4)",
-            "110, MAX, -1, 1, a.exe ( 100)"
-        ]
-    );
+    assert_eq!(lines(&folder, "focuschange")[1..], ["MIN, 110, -1, 1, Unknown ( 4)", "110, MAX, -1, 1, a.exe ( 100)"]);
     assert_eq!(
         lines(&folder, "bootprefetch -events"),
         [
@@ -326,27 +205,14 @@ fn providers_are_told_as_work() {
         ]
     );
     // Peak virtual, working set and page file come first in the event, then the last ones.
-    assert_eq!(
-        lines(&folder, "perfctrs")[1],
-        "100, a.exe ( 100), No, 11, 12, 7, 2, 6, 1, 8, 3, 9, 4, 10, 5, 11264"
-    );
+    assert_eq!(lines(&folder, "perfctrs")[1], "100, a.exe ( 100), No, 11, 12, 7, 2, 6, 1, 8, 3, 9, 4, 10, 5, 11264");
 }
 
 #[test]
 fn marks_modules_and_statistics_come_from_one_reading() {
     let folder = folder();
-    assert_eq!(
-        lines(&folder, "mark"),
-        [
-            "TimeStamp, Delta, Text",
-            "160, 0, \"ready\"",
-            "170, 10, \"ready\""
-        ]
-    );
-    assert_eq!(
-        lines(&folder, "marks -summary")[1],
-        "2, 160, 170, \"ready\""
-    );
+    assert_eq!(lines(&folder, "mark"), ["TimeStamp, Delta, Text", "160, 0, \"ready\"", "170, 10, \"ready\""]);
+    assert_eq!(lines(&folder, "marks -summary")[1], "2, 160, 170, \"ready\"");
     assert_eq!(
         lines(&folder, "image")[1],
         "MIN, MAX, Unknown ( 0), 0xfffff80000001000, 0xfffff80000002000, 0x00012345, 0x5a000040, \
@@ -354,10 +220,7 @@ fn marks_modules_and_statistics_come_from_one_reading() {
     );
     assert_eq!(
         lines(&folder, "symcache -quiet -imageid -dbgid"),
-        [
-            "TimeDateStamp, ImageSize, OrigFileName, CodeView Record",
-            "0x5a000040, 0x00001000, \"slow.sys\", \"\""
-        ]
+        ["TimeDateStamp, ImageSize, OrigFileName, CodeView Record", "0x5a000040, 0x00001000, \"slow.sys\", \"\""]
     );
     let statistics = lines(&folder, "tracestats -detail -timezone utc");
     for line in [
@@ -367,18 +230,10 @@ fn marks_modules_and_statistics_come_from_one_reading() {
         "Total # Lost Buffers : 0",
         "0x0020 0x00 0x0002 2 112 Pool: PoolAllocation",
     ] {
-        assert!(
-            statistics.iter().any(|row| row == line),
-            "{line}: {statistics:#?}"
-        );
+        assert!(statistics.iter().any(|row| row == line), "{line}: {statistics:#?}");
     }
     let metadata = lines(&folder, "eventmetadata");
-    assert!(
-        metadata
-            .iter()
-            .any(|row| row == "Fields: SessionId, OldProcessId, NewProcessId"),
-        "{metadata:#?}"
-    );
+    assert!(metadata.iter().any(|row| row == "Fields: SessionId, OldProcessId, NewProcessId"), "{metadata:#?}");
     let machine = folder.answer("xperf -i trace.etl -a sysconfig -xml -cpu -build");
     let document = roxmltree::Document::parse(&machine).unwrap();
     let names: Vec<&str> = document
@@ -419,10 +274,7 @@ fn what_was_not_recorded_is_said_with_what_would_tell_it() {
 fn the_read_ahead_of_a_boot_is_told_by_phase_and_disk() {
     let folder = Folder::boot("slow-boot.toml");
     let text = folder.answer("xperf -i boot.etl -quiet -a bootprefetch -summary -disktime");
-    let rows: Vec<&str> = text
-        .lines()
-        .map(|line| line.split(',').next().unwrap().trim())
-        .collect();
+    let rows: Vec<&str> = text.lines().map(|line| line.split(',').next().unwrap().trim()).collect();
     assert_eq!(
         rows[..9],
         [
@@ -443,38 +295,21 @@ fn the_read_ahead_of_a_boot_is_told_by_phase_and_disk() {
     };
     // Requests of the phases add up to those of the boot; times of a disk to the time there was.
     for column in [4, 8, 11] {
-        let phases = [
-            "Pre Session Init",
-            "Session Init",
-            "WinLogon Init",
-            "Explorer Init",
-            "Post Boot",
-        ];
+        let phases = ["Pre Session Init", "Session Init", "WinLogon Init", "Explorer Init", "Post Boot"];
         let sum: f64 = phases.iter().map(|phase| number(phase, column)).sum();
         assert!((sum - number("Boot Total", column)).abs() < 0.5, "{text}");
     }
-    let parts = [
-        "Prefetching",
-        "System Volume Misses",
-        "System Volume Writes",
-        "Non-System",
-        "Flushes",
-        "Disk Idle Time",
-    ];
+    let parts =
+        ["Prefetching", "System Volume Misses", "System Volume Writes", "Non-System", "Flushes", "Disk Idle Time"];
     let sum: f64 = parts.iter().map(|part| number(part, 1)).sum();
     assert!((sum - number("Total", 1)).abs() < 0.01, "{text}");
-    assert!(
-        (number("Total", 1) - number("Boot Total", 2)).abs() < 0.01,
-        "{text}"
-    );
+    assert!((number("Total", 1) - number("Boot Total", 2)).abs() < 0.01, "{text}");
 }
 
 #[test]
 fn power_events_are_rows_of_provider_task_and_fields() {
     let rows = lines(&folder(), "dumper -provider Microsoft-Windows-Kernel-Power");
-    let at = rows
-        .iter()
-        .position(|row| row.starts_with("FirstReliableCSwitch") && row.ends_with("-1"));
+    let at = rows.iter().position(|row| row.starts_with("FirstReliableCSwitch") && row.ends_with("-1"));
     assert_eq!(
         rows[at.unwrap() + 1..],
         [

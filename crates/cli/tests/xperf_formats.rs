@@ -21,10 +21,7 @@ fn excerpt(name: &str) -> Option<String> {
 
 /// Names of the attributes of the first element `name`, in their order.
 fn attributes<'t>(document: &'t str, name: &str) -> Vec<&'t str> {
-    let element = document
-        .split_once(&format!("<{name} "))
-        .unwrap_or_else(|| panic!("no {name}"))
-        .1;
+    let element = document.split_once(&format!("<{name} ")).unwrap_or_else(|| panic!("no {name}")).1;
     let element = element.split('>').next().unwrap();
     element
         .split('=')
@@ -47,90 +44,42 @@ fn the_document_is_well_formed_and_in_xperf_s_order() {
     let text = boot_xml();
     let document = roxmltree::Document::parse(&text).unwrap();
     let children = |node: roxmltree::Node<'_, '_>| -> Vec<String> {
-        node.children()
-            .filter(|child| child.is_element())
-            .map(|child| child.tag_name().name().to_owned())
-            .collect()
+        node.children().filter(|child| child.is_element()).map(|child| child.tag_name().name().to_owned()).collect()
     };
     let results = document.root_element();
     assert_eq!(results.tag_name().name(), "results");
     assert_eq!(results.attribute("timeFormat"), Some("msec"));
     let boot = results.first_element_child().unwrap();
     assert_eq!(boot.attribute("type"), Some("boot"));
-    assert_eq!(
-        children(boot),
-        ["processSummary", "timing", "services", "pnp", "groupPolicy"]
-    );
-    let of = |name: &str| {
-        boot.children()
-            .find(|child| child.has_tag_name(name))
-            .unwrap()
-    };
-    let number = |node: roxmltree::Node<'_, '_>, name: &str| -> i64 {
-        node.attribute(name).unwrap().parse().unwrap()
-    };
+    assert_eq!(children(boot), ["processSummary", "timing", "services", "pnp", "groupPolicy"]);
+    let of = |name: &str| boot.children().find(|child| child.has_tag_name(name)).unwrap();
+    let number = |node: roxmltree::Node<'_, '_>, name: &str| -> i64 { node.attribute(name).unwrap().parse().unwrap() };
 
     let summary = of("processSummary");
     assert_eq!(
         children(summary),
-        [
-            "expectedProcesses",
-            "unexpectedLonglived",
-            "unexpectedShortlived",
-            "unexpectedVeryShortlived"
-        ]
+        ["expectedProcesses", "unexpectedLonglived", "unexpectedShortlived", "unexpectedVeryShortlived"]
     );
-    let processes = summary
-        .descendants()
-        .filter(|node| node.has_tag_name("process"))
-        .count();
-    assert_eq!(
-        i64::try_from(processes).unwrap(),
-        number(summary, "numProcesses")
-    );
+    let processes = summary.descendants().filter(|node| node.has_tag_name("process")).count();
+    assert_eq!(i64::try_from(processes).unwrap(), number(summary, "numProcesses"));
     for (group, counter) in [
         ("unexpectedLonglived", "numUnexpectedLonglived"),
         ("unexpectedShortlived", "numUnexpectedShortlived"),
         ("unexpectedVeryShortlived", "numUnexpectedVeryShortlived"),
     ] {
-        let group = summary
-            .children()
-            .find(|child| child.has_tag_name(group))
-            .unwrap();
-        assert_eq!(
-            i64::try_from(children(group).len()).unwrap(),
-            number(summary, counter)
-        );
+        let group = summary.children().find(|child| child.has_tag_name(group)).unwrap();
+        assert_eq!(i64::try_from(children(group).len()).unwrap(), number(summary, counter));
     }
 
     let timing = of("timing");
-    let intervals: Vec<_> = timing
-        .children()
-        .filter(|child| child.has_tag_name("interval"))
-        .collect();
-    let names: Vec<_> = intervals
-        .iter()
-        .map(|interval| interval.attribute("name").unwrap())
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "PreSMSS",
-            "SMSSInit",
-            "WinLogonInit",
-            "ExplorerInit",
-            "PostExplorerPeriod",
-            "TraceTail"
-        ]
-    );
+    let intervals: Vec<_> = timing.children().filter(|child| child.has_tag_name("interval")).collect();
+    let names: Vec<_> = intervals.iter().map(|interval| interval.attribute("name").unwrap()).collect();
+    assert_eq!(names, ["PreSMSS", "SMSSInit", "WinLogonInit", "ExplorerInit", "PostExplorerPeriod", "TraceTail"]);
     assert_eq!(number(intervals[0], "startTime"), 0);
     for pair in intervals.windows(2) {
         assert_eq!(number(pair[0], "endTime"), number(pair[1], "startTime"));
     }
-    assert_eq!(
-        number(timing, "bootDoneViaExplorer"),
-        number(intervals[3], "endTime")
-    );
+    assert_eq!(number(timing, "bootDoneViaExplorer"), number(intervals[3], "endTime"));
     assert_eq!(
         number(timing, "bootDoneViaPostBoot"),
         number(timing, "bootDoneViaExplorer")
@@ -138,10 +87,7 @@ fn the_document_is_well_formed_and_in_xperf_s_order() {
             + number(timing, "postBootDisturbance")
     );
     assert_eq!(number(timing, "postBootDisturbance") % 100, 0);
-    assert_eq!(
-        number(intervals[4], "duration"),
-        10_000 + number(timing, "postBootDisturbance")
-    );
+    assert_eq!(number(intervals[4], "duration"), 10_000 + number(timing, "postBootDisturbance"));
 }
 
 #[test]
@@ -151,59 +97,32 @@ fn elements_have_the_attributes_of_posted_documents() {
         assert_eq!(document.lines().next(), posted.lines().nth(1));
         assert_eq!(document.lines().nth(1), posted.lines().nth(2));
         for element in ["processSummary", "process"] {
-            assert_eq!(
-                attributes(&document, element),
-                attributes(&posted, element),
-                "{element}"
-            );
+            assert_eq!(attributes(&document, element), attributes(&posted, element), "{element}");
         }
         let system = "<process name=\"System\" startTime=\"0\" endTime=\"-1\" lifetime=\"-1\"/>";
         assert!(posted.contains(system) && document.contains(system));
     }
     if let Some(posted) = excerpt("boot-timing.txt") {
-        assert_eq!(
-            attributes(&document, "timing"),
-            attributes(&posted, "timing")
-        );
+        assert_eq!(attributes(&document, "timing"), attributes(&posted, "timing"));
         let lines = |text: &str| -> Vec<usize> {
-            let element = text
-                .split_once("<timing ")
-                .unwrap()
-                .1
-                .split('>')
-                .next()
-                .unwrap()
-                .to_owned();
-            element
-                .lines()
-                .map(|line| line.matches('=').count())
-                .collect()
+            let element = text.split_once("<timing ").unwrap().1.split('>').next().unwrap().to_owned();
+            element.lines().map(|line| line.matches('=').count()).collect()
         };
         assert_eq!(lines(&document), lines(&posted));
     }
     if let Some(posted) = excerpt("boot-pnp.xml") {
         // Posted from a browser's tree, which puts attributes in an order of its own.
-        let document =
-            Folder::boot("table-6-no-pended-requests.toml").answer("boot boot.etl --format xml");
+        let document = Folder::boot("table-6-no-pended-requests.toml").answer("boot boot.etl --format xml");
         for element in ["phase", "pnpObject"] {
             let sorted = |mut names: Vec<String>| {
                 names.sort();
                 names
             };
-            let ours = attributes(&document, element)
-                .into_iter()
-                .map(str::to_owned)
-                .collect();
-            let theirs: Vec<String> = attributes(&posted, element)
-                .into_iter()
-                .map(str::to_owned)
-                .collect();
+            let ours = attributes(&document, element).into_iter().map(str::to_owned).collect();
+            let theirs: Vec<String> = attributes(&posted, element).into_iter().map(str::to_owned).collect();
             let (ours, theirs) = (sorted(ours), sorted(theirs));
             // The first object posted is a driver, which has neither description nor friendly name.
-            assert!(
-                theirs.iter().all(|name| ours.contains(name)),
-                "{element}: {ours:?} {theirs:?}"
-            );
+            assert!(theirs.iter().all(|name| ours.contains(name)), "{element}: {ours:?} {theirs:?}");
         }
     }
 }
@@ -215,10 +134,7 @@ fn services_are_the_rows_of_the_paper() {
     };
     let document = boot_xml();
     let rows = |text: &str| -> Vec<String> {
-        let rows = text
-            .lines()
-            .map(str::trim)
-            .filter(|line| line.starts_with("<service"));
+        let rows = text.lines().map(str::trim).filter(|line| line.starts_with("<service"));
         rows.map(|row| row.replace(" />", "/>")).collect()
     };
     let (ours, theirs) = (rows(&document), rows(&posted));
@@ -228,10 +144,7 @@ fn services_are_the_rows_of_the_paper() {
         let kept: Vec<&str> = row.split(['(', ')']).step_by(2).collect();
         kept.join("()")
     };
-    assert_eq!(
-        ours.iter().map(without_pid).collect::<Vec<_>>(),
-        theirs.iter().map(without_pid).collect::<Vec<_>>()
-    );
+    assert_eq!(ours.iter().map(without_pid).collect::<Vec<_>>(), theirs.iter().map(without_pid).collect::<Vec<_>>());
 }
 
 #[test]
@@ -252,10 +165,7 @@ fn the_table_of_services_has_the_columns_and_sums_of_xperf() {
         let number = |at: usize| -> i64 { fields[at].parse().unwrap() };
         // Each is rounded by itself.
         let about = |left: i64, right: i64| assert!((left - right).abs() <= 1, "{line}");
-        assert!(
-            (number(3) - number(4) - number(5) - number(6)).abs() <= 2,
-            "{line}"
-        );
+        assert!((number(3) - number(4) - number(5) - number(6)).abs() <= 2, "{line}");
         about(number(8), number(7) + number(4));
         about(number(9), number(8) + number(5));
         about(number(10), number(9) + number(6));
@@ -267,35 +177,18 @@ fn the_table_of_services_has_the_columns_and_sums_of_xperf() {
 
 #[test]
 fn the_table_of_devices_has_the_columns_of_xperf() {
-    let table = Folder::boot("table-6-no-pended-requests.toml")
-        .answer("boot boot.etl --format csv --csv pnp");
+    let table = Folder::boot("table-6-no-pended-requests.toml").answer("boot boot.etl --format csv --csv pnp");
     let mut blocks = table.split("\n\n");
     let rows = blocks.next().unwrap();
     let mut rows = rows.lines();
-    assert_eq!(
-        rows.next(),
-        Some("EventType, StartTS, PendTS, EndTS, InstancePath")
-    );
+    assert_eq!(rows.next(), Some("EventType, StartTS, PendTS, EndTS, InstancePath"));
     let mut last = 0;
     let mut count = 0;
     for row in rows {
         let fields: Vec<&str> = row.splitn(5, ", ").collect();
-        assert!(
-            [
-                "BootInit",
-                "DriverInit",
-                "DriverLoad",
-                "DeviceStart",
-                "DeviceEnum"
-            ]
-            .contains(&fields[0]),
-            "{row}"
-        );
+        assert!(["BootInit", "DriverInit", "DriverLoad", "DeviceStart", "DeviceEnum"].contains(&fields[0]), "{row}");
         let number = |at: usize| -> i64 { fields[at].parse().unwrap() };
-        assert!(
-            number(1) >= last && number(1) <= number(2) && number(2) <= number(3),
-            "{row}"
-        );
+        assert!(number(1) >= last && number(1) <= number(2) && number(2) <= number(3), "{row}");
         last = number(1);
         count += 1;
     }
@@ -315,19 +208,12 @@ fn the_dump_s_columns_are_those_of_posted_dumps() {
     let Some(posted) = excerpt("dumper.txt") else {
         return;
     };
-    let dump = Folder::boot(PAPER)
-        .answer("events boot.etl --event CSwitch --event DiskRead --range 4s 8s");
+    let dump = Folder::boot(PAPER).answer("events boot.etl --event CSwitch --event DiskRead --range 4s 8s");
     let header = |text: &str, name: &str, columns: usize| -> Vec<String> {
-        let lines = text
-            .lines()
-            .map(|line| titles(line.trim_start_matches("-- ")));
+        let lines = text.lines().map(|line| titles(line.trim_start_matches("-- ")));
         let mut found = lines.filter(|titles| titles[0] == name && titles[1] == "TimeStamp");
         let found = found.find(|titles| titles.len() == columns);
-        found
-            .unwrap_or_else(|| panic!("{name}"))
-            .into_iter()
-            .map(str::to_owned)
-            .collect()
+        found.unwrap_or_else(|| panic!("{name}")).into_iter().map(str::to_owned).collect()
     };
     for (name, columns) in [
         ("T-Start", 15),
@@ -344,45 +230,26 @@ fn the_dump_s_columns_are_those_of_posted_dumps() {
         ("DiskRead", 16),
         ("DiskWrite", 16),
     ] {
-        assert_eq!(
-            header(&dump, name, columns),
-            header(&posted, name, columns),
-            "{name}"
-        );
+        assert_eq!(header(&dump, name, columns), header(&posted, name, columns), "{name}");
     }
     // Widths: fields of the same column are as long as in a posted row.
     let row = |text: &str, name: &str, columns: usize| -> String {
-        let rows = text
-            .lines()
-            .map(|line| line.trim_start_matches("-- ").trim_end());
-        let mut rows =
-            rows.filter(|line| line.trim_start().starts_with(name) && !line.contains("TimeStamp"));
-        rows.find(|line| line.split(", ").count() == columns)
-            .unwrap_or_default()
-            .to_owned()
+        let rows = text.lines().map(|line| line.trim_start_matches("-- ").trim_end());
+        let mut rows = rows.filter(|line| line.trim_start().starts_with(name) && !line.contains("TimeStamp"));
+        rows.find(|line| line.split(", ").count() == columns).unwrap_or_default().to_owned()
     };
     // Names of processes and files are as long as they are.
     for (name, columns, names) in [("CSwitch,", 21, [2, 8]), ("DiskRead,", 16, [2, 15])] {
         let (ours, theirs) = (row(&dump, name, columns), row(&posted, name, columns));
         assert!(!ours.is_empty() && !theirs.is_empty(), "{name}");
-        for (at, (ours, theirs)) in ours
-            .trim_start()
-            .split(", ")
-            .zip(theirs.trim_start().split(", "))
-            .enumerate()
-        {
+        for (at, (ours, theirs)) in ours.trim_start().split(", ").zip(theirs.trim_start().split(", ")).enumerate() {
             let comparable = ours.len() == theirs.len() || names.contains(&at);
             assert!(comparable, "{name} column {at}: '{ours}' and '{theirs}'");
         }
     }
     let about = |text: &str| -> Vec<String> {
-        let line = text
-            .lines()
-            .find(|line| line.starts_with("OS Version"))
-            .unwrap();
-        line.split(", ")
-            .map(|part| part.split(": ").next().unwrap().to_owned())
-            .collect()
+        let line = text.lines().find(|line| line.starts_with("OS Version")).unwrap();
+        line.split(", ").map(|part| part.split(": ").next().unwrap().to_owned()).collect()
     };
     assert_eq!(about(&dump), about(&posted));
 }
@@ -398,10 +265,7 @@ fn fields(row: &str) -> Vec<String> {
             (character, _) => fields.last_mut().unwrap().push(character),
         }
     }
-    fields
-        .into_iter()
-        .map(|field| field.trim().to_owned())
-        .collect()
+    fields.into_iter().map(|field| field.trim().to_owned()).collect()
 }
 
 #[test]
@@ -425,23 +289,16 @@ fn every_row_of_the_dump_has_the_columns_that_its_header_names() {
             }
             _ => {
                 let row = fields(line);
-                let headers = columns
-                    .get(&row[0])
-                    .unwrap_or_else(|| panic!("no header: {line}"));
+                let headers = columns.get(&row[0]).unwrap_or_else(|| panic!("no header: {line}"));
                 let titles = headers
                     .iter()
                     .find(|titles| titles.len() == row.len())
                     .unwrap_or_else(|| panic!("{line}\n{headers:?}"));
                 *rows.entry(row[0].clone()).or_insert(0) += 1;
                 if row[0] == "CSwitch" {
-                    let value = |title: &str| {
-                        row[titles.iter().position(|known| known == title).unwrap()].clone()
-                    };
+                    let value = |title: &str| row[titles.iter().position(|known| known == title).unwrap()].clone();
                     let before = running.insert(value("CPU"), value("New TID"));
-                    assert!(
-                        before.is_none_or(|before| before == value("Old TID")),
-                        "{line}"
-                    );
+                    assert!(before.is_none_or(|before| before == value("Old TID")), "{line}");
                 }
             }
         }

@@ -14,14 +14,8 @@ const SLOW: &str = "slow-boot.toml";
 #[test]
 fn its_documents_are_those_of_the_plain_verbs() {
     let folder = Folder::boot(SLOW);
-    assert_eq!(
-        folder.answer("xperf -i boot.etl -a services"),
-        folder.answer("boot boot.etl --format csv")
-    );
-    assert_eq!(
-        folder.answer("xperf -i boot.etl -a pnp"),
-        folder.answer("boot boot.etl --format csv --csv pnp")
-    );
+    assert_eq!(folder.answer("xperf -i boot.etl -a services"), folder.answer("boot boot.etl --format csv"));
+    assert_eq!(folder.answer("xperf -i boot.etl -a pnp"), folder.answer("boot boot.etl --format csv --csv pnp"));
     assert_eq!(
         folder.answer("xperf -i boot.etl -a dumper -range 8s 9s"),
         folder.answer("events boot.etl --range 8s 9s")
@@ -37,9 +31,8 @@ fn the_options_of_boot_leave_out_what_they_say() {
     let folder = Folder::boot(SLOW);
     folder.file("expected.txt", b"\xef\xbb\xbfSMSS.exe\r\n\r\ncsrss.exe\r\n");
     let whole = folder.answer("xperf -i boot.etl -a boot");
-    let less = folder.answer(
-        "xperf -i boot.etl -a boot -minCPUToShow 50 -maxFilesToShow 0 -expectedProcessesFile expected.txt",
-    );
+    let less = folder
+        .answer("xperf -i boot.etl -a boot -minCPUToShow 50 -maxFilesToShow 0 -expectedProcessesFile expected.txt");
     let count = |document: &str, element: &str| document.matches(&format!("<{element} ")).count();
     assert!(count(&whole, "perProcessCPUUsage") > count(&less, "perProcessCPUUsage"));
     // Idle is no process to hide: one in each interval.
@@ -51,10 +44,7 @@ fn the_options_of_boot_leave_out_what_they_say() {
     assert_eq!(count(&less, "file"), read_ahead);
     let expected = |document: &str| -> usize {
         let group = document.split_once("<expectedProcesses>").unwrap().1;
-        count(
-            group.split_once("</expectedProcesses>").unwrap().0,
-            "process",
-        )
+        count(group.split_once("</expectedProcesses>").unwrap().0, "process")
     };
     assert_eq!(expected(&whole), 2);
     assert!(expected(&less) > 2);
@@ -68,10 +58,7 @@ fn rows_of_a_range_are_those_of_the_whole_in_it() {
     let whole = rows(&folder.answer("xperf -i boot.etl -a services"));
     let part = rows(&folder.answer("xperf -i boot.etl -a services -range 9250ms 9300ms"));
     // Services on their way between 9250 and 9300 ms: those of the paper that began before and ended after.
-    let names: Vec<&str> = part[3..]
-        .iter()
-        .map(|row| row.split(", ").nth(1).unwrap())
-        .collect();
+    let names: Vec<&str> = part[3..].iter().map(|row| row.split(", ").nth(1).unwrap()).collect();
     assert_eq!(names, ["DcomLaunch", "RpcEptMapper"]);
     assert!(part.iter().all(|row| whole.contains(row)));
 }
@@ -80,29 +67,19 @@ fn rows_of_a_range_are_those_of_the_whole_in_it() {
 fn long_parts_of_services_are_listed_when_asked_for() {
     let folder = Folder::boot(PAPER);
     let text = folder.answer("xperf -i boot.etl -a services -poiThreshold_ContainerInit 100ms");
-    let points: Vec<&str> = text
-        .lines()
-        .filter(|line| line.starts_with("PointOfInterest"))
-        .collect();
+    let points: Vec<&str> = text.lines().filter(|line| line.starts_with("PointOfInterest")).collect();
     // The paper's two checkpoints after more than 100 ms.
     assert_eq!(points.len(), 3, "{points:?}");
-    assert!(
-        points[1].starts_with("PointOfInterest, PlugPlay, ContainerInit, 12"),
-        "{points:?}"
-    );
-    assert!(
-        points[2].starts_with("PointOfInterest, eventlog, ContainerInit, 21"),
-        "{points:?}"
-    );
+    assert!(points[1].starts_with("PointOfInterest, PlugPlay, ContainerInit, 12"), "{points:?}");
+    assert!(points[2].starts_with("PointOfInterest, eventlog, ContainerInit, 21"), "{points:?}");
 }
 
 #[test]
 fn an_action_that_cannot_answer_leaves_the_others_and_the_files_alone() {
     let folder = Folder::boot(PAPER);
     folder.file("pnp.csv", b"before");
-    let output = folder.run(
-        "xperf -i boot.etl -a pnp -range 100s 101s -ao pnp.csv -ae errors.txt -a services -ao services.csv",
-    );
+    let output =
+        folder.run("xperf -i boot.etl -a pnp -range 100s 101s -ao pnp.csv -ae errors.txt -a services -ao services.csv");
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
     let read = |name: &str| std::fs::read_to_string(folder.path(name)).unwrap();
@@ -115,10 +92,7 @@ fn an_action_that_cannot_answer_leaves_the_others_and_the_files_alone() {
 fn a_recording_without_what_is_asked_for_has_exit_code_2() {
     let folder = Folder::boot(PAPER);
     let (code, said) = folder.refusal("xperf -i boot.etl -a dumper -provider Nobody");
-    assert_eq!(
-        (code, said.as_str()),
-        (2, "onoff: -a dumper: no event is what was asked for\n")
-    );
+    assert_eq!((code, said.as_str()), (2, "onoff: -a dumper: no event is what was asked for\n"));
     let (code, said) = folder.refusal("xperf -i none.etl -a boot");
     assert_eq!(code, 1);
     assert!(said.starts_with("onoff: none.etl: "), "{said}");
@@ -144,10 +118,7 @@ fn lost_events_are_refused_without_tle() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         if said.contains("the recorder lost ") {
             assert_eq!(output.status.code(), Some(2), "{path}");
-            assert!(
-                output.stdout.is_empty() && said.contains("-tle"),
-                "{path}: {said}"
-            );
+            assert!(output.stdout.is_empty() && said.contains("-tle"), "{path}: {said}");
             folder.answer(&format!("xperf -i {path} -tle -quiet -a dumper"));
             lossy += 1;
         }

@@ -38,17 +38,10 @@ fn statistics_have_the_posted_names() {
     for line in posted.iter().filter(|line| line.contains(" :")) {
         assert!(ours.contains(&name(line)), "{line}: {ours:?}");
     }
-    let end = text
-        .lines()
-        .find(|line| line.starts_with("End time "))
-        .unwrap();
+    let end = text.lines().find(|line| line.starts_with("End time ")).unwrap();
     let length = end.split_once("(+ ").unwrap().1.trim_end_matches(')');
     let parts: Vec<&str> = length.split([':', '.']).collect();
-    assert_eq!(
-        parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
-        [2, 2, 2, 7],
-        "{end}"
-    );
+    assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [2, 2, 2, 7], "{end}");
 }
 
 #[test]
@@ -62,9 +55,7 @@ fn rows_of_symbols_have_the_posted_columns() {
     assert_eq!(lines.next(), Some(posted[0].as_str()));
     let shape = |row: &str| -> Vec<(usize, bool)> {
         let fields = row.splitn(4, ", ").collect::<Vec<_>>();
-        let lengths = fields[..2]
-            .iter()
-            .map(|field| (field.len(), field.starts_with('"')));
+        let lengths = fields[..2].iter().map(|field| (field.len(), field.starts_with('"')));
         let texts = fields[2..].iter().map(|field| (0, field.starts_with('"')));
         lengths.chain(texts).collect()
     };
@@ -81,11 +72,7 @@ fn pool_memory_has_the_posted_header() {
     let Some(posted) = posted("pool") else { return };
     let session = Session::windows_10(1);
     let ticks = session.start_ticks + 10;
-    let payload = Payload::wide()
-        .u32(0)
-        .bytes(b"Test")
-        .pointer(10)
-        .pointer(0x1000);
+    let payload = Payload::wide().u32(0).bytes(b"Test").pointer(10).pointer(0x1000);
     let mut builder = EtlBuilder::new(session);
     builder.push(0, &Record::system(0x0e20, 2, ticks, 8, 4, payload));
     let folder = Folder::new();

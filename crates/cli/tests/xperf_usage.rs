@@ -74,14 +74,8 @@ fn processor_time_by_process_is_the_truth_in_microseconds() {
         }
     }
     let text = folder.answer("xperf -i boot.etl -a cswitch -process");
-    let idle = text
-        .lines()
-        .find(|row| row.contains("Idle (   0)"))
-        .unwrap();
-    assert_eq!(
-        microseconds(idle.split(',').next().unwrap()),
-        (times(&truth)[&0] + 500) / 1_000
-    );
+    let idle = text.lines().find(|row| row.contains("Idle (   0)")).unwrap();
+    assert_eq!(microseconds(idle.split(',').next().unwrap()), (times(&truth)[&0] + 500) / 1_000);
 }
 
 #[test]
@@ -90,16 +84,12 @@ fn threads_make_up_their_process_and_nothing_is_taken_without_interrupts() {
     let sum = |options: &str| -> i64 {
         let text = folder.answer(&format!("xperf -i boot.etl -a cswitch {options}"));
         let rows = text.lines().filter(|row| row.contains("CloudBox.exe ("));
-        rows.map(|row| microseconds(row.split(',').next().unwrap()))
-            .sum()
+        rows.map(|row| microseconds(row.split(',').next().unwrap())).sum()
     };
     let whole = sum("-process");
     assert!((sum("-thread") - whole).abs() <= 5);
     let without = sum("-process -exc_dpcisr");
-    assert!(
-        without < whole && without > whole - 5_000,
-        "{without} of {whole}"
-    );
+    assert!(without < whole && without > whole - 5_000, "{without} of {whole}");
 }
 
 #[test]
@@ -119,8 +109,7 @@ fn availability_has_the_posted_layout() {
         let busy: Vec<&str> = busy.split(',').collect();
         assert_eq!(free[..2], busy[..2]);
         for (free, busy) in free[2..].iter().zip(&busy[2..]) {
-            let sum: f64 =
-                free.trim().parse::<f64>().unwrap() + busy.trim().parse::<f64>().unwrap();
+            let sum: f64 = free.trim().parse::<f64>().unwrap() + busy.trim().parse::<f64>().unwrap();
             assert!((sum - 100.0).abs() < 0.011, "{free} {busy}");
         }
     }
@@ -134,18 +123,12 @@ fn interrupts_are_counted_as_recorded_and_laid_out_as_posted() {
     let text = folder.answer("xperf -i boot.etl -a dpcisr");
     let (dpcs, interrupts) = text.split_once("Interrupt Info").unwrap();
     let total = |text: &str| -> u64 {
-        let line = text
-            .lines()
-            .find(|line| line.starts_with("Total = "))
-            .unwrap();
+        let line = text.lines().find(|line| line.starts_with("Total = ")).unwrap();
         line.trim_start_matches("Total = ").parse().unwrap()
     };
     let recorded = |hook: &str| truth.kinds.get(hook).copied().unwrap_or(0);
     assert_eq!(total(dpcs), recorded("0F44").max(recorded("0f44")));
-    let isrs: u64 = ["0F43", "0f43", "0F32", "0f32"]
-        .iter()
-        .map(|hook| recorded(hook))
-        .sum();
+    let isrs: u64 = ["0F43", "0f43", "0F32", "0f32"].iter().map(|hook| recorded(hook)).sum();
     assert_eq!(total(interrupts), isrs);
     // One report each when asked for one, and one section.
     let summary = folder.answer("xperf -i boot.etl -a dpcisr -dpc -summary");
@@ -165,10 +148,7 @@ fn interrupts_are_counted_as_recorded_and_laid_out_as_posted() {
         .filter(|line| line.starts_with("Elapsed Time") || line.starts_with("Total,"))
         .map(shape)
         .collect();
-    for line in text
-        .lines()
-        .filter(|line| line.starts_with("Elapsed Time") || line.starts_with("Total,"))
-    {
+    for line in text.lines().filter(|line| line.starts_with("Elapsed Time") || line.starts_with("Total,")) {
         assert!(shapes.contains(&shape(line)), "{line:?} is not as posted");
     }
     for line in ["DPC Info", "Interrupt Info", &"-".repeat(26)] {
@@ -183,17 +163,9 @@ fn samples_by_process_and_module_have_the_posted_titles_and_sum_up() {
     let text = folder.answer("xperf -i boot.etl -a profile -detail");
     let header = text.lines().next().unwrap();
     if let Some(posted) = excerpts() {
-        assert!(
-            posted
-                .lines()
-                .any(|line| line.trim_start() == header.trim_start())
-        );
+        assert!(posted.lines().any(|line| line.trim_start() == header.trim_start()));
     }
-    let weights: i64 = text
-        .lines()
-        .skip(1)
-        .map(|row| microseconds(row.split(',').nth(1).unwrap()))
-        .sum();
+    let weights: i64 = text.lines().skip(1).map(|row| microseconds(row.split(',').nth(1).unwrap())).sum();
     let cpu: serde_json::Value =
         serde_json::from_str(&folder.answer("cpu boot.etl --by module --format json")).unwrap();
     let busy_us = cpu["cpu"]["busy_ns"].as_i64().unwrap() / 1_000;
@@ -209,10 +181,7 @@ fn threads_made_ready_are_rows_of_the_dump() {
     let mut lines = text.lines();
     let header = lines.next().unwrap();
     if let Some(posted) = excerpts() {
-        let posted = posted
-            .lines()
-            .find(|line| line.starts_with("ReadyThread,"))
-            .unwrap();
+        let posted = posted.lines().find(|line| line.starts_with("ReadyThread,")).unwrap();
         assert_eq!(titles(header), titles(posted));
     }
     let events = folder.answer("events boot.etl --event ReadyThread --range 10s 12s --format json");
@@ -227,7 +196,8 @@ fn processes_have_the_posted_fields() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     let text = folder.answer("xperf -i boot.etl -a process -withcmdline");
     // The posted row: start, end, kind, key, process, creator, session, page table, command line.
-    let posted = "        MIN,   24656403, Process, 0XA1141C60,       chrome.exe ( 748),      10760,          1, 0x11e8c260,";
+    let posted =
+        "        MIN,   24656403, Process, 0XA1141C60,       chrome.exe ( 748),      10760,          1, 0x11e8c260,";
     if let Some(excerpts) = excerpts() {
         assert!(excerpts.contains(posted));
     }
@@ -246,11 +216,7 @@ fn processes_have_the_posted_fields() {
         .iter()
         .map(|process| {
             let us = |ns: Option<i64>| ns.map(|ns| (ns + 500) / 1_000);
-            (
-                i64::from(process.pid),
-                us(process.start_ns),
-                us(process.end_ns),
-            )
+            (i64::from(process.pid), us(process.start_ns), us(process.end_ns))
         })
         .collect();
     found.retain(|&(pid, ..)| pid != 0);
@@ -283,23 +249,13 @@ fn stacks_have_the_posted_tables_and_each_ends_in_one_module() {
     let json: serde_json::Value =
         serde_json::from_str(&folder.answer("xperf -i boot.etl -a stack -export json")).unwrap();
     let modules = json["modules"].as_array().unwrap();
-    let exclusive: u64 = modules
-        .iter()
-        .map(|row| row["exclusive"].as_u64().unwrap())
-        .sum();
+    let exclusive: u64 = modules.iter().map(|row| row["exclusive"].as_u64().unwrap()).sum();
     assert_eq!(exclusive, json["stacks"].as_u64().unwrap());
     let csv = folder.answer("xperf -i boot.etl -a stack -export csv");
     assert_eq!(csv.lines().count(), modules.len() + 1);
     let xml = folder.answer("xperf -i boot.etl -a stack -export xml");
     let document = roxmltree::Document::parse(&xml).unwrap();
-    assert_eq!(
-        document
-            .root_element()
-            .children()
-            .filter(roxmltree::Node::is_element)
-            .count(),
-        modules.len()
-    );
+    assert_eq!(document.root_element().children().filter(roxmltree::Node::is_element).count(), modules.len());
     let (code, message) = folder.refusal("xperf -i boot.etl -a stack -process (");
     assert_eq!(code, 2);
     assert!(message.contains("-process: '('"), "{message}");
@@ -309,10 +265,7 @@ fn stacks_have_the_posted_tables_and_each_ends_in_one_module() {
 fn what_was_not_recorded_is_said() {
     use onoff_testkit::assemble::{EtlBuilder, Session};
     let folder = Folder::new();
-    folder.file(
-        "idle.etl",
-        &EtlBuilder::new(Session::windows_10(2)).finish(),
-    );
+    folder.file("idle.etl", &EtlBuilder::new(Session::windows_10(2)).finish());
     for (action, needs) in [
         ("process", "process events"),
         ("cswitch", "CSWITCH"),

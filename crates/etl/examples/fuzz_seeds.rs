@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use onoff_testkit::assemble::{
-    ClassEvent, ClockKind, EtlBuilder, ExtendedItem, ManifestEvent, Message, Payload, PointerSize,
-    Record, Session,
+    ClassEvent, ClockKind, EtlBuilder, ExtendedItem, ManifestEvent, Message, Payload, PointerSize, Record, Session,
 };
 use onoff_testkit::compress::Compression;
 
@@ -16,11 +15,8 @@ const FORMATS: [(&str, Option<Compression>); 4] = [
     ("huffman", Some(Compression::XpressHuffman)),
 ];
 
-const CLOCKS: [(&str, ClockKind); 3] = [
-    ("counter", ClockKind::Qpc),
-    ("system", ClockKind::SystemTime),
-    ("cycles", ClockKind::CpuCycles),
-];
+const CLOCKS: [(&str, ClockKind); 3] =
+    [("counter", ClockKind::Qpc), ("system", ClockKind::SystemTime), ("cycles", ClockKind::CpuCycles)];
 
 const RECORDS: u64 = 60;
 
@@ -47,12 +43,7 @@ fn main() -> std::io::Result<()> {
 }
 
 fn session(compression: Option<Compression>, clock: ClockKind) -> Session {
-    let mut session = Session {
-        buffer_size: 0x400,
-        header_buffer_size: 0x400,
-        clock,
-        ..Session::windows_10(2)
-    };
+    let mut session = Session { buffer_size: 0x400, header_buffer_size: 0x400, clock, ..Session::windows_10(2) };
     if clock == ClockKind::SystemTime {
         session.start_ticks = session.start_time;
     }
@@ -86,20 +77,10 @@ fn filled(session: &Session, numbers: std::ops::Range<u64>) -> EtlBuilder {
 }
 
 fn manifest_event() -> ManifestEvent {
-    let item = |kind, length| ExtendedItem {
-        kind,
-        data: vec![1; length],
-    };
-    ManifestEvent {
-        extended: vec![item(1, 16), item(6, 40)],
-        ..ManifestEvent::default()
-    }
+    let item = |kind, length| ExtendedItem { kind, data: vec![1; length] };
+    ManifestEvent { extended: vec![item(1, 16), item(6, 40)], ..ManifestEvent::default() }
 }
 
 fn message(timestamp: bool) -> Message {
-    Message {
-        timestamp,
-        thread_and_process: Some((1, 2)),
-        ..Message::default()
-    }
+    Message { timestamp, thread_and_process: Some((1, 2)), ..Message::default() }
 }

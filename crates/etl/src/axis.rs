@@ -34,13 +34,11 @@ impl Axes {
     /// The clock of the file that started first; the files that do not share it are placed by UTC, and counted. `None` when
     /// there is no file.
     pub(crate) fn align(files: &mut [FileSummary], losses: &mut Losses) -> Option<Axes> {
-        let earliest = files
-            .iter()
-            .min_by_key(|file| file.clock.start_filetime())?;
+        let earliest = files.iter().min_by_key(|file| file.clock.start_filetime())?;
         let (mut clock, boot_time) = (earliest.clock.clone(), earliest.header.boot_time);
         let shares = |file: &FileSummary| {
-            let same_units = file.clock.kind() == clock.kind()
-                && file.clock.ticks_per_second() == clock.ticks_per_second();
+            let same_units =
+                file.clock.kind() == clock.kind() && file.clock.ticks_per_second() == clock.ticks_per_second();
             let zeros_apart = (file.clock.zero_filetime() - clock.zero_filetime()).abs();
             let boots_apart = i128::from(file.header.boot_time.abs_diff(boot_time));
             let same_boot = zeros_apart.min(boots_apart) <= SAME_BOOT_FILETIME;
@@ -59,22 +57,9 @@ impl Axes {
                 Unit::Shared
             } else {
                 let offset = BUFFER_HEADER_SIZE as u64;
-                losses.add_at(
-                    Loss::UnrelatedFile,
-                    1,
-                    Place {
-                        file: number,
-                        offset,
-                    },
-                );
-                let start = file
-                    .clock
-                    .start_filetime()
-                    .saturating_sub(clock.start_filetime());
-                Unit::ByUtc {
-                    clock: file.clock.clone(),
-                    offset_ns: start.saturating_mul(100),
-                }
+                losses.add_at(Loss::UnrelatedFile, 1, Place { file: number, offset });
+                let start = file.clock.start_filetime().saturating_sub(clock.start_filetime());
+                Unit::ByUtc { clock: file.clock.clone(), offset_ns: start.saturating_mul(100) }
             },
             shifts: Vec::new(),
         });
@@ -87,11 +72,7 @@ impl Axes {
         if let Some(axis) = self.files.get_mut(file) {
             let session = session as usize;
             axis.shifts.resize(axis.shifts.len().max(session + 1), 0);
-            axis.shifts
-                .iter_mut()
-                .skip(session)
-                .take(1)
-                .for_each(|shift| *shift = ticks);
+            axis.shifts.iter_mut().skip(session).take(1).for_each(|shift| *shift = ticks);
         }
     }
 
@@ -109,15 +90,9 @@ impl Axes {
         };
         let ticks = match &axis.unit {
             Unit::Shared => stamp,
-            Unit::ByUtc { clock, offset_ns } => {
-                self.clock.ticks(clock.ns(stamp).saturating_add(*offset_ns))
-            }
+            Unit::ByUtc { clock, offset_ns } => self.clock.ticks(clock.ns(stamp).saturating_add(*offset_ns)),
         };
-        let shift = axis
-            .shifts
-            .get(buffer.session as usize)
-            .copied()
-            .unwrap_or(0);
+        let shift = axis.shifts.get(buffer.session as usize).copied().unwrap_or(0);
         ticks.saturating_add(shift)
     }
 }

@@ -38,9 +38,7 @@ const _: () = assert!(size_of::<RawBufferHeader>() == BUFFER_HEADER_SIZE);
 
 impl RawBufferHeader {
     pub(crate) fn at(bytes: &[u8], offset: usize) -> Option<&RawBufferHeader> {
-        RawBufferHeader::ref_from_prefix(bytes.get(offset..)?)
-            .ok()
-            .map(|(header, _)| header)
+        RawBufferHeader::ref_from_prefix(bytes.get(offset..)?).ok().map(|(header, _)| header)
     }
 
     /// Whether every field has a value a recorder could have written.
@@ -207,8 +205,7 @@ impl BufferInfo {
 
     /// The bytes of the buffer that the file holds, header included.
     pub(crate) fn stored<'a>(&self, file: &'a [u8]) -> &'a [u8] {
-        file.get(self.offset..self.offset.saturating_add(self.available))
-            .unwrap_or_default()
+        file.get(self.offset..self.offset.saturating_add(self.available)).unwrap_or_default()
     }
 
     /// Whether the file ends before the buffer does.

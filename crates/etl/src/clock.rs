@@ -55,10 +55,7 @@ impl Clock {
         let (kind, ticks_per_second) = match header.clock_type {
             1 => (ClockKind::PerformanceCounter, header.perf_freq),
             2 => (ClockKind::SystemTime, FILETIME_PER_SECOND),
-            3 => (
-                ClockKind::CpuCycles,
-                u64::from(header.cpu_speed_mhz) * 1_000_000,
-            ),
+            3 => (ClockKind::CpuCycles, u64::from(header.cpu_speed_mhz) * 1_000_000),
             // A header that says nothing: a first stamp near the UTC start can only be system time.
             _ => {
                 let apart = header.start_ticks.abs_diff(header.start_time);
@@ -70,22 +67,9 @@ impl Clock {
             }
         };
         let usable = ticks_per_second != 0 && (1..=3).contains(&header.clock_type);
-        let ticks_per_second = if ticks_per_second == 0 {
-            FILETIME_PER_SECOND
-        } else {
-            ticks_per_second
-        };
-        let start = if kind == ClockKind::SystemTime {
-            header.start_ticks
-        } else {
-            header.start_time
-        };
-        let clock = Clock::new(
-            kind,
-            ticks_per_second,
-            header.start_ticks,
-            i64::try_from(start).unwrap_or(i64::MAX),
-        );
+        let ticks_per_second = if ticks_per_second == 0 { FILETIME_PER_SECOND } else { ticks_per_second };
+        let start = if kind == ClockKind::SystemTime { header.start_ticks } else { header.start_time };
+        let clock = Clock::new(kind, ticks_per_second, header.start_ticks, i64::try_from(start).unwrap_or(i64::MAX));
         (clock, usable)
     }
 
@@ -95,13 +79,7 @@ impl Clock {
         } else {
             Scale::Divide
         };
-        Clock {
-            kind,
-            ticks_per_second,
-            scale,
-            start_ticks,
-            start_filetime,
-        }
+        Clock { kind, ticks_per_second, scale, start_ticks, start_filetime }
     }
 
     /// What stamped the records.
@@ -157,14 +135,9 @@ impl Clock {
                 // Fits 64 bits for every frequency up to 18 GHz.
                 let fraction = match rest.checked_mul(NS_PER_SECOND) {
                     Some(product) => product / self.ticks_per_second,
-                    None => {
-                        (u128::from(rest) * u128::from(NS_PER_SECOND)
-                            / u128::from(self.ticks_per_second)) as u64
-                    }
+                    None => (u128::from(rest) * u128::from(NS_PER_SECOND) / u128::from(self.ticks_per_second)) as u64,
                 };
-                seconds
-                    .checked_mul(NS_PER_SECOND)
-                    .and_then(|ns| ns.checked_add(fraction))
+                seconds.checked_mul(NS_PER_SECOND).and_then(|ns| ns.checked_add(fraction))
             }
         };
         ns.and_then(|ns| i64::try_from(ns).ok()).unwrap_or(i64::MAX)
@@ -175,8 +148,7 @@ impl Clock {
     pub fn ticks(&self, ns: i64) -> u64 {
         let product = u128::from(ns.unsigned_abs()) * u128::from(self.ticks_per_second);
         if ns >= 0 {
-            let ticks =
-                u64::try_from(product.div_ceil(u128::from(NS_PER_SECOND))).unwrap_or(u64::MAX);
+            let ticks = u64::try_from(product.div_ceil(u128::from(NS_PER_SECOND))).unwrap_or(u64::MAX);
             self.start_ticks.saturating_add(ticks)
         } else {
             let ticks = u64::try_from(product / u128::from(NS_PER_SECOND)).unwrap_or(u64::MAX);
@@ -193,16 +165,12 @@ impl Clock {
     /// Nanoseconds since 1970-01-01 UTC of a time on the recording's axis.
     #[must_use]
     pub fn unix_ns(&self, time_ns: i64) -> i64 {
-        self.start_filetime
-            .saturating_sub(FILETIME_OF_UNIX_ZERO)
-            .saturating_mul(100)
-            .saturating_add(time_ns)
+        self.start_filetime.saturating_sub(FILETIME_OF_UNIX_ZERO).saturating_mul(100).saturating_add(time_ns)
     }
 
     /// FILETIME at which the counter would have stood at zero. Logs of one boot agree on it.
     pub(crate) fn zero_filetime(&self) -> i128 {
-        let ticks = u128::from(self.start_ticks) * u128::from(FILETIME_PER_SECOND)
-            / u128::from(self.ticks_per_second);
+        let ticks = u128::from(self.start_ticks) * u128::from(FILETIME_PER_SECOND) / u128::from(self.ticks_per_second);
         i128::from(self.start_filetime) - i128::try_from(ticks).unwrap_or(i128::MAX)
     }
 }
@@ -213,12 +181,7 @@ mod tests {
 
     #[test]
     fn ten_megahertz_is_exact() {
-        let clock = Clock::new(
-            ClockKind::PerformanceCounter,
-            10_000_000,
-            1_000,
-            132_273_542_277_445_790,
-        );
+        let clock = Clock::new(ClockKind::PerformanceCounter, 10_000_000, 1_000, 132_273_542_277_445_790);
         assert_eq!(clock.ns(1_001), 100);
         assert_eq!(clock.ns(999), -100);
         assert_eq!(clock.ticks(100), 1_001);
@@ -230,29 +193,11 @@ mod tests {
 
     #[test]
     fn odd_frequencies_do_not_drift() {
-        for frequency in [
-            3_117_777u64,
-            2_109_960,
-            14_318_180,
-            2_937_500_000,
-            20_000_000_019,
-            u64::MAX,
-        ] {
+        for frequency in [3_117_777u64, 2_109_960, 14_318_180, 2_937_500_000, 20_000_000_019, u64::MAX] {
             let clock = Clock::new(ClockKind::PerformanceCounter, frequency, 0, 0);
-            for ticks in [
-                0,
-                1,
-                frequency - 1,
-                frequency,
-                frequency / 3,
-                frequency.saturating_mul(86_400),
-            ] {
+            for ticks in [0, 1, frequency - 1, frequency, frequency / 3, frequency.saturating_mul(86_400)] {
                 let exact = u128::from(ticks) * 1_000_000_000 / u128::from(frequency);
-                assert_eq!(
-                    u128::try_from(clock.ns(ticks)).unwrap(),
-                    exact,
-                    "{ticks} at {frequency}"
-                );
+                assert_eq!(u128::try_from(clock.ns(ticks)).unwrap(), exact, "{ticks} at {frequency}");
             }
         }
     }

@@ -21,35 +21,18 @@ impl<'a> Contents<'a> {
     }
 
     /// Loads a buffer's records in order of time, held within `span`.
-    pub(crate) fn load(
-        &self,
-        buffer: &BufferInfo,
-        span: Span,
-        records: &mut BufferRecords<'a>,
-        losses: &mut Losses,
-    ) {
+    pub(crate) fn load(&self, buffer: &BufferInfo, span: Span, records: &mut BufferRecords<'a>, losses: &mut Losses) {
         let file = self.file(buffer);
         // Nearly always; worth a loop of its own.
         if self.axes.is_identity(buffer) {
             records.load(buffer, file, span, |stamp| stamp, losses);
         } else {
-            records.load(
-                buffer,
-                file,
-                span,
-                |stamp| self.axes.place(buffer, stamp),
-                losses,
-            );
+            records.load(buffer, file, span, |stamp| self.axes.place(buffer, stamp), losses);
         }
     }
 
     /// When a buffer's first record is.
-    pub(crate) fn beginning(
-        &self,
-        buffer: &BufferInfo,
-        payload: &mut Payload<'a>,
-        losses: &mut Losses,
-    ) -> Beginning {
+    pub(crate) fn beginning(&self, buffer: &BufferInfo, payload: &mut Payload<'a>, losses: &mut Losses) -> Beginning {
         let to_axis = |stamp| self.axes.place(buffer, stamp);
         beginning(payload, buffer, self.file(buffer), to_axis, losses)
     }

@@ -60,11 +60,7 @@ pub struct ExtendedItems<'b> {
 
 impl<'b> ExtendedItems<'b> {
     pub(crate) fn new(record: &'b [u8], first: usize, present: bool) -> Self {
-        ExtendedItems {
-            record,
-            next: first,
-            more: present,
-        }
+        ExtendedItems { record, next: first, more: present }
     }
 
     /// Offset in the record of what follows the items yielded so far.
@@ -90,9 +86,6 @@ impl<'b> Iterator for ExtendedItems<'b> {
         let body = item.get(8..total)?;
         self.next += total;
         self.more = linkage & 1 != 0;
-        Some(ExtendedItem {
-            kind,
-            data: body.get(..length).unwrap_or(body),
-        })
+        Some(ExtendedItem { kind, data: body.get(..length).unwrap_or(body) })
     }
 }

@@ -47,43 +47,22 @@ const SMALLEST_EXPANSION_LIMIT: usize = 16 << 20;
 const USUAL_LARGEST_BUFFER: usize = 1 << 20;
 
 /// Reads a file's logfile header and finds its buffers.
-pub(crate) fn index(
-    input: &Input<'_>,
-    number: usize,
-) -> Result<(FileSummary, Vec<BufferInfo>, Losses), Error> {
+pub(crate) fn index(input: &Input<'_>, number: usize) -> Result<(FileSummary, Vec<BufferInfo>, Losses), Error> {
     let mut losses = Losses::default();
     let first = first_buffer(input)?;
     let header = LogfileHeader::read(input.name, input.bytes)?;
     let format = CompressionFormat::from_number(first.state.get() as u16);
     let (clock, usable) = Clock::of(&header);
     if !usable {
-        losses.add_at(
-            Loss::ClockUnknown,
-            1,
-            Place {
-                file: number,
-                offset: BUFFER_HEADER_SIZE as u64,
-            },
-        );
+        losses.add_at(Loss::ClockUnknown, 1, Place { file: number, offset: BUFFER_HEADER_SIZE as u64 });
     }
 
-    let mut finder = Finder {
-        input,
-        number,
-        header: &header,
-        format,
-        losses: &mut losses,
-        buffers: Vec::new(),
-    };
+    let mut finder = Finder { input, number, header: &header, format, losses: &mut losses, buffers: Vec::new() };
     finder.find();
     let mut buffers = finder.buffers;
     drop_duplicates(input.bytes, number, &mut buffers, &mut losses);
     refuse_expansion(&header, input.bytes.len(), &mut buffers, &mut losses);
-    let sessions = if header.has_mode(log_file_mode::APPEND) {
-        split_sessions(&mut buffers)
-    } else {
-        1
-    };
+    let sessions = if header.has_mode(log_file_mode::APPEND) { split_sessions(&mut buffers) } else { 1 };
     count_losses(&header, number, &buffers, &mut losses);
 
     let summary = FileSummary {
@@ -102,17 +81,10 @@ pub(crate) fn index(
 
 fn first_buffer<'a>(input: &Input<'a>) -> Result<&'a RawBufferHeader, Error> {
     let file = || input.name.to_owned();
-    let not_a_log = |offset, reason| Error::NotAnEventTraceLog {
-        file: file(),
-        offset,
-        reason,
-    };
+    let not_a_log = |offset, reason| Error::NotAnEventTraceLog { file: file(), offset, reason };
     let Some(first) = RawBufferHeader::at(input.bytes, 0) else {
         if input.bytes.iter().all(|&byte| byte == 0) {
-            return Err(Error::Empty {
-                file: file(),
-                length: input.bytes.len(),
-            });
+            return Err(Error::Empty { file: file(), length: input.bytes.len() });
         }
         return Err(Error::Truncated {
             file: file(),
@@ -124,17 +96,12 @@ fn first_buffer<'a>(input: &Input<'a>) -> Result<&'a RawBufferHeader, Error> {
     };
     let size = first.buffer_size.get();
     if size == 0 && input.bytes.iter().all(|&byte| byte == 0) {
-        return Err(Error::Empty {
-            file: file(),
-            length: input.bytes.len(),
-        });
+        return Err(Error::Empty { file: file(), length: input.bytes.len() });
     }
     if !first.is_plausible() {
         return Err(not_a_log(
             0,
-            format!(
-                "the first {BUFFER_HEADER_SIZE} bytes are not a buffer header (size {size:#x})"
-            ),
+            format!("the first {BUFFER_HEADER_SIZE} bytes are not a buffer header (size {size:#x})"),
         ));
     }
     Ok(first)
@@ -170,10 +137,7 @@ impl Finder<'_, '_> {
         let length = self.input.bytes.len();
         let mut buffer = BufferInfo::of(raw, self.number, offset, self.header, self.format);
         buffer.resize(size, length);
-        let place = Place {
-            file: self.number,
-            offset: offset as u64,
-        };
+        let place = Place { file: self.number, offset: offset as u64 };
         if size != raw.buffer_size.get() as usize {
             self.losses.add_at(Loss::BufferSizeDamaged, 1, place);
         }
@@ -221,10 +185,8 @@ impl Finder<'_, '_> {
             return Some(usual);
         }
         // What follows is damaged, not this one: as far as can be told from here.
-        let stands_alone = plausible
-            && announced <= usual
-            && raw.is_convincing(usual)
-            && (offset == 0 || raw.is_compressed());
+        let stands_alone =
+            plausible && announced <= usual && raw.is_convincing(usual) && (offset == 0 || raw.is_compressed());
         (leads_on || stands_alone).then_some(announced)
     }
 
@@ -237,10 +199,7 @@ impl Finder<'_, '_> {
     fn step_over(&mut self, offset: usize) -> usize {
         let bytes = self.input.bytes;
         let rest = bytes.get(offset..).unwrap_or_default();
-        let place = Place {
-            file: self.number,
-            offset: offset as u64,
-        };
+        let place = Place { file: self.number, offset: offset as u64 };
         let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
         if zeros == rest.len() {
             self.losses.add_at(Loss::UnusedSpace, 1, place);
@@ -256,11 +215,8 @@ impl Finder<'_, '_> {
         let plain = !self.header.has_mode(log_file_mode::COMPRESSED);
         let step = if plain { largest } else { 1 };
         let origin = self.buffers.first().map_or(0, |first| first.size);
-        let mut candidate = if plain && offset >= origin {
-            origin + ((offset - origin) / step + 1) * step
-        } else {
-            offset + 1
-        };
+        let mut candidate =
+            if plain && offset >= origin { origin + ((offset - origin) / step + 1) * step } else { offset + 1 };
         while let Some(raw) = RawBufferHeader::at(bytes, candidate) {
             if raw.is_convincing(largest) {
                 return candidate;
@@ -278,17 +234,9 @@ fn drop_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, los
         let key = (buffer.sequence, buffer.cpu, buffer.size, buffer.fill);
         match seen.get(&key) {
             Some(&earlier)
-                if bytes.get(earlier..earlier.saturating_add(buffer.available))
-                    == Some(buffer.stored(bytes)) =>
+                if bytes.get(earlier..earlier.saturating_add(buffer.available)) == Some(buffer.stored(bytes)) =>
             {
-                losses.add_at(
-                    Loss::DuplicateBuffer,
-                    1,
-                    Place {
-                        file,
-                        offset: buffer.offset as u64,
-                    },
-                );
+                losses.add_at(Loss::DuplicateBuffer, 1, Place { file, offset: buffer.offset as u64 });
                 false
             }
             _ => {
@@ -300,27 +248,16 @@ fn drop_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, los
 }
 
 /// Compressed buffers that announce more than any recorder would write lose their records, not our memory.
-fn refuse_expansion(
-    header: &LogfileHeader,
-    length: usize,
-    buffers: &mut [BufferInfo],
-    losses: &mut Losses,
-) {
+fn refuse_expansion(header: &LogfileHeader, length: usize, buffers: &mut [BufferInfo], losses: &mut Losses) {
     let limit = length.saturating_mul(LARGEST_EXPANSION);
     let mut left = limit.max(SMALLEST_EXPANSION_LIMIT);
     let largest = (header.buffer_size as usize).max(USUAL_LARGEST_BUFFER);
-    for buffer in buffers
-        .iter_mut()
-        .filter(|buffer| buffer.compression.is_some())
-    {
+    for buffer in buffers.iter_mut().filter(|buffer| buffer.compression.is_some()) {
         match left.checked_sub(buffer.payload_size()) {
             Some(rest) if buffer.fill <= largest => left = rest,
             _ => {
                 buffer.compression = None;
-                let place = Place {
-                    file: buffer.file,
-                    offset: buffer.offset as u64,
-                };
+                let place = Place { file: buffer.file, offset: buffer.offset as u64 };
                 losses.add_at(Loss::DecompressionRefused, 1, place);
             }
         }
@@ -331,14 +268,8 @@ fn refuse_expansion(
 fn split_sessions(buffers: &mut [BufferInfo]) -> u32 {
     let mut session = 0;
     let mut last: HashMap<u16, u64> = HashMap::new();
-    for buffer in buffers
-        .iter_mut()
-        .filter(|buffer| buffer.kind != BufferKind::Header)
-    {
-        if last
-            .get(&buffer.cpu)
-            .is_some_and(|&previous| buffer.sequence < previous)
-        {
+    for buffer in buffers.iter_mut().filter(|buffer| buffer.kind != BufferKind::Header) {
+        if last.get(&buffer.cpu).is_some_and(|&previous| buffer.sequence < previous) {
             session += 1;
             last.clear();
         }
@@ -353,14 +284,9 @@ fn count_losses(header: &LogfileHeader, file: usize, buffers: &[BufferInfo], los
     losses.add(Loss::BuffersLost, u64::from(header.buffers_lost));
     if !header.finished() {
         losses.add_at(Loss::UnfinishedFile, 1, Place { file, offset: 0 });
-    } else if !header
-        .has_mode(log_file_mode::CIRCULAR | log_file_mode::APPEND | log_file_mode::BUFFERING)
-    {
+    } else if !header.has_mode(log_file_mode::CIRCULAR | log_file_mode::APPEND | log_file_mode::BUFFERING) {
         let found = buffers.len() as u64;
-        losses.add(
-            Loss::BuffersAbsent,
-            u64::from(header.buffers_written).saturating_sub(found),
-        );
+        losses.add(Loss::BuffersAbsent, u64::from(header.buffers_written).saturating_sub(found));
     }
     let mut numbers: Vec<(u32, u64)> = buffers
         .iter()

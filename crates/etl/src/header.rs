@@ -112,11 +112,7 @@ impl Shape {
         };
         let size = shape.size as usize;
         if size < usize::from(shape.header) || size > bytes.len() {
-            return Err(Defect::Size {
-                size,
-                header: usize::from(shape.header),
-                space: bytes.len(),
-            });
+            return Err(Defect::Size { size, header: usize::from(shape.header), space: bytes.len() });
         }
         Ok(shape)
     }
@@ -126,23 +122,13 @@ impl Shape {
     fn of_untyped(marker: [u8; 4], options: u16) -> Result<Shape, Defect> {
         let [low, high, _, flags] = marker;
         let size = u32::from(u16::from_le_bytes([low, high]));
-        let other = |header, time| Shape {
-            kind: HeaderKind::Other(flags),
-            pointer_size: 8,
-            size,
-            header,
-            time,
-        };
+        let other = |header, time| Shape { kind: HeaderKind::Other(flags), pointer_size: 8, size, header, time };
         match flags {
             0x90 => {
                 let places = MessagePlaces::of(options);
                 Ok(Shape {
                     kind: HeaderKind::Message,
-                    pointer_size: if options & MESSAGE_POINTER_32 != 0 {
-                        4
-                    } else {
-                        8
-                    },
+                    pointer_size: if options & MESSAGE_POINTER_32 != 0 { 4 } else { 8 },
                     size,
                     header: places.end,
                     time: places.time,
@@ -158,11 +144,7 @@ impl Shape {
     /// The time stamp, in ticks of the log's clock.
     #[inline]
     pub(crate) fn ticks(&self, bytes: &[u8]) -> Option<u64> {
-        if self.time == NO_TIME {
-            None
-        } else {
-            u64_at(bytes, usize::from(self.time))
-        }
+        if self.time == NO_TIME { None } else { u64_at(bytes, usize::from(self.time)) }
     }
 
     /// Whether the header has a time stamp.
@@ -201,10 +183,7 @@ struct Typed {
 /// By header type, the third byte of records whose fourth is 0xC0 (`TRACE_HEADER_TYPE_...` of `ntwmi.h`).
 static TYPED: [Typed; 0x16] = {
     const fn typed(kind: HeaderKind, pointer_size: u8, header: u8) -> Typed {
-        let kernel = matches!(
-            kind,
-            HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo
-        );
+        let kernel = matches!(kind, HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo);
         let perfinfo = matches!(kind, HeaderKind::Perfinfo);
         Typed {
             kind,
@@ -216,10 +195,7 @@ static TYPED: [Typed; 0x16] = {
         }
     }
     const fn other(header_type: u8) -> Typed {
-        Typed {
-            time: NO_TIME,
-            ..typed(HeaderKind::Other(header_type), 8, 8)
-        }
+        Typed { time: NO_TIME, ..typed(HeaderKind::Other(header_type), 8, 8) }
     }
     let mut table = [typed(HeaderKind::Other(0), 8, 0); 0x16];
     table[0x01] = typed(HeaderKind::System, 4, 0x20);
@@ -268,24 +244,10 @@ impl MessagePlaces {
         let sequence = take(options & MESSAGE_SEQUENCE != 0, 4);
         let component = take(options & MESSAGE_COMPONENT != 0, 4);
         let guid = take(component == 0 && options & MESSAGE_GUID != 0, 16);
-        let stamp = take(
-            options & (MESSAGE_TIMESTAMP | MESSAGE_PERFORMANCE_TIMESTAMP) != 0,
-            8,
-        );
+        let stamp = take(options & (MESSAGE_TIMESTAMP | MESSAGE_PERFORMANCE_TIMESTAMP) != 0, 8);
         // The obsolete flag alone reserves the space without a time of the log's clock in it.
-        let time = if options & MESSAGE_TIMESTAMP != 0 {
-            stamp
-        } else {
-            0
-        };
+        let time = if options & MESSAGE_TIMESTAMP != 0 { stamp } else { 0 };
         let ids = take(options & MESSAGE_SYSTEM_INFO != 0, 8);
-        MessagePlaces {
-            sequence,
-            component,
-            guid,
-            time,
-            ids,
-            end,
-        }
+        MessagePlaces { sequence, component, guid, time, ids, end }
     }
 }

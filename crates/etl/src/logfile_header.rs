@@ -133,30 +133,20 @@ impl LogfileHeader {
         }
         let size = usize::from(u16_at(record, 4).ok_or_else(|| cut(needed))?);
         if size < needed {
-            return Err(not_a_log(format!(
-                "the logfile header should take at least {needed} bytes, it says {size}"
-            )));
+            return Err(not_a_log(format!("the logfile header should take at least {needed} bytes, it says {size}")));
         }
         // Names may be cut away with the rest of the file; the fixed part may not.
         let record = record.get(..size).unwrap_or(record);
         let start_ticks = u64_at(record, 0x10).ok_or_else(|| cut(needed))?;
-        Self::fields(
-            record.get(SYSTEM_HEADER_SIZE..).unwrap_or_default(),
-            fixed_size,
-            start_ticks,
-        )
-        .ok_or_else(|| cut(needed))
+        Self::fields(record.get(SYSTEM_HEADER_SIZE..).unwrap_or_default(), fixed_size, start_ticks)
+            .ok_or_else(|| cut(needed))
     }
 
     fn fields(payload: &[u8], fixed_size: usize, start_ticks: u64) -> Option<LogfileHeader> {
         let fixed = payload.get(..fixed_size)?;
         let byte = |offset: usize| fixed.get(offset).copied();
         // Two pointer-sized slots precede the time zone; it and the padding after it take 0xB0 bytes.
-        let zone = if fixed_size == FIXED_SIZE_64 {
-            0x48
-        } else {
-            0x40
-        };
+        let zone = if fixed_size == FIXED_SIZE_64 { 0x48 } else { 0x40 };
         let times = zone + 0xB0;
         let names = payload.get(fixed_size..)?;
         let (logger_name, rest) = utf16_until_nul(names);
@@ -210,11 +200,7 @@ impl LogfileHeader {
 /// The text up to the first NUL or the end, and what follows the NUL.
 fn utf16_until_nul(bytes: &[u8]) -> (String, &[u8]) {
     let (units, _) = bytes.as_chunks::<2>();
-    let units: Vec<u16> = units
-        .iter()
-        .map(|&unit| u16::from_le_bytes(unit))
-        .take_while(|&unit| unit != 0)
-        .collect();
+    let units: Vec<u16> = units.iter().map(|&unit| u16::from_le_bytes(unit)).take_while(|&unit| unit != 0).collect();
     let rest = bytes.get(2 * (units.len() + 1)..).unwrap_or_default();
     (String::from_utf16_lossy(&units), rest)
 }

@@ -143,9 +143,7 @@ impl Losses {
     /// The kinds that happened, with how often and where first.
     pub fn iter(&self) -> impl Iterator<Item = (Loss, u64, Option<Place>)> + '_ {
         let counted = Loss::ALL.iter().map(|&loss| (loss, self.counter(loss)));
-        counted
-            .filter(|(_, counter)| counter.count != 0)
-            .map(|(loss, counter)| (loss, counter.count, counter.first))
+        counted.filter(|(_, counter)| counter.count != 0).map(|(loss, counter)| (loss, counter.count, counter.first))
     }
 
     /// Whether nothing was counted, notices included.
@@ -170,10 +168,7 @@ impl Losses {
     }
 
     fn counter(&self, loss: Loss) -> Counter {
-        self.counters
-            .get(loss as usize)
-            .copied()
-            .unwrap_or_default()
+        self.counters.get(loss as usize).copied().unwrap_or_default()
     }
 
     fn record(&mut self, loss: Loss, count: u64, place: Option<Place>) {
@@ -201,12 +196,7 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Loss::ALL.len());
-        assert!(
-            Loss::ALL
-                .iter()
-                .enumerate()
-                .all(|(position, &loss)| loss as usize == position)
-        );
+        assert!(Loss::ALL.iter().enumerate().all(|(position, &loss)| loss as usize == position));
     }
 
     #[test]
@@ -220,10 +210,7 @@ mod tests {
         other.add(Loss::EventsLost, 7);
         losses.merge(&other);
         assert_eq!(losses.count(Loss::BadRecord), 3);
-        assert_eq!(
-            losses.first(Loss::BadRecord),
-            Some(Place { file: 0, offset: 9 })
-        );
+        assert_eq!(losses.first(Loss::BadRecord), Some(Place { file: 0, offset: 9 }));
         assert_eq!(losses.iter().count(), 2);
         assert_eq!(losses.first(Loss::EventsLost), None);
     }

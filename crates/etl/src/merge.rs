@@ -129,13 +129,8 @@ pub(crate) fn merge<B>(
     part: &Part<'_>,
     mut visit: impl FnMut(&Record<'_>) -> ControlFlow<B>,
 ) -> Walk<B> {
-    let mut opened = Opened {
-        recording,
-        from: part.from,
-        slots: Vec::new(),
-        free: Vec::new(),
-        heads: Heads::default(),
-    };
+    let mut opened =
+        Opened { recording, from: part.from, slots: Vec::new(), free: Vec::new(), heads: Heads::default() };
     let mut losses = Losses::default();
     // A buffer's losses belong to the part it begins in.
     let mut elsewhere = Losses::default();
@@ -145,17 +140,10 @@ pub(crate) fn merge<B>(
     let mut records = 0;
     let mut pending = part.owned.iter().copied().peekable();
     loop {
-        let mut limit = (
-            part.until.unwrap_or(u64::MAX),
-            if part.until.is_some() { 0 } else { u32::MAX },
-        );
+        let mut limit = (part.until.unwrap_or(u64::MAX), if part.until.is_some() { 0 } else { u32::MAX });
         while let Some(&buffer) = pending.peek() {
             let begins = recording.begins(buffer);
-            if opened
-                .heads
-                .first()
-                .is_some_and(|head| (head.ticks(), head.rank()) < begins)
-            {
+            if opened.heads.first().is_some_and(|head| (head.ticks(), head.rank()) < begins) {
                 limit = limit.min(begins);
                 break;
             }
@@ -173,18 +161,10 @@ pub(crate) fn merge<B>(
         }
         let outcome = opened.run(head, limit, &mut records, &mut visit);
         if outcome.is_break() {
-            return Walk {
-                outcome,
-                losses,
-                records,
-            };
+            return Walk { outcome, losses, records };
         }
     }
-    Walk {
-        outcome: ControlFlow::Continue(()),
-        losses,
-        records,
-    }
+    Walk { outcome: ControlFlow::Continue(()), losses, records }
 }
 
 struct Opened<'r, 'a> {
@@ -198,22 +178,14 @@ struct Opened<'r, 'a> {
 impl Opened<'_, '_> {
     fn open(&mut self, buffer: u32, losses: &mut Losses) {
         let place = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot {
-                records: BufferRecords::default(),
-                next: 0,
-                cpu: 0,
-                file: 0,
-            });
+            self.slots.push(Slot { records: BufferRecords::default(), next: 0, cpu: 0, file: 0 });
             self.slots.len() as u32 - 1
         });
         let Some(slot) = self.slots.get_mut(place as usize) else {
             return;
         };
         (slot.cpu, slot.file) = self.recording.load(buffer, &mut slot.records, losses);
-        slot.next = slot
-            .records
-            .entries
-            .partition_point(|entry| entry.ticks < self.from);
+        slot.next = slot.records.entries.partition_point(|entry| entry.ticks < self.from);
         match slot.records.entries.get(slot.next) {
             Some(entry) => {
                 let (_, rank) = self.recording.begins(buffer);
@@ -249,23 +221,14 @@ impl Opened<'_, '_> {
             let Some(bytes) = payload.get(start..start + entry.shape.size as usize) else {
                 continue;
             };
-            let record = Record::from_shape(
-                bytes,
-                entry.shape,
-                entry.ticks,
-                clock.ns(entry.ticks),
-                slot.cpu,
-                slot.file,
-            );
+            let record =
+                Record::from_shape(bytes, entry.shape, entry.ticks, clock.ns(entry.ticks), slot.cpu, slot.file);
             *records += 1;
             visit(&record)?;
         }
         slot.next += taken;
         match rest.get(taken) {
-            Some(entry) => {
-                self.heads
-                    .replace_first(Head::new(entry.ticks, head.rank(), head.slot()))
-            }
+            Some(entry) => self.heads.replace_first(Head::new(entry.ticks, head.rank(), head.slot())),
             None => {
                 self.heads.remove_first();
                 self.free.push(head.slot());

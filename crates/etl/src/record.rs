@@ -74,25 +74,13 @@ impl<'b> Record<'b> {
     pub fn parse(bytes: &'b [u8]) -> Result<Record<'b>, Defect> {
         let shape = Shape::of(bytes)?;
         let ticks = shape.ticks(bytes).unwrap_or(0);
-        Ok(Record::from_shape(
-            bytes.get(..shape.size as usize).unwrap_or(bytes),
-            shape,
-            ticks,
-            0,
-            0,
-            0,
-        ))
+        Ok(Record::from_shape(bytes.get(..shape.size as usize).unwrap_or(bytes), shape, ticks, 0, 0, 0))
     }
 
     /// The same record at another place and time. `time_ns` counts from the start of the recording.
     #[must_use]
     pub fn placed(self, file: u16, cpu: u16, time_ns: i64) -> Record<'b> {
-        Record {
-            file,
-            cpu,
-            time_ns,
-            ..self
-        }
+        Record { file, cpu, time_ns, ..self }
     }
 
     #[inline]
@@ -185,11 +173,7 @@ impl<'b> Record<'b> {
     #[inline]
     #[must_use]
     pub fn payload(&self) -> &'b [u8] {
-        let start = if self.kind == HeaderKind::Event {
-            self.event_payload_offset()
-        } else {
-            usize::from(self.header)
-        };
+        let start = if self.kind == HeaderKind::Event { self.event_payload_offset() } else { usize::from(self.header) };
         self.bytes.get(start..).unwrap_or_default()
     }
 
@@ -211,11 +195,7 @@ impl<'b> Record<'b> {
     /// Extended data items, in file order. Empty for every kind but [`HeaderKind::Event`].
     #[must_use]
     pub fn extended_items(&self) -> ExtendedItems<'b> {
-        ExtendedItems::new(
-            self.bytes,
-            usize::from(self.header),
-            self.has_extended_items(),
-        )
+        ExtendedItems::new(self.bytes, usize::from(self.header), self.has_extended_items())
     }
 
     /// The first extended item of a type.
@@ -251,11 +231,7 @@ impl<'b> Record<'b> {
     #[inline]
     fn id(&self, which: usize) -> Option<u32> {
         let place = match self.kind {
-            HeaderKind::System
-            | HeaderKind::Compact
-            | HeaderKind::Full
-            | HeaderKind::Instance
-            | HeaderKind::Event => 8,
+            HeaderKind::System | HeaderKind::Compact | HeaderKind::Full | HeaderKind::Instance | HeaderKind::Event => 8,
             HeaderKind::Message => match self.message_places().ids {
                 0 => return None,
                 place => usize::from(place),
@@ -282,9 +258,7 @@ impl<'b> Record<'b> {
     #[must_use]
     pub fn version(&self) -> u16 {
         match self.kind {
-            HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo => {
-                u16::from(self.u8(0))
-            }
+            HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo => u16::from(self.u8(0)),
             HeaderKind::Full | HeaderKind::Instance => self.u16(6),
             HeaderKind::Event => u16::from(self.u8(0x2A)),
             HeaderKind::Message | HeaderKind::Other(_) => 0,
@@ -308,9 +282,7 @@ impl<'b> Record<'b> {
     #[must_use]
     pub fn class_guid(&self) -> Option<Guid> {
         match self.kind {
-            HeaderKind::Full | HeaderKind::Instance | HeaderKind::Event => {
-                guid_at(self.bytes, 0x18)
-            }
+            HeaderKind::Full | HeaderKind::Instance | HeaderKind::Event => guid_at(self.bytes, 0x18),
             HeaderKind::Message => match self.message_places().guid {
                 0 => None,
                 place => guid_at(self.bytes, usize::from(place)),
@@ -341,31 +313,19 @@ impl<'b> Record<'b> {
     #[inline]
     #[must_use]
     pub fn activity_id(&self) -> Option<Guid> {
-        if self.kind == HeaderKind::Event {
-            guid_at(self.bytes, 0x40)
-        } else {
-            None
-        }
+        if self.kind == HeaderKind::Event { guid_at(self.bytes, 0x40) } else { None }
     }
 
     /// `EVENT_HEADER.Flags` of a manifest or TraceLogging event.
     #[must_use]
     pub fn event_flags(&self) -> Option<u16> {
-        if self.kind == HeaderKind::Event {
-            u16_at(self.bytes, 4)
-        } else {
-            None
-        }
+        if self.kind == HeaderKind::Event { u16_at(self.bytes, 4) } else { None }
     }
 
     /// `EVENT_HEADER.EventProperty` of a manifest or TraceLogging event.
     #[must_use]
     pub fn event_property(&self) -> Option<u16> {
-        if self.kind == HeaderKind::Event {
-            u16_at(self.bytes, 6)
-        } else {
-            None
-        }
+        if self.kind == HeaderKind::Event { u16_at(self.bytes, 6) } else { None }
     }
 
     /// Processor time of the logging thread. Current Windows does not keep it reliably for manifest events.
@@ -377,10 +337,7 @@ impl<'b> Record<'b> {
             HeaderKind::Event => 0x38,
             _ => return None,
         };
-        Some(ProcessorTimes {
-            kernel: u32_at(self.bytes, place)?,
-            user: u32_at(self.bytes, place + 4)?,
-        })
+        Some(ProcessorTimes { kernel: u32_at(self.bytes, place)?, user: u32_at(self.bytes, place + 4)? })
     }
 
     /// Instance numbers of an [`HeaderKind::Instance`] record.
@@ -399,46 +356,29 @@ impl<'b> Record<'b> {
     /// Index of the processor's event-based sample that a kernel event carries.
     #[must_use]
     pub fn pebs_index(&self) -> Option<u64> {
-        if self.kind == HeaderKind::Perfinfo && self.u8(1) & 0x80 != 0 {
-            u64_at(self.bytes, 0x10)
-        } else {
-            None
-        }
+        if self.kind == HeaderKind::Perfinfo && self.u8(1) & 0x80 != 0 { u64_at(self.bytes, 0x10) } else { None }
     }
 
     /// Hardware counters that a kernel event carries, in the order they were configured. Empty for most records.
     pub fn hardware_counters(&self) -> impl Iterator<Item = u64> + use<'b> {
         let bytes = self.bytes;
         let (first, end) = match self.kind {
-            HeaderKind::Perfinfo => (
-                0x10 + 8 * usize::from(self.u8(1) >> 7),
-                usize::from(self.header),
-            ),
+            HeaderKind::Perfinfo => (0x10 + 8 * usize::from(self.u8(1) >> 7), usize::from(self.header)),
             _ => (0, 0),
         };
-        (first..end)
-            .step_by(8)
-            .filter_map(move |place| u64_at(bytes, place))
+        (first..end).step_by(8).filter_map(move |place| u64_at(bytes, place))
     }
 
     /// Number of a WPP message within its message file.
     #[must_use]
     pub fn message_number(&self) -> Option<u16> {
-        if self.kind == HeaderKind::Message {
-            u16_at(self.bytes, 4)
-        } else {
-            None
-        }
+        if self.kind == HeaderKind::Message { u16_at(self.bytes, 4) } else { None }
     }
 
     /// Option flags of a WPP message: which optional header fields it has.
     #[must_use]
     pub fn message_flags(&self) -> Option<u16> {
-        if self.kind == HeaderKind::Message {
-            u16_at(self.bytes, 6)
-        } else {
-            None
-        }
+        if self.kind == HeaderKind::Message { u16_at(self.bytes, 6) } else { None }
     }
 
     /// Sequence number of a WPP message.
@@ -460,11 +400,7 @@ impl<'b> Record<'b> {
     }
 
     fn message_field(&self, place: u8) -> Option<u32> {
-        if place == 0 {
-            None
-        } else {
-            u32_at(self.bytes, usize::from(place))
-        }
+        if place == 0 { None } else { u32_at(self.bytes, usize::from(place)) }
     }
 
     fn message_places(&self) -> MessagePlaces {

@@ -46,10 +46,7 @@ impl<'a> Recording<'a> {
     /// When there is no input, or an input is empty, no Event Trace Log, or cut before the end of its logfile header.
     pub fn open(inputs: &[Input<'a>]) -> Result<Recording<'a>, Error> {
         if inputs.len() > Self::MOST_FILES {
-            return Err(Error::TooManyInputs {
-                count: inputs.len(),
-                limit: Self::MOST_FILES,
-            });
+            return Err(Error::TooManyInputs { count: inputs.len(), limit: Self::MOST_FILES });
         }
         let mut losses = Losses::default();
         let mut files = Vec::with_capacity(inputs.len());
@@ -62,20 +59,11 @@ impl<'a> Recording<'a> {
         }
         let axes = Axes::align(&mut files, &mut losses).ok_or(Error::NoInput)?;
         let inputs = inputs.iter().map(|input| input.bytes).collect();
-        let mut contents = Contents {
-            inputs,
-            buffers,
-            axes,
-        };
+        let mut contents = Contents { inputs, buffers, axes };
         let sessions: Vec<u32> = files.iter().map(|file| file.sessions).collect();
         separate_sessions(&mut contents, &sessions, &mut losses);
         let placement = Placement::of(&contents, &mut losses);
-        Ok(Recording {
-            files,
-            contents,
-            placement,
-            losses,
-        })
+        Ok(Recording { files, contents, placement, losses })
     }
 
     /// Logfile header of the first file.
@@ -117,16 +105,7 @@ impl<'a> Recording<'a> {
 
     /// All records in order of time. Equal times are ordered by processor, file, sequence number and position.
     pub fn for_each<B>(&self, visit: impl FnMut(&Record<'_>) -> ControlFlow<B>) -> Walk<B> {
-        merge(
-            self,
-            &Part {
-                carried: &[],
-                owned: &self.placement.order,
-                from: 0,
-                until: None,
-            },
-            visit,
-        )
+        merge(self, &Part { carried: &[], owned: &self.placement.order, from: 0, until: None }, visit)
     }
 
     /// Consecutive, disjoint spans of time that together are the recording, each with about as many bytes of records.
@@ -142,12 +121,7 @@ impl<'a> Recording<'a> {
     /// The records from `start_ns` up to, not including, `end_ns` since the recording started.
     #[must_use]
     pub fn between(&self, start_ns: i64, end_ns: i64) -> Window<'_> {
-        Window::between(
-            self,
-            &self.placement.order,
-            self.clock().ticks(start_ns),
-            self.clock().ticks(end_ns),
-        )
+        Window::between(self, &self.placement.order, self.clock().ticks(start_ns), self.clock().ticks(end_ns))
     }
 
     /// The records of one buffer in the order they stand there, without regard to the others: for counting.
@@ -171,14 +145,7 @@ impl<'a> Recording<'a> {
             }
             let bytes = record.get(..shape.size as usize).unwrap_or(record);
             records += 1;
-            visit(&Record::from_shape(
-                bytes,
-                shape,
-                ticks,
-                self.clock().ns(ticks),
-                buffer.cpu,
-                buffer.file as u16,
-            ))
+            visit(&Record::from_shape(bytes, shape, ticks, self.clock().ns(ticks), buffer.cpu, buffer.file as u16))
         });
         let outcome = match walk {
             ControlFlow::Break(value) => ControlFlow::Break(value),
@@ -189,36 +156,22 @@ impl<'a> Recording<'a> {
                 ControlFlow::Continue(())
             }
         };
-        Walk {
-            outcome,
-            losses,
-            records,
-        }
+        Walk { outcome, losses, records }
     }
 
     /// When a buffer begins, and its rank among those that begin with it.
     #[inline]
     pub(crate) fn begins(&self, buffer: u32) -> (u64, u32) {
         let placed = self.placement.places.get(buffer as usize);
-        placed.map_or((u64::MAX, u32::MAX), |placed| {
-            (placed.span.low, placed.rank)
-        })
+        placed.map_or((u64::MAX, u32::MAX), |placed| (placed.span.low, placed.rank))
     }
 
     pub(crate) fn span(&self, buffer: u32) -> Span {
-        self.placement
-            .places
-            .get(buffer as usize)
-            .map_or(Span::ANY, |placed| placed.span)
+        self.placement.places.get(buffer as usize).map_or(Span::ANY, |placed| placed.span)
     }
 
     /// Loads a buffer's records in order of time. Gives its processor and file.
-    pub(crate) fn load(
-        &self,
-        buffer: u32,
-        records: &mut BufferRecords<'a>,
-        losses: &mut Losses,
-    ) -> (u16, u16) {
+    pub(crate) fn load(&self, buffer: u32, records: &mut BufferRecords<'a>, losses: &mut Losses) -> (u16, u16) {
         let Some(info) = self.contents.buffer(buffer) else {
             return (0, 0);
         };

@@ -15,10 +15,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    pub(crate) const ANY: Span = Span {
-        low: 0,
-        high: u64::MAX,
-    };
+    pub(crate) const ANY: Span = Span { low: 0, high: u64::MAX };
 }
 
 /// Where a record is and when it happened.
@@ -62,17 +59,8 @@ pub(crate) struct Payload<'a> {
 
 impl<'a> Payload<'a> {
     /// Takes the first `at_most` bytes of a buffer's payload. Counts what is missing of them.
-    pub(crate) fn load(
-        &mut self,
-        buffer: &BufferInfo,
-        file: &'a [u8],
-        at_most: usize,
-        losses: &mut Losses,
-    ) {
-        let stored = buffer
-            .stored(file)
-            .get(BUFFER_HEADER_SIZE..)
-            .unwrap_or_default();
+    pub(crate) fn load(&mut self, buffer: &BufferInfo, file: &'a [u8], at_most: usize, losses: &mut Losses) {
+        let stored = buffer.stored(file).get(BUFFER_HEADER_SIZE..).unwrap_or_default();
         let wanted = buffer.payload_size().min(at_most);
         match buffer.compression {
             Some(format) => {
@@ -87,9 +75,7 @@ impl<'a> Payload<'a> {
                     losses.add_at(Loss::DecompressionShort, 1, place_of(buffer));
                 }
             }
-            None if buffer.is_readable() => {
-                self.stored = Some(stored.get(..wanted).unwrap_or(stored))
-            }
+            None if buffer.is_readable() => self.stored = Some(stored.get(..wanted).unwrap_or(stored)),
             None => self.stored = Some(&[]),
         }
     }
@@ -109,10 +95,7 @@ impl<'a> Payload<'a> {
 }
 
 fn place_of(buffer: &BufferInfo) -> Place {
-    Place {
-        file: buffer.file,
-        offset: buffer.offset as u64,
-    }
+    Place { file: buffer.file, offset: buffer.offset as u64 }
 }
 
 /// Counts a defect that ended a buffer early.
@@ -125,10 +108,7 @@ pub(crate) fn count_defect(
 ) {
     let place = match buffer.compression {
         Some(_) => place_of(buffer),
-        None => Place {
-            file: buffer.file,
-            offset: (buffer.offset + BUFFER_HEADER_SIZE + offset) as u64,
-        },
+        None => Place { file: buffer.file, offset: (buffer.offset + BUFFER_HEADER_SIZE + offset) as u64 },
     };
     match defect {
         Defect::Fill => losses.add_at(Loss::UnwrittenSpace, 1, place),
@@ -160,38 +140,31 @@ impl<'a> BufferRecords<'a> {
         let mut latest = 0;
         let mut before = None;
         let (mut untimed, mut inverted, mut contradicting) = (0, 0, 0);
-        let walk: ControlFlow<(), _> =
-            each_record(self.payload.bytes(), |offset, shape, record| {
-                let ticks = match shape.ticks(record) {
-                    Some(stamp) => {
-                        let stamp = to_axis(stamp);
-                        let ticks = stamp.clamp(span.low, span.high);
-                        contradicting += u64::from(ticks != stamp);
-                        if before.is_none() {
-                            // Records without a time that come first take the first time there is.
-                            entries
-                                .iter_mut()
-                                .for_each(|entry: &mut Entry| entry.ticks = ticks);
-                        }
-                        ticks
+        let walk: ControlFlow<(), _> = each_record(self.payload.bytes(), |offset, shape, record| {
+            let ticks = match shape.ticks(record) {
+                Some(stamp) => {
+                    let stamp = to_axis(stamp);
+                    let ticks = stamp.clamp(span.low, span.high);
+                    contradicting += u64::from(ticks != stamp);
+                    if before.is_none() {
+                        // Records without a time that come first take the first time there is.
+                        entries.iter_mut().for_each(|entry: &mut Entry| entry.ticks = ticks);
                     }
-                    None => {
-                        untimed += 1;
-                        before.unwrap_or(span.low)
-                    }
-                };
-                if shape.has_time() {
-                    before = Some(ticks);
+                    ticks
                 }
-                inverted += u64::from(ticks < latest);
-                latest = latest.max(ticks);
-                entries.push(Entry {
-                    ticks,
-                    offset: offset as u32,
-                    shape,
-                });
-                ControlFlow::Continue(())
-            });
+                None => {
+                    untimed += 1;
+                    before.unwrap_or(span.low)
+                }
+            };
+            if shape.has_time() {
+                before = Some(ticks);
+            }
+            inverted += u64::from(ticks < latest);
+            latest = latest.max(ticks);
+            entries.push(Entry { ticks, offset: offset as u32, shape });
+            ControlFlow::Continue(())
+        });
         if inverted > 0 {
             entries.sort_by_key(|entry| entry.ticks);
         }
@@ -229,25 +202,17 @@ pub(crate) fn beginning<'a>(
         let mut any = false;
         let walk = each_record(payload.bytes(), |_, shape, record| {
             any = true;
-            shape
-                .ticks(record)
-                .map_or(ControlFlow::Continue(()), ControlFlow::Break)
+            shape.ticks(record).map_or(ControlFlow::Continue(()), ControlFlow::Break)
         });
         match walk {
             ControlFlow::Break(stamp) => return Beginning::At(to_axis(stamp)),
             // Without records the buffer is not loaded again, so its defect is counted here.
-            ControlFlow::Continue(Some((offset, defect)))
-                if !any && at_most >= buffer.payload_size() =>
-            {
+            ControlFlow::Continue(Some((offset, defect))) if !any && at_most >= buffer.payload_size() => {
                 count_defect(buffer, payload, offset, defect, losses);
             }
             ControlFlow::Continue(_) => {}
         }
-        if any {
-            Beginning::Untimed
-        } else {
-            Beginning::Empty
-        }
+        if any { Beginning::Untimed } else { Beginning::Empty }
     };
     const FIRST_LOOK: usize = 1024;
     if buffer.payload_size() > FIRST_LOOK && buffer.compression.is_some() {

@@ -38,10 +38,7 @@ impl Placement {
             let info = contents.buffer(buffer);
             info.map(|info| (stream_of(info), info.sequence, info.offset))
         });
-        let unplaced = Placed {
-            span: Span::ANY,
-            rank: u32::MAX,
-        };
+        let unplaced = Placed { span: Span::ANY, rank: u32::MAX };
         let mut places = vec![unplaced; contents.buffers.len()];
         for (rank, &buffer) in streams.iter().enumerate() {
             if let Some(placed) = places.get_mut(buffer as usize) {
@@ -51,14 +48,8 @@ impl Placement {
 
         let mut order = Vec::with_capacity(contents.buffers.len());
         let mut end_ticks = contents.axes.clock.start_ticks();
-        let mut placer = Placer {
-            contents,
-            payload: Payload::default(),
-            records: BufferRecords::default(),
-        };
-        let same_stream = |&a: &u32, &b: &u32| {
-            contents.buffer(a).map(stream_of) == contents.buffer(b).map(stream_of)
-        };
+        let mut placer = Placer { contents, payload: Payload::default(), records: BufferRecords::default() };
+        let same_stream = |&a: &u32, &b: &u32| contents.buffer(a).map(stream_of) == contents.buffer(b).map(stream_of);
         for stream in streams.chunk_by(same_stream) {
             let stream = placer.place(stream, losses);
             for (&buffer, &span) in stream.buffers.iter().zip(&stream.spans) {
@@ -69,16 +60,8 @@ impl Placement {
             }
             end_ticks = end_ticks.max(stream.end_ticks);
         }
-        order.sort_by_key(|&buffer| {
-            places
-                .get(buffer as usize)
-                .map(|placed| (placed.span.low, placed.rank))
-        });
-        Placement {
-            places,
-            order,
-            end_ticks,
-        }
+        order.sort_by_key(|&buffer| places.get(buffer as usize).map(|placed| (placed.span.low, placed.rank)));
+        Placement { places, order, end_ticks }
     }
 }
 
@@ -115,9 +98,7 @@ impl Placer<'_, '_> {
                     any_timed = true;
                     lows.push(ticks);
                 }
-                Beginning::Untimed => {
-                    lows.push(lows.last().copied().unwrap_or(clock.start_ticks()))
-                }
+                Beginning::Untimed => lows.push(lows.last().copied().unwrap_or(clock.start_ticks())),
                 Beginning::Empty => continue,
             }
             buffers.push(buffer);
@@ -126,31 +107,15 @@ impl Placer<'_, '_> {
             return self.place_disordered(buffers, &lows, losses);
         }
         let slack = clock.ticks_per_second() / SLACK_DIVISOR;
-        let highs = lows
-            .iter()
-            .skip(1)
-            .map(|next| next.saturating_add(slack))
-            .chain([u64::MAX]);
-        let mut spans: Vec<Span> = lows
-            .iter()
-            .zip(highs)
-            .map(|(&low, high)| Span { low, high })
-            .collect();
+        let highs = lows.iter().skip(1).map(|next| next.saturating_add(slack)).chain([u64::MAX]);
+        let mut spans: Vec<Span> = lows.iter().zip(highs).map(|(&low, high)| Span { low, high }).collect();
         let mut end_ticks = 0;
         if let (Some(&last), Some(span)) = (buffers.last(), spans.last_mut()) {
             self.load_all(last);
-            span.high = self
-                .records
-                .entries
-                .last()
-                .map_or(span.low, |entry| entry.ticks.max(span.low));
+            span.high = self.records.entries.last().map_or(span.low, |entry| entry.ticks.max(span.low));
             end_ticks = span.high;
         }
-        Stream {
-            buffers,
-            spans,
-            end_ticks,
-        }
+        Stream { buffers, spans, end_ticks }
     }
 
     /// A single time stamp may be damaged: where a buffer seems to begin after the next one, a later record of it, or of the
@@ -164,53 +129,34 @@ impl Placer<'_, '_> {
             if before <= here {
                 continue;
             }
-            let floor = position
-                .checked_sub(2)
-                .and_then(|earlier| at(lows, earlier))
-                .unwrap_or(0);
+            let floor = position.checked_sub(2).and_then(|earlier| at(lows, earlier)).unwrap_or(0);
             let ceiling = at(lows, position + 1).unwrap_or(u64::MAX);
             let better_before = self.earliest_from(buffers.get(position - 1), floor);
             if let Some(better) = better_before.filter(|&ticks| ticks <= here) {
-                lows.iter_mut()
-                    .skip(position - 1)
-                    .take(1)
-                    .for_each(|low| *low = better);
+                lows.iter_mut().skip(position - 1).take(1).for_each(|low| *low = better);
                 continue;
             }
             let better_here = self.earliest_from(buffers.get(position), before);
             let Some(better) = better_here.filter(|&ticks| ticks <= ceiling) else {
                 return false;
             };
-            lows.iter_mut()
-                .skip(position)
-                .take(1)
-                .for_each(|low| *low = better);
+            lows.iter_mut().skip(position).take(1).for_each(|low| *low = better);
         }
         true
     }
 
     /// Buffers that overlap or run backwards: each from its true earliest to its true latest record.
     fn place_disordered(&mut self, buffers: Vec<u32>, lows: &[u64], losses: &mut Losses) -> Stream {
-        let descents = lows
-            .windows(2)
-            .filter(|pair| matches!(pair, [a, b] if a > b))
-            .count();
+        let descents = lows.windows(2).filter(|pair| matches!(pair, [a, b] if a > b)).count();
         losses.add(Loss::DisorderedBuffers, descents.max(1) as u64);
         let mut spans = Vec::with_capacity(buffers.len());
         for (&buffer, &low) in buffers.iter().zip(lows) {
             self.load_all(buffer);
             let low = self.timed().min().unwrap_or(low);
-            spans.push(Span {
-                low,
-                high: self.timed().max().unwrap_or(low),
-            });
+            spans.push(Span { low, high: self.timed().max().unwrap_or(low) });
         }
         let end_ticks = spans.iter().map(|span| span.high).max().unwrap_or(0);
-        Stream {
-            buffers,
-            spans,
-            end_ticks,
-        }
+        Stream { buffers, spans, end_ticks }
     }
 
     fn earliest_from(&mut self, buffer: Option<&u32>, floor: u64) -> Option<u64> {
@@ -220,37 +166,25 @@ impl Placer<'_, '_> {
 
     /// Times of the loaded records that say when they were.
     fn timed(&self) -> impl Iterator<Item = u64> + '_ {
-        let timed = self
-            .records
-            .entries
-            .iter()
-            .filter(|entry| entry.shape.has_time());
+        let timed = self.records.entries.iter().filter(|entry| entry.shape.has_time());
         timed.map(|entry| entry.ticks)
     }
 
     // What is lost is counted when the buffer is walked.
     fn load_all(&mut self, buffer: u32) {
         if let Some(info) = self.contents.buffer(buffer) {
-            self.contents
-                .load(info, Span::ANY, &mut self.records, &mut Losses::default());
+            self.contents.load(info, Span::ANY, &mut self.records, &mut Losses::default());
         }
     }
 }
 
 /// Appended sessions may be of later boots, whose counter began again: those are moved behind the session before. How long the
 /// machine was off between is not in the file.
-pub(crate) fn separate_sessions(
-    contents: &mut Contents<'_>,
-    sessions_of_files: &[u32],
-    losses: &mut Losses,
-) {
+pub(crate) fn separate_sessions(contents: &mut Contents<'_>, sessions_of_files: &[u32], losses: &mut Losses) {
     if contents.axes.clock.kind() == ClockKind::SystemTime {
         return;
     }
-    let appended = sessions_of_files
-        .iter()
-        .enumerate()
-        .filter(|&(_, &sessions)| sessions > 1);
+    let appended = sessions_of_files.iter().enumerate().filter(|&(_, &sessions)| sessions > 1);
     for (file, &sessions) in appended {
         let mut before: Option<SessionExtent> = None;
         for (session, extent) in session_extents(contents, file, sessions) {
@@ -297,17 +231,10 @@ fn session_extents(
         };
         let (first, last) = (first.ticks, last.ticks);
         let offset = buffer.offset;
-        let known = slot.get_or_insert(SessionExtent {
-            first,
-            last,
-            latest_beginning: first,
-            offset,
-        });
+        let known = slot.get_or_insert(SessionExtent { first, last, latest_beginning: first, offset });
         known.first = known.first.min(first);
         known.last = known.last.max(last);
         known.latest_beginning = known.latest_beginning.max(first);
     }
-    (0..)
-        .zip(extents)
-        .filter_map(|(session, extent)| Some((session, extent?)))
+    (0..).zip(extents).filter_map(|(session, extent)| Some((session, extent?)))
 }

@@ -28,12 +28,7 @@ pub struct Window<'r> {
 impl<'r> Window<'r> {
     /// The window's records in order of time. Stops early when `visit` breaks.
     pub fn for_each<B>(&self, visit: impl FnMut(&Record<'_>) -> ControlFlow<B>) -> Walk<B> {
-        let part = Part {
-            carried: &self.carried,
-            owned: self.owned,
-            from: self.from,
-            until: self.until,
-        };
+        let part = Part { carried: &self.carried, owned: self.owned, from: self.from, until: self.until };
         merge(self.recording, &part, visit)
     }
 
@@ -41,27 +36,21 @@ impl<'r> Window<'r> {
     #[must_use]
     pub fn size(&self) -> usize {
         let buffers = self.recording.buffers();
-        self.owned
-            .iter()
-            .filter_map(|&buffer| buffers.get(buffer as usize))
-            .map(|info| info.payload_size())
-            .sum()
+        self.owned.iter().filter_map(|&buffer| buffers.get(buffer as usize)).map(|info| info.payload_size()).sum()
     }
 
     /// Parts of the files that no later window reads: once every window up to this one is done, their pages can be given back.
     #[must_use]
     pub fn finished_ranges(&self) -> Vec<FileRange> {
         let buffers = self.recording.buffers();
-        let finished = self.carried.iter().chain(self.owned).filter(|&&buffer| {
-            self.until
-                .is_none_or(|until| self.recording.span(buffer).high < until)
-        });
+        let finished = self
+            .carried
+            .iter()
+            .chain(self.owned)
+            .filter(|&&buffer| self.until.is_none_or(|until| self.recording.span(buffer).high < until));
         let mut ranges: Vec<FileRange> = finished
             .filter_map(|&buffer| buffers.get(buffer as usize))
-            .map(|info| FileRange {
-                file: info.file,
-                bytes: info.offset..info.offset + info.available,
-            })
+            .map(|info| FileRange { file: info.file, bytes: info.offset..info.offset + info.available })
             .collect();
         ranges.sort_by_key(|range| (range.file, range.bytes.start));
         ranges.dedup_by(|next, kept| {
@@ -74,45 +63,19 @@ impl<'r> Window<'r> {
         ranges
     }
 
-    pub(crate) fn between(
-        recording: &'r Recording<'r>,
-        order: &'r [u32],
-        from: u64,
-        until: u64,
-    ) -> Window<'r> {
+    pub(crate) fn between(recording: &'r Recording<'r>, order: &'r [u32], from: u64, until: u64) -> Window<'r> {
         let start = order.partition_point(|&buffer| recording.span(buffer).low < from);
-        let end = order
-            .partition_point(|&buffer| recording.span(buffer).low < until)
-            .max(start);
+        let end = order.partition_point(|&buffer| recording.span(buffer).low < until).max(start);
         let (before, rest) = order.split_at(start);
-        let carried = before
-            .iter()
-            .copied()
-            .filter(|&buffer| recording.span(buffer).high >= from)
-            .collect();
+        let carried = before.iter().copied().filter(|&buffer| recording.span(buffer).high >= from).collect();
         let owned = rest.get(..end - start).unwrap_or_default();
-        Window {
-            recording,
-            carried,
-            owned,
-            from,
-            until: Some(until.max(from)),
-        }
+        Window { recording, carried, owned, from, until: Some(until.max(from)) }
     }
 }
 
 /// Cuts a recording where about as many bytes of records lie on either side. `order` are the buffers by the time they begin.
-pub(crate) fn cut_into_windows<'r>(
-    recording: &'r Recording<'r>,
-    order: &'r [u32],
-    at_most: usize,
-) -> Vec<Window<'r>> {
-    let size_of = |buffer: u32| {
-        recording
-            .buffers()
-            .get(buffer as usize)
-            .map_or(0, |info| info.payload_size())
-    };
+pub(crate) fn cut_into_windows<'r>(recording: &'r Recording<'r>, order: &'r [u32], at_most: usize) -> Vec<Window<'r>> {
+    let size_of = |buffer: u32| recording.buffers().get(buffer as usize).map_or(0, |info| info.payload_size());
     let total: usize = order.iter().map(|&buffer| size_of(buffer)).sum();
     let target = (total / at_most.max(1)).max(1);
 
@@ -123,10 +86,7 @@ pub(crate) fn cut_into_windows<'r>(
         let low = recording.span(buffer).low;
         let (_, previous) = starts.last().copied().unwrap_or_default();
         if size >= target && starts.len() < at_most && low > previous {
-            starts.push((
-                order.partition_point(|&buffer| recording.span(buffer).low < low),
-                low,
-            ));
+            starts.push((order.partition_point(|&buffer| recording.span(buffer).low < low), low));
             size = 0;
         }
         size += size_of(buffer);
@@ -138,18 +98,10 @@ pub(crate) fn cut_into_windows<'r>(
         let end = next.map_or(order.len(), |(position, _)| position);
         let carried = windows.last().map_or_else(Vec::new, |before| {
             let open = before.carried.iter().chain(before.owned);
-            open.copied()
-                .filter(|&buffer| recording.span(buffer).high >= from)
-                .collect()
+            open.copied().filter(|&buffer| recording.span(buffer).high >= from).collect()
         });
         let owned = order.get(position..end).unwrap_or_default();
-        windows.push(Window {
-            recording,
-            carried,
-            owned,
-            from,
-            until: next.map(|(_, time)| time),
-        });
+        windows.push(Window { recording, carried, owned, from, until: next.map(|(_, time)| time) });
     }
     windows
 }

@@ -6,34 +6,20 @@ use std::ops::ControlFlow;
 
 use onoff_etl::{BufferSpace, Input, Losses, Record, Recording};
 use onoff_testkit::assemble::{
-    ClassEvent, EtlBuilder, ExtendedItem, ManifestEvent, Message, Payload, Record as Assembled,
-    Session,
+    ClassEvent, EtlBuilder, ExtendedItem, ManifestEvent, Message, Payload, Record as Assembled, Session,
 };
 use onoff_testkit::compress::Compression;
 use proptest::prelude::*;
 
 /// A few records of every kind on two processors, in buffers of 1 KiB.
 fn small_recording(compression: Option<Compression>) -> Vec<u8> {
-    let session = Session {
-        buffer_size: 0x400,
-        header_buffer_size: 0x400,
-        ..Session::windows_10(2)
-    };
+    let session = Session { buffer_size: 0x400, header_buffer_size: 0x400, ..Session::windows_10(2) };
     let session = match compression {
         Some(compression) => session.compressed(compression),
         None => session,
     };
     let mut etl = EtlBuilder::new(session);
-    let extended = vec![
-        ExtendedItem {
-            kind: 1,
-            data: vec![7; 16],
-        },
-        ExtendedItem {
-            kind: 6,
-            data: vec![1; 40],
-        },
-    ];
+    let extended = vec![ExtendedItem { kind: 1, data: vec![7; 16] }, ExtendedItem { kind: 6, data: vec![1; 40] }];
     for number in 0..60u64 {
         let ticks = 6_370_000 + number * 100;
         let payload = || Payload::wide().u64(number).text("disk");
@@ -42,21 +28,11 @@ fn small_recording(compression: Option<Compression>) -> Vec<u8> {
             1 => Assembled::compact(0x0302, 4, ticks, 1, 2, payload()),
             2 => Assembled::full(ClassEvent::default(), ticks, payload()),
             3 => Assembled::manifest(
-                ManifestEvent {
-                    extended: extended.clone(),
-                    ..Default::default()
-                },
+                ManifestEvent { extended: extended.clone(), ..Default::default() },
                 ticks,
                 payload(),
             ),
-            4 => Assembled::message(
-                Message {
-                    timestamp: number % 4 == 0,
-                    ..Default::default()
-                },
-                ticks,
-                payload(),
-            ),
+            4 => Assembled::message(Message { timestamp: number % 4 == 0, ..Default::default() }, ticks, payload()),
             _ => Assembled::perfinfo(0x0524, 4, ticks, payload()),
         };
         etl.push((number % 2) as u16, &record);
@@ -64,26 +40,16 @@ fn small_recording(compression: Option<Compression>) -> Vec<u8> {
     etl.finish()
 }
 
-const FORMATS: [Option<Compression>; 4] = [
-    None,
-    Some(Compression::Lznt1),
-    Some(Compression::Xpress),
-    Some(Compression::XpressHuffman),
-];
+const FORMATS: [Option<Compression>; 4] =
+    [None, Some(Compression::Lznt1), Some(Compression::Xpress), Some(Compression::XpressHuffman)];
 
 /// Opens and walks in every way there is; all must agree. Gives the number of records.
 fn check(bytes: &[u8]) -> Option<u64> {
-    let input = Input {
-        name: "damaged.etl",
-        bytes,
-    };
+    let input = Input { name: "damaged.etl", bytes };
     let recording = match Recording::open(&[input]) {
         Ok(recording) => recording,
         Err(error) => {
-            assert!(
-                error.to_string().starts_with("damaged.etl: byte offset "),
-                "{error}"
-            );
+            assert!(error.to_string().starts_with("damaged.etl: byte offset "), "{error}");
             return None;
         }
     };
@@ -115,26 +81,16 @@ fn check(bytes: &[u8]) -> Option<u64> {
     let mut space = BufferSpace::default();
     let mut count = 0;
     for buffer in recording.buffers() {
-        count += recording
-            .for_each_in_buffer(buffer, &mut space, |_| ControlFlow::<()>::Continue(()))
-            .records;
+        count += recording.for_each_in_buffer(buffer, &mut space, |_| ControlFlow::<()>::Continue(())).records;
     }
     assert_eq!(count, walk.records);
     Some(count)
 }
 
 fn identity(record: &Record<'_>) -> (u64, u16, usize, usize) {
-    let items = record
-        .extended_items()
-        .map(|item| item.data.len())
-        .sum::<usize>();
+    let items = record.extended_items().map(|item| item.data.len()).sum::<usize>();
     assert!(record.payload().len() + items <= record.size());
-    let _ = (
-        record.descriptor(),
-        record.class_guid(),
-        record.instance(),
-        record.message_sequence(),
-    );
+    let _ = (record.descriptor(), record.class_guid(), record.instance(), record.message_sequence());
     (record.ticks(), record.cpu(), record.size(), items)
 }
 
@@ -149,10 +105,7 @@ fn cut_at_every_byte() {
             let records = check(&bytes[..length]).unwrap_or(0);
             assert!(records <= all, "{format:?} cut at {length}");
             // In a plain file every further byte can only add.
-            assert!(
-                format.is_some() || records >= before,
-                "cut at {length}: {before} then {records}"
-            );
+            assert!(format.is_some() || records >= before, "cut at {length}: {before} then {records}");
             before = records;
         }
     }
@@ -178,10 +131,7 @@ fn one_inverted_byte_of_a_plain_file_costs_one_buffer_at_most() {
         let mut damaged = bytes.clone();
         damaged[offset] = !damaged[offset];
         let records = check(&damaged).unwrap();
-        assert!(
-            records + most >= 61,
-            "byte {offset:#x}: {records} records left"
-        );
+        assert!(records + most >= 61, "byte {offset:#x}: {records} records left");
     }
 }
 
@@ -219,10 +169,7 @@ fn appended_sessions_at_the_ends_of_time() {
     let session = |number: u32, ticks: &[u64]| {
         let mut etl = EtlBuilder::new(Session::windows_10(1));
         for &ticks in ticks {
-            etl.push(
-                0,
-                &Assembled::perfinfo(0x0524, 4, ticks, Payload::wide().u32(number)),
-            );
+            etl.push(0, &Assembled::perfinfo(0x0524, 4, ticks, Payload::wide().u32(number)));
             etl.flush(0);
         }
         etl

@@ -21,12 +21,7 @@ fn small_inversions_are_put_in_order() {
     let bytes = etl.finish();
     let recording = open(&bytes);
     let (found, losses) = read(&recording);
-    assert_eq!(
-        found,
-        (1..=6)
-            .map(|number| (i64::from(number) * 1000, number as u32))
-            .collect::<Vec<_>>()
-    );
+    assert_eq!(found, (1..=6).map(|number| (i64::from(number) * 1000, number as u32)).collect::<Vec<_>>());
     assert_eq!(losses.count(Loss::TimeInversion), 1);
     assert_eq!(losses.iter().count(), 1);
 }
@@ -37,33 +32,17 @@ fn a_single_wild_time_stamp_does_not_move_its_neighbours() {
         for position in [0, 57, 119] {
             let mut etl = EtlBuilder::new(small_buffers(1));
             for number in 0..1000u32 {
-                let ticks = if number == 240 + position {
-                    wild
-                } else {
-                    START + u64::from(number) * 1000
-                };
+                let ticks = if number == 240 + position { wild } else { START + u64::from(number) * 1000 };
                 etl.push(0, &numbered(ticks, number));
             }
             let bytes = etl.finish();
             let recording = open(&bytes);
             let (found, losses) = read(&recording);
             assert!(found.is_sorted_by_key(|&(time, _)| time));
-            let others = found
-                .iter()
-                .filter(|&&(_, number)| number != 240 + position);
-            let right = others
-                .filter(|&&(time, number)| time == i64::from(number) * 100_000)
-                .count();
-            assert_eq!(
-                (right, found.len()),
-                (999, 1000),
-                "stamp {wild:#x} at {position}"
-            );
-            assert_eq!(
-                losses.count(Loss::TimeContradiction),
-                1,
-                "stamp {wild:#x} at {position}: {losses:?}"
-            );
+            let others = found.iter().filter(|&&(_, number)| number != 240 + position);
+            let right = others.filter(|&&(time, number)| time == i64::from(number) * 100_000).count();
+            assert_eq!((right, found.len()), (999, 1000), "stamp {wild:#x} at {position}");
+            assert_eq!(losses.count(Loss::TimeContradiction), 1, "stamp {wild:#x} at {position}: {losses:?}");
             assert_eq!(recording.duration_ns(), 99_900_000);
         }
     }
@@ -74,10 +53,7 @@ fn a_clock_set_back_is_ordered_by_time_and_said() {
     let mut etl = EtlBuilder::new(small_buffers(1));
     for number in 0..1000u32 {
         let back = if number < 600 { 0 } else { 500_000_000 };
-        etl.push(
-            0,
-            &numbered(START + 600_000_000 + u64::from(number) * 10 - back, number),
-        );
+        etl.push(0, &numbered(START + 600_000_000 + u64::from(number) * 10 - back, number));
     }
     let bytes = etl.finish();
     let recording = open(&bytes);
@@ -91,8 +67,7 @@ fn a_clock_set_back_is_ordered_by_time_and_said() {
 #[test]
 fn lost_and_repeated_buffers_are_counted() {
     let mut etl = interleaved(small_buffers(1), 2000);
-    etl.defect(Defect::MissingBuffer { buffer: 3 })
-        .defect(Defect::RepeatedBuffer { buffer: 5 });
+    etl.defect(Defect::MissingBuffer { buffer: 3 }).defect(Defect::RepeatedBuffer { buffer: 5 });
     let bytes = etl.finish();
     let recording = open(&bytes);
     let (found, losses) = read(&recording);
@@ -100,12 +75,7 @@ fn lost_and_repeated_buffers_are_counted() {
     assert_eq!(losses.count(Loss::MissingSequence), 1);
     assert_eq!(losses.count(Loss::DuplicateBuffer), 1);
     assert_eq!(losses.count(Loss::BuffersAbsent), 1);
-    assert_eq!(
-        losses
-            .first(Loss::DuplicateBuffer)
-            .map(|place| place.offset),
-        Some(7 * 0x1000)
-    );
+    assert_eq!(losses.first(Loss::DuplicateBuffer).map(|place| place.offset), Some(7 * 0x1000));
 }
 
 #[test]
@@ -119,21 +89,9 @@ fn the_recorders_marks_are_counted() {
 #[test]
 fn bad_records_cost_the_rest_of_their_buffer_only() {
     for defect in [
-        Defect::RecordSize {
-            buffer: 1,
-            record: 4,
-            size: 3,
-        },
-        Defect::RecordSize {
-            buffer: 1,
-            record: 4,
-            size: 0xFFF8,
-        },
-        Defect::RecordMarker {
-            buffer: 1,
-            record: 4,
-            marker: 0x12,
-        },
+        Defect::RecordSize { buffer: 1, record: 4, size: 3 },
+        Defect::RecordSize { buffer: 1, record: 4, size: 0xFFF8 },
+        Defect::RecordMarker { buffer: 1, record: 4, marker: 0x12 },
     ] {
         let mut etl = interleaved(small_buffers(1), 1000);
         etl.defect(defect);
@@ -142,10 +100,7 @@ fn bad_records_cost_the_rest_of_their_buffer_only() {
         let per_buffer = (0x1000 - 0x48) / 24;
         assert_eq!(found.len(), 1000 - per_buffer + 4, "{defect:?}");
         assert_eq!(losses.count(Loss::BadRecord), 1, "{defect:?}");
-        assert_eq!(
-            losses.first(Loss::BadRecord).map(|place| place.offset),
-            Some(0x2000 + 0x48 + 4 * 24)
-        );
+        assert_eq!(losses.first(Loss::BadRecord).map(|place| place.offset), Some(0x2000 + 0x48 + 4 * 24));
     }
 }
 
@@ -157,30 +112,21 @@ fn a_buffer_that_lies_about_its_size_costs_nothing_where_all_have_one_size() {
         let bytes = etl.finish();
         let (found, losses) = read(&open(&bytes));
         assert_eq!(found.len(), 2000, "size {size:#x}: {losses:?}");
-        let counted: Vec<_> = losses
-            .iter()
-            .map(|(loss, count, _)| (loss, count))
-            .collect();
+        let counted: Vec<_> = losses.iter().map(|(loss, count, _)| (loss, count)).collect();
         assert_eq!(counted, [(Loss::BufferSizeDamaged, 1)], "size {size:#x}");
     }
 }
 
 #[test]
 fn a_damaged_buffer_header_costs_its_buffer() {
-    for session in [
-        small_buffers(1),
-        small_buffers(1).compressed(Compression::Xpress),
-    ] {
+    for session in [small_buffers(1), small_buffers(1).compressed(Compression::Xpress)] {
         let clean = interleaved(session, 2000).finish();
         let target = open(&clean).buffers()[3].clone();
         let mut bytes = clean.clone();
         bytes[target.offset..target.offset + 0x48].fill(0xEE);
         let (found, losses) = read(&open(&bytes));
         assert_eq!(losses.count(Loss::UnreadableSpan), 1, "{losses:?}");
-        assert_eq!(
-            losses.first(Loss::UnreadableSpan).map(|place| place.offset),
-            Some(target.offset as u64)
-        );
+        assert_eq!(losses.first(Loss::UnreadableSpan).map(|place| place.offset), Some(target.offset as u64));
         assert_eq!(losses.count(Loss::MissingSequence), 1);
         assert_eq!(found.len(), 2000 - (0x1000 - 0x48) / 24);
     }
@@ -190,20 +136,14 @@ fn a_damaged_buffer_header_costs_its_buffer() {
 fn fill_levels_beyond_the_buffer_are_bounded() {
     for fill in [0, 0x47, 0x48, 0x50] {
         let mut etl = interleaved(small_buffers(1), 500);
-        etl.defect(Defect::FillLevel {
-            buffer: 0,
-            offset: fill,
-        });
+        etl.defect(Defect::FillLevel { buffer: 0, offset: fill });
         let bytes = etl.finish();
         let (found, _) = read(&open(&bytes));
         assert!(found.len() >= 500 - (0x1000 - 0x48) / 24, "fill {fill:#x}");
     }
     // What lies behind the records is the fill pattern.
     let mut etl = interleaved(small_buffers(1), 500);
-    etl.defect(Defect::FillLevel {
-        buffer: 2,
-        offset: 0x1000,
-    });
+    etl.defect(Defect::FillLevel { buffer: 2, offset: 0x1000 });
     let bytes = etl.finish();
     let (found, losses) = read(&open(&bytes));
     assert_eq!(found.len(), 500);
@@ -212,24 +152,13 @@ fn fill_levels_beyond_the_buffer_are_bounded() {
 
 #[test]
 fn wrong_compressed_sizes_keep_what_is_good() {
-    for compression in [
-        Compression::Lznt1,
-        Compression::Xpress,
-        Compression::XpressHuffman,
-    ] {
+    for compression in [Compression::Lznt1, Compression::Xpress, Compression::XpressHuffman] {
         let mut etl = interleaved(small_buffers(1).compressed(compression), 1000);
-        etl.defect(Defect::FillLevel {
-            buffer: 1,
-            offset: 0x1000 + 0x200,
-        });
+        etl.defect(Defect::FillLevel { buffer: 1, offset: 0x1000 + 0x200 });
         let bytes = etl.finish();
         let (found, losses) = read(&open(&bytes));
         assert_eq!(found.len(), 1000, "{compression:?}");
-        assert_eq!(
-            losses.count(Loss::DecompressionShort),
-            1,
-            "{compression:?}: {losses:?}"
-        );
+        assert_eq!(losses.count(Loss::DecompressionShort), 1, "{compression:?}: {losses:?}");
     }
 }
 
@@ -237,10 +166,7 @@ fn wrong_compressed_sizes_keep_what_is_good() {
 fn absurd_expansion_is_refused() {
     let mut etl = interleaved(small_buffers(1).compressed(Compression::Xpress), 5000);
     for buffer in 0..8 {
-        etl.defect(Defect::FillLevel {
-            buffer,
-            offset: 60 << 20,
-        });
+        etl.defect(Defect::FillLevel { buffer, offset: 60 << 20 });
     }
     let bytes = etl.finish();
     let recording = open(&bytes);
@@ -260,40 +186,19 @@ fn an_unknown_compression_is_said() {
 
 #[test]
 fn what_is_no_recording_is_refused_by_name_and_offset() {
-    let refuse = |bytes: &[u8]| {
-        Recording::open(&[Input {
-            name: "x.etl",
-            bytes,
-        }])
-        .unwrap_err()
-    };
-    assert_eq!(
-        refuse(&[]).to_string(),
-        "x.etl: byte offset 0: the file is empty"
-    );
-    assert_eq!(
-        refuse(&[0; 5000]).to_string(),
-        "x.etl: byte offset 0: the file is empty (it holds only zero bytes)"
-    );
+    let refuse = |bytes: &[u8]| Recording::open(&[Input { name: "x.etl", bytes }]).unwrap_err();
+    assert_eq!(refuse(&[]).to_string(), "x.etl: byte offset 0: the file is empty");
+    assert_eq!(refuse(&[0; 5000]).to_string(), "x.etl: byte offset 0: the file is empty (it holds only zero bytes)");
     assert_eq!(
         refuse(b"MZ\x90").to_string(),
         "x.etl: byte offset 0x0: the file is cut inside first buffer header: 72 bytes needed, 3 there"
     );
-    assert!(matches!(
-        refuse(&[b'A'; 5000]),
-        Error::NotAnEventTraceLog { offset: 0, .. }
-    ));
+    assert!(matches!(refuse(&[b'A'; 5000]), Error::NotAnEventTraceLog { offset: 0, .. }));
     let bytes = EtlBuilder::new(small_buffers(1)).finish();
-    assert!(matches!(
-        refuse(&bytes[..0x100]),
-        Error::Truncated { offset: 0x48, .. }
-    ));
+    assert!(matches!(refuse(&bytes[..0x100]), Error::Truncated { offset: 0x48, .. }));
     let mut other = bytes.clone();
     other[0x48 + 6] = 1;
-    assert!(matches!(
-        refuse(&other),
-        Error::NotAnEventTraceLog { offset: 0x48, .. }
-    ));
+    assert!(matches!(refuse(&other), Error::NotAnEventTraceLog { offset: 0x48, .. }));
     let mut other = bytes;
     other[0x48 + 2] = 0x13;
     assert!(refuse(&other).to_string().contains("its marker is 0xc013"));

@@ -22,38 +22,19 @@ fn prefetch_files_give_their_announced_size_and_are_prefetch_files() {
     for path in &paths {
         let file = std::fs::read(path).unwrap();
         let Some((size, stream)) = packed(&file) else {
-            assert_eq!(
-                file.get(4..8),
-                Some(b"SCCA".as_slice()),
-                "{}",
-                path.display()
-            );
+            assert_eq!(file.get(4..8), Some(b"SCCA".as_slice()), "{}", path.display());
             continue;
         };
         let mut output = vec![0; size];
         let good = CompressionFormat::XpressHuffman.decompress(stream, &mut output);
         assert_eq!(good, size, "{}", path.display());
-        assert_eq!(
-            output.get(4..8),
-            Some(b"SCCA".as_slice()),
-            "{}",
-            path.display()
-        );
+        assert_eq!(output.get(4..8), Some(b"SCCA".as_slice()), "{}", path.display());
         // A prefetch file begins with its own size.
-        assert_eq!(
-            output.get(12..16),
-            Some((size as u32).to_le_bytes().as_slice()),
-            "{}",
-            path.display()
-        );
+        assert_eq!(output.get(12..16), Some((size as u32).to_le_bytes().as_slice()), "{}", path.display());
         unpacked += 1;
         longest = longest.max(size);
     }
-    assert!(
-        unpacked >= 10,
-        "{unpacked} of {} files are compressed",
-        paths.len()
-    );
+    assert!(unpacked >= 10, "{unpacked} of {} files are compressed", paths.len());
     assert!(longest > 1 << 16, "no file has more than one chunk");
 }
 
@@ -69,19 +50,12 @@ fn cut_prefetch_files_give_what_comes_before_the_cut() {
             continue;
         };
         let mut whole = vec![0; size];
-        assert_eq!(
-            CompressionFormat::XpressHuffman.decompress(stream, &mut whole),
-            size
-        );
+        assert_eq!(CompressionFormat::XpressHuffman.decompress(stream, &mut whole), size);
         let mut part = vec![0; size];
         for cut in (0..stream.len()).step_by(stream.len() / 9 + 1) {
             let good = CompressionFormat::XpressHuffman.decompress(&stream[..cut], &mut part);
             assert!(good <= size);
-            assert!(
-                part[..good] == whole[..good],
-                "{} cut at {cut}",
-                path.display()
-            );
+            assert!(part[..good] == whole[..good], "{} cut at {cut}", path.display());
         }
     }
 }

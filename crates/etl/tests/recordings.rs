@@ -5,12 +5,9 @@ mod assembled;
 use std::ops::ControlFlow;
 
 use assembled::{START, interleaved, numbered, numbers, open, read, small_buffers};
-use onoff_etl::{
-    BufferKind, ClockKind as Clock, CompressionFormat, HeaderKind, Input, Loss, Recording,
-};
+use onoff_etl::{BufferKind, ClockKind as Clock, CompressionFormat, HeaderKind, Input, Loss, Recording};
 use onoff_testkit::assemble::{
-    ClockKind, EtlBuilder, Message, Payload, PointerSize, ProcessorField, Record as Assembled,
-    Session, mode,
+    ClockKind, EtlBuilder, Message, Payload, PointerSize, ProcessorField, Record as Assembled, Session, mode,
 };
 use onoff_testkit::compress::Compression;
 
@@ -29,17 +26,10 @@ fn processors_are_merged_by_time() {
         let bytes = etl.finish();
         let recording = open(&bytes);
         let (found, losses) = read(&recording);
-        let expected: Vec<(i64, u32)> = (0..5000)
-            .map(|number| (i64::from(number) * 1000, number))
-            .collect();
+        let expected: Vec<(i64, u32)> = (0..5000).map(|number| (i64::from(number) * 1000, number)).collect();
         assert!(found == expected, "{processors} processors");
         assert!(losses.is_empty(), "{losses:?}");
-        assert_eq!(
-            recording
-                .for_each(|_| ControlFlow::<()>::Continue(()))
-                .records,
-            count
-        );
+        assert_eq!(recording.for_each(|_| ControlFlow::<()>::Continue(())).records, count);
         assert_eq!(recording.duration_ns(), 4_999_000);
         assert_eq!(recording.buffers()[0].kind, BufferKind::Header);
     }
@@ -59,15 +49,8 @@ fn equal_times_are_ordered_by_processor_then_sequence_then_position() {
 
 #[test]
 fn processor_numbers_of_every_width() {
-    for (field, processor) in [
-        (ProcessorField::Byte, 255),
-        (ProcessorField::Index, 0x7FE),
-        (ProcessorField::Byte, 3),
-    ] {
-        let session = Session {
-            processor_field: field,
-            ..small_buffers(u32::from(processor) + 1)
-        };
+    for (field, processor) in [(ProcessorField::Byte, 255), (ProcessorField::Index, 0x7FE), (ProcessorField::Byte, 3)] {
+        let session = Session { processor_field: field, ..small_buffers(u32::from(processor) + 1) };
         let mut etl = EtlBuilder::new(session);
         etl.push(processor, &numbered(START, 1));
         let bytes = etl.finish();
@@ -83,10 +66,7 @@ fn processor_numbers_of_every_width() {
 
 #[test]
 fn one_stream_for_all_processors_has_processor_zero() {
-    let session = Session {
-        mode: mode::NO_PER_PROCESSOR_BUFFERING | 1,
-        ..small_buffers(4)
-    };
+    let session = Session { mode: mode::NO_PER_PROCESSOR_BUFFERING | 1, ..small_buffers(4) };
     let bytes = interleaved(session, 1000).finish();
     let recording = open(&bytes);
     assert!(recording.buffers().iter().all(|buffer| buffer.cpu == 0));
@@ -100,21 +80,13 @@ fn every_compression() {
         (Compression::Xpress, CompressionFormat::Xpress),
         (Compression::XpressHuffman, CompressionFormat::XpressHuffman),
     ] {
-        let session = Session {
-            buffer_size: 0x4_0000,
-            ..Session::windows_10(2)
-        }
-        .compressed(compression);
+        let session = Session { buffer_size: 0x4_0000, ..Session::windows_10(2) }.compressed(compression);
         let bytes = interleaved(session, 60_000).finish();
         let recording = open(&bytes);
         assert_eq!(recording.files()[0].compression, Some(format));
         assert!(bytes.len() < 60_000 * 16);
         let (found, losses) = read(&recording);
-        assert!(
-            found.len() == 60_000 && found.is_sorted(),
-            "{}",
-            format.name()
-        );
+        assert!(found.len() == 60_000 && found.is_sorted(), "{}", format.name());
         assert!(losses.is_empty(), "{}: {losses:?}", format.name());
     }
 }
@@ -123,34 +95,12 @@ fn every_compression() {
 fn records_of_every_kind_and_width_in_one_file() {
     let session = Session::windows_7_x86(1);
     let mut etl = EtlBuilder::new(session);
-    etl.push(
-        0,
-        &Assembled::system(0x0301, 3, START + 1, 1, 2, Payload::new(PointerSize::Four)),
-    );
-    etl.push(
-        0,
-        &Assembled::compact(0x0302, 3, START + 2, 1, 2, Payload::wide()),
-    );
+    etl.push(0, &Assembled::system(0x0301, 3, START + 1, 1, 2, Payload::new(PointerSize::Four)));
+    etl.push(0, &Assembled::compact(0x0302, 3, START + 2, 1, 2, Payload::wide()));
     etl.push(0, &numbered(START + 3, 0));
-    etl.push(
-        0,
-        &Assembled::full(Default::default(), START + 4, Payload::wide()),
-    );
-    etl.push(
-        0,
-        &Assembled::manifest(Default::default(), START + 5, Payload::wide()),
-    );
-    etl.push(
-        0,
-        &Assembled::message(
-            Message {
-                timestamp: true,
-                ..Message::default()
-            },
-            START + 6,
-            Payload::wide(),
-        ),
-    );
+    etl.push(0, &Assembled::full(Default::default(), START + 4, Payload::wide()));
+    etl.push(0, &Assembled::manifest(Default::default(), START + 5, Payload::wide()));
+    etl.push(0, &Assembled::message(Message { timestamp: true, ..Message::default() }, START + 6, Payload::wide()));
     let bytes = etl.finish();
     let recording = open(&bytes);
     let mut kinds = Vec::new();
@@ -173,48 +123,19 @@ fn records_of_every_kind_and_width_in_one_file() {
 
 #[test]
 fn header_fields_of_both_widths() {
-    for session in [
-        small_buffers(7),
-        Session {
-            buffer_size: 0x2000,
-            ..Session::windows_7_x86(5)
-        },
-    ] {
-        let bytes = EtlBuilder::new(Session {
-            events_lost: 12,
-            buffers_lost: 3,
-            ..session.clone()
-        })
-        .finish();
+    for session in [small_buffers(7), Session { buffer_size: 0x2000, ..Session::windows_7_x86(5) }] {
+        let bytes = EtlBuilder::new(Session { events_lost: 12, buffers_lost: 3, ..session.clone() }).finish();
         let recording = open(&bytes);
         let header = recording.header();
         assert_eq!(header.buffer_size, session.buffer_size);
-        assert_eq!(
-            (header.os_version, header.layout_version),
-            (session.os, session.layout)
-        );
-        assert_eq!(
-            (header.os_build, header.processors),
-            (session.build, session.processors)
-        );
-        assert_eq!(
-            (header.start_time, header.end_time),
-            (session.start_time, session.end_time)
-        );
-        assert_eq!(
-            (header.boot_time, header.perf_freq),
-            (session.boot_time, session.perf_freq)
-        );
-        assert_eq!(
-            (header.cpu_speed_mhz, header.timer_resolution),
-            (session.cpu_mhz, session.timer_resolution)
-        );
+        assert_eq!((header.os_version, header.layout_version), (session.os, session.layout));
+        assert_eq!((header.os_build, header.processors), (session.build, session.processors));
+        assert_eq!((header.start_time, header.end_time), (session.start_time, session.end_time));
+        assert_eq!((header.boot_time, header.perf_freq), (session.boot_time, session.perf_freq));
+        assert_eq!((header.cpu_speed_mhz, header.timer_resolution), (session.cpu_mhz, session.timer_resolution));
         assert_eq!((header.log_file_mode, header.clock_type), (session.mode, 1));
         assert_eq!((header.events_lost, header.buffers_lost), (12, 3));
-        assert_eq!(
-            (header.logger_name.as_str(), header.log_file_name.as_str()),
-            ("NT Kernel Logger", "C:\\trace.etl")
-        );
+        assert_eq!((header.logger_name.as_str(), header.log_file_name.as_str()), ("NT Kernel Logger", "C:\\trace.etl"));
         assert_eq!(header.time_zone.bias_minutes, -60);
         assert_eq!(header.time_zone.standard_name, "@tzres.dll,-322");
         assert_eq!(header.time_zone.daylight_name, "@tzres.dll,-321");
@@ -231,40 +152,20 @@ fn three_clocks() {
     let session = small_buffers(1);
     let filetime = session.start_time;
     for (session, kind, ticks, ns) in [
+        (session.clone(), Clock::PerformanceCounter, START + 12_345, 1_234_500),
         (
-            session.clone(),
-            Clock::PerformanceCounter,
-            START + 12_345,
-            1_234_500,
-        ),
-        (
-            Session {
-                perf_freq: 3_579_545,
-                ..session.clone()
-            },
+            Session { perf_freq: 3_579_545, ..session.clone() },
             Clock::PerformanceCounter,
             START + 3_579_546,
             1_000_000_279,
         ),
         (
-            Session {
-                clock: ClockKind::SystemTime,
-                start_ticks: filetime,
-                ..session.clone()
-            },
+            Session { clock: ClockKind::SystemTime, start_ticks: filetime, ..session.clone() },
             Clock::SystemTime,
             filetime + 7,
             700,
         ),
-        (
-            Session {
-                clock: ClockKind::CpuCycles,
-                ..session
-            },
-            Clock::CpuCycles,
-            START + 2_400,
-            1_000,
-        ),
+        (Session { clock: ClockKind::CpuCycles, ..session }, Clock::CpuCycles, START + 2_400, 1_000),
     ] {
         let mut etl = EtlBuilder::new(session);
         etl.push(0, &numbered(ticks, 1));
@@ -273,23 +174,13 @@ fn three_clocks() {
         assert_eq!(recording.clock().kind(), kind);
         assert_eq!(read(&recording).0, [(ns, 1)]);
         assert_eq!(recording.clock().filetime(ns), filetime as i64 + ns / 100);
-        assert_eq!(
-            recording.clock().unix_ns(ns),
-            (filetime as i64 - 116_444_736_000_000_000) * 100 + ns
-        );
+        assert_eq!(recording.clock().unix_ns(ns), (filetime as i64 - 116_444_736_000_000_000) * 100 + ns);
     }
 }
 
 #[test]
 fn a_clock_that_is_not_named_is_said() {
-    let bytes = interleaved(
-        Session {
-            perf_freq: 0,
-            ..small_buffers(1)
-        },
-        10,
-    )
-    .finish();
+    let bytes = interleaved(Session { perf_freq: 0, ..small_buffers(1) }, 10).finish();
     let recording = open(&bytes);
     assert_eq!(recording.losses().count(Loss::ClockUnknown), 1);
     assert_eq!(recording.clock().ticks_per_second(), 10_000_000);
@@ -312,10 +203,7 @@ fn appended_sessions_follow_each_other() {
     let first = interleaved(small_buffers(2), 1000);
     let mut second = EtlBuilder::new(small_buffers(2));
     for number in 1000..2000 {
-        second.push(
-            (number % 2) as u16,
-            &numbered(START + u64::from(number) * 10, number),
-        );
+        second.push((number % 2) as u16, &numbered(START + u64::from(number) * 10, number));
     }
     let bytes = first.finish_appended(second);
     let recording = open(&bytes);
@@ -329,10 +217,7 @@ fn an_appended_session_of_a_later_boot_follows_the_one_before() {
     let first = interleaved(small_buffers(2), 1000);
     let mut second = EtlBuilder::new(small_buffers(2));
     for number in 1000..2000 {
-        second.push(
-            (number % 2) as u16,
-            &numbered(500 + u64::from(number - 1000) * 10, number),
-        );
+        second.push((number % 2) as u16, &numbered(500 + u64::from(number - 1000) * 10, number));
     }
     let bytes = first.finish_appended(second);
     let recording = open(&bytes);
@@ -358,20 +243,14 @@ fn unfinished_files_are_read_to_their_end() {
 
 #[test]
 fn reserved_space_is_not_a_loss_of_records() {
-    for session in [
-        small_buffers(2),
-        small_buffers(2).compressed(Compression::Xpress),
-    ] {
+    for session in [small_buffers(2), small_buffers(2).compressed(Compression::Xpress)] {
         for spare in [1, 71, 72, 4096, 100_000] {
             let bytes = interleaved(session.clone(), 3000).finish_preallocated(spare);
             let recording = open(&bytes);
             let (found, losses) = read(&recording);
             assert_eq!(found.len(), 3000);
             assert_eq!(
-                losses
-                    .iter()
-                    .map(|(loss, count, _)| (loss, count))
-                    .collect::<Vec<_>>(),
+                losses.iter().map(|(loss, count, _)| (loss, count)).collect::<Vec<_>>(),
                 [(Loss::UnusedSpace, 1)]
             );
         }
@@ -381,11 +260,7 @@ fn reserved_space_is_not_a_loss_of_records() {
 #[test]
 fn header_buffers_smaller_than_the_others() {
     for size in [0x200, 0x400] {
-        let session = Session {
-            header_buffer_size: size,
-            mode: 0x1_0001,
-            ..small_buffers(2)
-        };
+        let session = Session { header_buffer_size: size, mode: 0x1_0001, ..small_buffers(2) };
         let bytes = interleaved(session, 500).finish();
         let (found, losses) = read(&open(&bytes));
         assert_eq!(found.len(), 500);
@@ -397,43 +272,19 @@ fn header_buffers_smaller_than_the_others() {
 fn a_kernel_and_a_user_log_of_one_boot_share_the_counter() {
     // The system time was set between the two starts, so only the counter and the boot time agree.
     let kernel = small_buffers(2);
-    let user = Session {
-        start_ticks: START + 50_000,
-        start_time: kernel.start_time + 72_000_000_000,
-        ..small_buffers(2)
-    };
+    let user =
+        Session { start_ticks: START + 50_000, start_time: kernel.start_time + 72_000_000_000, ..small_buffers(2) };
     let mut kernel_log = EtlBuilder::new(kernel);
     let mut user_log = EtlBuilder::new(user);
     for number in 0..2000u32 {
-        let log = if number >= 600 && number % 3 == 0 {
-            &mut user_log
-        } else {
-            &mut kernel_log
-        };
-        log.push(
-            (number % 2) as u16,
-            &numbered(START + u64::from(number) * 100, number),
-        );
+        let log = if number >= 600 && number % 3 == 0 { &mut user_log } else { &mut kernel_log };
+        log.push((number % 2) as u16, &numbered(START + u64::from(number) * 100, number));
     }
     let (kernel, user) = (kernel_log.finish(), user_log.finish());
-    let inputs = [
-        Input {
-            name: "user.etl",
-            bytes: &user,
-        },
-        Input {
-            name: "kernel.etl",
-            bytes: &kernel,
-        },
-    ];
+    let inputs = [Input { name: "user.etl", bytes: &user }, Input { name: "kernel.etl", bytes: &kernel }];
     let recording = Recording::open(&inputs).unwrap();
     let (found, losses) = read(&recording);
-    assert_eq!(
-        found,
-        (0..2000u32)
-            .map(|number| (i64::from(number) * 10_000, number))
-            .collect::<Vec<_>>()
-    );
+    assert_eq!(found, (0..2000u32).map(|number| (i64::from(number) * 10_000, number)).collect::<Vec<_>>());
     assert!(losses.is_empty(), "{losses:?}");
     assert_eq!(recording.clock().start_ticks(), START);
     assert!(recording.files().iter().all(|file| file.shares_clock));
@@ -452,16 +303,7 @@ fn a_log_of_another_boot_is_placed_by_utc() {
     let mut log = EtlBuilder::new(second);
     log.push(0, &numbered(1_000_005, 9));
     let (first, second) = (interleaved(first, 10).finish(), log.finish());
-    let inputs = [
-        Input {
-            name: "a.etl",
-            bytes: &first,
-        },
-        Input {
-            name: "b.etl",
-            bytes: &second,
-        },
-    ];
+    let inputs = [Input { name: "a.etl", bytes: &first }, Input { name: "b.etl", bytes: &second }];
     let recording = Recording::open(&inputs).unwrap();
     let (found, losses) = read(&recording);
     assert_eq!(found.last(), Some(&(300_000_000_500, 9)));
@@ -473,10 +315,7 @@ fn a_log_of_another_boot_is_placed_by_utc() {
 fn messages_without_a_time_take_the_one_before() {
     let mut etl = EtlBuilder::new(small_buffers(1));
     let message = || Assembled::message(Message::default(), 0, Payload::wide());
-    etl.push(0, &message())
-        .push(0, &numbered(START + 10, 1))
-        .push(0, &message())
-        .push(0, &numbered(START + 20, 2));
+    etl.push(0, &message()).push(0, &numbered(START + 10, 1)).push(0, &message()).push(0, &numbered(START + 20, 2));
     let bytes = etl.finish();
     let recording = open(&bytes);
     let mut times = Vec::new();
@@ -499,11 +338,7 @@ fn messages_without_a_time_take_the_one_before() {
 fn buffers_of_nothing_but_untimed_messages_stay_in_their_place() {
     let mut etl = EtlBuilder::new(small_buffers(1));
     etl.push(0, &numbered(START + 10, 1)).flush(0);
-    etl.push(
-        0,
-        &Assembled::message(Message::default(), 0, Payload::wide()),
-    )
-    .flush(0);
+    etl.push(0, &Assembled::message(Message::default(), 0, Payload::wide())).flush(0);
     etl.push(0, &numbered(START + 20, 2)).flush(0);
     let bytes = etl.finish();
     let recording = open(&bytes);
@@ -512,12 +347,5 @@ fn buffers_of_nothing_but_untimed_messages_stay_in_their_place() {
         kinds.push((record.kind(), record.time_ns()));
         ControlFlow::<()>::Continue(())
     });
-    assert_eq!(
-        kinds[1..],
-        [
-            (HeaderKind::Perfinfo, 1000),
-            (HeaderKind::Message, 1000),
-            (HeaderKind::Perfinfo, 2000)
-        ]
-    );
+    assert_eq!(kinds[1..], [(HeaderKind::Perfinfo, 1000), (HeaderKind::Message, 1000), (HeaderKind::Perfinfo, 2000)]);
 }

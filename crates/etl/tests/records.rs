@@ -1,11 +1,9 @@
 //! Every header kind, 32- and 64-bit: what is assembled is what is read.
 
-use onoff_etl::{
-    Defect, EventDescriptor, ExtendedItem, Guid, HeaderKind, InstanceIds, ProcessorTimes, Record,
-};
+use onoff_etl::{Defect, EventDescriptor, ExtendedItem, Guid, HeaderKind, InstanceIds, ProcessorTimes, Record};
 use onoff_testkit::assemble::{
-    ClassEvent, Classic, ExtendedItem as Item, Header, ManifestEvent, Message, Payload,
-    PointerSize, Record as Assembled,
+    ClassEvent, Classic, ExtendedItem as Item, Header, ManifestEvent, Message, Payload, PointerSize,
+    Record as Assembled,
 };
 
 const GUID: Guid = Guid::from_u128(0x9e814aad_3204_11d2_9a82_006008a86939);
@@ -26,48 +24,23 @@ const SIZES: [(PointerSize, usize); 2] = [(PointerSize::Four, 4), (PointerSize::
 #[test]
 fn kernel_headers() {
     for (pointer_size, size) in SIZES {
-        let classic = Classic {
-            hook: 0x0301,
-            version: 4,
-            thread: 11,
-            process: u32::MAX,
-            kernel_time: 5,
-            user_time: 6,
-        };
+        let classic = Classic { hook: 0x0301, version: 4, thread: 11, process: u32::MAX, kernel_time: 5, user_time: 6 };
         for (header, kind, times) in [
-            (
-                Header::System(classic),
-                HeaderKind::System,
-                Some(ProcessorTimes { kernel: 5, user: 6 }),
-            ),
+            (Header::System(classic), HeaderKind::System, Some(ProcessorTimes { kernel: 5, user: 6 })),
             (Header::Compact(classic), HeaderKind::Compact, None),
         ] {
-            let bytes = encoded(&Assembled::new(
-                TICKS,
-                header,
-                Payload::new(pointer_size).u32(0xABCD).u8(1),
-            ));
+            let bytes = encoded(&Assembled::new(TICKS, header, Payload::new(pointer_size).u32(0xABCD).u8(1)));
             let record = read(&bytes);
             assert_eq!(record.kind(), kind);
             assert_eq!(record.pointer_size(), size);
             assert_eq!(record.hook(), Some(0x0301));
-            assert_eq!(
-                (record.opcode(), record.version(), record.level()),
-                (1, 4, 0)
-            );
+            assert_eq!((record.opcode(), record.version(), record.level()), (1, 4, 0));
             assert_eq!((record.thread_id(), record.process_id()), (Some(11), None));
             assert_eq!((record.ticks(), record.raw_ticks()), (TICKS, Some(TICKS)));
             assert_eq!(record.processor_times(), times);
             assert_eq!(record.payload(), [0xCD, 0xAB, 0, 0, 1]);
             assert_eq!(record.bytes(), bytes);
-            assert_eq!(
-                (
-                    record.class_guid(),
-                    record.descriptor(),
-                    record.activity_id()
-                ),
-                (None, None, None)
-            );
+            assert_eq!((record.class_guid(), record.descriptor(), record.activity_id()), (None, None, None));
             assert_eq!((record.message_number(), record.instance()), (None, None));
         }
     }
@@ -78,26 +51,11 @@ fn perfinfo_headers_with_and_without_counters() {
     for (pointer_size, size) in SIZES {
         for pebs_index in [None, Some(99)] {
             for counters in [&[][..], &[7], &[1, 2, 3, 4, 5, 6, 7]] {
-                let header = Header::Perfinfo {
-                    hook: 0x0524,
-                    version: 4,
-                    pebs_index,
-                    counters,
-                };
-                let bytes = encoded(&Assembled::new(
-                    TICKS,
-                    header,
-                    Payload::new(pointer_size).u32(42),
-                ));
+                let header = Header::Perfinfo { hook: 0x0524, version: 4, pebs_index, counters };
+                let bytes = encoded(&Assembled::new(TICKS, header, Payload::new(pointer_size).u32(42)));
                 let record = read(&bytes);
-                assert_eq!(
-                    (record.kind(), record.pointer_size()),
-                    (HeaderKind::Perfinfo, size)
-                );
-                assert_eq!(
-                    (record.hook(), record.version(), record.opcode()),
-                    (Some(0x0524), 4, 0x24)
-                );
+                assert_eq!((record.kind(), record.pointer_size()), (HeaderKind::Perfinfo, size));
+                assert_eq!((record.hook(), record.version(), record.opcode()), (Some(0x0524), 4, 0x24));
                 assert_eq!((record.thread_id(), record.process_id()), (None, None));
                 assert_eq!(record.ticks(), TICKS);
                 assert_eq!(record.pebs_index(), pebs_index);
@@ -111,56 +69,23 @@ fn perfinfo_headers_with_and_without_counters() {
 #[test]
 fn class_headers() {
     for (pointer_size, size) in SIZES {
-        let event = ClassEvent {
-            class: GUID,
-            opcode: 9,
-            level: 3,
-            version: 0x102,
-            thread: 1,
-            process: 2,
-        };
-        let bytes = encoded(&Assembled::new(
-            TICKS,
-            Header::Full(event),
-            Payload::new(pointer_size).u8(5),
-        ));
+        let event = ClassEvent { class: GUID, opcode: 9, level: 3, version: 0x102, thread: 1, process: 2 };
+        let bytes = encoded(&Assembled::new(TICKS, Header::Full(event), Payload::new(pointer_size).u8(5)));
         let full = read(&bytes);
         assert_eq!((full.kind(), full.pointer_size()), (HeaderKind::Full, size));
         assert_eq!(full.instance(), None);
 
-        let header = Header::Instance {
-            event,
-            instance: 77,
-            parent: 78,
-            parent_class: Guid::from_u128(3),
-        };
-        let bytes = encoded(&Assembled::new(
-            TICKS,
-            header,
-            Payload::new(pointer_size).u8(5),
-        ));
+        let header = Header::Instance { event, instance: 77, parent: 78, parent_class: Guid::from_u128(3) };
+        let bytes = encoded(&Assembled::new(TICKS, header, Payload::new(pointer_size).u8(5)));
         let instance = read(&bytes);
-        assert_eq!(
-            (instance.kind(), instance.pointer_size()),
-            (HeaderKind::Instance, size)
-        );
-        let ids = InstanceIds {
-            instance: 77,
-            parent: 78,
-            parent_guid: Guid::from_u128(3),
-        };
+        assert_eq!((instance.kind(), instance.pointer_size()), (HeaderKind::Instance, size));
+        let ids = InstanceIds { instance: 77, parent: 78, parent_guid: Guid::from_u128(3) };
         assert_eq!(instance.instance(), Some(ids));
 
         for record in [full, instance] {
             assert_eq!(record.class_guid(), Some(GUID));
-            assert_eq!(
-                (record.opcode(), record.level(), record.version()),
-                (9, 3, 0x102)
-            );
-            assert_eq!(
-                (record.thread_id(), record.process_id()),
-                (Some(1), Some(2))
-            );
+            assert_eq!((record.opcode(), record.level(), record.version()), (9, 3, 0x102));
+            assert_eq!((record.thread_id(), record.process_id()), (Some(1), Some(2)));
             assert_eq!((record.hook(), record.descriptor()), (None, None));
             assert_eq!(record.ticks(), TICKS);
             assert_eq!(record.payload(), [5]);
@@ -189,16 +114,9 @@ fn manifest_event(extended: Vec<Item>) -> ManifestEvent {
 fn event_headers() {
     for (pointer_size, size) in SIZES {
         let header = Header::Event(Box::new(manifest_event(Vec::new())));
-        let bytes = encoded(&Assembled::new(
-            TICKS,
-            header,
-            Payload::new(pointer_size).u16(0xBEEF),
-        ));
+        let bytes = encoded(&Assembled::new(TICKS, header, Payload::new(pointer_size).u16(0xBEEF)));
         let record = read(&bytes);
-        assert_eq!(
-            (record.kind(), record.pointer_size()),
-            (HeaderKind::Event, size)
-        );
+        assert_eq!((record.kind(), record.pointer_size()), (HeaderKind::Event, size));
         let descriptor = EventDescriptor {
             id: 0x1234,
             version: 2,
@@ -209,22 +127,10 @@ fn event_headers() {
             keyword: 0x8000_0000_0000_0001,
         };
         assert_eq!(record.descriptor(), Some(descriptor));
-        assert_eq!(
-            (record.class_guid(), record.activity_id()),
-            (Some(GUID), Some(Guid::from_u128(8)))
-        );
-        assert_eq!(
-            (record.opcode(), record.level(), record.version()),
-            (1, 4, 2)
-        );
-        assert_eq!(
-            (record.thread_id(), record.process_id()),
-            (Some(3), Some(4))
-        );
-        assert_eq!(
-            (record.event_flags(), record.event_property()),
-            (Some(0), Some(0))
-        );
+        assert_eq!((record.class_guid(), record.activity_id()), (Some(GUID), Some(Guid::from_u128(8))));
+        assert_eq!((record.opcode(), record.level(), record.version()), (1, 4, 2));
+        assert_eq!((record.thread_id(), record.process_id()), (Some(3), Some(4)));
+        assert_eq!((record.event_flags(), record.event_property()), (Some(0), Some(0)));
         assert_eq!(record.extended_items().count(), 0);
         assert_eq!(record.payload(), [0xEF, 0xBE]);
     }
@@ -233,30 +139,13 @@ fn event_headers() {
 #[test]
 fn extended_items_stand_between_header_and_payload() {
     for lengths in [&[0][..], &[1], &[16, 5, 24], &[3, 0, 8, 9]] {
-        let items: Vec<Item> = (1..)
-            .zip(lengths)
-            .map(|(kind, &length)| Item {
-                kind,
-                data: vec![kind as u8; length],
-            })
-            .collect();
-        let bytes = encoded(&Assembled::manifest(
-            manifest_event(items.clone()),
-            TICKS,
-            Payload::wide().u8(0xAA).u8(0xBB),
-        ));
+        let items: Vec<Item> =
+            (1..).zip(lengths).map(|(kind, &length)| Item { kind, data: vec![kind as u8; length] }).collect();
+        let bytes =
+            encoded(&Assembled::manifest(manifest_event(items.clone()), TICKS, Payload::wide().u8(0xAA).u8(0xBB)));
         let record = read(&bytes);
-        let found: Vec<_> = record
-            .extended_items()
-            .map(|item| (item.kind, item.data.to_vec()))
-            .collect();
-        assert_eq!(
-            found,
-            items
-                .into_iter()
-                .map(|item| (item.kind, item.data))
-                .collect::<Vec<_>>()
-        );
+        let found: Vec<_> = record.extended_items().map(|item| (item.kind, item.data.to_vec())).collect();
+        assert_eq!(found, items.into_iter().map(|item| (item.kind, item.data)).collect::<Vec<_>>());
         assert_eq!(record.payload(), [0xAA, 0xBB]);
         assert_eq!(record.extended_item(1), record.extended_items().next());
         assert_eq!(record.extended_item(ExtendedItem::EVENT_KEY), None);
@@ -265,47 +154,19 @@ fn extended_items_stand_between_header_and_payload() {
 
 #[test]
 fn damaged_extended_items_end_the_list() {
-    let items = vec![
-        Item {
-            kind: 1,
-            data: vec![0; 16],
-        },
-        Item {
-            kind: 12,
-            data: vec![1; 8],
-        },
-    ];
-    let bytes = encoded(&Assembled::manifest(
-        manifest_event(items),
-        TICKS,
-        Payload::wide().u8(0xAA),
-    ));
-    for (offset, value, left) in [
-        (0x50, 7u16, 0),
-        (0x50, 0xFFFF, 0),
-        (0x68, 4, 1),
-        (0x68, 0x100, 1),
-    ] {
+    let items = vec![Item { kind: 1, data: vec![0; 16] }, Item { kind: 12, data: vec![1; 8] }];
+    let bytes = encoded(&Assembled::manifest(manifest_event(items), TICKS, Payload::wide().u8(0xAA)));
+    for (offset, value, left) in [(0x50, 7u16, 0), (0x50, 0xFFFF, 0), (0x68, 4, 1), (0x68, 0x100, 1)] {
         let mut damaged = bytes.clone();
         damaged[offset..offset + 2].copy_from_slice(&value.to_le_bytes());
         let record = read(&damaged);
-        assert_eq!(
-            record.extended_items().count(),
-            left,
-            "item size {value:#x} at {offset:#x}"
-        );
+        assert_eq!(record.extended_items().count(), left, "item size {value:#x} at {offset:#x}");
         assert!(record.payload().len() <= record.size() - 0x50);
     }
     // A data size beyond the item is cut to the item.
     let mut damaged = bytes;
     damaged[0x56] = 0xFF;
-    assert_eq!(
-        read(&damaged)
-            .extended_items()
-            .map(|item| item.data.len())
-            .collect::<Vec<_>>(),
-        [16, 8]
-    );
+    assert_eq!(read(&damaged).extended_items().map(|item| item.data.len()).collect::<Vec<_>>(), [16, 8]);
 }
 
 #[test]
@@ -321,44 +182,24 @@ fn message_headers_with_every_choice_of_fields() {
                 timestamp: has(3),
                 thread_and_process: has(4).then_some((7, 8)),
             };
-            let bytes = encoded(&Assembled::new(
-                TICKS,
-                Header::Message(message),
-                Payload::new(pointer_size).u32(9),
-            ));
+            let bytes = encoded(&Assembled::new(TICKS, Header::Message(message), Payload::new(pointer_size).u32(9)));
             let record = read(&bytes);
-            assert_eq!(
-                (record.kind(), record.pointer_size()),
-                (HeaderKind::Message, size)
-            );
+            assert_eq!((record.kind(), record.pointer_size()), (HeaderKind::Message, size));
             assert_eq!(record.message_number(), Some(21));
             assert_eq!(record.message_sequence(), message.sequence);
             assert_eq!(record.message_component(), message.component);
-            assert_eq!(
-                record.class_guid(),
-                message.guid.filter(|_| message.component.is_none())
-            );
+            assert_eq!(record.class_guid(), message.guid.filter(|_| message.component.is_none()));
             assert_eq!(record.raw_ticks(), message.timestamp.then_some(TICKS));
-            assert_eq!(
-                record.thread_id().zip(record.process_id()),
-                message.thread_and_process
-            );
+            assert_eq!(record.thread_id().zip(record.process_id()), message.thread_and_process);
             assert_eq!(record.payload(), 9u32.to_le_bytes());
-            assert_eq!(
-                (record.hook(), record.descriptor(), record.opcode()),
-                (None, None, 0)
-            );
+            assert_eq!((record.hook(), record.descriptor(), record.opcode()), (None, None, 0));
         }
     }
 }
 
 #[test]
 fn the_obsolete_message_time_stamp_only_reserves_space() {
-    let message = Message {
-        number: 1,
-        timestamp: true,
-        ..Message::default()
-    };
+    let message = Message { number: 1, timestamp: true, ..Message::default() };
     let mut bytes = encoded(&Assembled::message(message, TICKS, Payload::wide().u32(9)));
     bytes[6] = 0x90;
     let record = read(&bytes);
@@ -369,31 +210,16 @@ fn the_obsolete_message_time_stamp_only_reserves_space() {
 #[test]
 fn unknown_headers_are_stepped_over_by_size() {
     for (bytes, kind, ticks) in [
-        (
-            [24, 0, 0x0C, 0xC0, 1, 0, 0, 0],
-            HeaderKind::Other(0x0C),
-            None,
-        ),
-        (
-            [24, 0, 0x0D, 0xC0, 1, 0, 0, 0],
-            HeaderKind::Other(0x0D),
-            None,
-        ),
+        ([24, 0, 0x0C, 0xC0, 1, 0, 0, 0], HeaderKind::Other(0x0C), None),
+        ([24, 0, 0x0D, 0xC0, 1, 0, 0, 0], HeaderKind::Other(0x0D), None),
         ([24, 0, 0, 0xA0, 1, 0, 0, 0], HeaderKind::Other(0xA0), None),
-        (
-            [24, 0, 0, 0xB0, 1, 0, 0, 0],
-            HeaderKind::Other(0xB0),
-            Some(5),
-        ),
+        ([24, 0, 0, 0xB0, 1, 0, 0, 0], HeaderKind::Other(0xB0), Some(5)),
     ] {
         let mut bytes = bytes.to_vec();
         bytes.extend_from_slice(&5u64.to_le_bytes());
         bytes.extend_from_slice(&6u64.to_le_bytes());
         let record = read(&bytes);
-        assert_eq!(
-            (record.kind(), record.size(), record.raw_ticks()),
-            (kind, 24, ticks)
-        );
+        assert_eq!((record.kind(), record.size(), record.raw_ticks()), (kind, 24, ticks));
     }
 }
 
@@ -404,38 +230,13 @@ fn what_is_no_record_is_refused_with_the_reason() {
     assert_eq!(defect(&[0; 7]), Defect::Short);
     assert_eq!(defect(&[0xFF; 64]), Defect::Fill);
     assert_eq!(defect(&[0; 64]), Defect::Marker(0));
-    assert_eq!(
-        defect(&[16, 0, 0x16, 0xC0, 16, 0, 0, 0]),
-        Defect::Marker(0xC016_0010)
-    );
-    assert_eq!(
-        defect(&[16, 0, 0x05, 0xC0, 16, 0, 0, 0]),
-        Defect::Marker(0xC005_0010)
-    );
-    let bytes = encoded(&Assembled::perfinfo(
-        0x0524,
-        4,
-        TICKS,
-        Payload::wide().u64(0),
-    ));
+    assert_eq!(defect(&[16, 0, 0x16, 0xC0, 16, 0, 0, 0]), Defect::Marker(0xC016_0010));
+    assert_eq!(defect(&[16, 0, 0x05, 0xC0, 16, 0, 0, 0]), Defect::Marker(0xC005_0010));
+    let bytes = encoded(&Assembled::perfinfo(0x0524, 4, TICKS, Payload::wide().u64(0)));
     for length in 8..bytes.len() {
-        assert_eq!(
-            defect(&bytes[..length]),
-            Defect::Size {
-                size: 24,
-                header: 16,
-                space: length
-            }
-        );
+        assert_eq!(defect(&bytes[..length]), Defect::Size { size: 24, header: 16, space: length });
     }
     let mut small = bytes;
     small[4] = 15;
-    assert_eq!(
-        defect(&small),
-        Defect::Size {
-            size: 15,
-            header: 16,
-            space: 24
-        }
-    );
+    assert_eq!(defect(&small), Defect::Size { size: 15, header: 16, space: 24 });
 }

@@ -9,11 +9,7 @@ use onoff_etl::{BufferSpace, CompressionFormat, HeaderKind, Input, Loss, Recordi
 use samples_folder::{Sample, samples, sources_table};
 
 fn open(sample: &Sample) -> Recording<'_> {
-    Recording::open(&[Input {
-        name: &sample.name,
-        bytes: &sample.bytes,
-    }])
-    .unwrap_or_else(|error| panic!("{error}"))
+    Recording::open(&[Input { name: &sample.name, bytes: &sample.bytes }]).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -33,14 +29,8 @@ fn event_counts_are_those_of_the_sources() {
         assert_eq!(header.processors, row.processors, "{}", sample.name);
     }
     if !samples.is_empty() {
-        let missing: Vec<_> = table
-            .keys()
-            .filter(|name| !samples.iter().any(|sample| sample.name == **name))
-            .collect();
-        assert!(
-            missing.is_empty(),
-            "named in SOURCES.md, not there: {missing:?}"
-        );
+        let missing: Vec<_> = table.keys().filter(|name| !samples.iter().any(|sample| sample.name == **name)).collect();
+        assert!(missing.is_empty(), "named in SOURCES.md, not there: {missing:?}");
     }
 }
 
@@ -51,11 +41,7 @@ fn every_record_can_be_walked_and_nothing_is_lost_in_reading() {
         let mut last = i64::MIN;
         let mut others = 0;
         let walk = recording.for_each(|record| {
-            assert!(
-                record.time_ns() >= last,
-                "{}: time runs backwards at {record:?}",
-                sample.name
-            );
+            assert!(record.time_ns() >= last, "{}: time runs backwards at {record:?}", sample.name);
             last = record.time_ns();
             others += u64::from(matches!(record.kind(), HeaderKind::Other(_)));
             ControlFlow::<()>::Continue(())
@@ -63,10 +49,8 @@ fn every_record_can_be_walked_and_nothing_is_lost_in_reading() {
         let mut losses = recording.losses().clone();
         losses.merge(&walk.losses);
         let recorded = [Loss::EventsLost, Loss::BuffersLost, Loss::UnfinishedFile];
-        let unexpected: Vec<_> = losses
-            .iter()
-            .filter(|(loss, ..)| loss.severity() > Severity::Notice && !recorded.contains(loss))
-            .collect();
+        let unexpected: Vec<_> =
+            losses.iter().filter(|(loss, ..)| loss.severity() > Severity::Notice && !recorded.contains(loss)).collect();
         assert!(unexpected.is_empty(), "{}: {unexpected:?}", sample.name);
         assert_eq!(losses.count(Loss::TimeInversion), 0, "{}", sample.name);
         assert_eq!(others, 0, "{}", sample.name);
@@ -79,14 +63,7 @@ fn windows_together_are_the_whole() {
     for sample in samples() {
         let recording = open(sample);
         let identity = |record: &onoff_etl::Record<'_>| {
-            (
-                record.ticks(),
-                record.cpu(),
-                record.kind(),
-                record.size(),
-                record.opcode(),
-                record.hook(),
-            )
+            (record.ticks(), record.cpu(), record.kind(), record.size(), record.opcode(), record.hook())
         };
         let mut whole = Vec::new();
         let walk = recording.for_each(|record| {
@@ -105,11 +82,7 @@ fn windows_together_are_the_whole() {
                 });
                 losses.merge(&walk.losses);
             }
-            assert!(
-                parts == whole,
-                "{}: {count} windows differ from the whole",
-                sample.name
-            );
+            assert!(parts == whole, "{}: {count} windows differ from the whole", sample.name);
             assert_eq!(losses, walk.losses, "{}: {count} windows", sample.name);
         }
     }
@@ -122,24 +95,12 @@ fn ranges_of_finished_windows_cover_each_file_once() {
         let with_records: usize = {
             let mut space = BufferSpace::default();
             let buffers = recording.buffers().iter().filter(|buffer| {
-                recording
-                    .for_each_in_buffer(buffer, &mut space, |_| ControlFlow::<()>::Continue(()))
-                    .records
-                    > 0
+                recording.for_each_in_buffer(buffer, &mut space, |_| ControlFlow::<()>::Continue(())).records > 0
             });
             buffers.map(|buffer| buffer.available).sum()
         };
-        let ranges = recording
-            .windows(9)
-            .iter()
-            .flat_map(|window| window.finished_ranges())
-            .collect::<Vec<_>>();
-        assert_eq!(
-            ranges.iter().map(|range| range.bytes.len()).sum::<usize>(),
-            with_records,
-            "{}",
-            sample.name
-        );
+        let ranges = recording.windows(9).iter().flat_map(|window| window.finished_ranges()).collect::<Vec<_>>();
+        assert_eq!(ranges.iter().map(|range| range.bytes.len()).sum::<usize>(), with_records, "{}", sample.name);
     }
 }
 
@@ -150,24 +111,16 @@ fn buffer_by_buffer_gives_the_same_records() {
         let mut merged = BTreeMap::new();
         let mut single = BTreeMap::new();
         let _ = recording.for_each(|record| {
-            *merged
-                .entry((record.kind(), record.time_ns(), record.size()))
-                .or_insert(0) += 1;
+            *merged.entry((record.kind(), record.time_ns(), record.size())).or_insert(0) += 1;
             ControlFlow::<()>::Continue(())
         });
         let mut space = BufferSpace::default();
         for buffer in recording.buffers() {
             let walk = recording.for_each_in_buffer(buffer, &mut space, |record| {
-                *single
-                    .entry((record.kind(), record.time_ns(), record.size()))
-                    .or_insert(0) += 1;
+                *single.entry((record.kind(), record.time_ns(), record.size())).or_insert(0) += 1;
                 ControlFlow::<()>::Continue(())
             });
-            assert!(
-                walk.losses
-                    .iter()
-                    .all(|(loss, ..)| loss.severity() == Severity::Notice)
-            );
+            assert!(walk.losses.iter().all(|(loss, ..)| loss.severity() == Severity::Notice));
         }
         assert!(merged == single, "{}", sample.name);
     }
@@ -204,20 +157,9 @@ fn breaking_off_stops_at_once() {
 #[test]
 fn compression_is_found() {
     for sample in samples() {
-        let compressed = [
-            "net.4.5.2.x64.etl",
-            "SelfDescribingSingleEvent.etl",
-            "smallEtlFile.etl",
-        ];
-        let expected = compressed
-            .contains(&sample.name.as_str())
-            .then_some(CompressionFormat::Xpress);
-        assert_eq!(
-            open(sample).files()[0].compression,
-            expected,
-            "{}",
-            sample.name
-        );
+        let compressed = ["net.4.5.2.x64.etl", "SelfDescribingSingleEvent.etl", "smallEtlFile.etl"];
+        let expected = compressed.contains(&sample.name.as_str()).then_some(CompressionFormat::Xpress);
+        assert_eq!(open(sample).files()[0].compression, expected, "{}", sample.name);
     }
 }
 
@@ -227,10 +169,7 @@ fn boots_in_a_row_share_the_system_clock() {
     let boots: Vec<Input<'_>> = ["CldFlt2.etl", "CldFlt0.etl", "CldFlt1.etl"]
         .iter()
         .filter_map(|name| samples.iter().find(|sample| sample.name == *name))
-        .map(|sample| Input {
-            name: &sample.name,
-            bytes: &sample.bytes,
-        })
+        .map(|sample| Input { name: &sample.name, bytes: &sample.bytes })
         .collect();
     if boots.len() < 3 {
         return;
@@ -255,10 +194,7 @@ fn recordings_of_different_machines_are_placed_by_utc_and_said_to_be() {
     let (Some(newer), Some(older)) = (find("AMSITrace.etl"), find("HTTP_Server.etl")) else {
         return;
     };
-    let inputs = [newer, older].map(|sample| Input {
-        name: &sample.name,
-        bytes: &sample.bytes,
-    });
+    let inputs = [newer, older].map(|sample| Input { name: &sample.name, bytes: &sample.bytes });
     let recording = Recording::open(&inputs).unwrap();
     assert_eq!(recording.losses().count(Loss::UnrelatedFile), 1);
     assert_eq!(recording.clock().start_filetime(), 129_402_939_974_768_585);
@@ -277,12 +213,8 @@ fn recordings_of_different_machines_are_placed_by_utc_and_said_to_be() {
 
 /// Times in milliseconds of the events that another reader printed.
 fn baseline_times(text: &str) -> Vec<f64> {
-    let lines = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("EVENT ")?.split_once(": "));
-    lines
-        .filter_map(|(time, _)| time.replace(',', "").parse().ok())
-        .collect()
+    let lines = text.lines().filter_map(|line| line.strip_prefix("EVENT ")?.split_once(": "));
+    lines.filter_map(|(time, _)| time.replace(',', "").parse().ok()).collect()
 }
 
 #[test]
@@ -307,10 +239,7 @@ fn times_are_those_that_another_reader_gives() {
             let from = ((expected - 0.0006) * 1e6) as i64;
             let to = ((expected + 0.0006) * 1e6) as i64;
             let found = times.partition_point(|&time| time < from);
-            assert!(
-                times.get(found).is_some_and(|&time| time <= to),
-                "{name}: no event at {expected} ms"
-            );
+            assert!(times.get(found).is_some_and(|&time| time <= to), "{name}: no event at {expected} ms");
             compared += 1;
         }
     }

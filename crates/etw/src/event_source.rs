@@ -27,9 +27,7 @@ pub(crate) fn manifest_event() -> &'static EventSchema {
             ("ChunkNumber", InType::UInt16),
             ("Manifest", InType::UnterminatedAnsiString),
         ];
-        let properties = fields
-            .map(|(name, in_type)| Property::new(name, in_type))
-            .into();
+        let properties = fields.map(|(name, in_type)| Property::new(name, in_type)).into();
         EventSchema {
             id: MANIFEST_EVENT,
             name: "ManifestData".into(),
@@ -74,8 +72,7 @@ pub(crate) enum Added {
 impl Chunks {
     /// Takes the payload of one chunk.
     pub fn add(&mut self, provider: Guid, process: u32, payload: &[u8]) -> Added {
-        self.try_add(provider, process, payload)
-            .unwrap_or(Added::Refused)
+        self.try_add(provider, process, payload).unwrap_or(Added::Refused)
     }
 
     fn try_add(&mut self, provider: Guid, process: u32, payload: &[u8]) -> Option<Added> {
@@ -97,34 +94,21 @@ impl Chunks {
         if self.pending_bytes.saturating_add(text.len()) > MOST_PENDING {
             return None;
         }
-        let pending = self.pending.entry(key).or_insert_with(|| Pending {
-            total,
-            chunks: BTreeMap::new(),
-        });
-        let replaced = pending
-            .chunks
-            .insert(number, text.to_vec())
-            .map_or(0, |old| old.len());
+        let pending = self.pending.entry(key).or_insert_with(|| Pending { total, chunks: BTreeMap::new() });
+        let replaced = pending.chunks.insert(number, text.to_vec()).map_or(0, |old| old.len());
         self.pending_bytes += text.len();
         self.pending_bytes -= replaced;
         if pending.chunks.len() < usize::from(total) {
             return Some(Added::Nothing);
         }
-        let manifest = pending
-            .chunks
-            .values()
-            .flatten()
-            .copied()
-            .collect::<Vec<u8>>();
+        let manifest = pending.chunks.values().flatten().copied().collect::<Vec<u8>>();
         self.forget(key);
         let mut hasher = DefaultHasher::new();
         manifest.hash(&mut hasher);
         if !self.done.insert((provider, hasher.finish())) {
             return Some(Added::Nothing);
         }
-        Some(Added::Manifest(
-            String::from_utf8_lossy(&manifest).into_owned(),
-        ))
+        Some(Added::Manifest(String::from_utf8_lossy(&manifest).into_owned()))
     }
 
     fn forget(&mut self, key: (Guid, u32)) {
@@ -152,20 +136,10 @@ mod tests {
         let provider = Guid::from_u128(1);
         assert_eq!(chunks.add(provider, 1, &chunk(2, 0, "<a")), Added::Nothing);
         assert_eq!(chunks.add(provider, 2, &chunk(2, 0, "<b")), Added::Nothing);
-        assert_eq!(
-            chunks.add(provider, 1, &chunk(2, 1, "/>")),
-            Added::Manifest("<a/>".into())
-        );
-        assert_eq!(
-            chunks.add(provider, 2, &chunk(2, 1, "/>")),
-            Added::Manifest("<b/>".into())
-        );
+        assert_eq!(chunks.add(provider, 1, &chunk(2, 1, "/>")), Added::Manifest("<a/>".into()));
+        assert_eq!(chunks.add(provider, 2, &chunk(2, 1, "/>")), Added::Manifest("<b/>".into()));
         assert_eq!(chunks.pending_bytes, 0);
-        assert_eq!(
-            chunks.add(provider, 3, &chunk(1, 0, "<a/>")),
-            Added::Nothing,
-            "known"
-        );
+        assert_eq!(chunks.add(provider, 3, &chunk(1, 0, "<a/>")), Added::Nothing, "known");
     }
 
     #[test]

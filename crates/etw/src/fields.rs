@@ -32,11 +32,7 @@ pub struct Fields<'r> {
 
 impl Default for Fields<'_> {
     fn default() -> Self {
-        Self {
-            entries: Vec::new(),
-            numbers: Vec::new(),
-            limit: MOST_FIELDS,
-        }
+        Self { entries: Vec::new(), numbers: Vec::new(), limit: MOST_FIELDS }
     }
 }
 
@@ -67,17 +63,9 @@ impl<'r> Fields<'r> {
         let entries = self
             .entries
             .into_iter()
-            .map(|entry| Entry {
-                name: "",
-                value: Value::Null,
-                descendants: entry.descendants,
-            })
+            .map(|entry| Entry { name: "", value: Value::Null, descendants: entry.descendants })
             .collect();
-        Fields {
-            entries,
-            numbers: self.numbers,
-            limit: MOST_FIELDS,
-        }
+        Fields { entries, numbers: self.numbers, limit: MOST_FIELDS }
     }
 
     /// Empties the fields.
@@ -95,17 +83,13 @@ impl<'r> Fields<'r> {
 
     /// The top-level fields, in payload order.
     pub fn iter(&self) -> Siblings<'_, 'r> {
-        Siblings {
-            entries: &self.entries,
-        }
+        Siblings { entries: &self.entries }
     }
 
     /// The value of the first top-level field of a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Value<'r>> {
-        self.iter()
-            .find(|field| field.name() == name)
-            .map(|field| field.value())
+        self.iter().find(|field| field.name() == name).map(|field| field.value())
     }
 
     /// The first top-level field of a name.
@@ -124,9 +108,7 @@ impl<'r> Fields<'r> {
 
     /// Sets how many fields a payload of so many bytes may decode to by a schema of so many properties.
     pub(crate) fn allow(&mut self, properties: usize, payload: usize) {
-        self.limit = properties
-            .saturating_add(payload.saturating_mul(3))
-            .clamp(16, MOST_FIELDS);
+        self.limit = properties.saturating_add(payload.saturating_mul(3)).clamp(16, MOST_FIELDS);
     }
 
     /// The number set by [`Fields::allow`].
@@ -140,11 +122,7 @@ impl<'r> Fields<'r> {
         if place >= self.limit {
             return None;
         }
-        self.entries.push(Entry {
-            name,
-            value,
-            descendants: 0,
-        });
+        self.entries.push(Entry { name, value, descendants: 0 });
         Some(place)
     }
 
@@ -189,9 +167,7 @@ impl<'f, 'r> Field<'f, 'r> {
     /// Its elements or members; nothing for other values.
     #[must_use]
     pub fn children(&self) -> Siblings<'f, 'r> {
-        Siblings {
-            entries: self.descendants,
-        }
+        Siblings { entries: self.descendants }
     }
 
     /// Writes its value as JSON, elements and members included.
@@ -301,10 +277,7 @@ mod tests {
         let fields = nested();
         let names: Vec<_> = fields.iter().map(|field| field.name()).collect();
         assert_eq!(names, ["a", "list", "b"]);
-        assert_eq!(
-            fields.field("list").unwrap().to_string(),
-            "[{x: 2}, {x: 3}]"
-        );
+        assert_eq!(fields.field("list").unwrap().to_string(), "[{x: 2}, {x: 3}]");
         assert_eq!(fields.get("x"), None, "members are no top-level fields");
         let mut json = String::new();
         fields.write_json(&mut json).unwrap();

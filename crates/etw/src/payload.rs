@@ -43,16 +43,8 @@ pub(crate) fn decode<'r>(
     fields.numbers.clear();
     fields.numbers.resize(layout.properties.len(), 0);
     fields.allow(layout.properties.len(), payload.len());
-    let mut decoder = Decoder {
-        layout,
-        reader: Reader::new(payload, pointer_size),
-        fields,
-        opaque: false,
-    };
-    let top_level = layout
-        .properties
-        .get(..layout.top_level)
-        .unwrap_or_default();
+    let mut decoder = Decoder { layout, reader: Reader::new(payload, pointer_size), fields, opaque: false };
+    let top_level = layout.properties.get(..layout.top_level).unwrap_or_default();
     let end = decoder.properties(top_level, 0, 0);
     let opaque = decoder.opaque;
     let consumed = payload.len() - decoder.reader.remaining();
@@ -80,12 +72,7 @@ struct Decoder<'r, 'f> {
 }
 
 impl<'r> Decoder<'r, '_> {
-    fn properties(
-        &mut self,
-        properties: &'r [Property],
-        first_index: usize,
-        depth: usize,
-    ) -> Result<(), Stop> {
+    fn properties(&mut self, properties: &'r [Property], first_index: usize, depth: usize) -> Result<(), Stop> {
         for (at, property) in properties.iter().enumerate() {
             if self.reader.remaining() == 0 && property.optional {
                 continue;
@@ -125,13 +112,7 @@ impl<'r> Decoder<'r, '_> {
         end
     }
 
-    fn element(
-        &mut self,
-        property: &'r Property,
-        name: &'r str,
-        index: usize,
-        depth: usize,
-    ) -> Result<(), Stop> {
+    fn element(&mut self, property: &'r Property, name: &'r str, index: usize, depth: usize) -> Result<(), Stop> {
         if property.in_type == InType::Struct {
             return self.structure(property, name, depth);
         }
@@ -143,12 +124,7 @@ impl<'r> Decoder<'r, '_> {
         };
         self.opaque |= property.in_type == InType::Opaque;
         let fixed = matches!(property.length, Length::Fixed(_));
-        let scalar = Scalar {
-            in_type: property.in_type,
-            out_type: property.out_type,
-            length,
-            fixed,
-        };
+        let scalar = Scalar { in_type: property.in_type, out_type: property.out_type, length, fixed };
         let value = scalar.read(&mut self.reader).ok_or(Stop::Short)?;
         let number = value.as_u64();
         if let (Some(number), Some(slot)) = (number, self.fields.numbers.get_mut(index)) {
@@ -162,24 +138,12 @@ impl<'r> Decoder<'r, '_> {
         Ok(())
     }
 
-    fn structure(
-        &mut self,
-        property: &'r Property,
-        name: &'r str,
-        depth: usize,
-    ) -> Result<(), Stop> {
+    fn structure(&mut self, property: &'r Property, name: &'r str, depth: usize) -> Result<(), Stop> {
         if depth >= DEEPEST {
             return Err(Stop::Excessive);
         }
-        let (first, count) = (
-            usize::from(property.members.0),
-            usize::from(property.members.1),
-        );
-        let members = self
-            .layout
-            .properties
-            .get(first..first + count)
-            .unwrap_or_default();
+        let (first, count) = (usize::from(property.members.0), usize::from(property.members.1));
+        let members = self.layout.properties.get(first..first + count).unwrap_or_default();
         let place = self.push(name, Value::Struct)?;
         let end = self.properties(members, first, depth + 1);
         self.fields.adopt(place);
@@ -191,11 +155,7 @@ impl<'r> Decoder<'r, '_> {
     }
 
     fn number(&self, index: u16) -> u64 {
-        self.fields
-            .numbers
-            .get(usize::from(index))
-            .copied()
-            .unwrap_or(0)
+        self.fields.numbers.get(usize::from(index)).copied().unwrap_or(0)
     }
 }
 
@@ -216,9 +176,7 @@ impl Scalar {
             InType::Null => Value::Null,
             InType::UnicodeString => self.utf16(reader)?,
             InType::AnsiString => self.ansi(reader)?,
-            InType::UnicodeArray => {
-                Value::Utf16(reader.utf16_array(usize::try_from(self.length?).ok()?)?)
-            }
+            InType::UnicodeArray => Value::Utf16(reader.utf16_array(usize::try_from(self.length?).ok()?)?),
             InType::Int8 => self.signed(reader.i8()?.into(), 0xff),
             InType::UInt8 => self.byte(reader.u8()?),
             InType::Int16 => self.signed(i16::from_le_bytes(*reader.array()?).into(), 0xffff),
@@ -272,12 +230,8 @@ impl Scalar {
                 let size = reader.u16()?;
                 self.bytes(reader.take(size.into())?)
             }
-            InType::UnterminatedString => {
-                Value::Utf16(Utf16::new(reader.take(reader.remaining())?).until_nul())
-            }
-            InType::UnterminatedAnsiString => {
-                Value::Ansi(Ansi::new(reader.take(reader.remaining())?).until_nul())
-            }
+            InType::UnterminatedString => Value::Utf16(Utf16::new(reader.take(reader.remaining())?).until_nul()),
+            InType::UnterminatedAnsiString => Value::Ansi(Ansi::new(reader.take(reader.remaining())?).until_nul()),
             InType::UnicodeChar => Value::Utf16(Utf16::new(reader.take(2)?)),
             InType::AnsiChar => Value::Ansi(Ansi::new(reader.take(1)?)),
             InType::HexDump => {
@@ -296,11 +250,7 @@ impl Scalar {
         Some(Value::Utf16(match self.length {
             Some(units) => {
                 let text = Utf16::new(reader.take(usize::try_from(units.checked_mul(2)?).ok()?)?);
-                if self.fixed {
-                    text.until_nul()
-                } else {
-                    without_last_nul_utf16(text)
-                }
+                if self.fixed { text.until_nul() } else { without_last_nul_utf16(text) }
             }
             None if reader.remaining() == 0 => return None,
             None => reader.utf16_z(),
@@ -311,11 +261,7 @@ impl Scalar {
         Some(Value::Ansi(match self.length {
             Some(size) => {
                 let text = Ansi::new(reader.take(usize::try_from(size).ok()?)?);
-                if self.fixed {
-                    text.until_nul()
-                } else {
-                    without_last_nul(text)
-                }
+                if self.fixed { text.until_nul() } else { without_last_nul(text) }
             }
             None if reader.remaining() == 0 => return None,
             None => reader.ansi_z(),
@@ -359,11 +305,9 @@ impl Scalar {
 
     fn unsigned<'r>(&self, value: u64) -> Value<'r> {
         match self.out_type {
-            OutType::HexInt8
-            | OutType::HexInt16
-            | OutType::HexInt32
-            | OutType::HexInt64
-            | OutType::HexBinary => Value::Hex(value),
+            OutType::HexInt8 | OutType::HexInt16 | OutType::HexInt32 | OutType::HexInt64 | OutType::HexBinary => {
+                Value::Hex(value)
+            }
             OutType::CodePointer => Value::Pointer(value),
             OutType::EtwTime => Value::Ticks(value),
             OutType::Boolean => Value::Bool(value != 0),
@@ -419,27 +363,16 @@ mod tests {
     fn texts_by_length_by_terminator_and_to_the_end() {
         let layout = Layout::flat(vec![
             Property::new("n", InType::UInt8),
-            with("counted", InType::UnicodeString, |p| {
-                p.length = Length::Of(0)
-            }),
-            with("padded", InType::AnsiString, |p| {
-                p.length = Length::Fixed(4)
-            }),
+            with("counted", InType::UnicodeString, |p| p.length = Length::Of(0)),
+            with("padded", InType::AnsiString, |p| p.length = Length::Fixed(4)),
             Property::new("ended", InType::AnsiString),
             Property::new("last", InType::UnicodeString),
         ]);
         let payload = b"\x02a\0b\0xy\0\0z\0c\0d\0";
         let expected = r#"{"n":2,"counted":"ab","padded":"xy","ended":"z","last":"cd"}"#;
-        assert_eq!(
-            json(&layout, payload, 8),
-            (Status::Exact, payload.len(), expected.into())
-        );
+        assert_eq!(json(&layout, payload, 8), (Status::Exact, payload.len(), expected.into()));
         let (status, consumed, _) = json(&layout, &payload[..10], 8);
-        assert_eq!(
-            (status, consumed),
-            (Status::Short, 10),
-            "nothing is left for the last"
-        );
+        assert_eq!((status, consumed), (Status::Short, 10), "nothing is left for the last");
         assert_eq!(json(&layout, b"\x09a\0", 8).0, Status::Short);
     }
 
@@ -454,9 +387,7 @@ mod tests {
             Property::new("after", InType::Pointer),
         ]);
         layout.properties.push(Property::new("size", InType::UInt8));
-        layout
-            .properties
-            .push(with("bytes", InType::Binary, |p| p.length = Length::Of(3)));
+        layout.properties.push(with("bytes", InType::Binary, |p| p.length = Length::Of(3)));
         let mut payload = b"\x02\0\x01\xaa\x02\xbb\xcc".to_vec();
         payload.extend(7u32.to_le_bytes());
         payload.push(0xff);
@@ -465,10 +396,7 @@ mod tests {
             r#""after":"0x0000000000000007"}"#
         );
         let (status, consumed, out) = json(&layout, &payload, 4);
-        assert_eq!(
-            (status, consumed, out.as_str()),
-            (Status::Trailing, 11, expected)
-        );
+        assert_eq!((status, consumed, out.as_str()), (Status::Trailing, 11, expected));
     }
 
     #[test]
@@ -481,10 +409,7 @@ mod tests {
         let narrow = [1, 2, 0, 0, 0];
         let wide = [1, 9, 9, 9, 2, 0, 0, 0];
         let expected = r#"{"a":1,"b":2}"#.to_owned();
-        assert_eq!(
-            json(&layout, &narrow, 4),
-            (Status::Exact, 5, expected.clone())
-        );
+        assert_eq!(json(&layout, &narrow, 4), (Status::Exact, 5, expected.clone()));
         assert_eq!(json(&layout, &wide, 8), (Status::Exact, 8, expected));
     }
 
@@ -496,16 +421,9 @@ mod tests {
         ]);
         assert_eq!(json(&endless, &[0xff; 4], 8).0, Status::Excessive);
         let mut nested = Layout::flat(vec![with("s", InType::Struct, |p| p.members = (0, 1))]);
-        assert_eq!(
-            json(&nested, &[0; 4], 8).0,
-            Status::Excessive,
-            "a struct within itself"
-        );
+        assert_eq!(json(&nested, &[0; 4], 8).0, Status::Excessive, "a struct within itself");
         nested.properties[0].members = (5, 9);
-        assert_eq!(
-            json(&nested, &[], 8),
-            (Status::Exact, 0, r#"{"s":{}}"#.into())
-        );
+        assert_eq!(json(&nested, &[], 8), (Status::Exact, 0, r#"{"s":{}}"#.into()));
     }
 
     #[test]
@@ -518,10 +436,8 @@ mod tests {
             with("signed", InType::Int8, |_| ()),
         ]);
         let payload = [0x1f, 0x90, 127, 0, 0, 1, 0x22, 0, 0, 0xc0, 0xff, 0xff];
-        let expected = concat!(
-            r#"{"port":8080,"address":"127.0.0.1","status":"0xc0000022","#,
-            r#""hex":"0xff","signed":-1}"#
-        );
+        let expected =
+            concat!(r#"{"port":8080,"address":"127.0.0.1","status":"0xc0000022","#, r#""hex":"0xff","signed":-1}"#);
         assert_eq!(json(&layout, &payload, 8).2, expected);
     }
 }

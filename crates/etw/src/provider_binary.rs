@@ -10,14 +10,10 @@
 use std::sync::Arc;
 
 use evtx::wevt_templates::extract_wevt_template_resources;
-use evtx::wevt_templates::manifest::{
-    CrimManifest, EventDefinition, Provider, TemplateDefinition, TemplateItem,
-};
+use evtx::wevt_templates::manifest::{CrimManifest, EventDefinition, Provider, TemplateDefinition, TemplateItem};
 use onoff_etl::Guid;
 
-use crate::schema::{
-    Count, EventSchema, InType, Layout, Length, OutType, Property, ProviderSchema,
-};
+use crate::schema::{Count, EventSchema, InType, Layout, Length, OutType, Property, ProviderSchema};
 use crate::standard;
 
 /// Why a provider's binary was not taken.
@@ -36,23 +32,17 @@ pub enum ProviderBinaryError {
 
 /// Reads all providers of a PE file.
 pub(crate) fn read(pe: &[u8]) -> Result<Vec<ProviderSchema>, ProviderBinaryError> {
-    let resources = extract_wevt_template_resources(pe)
-        .map_err(|error| ProviderBinaryError::Pe(error.to_string()))?;
+    let resources = extract_wevt_template_resources(pe).map_err(|error| ProviderBinaryError::Pe(error.to_string()))?;
     let mut providers = Vec::new();
     for resource in &resources {
         providers.extend(read_compiled(&resource.data)?);
     }
-    if providers.is_empty() {
-        Err(ProviderBinaryError::NoTemplates)
-    } else {
-        Ok(providers)
-    }
+    if providers.is_empty() { Err(ProviderBinaryError::NoTemplates) } else { Ok(providers) }
 }
 
 /// Reads a compiled manifest, as the resource holds it.
 pub(crate) fn read_compiled(resource: &[u8]) -> Result<Vec<ProviderSchema>, ProviderBinaryError> {
-    let manifest = CrimManifest::parse(resource)
-        .map_err(|error| ProviderBinaryError::Manifest(error.to_string()))?;
+    let manifest = CrimManifest::parse(resource).map_err(|error| ProviderBinaryError::Manifest(error.to_string()))?;
     Ok(manifest.providers.iter().map(provider).collect())
 }
 
@@ -63,17 +53,12 @@ fn provider(provider: &Provider<'_>) -> ProviderSchema {
         ..ProviderSchema::default()
     };
     if let Some(keywords) = &elements.keywords {
-        schema.keywords = keywords
-            .keywords
-            .iter()
-            .map(|keyword| (keyword.identifier, text(keyword.name.as_deref())))
-            .collect();
+        schema.keywords =
+            keywords.keywords.iter().map(|keyword| (keyword.identifier, text(keyword.name.as_deref()))).collect();
         schema.keywords.sort();
     }
     let events = elements.events.iter().flat_map(|events| &events.events);
-    schema.events = events
-        .map(|definition| event(provider, definition))
-        .collect();
+    schema.events = events.map(|definition| event(provider, definition)).collect();
     schema.sort();
     schema
 }
@@ -93,15 +78,12 @@ fn event(provider: &Provider<'_>, event: &EventDefinition) -> EventSchema {
         .flat_map(|opcodes| &opcodes.opcodes)
         .find(|opcode| {
             let task = opcode.identifier & 0xffff;
-            opcode.identifier >> 16 == u32::from(event.opcode)
-                && (task == 0 || task == u32::from(event.task))
+            opcode.identifier >> 16 == u32::from(event.opcode) && (task == 0 || task == u32::from(event.task))
         })
         .and_then(|opcode| opcode.name.as_deref())
         .map(|name| name.strip_prefix("win:").unwrap_or(name))
         .or_else(|| standard::opcode_name(event.opcode));
-    let template = event
-        .template_offset
-        .and_then(|offset| provider.template_by_offset(offset));
+    let template = event.template_offset.and_then(|offset| provider.template_by_offset(offset));
     EventSchema {
         id: event.identifier,
         version: event.version,
@@ -113,19 +95,13 @@ fn event(provider: &Provider<'_>, event: &EventDefinition) -> EventSchema {
         task_name: text(task_name),
         opcode_name: text(opcode_name),
         message: Arc::default(),
-        layout: template
-            .map(|template| Arc::new(layout(template)))
-            .unwrap_or_default(),
+        layout: template.map(|template| Arc::new(layout(template))).unwrap_or_default(),
     }
 }
 
 fn layout(template: &TemplateDefinition<'_>) -> Layout {
     let count = template.items.len();
-    let properties: Vec<_> = template
-        .items
-        .iter()
-        .map(|item| property(item, count))
-        .collect();
+    let properties: Vec<_> = template.items.iter().map(|item| property(item, count)).collect();
     // Members of structs follow the top-level properties, beginning where the first struct says.
     let top_level = properties
         .iter()
@@ -133,10 +109,7 @@ fn layout(template: &TemplateDefinition<'_>) -> Layout {
         .map(|property| usize::from(property.members.0))
         .min()
         .unwrap_or(count);
-    Layout {
-        properties,
-        top_level: top_level.min(count),
-    }
+    Layout { properties, top_level: top_level.min(count) }
 }
 
 fn property(item: &TemplateItem, count: usize) -> Property {
@@ -160,10 +133,7 @@ fn property(item: &TemplateItem, count: usize) -> Property {
     }
     property.in_type = InType::from_number(item.input_type.into()).unwrap_or(InType::Opaque);
     property.out_type = OutType::from_number(item.output_type.into());
-    let takes_length = matches!(
-        property.in_type,
-        InType::UnicodeString | InType::AnsiString | InType::Binary
-    );
+    let takes_length = matches!(property.in_type, InType::UnicodeString | InType::AnsiString | InType::Binary);
     property.length = match item.length {
         index if flags & LENGTH_OF != 0 => Length::Of(index),
         length if takes_length && length > 0 => Length::Fixed(length),
@@ -187,26 +157,12 @@ mod tests {
 
     fn element(signature: &[u8; 4], count: u32, entries: &[u8]) -> Vec<u8> {
         let size = u32::try_from(12 + entries.len()).unwrap();
-        [
-            &signature[..],
-            &size.to_le_bytes(),
-            &count.to_le_bytes(),
-            entries,
-        ]
-        .concat()
+        [&signature[..], &size.to_le_bytes(), &count.to_le_bytes(), entries].concat()
     }
 
     fn name(text: &str) -> Vec<u8> {
-        let units: Vec<u8> = text
-            .encode_utf16()
-            .chain([0])
-            .flat_map(u16::to_le_bytes)
-            .collect();
-        [
-            &u32::try_from(4 + units.len()).unwrap().to_le_bytes()[..],
-            &units,
-        ]
-        .concat()
+        let units: Vec<u8> = text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
+        [&u32::try_from(4 + units.len()).unwrap().to_le_bytes()[..], &units].concat()
     }
 
     fn item(flags: u32, types: (u8, u8), length: u16) -> Vec<u8> {
@@ -280,19 +236,12 @@ mod tests {
     #[test]
     fn a_compiled_manifest_gives_its_events() {
         let providers = read_compiled(&compiled()).unwrap();
-        let [provider] = &providers[..] else {
-            panic!("one provider")
-        };
+        let [provider] = &providers[..] else { panic!("one provider") };
         assert_eq!(provider.guid, Guid::from_u128(7));
         let event = provider.exact(7, 2).unwrap();
-        assert_eq!(
-            (event.level, event.opcode, event.keyword),
-            (4, Some(1), 0x10)
-        );
+        assert_eq!((event.level, event.opcode, event.keyword), (4, Some(1), 0x10));
         assert_eq!(&*event.opcode_name, "Start");
-        let [length, text] = &event.layout.properties[..] else {
-            panic!("two properties")
-        };
+        let [length, text] = &event.layout.properties[..] else { panic!("two properties") };
         assert_eq!((&*length.name, length.in_type), ("Length", InType::UInt16));
         assert_eq!((&*text.name, text.length), ("Text", Length::Of(0)));
     }

@@ -18,10 +18,7 @@ impl<'b> Reader<'b> {
     #[inline]
     #[must_use]
     pub fn new(bytes: &'b [u8], pointer_size: usize) -> Self {
-        Self {
-            rest: bytes,
-            wide_pointers: pointer_size == 8,
-        }
+        Self { rest: bytes, wide_pointers: pointer_size == 8 }
     }
 
     /// What has not been read yet.
@@ -112,11 +109,7 @@ impl<'b> Reader<'b> {
     /// A pointer or `SIZE_T`, widened.
     #[inline]
     pub fn pointer(&mut self) -> Option<u64> {
-        if self.wide_pointers {
-            self.u64()
-        } else {
-            self.u32().map(u64::from)
-        }
+        if self.wide_pointers { self.u64() } else { self.u32().map(u64::from) }
     }
 
     /// A GUID in its Windows (mixed-endian) form.
@@ -153,8 +146,7 @@ impl<'b> Reader<'b> {
     /// A fixed array of `units` UTF-16 code units, cut at its first NUL.
     #[inline]
     pub fn utf16_array(&mut self, units: usize) -> Option<Utf16<'b>> {
-        self.take(units.checked_mul(2)?)
-            .map(|bytes| Utf16::new(bytes).until_nul())
+        self.take(units.checked_mul(2)?).map(|bytes| Utf16::new(bytes).until_nul())
     }
 
     /// A security identifier: 8 bytes and 4 for each sub-authority.
@@ -171,9 +163,7 @@ impl<'b> Reader<'b> {
         let mut ahead = *self;
         let absent = ahead.u32()? == 0;
         let mut whole = *self;
-        let sid = whole
-            .skip(2 * self.pointer_size())
-            .and_then(|()| whole.sid());
+        let sid = whole.skip(2 * self.pointer_size()).and_then(|()| whole.sid());
         if absent && !sid.is_some_and(Sid::is_plausible) {
             *self = ahead;
             return Some(None);

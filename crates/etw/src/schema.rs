@@ -11,10 +11,7 @@ use onoff_etl::Guid;
 /// what kernel layouts have and TDH has not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
-#[allow(
-    missing_docs,
-    reason = "the names are those of the Windows headers without their prefix"
-)]
+#[allow(missing_docs, reason = "the names are those of the Windows headers without their prefix")]
 pub enum InType {
     Null = 0,
     UnicodeString = 1,
@@ -153,10 +150,7 @@ impl InType {
 /// What a property means, where its type alone does not say. The numbers are those of `TDH_OUT_TYPE_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[repr(u16)]
-#[allow(
-    missing_docs,
-    reason = "the names are those of the Windows headers without their prefix"
-)]
+#[allow(missing_docs, reason = "the names are those of the Windows headers without their prefix")]
 pub enum OutType {
     #[default]
     Default = 0,
@@ -248,10 +242,7 @@ impl OutType {
     /// The type of a number in a schema; unknown numbers mean nothing in particular.
     #[must_use]
     pub fn from_number(number: u16) -> Self {
-        Self::ALL
-            .get(usize::from(number))
-            .copied()
-            .unwrap_or_default()
+        Self::ALL.get(usize::from(number)).copied().unwrap_or_default()
     }
 
     /// The type a manifest names, prefix (`win:` or `xs:`) and all.
@@ -386,10 +377,7 @@ impl Layout {
     /// A layout without structs.
     #[must_use]
     pub fn flat(properties: Vec<Property>) -> Self {
-        Self {
-            top_level: properties.len(),
-            properties,
-        }
+        Self { top_level: properties.len(), properties }
     }
 }
 
@@ -408,13 +396,7 @@ impl ValueMap {
         let bits = self.bits;
         self.entries
             .iter()
-            .filter(move |(key, _)| {
-                if bits {
-                    *key != 0 && value & key == *key
-                } else {
-                    value == *key
-                }
-            })
+            .filter(move |(key, _)| if bits { *key != 0 && value & key == *key } else { value == *key })
             .take(if bits { usize::MAX } else { 1 })
             .map(|(_, name)| &**name)
     }
@@ -470,10 +452,7 @@ impl ProviderSchema {
     /// The event of an id and version.
     #[must_use]
     pub fn exact(&self, id: u16, version: u8) -> Option<&EventSchema> {
-        let at = self
-            .events
-            .binary_search_by_key(&(id, version), |e| (e.id, e.version))
-            .ok()?;
+        let at = self.events.binary_search_by_key(&(id, version), |e| (e.id, e.version)).ok()?;
         self.events.get(at)
     }
 
@@ -481,13 +460,9 @@ impl ProviderSchema {
     /// mostly grow at their end, else the lowest above it.
     #[must_use]
     pub fn nearest(&self, id: u16, version: u8) -> Option<&EventSchema> {
-        let after = self
-            .events
-            .partition_point(|e| (e.id, e.version) <= (id, version));
+        let after = self.events.partition_point(|e| (e.id, e.version) <= (id, version));
         let below = after.checked_sub(1).and_then(|at| self.events.get(at));
-        below
-            .filter(|e| e.id == id)
-            .or_else(|| self.events.get(after).filter(|e| e.id == id))
+        below.filter(|e| e.id == id).or_else(|| self.events.get(after).filter(|e| e.id == id))
     }
 }
 
@@ -512,19 +487,9 @@ mod tests {
 
     #[test]
     fn the_nearest_version_is_below_before_above() {
-        let event = |id, version| EventSchema {
-            id,
-            version,
-            ..EventSchema::default()
-        };
+        let event = |id, version| EventSchema { id, version, ..EventSchema::default() };
         let mut provider = ProviderSchema {
-            events: vec![
-                event(2, 3),
-                event(1, 0),
-                event(1, 2),
-                event(1, 5),
-                event(2, 3),
-            ],
+            events: vec![event(2, 3), event(1, 0), event(1, 2), event(1, 5), event(2, 3)],
             ..ProviderSchema::default()
         };
         provider.sort();
@@ -540,16 +505,10 @@ mod tests {
     #[test]
     fn maps_name_values_and_bits() {
         let entries = vec![(0, "none".into()), (1, "read".into()), (2, "write".into())];
-        let values = ValueMap {
-            bits: false,
-            entries: entries.clone(),
-        };
+        let values = ValueMap { bits: false, entries: entries.clone() };
         assert_eq!(values.names(2).collect::<Vec<_>>(), ["write"]);
         assert_eq!(values.names(3).count(), 0);
-        let bits = ValueMap {
-            bits: true,
-            entries,
-        };
+        let bits = ValueMap { bits: true, entries };
         assert_eq!(bits.names(3).collect::<Vec<_>>(), ["read", "write"]);
     }
 }

@@ -56,23 +56,13 @@ impl Known {
     /// The schema for an event, where it was found, and whether it is of the same version.
     fn event(&self, id: u16, version: u8) -> Option<(&EventSchema, SchemaSource, bool)> {
         let layers = || {
-            let user = self
-                .user
-                .as_deref()
-                .map(|schema| (schema, SchemaSource::User));
-            let embedded = self
-                .embedded
-                .as_deref()
-                .map(|schema| (schema, SchemaSource::Embedded));
+            let user = self.user.as_deref().map(|schema| (schema, SchemaSource::User));
+            let embedded = self.embedded.as_deref().map(|schema| (schema, SchemaSource::Embedded));
             user.into_iter().chain(embedded)
         };
         let own = |exact: bool| {
             layers().find_map(|(schema, source)| {
-                let event = if exact {
-                    schema.exact(id, version)
-                } else {
-                    schema.nearest(id, version)
-                };
+                let event = if exact { schema.exact(id, version) } else { schema.nearest(id, version) };
                 Some((event?, source, exact))
             })
         };
@@ -169,9 +159,7 @@ impl Schemas {
             }
         }
         let is_manifest = record.opcode() == MANIFEST_OPCODE
-            && record
-                .descriptor()
-                .is_some_and(|descriptor| descriptor.id == MANIFEST_EVENT);
+            && record.descriptor().is_some_and(|descriptor| descriptor.id == MANIFEST_EVENT);
         if !is_manifest {
             return;
         }
@@ -208,11 +196,10 @@ impl Schemas {
 
     fn observe_metadata(&mut self, record: &Record<'_>) {
         let understood = match record.opcode() {
-            trace_event_info::EVENT_INFO => {
-                TraceEventInfo::read(record.payload()).map(|info| self.learn(info))
+            trace_event_info::EVENT_INFO => TraceEventInfo::read(record.payload()).map(|info| self.learn(info)),
+            trace_event_info::EVENT_MAP_INFO => {
+                trace_event_info::read_map(record.payload()).map(|(guid, name, map)| self.learn_map(guid, &name, map))
             }
-            trace_event_info::EVENT_MAP_INFO => trace_event_info::read_map(record.payload())
-                .map(|(guid, name, map)| self.learn_map(guid, &name, map)),
             _ => Some(()),
         };
         if understood.is_none() {
@@ -224,18 +211,9 @@ impl Schemas {
         if !self.room_for(1) {
             return;
         }
-        let TraceEventInfo {
-            provider,
-            provider_name,
-            class,
-            mut event,
-        } = info;
+        let TraceEventInfo { provider, provider_name, class, mut event } = info;
         if let Some(class) = class {
-            let key = (
-                class,
-                event.opcode.unwrap_or_default(),
-                u16::from(event.version),
-            );
+            let key = (class, event.opcode.unwrap_or_default(), u16::from(event.version));
             if !provider_name.is_empty() {
                 self.classic_names.insert(class, provider_name);
             }
@@ -247,12 +225,8 @@ impl Schemas {
             known.name = provider_name;
         }
         resolve_maps(&mut event, &known.maps);
-        let schema = known
-            .embedded
-            .get_or_insert_with(|| Box::new(empty(provider)));
-        let place = schema
-            .events
-            .binary_search_by_key(&(event.id, event.version), |e| (e.id, e.version));
+        let schema = known.embedded.get_or_insert_with(|| Box::new(empty(provider)));
+        let place = schema.events.binary_search_by_key(&(event.id, event.version), |e| (e.id, e.version));
         match place {
             Ok(at) => schema.events[at] = event,
             Err(at) => schema.events.insert(at, event),
@@ -323,9 +297,7 @@ impl Schemas {
     pub fn provider_name(&self, guid: Guid) -> Option<&str> {
         let name = match self.providers.get(&guid) {
             Some(known) => known.name(),
-            None => catalogue::providers()
-                .get(&guid)
-                .map_or("", |provider| provider.name),
+            None => catalogue::providers().get(&guid).map_or("", |provider| provider.name),
         };
         let classic = || self.classic_names.get(&guid).map(|name| &**name);
         Some(name).filter(|name| !name.is_empty()).or_else(classic)
@@ -340,9 +312,7 @@ impl Schemas {
     /// The names of the keywords an event carries, as far as its provider's schema names them. The top 16
     /// bits are channels and have none.
     pub fn keyword_names<'s>(&'s self, record: &Record<'_>) -> impl Iterator<Item = &'s str> {
-        let keyword = record
-            .descriptor()
-            .map_or(0, |descriptor| descriptor.keyword);
+        let keyword = record.descriptor().map_or(0, |descriptor| descriptor.keyword);
         let guid = record.class_guid().unwrap_or_default();
         let known = self.providers.get(&guid);
         let catalogue = || {
@@ -356,11 +326,7 @@ impl Schemas {
         known
             .and_then(|known| known.user.as_deref())
             .filter(named)
-            .or_else(|| {
-                known
-                    .and_then(|known| known.embedded.as_deref())
-                    .filter(named)
-            })
+            .or_else(|| known.and_then(|known| known.embedded.as_deref()).filter(named))
             .or_else(catalogue)
             .into_iter()
             .flat_map(|schema| &schema.keywords)
@@ -376,9 +342,7 @@ impl Schemas {
         let descriptor = record.descriptor();
         let mut description = Description {
             provider_guid: guid,
-            provider: guid
-                .and_then(|guid| self.provider_name(guid))
-                .unwrap_or_default(),
+            provider: guid.and_then(|guid| self.provider_name(guid)).unwrap_or_default(),
             task: "",
             opcode: "",
             event: "",
@@ -388,9 +352,7 @@ impl Schemas {
             source: SchemaSource::Unknown,
             exact_version: false,
         };
-        let standard_opcode = descriptor
-            .and_then(|d| standard::opcode_name(d.opcode))
-            .unwrap_or_default();
+        let standard_opcode = descriptor.and_then(|d| standard::opcode_name(d.opcode)).unwrap_or_default();
         match self.find(record) {
             Found::Kernel(event) => {
                 description.provider_guid = Some(event.class_guid);
@@ -399,9 +361,8 @@ impl Schemas {
                 description.opcode = &event.name;
                 description.event = &event.name;
                 description.source = SchemaSource::Kernel;
-                description.exact_version = event
-                    .version(record.version())
-                    .is_some_and(|version| version.version == record.version());
+                description.exact_version =
+                    event.version(record.version()).is_some_and(|version| version.version == record.version());
             }
             Found::Event(event, source, exact) => {
                 description.task = &event.task_name;
@@ -448,42 +409,27 @@ impl Schemas {
                 ),
                 None => (SchemaSource::Kernel, false, raw(payload, "Payload", fields)),
             },
-            Found::Event(event, source, exact) => (
-                source,
-                exact,
-                payload::decode(&event.layout, payload, pointer_size, fields),
-            ),
-            Found::TraceLogging(metadata) => (
-                SchemaSource::TraceLogging,
-                true,
-                metadata.decode(payload, pointer_size, fields),
-            ),
+            Found::Event(event, source, exact) => {
+                (source, exact, payload::decode(&event.layout, payload, pointer_size, fields))
+            }
+            Found::TraceLogging(metadata) => {
+                (SchemaSource::TraceLogging, true, metadata.decode(payload, pointer_size, fields))
+            }
             Found::Wpp => {
                 let number = record.message_number().unwrap_or_default();
                 fields.push("MessageNumber", Value::UInt(number.into()));
                 (SchemaSource::Wpp, false, raw(payload, "Arguments", fields))
             }
-            Found::Nothing => (
-                SchemaSource::Unknown,
-                false,
-                raw(payload, "Payload", fields),
-            ),
+            Found::Nothing => (SchemaSource::Unknown, false, raw(payload, "Payload", fields)),
         };
-        Decoded {
-            status,
-            consumed,
-            size: payload.len(),
-            source,
-            exact_version,
-        }
+        Decoded { status, consumed, size: payload.len(), source, exact_version }
     }
 
     fn find<'r>(&'r self, record: &Record<'r>) -> Found<'r> {
         match record.kind() {
-            HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo => record
-                .hook()
-                .and_then(|hook| catalogue::kernel().by_hook(hook))
-                .map_or(Found::Nothing, Found::Kernel),
+            HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo => {
+                record.hook().and_then(|hook| catalogue::kernel().by_hook(hook)).map_or(Found::Nothing, Found::Kernel)
+            }
             HeaderKind::Full | HeaderKind::Instance => self.find_classic(record),
             HeaderKind::Event => self.find_event(record),
             HeaderKind::Message => Found::Wpp,
@@ -520,11 +466,7 @@ impl Schemas {
         }
     }
 
-    fn event_schema(
-        &self,
-        guid: Guid,
-        descriptor: &EventDescriptor,
-    ) -> Option<(&EventSchema, SchemaSource, bool)> {
+    fn event_schema(&self, guid: Guid, descriptor: &EventDescriptor) -> Option<(&EventSchema, SchemaSource, bool)> {
         let (id, version) = (descriptor.id, descriptor.version);
         if let Some(known) = self.providers.get(&guid) {
             return known.event(id, version);
@@ -544,10 +486,7 @@ fn raw<'r>(payload: &'r [u8], name: &'r str, fields: &mut Fields<'r>) -> (Status
 }
 
 fn empty(guid: Guid) -> ProviderSchema {
-    ProviderSchema {
-        guid,
-        ..ProviderSchema::default()
-    }
+    ProviderSchema { guid, ..ProviderSchema::default() }
 }
 
 /// Adds events and keywords to a layer; what is there stays.
@@ -566,11 +505,7 @@ fn merge(layer: &mut Option<Box<ProviderSchema>>, mut schema: ProviderSchema) {
 
 fn resolve_maps(event: &mut EventSchema, maps: &HashMap<Arc<str>, Arc<ValueMap>>) {
     let unresolved = |property: &crate::schema::Property| {
-        property.map.is_none()
-            && property
-                .map_name
-                .as_ref()
-                .is_some_and(|name| maps.contains_key(name))
+        property.map.is_none() && property.map_name.as_ref().is_some_and(|name| maps.contains_key(name))
     };
     if !event.layout.properties.iter().any(unresolved) {
         return;

@@ -34,9 +34,7 @@ impl<'b> Sid<'b> {
 
 impl fmt::Display for Sid<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let authority = self.bytes[2..8]
-            .iter()
-            .fold(0u64, |value, &byte| value << 8 | u64::from(byte));
+        let authority = self.bytes[2..8].iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
         write!(f, "S-{}-", self.bytes[0])?;
         // Authorities that do not fit in 32 bits are shown in hex.
         if authority >> 32 == 0 {
@@ -44,13 +42,9 @@ impl fmt::Display for Sid<'_> {
         } else {
             write!(f, "{authority:#014x}")?;
         }
-        self.bytes[8..].chunks_exact(4).try_for_each(|part| {
-            write!(
-                f,
-                "-{}",
-                u32::from_le_bytes([part[0], part[1], part[2], part[3]])
-            )
-        })
+        self.bytes[8..]
+            .chunks_exact(4)
+            .try_for_each(|part| write!(f, "-{}", u32::from_le_bytes([part[0], part[1], part[2], part[3]])))
     }
 }
 
@@ -64,10 +58,7 @@ mod tests {
         let (sid, rest) = Sid::split(&local_service).unwrap();
         assert_eq!((sid.to_string().as_str(), rest), ("S-1-5-19", &[9][..]));
         let wide = [1, 0, 1, 0, 0, 0, 0, 2];
-        assert_eq!(
-            Sid::split(&wide).unwrap().0.to_string(),
-            "S-1-0x010000000002"
-        );
+        assert_eq!(Sid::split(&wide).unwrap().0.to_string(), "S-1-0x010000000002");
         assert!(Sid::split(&local_service[..9]).is_none());
     }
 }

@@ -28,10 +28,7 @@ const LEVELS: [(&str, &str); 6] = [
 /// Name of a standard opcode; `None` for those a provider defines itself.
 #[must_use]
 pub fn opcode_name(opcode: u8) -> Option<&'static str> {
-    OPCODES
-        .iter()
-        .find(|(number, ..)| *number == opcode)
-        .map(|(_, name, _)| *name)
+    OPCODES.iter().find(|(number, ..)| *number == opcode).map(|(_, name, _)| *name)
 }
 
 /// Name of a standard level; `None` for those a provider defines itself.
@@ -42,18 +39,12 @@ pub fn level_name(level: u8) -> Option<&'static str> {
 
 /// Number and name of the opcode a manifest calls `win:` something.
 pub(crate) fn opcode_of_manifest_name(name: &str) -> Option<(u8, &'static str)> {
-    OPCODES
-        .iter()
-        .find(|(.., manifest)| *manifest == name)
-        .map(|(number, name, _)| (*number, *name))
+    OPCODES.iter().find(|(.., manifest)| *manifest == name).map(|(number, name, _)| (*number, *name))
 }
 
 /// Number of the level a manifest calls `win:` something.
 pub(crate) fn level_of_manifest_name(name: &str) -> Option<u8> {
-    (0..)
-        .zip(LEVELS)
-        .find(|(_, (_, manifest))| *manifest == name)
-        .map(|(number, _)| number)
+    (0..).zip(LEVELS).find(|(_, (_, manifest))| *manifest == name).map(|(number, _)| number)
 }
 
 #[cfg(test)]
@@ -64,10 +55,7 @@ mod tests {
     fn both_ways() {
         assert_eq!(opcode_name(2), Some("Stop"));
         assert_eq!(opcode_name(10), None);
-        assert_eq!(
-            opcode_of_manifest_name("win:Receive"),
-            Some((240, "Receive"))
-        );
+        assert_eq!(opcode_of_manifest_name("win:Receive"), Some((240, "Receive")));
         assert_eq!(level_of_manifest_name("win:Warning"), Some(3));
         assert_eq!(level_name(3), Some("Warning"));
     }

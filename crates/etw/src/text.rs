@@ -18,9 +18,7 @@ impl<'b> Utf16<'b> {
     /// Takes `bytes` as UTF-16LE code units; an odd last byte is left out.
     #[must_use]
     pub fn new(bytes: &'b [u8]) -> Self {
-        Self {
-            bytes: &bytes[..bytes.len() & !1],
-        }
+        Self { bytes: &bytes[..bytes.len() & !1] }
     }
 
     /// The code units as they are in the record.
@@ -37,9 +35,7 @@ impl<'b> Utf16<'b> {
 
     /// The code units, in order.
     pub fn units(self) -> impl Iterator<Item = u16> + Clone + 'b {
-        self.bytes
-            .chunks_exact(2)
-            .map(|unit| u16::from_le_bytes([unit[0], unit[1]]))
+        self.bytes.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]))
     }
 
     /// The characters, unpaired surrogates replaced by U+FFFD.
@@ -51,9 +47,7 @@ impl<'b> Utf16<'b> {
     #[must_use]
     pub fn until_nul(self) -> Self {
         let end = self.bytes.chunks_exact(2).position(|unit| unit == [0, 0]);
-        Self {
-            bytes: end.map_or(self.bytes, |units| &self.bytes[..units * 2]),
-        }
+        Self { bytes: end.map_or(self.bytes, |units| &self.bytes[..units * 2]) }
     }
 
     /// Appends the text to `out`, replacing what is not well formed.
@@ -66,9 +60,7 @@ impl<'b> Utf16<'b> {
     /// enough for the names an analysis asks for.
     #[must_use]
     pub fn eq_ignore_ascii_case(self, other: &str) -> bool {
-        self.chars()
-            .map(|c| c.to_ascii_lowercase())
-            .eq(other.chars().map(|c| c.to_ascii_lowercase()))
+        self.chars().map(|c| c.to_ascii_lowercase()).eq(other.chars().map(|c| c.to_ascii_lowercase()))
     }
 }
 
@@ -126,9 +118,7 @@ impl<'b> Ansi<'b> {
     #[must_use]
     pub fn until_nul(self) -> Self {
         let end = self.bytes.iter().position(|&byte| byte == 0);
-        Self {
-            bytes: end.map_or(self.bytes, |end| &self.bytes[..end]),
-        }
+        Self { bytes: end.map_or(self.bytes, |end| &self.bytes[..end]) }
     }
 
     /// The text; borrowed when it is valid UTF-8.
@@ -184,11 +174,7 @@ mod tests {
         let bytes = utf16("naïve 𝄞");
         assert_eq!(Utf16::new(&bytes).to_string(), "naïve 𝄞");
         assert_eq!(Utf16::new(&[0x00, 0xd8, b'x', 0]).to_string(), "\u{fffd}x");
-        assert_eq!(
-            Utf16::new(&[b'a', 0, b'b']),
-            "a",
-            "an odd byte is no code unit"
-        );
+        assert_eq!(Utf16::new(&[b'a', 0, b'b']), "a", "an odd byte is no code unit");
     }
 
     #[test]

@@ -46,11 +46,7 @@ fn civil_from_days(days: u64) -> (u64, u64, u64) {
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * of_year + 2) / 153;
     let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
     let year = 1600 + era * 400 + year_of_era + u64::from(month <= 2);
     (year, month, day)
 }
@@ -62,10 +58,7 @@ pub struct SystemTime(pub [u16; 8]);
 impl fmt::Display for SystemTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [year, month, _, day, hour, minute, second, millisecond] = self.0;
-        write!(
-            f,
-            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}"
-        )
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}")
     }
 }
 
@@ -77,26 +70,11 @@ mod tests {
     fn known_moments() {
         let show = |units| FileTime(units).to_string();
         assert_eq!(show(1), "1601-01-01T00:00:00.0000001Z");
-        assert_eq!(
-            show(116_444_736_000_000_000),
-            "1970-01-01T00:00:00.0000000Z"
-        );
-        assert_eq!(
-            show(125_962_560_000_000_000),
-            "2000-02-29T00:00:00.0000000Z"
-        );
-        assert_eq!(
-            show(125_963_423_999_999_999),
-            "2000-02-29T23:59:59.9999999Z"
-        );
-        assert_eq!(
-            show(125_963_424_000_000_000),
-            "2000-03-01T00:00:00.0000000Z"
-        );
-        assert_eq!(
-            show(133_515_648_123_456_789),
-            "2024-02-05T00:00:12.3456789Z"
-        );
+        assert_eq!(show(116_444_736_000_000_000), "1970-01-01T00:00:00.0000000Z");
+        assert_eq!(show(125_962_560_000_000_000), "2000-02-29T00:00:00.0000000Z");
+        assert_eq!(show(125_963_423_999_999_999), "2000-02-29T23:59:59.9999999Z");
+        assert_eq!(show(125_963_424_000_000_000), "2000-03-01T00:00:00.0000000Z");
+        assert_eq!(show(133_515_648_123_456_789), "2024-02-05T00:00:12.3456789Z");
         assert_eq!(show(0), "none");
         assert_eq!(show(u64::MAX), "none");
         assert_eq!(show(u64::MAX - 1), "60056-05-28T05:36:10.9551614Z");

@@ -11,8 +11,7 @@ use crate::schema::{Count, EventSchema, InType, Layout, Length, OutType, Propert
 use crate::text::Utf16;
 
 /// Class of the records that carry schemas.
-pub(crate) const EVENT_METADATA_CLASS: Guid =
-    Guid::from_u128(0xbbccf6c1_6cd1_48c4_80ff_839482e37671);
+pub(crate) const EVENT_METADATA_CLASS: Guid = Guid::from_u128(0xbbccf6c1_6cd1_48c4_80ff_839482e37671);
 /// Type of the records with one `TRACE_EVENT_INFO`.
 pub(crate) const EVENT_INFO: u8 = 32;
 /// Type of the records with a provider GUID and one `EVENT_MAP_INFO`.
@@ -75,10 +74,7 @@ impl Texts<'_> {
 impl TraceEventInfo {
     /// Reads a `TRACE_EVENT_INFO`; `None` when it is malformed.
     pub fn read(bytes: &[u8]) -> Option<Self> {
-        let mut texts = Texts {
-            bytes,
-            known: HashMap::new(),
-        };
+        let mut texts = Texts { bytes, known: HashMap::new() };
         let mut fields = Reader::new(bytes, 8);
         let provider = fields.guid()?;
         let event_guid = fields.guid()?;
@@ -102,17 +98,11 @@ impl TraceEventInfo {
         let top_level = usize::try_from(fields.u32()?).ok()?;
         fields.skip(4)?;
         // For WBEM the field names an activity id instead.
-        let name = if source == WBEM {
-            Arc::default()
-        } else {
-            texts.name(event_name)
-        };
+        let name = if source == WBEM { Arc::default() } else { texts.name(event_name) };
         if top_level > count || count.checked_mul(0x18)? > fields.remaining() {
             return None;
         }
-        let properties = (0..count)
-            .map(|_| property(&mut fields, &mut texts, count))
-            .collect::<Option<Vec<_>>>()?;
+        let properties = (0..count).map(|_| property(&mut fields, &mut texts, count)).collect::<Option<Vec<_>>>()?;
         Some(Self {
             provider,
             provider_name,
@@ -128,10 +118,7 @@ impl TraceEventInfo {
                 task_name,
                 opcode_name,
                 message,
-                layout: Arc::new(Layout {
-                    properties,
-                    top_level,
-                }),
+                layout: Arc::new(Layout { properties, top_level }),
             },
         })
     }
@@ -176,10 +163,7 @@ fn property(fields: &mut Reader<'_>, texts: &mut Texts<'_>, count: usize) -> Opt
 }
 
 fn takes_length(in_type: InType) -> bool {
-    matches!(
-        in_type,
-        InType::UnicodeString | InType::AnsiString | InType::Binary
-    )
+    matches!(in_type, InType::UnicodeString | InType::AnsiString | InType::Binary)
 }
 
 /// A map out of a recording: its provider, its name, its entries. `None` when it is malformed.
@@ -190,10 +174,7 @@ pub(crate) fn read_map(payload: &[u8]) -> Option<(Guid, Arc<str>, ValueMap)> {
     const PATTERN: u32 = 0x04;
     const NUMBER: u32 = 0;
     let (guid, bytes) = payload.split_first_chunk::<16>()?;
-    let mut texts = Texts {
-        bytes,
-        known: HashMap::new(),
-    };
+    let mut texts = Texts { bytes, known: HashMap::new() };
     let mut fields = Reader::new(bytes, 8);
     let name = texts.name(fields.u32()?);
     let flags = fields.u32()?;
@@ -217,21 +198,14 @@ mod tests {
     use super::*;
 
     fn utf16_z(text: &str) -> Vec<u8> {
-        text.encode_utf16()
-            .chain([0])
-            .flat_map(u16::to_le_bytes)
-            .collect()
+        text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
     }
 
     #[test]
     fn a_map_is_read_from_its_own_start() {
         let mut bytes = vec![9; 16];
         let texts_at = 16 + 8;
-        bytes.extend(
-            [texts_at, 1, 1, 0]
-                .iter()
-                .flat_map(|v: &u32| v.to_le_bytes()),
-        );
+        bytes.extend([texts_at, 1, 1, 0].iter().flat_map(|v: &u32| v.to_le_bytes()));
         bytes.extend([texts_at + 4, 7].iter().flat_map(|v: &u32| v.to_le_bytes()));
         bytes.extend(utf16_z("M"));
         bytes.extend(utf16_z("seven "));
@@ -264,10 +238,7 @@ mod tests {
         property(flag::STRUCT | flag::COUNT_OF, 3, 1, 0, 0);
         property(0, 16, 0, 1, 4);
         let info = TraceEventInfo::read(&bytes).unwrap();
-        assert_eq!(
-            (info.event.id, info.event.version, info.event.keyword),
-            (44, 3, 0x80)
-        );
+        assert_eq!((info.event.id, info.event.version, info.event.keyword), (44, 3, 0x80));
         let layout = &info.event.layout;
         assert_eq!((layout.properties.len(), layout.top_level), (4, 3));
         assert_eq!(layout.properties[0].length, Length::Natural);
@@ -276,10 +247,7 @@ mod tests {
         assert_eq!(layout.properties[2].count, Count::Of(0));
         assert_eq!(layout.properties[3].length, Length::Natural);
         for cut in 0..bytes.len() {
-            assert!(
-                TraceEventInfo::read(&bytes[..cut]).is_none(),
-                "cut at {cut}"
-            );
+            assert!(TraceEventInfo::read(&bytes[..cut]).is_none(), "cut at {cut}");
         }
     }
 }

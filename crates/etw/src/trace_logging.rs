@@ -21,28 +21,15 @@ impl<'r> EventMetadata<'r> {
         let mut reader = sized(item)?;
         skip_tag(&mut reader)?;
         let name = text(&mut reader)?;
-        Some(Self {
-            name,
-            fields: reader.rest(),
-        })
+        Some(Self { name, fields: reader.rest() })
     }
 
     /// Reads the payload the metadata describe.
-    pub fn decode(
-        &self,
-        payload: &'r [u8],
-        pointer_size: usize,
-        fields: &mut Fields<'r>,
-    ) -> (Status, usize) {
+    pub fn decode(&self, payload: &'r [u8], pointer_size: usize, fields: &mut Fields<'r>) -> (Status, usize) {
         // No field is described in less than two bytes.
         fields.allow(self.fields.len() / 2, payload.len());
         let steps = fields.limit() * 2;
-        let mut decoder = Decoder {
-            payload: Reader::new(payload, pointer_size),
-            fields,
-            steps,
-            opaque: false,
-        };
+        let mut decoder = Decoder { payload: Reader::new(payload, pointer_size), fields, steps, opaque: false };
         let mut described = Reader::new(self.fields, pointer_size);
         let mut end = Ok(());
         while described.remaining() > 0 && end.is_ok() && !decoder.opaque {
@@ -77,10 +64,7 @@ impl<'r> ProviderTraits<'r> {
         let mut group = None;
         while let Some(size) = reader.u16() {
             let Some(kind) = reader.u8() else { break };
-            let Some(data) = usize::from(size)
-                .checked_sub(3)
-                .and_then(|n| reader.take(n))
-            else {
+            let Some(data) = usize::from(size).checked_sub(3).and_then(|n| reader.take(n)) else {
                 break;
             };
             if kind == GROUP {
@@ -168,12 +152,7 @@ fn description<'r>(from: &mut Reader<'r>) -> Option<Description<'r>> {
             Repeat::Custom
         }
     };
-    Some(Description {
-        name,
-        in_type: first & 0x1f,
-        out_type,
-        repeat,
-    })
+    Some(Description { name, in_type: first & 0x1f, out_type, repeat })
 }
 
 struct Decoder<'r, 'f> {
@@ -238,13 +217,7 @@ impl<'r> Decoder<'r, '_> {
         Ok(())
     }
 
-    fn structure(
-        &mut self,
-        members: u8,
-        name: &'r str,
-        from: &mut Reader<'r>,
-        depth: usize,
-    ) -> Result<(), Stop> {
+    fn structure(&mut self, members: u8, name: &'r str, from: &mut Reader<'r>, depth: usize) -> Result<(), Stop> {
         if depth >= DEEPEST {
             return Err(Stop::Excessive);
         }
@@ -260,12 +233,7 @@ impl<'r> Decoder<'r, '_> {
         end
     }
 
-    fn skip_members(
-        &mut self,
-        from: &mut Reader<'r>,
-        members: u8,
-        depth: usize,
-    ) -> Result<(), Stop> {
+    fn skip_members(&mut self, from: &mut Reader<'r>, members: u8, depth: usize) -> Result<(), Stop> {
         if depth >= DEEPEST {
             return Err(Stop::Excessive);
         }
@@ -319,12 +287,7 @@ fn scalar(in_type: u8, out_type: u8) -> Scalar {
         37 => OutType::CodePointer,
         _ => OutType::Default,
     };
-    Scalar {
-        in_type,
-        out_type,
-        length: None,
-        fixed: false,
-    }
+    Scalar { in_type, out_type, length: None, fixed: false }
 }
 
 #[cfg(test)]
@@ -343,9 +306,7 @@ mod tests {
 
     fn json(item: &[u8], payload: &[u8]) -> (Status, String) {
         let mut fields = Fields::new();
-        let (status, _) = EventMetadata::read(item)
-            .unwrap()
-            .decode(payload, 8, &mut fields);
+        let (status, _) = EventMetadata::read(item).unwrap().decode(payload, 8, &mut fields);
         let mut out = String::new();
         fields.write_json(&mut out).unwrap();
         (status, out)
@@ -367,20 +328,14 @@ mod tests {
         payload.extend([5, 0, 6, 0]);
         payload.extend([1, 0, 0, 0]);
         let (status, json) = json(&item, &payload);
-        assert_eq!(
-            json,
-            r#"{"a":1,"b":[7,8],"s":[{"x":"0xab","y":"p"},{"x":"0xcd","y":""}],"c":[5,6],"z":true}"#
-        );
+        assert_eq!(json, r#"{"a":1,"b":[7,8],"s":[{"x":"0xab","y":"p"},{"x":"0xcd","y":""}],"c":[5,6],"z":true}"#);
         assert_eq!(status, Status::Exact);
     }
 
     #[test]
     fn members_of_an_empty_struct_array_are_skipped() {
         let item = metadata("E", b"s\0\xd8\x02x\0\x04t\0\x98\x01u\0\x04a\0\x04");
-        assert_eq!(
-            json(&item, &[0, 0, 9]),
-            (Status::Exact, r#"{"s":[],"a":9}"#.to_owned())
-        );
+        assert_eq!(json(&item, &[0, 0, 9]), (Status::Exact, r#"{"s":[],"a":9}"#.to_owned()));
     }
 
     #[test]
@@ -397,10 +352,7 @@ mod tests {
     #[test]
     fn unknown_types_end_in_one_opaque_field() {
         let item = metadata("E", b"a\0\x1fb\0\x04");
-        assert_eq!(
-            json(&item, &[1, 2]),
-            (Status::Opaque, r#"{"a":"0102"}"#.to_owned())
-        );
+        assert_eq!(json(&item, &[1, 2]), (Status::Opaque, r#"{"a":"0102"}"#.to_owned()));
     }
 
     #[test]

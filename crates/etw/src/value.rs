@@ -160,10 +160,7 @@ impl<W: fmt::Write> fmt::Write for JsonQuoted<'_, W> {
 }
 
 /// Writes a quoted JSON string.
-pub(crate) fn write_json_text(
-    out: &mut impl fmt::Write,
-    chars: impl Iterator<Item = char>,
-) -> fmt::Result {
+pub(crate) fn write_json_text(out: &mut impl fmt::Write, chars: impl Iterator<Item = char>) -> fmt::Result {
     out.write_char('"')?;
     for c in chars {
         write_json_char(out, c)?;
@@ -220,11 +217,7 @@ fn write_mapped(f: &mut fmt::Formatter<'_>, value: u64, map: &ValueMap) -> fmt::
     let mut named = 0;
     let mut first = true;
     for (key, name) in &map.entries {
-        let applies = if map.bits {
-            *key != 0 && value & key == *key
-        } else {
-            value == *key
-        };
+        let applies = if map.bits { *key != 0 && value & key == *key } else { value == *key };
         if !applies {
             continue;
         }
@@ -253,9 +246,7 @@ fn write_socket_address(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result
     const INET: u16 = 2;
     const INET6: u16 = 23;
     let family = bytes.first_chunk().copied().map(u16::from_le_bytes);
-    let port = bytes
-        .get(2..4)
-        .map(|port| u16::from_be_bytes([port[0], port[1]]));
+    let port = bytes.get(2..4).map(|port| u16::from_be_bytes([port[0], port[1]]));
     match (family, port) {
         (Some(INET), Some(port)) => {
             if let Some(address) = bytes.get(4..).and_then(<[u8]>::first_chunk::<4>) {
@@ -300,34 +291,22 @@ mod tests {
     #[test]
     fn maps_keep_what_they_cannot_name() {
         let entries = vec![(1, "Read ".into()), (2, "Write".into())];
-        let bits = ValueMap {
-            bits: true,
-            entries: entries.clone(),
-        };
+        let bits = ValueMap { bits: true, entries: entries.clone() };
         assert_eq!(Value::Mapped(3, &bits).to_string(), "Read|Write");
         assert_eq!(Value::Mapped(6, &bits).to_string(), "Write|0x4");
         assert_eq!(Value::Mapped(8, &bits).to_string(), "0x8");
-        let values = ValueMap {
-            bits: false,
-            entries,
-        };
+        let values = ValueMap { bits: false, entries };
         assert_eq!(Value::Mapped(1, &values).to_string(), "Read");
         assert_eq!(Value::Mapped(9, &values).to_string(), "9");
     }
 
     #[test]
     fn json_is_always_valid() {
-        assert_eq!(
-            json(Value::Ansi(Ansi::new(b"a\"\\\n\x01"))),
-            r#""a\"\\\n\u0001""#
-        );
+        assert_eq!(json(Value::Ansi(Ansi::new(b"a\"\\\n\x01"))), r#""a\"\\\n\u0001""#);
         assert_eq!(json(Value::Double(f64::NAN)), "\"NaN\"");
         assert_eq!(json(Value::FileTime(FileTime(0))), "null");
         assert_eq!(json(Value::UInt(u64::MAX)), "18446744073709551615");
-        let map = ValueMap {
-            bits: false,
-            entries: vec![(0, "say \"no\"".into())],
-        };
+        let map = ValueMap { bits: false, entries: vec![(0, "say \"no\"".into())] };
         assert_eq!(json(Value::Mapped(0, &map)), r#""say \"no\"""#);
     }
 

@@ -13,16 +13,7 @@ fn record(kind: u8, identity: [u8; 18], version: u8, extended: &[u8], payload: &
     let item = usize::from(kind == 3) * (8 + extended.len()).next_multiple_of(8);
     let mut bytes = match kind {
         0 | 1 => {
-            let mut header = vec![
-                version,
-                0,
-                0x10 + kind,
-                0xc0,
-                0,
-                0,
-                identity[0],
-                identity[1] & 0x1f,
-            ];
+            let mut header = vec![version, 0, 0x10 + kind, 0xc0, 0, 0, identity[0], identity[1] & 0x1f];
             header.extend([0; 8]);
             header
         }
@@ -70,9 +61,7 @@ fn check(schemas: &Schemas, bytes: &[u8]) -> Result<(), TestCaseError> {
         prop_assert_eq!(decoded.consumed, decoded.size);
     }
     let mut json = String::new();
-    fields
-        .write_json(&mut json)
-        .expect("a String takes everything");
+    fields.write_json(&mut json).expect("a String takes everything");
     let parsed: Result<serde_json::Value, _> = serde_json::from_str(&json);
     prop_assert!(parsed.is_ok(), "{}", json);
     for field in &fields {

@@ -1,9 +1,5 @@
 //! The embedded catalogues are what the generator makes of the reference.
-#![allow(
-    clippy::expect_used,
-    clippy::print_stdout,
-    reason = "a test that says what it skipped"
-)]
+#![allow(clippy::expect_used, clippy::print_stdout, reason = "a test that says what it skipped")]
 
 #[path = "../examples/catalogue/generate.rs"]
 mod generate;
@@ -36,18 +32,10 @@ fn is_current(source: &str, embedded: &[u8], generate: fn(&str) -> anyhow::Resul
 
 #[test]
 fn providers_are_current() {
-    is_current(
-        "providers.json",
-        include_bytes!("../src/catalogue/providers.bin"),
-        generate::providers,
-    );
+    is_current("providers.json", include_bytes!("../src/catalogue/providers.bin"), generate::providers);
 }
 
 #[test]
 fn kernel_events_are_current() {
-    is_current(
-        "kernel-mof.json",
-        include_bytes!("../src/catalogue/kernel.bin"),
-        generate::kernel,
-    );
+    is_current("kernel-mof.json", include_bytes!("../src/catalogue/kernel.bin"), generate::kernel);
 }

@@ -62,13 +62,7 @@ impl<'a> BootFacts<'a> {
     /// The boot of `report`, which is that of `trace`.
     #[must_use]
     pub fn new(trace: &'a Trace, report: &'a BootReport, shell: &'a str) -> Self {
-        Self {
-            trace,
-            report,
-            shell,
-            path: MainPath::of(trace, report),
-            images: Images::of(trace),
-        }
+        Self { trace, report, shell, path: MainPath::of(trace, report), images: Images::of(trace) }
     }
 
     /// The main path, from the kernel's start to the desktop; up to the last known phase where there is no desktop.
@@ -111,9 +105,9 @@ impl<'a> BootFacts<'a> {
     #[must_use]
     pub fn device_cost(&self, intervals: Vec<Interval>, tids: &[u32]) -> Cost {
         match &self.path {
-            Some(path) if !tids.is_empty() => path.cost(&self.on_main_path(&intervals), |step| {
-                step.tids.iter().any(|tid| tids.contains(tid))
-            }),
+            Some(path) if !tids.is_empty() => {
+                path.cost(&self.on_main_path(&intervals), |step| step.tids.iter().any(|tid| tids.contains(tid)))
+            }
             _ => self.cost(intervals),
         }
     }
@@ -154,9 +148,7 @@ impl<'a> BootFacts<'a> {
     /// What the path did while a service started, by who did it: what the service did, or what it waited for.
     #[must_use]
     pub fn doings_of_service(&self, service: &Service) -> Vec<String> {
-        let (Some(path), Some(pid), Some(end)) =
-            (&self.path, service.container_pid, service.end_ns)
-        else {
+        let (Some(path), Some(pid), Some(end)) = (&self.path, service.container_pid, service.end_ns) else {
             return Vec::new();
         };
         path.doings((service.start_ns, end), |step| step.pids.contains(&pid))
@@ -176,10 +168,7 @@ impl<'a> BootFacts<'a> {
                     StepKind::Other => "waits, nothing says for what, for",
                 };
                 let who = image.unwrap_or("a process");
-                format!(
-                    "what the boot waits for meanwhile: {who} {did} {}",
-                    time(doing.ns)
-                )
+                format!("what the boot waits for meanwhile: {who} {did} {}", time(doing.ns))
             })
             .collect()
     }
@@ -194,21 +183,13 @@ impl<'a> BootFacts<'a> {
     /// What processes cost the main path within `window`, where that may be `at_most_ns`: what they did there, and at most
     /// the time of others of these kinds.
     #[must_use]
-    pub fn processes_cost(
-        &self,
-        pids: &[u32],
-        window: Interval,
-        held: &[StepKind],
-        at_most_ns: i64,
-    ) -> Cost {
+    pub fn processes_cost(&self, pids: &[u32], window: Interval, held: &[StepKind], at_most_ns: i64) -> Cost {
         let Some(path) = &self.path else {
             return Cost::at_most(at_most_ns);
         };
         let is_its = |step: &Step| step.pid.is_some_and(|pid| pids.contains(&pid));
         let own = path.time(window, |step| is_its(step) && step.kind != StepKind::Timer);
-        let others = path.time(window, |step| {
-            !is_its(step) && (step.is_unknown || held.contains(&step.kind))
-        });
+        let others = path.time(window, |step| !is_its(step) && (step.is_unknown || held.contains(&step.kind)));
         if others < thresholds::NOISE_NS {
             Cost::on_path(own.min(at_most_ns))
         } else {
@@ -219,21 +200,13 @@ impl<'a> BootFacts<'a> {
     /// The intervals as far as they lie on the main path.
     fn on_main_path(&self, intervals: &[Interval]) -> Vec<Interval> {
         let (from, to) = self.main_path();
-        intervals
-            .iter()
-            .map(|&(start, end)| (start.max(from), end.min(to)))
-            .collect()
+        intervals.iter().map(|&(start, end)| (start.max(from), end.min(to))).collect()
     }
 
     /// Processor and disk time of a process in the phases before the desktop, ns.
     #[must_use]
     pub fn main_path_use(&self, pid: u32) -> i64 {
-        let phases = || {
-            self.report
-                .phases
-                .iter()
-                .filter(|phase| phase.name < PhaseName::PostBoot)
-        };
+        let phases = || self.report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot);
         let cpu = phases()
             .filter_map(|phase| phase.cpu.as_ref())
             .flat_map(|cpu| &cpu.by_process)
@@ -268,11 +241,7 @@ impl<'a> BootFacts<'a> {
     /// # Errors
     /// Neither switches nor samples were.
     pub fn needs_processors(&self) -> Result<(), NotChecked> {
-        if self.report.phases.iter().any(|phase| phase.cpu.is_some()) {
-            Ok(())
-        } else {
-            self.needs_kernel("CSWITCH")
-        }
+        if self.report.phases.iter().any(|phase| phase.cpu.is_some()) { Ok(()) } else { self.needs_kernel("CSWITCH") }
     }
 }
 
@@ -280,10 +249,7 @@ impl LinuxBootFacts<'_> {
     /// What work from one time to another cost the start, from the kernel's begin until every job is done.
     #[must_use]
     pub fn cost(&self, own: Interval) -> Cost {
-        let end = self
-            .report
-            .phase(LinuxPhaseName::UserSpace)
-            .and_then(|phase| phase.end_ns);
+        let end = self.report.phase(LinuxPhaseName::UserSpace).and_then(|phase| phase.end_ns);
         Cost::at_most(covered(vec![own], (0, end.unwrap_or(i64::MAX))))
     }
 }
@@ -292,11 +258,7 @@ impl<'a> ShutdownFacts<'a> {
     /// The shutdown of `report`, which is that of `trace`.
     #[must_use]
     pub fn new(trace: &'a Trace, report: &'a ShutdownReport) -> Self {
-        Self {
-            trace,
-            report,
-            images: Images::of(trace),
-        }
+        Self { trace, report, images: Images::of(trace) }
     }
 
     /// From its begin to its end, or to the recording's.
@@ -321,11 +283,7 @@ impl<'a> ShutdownFacts<'a> {
             .map(|(start, end)| (start.max(own.0), end.min(own.1)))
             .collect();
         let alone = whole.saturating_sub(covered(others, window));
-        if whole.saturating_sub(alone) < thresholds::NOISE_NS {
-            Cost::on_path(alone)
-        } else {
-            Cost::at_most(whole)
-        }
+        if whole.saturating_sub(alone) < thresholds::NOISE_NS { Cost::on_path(alone) } else { Cost::at_most(whole) }
     }
 
     /// Everybody who was told or run, from the begin to the answer; those that wait for others are left out.
@@ -338,14 +296,8 @@ impl<'a> ShutdownFacts<'a> {
             .flat_map(|session| &session.applications)
             .filter(|one| !waits_for_others(&one.image))
             .map(|one| (one.start_ns, until(one.end_ns)));
-        let services = report
-            .services
-            .iter()
-            .map(|one| (one.start_ns, until(one.end_ns)));
-        let scripts = report
-            .scripts
-            .iter()
-            .map(|one| (one.start_ns, until(one.end_ns)));
+        let services = report.services.iter().map(|one| (one.start_ns, until(one.end_ns)));
+        let scripts = report.scripts.iter().map(|one| (one.start_ns, until(one.end_ns)));
         applications.chain(services).chain(scripts).collect()
     }
 
@@ -368,9 +320,7 @@ impl<'a> ShutdownFacts<'a> {
 
 /// Whether a process that is told of a shutdown answers only when others have: parts of the system.
 pub(crate) fn waits_for_others(image: &str) -> bool {
-    ["services.exe", "csrss.exe", "winlogon.exe", "wininit.exe"]
-        .iter()
-        .any(|name| name.eq_ignore_ascii_case(image))
+    ["services.exe", "csrss.exe", "winlogon.exe", "wininit.exe"].iter().any(|name| name.eq_ignore_ascii_case(image))
 }
 
 impl SuspendFacts<'_> {
@@ -395,23 +345,12 @@ fn provider_recorded(lacking: &Lacking, provider: &str) -> Result<(), NotChecked
 }
 
 fn kernel_recorded(lacking: &Lacking, flag: &str) -> Result<(), NotChecked> {
-    missing(lacking, |item| {
-        item.provider.is_empty() && item.kernel_flags.iter().any(|one| one == flag)
-    })
+    missing(lacking, |item| item.provider.is_empty() && item.kernel_flags.iter().any(|one| one == flag))
 }
 
 fn missing(lacking: &Lacking, is_asked: impl Fn(&LackingItem) -> bool) -> Result<(), NotChecked> {
-    let lacking: Vec<LackingItem> = lacking
-        .items
-        .iter()
-        .filter(|item| is_asked(item))
-        .cloned()
-        .collect();
-    if lacking.is_empty() {
-        Ok(())
-    } else {
-        Err(NotChecked { lacking })
-    }
+    let lacking: Vec<LackingItem> = lacking.items.iter().filter(|item| is_asked(item)).cloned().collect();
+    if lacking.is_empty() { Ok(()) } else { Err(NotChecked { lacking }) }
 }
 
 /// What a rule lacks that no question of a transition asks for: flags of the kernel's logger.
@@ -441,10 +380,7 @@ pub fn lacks_other(question: &str) -> NotChecked {
 /// They were not.
 pub fn needs_interrupts(trace: &Trace) -> Result<(), NotChecked> {
     if trace.interrupts.is_empty() && trace.wanted.contains(TableName::Interrupts) {
-        return Err(lacks_kernel(
-            "how long deferred procedure calls held the processors",
-            &["DPC", "INTERRUPT"],
-        ));
+        return Err(lacks_kernel("how long deferred procedure calls held the processors", &["DPC", "INTERRUPT"]));
     }
     Ok(())
 }

@@ -16,27 +16,18 @@ pub struct Cost {
 
 impl Cost {
     /// Nothing can be told.
-    pub const UNKNOWN: Self = Self {
-        ns: None,
-        basis: CostBasis::Unknown,
-    };
+    pub const UNKNOWN: Self = Self { ns: None, basis: CostBasis::Unknown };
 
     /// At most this, ns.
     #[must_use]
     pub const fn at_most(ns: i64) -> Self {
-        Self {
-            ns: Some(ns),
-            basis: CostBasis::AtMost,
-        }
+        Self { ns: Some(ns), basis: CostBasis::AtMost }
     }
 
     /// Exactly this, ns: nothing else went on meanwhile, or the chain of waits says so.
     #[must_use]
     pub const fn on_path(ns: i64) -> Self {
-        Self {
-            ns: Some(ns),
-            basis: CostBasis::CriticalPath,
-        }
+        Self { ns: Some(ns), basis: CostBasis::CriticalPath }
     }
 
     /// Whether the transition would not notice.

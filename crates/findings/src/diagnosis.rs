@@ -7,9 +7,7 @@ use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome, SleepState};
 use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
-use onoff_analysis::transition::suspend::{
-    self, PowerTransition, PowerTransitionKind, SuspendOptions,
-};
+use onoff_analysis::transition::suspend::{self, PowerTransition, PowerTransitionKind, SuspendOptions};
 use onoff_analysis::waits;
 use onoff_trace::{Losses, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
@@ -43,11 +41,7 @@ pub struct DiagnosisOptions {
 
 impl Default for DiagnosisOptions {
     fn default() -> Self {
-        Self {
-            boot: BootOptions::default(),
-            shutdown: ShutdownOptions::default(),
-            noise_ns: thresholds::NOISE_NS,
-        }
+        Self { boot: BootOptions::default(), shutdown: ShutdownOptions::default(), noise_ns: thresholds::NOISE_NS }
     }
 }
 
@@ -102,10 +96,7 @@ pub struct Diagnosis {
 pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
     let mut run = Run {
         noise_ns: options.noise_ns,
-        diagnosis: Diagnosis {
-            losses: trace.losses.clone(),
-            ..Diagnosis::default()
-        },
+        diagnosis: Diagnosis { losses: trace.losses.clone(), ..Diagnosis::default() },
     };
     if trace.system.kind == SystemKind::Linux {
         run.linux(trace, options);
@@ -140,8 +131,7 @@ fn power_transition(power: &PowerTransition) -> DiagnosedTransition {
         kind: kind.to_owned(),
         duration_ns: power.work_ns,
         at_least_ns: power.work_ns.unwrap_or_else(|| {
-            half(power.suspend.measured.duration_ns)
-                .saturating_add(half(power.resume.measured.duration_ns))
+            half(power.suspend.measured.duration_ns).saturating_add(half(power.resume.measured.duration_ns))
         }),
     }
 }
@@ -163,18 +153,14 @@ fn sleep_of_linux(sleep: &LinuxSleep) -> DiagnosedTransition {
         name: format!("suspend {}", sleep.number),
         kind,
         duration_ns: sleep.work_ns,
-        at_least_ns: sleep.work_ns.unwrap_or_else(|| {
-            half(sleep.suspend.duration_ns).saturating_add(half(sleep.resume.duration_ns))
-        }),
+        at_least_ns: sleep
+            .work_ns
+            .unwrap_or_else(|| half(sleep.suspend.duration_ns).saturating_add(half(sleep.resume.duration_ns))),
     }
 }
 
 fn suspend_options(options: &DiagnosisOptions) -> SuspendOptions {
-    SuspendOptions {
-        transition: None,
-        idle: options.boot.idle,
-        shell: options.boot.shell.clone(),
-    }
+    SuspendOptions { transition: None, idle: options.boot.idle, shell: options.boot.shell.clone() }
 }
 
 struct Run {
@@ -204,10 +190,7 @@ impl Run {
             self.lacks(report.lacking);
         }
         if let Ok(report) = suspend::analyse(trace, &suspend_options) {
-            let facts = SuspendFacts {
-                trace,
-                report: &report,
-            };
+            let facts = SuspendFacts { trace, report: &report };
             for power in &report.transitions {
                 let transition = power_transition(power);
                 self.transition(&transition, |check| match check {
@@ -278,11 +261,7 @@ impl Run {
     }
 
     /// Runs the rules that `ask` has an answer of.
-    fn transition(
-        &mut self,
-        transition: &DiagnosedTransition,
-        ask: impl Fn(Check) -> Option<Outcome>,
-    ) {
+    fn transition(&mut self, transition: &DiagnosedTransition, ask: impl Fn(Check) -> Option<Outcome>) {
         for rule in RULES {
             match ask(rule.check) {
                 None => {}
@@ -341,11 +320,7 @@ fn severity(cost_ns: Option<i64>, transition_ns: i64) -> FindingSeverity {
     let Some(cost_ns) = cost_ns else {
         return FindingSeverity::Note;
     };
-    let percent = if transition_ns > 0 {
-        cost_ns as f64 * 100.0 / transition_ns as f64
-    } else {
-        0.0
-    };
+    let percent = if transition_ns > 0 { cost_ns as f64 * 100.0 / transition_ns as f64 } else { 0.0 };
     if cost_ns >= thresholds::HIGH_NS || percent >= thresholds::HIGH_PERCENT {
         FindingSeverity::High
     } else if cost_ns >= thresholds::MODERATE_NS || percent >= thresholds::MODERATE_PERCENT {

@@ -85,11 +85,7 @@ impl FindingSubject {
     /// A thing with a name.
     #[must_use]
     pub fn new(kind: FindingSubjectKind, name: impl Into<String>) -> Self {
-        Self {
-            kind,
-            name: name.into(),
-            pid: None,
-        }
+        Self { kind, name: name.into(), pid: None }
     }
 
     /// The same, with its process.
@@ -170,10 +166,7 @@ impl RuleFinding {
     /// With one more piece of evidence.
     #[must_use]
     pub fn because(mut self, time_ns: impl Into<Option<i64>>, text: impl Into<String>) -> Self {
-        self.evidence.push(FindingEvidence {
-            time_ns: time_ns.into(),
-            text: text.into(),
-        });
+        self.evidence.push(FindingEvidence { time_ns: time_ns.into(), text: text.into() });
         self
     }
 

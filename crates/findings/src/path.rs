@@ -67,16 +67,9 @@ impl MainPath {
             owners.insert(thread.tid, thread.pid);
         }
         let waits = Waits::of(trace);
-        let options = PathOptions {
-            shortest_ns: 1,
-            most_steps: MOST_STEPS,
-        };
+        let options = PathOptions { shortest_ns: 1, most_steps: MOST_STEPS };
         let mut steps = Vec::new();
-        for phase in report
-            .phases
-            .iter()
-            .filter(|phase| phase.name < PhaseName::PostBoot)
-        {
+        for phase in report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
             let Some((start, end)) = phase.start_ns.zip(phase.end_ns) else {
                 continue;
             };
@@ -124,15 +117,8 @@ impl MainPath {
                 *sum = sum.saturating_add(end.saturating_sub(start));
             }
         }
-        let mut doings: Vec<Doing> = sums
-            .into_iter()
-            .map(|((pid, kind, is_sleep), ns)| Doing {
-                pid,
-                kind,
-                is_sleep,
-                ns,
-            })
-            .collect();
+        let mut doings: Vec<Doing> =
+            sums.into_iter().map(|((pid, kind, is_sleep), ns)| Doing { pid, kind, is_sleep, ns }).collect();
         doings.sort_by_key(|doing| std::cmp::Reverse(doing.ns));
         doings
     }
@@ -169,11 +155,7 @@ mod tests {
     fn step(when: Interval, pid: u32, waiters: &[u32], is_unknown: bool) -> Step {
         Step {
             when,
-            kind: if is_unknown {
-                StepKind::Other
-            } else {
-                StepKind::Timer
-            },
+            kind: if is_unknown { StepKind::Other } else { StepKind::Timer },
             detail: String::new(),
             is_sleep: false,
             pid: Some(pid),
@@ -196,16 +178,11 @@ mod tests {
             ],
         };
         let all = [(0, 30 * SECOND)];
-        let of = |pid: u32, intervals: &[Interval]| {
-            path.cost(intervals, |step| step.pids.contains(&pid))
-        };
+        let of = |pid: u32, intervals: &[Interval]| path.cost(intervals, |step| step.pids.contains(&pid));
         assert_eq!(of(8, &[(0, 21 * SECOND)]), Cost::on_path(21 * SECOND));
         assert_eq!(of(12, &[(0, 11 * SECOND)]), Cost::on_path(10 * SECOND));
         assert_eq!(of(99, &[(0, 21 * SECOND)]), Cost::on_path(0));
         assert_eq!(of(8, &all), Cost::at_most(25 * SECOND));
-        assert_eq!(
-            path.time((0, 30 * SECOND), |step| step.kind == StepKind::Timer),
-            21 * SECOND
-        );
+        assert_eq!(path.time((0, 30 * SECOND), |step| step.kind == StepKind::Timer), 21 * SECOND);
     }
 }

@@ -101,31 +101,13 @@ mod tests {
                 Check::Recording(_) | Check::Trust(_) => "recording",
             };
             assert_eq!(room, expected, "{}", rule.code);
-            assert!(
-                name.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
-                "{}",
-                rule.code
-            );
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", rule.code);
             let described = rule.describe();
-            let headings: Vec<&str> = described
-                .sections
-                .iter()
-                .map(|section| section.heading.as_str())
-                .collect();
+            let headings: Vec<&str> = described.sections.iter().map(|section| section.heading.as_str()).collect();
             assert_eq!(headings, HEADINGS, "{}", rule.code);
             for section in &described.sections {
-                assert!(
-                    section.text.len() > 20,
-                    "{}: {}",
-                    rule.code,
-                    section.heading
-                );
-                assert!(
-                    section.text.ends_with('.'),
-                    "{}: {}",
-                    rule.code,
-                    section.heading
-                );
+                assert!(section.text.len() > 20, "{}: {}", rule.code, section.heading);
+                assert!(section.text.ends_with('.'), "{}: {}", rule.code, section.heading);
             }
         }
     }

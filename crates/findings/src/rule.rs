@@ -11,14 +11,8 @@ use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};
 use crate::finding::RuleFinding;
 
 /// The headings that the text of every rule has, in this order.
-pub const HEADINGS: [&str; 6] = [
-    "What it finds",
-    "Why it costs time",
-    "Evidence needed",
-    "What to do",
-    "When it is wrong",
-    "Source",
-];
+pub const HEADINGS: [&str; 6] =
+    ["What it finds", "Why it costs time", "Evidence needed", "What to do", "When it is wrong", "Source"];
 
 /// A rule could not be checked, and which events it would have needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,10 +94,7 @@ impl Rule {
         for line in self.text.lines() {
             let line = line.trim();
             if let Some(heading) = line.strip_prefix("# ") {
-                sections.push(RuleSection {
-                    heading: heading.to_owned(),
-                    text: String::new(),
-                });
+                sections.push(RuleSection { heading: heading.to_owned(), text: String::new() });
             } else if let Some(section) = sections.last_mut() {
                 let text = &mut section.text;
                 match (line.is_empty(), text.is_empty() || text.ends_with('\n')) {
@@ -120,11 +111,7 @@ impl Rule {
         for section in &mut sections {
             section.text.truncate(section.text.trim_end().len());
         }
-        RuleDescription {
-            code: self.code,
-            title: self.title,
-            sections,
-        }
+        RuleDescription { code: self.code, title: self.title, sections }
     }
 }
 

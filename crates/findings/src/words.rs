@@ -36,9 +36,7 @@ pub(crate) fn file_name(path: &str) -> &str {
 
 /// A path without its last part.
 pub(crate) fn folder(path: &str) -> &str {
-    path.rfind(['\\', '/'])
-        .and_then(|at| path.get(..at))
-        .unwrap_or_default()
+    path.rfind(['\\', '/']).and_then(|at| path.get(..at)).unwrap_or_default()
 }
 
 #[cfg(test)]

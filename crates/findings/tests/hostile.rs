@@ -4,8 +4,8 @@
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_trace::{
-    Activity, ActivityKind, Interrupt, InterruptKind, Interrupts, Milestone, ReadyThread,
-    ReadyThreads, StringId, SystemKind, Tables, Trace, milestone, power_phase,
+    Activity, ActivityKind, Interrupt, InterruptKind, Interrupts, Milestone, ReadyThread, ReadyThreads, StringId,
+    SystemKind, Tables, Trace, milestone, power_phase,
 };
 
 /// The generator that the analyses of transitions are tested with.
@@ -53,11 +53,7 @@ fn recording(seed: u64) -> Trace {
             start_ns: ends[0],
             end_ns: ends[1],
             cpu: 0,
-            kind: [
-                InterruptKind::Dpc,
-                InterruptKind::TimerDpc,
-                InterruptKind::Interrupt,
-            ][below(&mut any, 3)],
+            kind: [InterruptKind::Dpc, InterruptKind::TimerDpc, InterruptKind::Interrupt][below(&mut any, 3)],
             routine: any.next(),
             vector: 0,
             name: StringId::EMPTY,
@@ -133,10 +129,7 @@ fn rules_of_linux_answer_anything() {
             "mem",
             "disk",
         ];
-        let names: Vec<StringId> = names
-            .iter()
-            .map(|name| trace.strings.intern(name))
-            .collect();
+        let names: Vec<StringId> = names.iter().map(|name| trace.strings.intern(name)).collect();
         let rows: Vec<Activity> = trace.activities.iter().collect();
         let mut one = |many: usize| below(&mut any, many);
         trace.activities = rows

@@ -5,9 +5,8 @@ use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_findings::finding::{CostBasis, RuleFinding};
 use onoff_findings::{Diagnosis, diagnose};
 use onoff_trace::{
-    Activity, ActivityKind, ContextSwitch, ContextSwitches, Milestone, PowerRequest,
-    PowerRequestKind, PowerRequestScope, PowerStateKind, Process, StringId, SystemKind, Tables,
-    Thread, Trace, milestone, power_phase,
+    Activity, ActivityKind, ContextSwitch, ContextSwitches, Milestone, PowerRequest, PowerRequestKind,
+    PowerRequestScope, PowerStateKind, Process, StringId, SystemKind, Tables, Thread, Trace, milestone, power_phase,
 };
 
 const MS: i64 = 1_000_000;
@@ -19,31 +18,16 @@ struct Sleep {
 impl Sleep {
     /// A suspend to memory from 1 s on that ends at `end_ms`, with `status` as its error.
     fn until(end_ms: i64, status: Option<i32>) -> Self {
-        let mut trace = Trace {
-            wanted: Tables::all(),
-            duration_ns: 60_000 * MS,
-            ..Trace::default()
-        };
+        let mut trace = Trace { wanted: Tables::all(), duration_ns: 60_000 * MS, ..Trace::default() };
         trace.system.kind = SystemKind::Linux;
         trace.system.processors = 2;
         let mut sleep = Self { trace };
         let status = status.map(i32::cast_unsigned);
-        sleep.activity(
-            ActivityKind::PowerTransition,
-            "mem",
-            (1_000, end_ms),
-            status,
-        );
+        sleep.activity(ActivityKind::PowerTransition, "mem", (1_000, end_ms), status);
         sleep
     }
 
-    fn activity(
-        &mut self,
-        kind: ActivityKind,
-        name: &str,
-        (start_ms, end_ms): (i64, i64),
-        status: Option<u32>,
-    ) {
+    fn activity(&mut self, kind: ActivityKind, name: &str, (start_ms, end_ms): (i64, i64), status: Option<u32>) {
         let name = self.trace.strings.intern(name);
         let event = self.trace.strings.intern("ftrace/suspend_resume");
         self.trace.activities.push(Activity {
@@ -115,10 +99,7 @@ impl Sleep {
     /// A task that runs until `stops_ms` and again from `goes_on_ms` on.
     fn task(mut self, pid: u32, name: &str, stops_ms: i64, goes_on_ms: i64) -> Self {
         let image = self.trace.strings.intern(name);
-        self.trace.processes.push(Process {
-            image,
-            ..Process::unknown(pid)
-        });
+        self.trace.processes.push(Process { image, ..Process::unknown(pid) });
         self.trace.threads.push(Thread::unknown(pid, pid));
         let switch = |time_ms: i64, old_tid, new_tid| ContextSwitch {
             time_ns: time_ms * MS,
@@ -134,11 +115,7 @@ impl Sleep {
             old_ideal_processor: 0,
             new_wait_ticks: 0,
         };
-        let rows = [
-            switch(stops_ms - 1, 0, pid),
-            switch(stops_ms, pid, 0),
-            switch(goes_on_ms, 0, pid),
-        ];
+        let rows = [switch(stops_ms - 1, 0, pid), switch(stops_ms, pid, 0), switch(goes_on_ms, 0, pid)];
         let rows: ContextSwitches = rows.into_iter().collect();
         self.trace.context_switches.push(rows);
         self
@@ -166,9 +143,7 @@ fn of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
 
 fn unchecked(diagnosis: &Diagnosis) -> Vec<&str> {
     let rows = diagnosis.not_checked.iter();
-    rows.filter(|row| row.transition == "suspend 1")
-        .map(|row| row.code)
-        .collect()
+    rows.filter(|row| row.transition == "suspend 1").map(|row| row.code).collect()
 }
 
 fn says(finding: &RuleFinding, part: &str) -> bool {
@@ -176,10 +151,7 @@ fn says(finding: &RuleFinding, part: &str) -> bool {
 }
 
 fn costs<'a>(found: &[&'a RuleFinding]) -> Vec<(&'a str, Option<i64>, CostBasis)> {
-    found
-        .iter()
-        .map(|row| (row.subject.name.as_str(), row.cost_ns, row.cost_basis))
-        .collect()
+    found.iter().map(|row| (row.subject.name.as_str(), row.cost_ns, row.cost_basis)).collect()
 }
 
 #[test]
@@ -199,18 +171,11 @@ fn a_device_on_the_path_costs_what_the_phase_waited_for_it() {
     let found = of(&diagnosis, "linux/sleep-device-slow");
     assert_eq!(
         costs(&found),
-        [
-            ("sd", Some(900 * MS), CostBasis::CriticalPath),
-            ("ahci", Some(329 * MS), CostBasis::CriticalPath),
-        ]
+        [("sd", Some(900 * MS), CostBasis::CriticalPath), ("ahci", Some(329 * MS), CostBasis::CriticalPath),]
     );
     assert!(says(found[0], "it hangs on ata1"));
     assert!(says(found[0], "waited 900 ms for it"));
-    assert!(
-        found[0]
-            .title
-            .starts_with("sda (driver sd) takes 900 ms to go to sleep")
-    );
+    assert!(found[0].title.starts_with("sda (driver sd) takes 900 ms to go to sleep"));
     // Tasks were looked at; the firmware had no table.
     assert_eq!(unchecked(&diagnosis), ["linux/resume-firmware-long"]);
 }
@@ -227,10 +192,7 @@ fn a_device_beside_the_path_costs_at_most_what_no_step_of_the_path_covers() {
     // From 2510 to 3310 ms the network card is alone; from there on the path's own step runs.
     assert_eq!(
         costs(&found),
-        [
-            ("e1000e", Some(800 * MS), CostBasis::AtMost),
-            ("sd", Some(580 * MS), CostBasis::CriticalPath),
-        ]
+        [("e1000e", Some(800 * MS), CostBasis::AtMost), ("sd", Some(580 * MS), CostBasis::CriticalPath),]
     );
 }
 
@@ -247,19 +209,10 @@ fn a_task_that_stops_late_is_named() {
         .task(301, "nfs-reader", 2_190, 3_960)
         .diagnosed();
     let found = of(&diagnosis, "linux/sleep-tasks-slow");
-    assert_eq!(
-        costs(&found),
-        [("nfs-reader", Some(1_200 * MS), CostBasis::CriticalPath)]
-    );
+    assert_eq!(costs(&found), [("nfs-reader", Some(1_200 * MS), CostBasis::CriticalPath)]);
     let title = &found[0].title;
-    assert!(
-        title.contains("nfs-reader (301) stops after 1.2 s"),
-        "{title}"
-    );
-    assert_eq!(
-        unchecked(&diagnosis),
-        ["linux/resume-firmware-long", "linux/sleep-device-slow"]
-    );
+    assert!(title.contains("nfs-reader (301) stops after 1.2 s"), "{title}");
+    assert_eq!(unchecked(&diagnosis), ["linux/resume-firmware-long", "linux/sleep-device-slow"]);
     // Within the limit nobody is named.
     let healthy = Sleep::until(4_000, None).phases(&PHASES).diagnosed();
     assert!(of(&healthy, "linux/sleep-tasks-slow").is_empty());
@@ -267,19 +220,10 @@ fn a_task_that_stops_late_is_named() {
 
 #[test]
 fn a_sleep_that_was_given_up_names_who_refused() {
-    let phases = [
-        (power_phase::DEVICES_SUSPEND, 1_100, 1_200),
-        (power_phase::DEVICES_RESUME, 1_210, 1_400),
-    ];
+    let phases = [(power_phase::DEVICES_SUSPEND, 1_100, 1_200), (power_phase::DEVICES_RESUME, 1_210, 1_400)];
     let diagnosis = Sleep::until(1_500, Some(-16))
         .phases(&phases)
-        .callback(
-            PowerRequestKind::Suspend,
-            ("usb1", "usb", "pci0"),
-            20,
-            (1_100, 1_190),
-            -16,
-        )
+        .callback(PowerRequestKind::Suspend, ("usb1", "usb", "pci0"), 20, (1_100, 1_190), -16)
         .milestone(
             1_200,
             milestone::POWER_REFUSED,
@@ -289,10 +233,7 @@ fn a_sleep_that_was_given_up_names_who_refused() {
         .diagnosed();
     assert_eq!(diagnosis.transitions[0].kind, "suspend to memory, given up");
     let found = of(&diagnosis, "linux/sleep-given-up");
-    assert_eq!(
-        costs(&found),
-        [("usb1", Some(500 * MS), CostBasis::CriticalPath)]
-    );
+    assert_eq!(costs(&found), [("usb1", Some(500 * MS), CostBasis::CriticalPath)]);
     assert!(says(found[0], "usb1 (driver usb) answers -16"));
     assert!(says(found[0], "early wake event detected"));
     let slept = Sleep::until(4_000, None).phases(&PHASES).diagnosed();
@@ -312,10 +253,7 @@ fn the_firmware_s_own_account_of_the_way_up_is_held_to_a_second() {
     assert!(of(&resumed(999 * MS), "linux/resume-firmware-long").is_empty());
     let slow = resumed(1_400 * MS);
     let found = of(&slow, "linux/resume-firmware-long");
-    assert_eq!(
-        costs(&found),
-        [("firmware", Some(1_400 * MS), CostBasis::CriticalPath)]
-    );
+    assert_eq!(costs(&found), [("firmware", Some(1_400 * MS), CostBasis::CriticalPath)]);
     assert!(says(found[0], "900 ms each"));
     assert_eq!(unchecked(&slow), ["linux/sleep-device-slow"]);
 }

@@ -75,35 +75,21 @@ impl fmt::Display for IssueKind {
                 write!(out, "the checksum is {stored:#04x}, not {right:#04x}")
             }
             Self::ImpossibleTableLength { declared } => {
-                write!(
-                    out,
-                    "the table says it is {declared} bytes long, less than its own header"
-                )
+                write!(out, "the table says it is {declared} bytes long, less than its own header")
             }
             Self::TableCut { declared, present } => {
-                write!(
-                    out,
-                    "the table is {declared} bytes long, but only {present} are there"
-                )
+                write!(out, "the table is {declared} bytes long, but only {present} are there")
             }
             Self::ZeroLengthRecord => out.write_str("a record of length zero"),
             Self::ImpossibleRecordLength { length } => {
                 write!(out, "a record of {length} bytes, less than its own header")
             }
             Self::RecordPastEnd { length, left } => {
-                write!(
-                    out,
-                    "a record of {length} bytes where the table has {left} left"
-                )
+                write!(out, "a record of {length} bytes where the table has {left} left")
             }
-            Self::RepeatedSignature => {
-                out.write_str("the table's signature again, where a record should begin")
-            }
+            Self::RepeatedSignature => out.write_str("the table's signature again, where a record should begin"),
             Self::WrongRecordLength { number, length } => {
-                write!(
-                    out,
-                    "a record {number:#06x} of {length} bytes, a length that it cannot have"
-                )
+                write!(out, "a record {number:#06x} of {length} bytes, a length that it cannot have")
             }
             Self::BytesOutsideTables => out.write_str("bytes that belong to no table"),
             Self::TooManyRecords { limit } => {

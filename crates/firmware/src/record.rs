@@ -153,10 +153,7 @@ impl Content {
                 }))
             }),
             (Signature::S3pt, 1) => exact(bytes, 20).and_then(|bytes| {
-                Some(Self::S3Suspend(S3Suspend {
-                    start_ns: u64_at(bytes, 4)?,
-                    end_ns: u64_at(bytes, 12)?,
-                }))
+                Some(Self::S3Suspend(S3Suspend { start_ns: u64_at(bytes, 4)?, end_ns: u64_at(bytes, 12)? }))
             }),
             (Signature::Fbpt, 2) => exact(bytes, 48).and_then(|bytes| {
                 Some(Self::BasicBoot(BasicBoot {
@@ -180,9 +177,7 @@ impl Content {
     }
 
     fn pointer(bytes: &[u8]) -> Option<Self> {
-        Some(Self::Pointer {
-            address: u64_at(bytes, 8)?,
-        })
+        Some(Self::Pointer { address: u64_at(bytes, 8)? })
     }
 }
 

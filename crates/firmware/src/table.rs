@@ -36,9 +36,7 @@ impl Signature {
     #[must_use]
     pub fn at(bytes: &[u8]) -> Option<Self> {
         let letters = bytes.first_chunk::<4>()?;
-        Self::ALL
-            .into_iter()
-            .find(|signature| signature.as_str().as_bytes() == letters)
+        Self::ALL.into_iter().find(|signature| signature.as_str().as_bytes() == letters)
     }
 
     const fn header_bytes(self) -> usize {
@@ -144,38 +142,23 @@ fn next_whole_table(bytes: &[u8]) -> usize {
         .windows(8)
         .position(|window| {
             Signature::at(window).is_some_and(|signature| {
-                u32_at(window, 4).is_some_and(|length| {
-                    length as usize >= signature.header_bytes() && length as usize <= bytes.len()
-                })
+                u32_at(window, 4)
+                    .is_some_and(|length| length as usize >= signature.header_bytes() && length as usize <= bytes.len())
             })
         })
         .unwrap_or(bytes.len())
 }
 
 /// Reads the table that begins `bytes`; answers how many bytes it takes, at least the signature's four.
-fn read_table(
-    signature: Signature,
-    bytes: &[u8],
-    offset: u64,
-    records_left: &mut usize,
-) -> (Table, usize) {
+fn read_table(signature: Signature, bytes: &[u8], offset: u64, records_left: &mut usize) -> (Table, usize) {
     let declared_bytes = u32_at(bytes, 4).unwrap_or(0);
     let declared = declared_bytes as usize;
-    let mut table = Table {
-        signature,
-        offset,
-        declared_bytes,
-        header: None,
-        records: Vec::new(),
-        issues: Vec::new(),
-    };
+    let mut table = Table { signature, offset, declared_bytes, header: None, records: Vec::new(), issues: Vec::new() };
     if declared < signature.header_bytes() {
         let left = 4 + next_whole_table(bytes.get(4..).unwrap_or_default());
         table.issues.push(Issue {
             offset,
-            kind: IssueKind::ImpossibleTableLength {
-                declared: declared_bytes,
-            },
+            kind: IssueKind::ImpossibleTableLength { declared: declared_bytes },
             skipped_bytes: left as u64,
         });
         return (table, left);
@@ -184,10 +167,7 @@ fn read_table(
     if body.len() < declared {
         table.issues.push(Issue {
             offset,
-            kind: IssueKind::TableCut {
-                declared: declared_bytes,
-                present: body.len() as u64,
-            },
+            kind: IssueKind::TableCut { declared: declared_bytes, present: body.len() as u64 },
             skipped_bytes: (declared - body.len()) as u64,
         });
     } else if signature == Signature::Fpdt {
@@ -196,10 +176,7 @@ fn read_table(
         if sum != 0 {
             table.issues.push(Issue {
                 offset: offset + 9,
-                kind: IssueKind::BadChecksum {
-                    stored,
-                    right: stored.wrapping_sub(sum),
-                },
+                kind: IssueKind::BadChecksum { stored, right: stored.wrapping_sub(sum) },
                 skipped_bytes: 0,
             });
         }
@@ -232,11 +209,7 @@ fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
     {
         let offset = table.offset + at as u64;
         let mut issue = |kind, skipped_bytes: usize| {
-            table.issues.push(Issue {
-                offset,
-                kind,
-                skipped_bytes: skipped_bytes as u64,
-            });
+            table.issues.push(Issue { offset, kind, skipped_bytes: skipped_bytes as u64 });
         };
         if *records_left == 0 {
             issue(IssueKind::TooManyRecords { limit: MAX_RECORDS }, rest.len());
@@ -250,25 +223,16 @@ fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
             continue;
         }
         let Some([_, _, length, revision]) = array::<4>(rest, 0) else {
-            let kind = IssueKind::RecordPastEnd {
-                length: rest.get(2).copied().unwrap_or(0),
-                left: rest.len() as u64,
-            };
+            let kind = IssueKind::RecordPastEnd { length: rest.get(2).copied().unwrap_or(0), left: rest.len() as u64 };
             issue(kind, rest.len());
             return;
         };
         let number = u16_at(rest, 0).unwrap_or(0);
-        let Some(bytes) = rest
-            .get(..usize::from(length))
-            .filter(|bytes| bytes.len() >= 4)
-        else {
+        let Some(bytes) = rest.get(..usize::from(length)).filter(|bytes| bytes.len() >= 4) else {
             let kind = match length {
                 0 => IssueKind::ZeroLengthRecord,
                 1..4 => IssueKind::ImpossibleRecordLength { length },
-                _ => IssueKind::RecordPastEnd {
-                    length,
-                    left: rest.len() as u64,
-                },
+                _ => IssueKind::RecordPastEnd { length, left: rest.len() as u64 },
             };
             if begins_a_whole_record(table.signature, rest.get(4..).unwrap_or_default()) {
                 issue(kind, 4);
@@ -283,13 +247,7 @@ fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
             issue(IssueKind::WrongRecordLength { number, length }, 0);
             Content::other(bytes)
         });
-        table.records.push(Record {
-            offset,
-            number,
-            length,
-            revision,
-            content,
-        });
+        table.records.push(Record { offset, number, length, revision, content });
         *records_left -= 1;
         at += bytes.len();
     }
@@ -307,8 +265,5 @@ fn begins_a_whole_record(signature: Signature, bytes: &[u8]) -> bool {
     let Some(record) = bytes.get(..usize::from(length)) else {
         return false;
     };
-    !matches!(
-        Content::of(signature, number, record),
-        None | Some(Content::Other(_))
-    )
+    !matches!(Content::of(signature, number, record), None | Some(Content::Other(_)))
 }

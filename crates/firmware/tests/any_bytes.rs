@@ -10,15 +10,7 @@ fn likely() -> impl Strategy<Value = Vec<u8>> {
         Just(b"S3PT".to_vec()),
         Just(b"FPDT".to_vec()),
         (0..200_u32).prop_map(|length| length.to_le_bytes().to_vec()),
-        (
-            prop_oneof![
-                0..4_u16,
-                0x1010..0x1016_u16,
-                0x2001..0x2005_u16,
-                any::<u16>()
-            ],
-            0..60_u8
-        )
+        (prop_oneof![0..4_u16, 0x1010..0x1016_u16, 0x2001..0x2005_u16, any::<u16>()], 0..60_u8)
             .prop_map(|(number, length)| [&number.to_le_bytes()[..], &[length, 1]].concat()),
         prop::collection::vec(any::<u8>(), 0..64),
         (0..48_usize).prop_map(|length| vec![0; length]),

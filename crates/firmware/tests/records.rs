@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use onoff_firmware::{
-    BasicBoot, Content, Event, EventForm, IssueKind, MAX_RECORDS, S3Resume, S3Suspend, Signature,
-    Uuid, read,
+    BasicBoot, Content, Event, EventForm, IssueKind, MAX_RECORDS, S3Resume, S3Suspend, Signature, Uuid, read,
 };
 
 /// A table of 8 header bytes and these records.
@@ -23,17 +22,11 @@ fn record(number: u16, body: &[u8]) -> Vec<u8> {
 }
 
 fn numbers(numbers: &[u64]) -> Vec<u8> {
-    numbers
-        .iter()
-        .flat_map(|number| number.to_le_bytes())
-        .collect()
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
 fn basic_boot() -> Vec<u8> {
-    record(
-        2,
-        &[&[0; 4][..], &numbers(&[1, 22, 333, 4444, 55555])].concat(),
-    )
+    record(2, &[&[0; 4][..], &numbers(&[1, 22, 333, 4444, 55555])].concat())
 }
 
 /// An FPDT whose checksum is right.
@@ -74,46 +67,19 @@ fn pointers_in_any_order_and_the_makers_own() {
         &pointer(0, 0xffff_0000_1234),
     ]);
     let contents = read(&bytes);
-    let [table] = &contents.tables[..] else {
-        panic!()
-    };
-    assert_eq!(
-        (&contents.issues[..], &table.issues[..]),
-        (&[][..], &[][..])
-    );
+    let [table] = &contents.tables[..] else { panic!() };
+    assert_eq!((&contents.issues[..], &table.issues[..]), (&[][..], &[][..]));
     let header = table.header.as_ref().unwrap();
-    assert_eq!(
-        (
-            header.oem.as_str(),
-            header.oem_table.as_str(),
-            header.oem_revision
-        ),
-        ("MAKER", "MACHINE", 7)
-    );
-    let found: Vec<(u64, u16, &Content)> = table
-        .records
-        .iter()
-        .map(|record| (record.offset, record.number, &record.content))
-        .collect();
+    assert_eq!((header.oem.as_str(), header.oem_table.as_str(), header.oem_revision), ("MAKER", "MACHINE", 7));
+    let found: Vec<(u64, u16, &Content)> =
+        table.records.iter().map(|record| (record.offset, record.number, &record.content)).collect();
     assert_eq!(
         found,
         [
-            (
-                36,
-                0x3001,
-                &Content::Pointer {
-                    address: 0xdead_0000
-                }
-            ),
+            (36, 0x3001, &Content::Pointer { address: 0xdead_0000 }),
             (52, 1, &Content::Pointer { address: 0x1000 }),
             (68, 0x42, &Content::Other(vec![1, 2, 3])),
-            (
-                75,
-                0,
-                &Content::Pointer {
-                    address: 0xffff_0000_1234
-                }
-            ),
+            (75, 0, &Content::Pointer { address: 0xffff_0000_1234 }),
         ]
     );
 }
@@ -125,13 +91,7 @@ fn a_wrong_checksum_is_told_with_the_right_one() {
     bytes[9] = right.wrapping_add(5);
     let table = &read(&bytes).tables[0];
     assert_eq!(table.issues[0].offset, 9);
-    assert_eq!(
-        table.issues[0].kind,
-        IssueKind::BadChecksum {
-            stored: right.wrapping_add(5),
-            right
-        }
-    );
+    assert_eq!(table.issues[0].kind, IssueKind::BadChecksum { stored: right.wrapping_add(5), right });
     assert_eq!(table.records.len(), 1, "its records are read all the same");
 }
 
@@ -155,11 +115,7 @@ fn every_form_of_measurement_by_its_new_and_its_old_number() {
         (
             &[0x1011, 0x2001],
             b"PEI\0rubbish".to_vec(),
-            Event {
-                form: EventForm::DynamicString,
-                text: "PEI".into(),
-                ..common.clone()
-            },
+            Event { form: EventForm::DynamicString, text: "PEI".into(), ..common.clone() },
         ),
         (
             &[0x1012, 0x2002],
@@ -171,23 +127,11 @@ fn every_form_of_measurement_by_its_new_and_its_old_number() {
                 ..common.clone()
             },
         ),
-        (
-            &[0x1013, 0x2003],
-            numbers(&[77]),
-            Event {
-                form: EventForm::GuidQword,
-                handle: Some(77),
-                ..common.clone()
-            },
-        ),
+        (&[0x1013, 0x2003], numbers(&[77]), Event { form: EventForm::GuidQword, handle: Some(77), ..common.clone() }),
         (
             &[0x1014, 0x2004],
             [&numbers(&[u64::MAX])[..], b"\0"].concat(),
-            Event {
-                form: EventForm::GuidQwordString,
-                handle: Some(u64::MAX),
-                ..common.clone()
-            },
+            Event { form: EventForm::GuidQwordString, handle: Some(u64::MAX), ..common.clone() },
         ),
     ];
     for (record_numbers, tail, expected) in cases {
@@ -195,11 +139,7 @@ fn every_form_of_measurement_by_its_new_and_its_old_number() {
             let bytes = table("FBPT", &[&event(number, 0x50, &tail), &basic_boot()]);
             let read = &read(&bytes).tables[0];
             assert_eq!(read.issues, [], "{number:#x}");
-            assert_eq!(
-                read.records[0].content,
-                Content::Event(expected.clone()),
-                "{number:#x}"
-            );
+            assert_eq!(read.records[0].content, Content::Event(expected.clone()), "{number:#x}");
             assert!(matches!(read.records[1].content, Content::BasicBoot(_)));
         }
     }
@@ -209,44 +149,24 @@ fn every_form_of_measurement_by_its_new_and_its_old_number() {
 fn a_measurement_too_short_for_its_number_is_kept_as_bytes() {
     let bytes = table("FBPT", &[&event(0x1013, 1, &[1, 2, 3]), &basic_boot()]);
     let table = &read(&bytes).tables[0];
-    assert_eq!(
-        table.issues[0].kind,
-        IssueKind::WrongRecordLength {
-            number: 0x1013,
-            length: 37
-        }
-    );
+    assert_eq!(table.issues[0].kind, IssueKind::WrongRecordLength { number: 0x1013, length: 37 });
     assert!(matches!(&table.records[0].content, Content::Other(bytes) if bytes.len() == 33));
     assert_eq!(table.records.len(), 2);
 }
 
 #[test]
 fn suspend_and_resume_with_a_vendor_record_between() {
-    let resume = record(
-        0,
-        &[&2_u32.to_le_bytes()[..], &numbers(&[910, 880])].concat(),
-    );
+    let resume = record(0, &[&2_u32.to_le_bytes()[..], &numbers(&[910, 880])].concat());
     let suspend = record(1, &numbers(&[5_000, 8_000]));
     // Peers that do not step over a record they do not know never come to the second one.
     let bytes = table("S3PT", &[&resume, &record(0x2abc, &[9; 7]), &suspend]);
-    let contents: Vec<Content> = read(&bytes).tables[0]
-        .records
-        .iter()
-        .map(|record| record.content.clone())
-        .collect();
+    let contents: Vec<Content> = read(&bytes).tables[0].records.iter().map(|record| record.content.clone()).collect();
     assert_eq!(
         contents,
         [
-            Content::S3Resume(S3Resume {
-                count: 2,
-                last_ns: 910,
-                average_ns: 880
-            }),
+            Content::S3Resume(S3Resume { count: 2, last_ns: 910, average_ns: 880 }),
             Content::Other(vec![9; 7]),
-            Content::S3Suspend(S3Suspend {
-                start_ns: 5_000,
-                end_ns: 8_000
-            }),
+            Content::S3Suspend(S3Suspend { start_ns: 5_000, end_ns: 8_000 }),
         ]
     );
 }
@@ -257,44 +177,27 @@ fn a_record_without_length_ends_the_table_and_says_how_much_is_left() {
     let table = &read(&bytes).tables[0];
     assert_eq!(table.records.len(), 1);
     assert_eq!(
-        (
-            table.issues[0].offset,
-            table.issues[0].kind,
-            table.issues[0].skipped_bytes
-        ),
+        (table.issues[0].offset, table.issues[0].kind, table.issues[0].skipped_bytes),
         (56, IssueKind::ZeroLengthRecord, 88)
     );
 }
 
 #[test]
 fn lengths_below_a_header_or_past_the_end_end_the_table() {
-    for (length, kind) in [
-        (3, IssueKind::ImpossibleRecordLength { length: 3 }),
-        (
-            49,
-            IssueKind::RecordPastEnd {
-                length: 49,
-                left: 48,
-            },
-        ),
-    ] {
+    for (length, kind) in
+        [(3, IssueKind::ImpossibleRecordLength { length: 3 }), (49, IssueKind::RecordPastEnd { length: 49, left: 48 })]
+    {
         let mut boot = basic_boot();
         boot[2] = length;
         let bytes = table("FBPT", &[&boot]);
         let table = &read(&bytes).tables[0];
         assert_eq!(table.records, []);
-        assert_eq!(
-            (table.issues[0].kind, table.issues[0].skipped_bytes),
-            (kind, 48)
-        );
+        assert_eq!((table.issues[0].kind, table.issues[0].skipped_bytes), (kind, 48));
     }
     let bytes = table("FBPT", &[&basic_boot(), &[2, 0]]);
     let table = &read(&bytes).tables[0];
     assert_eq!(table.records.len(), 1);
-    assert_eq!(
-        table.issues[0].kind,
-        IssueKind::RecordPastEnd { length: 0, left: 2 }
-    );
+    assert_eq!(table.issues[0].kind, IssueKind::RecordPastEnd { length: 0, left: 2 });
 }
 
 #[test]
@@ -312,12 +215,7 @@ fn a_signature_in_place_of_a_record_is_stepped_over_however_often() {
         })
     );
     assert_eq!(table.issues.len(), 3);
-    assert!(
-        table
-            .issues
-            .iter()
-            .all(|issue| issue.kind == IssueKind::RepeatedSignature)
-    );
+    assert!(table.issues.iter().all(|issue| issue.kind == IssueKind::RepeatedSignature));
 }
 
 #[test]
@@ -327,22 +225,10 @@ fn tables_one_after_the_other_with_zeros_and_rubbish_between() {
     let third = table("FBPT", &[&basic_boot()]);
     let bytes = [&first[..], &[0; 12], &second, b"FBPT is here", &third].concat();
     let contents = read(&bytes);
-    let signatures: Vec<Signature> = contents
-        .tables
-        .iter()
-        .map(|table| table.signature)
-        .collect();
-    assert_eq!(
-        signatures,
-        [Signature::Fpdt, Signature::S3pt, Signature::Fbpt]
-    );
-    let [issue] = &contents.issues[..] else {
-        panic!()
-    };
-    assert_eq!(
-        (issue.kind, issue.skipped_bytes),
-        (IssueKind::BytesOutsideTables, 12)
-    );
+    let signatures: Vec<Signature> = contents.tables.iter().map(|table| table.signature).collect();
+    assert_eq!(signatures, [Signature::Fpdt, Signature::S3pt, Signature::Fbpt]);
+    let [issue] = &contents.issues[..] else { panic!() };
+    assert_eq!((issue.kind, issue.skipped_bytes), (IssueKind::BytesOutsideTables, 12));
     assert_eq!(contents.tables[2].records.len(), 1);
 }
 
@@ -351,11 +237,7 @@ fn a_cut_table_gives_what_is_there() {
     let whole = table("FBPT", &[&basic_boot(), &event(0x1010, 1, &[])]);
     for length in 0..whole.len() {
         let contents = read(&whole[..length]);
-        let records: usize = contents
-            .tables
-            .iter()
-            .map(|table| table.records.len())
-            .sum();
+        let records: usize = contents.tables.iter().map(|table| table.records.len()).sum();
         assert_eq!(records, usize::from(length >= 56), "{length}");
         assert_eq!(contents.tables.len(), usize::from(length >= 4), "{length}");
     }

@@ -13,9 +13,7 @@ fn a_boot_that_firmware_measured_module_by_module() {
     };
     let bytes = std::fs::read(folder.join("FBPT_reconstructed.bin")).unwrap();
     let contents = read(&bytes);
-    let [table] = &contents.tables[..] else {
-        panic!()
-    };
+    let [table] = &contents.tables[..] else { panic!() };
     assert_eq!((contents.issues.len(), table.issues.len()), (0, 0));
     assert_eq!((table.declared_bytes, bytes.len()), (39_222, 39_222));
     assert_eq!(table.records.len(), 838);
@@ -31,13 +29,7 @@ fn a_boot_that_firmware_measured_module_by_module() {
                         boot.exit_begin_ns,
                         boot.exit_end_ns,
                     ],
-                    [
-                        1_127_243_597,
-                        103_959_677_189,
-                        103_965_800_517,
-                        105_104_963_359,
-                        105_130_639_733
-                    ]
+                    [1_127_243_597, 103_959_677_189, 103_965_800_517, 105_104_963_359, 105_130_639_733]
                 );
             }
             Content::Event(event) => *forms.entry(event.form).or_insert(0) += 1,
@@ -63,33 +55,18 @@ fn tables_that_a_kernel_could_not_read() {
     };
     let boot = read(&std::fs::read(folder.join("lkml-a83c68a3bf7c_FBPT.bin")).unwrap());
     let table = &boot.tables[0];
+    assert_eq!((table.issues[0].offset, table.issues[0].kind), (8, IssueKind::RepeatedSignature));
+    let Content::BasicBoot(times) = &table.records[0].content else { panic!() };
     assert_eq!(
-        (table.issues[0].offset, table.issues[0].kind),
-        (8, IssueKind::RepeatedSignature)
-    );
-    let Content::BasicBoot(times) = &table.records[0].content else {
-        panic!()
-    };
-    assert_eq!(
-        (
-            times.loader_load_ns,
-            times.loader_start_ns,
-            times.exit_begin_ns,
-            times.exit_end_ns
-        ),
+        (times.loader_load_ns, times.loader_start_ns, times.exit_begin_ns, times.exit_end_ns),
         (49_102_497_322, 49_127_965_722, 0, 0)
     );
 
     let sleep = read(&std::fs::read(folder.join("lkml-a83c68a3bf7c_S3PT.bin")).unwrap());
     let table = &sleep.tables[0];
-    assert_eq!(
-        (table.issues[0].offset, table.issues[0].kind),
-        (8, IssueKind::ZeroLengthRecord)
-    );
+    assert_eq!((table.issues[0].offset, table.issues[0].kind), (8, IssueKind::ZeroLengthRecord));
     // Its resume record stands 4 bytes late, and says that there was no resume.
-    let Content::S3Resume(resume) = &table.records[0].content else {
-        panic!()
-    };
+    let Content::S3Resume(resume) = &table.records[0].content else { panic!() };
     assert_eq!((table.records[0].offset, resume.count), (12, 0));
 }
 
@@ -102,21 +79,12 @@ fn the_pointers_of_thirty_eight_machines() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let contents = read(&std::fs::read(&path).unwrap());
-        let [table] = &contents.tables[..] else {
-            panic!("{}", path.display())
-        };
+        let [table] = &contents.tables[..] else { panic!("{}", path.display()) };
         assert_eq!(table.signature, Signature::Fpdt);
-        assert_eq!(
-            (contents.issues.len(), table.issues.len()),
-            (0, 0),
-            "{}",
-            path.display()
-        );
+        assert_eq!((contents.issues.len(), table.issues.len()), (0, 0), "{}", path.display());
         assert_eq!(table.header.as_ref().unwrap().revision, 1);
         for record in &table.records {
-            let Content::Pointer { address } = record.content else {
-                panic!()
-            };
+            let Content::Pointer { address } = record.content else { panic!() };
             assert!((1..1 << 32).contains(&address), "{}", path.display());
         }
         let order = table.records.iter().map(|record| record.number).collect();

@@ -83,15 +83,7 @@ fn event(line: &str) -> Option<Event<'_>> {
         Some((name, body)) if is_name(name) => (name, body.strip_prefix(' ').unwrap_or(body)),
         _ => return None,
     };
-    Some(Event {
-        time_ns: time,
-        cpu,
-        pid: pid.parse().ok()?,
-        task,
-        context,
-        name,
-        body: Body::Text(body),
-    })
+    Some(Event { time_ns: time, cpu, pid: pid.parse().ok()?, task, context, name, body: Body::Text(body) })
 }
 
 /// What stands before `[processor]`, the processor, and what stands behind it. A task's name may hold brackets too, so that
@@ -101,14 +93,8 @@ fn processor(line: &str) -> Option<(&str, u16, &str)> {
     memchr::memchr_iter(b'[', bytes).find_map(|open| {
         let before = open.checked_sub(1)?;
         let inside = bytes.get(open + 1..)?;
-        let digits = inside
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
-        if bytes.get(before) != Some(&b' ')
-            || digits < 3
-            || inside.get(digits..digits + 2) != Some(b"] ")
-        {
+        let digits = inside.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if bytes.get(before) != Some(&b' ') || digits < 3 || inside.get(digits..digits + 2) != Some(b"] ") {
             return None;
         }
         let cpu = line.get(open + 1..open + 1 + digits)?.parse().ok()?;
@@ -149,18 +135,11 @@ fn nanoseconds(text: &str) -> Option<u64> {
     }
     let scale = 10_u64.pow(9 - u32::try_from(digits).ok()?);
     let fraction = fraction.parse::<u64>().ok()?.checked_mul(scale)?;
-    seconds
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1_000_000_000)?
-        .checked_add(fraction)
+    seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
 fn is_name(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Headings and other lines that stand between events by design.
@@ -175,9 +154,7 @@ fn says_nothing(line: &str) -> bool {
 /// `CPU:0 [LOST 123 EVENTS]` and `CPU:0 [123 EVENTS DROPPED]`.
 fn events_lost(line: &str) -> Option<u64> {
     let (_, what) = line.trim().strip_prefix("CPU:")?.split_once('[')?;
-    what.split_ascii_whitespace()
-        .find_map(|word| word.parse().ok())
-        .or(Some(1))
+    what.split_ascii_whitespace().find_map(|word| word.parse().ok()).or(Some(1))
 }
 
 #[cfg(test)]
@@ -200,29 +177,13 @@ mod tests {
         let report = only(
             "  Web Content[1]-77    [013]    12.440007000: sched_switch:         Web Content[1]:77 [120] R+ ==> a:b:3 [98]",
         );
-        assert_eq!(
-            (kernel.time_ns, kernel.cpu, kernel.pid),
-            (12_440_007_000, 13, 77)
-        );
-        assert_eq!(
-            (kernel.task, report.task),
-            ("Web Content[1]", "Web Content[1]")
-        );
+        assert_eq!((kernel.time_ns, kernel.cpu, kernel.pid), (12_440_007_000, 13, 77));
+        assert_eq!((kernel.task, report.task), ("Web Content[1]", "Web Content[1]"));
         assert_eq!(kernel.time_ns, report.time_ns);
-        let Some(Kind::Switch {
-            previous_task,
-            previous_state,
-            next_task,
-            next_pid,
-            ..
-        }) = Kind::of(&kernel)
-        else {
+        let Some(Kind::Switch { previous_task, previous_state, next_task, next_pid, .. }) = Kind::of(&kernel) else {
             panic!("{kernel:?}");
         };
-        assert_eq!(
-            (previous_task, next_task, next_pid),
-            ("Web Content[1]", "a:b", 3)
-        );
+        assert_eq!((previous_task, next_task, next_pid), ("Web Content[1]", "a:b", 3));
         assert!(previous_state.preempted && previous_state.letter == b'R');
         assert_eq!(Kind::of(&kernel), Kind::of(&report));
     }

@@ -40,10 +40,7 @@ fn sequences(
             "print" => "tracing_mark_write".to_owned(),
             name => name.to_owned(),
         };
-        found
-            .entry(event.cpu)
-            .or_default()
-            .push((time_us, event.pid, name, format!("{kind:?}")));
+        found.entry(event.cpu).or_default().push((time_us, event.pid, name, format!("{kind:?}")));
     });
     (found, losses)
 }
@@ -55,10 +52,7 @@ fn text_and_data_file_of_one_trace_say_the_same() {
     };
     let mut compared = 0;
     for name in ["boot-1", "boot-2", "suspend-s3", "hibernate-s4"] {
-        let files = files(
-            &samples.join(format!("{name}.tar.xz")),
-            [".trace.txt", ".trace.dat"],
-        );
+        let files = files(&samples.join(format!("{name}.tar.xz")), [".trace.txt", ".trace.dat"]);
         for (path, data) in files.iter().filter(|(path, _)| path.ends_with(".dat")) {
             let text = &files[&path.replace(".trace.dat", ".trace.txt")];
             assert!(DataFile::recognises(data) && TextTrace::recognises(text));
@@ -70,15 +64,9 @@ fn text_and_data_file_of_one_trace_say_the_same() {
             assert_eq!(losses, Losses::default(), "{path}");
             for (cpu, expected) in &from_text {
                 let found = &from_data[cpu];
-                let differs = expected
-                    .iter()
-                    .zip(found)
-                    .position(|(expected, found)| expected != found);
+                let differs = expected.iter().zip(found).position(|(expected, found)| expected != found);
                 if let Some(at) = differs {
-                    panic!(
-                        "{path}, processor {cpu}, event {at}:\n text {:?}\n data {:?}",
-                        expected[at], found[at]
-                    );
+                    panic!("{path}, processor {cpu}, event {at}:\n text {:?}\n data {:?}", expected[at], found[at]);
                 }
                 assert_eq!(found.len(), expected.len(), "{path}, processor {cpu}");
                 compared += found.len();

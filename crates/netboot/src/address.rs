@@ -54,13 +54,7 @@ mod tests {
             assert_eq!(MacAddress::parse(text), Some(address), "{text}");
         }
         assert_eq!(address.to_string(), "52:54:00:77:00:ab");
-        for text in [
-            "",
-            "192.168.77.80",
-            "52:54:00:77:00",
-            "52:54:00:77:00:zz",
-            "fd77::1",
-        ] {
+        for text in ["", "192.168.77.80", "52:54:00:77:00", "52:54:00:77:00:zz", "fd77::1"] {
             assert_eq!(MacAddress::parse(text), None, "{text}");
         }
     }

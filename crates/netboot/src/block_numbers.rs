@@ -18,13 +18,7 @@ pub struct BlockNumbers {
 
 impl Default for BlockNumbers {
     fn default() -> Self {
-        Self {
-            seen: Box::new([0; WORDS]),
-            highest: 0,
-            any: false,
-            follows_last: None,
-            wraps: 0,
-        }
+        Self { seen: Box::new([0; WORDS]), highest: 0, any: false, follows_last: None, wraps: 0 }
     }
 }
 
@@ -42,19 +36,14 @@ impl BlockNumbers {
         let position = self.position(number);
         if position > self.highest || !self.any {
             // What a jump passes over has not been seen, whatever the ring holds there.
-            let first = self
-                .highest
-                .saturating_add(1)
-                .max(position.saturating_sub(1 << 16));
+            let first = self.highest.saturating_add(1).max(position.saturating_sub(1 << 16));
             for passed in first..=position {
                 self.clear(passed);
             }
             let before = self.rounds(self.highest);
             self.highest = position;
             self.any = true;
-            self.wraps = self
-                .wraps
-                .saturating_add((self.rounds(position) - before) as u32);
+            self.wraps = self.wraps.saturating_add((self.rounds(position) - before) as u32);
         }
         let new = !self.is_set(position);
         self.set(position);
@@ -65,12 +54,7 @@ impl BlockNumbers {
     #[must_use]
     pub fn position(&self, number: u16) -> u64 {
         let period = self.period();
-        let start = u64::from(number)
-            + if number == 0 && period == 65_535 {
-                period
-            } else {
-                0
-            };
+        let start = u64::from(number) + if number == 0 && period == 65_535 { period } else { 0 };
         // The candidates are `start` plus whole rounds; the nearest to `highest` lies in this one or a neighbour.
         let round = self.highest / period;
         let candidates = [round.checked_sub(1), Some(round), round.checked_add(1)];

@@ -124,13 +124,7 @@ impl DhcpKind {
     pub const fn is_from_client(self) -> bool {
         !matches!(
             self,
-            Self::Offer
-                | Self::Ack
-                | Self::Nak
-                | Self::SomeAnswer
-                | Self::Advertise
-                | Self::Reply
-                | Self::Reconfigure
+            Self::Offer | Self::Ack | Self::Nak | Self::SomeAnswer | Self::Advertise | Self::Reply | Self::Reconfigure
         )
     }
 }
@@ -161,10 +155,7 @@ pub(crate) fn machine_id(bytes: &[u8]) -> Option<String> {
     }
     let id: &[u8; 16] = id.try_into().ok()?;
     let mut text = String::with_capacity(36);
-    for (at, place) in [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15]
-        .into_iter()
-        .enumerate()
-    {
+    for (at, place) in [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].into_iter().enumerate() {
         if matches!(at, 4 | 6 | 8 | 10) {
             text.push('-');
         }

@@ -39,18 +39,12 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
     let mac = [head[28], head[29], head[30], head[31], head[32], head[33]];
     let mut message = DhcpMessage {
         time_ns,
-        kind: if request {
-            DhcpKind::SomeRequest
-        } else {
-            DhcpKind::SomeAnswer
-        },
+        kind: if request { DhcpKind::SomeRequest } else { DhcpKind::SomeAnswer },
         source: datagram.source,
         destination: datagram.destination,
         bytes: datagram.payload_bytes,
         transaction: u32::from_be_bytes([head[4], head[5], head[6], head[7]]),
-        client_mac: ethernet
-            .then_some(MacAddress(mac))
-            .filter(|mac| !mac.is_group_or_zero()),
+        client_mac: ethernet.then_some(MacAddress(mac)).filter(|mac| !mac.is_group_or_zero()),
         seconds: u32::from(u16::from_be_bytes([head[8], head[9]])),
         // Given by a server; in a request, the client's own.
         address: address(16).or_else(|| address(12)),
@@ -86,10 +80,7 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
 
 fn text(bytes: Option<&[u8]>) -> Option<String> {
     let bytes = bytes?;
-    let end = bytes
-        .iter()
-        .position(|&byte| byte == 0)
-        .unwrap_or(bytes.len());
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     let text = name(bytes.get(..end)?);
     (!text.is_empty()).then_some(text)
 }
@@ -141,9 +132,7 @@ impl Found {
             (66, _) => self.server_name = text(Some(data)),
             (67, _) => self.boot_file = text(Some(data)),
             // RFC 3004 has lengths inside; most clients just write text.
-            (77, [length, rest @ ..]) if usize::from(*length) == rest.len() => {
-                self.user_class = name(rest)
-            }
+            (77, [length, rest @ ..]) if usize::from(*length) == rest.len() => self.user_class = name(rest),
             (77, _) => self.user_class = name(data),
             (93, &[high, low, ..]) => self.architecture = Some(u16::from_be_bytes([high, low])),
             (97, _) => self.machine_id = machine_id(data),
@@ -273,9 +262,7 @@ mod tests {
         let mut options = vec![60, 32];
         options.extend(b"PXEClient:Arch:00007:UNDI:003016");
         options.extend([93, 2, 0, 7, 97, 17, 0]);
-        options.extend([
-            0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 8, 9, 10, 11, 12, 13, 14, 15,
-        ]);
+        options.extend([0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 8, 9, 10, 11, 12, 13, 14, 15]);
         let bytes = message(1, &options);
         let found = parsed(&bytes, bytes.len()).unwrap();
         assert_eq!(found.kind, DhcpKind::Discover);
@@ -283,10 +270,7 @@ mod tests {
         assert_eq!(found.client_mac.unwrap().to_string(), "52:54:00:77:00:01");
         assert_eq!(found.vendor_class, "PXEClient:Arch:00007:UNDI:003016");
         assert_eq!((found.architecture, found.seconds), (Some(7), 4));
-        assert_eq!(
-            found.machine_id.as_deref(),
-            Some("00112233-4455-6677-0809-0a0b0c0d0e0f")
-        );
+        assert_eq!(found.machine_id.as_deref(), Some("00112233-4455-6677-0809-0a0b0c0d0e0f"));
         assert!(!found.cut && !found.malformed);
     }
 
@@ -324,19 +308,13 @@ mod tests {
     fn what_is_cut_is_said_and_what_is_wrong_too() {
         let bytes = message(1, &[60, 3, b'a', b'b', b'c']);
         let found = parsed(&bytes[..54], bytes.len()).unwrap();
-        assert_eq!(
-            (found.kind, found.cut, found.malformed),
-            (DhcpKind::SomeRequest, true, false)
-        );
+        assert_eq!((found.kind, found.cut, found.malformed), (DhcpKind::SomeRequest, true, false));
         assert!(found.client_mac.is_some());
         // Cut in the padding after the end mark: nothing is missing.
         assert!(!parsed(&bytes, bytes.len() + 60).unwrap().cut);
         let wrong = message(1, &[60, 200, b'a']);
         let found = parsed(&wrong, wrong.len()).unwrap();
-        assert_eq!(
-            (found.kind, found.cut, found.malformed),
-            (DhcpKind::Discover, false, true)
-        );
+        assert_eq!((found.kind, found.cut, found.malformed), (DhcpKind::Discover, false, true));
         assert_eq!(parsed(&bytes[..20], bytes.len()), None);
         let mut other = bytes;
         other[OPTIONS_AT - 1] = 0;

@@ -24,11 +24,7 @@ pub fn is_dhcp(source: SocketAddr, destination: SocketAddr) -> bool {
 /// Reads a datagram; `None` when it is no DHCPv6 message. `client_mac` is the station that a message seen on the client's own link
 /// came from or goes to, used where the message itself does not name it.
 #[must_use]
-pub fn parse(
-    time_ns: i64,
-    datagram: &Datagram<'_>,
-    client_mac: Option<MacAddress>,
-) -> Option<DhcpMessage> {
+pub fn parse(time_ns: i64, datagram: &Datagram<'_>, client_mac: Option<MacAddress>) -> Option<DhcpMessage> {
     let cut = (datagram.payload.len() as u64) < u64::from(datagram.payload_bytes);
     let (bytes, relay) = inside(datagram.payload)?;
     let (head, rest) = bytes.split_first_chunk::<4>()?;
@@ -199,13 +195,7 @@ mod tests {
 
     fn reply() -> Vec<u8> {
         let mut bytes = vec![7, 0x6B, 0x1D, 0x08];
-        put(
-            &mut bytes,
-            1,
-            &[
-                0, 1, 0, 1, 0x31, 0xD9, 0xB7, 0x2F, 0x52, 0x54, 0, 0x77, 0, 1,
-            ],
-        );
+        put(&mut bytes, 1, &[0, 1, 0, 1, 0x31, 0xD9, 0xB7, 0x2F, 0x52, 0x54, 0, 0x77, 0, 1]);
         let mut address = vec![0; 24];
         address[..16].copy_from_slice(&"fd77::64".parse::<Ipv6Addr>().unwrap().octets());
         let mut association = vec![0; 12];
@@ -224,10 +214,7 @@ mod tests {
         assert_eq!(found.client_mac.unwrap().to_string(), "52:54:00:77:00:01");
         assert_eq!(found.address, Some("fd77::64".parse().unwrap()));
         assert_eq!(found.boot_server.as_deref(), Some("fd77::1"));
-        assert_eq!(
-            found.boot_file.as_deref(),
-            Some("tftp://[fd77::1]/grubnetx64.efi")
-        );
+        assert_eq!(found.boot_file.as_deref(), Some("tftp://[fd77::1]/grubnetx64.efi"));
         assert_eq!(found.architecture, Some(7));
     }
 

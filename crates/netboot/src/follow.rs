@@ -46,9 +46,7 @@ impl Follower {
         capture.wire_bytes += u64::from(frame.wire_bytes);
         if frame.time_ns < self.last_ns {
             let number = capture.frames;
-            capture
-                .losses
-                .add_at(&losses::TIME_BACKWARDS, || format!("frame {number}"));
+            capture.losses.add_at(&losses::TIME_BACKWARDS, || format!("frame {number}"));
         }
         self.last_ns = frame.time_ns;
         capture.duration_ns = capture.duration_ns.max(frame.time_ns);
@@ -65,11 +63,7 @@ impl Follower {
             Packet::LaterFragment { of, bytes } => self.later_fragment(frame, of, bytes),
             Packet::AddressProbe { target } => {
                 if self.capture.address_probes.len() < limits::STATIONS {
-                    self.capture.address_probes.push(AddressProbe {
-                        time_ns: frame.time_ns,
-                        target,
-                        by: frame.source,
-                    });
+                    self.capture.address_probes.push(AddressProbe { time_ns: frame.time_ns, target, by: frame.source });
                 } else {
                     self.left_out += 1;
                 }
@@ -85,15 +79,9 @@ impl Follower {
     /// Ends with what is known about the capture as a whole.
     #[must_use]
     pub fn finish(mut self) -> Capture {
-        let incomplete = self
-            .fragmented
-            .values()
-            .filter(|datagram| !datagram.is_whole())
-            .count();
+        let incomplete = self.fragmented.values().filter(|datagram| !datagram.is_whole()).count();
         let mut capture = self.capture;
-        capture
-            .losses
-            .add(&losses::FRAGMENTS_MISSING, incomplete as u64);
+        capture.losses.add(&losses::FRAGMENTS_MISSING, incomplete as u64);
         capture.losses.add(&losses::LEFT_OUT, self.left_out);
         capture.connections = std::mem::take(&mut self.connections).finish(&mut capture.losses);
         capture.transfers = std::mem::take(&mut self.transfers).finish(&mut capture.losses);
@@ -107,16 +95,8 @@ impl Follower {
             dhcp4::parse(frame.time_ns, datagram)
         } else if dhcp6::is_dhcp(source, destination) {
             let from_client = destination.port() == dhcp6::PORTS[1];
-            let mac = if from_client {
-                frame.source
-            } else {
-                frame.destination
-            };
-            dhcp6::parse(
-                frame.time_ns,
-                datagram,
-                mac.filter(|mac| !mac.is_group_or_zero()),
-            )
+            let mac = if from_client { frame.source } else { frame.destination };
+            dhcp6::parse(frame.time_ns, datagram, mac.filter(|mac| !mac.is_group_or_zero()))
         } else if lookup::PORT == source.port() || lookup::PORT == destination.port() {
             let lookups = &mut self.capture.lookups;
             self.left_out += u64::from(!lookup::see(lookups, frame.time_ns, datagram));
@@ -184,8 +164,7 @@ impl Follower {
                 entry.early_count += 1;
             }
         } else if let Some(client) = entry.client {
-            self.transfers
-                .later_fragment(client, frame.time_ns, frame.wire_bytes);
+            self.transfers.later_fragment(client, frame.time_ns, frame.wire_bytes);
         }
     }
 
@@ -194,11 +173,7 @@ impl Follower {
             return;
         }
         // Half of them at once, so that this is rare.
-        let mut times: Vec<i64> = self
-            .fragmented
-            .values()
-            .map(|entry| entry.last_ns)
-            .collect();
+        let mut times: Vec<i64> = self.fragmented.values().map(|entry| entry.last_ns).collect();
         times.sort_unstable();
         let middle = times.get(times.len() / 2).copied().unwrap_or(i64::MAX);
         let before = self.fragmented.len();
@@ -209,9 +184,7 @@ impl Follower {
             keep
         });
         debug_assert!(self.fragmented.len() < before);
-        self.capture
-            .losses
-            .add(&losses::FRAGMENTS_MISSING, incomplete);
+        self.capture.losses.add(&losses::FRAGMENTS_MISSING, incomplete);
     }
 
     fn note_address(&mut self, address: IpAddr, frame: &Frame<'_>) {
@@ -224,8 +197,7 @@ impl Follower {
 
 impl Fragmented {
     fn is_whole(&self) -> bool {
-        self.expected_bytes
-            .is_some_and(|expected| self.bytes >= expected)
+        self.expected_bytes.is_some_and(|expected| self.bytes >= expected)
     }
 }
 
@@ -244,11 +216,7 @@ fn note<K: std::hash::Hash + Eq>(
         }
         Entry::Vacant(_) if full => return 1,
         Entry::Vacant(entry) => {
-            entry.insert(Seen {
-                first_ns: time_ns,
-                last_ns: time_ns,
-                station,
-            });
+            entry.insert(Seen { first_ns: time_ns, last_ns: time_ns, station });
         }
     }
     0

@@ -28,11 +28,7 @@ pub(crate) fn see(lookups: &mut Vec<Lookup>, time_ns: i64, datagram: &Datagram<'
     let Some((id, answer, name)) = parse(datagram.payload) else {
         return true;
     };
-    let client = if answer {
-        datagram.destination.ip()
-    } else {
-        datagram.source.ip()
-    };
+    let client = if answer { datagram.destination.ip() } else { datagram.source.ip() };
     let full = lookups.len() >= LOOKUPS;
     // Answers come soon or not at all: the latest questions are looked at only.
     let known = lookups
@@ -45,13 +41,7 @@ pub(crate) fn see(lookups: &mut Vec<Lookup>, time_ns: i64, datagram: &Datagram<'
         Some(_) => {}
         None if answer => {}
         None if full => return false,
-        None => lookups.push(Lookup {
-            client,
-            name,
-            id,
-            asked_ns: time_ns,
-            answered_ns: None,
-        }),
+        None => lookups.push(Lookup { client, name, id, asked_ns: time_ns, answered_ns: None }),
     }
     true
 }
@@ -100,23 +90,11 @@ mod tests {
             fragment: None,
         };
         let mut lookups = Vec::new();
-        assert!(see(
-            &mut lookups,
-            5,
-            &datagram(&message, "10.0.0.2:4000", "10.0.0.1:53")
-        ));
-        assert!(see(
-            &mut lookups,
-            6,
-            &datagram(&message, "10.0.0.2:4000", "10.0.0.1:53")
-        ));
+        assert!(see(&mut lookups, 5, &datagram(&message, "10.0.0.2:4000", "10.0.0.1:53")));
+        assert!(see(&mut lookups, 6, &datagram(&message, "10.0.0.2:4000", "10.0.0.1:53")));
         let mut answer = message.clone();
         answer[2] = 0x81;
-        assert!(see(
-            &mut lookups,
-            9,
-            &datagram(&answer, "10.0.0.1:53", "10.0.0.2:4000")
-        ));
+        assert!(see(&mut lookups, 9, &datagram(&answer, "10.0.0.1:53", "10.0.0.2:4000")));
         assert_eq!(lookups.len(), 1);
         assert_eq!(lookups[0].name, "boot.lan");
         assert_eq!((lookups[0].asked_ns, lookups[0].answered_ns), (5, Some(9)));

@@ -83,11 +83,7 @@ impl Message {
     /// [`NotTftp`].
     pub fn parse(payload: &[u8], bytes: u32) -> Result<Self, NotTftp> {
         let cut = (payload.len() as u64) < u64::from(bytes);
-        let short = if cut {
-            NotTftp::Cut
-        } else {
-            NotTftp::Malformed
-        };
+        let short = if cut { NotTftp::Cut } else { NotTftp::Malformed };
         let (opcode, rest) = number(payload).ok_or(short)?;
         match opcode {
             1 | 2 => {
@@ -95,15 +91,8 @@ impl Message {
                 let file = texts.next().ok_or(NotTftp::Malformed)?;
                 // The mode: netascii or octet.
                 let _ = texts.next();
-                let request = Request {
-                    file,
-                    options: options(texts),
-                };
-                Ok(if opcode == 1 {
-                    Self::ReadRequest(request)
-                } else {
-                    Self::WriteRequest(request)
-                })
+                let request = Request { file, options: options(texts) };
+                Ok(if opcode == 1 { Self::ReadRequest(request) } else { Self::WriteRequest(request) })
             }
             3 => {
                 let (block, _) = number(rest).ok_or(short)?;
@@ -170,10 +159,7 @@ pub(crate) fn name(bytes: &[u8]) -> String {
 }
 
 fn options(mut texts: Texts<'_>) -> Options {
-    let mut options = Options {
-        cut: texts.cut,
-        ..Options::default()
-    };
+    let mut options = Options { cut: texts.cut, ..Options::default() };
     while let Some(name) = texts.next_whole() {
         let Some(value) = texts.next_whole() else {
             break;
@@ -203,7 +189,8 @@ mod tests {
 
     #[test]
     fn requests_and_their_options() {
-        let bytes = b"\0\x01boot.wim\0octet\0tsize\x000\0BLKSIZE\x001456\0windowsize\x004\0msftwindow\x0031416\0x\x00y\0";
+        let bytes =
+            b"\0\x01boot.wim\0octet\0tsize\x000\0BLKSIZE\x001456\0windowsize\x004\0msftwindow\x0031416\0x\x00y\0";
         let Ok(Message::ReadRequest(request)) = whole(bytes) else {
             panic!("{:?}", whole(bytes));
         };
@@ -221,14 +208,9 @@ mod tests {
         );
         // Cut inside the value of windowsize: it is not taken for a 4 that may have been 48.
         let cut = &bytes[..bytes.iter().position(|&byte| byte == b'4').unwrap() + 1];
-        let at = bytes
-            .windows(13)
-            .position(|part| part == b"windowsize\x004\0")
-            .unwrap();
+        let at = bytes.windows(13).position(|part| part == b"windowsize\x004\0").unwrap();
         for length in [cut.len(), at + 12] {
-            let Ok(Message::ReadRequest(request)) =
-                Message::parse(&bytes[..length], bytes.len() as u32)
-            else {
+            let Ok(Message::ReadRequest(request)) = Message::parse(&bytes[..length], bytes.len() as u32) else {
                 panic!();
             };
             assert!(request.options.cut);
@@ -238,42 +220,17 @@ mod tests {
 
     #[test]
     fn the_other_packets() {
-        assert_eq!(
-            whole(b"\0\x03\x01\x02data"),
-            Ok(Message::Data { block: 258 })
-        );
-        assert_eq!(
-            whole(b"\0\x04\0\x04"),
-            Ok(Message::Acknowledgment {
-                block: 4,
-                next_window: None
-            })
-        );
-        assert_eq!(
-            whole(b"\0\x04\0\x04\x08"),
-            Ok(Message::Acknowledgment {
-                block: 4,
-                next_window: Some(8)
-            })
-        );
+        assert_eq!(whole(b"\0\x03\x01\x02data"), Ok(Message::Data { block: 258 }));
+        assert_eq!(whole(b"\0\x04\0\x04"), Ok(Message::Acknowledgment { block: 4, next_window: None }));
+        assert_eq!(whole(b"\0\x04\0\x04\x08"), Ok(Message::Acknowledgment { block: 4, next_window: Some(8) }));
         assert_eq!(
             whole(b"\0\x05\0\x01File not found\0"),
-            Ok(Message::Error {
-                code: 1,
-                text: "File not found".into()
-            })
+            Ok(Message::Error { code: 1, text: "File not found".into() })
         );
         assert!(
             matches!(whole(b"\0\x06blksize\x001468\0"), Ok(Message::OptionAcknowledgment(options)) if options.block_size == Some(1468))
         );
-        for bad in [
-            &b""[..],
-            b"\0",
-            b"\0\x09abc",
-            b"\0\x03\0",
-            b"\0\x04\0\x01abc",
-            b"GET /",
-        ] {
+        for bad in [&b""[..], b"\0", b"\0\x09abc", b"\0\x03\0", b"\0\x04\0\x01abc", b"GET /"] {
             assert_eq!(whole(bad), Err(NotTftp::Malformed), "{bad:?}");
         }
         assert_eq!(Message::parse(b"\0", 30), Err(NotTftp::Cut));

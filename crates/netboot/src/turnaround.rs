@@ -40,10 +40,7 @@ impl Turnaround {
     #[must_use]
     pub fn of(spread: &Spread) -> Self {
         let median_ns = spread.median_ns();
-        let limit = median_ns
-            .unwrap_or(0)
-            .saturating_mul(PAUSE_MEDIANS)
-            .saturating_add(PAUSE_NS);
+        let limit = median_ns.unwrap_or(0).saturating_mul(PAUSE_MEDIANS).saturating_add(PAUSE_NS);
         let (pauses, above_ns) = spread.above(limit);
         let rest = spread.count() - pauses;
         let usual_ns = (rest > 0).then(|| spread.sum_ns().saturating_sub(above_ns) / rest as i64);

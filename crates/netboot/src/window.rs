@@ -38,11 +38,7 @@ impl Windows {
         }
         self.last = Some((blocks, asked_next));
         if self.changes.len() < WINDOW_CHANGES {
-            self.changes.push(WindowChange {
-                time_ns,
-                blocks,
-                asked_next,
-            });
+            self.changes.push(WindowChange { time_ns, blocks, asked_next });
         } else {
             self.left_out += 1;
         }

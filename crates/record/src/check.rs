@@ -33,12 +33,7 @@ const ROOM: u64 = 1 << 30;
 /// Looks through what is offered for a job. `free_bytes`: room in the folder of the recordings.
 #[must_use]
 pub fn check(job: &Job, offer: &Offer, free_bytes: Option<u64>) -> Vec<Item> {
-    let mut items = vec![
-        rights(offer),
-        trace(offer),
-        events(job, offer),
-        clock(offer),
-    ];
+    let mut items = vec![rights(offer), trace(offer), events(job, offer), clock(offer)];
     if job.transition.restarts() || job.sleep_by == SleepBy::Systemd {
         items.push(systemd(offer));
     }
@@ -90,19 +85,11 @@ pub fn refuse(job: &Job, offer: &Offer, free_bytes: Option<u64>) -> Result<(), E
 const RIGHTS: &str = "rights";
 
 const fn optional(there: bool) -> Standing {
-    if there {
-        Standing::There
-    } else {
-        Standing::Narrower
-    }
+    if there { Standing::There } else { Standing::Narrower }
 }
 
 const fn needed(there: bool) -> Standing {
-    if there {
-        Standing::There
-    } else {
-        Standing::Lacking
-    }
+    if there { Standing::There } else { Standing::Lacking }
 }
 
 fn rights(offer: &Offer) -> Item {
@@ -121,10 +108,7 @@ fn trace(offer: &Offer) -> Item {
     let (standing, text) = match &offer.tracefs {
         Some(place) => (Standing::There, place.clone()),
         // Only root can look into it.
-        None if !offer.superuser => (
-            Standing::Narrower,
-            "cannot be seen without root".to_owned(),
-        ),
+        None if !offer.superuser => (Standing::Narrower, "cannot be seen without root".to_owned()),
         None => (
             Standing::Lacking,
             "no /sys/kernel/tracing: 'mount -t tracefs tracefs /sys/kernel/tracing', or this kernel was built without \
@@ -132,11 +116,7 @@ fn trace(offer: &Offer) -> Item {
                 .to_owned(),
         ),
     };
-    Item {
-        name: "kernel trace",
-        standing,
-        text,
-    }
+    Item { name: "kernel trace", standing, text }
 }
 
 fn events(job: &Job, offer: &Offer) -> Item {
@@ -147,29 +127,15 @@ fn events(job: &Job, offer: &Offer) -> Item {
         .chain(job.events.iter().map(String::as_str))
         .collect();
     let there = tracing::events(job, offer);
-    let lacking: Vec<&str> = asked
-        .into_iter()
-        .filter(|event| !there.iter().any(|it| it == event))
-        .collect();
+    let lacking: Vec<&str> = asked.into_iter().filter(|event| !there.iter().any(|it| it == event)).collect();
     let (standing, text) = if offer.events.is_none() {
         (Standing::Narrower, "cannot be seen".to_owned())
     } else if lacking.is_empty() {
         (Standing::There, format!("all {} of them", there.len()))
     } else {
-        (
-            Standing::Narrower,
-            format!(
-                "{} of them; this kernel lacks {}",
-                there.len(),
-                some_of(&lacking)
-            ),
-        )
+        (Standing::Narrower, format!("{} of them; this kernel lacks {}", there.len(), some_of(&lacking)))
     };
-    Item {
-        name: "events",
-        standing,
-        text,
-    }
+    Item { name: "events", standing, text }
 }
 
 /// Names, not all of them where they are many.
@@ -186,11 +152,7 @@ fn clock(offer: &Offer) -> Item {
     let there = offer.clocks.iter().any(|clock| clock == "mono");
     Item {
         name: "trace clock",
-        standing: if offer.clocks.is_empty() {
-            Standing::Narrower
-        } else {
-            needed(there)
-        },
+        standing: if offer.clocks.is_empty() { Standing::Narrower } else { needed(there) },
         text: match (there, offer.clocks.is_empty()) {
             (true, _) => "mono",
             (false, true) => "cannot be seen",
@@ -203,45 +165,26 @@ fn clock(offer: &Offer) -> Item {
 fn systemd(offer: &Offer) -> Item {
     let (standing, text) = match &offer.systemd {
         Some(version) => (Standing::There, version.clone()),
-        None => (
-            Standing::Lacking,
-            "systemd does not run this computer".to_owned(),
-        ),
+        None => (Standing::Lacking, "systemd does not run this computer".to_owned()),
     };
-    Item {
-        name: "systemd",
-        standing,
-        text,
-    }
+    Item { name: "systemd", standing, text }
 }
 
 fn loader(job: &Job, offer: &Offer) -> Item {
     let (standing, text) = match (&offer.loader, job.loader) {
         (_, LoaderChoice::Manual) => (Standing::There, "options set by hand".to_owned()),
-        (
-            Loader::SystemdBoot {
-                entry, one_shot, ..
-            },
-            _,
-        ) => (
+        (Loader::SystemdBoot { entry, one_shot, .. }, _) => (
             needed(*one_shot),
             match one_shot {
                 true => format!("systemd-boot, entry {entry}, for one boot at a time"),
                 false => "this systemd-boot cannot take an entry for one boot only; see '--loader manual'".to_owned(),
             },
         ),
-        (Loader::Grub, _) => (
-            Standing::There,
-            "GRUB, /etc/default/grub.d and update-grub".to_owned(),
-        ),
+        (Loader::Grub, _) => (Standing::There, "GRUB, /etc/default/grub.d and update-grub".to_owned()),
         // The plan refuses with the options to be set by hand.
         (Loader::Unknown(why), _) => (Standing::Narrower, format!("{why}; see '--loader manual'")),
     };
-    Item {
-        name: "boot loader",
-        standing,
-        text,
-    }
+    Item { name: "boot loader", standing, text }
 }
 
 fn hook(offer: &Offer) -> Item {
@@ -250,9 +193,7 @@ fn hook(offer: &Offer) -> Item {
         standing: needed(offer.shutdown_hooks),
         text: match offer.shutdown_hooks {
             true => "/usr/lib/systemd/system-shutdown",
-            false => {
-                "no /usr/lib/systemd/system-shutdown: the end of a shutdown cannot be collected"
-            }
+            false => "no /usr/lib/systemd/system-shutdown: the end of a shutdown cannot be collected",
         }
         .to_owned(),
     }
@@ -263,15 +204,10 @@ fn staging(offer: &Offer) -> Item {
         Some(folder) => (Standing::There, folder.clone()),
         None => (
             Standing::Lacking,
-            "the root file system does not keep what is written to it late in a shutdown"
-                .to_owned(),
+            "the root file system does not keep what is written to it late in a shutdown".to_owned(),
         ),
     };
-    Item {
-        name: "room for the last moments",
-        standing,
-        text,
-    }
+    Item { name: "room for the last moments", standing, text }
 }
 
 fn sleep(job: &Job, offer: &Offer) -> Item {
@@ -283,18 +219,13 @@ fn sleep(job: &Job, offer: &Offer) -> Item {
     } else if hibernates && !offer.swap {
         Some("no swap to hibernate to ('swapon')".to_owned())
     } else if hibernates && !offer.resume_device {
-        Some(
-            "the kernel is not told where to resume from ('resume=' on its command line)"
-                .to_owned(),
-        )
+        Some("the kernel is not told where to resume from ('resume=' on its command line)".to_owned())
     } else {
         let wanted = job.mem_sleep.as_ref().filter(|_| !hibernates);
-        wanted
-            .filter(|wanted| !offer.mem_sleep.contains(wanted))
-            .map(|wanted| {
-                let offered = offer.mem_sleep.join(" ");
-                format!("/sys/power/mem_sleep offers '{offered}', not '{wanted}'")
-            })
+        wanted.filter(|wanted| !offer.mem_sleep.contains(wanted)).map(|wanted| {
+            let offered = offer.mem_sleep.join(" ");
+            format!("/sys/power/mem_sleep offers '{offered}', not '{wanted}'")
+        })
     };
     Item {
         name: "sleep states",
@@ -315,11 +246,7 @@ fn wake(job: &Job, offer: &Offer) -> Item {
             "no /sys/class/rtc/rtc0/wakealarm: leave '--wake-after' out and wake the computer by hand",
         ),
     };
-    Item {
-        name: "wake alarm",
-        standing,
-        text: text.to_owned(),
-    }
+    Item { name: "wake alarm", standing, text: text.to_owned() }
 }
 
 fn room(job: &Job, free_bytes: Option<u64>) -> Item {
@@ -335,14 +262,7 @@ fn room(job: &Job, free_bytes: Option<u64>) -> Item {
                 gib(ROOM)
             ),
         ),
-        Some(free) => (
-            Standing::There,
-            format!("{}: {:.1} GiB free", job.out, gib(free)),
-        ),
+        Some(free) => (Standing::There, format!("{}: {:.1} GiB free", job.out, gib(free))),
     };
-    Item {
-        name: "room",
-        standing,
-        text,
-    }
+    Item { name: "room", standing, text }
 }

@@ -29,9 +29,7 @@ pub struct About<'a> {
 
 /// Where the kernel's trace is.
 pub fn tracefs(machine: &(impl Files + ?Sized)) -> Option<&'static str> {
-    TRACEFS
-        .into_iter()
-        .find(|folder| machine.exists(&format!("{folder}/trace")))
+    TRACEFS.into_iter().find(|folder| machine.exists(&format!("{folder}/trace")))
 }
 
 /// The kernel's trace as text, with what it lost. It should have been stopped before.
@@ -45,22 +43,10 @@ pub fn trace(
         lacking.push("the kernel's trace: no tracefs".to_owned());
         return Ok(());
     };
-    copy(
-        machine,
-        &format!("{tracefs}/trace"),
-        &format!("{folder}/{name}.trace.txt"),
-        lacking,
-    )?;
-    for (from, to) in [
-        ("saved_cmdlines", format!("{name}.saved_cmdlines")),
-        ("trace_clock", "trace_clock".to_owned()),
-    ] {
-        copy(
-            machine,
-            &format!("{tracefs}/{from}"),
-            &format!("{folder}/{to}"),
-            lacking,
-        )?;
+    copy(machine, &format!("{tracefs}/trace"), &format!("{folder}/{name}.trace.txt"), lacking)?;
+    for (from, to) in [("saved_cmdlines", format!("{name}.saved_cmdlines")), ("trace_clock", "trace_clock".to_owned())]
+    {
+        copy(machine, &format!("{tracefs}/{from}"), &format!("{folder}/{to}"), lacking)?;
     }
     let mut stats = String::new();
     let processors = machine.at(&format!("{tracefs}/per_cpu"));
@@ -70,95 +56,42 @@ pub fn trace(
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
-    names.sort_by_key(|name| {
-        name.trim_start_matches("cpu")
-            .parse::<u32>()
-            .unwrap_or(u32::MAX)
-    });
+    names.sort_by_key(|name| name.trim_start_matches("cpu").parse::<u32>().unwrap_or(u32::MAX));
     for processor in names {
         let text = machine.read_text(&format!("{tracefs}/per_cpu/{processor}/stats"));
         stats += &format!("{processor}\n{}", text.unwrap_or_default());
     }
-    put(
-        machine,
-        &format!("{folder}/{name}.stats.txt"),
-        stats.as_bytes(),
-    )
+    put(machine, &format!("{folder}/{name}.stats.txt"), stats.as_bytes())
 }
 
 /// What the kernel says of itself and of the machine.
-pub fn kernel(
-    machine: &mut (impl Files + ?Sized),
-    folder: &str,
-    lacking: &mut Vec<String>,
-) -> Result<(), Error> {
-    for name in [
-        "cmdline",
-        "uptime",
-        "cpuinfo",
-        "meminfo",
-        "interrupts",
-        "iomem",
-        "swaps",
-        "mounts",
-    ] {
-        copy(
-            machine,
-            &format!("/proc/{name}"),
-            &format!("{folder}/{name}"),
-            lacking,
-        )?;
+pub fn kernel(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+    for name in ["cmdline", "uptime", "cpuinfo", "meminfo", "interrupts", "iomem", "swaps", "mounts"] {
+        copy(machine, &format!("/proc/{name}"), &format!("{folder}/{name}"), lacking)?;
     }
-    output(
-        machine,
-        &["uname", "-a"],
-        &format!("{folder}/uname"),
-        lacking,
-    )?;
+    output(machine, &["uname", "-a"], &format!("{folder}/uname"), lacking)?;
     output(machine, &["dmesg"], &format!("{folder}/dmesg.txt"), lacking)
 }
 
 /// What systemd and its journal know of this boot.
-pub fn user_space(
-    machine: &mut (impl Files + ?Sized),
-    folder: &str,
-    lacking: &mut Vec<String>,
-) -> Result<(), Error> {
+pub fn user_space(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     let outputs: [(&[&str], &str); 7] = [
-        (
-            &["journalctl", "--boot", "--output=export", "--no-pager"],
-            "journal.export",
-        ),
-        (
-            &["systemctl", "show", "--no-pager", "--all", "*"],
-            "show-units.txt",
-        ),
+        (&["journalctl", "--boot", "--output=export", "--no-pager"], "journal.export"),
+        (&["systemctl", "show", "--no-pager", "--all", "*"], "show-units.txt"),
         (&["systemctl", "show", "--no-pager"], "show-manager.txt"),
         (&["systemd-analyze", "dump"], "analyze-dump.txt"),
         (&["systemd-analyze", "time"], "analyze-time.txt"),
         (&["systemd-analyze", "blame", "--no-pager"], "blame.txt"),
-        (
-            &["systemd-analyze", "critical-chain", "--no-pager"],
-            "critical-chain.txt",
-        ),
+        (&["systemd-analyze", "critical-chain", "--no-pager"], "critical-chain.txt"),
     ];
     for (line, name) in outputs {
         output(machine, line, &format!("{folder}/{name}"), lacking)?;
     }
-    copy(
-        machine,
-        "/etc/os-release",
-        &format!("{folder}/os-release"),
-        lacking,
-    )
+    copy(machine, "/etc/os-release", &format!("{folder}/os-release"), lacking)
 }
 
 /// What the firmware and the boot loader left.
-pub fn firmware(
-    machine: &mut (impl Files + ?Sized),
-    folder: &str,
-    lacking: &mut Vec<String>,
-) -> Result<(), Error> {
+pub fn firmware(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     let variables = machine.at(crate::offer::VARIABLES);
     let into = format!("{folder}/efivars");
     machine.make_folders(&into)?;
@@ -166,10 +99,7 @@ pub fn firmware(
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
-        if ["Loader", "Stub", "Boot"]
-            .iter()
-            .any(|start| name.starts_with(start))
-        {
+        if ["Loader", "Stub", "Boot"].iter().any(|start| name.starts_with(start)) {
             let from = format!("{}/{name}", crate::offer::VARIABLES);
             copy(machine, &from, &format!("{into}/{name}"), lacking)?;
         }
@@ -184,12 +114,7 @@ pub fn firmware(
             lacking.push(format!("{from}: not there"));
         }
     }
-    copy_numbers(
-        machine,
-        "/sys/firmware/acpi/fpdt",
-        &format!("{into}/fpdt"),
-        lacking,
-    )?;
+    copy_numbers(machine, "/sys/firmware/acpi/fpdt", &format!("{into}/fpdt"), lacking)?;
     performance_tables(machine, &into, lacking)
 }
 
@@ -253,11 +178,7 @@ fn performance_tables(
 }
 
 /// A table in memory: signature, length, records.
-fn memory_table(
-    machine: &(impl Files + ?Sized),
-    address: u64,
-    signature: &str,
-) -> io::Result<Vec<u8>> {
+fn memory_table(machine: &(impl Files + ?Sized), address: u64, signature: &str) -> io::Result<Vec<u8>> {
     let mut memory = File::open(machine.at("/dev/mem"))?;
     memory.seek(SeekFrom::Start(address))?;
     let mut header = [0; 8];
@@ -271,18 +192,12 @@ fn memory_table(
         return Err(io::Error::other(format!("{length} bytes are too many")));
     }
     let mut bytes = header.to_vec();
-    memory
-        .take(u64::from(length).saturating_sub(8))
-        .read_to_end(&mut bytes)?;
+    memory.take(u64::from(length).saturating_sub(8)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// Writes lines that tie the clocks together.
-pub fn clocks(
-    machine: &mut (impl Files + ?Sized),
-    folder: &str,
-    lines: &[String],
-) -> Result<(), Error> {
+pub fn clocks(machine: &mut (impl Files + ?Sized), folder: &str, lines: &[String]) -> Result<(), Error> {
     let text = lines.join("\n") + "\n";
     put(machine, &format!("{folder}/clock.txt"), text.as_bytes())
 }
@@ -294,11 +209,7 @@ pub fn clock(machine: &mut (impl Files + ?Sized), label: &str) -> String {
 }
 
 /// Writes what the recording says of itself.
-pub fn about(
-    machine: &mut (impl Files + ?Sized),
-    folder: &str,
-    about: &About<'_>,
-) -> Result<(), Error> {
+pub fn about(machine: &mut (impl Files + ?Sized), folder: &str, about: &About<'_>) -> Result<(), Error> {
     let text = serde_json::to_vec_pretty(about).map_err(|error| Error::File {
         verb: "write",
         path: folder.into(),
@@ -308,12 +219,7 @@ pub fn about(
 }
 
 /// Copies a file whose length is not known beforehand. What cannot be read is said, what cannot be written ends the work.
-pub fn copy(
-    machine: &mut (impl Files + ?Sized),
-    from: &str,
-    to: &str,
-    lacking: &mut Vec<String>,
-) -> Result<(), Error> {
+pub fn copy(machine: &mut (impl Files + ?Sized), from: &str, to: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     let mut source = match File::open(machine.at(from)) {
         Ok(file) => file,
         Err(error) => {
@@ -322,10 +228,8 @@ pub fn copy(
         }
     };
     let place = machine.at(to);
-    let mut target = machine
-        .before_change()
-        .and_then(|()| File::create(&place))
-        .map_err(Error::file("write", &place))?;
+    let mut target =
+        machine.before_change().and_then(|()| File::create(&place)).map_err(Error::file("write", &place))?;
     let mut block = vec![0; 1 << 18];
     loop {
         let read = match source.read(&mut block) {
@@ -338,9 +242,7 @@ pub fn copy(
             }
         };
         let bytes = block.get(..read).unwrap_or_default();
-        target
-            .write_all(bytes)
-            .map_err(Error::file("write", &place))?;
+        target.write_all(bytes).map_err(Error::file("write", &place))?;
     }
 }
 
@@ -371,8 +273,5 @@ pub fn output(
 
 fn put(machine: &mut (impl Files + ?Sized), to: &str, bytes: &[u8]) -> Result<(), Error> {
     let place = machine.at(to);
-    machine
-        .before_change()
-        .and_then(|()| fs::write(&place, bytes))
-        .map_err(Error::file("write", &place))
+    machine.before_change().and_then(|()| fs::write(&place, bytes)).map_err(Error::file("write", &place))
 }

@@ -43,8 +43,5 @@ pub fn entry_made_from(command_line: &str) -> Option<&str> {
 
 /// The last value of an option of ours.
 fn value<'a>(command_line: &'a str, name: &str) -> Option<&'a str> {
-    command_line
-        .split_whitespace()
-        .filter_map(|word| word.strip_prefix(name)?.strip_prefix('='))
-        .next_back()
+    command_line.split_whitespace().filter_map(|word| word.strip_prefix(name)?.strip_prefix('=')).next_back()
 }

@@ -45,11 +45,7 @@ impl Machine for LiveMachine {
             .env("SYSTEMD_COLORS", "0")
             .env("SYSTEMD_PAGER", "")
             .output()?;
-        Ok(Outcome {
-            code: output.status.code(),
-            stdout: output.stdout,
-            stderr: output.stderr,
-        })
+        Ok(Outcome { code: output.status.code(), stdout: output.stdout, stderr: output.stderr })
     }
 
     fn clocks(&self) -> Clocks {

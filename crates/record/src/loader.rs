@@ -19,12 +19,7 @@ pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
         return Ok(Vec::new());
     }
     match &offer.loader {
-        Loader::SystemdBoot {
-            folder,
-            text,
-            one_shot: true,
-            ..
-        } => Ok(vec![Step::File {
+        Loader::SystemdBoot { folder, text, one_shot: true, .. } => Ok(vec![Step::File {
             path: format!("{folder}/{ENTRY}"),
             what: "a boot loader entry with the options for tracing".to_owned(),
             contents: entry(text, &options),
@@ -36,9 +31,7 @@ pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
         )),
         Loader::Grub => Ok(vec![
             update_grub(None),
-            Step::Folder {
-                path: "/etc/default/grub.d".to_owned(),
-            },
+            Step::Folder { path: "/etc/default/grub.d".to_owned() },
             Step::File {
                 path: GRUB_SETTINGS.to_owned(),
                 what: "GRUB's settings with the options for tracing".to_owned(),
@@ -58,19 +51,13 @@ pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
 #[must_use]
 pub fn before_restart(job: &Job, offer: &Offer) -> Option<Step> {
     let taken = matches!(offer.loader, Loader::SystemdBoot { .. });
-    (taken && job.loader == LoaderChoice::Found).then(|| Step::OneShot {
-        path: variable_path("LoaderEntryOneShot"),
-        entry: ENTRY.to_owned(),
-    })
+    (taken && job.loader == LoaderChoice::Found)
+        .then(|| Step::OneShot { path: variable_path("LoaderEntryOneShot"), entry: ENTRY.to_owned() })
 }
 
 fn update_grub(line: Option<Vec<String>>) -> Step {
     let undo = line.is_none().then(|| vec!["update-grub".to_owned()]);
-    Step::Command {
-        what: "GRUB's menu follows its settings".to_owned(),
-        line,
-        undo,
-    }
+    Step::Command { what: "GRUB's menu follows its settings".to_owned(), line, undo }
 }
 
 /// The text of an entry with another title and more options.

@@ -92,17 +92,13 @@ pub trait Files: Machine {
     /// Makes a folder whose parent exists.
     fn make_folder(&mut self, path: &str) -> Result<(), Error> {
         let place = self.at(path);
-        self.before_change()
-            .and_then(|()| fs::create_dir(&place))
-            .map_err(Error::file("create", &place))
+        self.before_change().and_then(|()| fs::create_dir(&place)).map_err(Error::file("create", &place))
     }
 
     /// Makes a folder and what is missing above it.
     fn make_folders(&mut self, path: &str) -> Result<(), Error> {
         let place = self.at(path);
-        self.before_change()
-            .and_then(|()| fs::create_dir_all(&place))
-            .map_err(Error::file("create", &place))
+        self.before_change().and_then(|()| fs::create_dir_all(&place)).map_err(Error::file("create", &place))
     }
 
     /// Gives a file new contents, all or nothing, and waits until they are on disk.
@@ -129,23 +125,14 @@ pub trait Files: Machine {
     fn link(&mut self, path: &str, target: &str) -> Result<(), Error> {
         self.remove(path)?;
         let place = self.at(path);
-        self.before_change()
-            .and_then(|()| make_link(target, &place))
-            .map_err(Error::file("create", &place))
+        self.before_change().and_then(|()| make_link(target, &place)).map_err(Error::file("create", &place))
     }
 
     /// Writes a value to a file of the kernel's, in one write.
     fn set_value(&mut self, path: &str, value: &[u8]) -> Result<(), Error> {
         let place = self.at(path);
         self.before_change()
-            .and_then(|()| {
-                OpenOptions::new()
-                    .write(true)
-                    .create(true)
-                    .truncate(true)
-                    .open(&place)?
-                    .write_all(value)
-            })
+            .and_then(|()| OpenOptions::new().write(true).create(true).truncate(true).open(&place)?.write_all(value))
             .map_err(Error::file("write", &place))
     }
 
@@ -156,9 +143,7 @@ pub trait Files: Machine {
                 continue;
             }
             let place = self.at(&path);
-            self.before_change()
-                .and_then(|()| fs::remove_file(&place))
-                .map_err(Error::file("remove", &place))?;
+            self.before_change().and_then(|()| fs::remove_file(&place)).map_err(Error::file("remove", &place))?;
             sync_folder(&place).map_err(Error::file("write", &place))?;
         }
         Ok(())
@@ -171,9 +156,7 @@ pub trait Files: Machine {
         if !empty {
             return Ok(());
         }
-        self.before_change()
-            .and_then(|()| fs::remove_dir(&place))
-            .map_err(Error::file("remove", &place))
+        self.before_change().and_then(|()| fs::remove_dir(&place)).map_err(Error::file("remove", &place))
     }
 
     /// Removes a folder with all that is in it; none is fine.
@@ -182,26 +165,18 @@ pub trait Files: Machine {
         if !self.exists(path) {
             return Ok(());
         }
-        self.before_change()
-            .and_then(|()| fs::remove_dir_all(&place))
-            .map_err(Error::file("remove", &place))
+        self.before_change().and_then(|()| fs::remove_dir_all(&place)).map_err(Error::file("remove", &place))
     }
 
     /// Runs a command that must succeed, and gives what it printed.
     fn must_run(&mut self, line: &[&str]) -> Result<Vec<u8>, Error> {
-        let failed = |reason: String| Error::Command {
-            line: line.join(" "),
-            reason,
-        };
+        let failed = |reason: String| Error::Command { line: line.join(" "), reason };
         let outcome = self.run(line).map_err(|error| failed(error.to_string()))?;
         if outcome.code == Some(0) {
             return Ok(outcome.stdout);
         }
         let said = String::from_utf8_lossy(&outcome.stderr);
-        let code = outcome.code.map_or_else(
-            || "ended by a signal".to_owned(),
-            |code| format!("exit code {code}"),
-        );
+        let code = outcome.code.map_or_else(|| "ended by a signal".to_owned(), |code| format!("exit code {code}"));
         let said = said.trim().lines().last().unwrap_or_default();
         Err(failed(match said {
             "" => code,
@@ -211,10 +186,7 @@ pub trait Files: Machine {
 
     /// The id that the kernel gave to this boot.
     fn boot_id(&self) -> String {
-        self.read_text("/proc/sys/kernel/random/boot_id")
-            .unwrap_or_default()
-            .trim()
-            .to_owned()
+        self.read_text("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
     }
 }
 
@@ -233,12 +205,7 @@ fn make_link(_: &str, _: &Path) -> io::Result<()> {
 #[cfg(unix)]
 fn create(path: &Path, mode: u32) -> io::Result<File> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(mode)
-        .open(path)?;
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)?;
     // FAT, where boot loaders' entries lie, knows no permissions and refuses to be told any.
     let _ = file.set_permissions(fs::Permissions::from_mode(mode));
     Ok(file)

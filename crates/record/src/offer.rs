@@ -82,10 +82,7 @@ impl Offer {
     /// Looks.
     #[must_use]
     pub fn probe(machine: &mut (impl Files + ?Sized)) -> Self {
-        let tracefs = TRACEFS
-            .into_iter()
-            .find(|folder| machine.exists(&format!("{folder}/trace")))
-            .map(str::to_owned);
+        let tracefs = TRACEFS.into_iter().find(|folder| machine.exists(&format!("{folder}/trace"))).map(str::to_owned);
         let events = tracefs.as_deref().and_then(|tracefs| {
             let text = machine.read_text(&format!("{tracefs}/available_events"))?;
             Some(text.lines().map(str::to_owned).collect())
@@ -110,21 +107,11 @@ impl Offer {
             firmware_table: machine.exists("/sys/firmware/acpi/fpdt")
                 || machine.exists("/sys/firmware/acpi/tables/FPDT"),
             sleep_states: words(&machine.read_text("/sys/power/state").unwrap_or_default()),
-            mem_sleep: words(
-                &machine
-                    .read_text("/sys/power/mem_sleep")
-                    .unwrap_or_default(),
-            ),
+            mem_sleep: words(&machine.read_text("/sys/power/mem_sleep").unwrap_or_default()),
             wake_alarm: machine.exists("/sys/class/rtc/rtc0/wakealarm"),
-            swap: machine
-                .read_text("/proc/swaps")
-                .is_some_and(|text| text.lines().count() > 1),
+            swap: machine.read_text("/proc/swaps").is_some_and(|text| text.lines().count() > 1),
             resume_device: has_resume_device(machine),
-            power_values: power_values
-                .into_iter()
-                .filter(|path| machine.exists(path))
-                .map(str::to_owned)
-                .collect(),
+            power_values: power_values.into_iter().filter(|path| machine.exists(path)).map(str::to_owned).collect(),
             persistent_journal: machine.exists("/var/log/journal"),
             processors: processors(machine),
             memory_bytes: memory_bytes(machine),
@@ -142,9 +129,7 @@ pub fn variable_path(name: &str) -> String {
 
 /// Words of a kernel's list, the brackets around the chosen one taken off.
 fn words(text: &str) -> Vec<String> {
-    text.split_whitespace()
-        .map(|word| word.trim_matches(['[', ']']).to_owned())
-        .collect()
+    text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect()
 }
 
 fn systemd_version(machine: &mut (impl Files + ?Sized)) -> Option<String> {
@@ -183,10 +168,7 @@ fn variable_number(machine: &(impl Files + ?Sized), name: &str) -> Option<u64> {
 
 fn find_loader(machine: &(impl Files + ?Sized)) -> Loader {
     let told = variable_text(machine, "LoaderInfo");
-    if told
-        .as_deref()
-        .is_some_and(|it| it.starts_with("systemd-boot"))
-    {
+    if told.as_deref().is_some_and(|it| it.starts_with("systemd-boot")) {
         return systemd_boot(machine);
     }
     if machine.exists("/etc/default/grub") && machine.exists("/usr/sbin/update-grub") {
@@ -212,20 +194,13 @@ fn systemd_boot(machine: &(impl Files + ?Sized)) -> Loader {
         made_from.clone_into(&mut entry);
     }
     if entry.contains('/') || !entry.ends_with(".conf") {
-        return Loader::Unknown(format!(
-            "systemd-boot took {entry}, an image whose options cannot be changed"
-        ));
+        return Loader::Unknown(format!("systemd-boot took {entry}, an image whose options cannot be changed"));
     }
     let features = variable_number(machine, "LoaderFeatures").unwrap_or_default();
     for mount in ["/efi", "/boot", "/boot/efi"] {
         let folder = format!("{mount}/loader/entries");
         if let Some(text) = machine.read_text(&format!("{folder}/{entry}")) {
-            return Loader::SystemdBoot {
-                entry,
-                folder,
-                text,
-                one_shot: features & ENTRY_ONE_SHOT != 0,
-            };
+            return Loader::SystemdBoot { entry, folder, text, one_shot: features & ENTRY_ONE_SHOT != 0 };
         }
     }
     Loader::Unknown(format!(
@@ -241,10 +216,7 @@ fn has_resume_device(machine: &(impl Files + ?Sized)) -> bool {
 
 fn processors(machine: &(impl Files + ?Sized)) -> u32 {
     let text = machine.read_text("/proc/cpuinfo").unwrap_or_default();
-    let count = text
-        .lines()
-        .filter(|line| line.starts_with("processor"))
-        .count();
+    let count = text.lines().filter(|line| line.starts_with("processor")).count();
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }
 
@@ -267,10 +239,7 @@ fn staging(machine: &(impl Files + ?Sized)) -> Option<String> {
         .lines()
         .filter_map(|line| {
             let (before, after) = line.split_once(" - ")?;
-            Some((
-                before.split_whitespace().nth(4)?,
-                after.split_whitespace().next()?,
-            ))
+            Some((before.split_whitespace().nth(4)?, after.split_whitespace().next()?))
         })
         .collect();
     let root = mounted.iter().rfind(|(point, _)| *point == "/")?;

@@ -37,9 +37,7 @@ pub fn plan(job: &Job, offer: &Offer, program: &str, id: &str) -> Result<Plan, E
         prepare.push(Step::File {
             path: HOOK.to_owned(),
             what: "what collects the recording of a shutdown".to_owned(),
-            contents: format!(
-                "#!/bin/sh\nexec {PROGRAM} record --shutdown-hook \"$1\" --staging {staging}\n"
-            ),
+            contents: format!("#!/bin/sh\nexec {PROGRAM} record --shutdown-hook \"$1\" --staging {staging}\n"),
             mode: 0o755,
         });
     }
@@ -49,11 +47,7 @@ pub fn plan(job: &Job, offer: &Offer, program: &str, id: &str) -> Result<Plan, E
     let arms = job.transition != Transition::Boot;
     Ok(Plan {
         prepare,
-        before_restart: job
-            .transition
-            .records_boot()
-            .then(|| loader::before_restart(job, offer))
-            .flatten(),
+        before_restart: job.transition.records_boot().then(|| loader::before_restart(job, offer)).flatten(),
         arm: arms.then(|| tracing::arm(job, offer)).flatten(),
     })
 }
@@ -65,11 +59,7 @@ impl Plan {
         let mut sentences: Vec<String> = self.prepare.iter().map(Step::sentence).collect();
         sentences.push(match job.train {
             0 => format!("Do this {}:", times(job.runs)),
-            train => format!(
-                "Do this {} for training, then {} recorded:",
-                times(train),
-                times(job.runs)
-            ),
+            train => format!("Do this {} for training, then {} recorded:", times(train), times(job.runs)),
         });
         let mut nested = Vec::new();
         nested.extend(self.before_restart.iter().map(Step::sentence));
@@ -82,27 +72,21 @@ impl Plan {
         let out = job.out.trim_end_matches('/');
         match job.transition {
             Transition::Suspend | Transition::Hibernate => {
-                let wake = job.wake_after_s.map_or_else(String::new, |seconds| {
-                    format!(", to be woken by its clock after {seconds} s")
-                });
+                let wake = job
+                    .wake_after_s
+                    .map_or_else(String::new, |seconds| format!(", to be woken by its clock after {seconds} s"));
                 nested.push(format!("Send the computer to sleep{wake}"));
-                nested.push(format!(
-                    "Awake, {wait} and write {out}/{}-{number}.tar.gz",
-                    job.transition.word()
-                ));
+                nested.push(format!("Awake, {wait} and write {out}/{}-{number}.tar.gz", job.transition.word()));
             }
             Transition::Boot | Transition::Shutdown | Transition::RebootCycle => {
                 nested.push("Restart the computer".to_owned());
                 if job.transition.records_shutdown() {
-                    nested.push(
-                        "When all processes have ended, keep the trace and the logs".to_owned(),
-                    );
+                    nested.push("When all processes have ended, keep the trace and the logs".to_owned());
                 }
                 nested.push(format!("After the boot, {wait}"));
-                for (recorded, kind) in [
-                    (job.transition.records_shutdown(), "shutdown"),
-                    (job.transition.records_boot(), "boot"),
-                ] {
+                for (recorded, kind) in
+                    [(job.transition.records_shutdown(), "shutdown"), (job.transition.records_boot(), "boot")]
+                {
                     if recorded {
                         nested.push(format!("Write {out}/{kind}-{number}.tar.gz"));
                     }
@@ -127,30 +111,16 @@ fn service(program: &str, target: &str) -> Vec<Step> {
     let wants = format!("/etc/systemd/system/{target}.wants");
     let reload = || vec!["systemctl".to_owned(), "daemon-reload".to_owned()];
     vec![
-        Step::Copy {
-            from: program.to_owned(),
-            to: PROGRAM.to_owned(),
-            what: "this program".to_owned(),
-            mode: 0o755,
-        },
-        Step::Command {
-            what: "systemd forgets the service".to_owned(),
-            line: None,
-            undo: Some(reload()),
-        },
+        Step::Copy { from: program.to_owned(), to: PROGRAM.to_owned(), what: "this program".to_owned(), mode: 0o755 },
+        Step::Command { what: "systemd forgets the service".to_owned(), line: None, undo: Some(reload()) },
         Step::File {
             path: SERVICE.to_owned(),
             what: "the service that goes on after a restart".to_owned(),
             contents: unit(target),
             mode: 0o644,
         },
-        Step::Folder {
-            path: wants.clone(),
-        },
-        Step::Link {
-            path: format!("{wants}/onoff-record.service"),
-            target: SERVICE.to_owned(),
-        },
+        Step::Folder { path: wants.clone() },
+        Step::Link { path: format!("{wants}/onoff-record.service"), target: SERVICE.to_owned() },
     ]
 }
 

@@ -31,12 +31,7 @@ pub enum Progress {
 }
 
 /// Begins a job. `program`: this program's file; `id`: marks its boots.
-pub fn start(
-    machine: &mut (impl Files + ?Sized),
-    job: Job,
-    program: &str,
-    id: &str,
-) -> Result<Progress, Error> {
+pub fn start(machine: &mut (impl Files + ?Sized), job: Job, program: &str, id: &str) -> Result<Progress, Error> {
     if !machine.is_superuser() {
         return Err(Error::Refused(format!(
             "recording changes the system and needs root: sudo onoff record {}",
@@ -55,10 +50,7 @@ pub fn start(
     machine.make_folders(&job.out)?;
     let mut state = State::new(job, id.to_owned(), offer.staging.clone());
     state.save(machine)?;
-    let prepared = plan
-        .prepare
-        .iter()
-        .try_for_each(|step| state.perform(machine, step));
+    let prepared = plan.prepare.iter().try_for_each(|step| state.perform(machine, step));
     let begun = prepared.and_then(|()| {
         if state.job.transition.restarts() {
             restart(machine, &mut state, &plan, &offer)
@@ -90,10 +82,7 @@ pub fn restore(machine: &mut (impl Files + ?Sized)) -> Result<bool, Error> {
     match State::load(machine)? {
         Some(state) => {
             let told = machine.read_text("/proc/cmdline").unwrap_or_default();
-            if let (true, Some(tracefs)) = (
-                kernel_options::is_marked(&told, &state.id),
-                collect::tracefs(machine),
-            ) {
+            if let (true, Some(tracefs)) = (kernel_options::is_marked(&told, &state.id), collect::tracefs(machine)) {
                 // This boot traces since its begin. The next one will not, whether this can be stopped or not.
                 let _ = tracing::dismantle(machine, tracefs);
             }
@@ -109,19 +98,13 @@ pub fn restore(machine: &mut (impl Files + ?Sized)) -> Result<bool, Error> {
 }
 
 /// Goes on or ends: also a job that failed puts everything back.
-fn end(
-    machine: &mut (impl Files + ?Sized),
-    state: State,
-    went: Result<Progress, Error>,
-) -> Result<Progress, Error> {
+fn end(machine: &mut (impl Files + ?Sized), state: State, went: Result<Progress, Error>) -> Result<Progress, Error> {
     match went {
         Ok(Progress::Restarting) => Ok(Progress::Restarting),
         Ok(progress) => {
             let word = state.job.transition.word();
             put_back(machine, state)?;
-            machine.say(&format!(
-                "onoff record: {word}: done, everything is put back"
-            ));
+            machine.say(&format!("onoff record: {word}: done, everything is put back"));
             Ok(progress)
         }
         Err(error) => {
@@ -162,9 +145,7 @@ fn refuse_overwriting(machine: &mut (impl Files + ?Sized), job: &Job) -> Result<
         for number in 1..=job.runs {
             let path = job.recording_path(kind, number);
             if machine.exists(&path) {
-                return Err(Error::Refused(format!(
-                    "{path} is there already: choose another '--out'"
-                )));
+                return Err(Error::Refused(format!("{path} is there already: choose another '--out'")));
             }
         }
     }
@@ -200,10 +181,7 @@ fn restart(
         state.perform(machine, step)?;
     }
     say_run(machine, state, "restarting");
-    if let (true, Some(staging)) = (
-        state.job.transition.records_shutdown(),
-        state.staging.clone(),
-    ) {
+    if let (true, Some(staging)) = (state.job.transition.records_shutdown(), state.staging.clone()) {
         stage_running_part(machine, &staging)?;
         if let (Some(step), Some(tracefs)) = (&plan.arm, offer.tracefs.as_deref()) {
             state.perform(machine, step)?;
@@ -230,20 +208,13 @@ fn stage_running_part(machine: &mut (impl Files + ?Sized), staging: &str) -> Res
     machine.replace(&format!("{staging}/{BOOT_ID}"), boot_id.as_bytes(), 0o600)
 }
 
-fn after_restart(
-    machine: &mut (impl Files + ?Sized),
-    state: &mut State,
-    program: &str,
-) -> Result<Progress, Error> {
+fn after_restart(machine: &mut (impl Files + ?Sized), state: &mut State, program: &str) -> Result<Progress, Error> {
     say_run(machine, state, "the computer is up");
     let fault = fault(machine, state);
     if let Some(fault) = &fault
         && state.attempts >= MOST_ATTEMPTS
     {
-        return Err(Error::Refused(format!(
-            "{}: {fault}, {MOST_ATTEMPTS} times",
-            state.job.run_name(state.run)
-        )));
+        return Err(Error::Refused(format!("{}: {fault}, {MOST_ATTEMPTS} times", state.job.run_name(state.run))));
     }
     settle(machine, state.job.post_delay_s);
     if fault.is_none() {
@@ -273,10 +244,7 @@ fn fault(machine: &mut (impl Files + ?Sized), state: &State) -> Option<String> {
         }
     }
     if job.transition.records_shutdown() {
-        let complete = state
-            .staging
-            .as_ref()
-            .map(|staging| format!("{}/{COMPLETE}", last_part(staging)));
+        let complete = state.staging.as_ref().map(|staging| format!("{}/{COMPLETE}", last_part(staging)));
         if !complete.is_some_and(|path| machine.exists(&path)) {
             return Some("the shutdown left no recording".to_owned());
         }
@@ -291,24 +259,13 @@ fn keep(machine: &mut (impl Files + ?Sized), state: &mut State) -> Result<(), Er
         && let (Some(number), Some(staging)) = (number, state.staging.clone())
     {
         let mut lacking = Vec::new();
-        for path in [
-            format!("{}/lacking", running_part(&staging)),
-            format!("{}/{COMPLETE}", last_part(&staging)),
-        ] {
+        for path in [format!("{}/lacking", running_part(&staging)), format!("{}/{COMPLETE}", last_part(&staging))] {
             let text = machine.read_text(&path).unwrap_or_default();
             lacking.extend(text.lines().map(str::to_owned));
             machine.remove(&path)?;
         }
         machine.remove(&format!("{staging}/{BOOT_ID}"))?;
-        finish(
-            machine,
-            state,
-            "shutdown",
-            number,
-            &staging,
-            &running_part(&staging),
-            lacking,
-        )?;
+        finish(machine, state, "shutdown", number, &staging, &running_part(&staging), lacking)?;
     }
     if state.job.transition.records_boot() {
         let folder = format!("{}/collected", state::FOLDER);
@@ -358,22 +315,10 @@ fn finish(
     part: &str,
     lacking: Vec<String>,
 ) -> Result<(), Error> {
-    let about = About {
-        kind,
-        number,
-        of: state.job.runs,
-        recorder: sleep::recorder(),
-        lacking,
-    };
+    let about = About { kind, number, of: state.job.runs, recorder: sleep::recorder(), lacking };
     collect::about(machine, part, &about)?;
     let to = state.job.recording_path(kind, number);
-    pack(
-        machine,
-        folder,
-        &format!("{kind}-{number}"),
-        &to,
-        state.job.owner,
-    )?;
+    pack(machine, folder, &format!("{kind}-{number}"), &to, state.job.owner)?;
     machine.say(&format!("onoff record: wrote {to}"));
     state.recordings.push(to);
     state.save(machine)

@@ -56,10 +56,7 @@ fn until_idle(machine: &mut (impl Files + ?Sized)) {
 fn processor_time(machine: &(impl Files + ?Sized)) -> Option<(u64, u64)> {
     let text = machine.read_text("/proc/stat")?;
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks: Vec<u64> = line
-        .split_whitespace()
-        .filter_map(|word| word.parse().ok())
-        .collect();
+    let ticks: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     // user nice system idle iowait irq softirq steal; guest times are in user and nice.
     let all = ticks.iter().take(8).sum();
     Some((*ticks.get(3)?, all))

@@ -69,15 +69,7 @@ fn keep(machine: &mut (impl Files + ?Sized), folder: &str, clock: String) -> Res
         if !machine.exists(journal) {
             continue;
         }
-        let line = [
-            "journalctl",
-            "-D",
-            journal,
-            "-b",
-            "-o",
-            "export",
-            "--no-pager",
-        ];
+        let line = ["journalctl", "-D", journal, "-b", "-o", "export", "--no-pager"];
         let to = format!("{folder}/journal.export");
         collect::output(machine, &line, &to, &mut lacking)?;
         break;

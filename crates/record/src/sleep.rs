@@ -39,11 +39,7 @@ pub fn run(
         // It may have been woken by something else before its time.
         machine.set_value(ALARM, b"0")?;
     }
-    machine.say(&format!(
-        "onoff record: {}, {}: awake",
-        job.transition.word(),
-        job.run_name(run)
-    ));
+    machine.say(&format!("onoff record: {}, {}: awake", job.transition.word(), job.run_name(run)));
     settle(machine, job.post_delay_s);
     clocks.push(tracing::mark(machine, tracefs, "end"));
     if let Some(tracefs) = tracefs {
@@ -70,13 +66,7 @@ pub fn run(
         collect::copy(machine, from, &format!("{part}/{to}"), &mut lacking)?;
     }
     let kind = job.transition.word();
-    let about = About {
-        kind,
-        number,
-        of: job.runs,
-        recorder: recorder(),
-        lacking,
-    };
+    let about = About { kind, number, of: job.runs, recorder: recorder(), lacking };
     collect::about(machine, &part, &about)?;
     let to = job.recording_path(kind, number);
     pack(machine, folder, &format!("{kind}-{number}"), &to, job.owner)?;
@@ -87,11 +77,7 @@ fn fall_asleep(machine: &mut (impl Files + ?Sized), job: &Job) -> Result<(), Err
     let hibernates = job.transition == Transition::Hibernate;
     match job.sleep_by {
         SleepBy::Systemd => {
-            let service = if hibernates {
-                "systemd-hibernate.service"
-            } else {
-                "systemd-suspend.service"
-            };
+            let service = if hibernates { "systemd-hibernate.service" } else { "systemd-suspend.service" };
             // It ends when the computer is awake again.
             machine.must_run(&["systemctl", "start", service])?;
             Ok(())

@@ -87,11 +87,7 @@ impl State {
     }
 
     /// Makes a change, what undoes it being on disk before.
-    pub fn perform(
-        &mut self,
-        machine: &mut (impl Files + ?Sized),
-        step: &Step,
-    ) -> Result<(), Error> {
+    pub fn perform(&mut self, machine: &mut (impl Files + ?Sized), step: &Step) -> Result<(), Error> {
         let known = matches!(step, Step::OneShot { path, .. }
             if self.undo.contains(&Undo::RemoveFile { path: path.clone() }));
         if !known && let Some(undo) = step.undo(machine, BACKUPS, self.undo.len())? {

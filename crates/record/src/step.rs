@@ -18,10 +18,7 @@ impl Value {
     /// `value` for the file at `path`.
     #[must_use]
     pub fn new(path: impl Into<String>, value: &str) -> Self {
-        Self {
-            path: path.into(),
-            value: value.to_owned(),
-        }
+        Self { path: path.into(), value: value.to_owned() }
     }
 }
 
@@ -136,10 +133,7 @@ impl Step {
             Self::Copy { to, what, .. } => format!("Copy {what} to {to}"),
             Self::Link { path, target } => format!("Link {path} to {target}"),
             Self::Values { what, values } => {
-                let shown = values
-                    .iter()
-                    .take(SHOWN_VALUES)
-                    .map(|value| format!("{} = {}", value.path, value.value));
+                let shown = values.iter().take(SHOWN_VALUES).map(|value| format!("{} = {}", value.path, value.value));
                 let shown: Vec<String> = shown.collect();
                 let more = match values.len().saturating_sub(SHOWN_VALUES) {
                     0 => String::new(),
@@ -150,11 +144,7 @@ impl Step {
             Self::OneShot { entry, .. } => {
                 format!("Have the boot loader take {entry} at the next boot, once")
             }
-            Self::Command {
-                what,
-                line: Some(line),
-                ..
-            } => format!("Run '{}' ({what})", line.join(" ")),
+            Self::Command { what, line: Some(line), .. } => format!("Run '{}' ({what})", line.join(" ")),
             Self::Command { what, undo, .. } => {
                 let line = undo.as_deref().unwrap_or_default().join(" ");
                 format!("At the end, run '{line}' ({what})")
@@ -170,9 +160,7 @@ impl Step {
         number: usize,
     ) -> Result<Option<Undo>, Error> {
         Ok(match self {
-            Self::Folder { path } => {
-                (!machine.exists(path)).then(|| Undo::RemoveFolder { path: path.clone() })
-            }
+            Self::Folder { path } => (!machine.exists(path)).then(|| Undo::RemoveFolder { path: path.clone() }),
             Self::File { path, .. } | Self::Copy { to: path, .. } => {
                 let Some(before) = machine.read(path) else {
                     return Ok(Some(Undo::RemoveFile { path: path.clone() }));
@@ -188,14 +176,9 @@ impl Step {
                     let text = machine.read_text(&value.path)?;
                     Some(Value::new(value.path.clone(), current_value(&text)))
                 });
-                Some(Undo::Values {
-                    values: before.collect(),
-                    boot_id: machine.boot_id(),
-                })
+                Some(Undo::Values { values: before.collect(), boot_id: machine.boot_id() })
             }
-            Self::OneShot { path, .. } | Self::Link { path, .. } => {
-                Some(Undo::RemoveFile { path: path.clone() })
-            }
+            Self::OneShot { path, .. } | Self::Link { path, .. } => Some(Undo::RemoveFile { path: path.clone() }),
             Self::Command { undo, .. } => undo.clone().map(|line| Undo::Run { line }),
         })
     }
@@ -205,12 +188,7 @@ impl Step {
         match self {
             Self::Folder { path } if machine.exists(path) => Ok(()),
             Self::Folder { path } => machine.make_folder(path),
-            Self::File {
-                path,
-                contents,
-                mode,
-                ..
-            } => machine.replace(path, contents.as_bytes(), *mode),
+            Self::File { path, contents, mode, .. } => machine.replace(path, contents.as_bytes(), *mode),
             Self::Copy { from, to, mode, .. } => {
                 let place = machine.at(from);
                 let bytes = std::fs::read(&place).map_err(Error::file("read", &place))?;
@@ -229,9 +207,7 @@ impl Step {
                 }
                 machine.set_value(path, &variable(entry))
             }
-            Self::Command {
-                line: Some(line), ..
-            } => run(machine, line),
+            Self::Command { line: Some(line), .. } => run(machine, line),
             Self::Command { line: None, .. } => Ok(()),
         }
     }
@@ -241,9 +217,7 @@ impl Undo {
     /// Undoes the change.
     pub(crate) fn perform(&self, machine: &mut (impl Files + ?Sized)) -> Result<(), Error> {
         match self {
-            Self::RemoveFile { path } if path.contains("/efivars/") => {
-                remove_variable(machine, path)
-            }
+            Self::RemoveFile { path } if path.contains("/efivars/") => remove_variable(machine, path),
             Self::RemoveFile { path } => machine.remove(path),
             Self::RestoreFile { path, backup, mode } => {
                 let place = machine.at(backup);
@@ -288,9 +262,7 @@ fn remove_variable(machine: &mut (impl Files + ?Sized), path: &str) -> Result<()
         return Ok(());
     }
     let place = machine.at(path);
-    machine
-        .unprotect(&place)
-        .map_err(Error::file("change", &place))?;
+    machine.unprotect(&place).map_err(Error::file("change", &place))?;
     machine.remove(path)
 }
 

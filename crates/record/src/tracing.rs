@@ -31,15 +31,8 @@ pub enum TraceGroup {
 
 impl TraceGroup {
     /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Scheduler,
-        Self::Interrupts,
-        Self::Block,
-        Self::Init,
-        Self::Power,
-        Self::RuntimePower,
-        Self::Signals,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Scheduler, Self::Interrupts, Self::Block, Self::Init, Self::Power, Self::RuntimePower, Self::Signals];
 
     /// The word for it, as typed.
     #[must_use]
@@ -67,12 +60,9 @@ impl TraceGroup {
                 "sched:sched_process_exec",
                 "sched:sched_process_exit",
             ],
-            Self::Interrupts => &[
-                "irq:irq_handler_entry",
-                "irq:irq_handler_exit",
-                "irq:softirq_entry",
-                "irq:softirq_exit",
-            ],
+            Self::Interrupts => {
+                &["irq:irq_handler_entry", "irq:irq_handler_exit", "irq:softirq_entry", "irq:softirq_exit"]
+            }
             Self::Block => &["block:block_rq_issue", "block:block_rq_complete"],
             Self::Init => &[
                 "initcall:initcall_level",
@@ -107,10 +97,7 @@ pub fn events(job: &Job, offer: &Offer) -> Vec<String> {
         .chain(job.events.iter().cloned());
     let mut events = Vec::new();
     for event in asked {
-        let offered = offer
-            .events
-            .as_ref()
-            .is_none_or(|offered| offered.contains(&event));
+        let offered = offer.events.as_ref().is_none_or(|offered| offered.contains(&event));
         if offered && !events.contains(&event) {
             events.push(event);
         }
@@ -137,10 +124,7 @@ pub fn arm(job: &Job, offer: &Offer) -> Option<Step> {
         // First, and undone last: the order of undoing is the reverse.
         Value::new(format!("{tracefs}/tracing_on"), "0"),
         Value::new(format!("{tracefs}/trace_clock"), "mono"),
-        Value::new(
-            format!("{tracefs}/buffer_size_kb"),
-            &(buffer_mib(job, offer) * 1024).to_string(),
-        ),
+        Value::new(format!("{tracefs}/buffer_size_kb"), &(buffer_mib(job, offer) * 1024).to_string()),
     ];
     let events = events(job, offer);
     let what = format!("the kernel's trace of {} events", events.len());
@@ -157,10 +141,7 @@ pub fn arm(job: &Job, offer: &Offer) -> Option<Step> {
 }
 
 /// Empties the trace and lets it run.
-pub fn begin(
-    machine: &mut (impl Files + ?Sized),
-    tracefs: &str,
-) -> Result<(), crate::error::Error> {
+pub fn begin(machine: &mut (impl Files + ?Sized), tracefs: &str) -> Result<(), crate::error::Error> {
     machine.set_value(&format!("{tracefs}/trace"), b"\n")?;
     machine.set_value(&format!("{tracefs}/tracing_on"), b"1")
 }
@@ -171,10 +152,7 @@ pub fn stop(machine: &mut (impl Files + ?Sized), tracefs: &str) -> Result<(), cr
 }
 
 /// Stops a trace that began with the kernel and gives its memory back, once it has been collected.
-pub fn dismantle(
-    machine: &mut (impl Files + ?Sized),
-    tracefs: &str,
-) -> Result<(), crate::error::Error> {
+pub fn dismantle(machine: &mut (impl Files + ?Sized), tracefs: &str) -> Result<(), crate::error::Error> {
     stop(machine, tracefs)?;
     machine.set_value(&format!("{tracefs}/set_event"), b"\n")?;
     machine.set_value(&format!("{tracefs}/trace"), b"\n")?;

@@ -50,50 +50,28 @@ pub fn plan(job: &Job) -> Vec<Section> {
             commands: false,
         },
         commands("Once, as administrator", vec![format!("mkdir {RESULTS}")]),
-        commands(
-            "Timing traces with xbootmgr: how long",
-            vec![xbootmgr(job, trace, "timing", job.runs, TIMING)],
-        ),
-        commands(
-            "Analysis traces with xbootmgr: why",
-            vec![xbootmgr(job, trace, "analysis", 1, ANALYSIS)],
-        ),
+        commands("Timing traces with xbootmgr: how long", vec![xbootmgr(job, trace, "timing", job.runs, TIMING)]),
+        commands("Analysis traces with xbootmgr: why", vec![xbootmgr(job, trace, "analysis", 1, ANALYSIS)]),
         commands(
             &format!("Or with the toolkit's wpr and {PROFILE_FILE}"),
-            vec![
-                on_off(scenario, "Light", job.runs),
-                on_off(scenario, "Verbose", 1),
-            ],
+            vec![on_off(scenario, "Light", job.runs), on_off(scenario, "Verbose", 1)],
         ),
     ];
     let inbox = inbox(job.transition);
     if !inbox.is_empty() {
-        sections.push(commands(
-            "Or with the wpr of Windows itself, one run",
-            inbox,
-        ));
+        sections.push(commands("Or with the wpr of Windows itself, one run", inbox));
     }
     sections.push(commands(
         "Should one of them have to be undone",
-        vec![
-            "xbootmgr -remove".to_owned(),
-            "wpr -cancel".to_owned(),
-            "wpr -boottrace -cancelboot".to_owned(),
-        ],
+        vec!["xbootmgr -remove".to_owned(), "wpr -cancel".to_owned(), "wpr -boottrace -cancelboot".to_owned()],
     ));
-    let answers = verbs
-        .iter()
-        .map(|verb| format!("onoff {verb} {trace}_timing_base+cswitch+compact_cswitch_1.etl"));
+    let answers = verbs.iter().map(|verb| format!("onoff {verb} {trace}_timing_base+cswitch+compact_cswitch_1.etl"));
     sections.push(commands("Then, wherever onoff is", answers.collect()));
     sections
 }
 
 fn commands(title: &str, lines: Vec<String>) -> Section {
-    Section {
-        title: title.to_owned(),
-        lines,
-        commands: true,
-    }
+    Section { title: title.to_owned(), lines, commands: true }
 }
 
 fn preparation(job: &Job) -> Vec<String> {
@@ -120,11 +98,7 @@ fn xbootmgr(job: &Job, trace: &str, tag: &str, runs: u32, flags: &str) -> String
     let restarts = job.transition.restarts();
     let prepares = job.transition.records_boot() && tag == "timing";
     let prepare = if prepares { " -prepSystem" } else { "" };
-    let default = if restarts {
-        BOOT_DELAY_S
-    } else {
-        SLEEP_DELAY_S
-    };
+    let default = if restarts { BOOT_DELAY_S } else { SLEEP_DELAY_S };
     let delay = job.post_delay_s.unwrap_or(default);
     let wake = match job.wake_after_s {
         Some(seconds) if !restarts => format!(" -wakeupDelay {seconds}"),
@@ -144,19 +118,14 @@ fn on_off(scenario: &str, detail: &str, runs: u32) -> String {
 
 fn inbox(transition: Transition) -> Vec<String> {
     let name = profile::NAME;
-    let add = format!(
-        "wpr -boottrace -addboot {PROFILE_FILE}!{name}.Light -filemode -recordtempto {RESULTS}"
-    );
+    let add = format!("wpr -boottrace -addboot {PROFILE_FILE}!{name}.Light -filemode -recordtempto {RESULTS}");
     let restart = "shutdown /r /t 0".to_owned();
     let stop = |kind: &str| format!(r"wpr -boottrace -stopboot {RESULTS}\{kind}.etl");
     let start = format!("wpr -start {PROFILE_FILE}!{name}.Light -filemode");
     match transition {
-        Transition::Boot => vec![
-            add,
-            restart,
-            "rem after the logon and two minutes without a touch:".to_owned(),
-            stop("boot"),
-        ],
+        Transition::Boot => {
+            vec![add, restart, "rem after the logon and two minutes without a touch:".to_owned(), stop("boot")]
+        }
         // It does not know '-onoffscenario'.
         Transition::Shutdown | Transition::RebootCycle => Vec::new(),
         Transition::Suspend | Transition::Hibernate => vec![

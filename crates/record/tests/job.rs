@@ -50,22 +50,14 @@ fn hook(machine: &mut Invented) {
 fn names(machine: &Invented, recording: &str) -> BTreeSet<String> {
     let file = File::open(machine.at(recording)).unwrap();
     let mut archive = tar::Archive::new(GzDecoder::new(file));
-    archive
-        .entries()
-        .unwrap()
-        .map(|entry| entry.unwrap().path().unwrap().display().to_string())
-        .collect()
+    archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect()
 }
 
 fn content(machine: &Invented, recording: &str, name: &str) -> String {
     let file = File::open(machine.at(recording)).unwrap();
     let mut archive = tar::Archive::new(GzDecoder::new(file));
-    let mut entry = archive
-        .entries()
-        .unwrap()
-        .map(|it| it.unwrap())
-        .find(|it| it.path().unwrap().ends_with(name))
-        .expect(name);
+    let mut entry =
+        archive.entries().unwrap().map(|it| it.unwrap()).find(|it| it.path().unwrap().ends_with(name)).expect(name);
     let mut text = String::new();
     entry.read_to_string(&mut text).unwrap();
     text
@@ -79,11 +71,7 @@ fn boots_are_recorded_with_the_options_of_an_entry_for_one_boot() {
         let recordings = complete(&mut machine, Transition::Boot).unwrap();
         assert_eq!(recordings, ["/out/boot-1.tar.gz", "/out/boot-2.tar.gz"]);
         let restarts = machine.ran.iter().filter(|it| it.contains("reboot"));
-        assert_eq!(
-            restarts.count(),
-            3,
-            "one training run and two recorded ones"
-        );
+        assert_eq!(restarts.count(), 3, "one training run and two recorded ones");
         let names = names(&machine, "/out/boot-2.tar.gz");
         for name in [
             "boot.trace.txt",
@@ -94,25 +82,15 @@ fn boots_are_recorded_with_the_options_of_an_entry_for_one_boot() {
             "journal.export",
             "recording.json",
         ] {
-            assert!(
-                names.contains(&format!("boot-2/running/{name}")),
-                "{name} of {names:?}"
-            );
+            assert!(names.contains(&format!("boot-2/running/{name}")), "{name} of {names:?}");
         }
         let told = content(&machine, "/out/boot-1.tar.gz", "cmdline");
-        for option in [
-            "trace_clock=mono",
-            "initcall_debug",
-            "trace_buf_size=64M",
-            "onoff.record=1a2b",
-            "sched:sched_switch",
-        ] {
+        for option in
+            ["trace_clock=mono", "initcall_debug", "trace_buf_size=64M", "onoff.record=1a2b", "sched:sched_switch"]
+        {
             assert!(told.contains(option), "{option} of {told}");
         }
-        assert!(
-            !told.contains("rpm:"),
-            "the kernel has no such events: {told}"
-        );
+        assert!(!told.contains("rpm:"), "the kernel has no such events: {told}");
         let clock = content(&machine, "/out/boot-1.tar.gz", "clock.txt");
         assert_eq!(
             clock,
@@ -147,14 +125,10 @@ fn a_boot_that_was_recorded_can_be_followed_by_another_job() {
     complete(&mut machine, Transition::Boot).unwrap();
     assert_eq!(content(&machine, "/out/boot-2.tar.gz", "cmdline"), first);
 
-    let options = first
-        .split_whitespace()
-        .filter(|it| !it.starts_with("onoff.entry="));
+    let options = first.split_whitespace().filter(|it| !it.starts_with("onoff.entry="));
     machine.put("/proc/cmdline", options.collect::<Vec<_>>().join(" "));
     std::fs::remove_dir_all(machine.at("/out")).unwrap();
-    let refusal = complete(&mut machine, Transition::Boot)
-        .unwrap_err()
-        .to_string();
+    let refusal = complete(&mut machine, Transition::Boot).unwrap_err().to_string();
     assert!(refusal.contains("restart the computer first"), "{refusal}");
 }
 
@@ -162,10 +136,7 @@ fn a_boot_that_was_recorded_can_be_followed_by_another_job() {
 fn a_shutdown_is_recorded_in_its_last_moments_and_packed_after_the_boot() {
     let mut machine = Invented::new(Loader::Other);
     let recordings = complete(&mut machine, Transition::Shutdown).unwrap();
-    assert_eq!(
-        recordings,
-        ["/out/shutdown-1.tar.gz", "/out/shutdown-2.tar.gz"]
-    );
+    assert_eq!(recordings, ["/out/shutdown-1.tar.gz", "/out/shutdown-2.tar.gz"]);
     let names = names(&machine, "/out/shutdown-1.tar.gz");
     for name in [
         "running/show-units.txt",
@@ -176,17 +147,9 @@ fn a_shutdown_is_recorded_in_its_last_moments_and_packed_after_the_boot() {
     ] {
         // `systemctl show` of the invented computer says nothing, and leaves no file.
         let silent = name.ends_with("show-units.txt");
-        assert_eq!(
-            names.contains(&format!("shutdown-1/{name}")),
-            !silent,
-            "{name} of {names:?}"
-        );
+        assert_eq!(names.contains(&format!("shutdown-1/{name}")), !silent, "{name} of {names:?}");
     }
-    let remounts: Vec<&String> = machine
-        .ran
-        .iter()
-        .filter(|it| it.starts_with("mount"))
-        .collect();
+    let remounts: Vec<&String> = machine.ran.iter().filter(|it| it.starts_with("mount")).collect();
     assert_eq!(remounts.len(), 6);
     assert_eq!(remounts[0], "mount -o remount,rw /");
     assert_eq!(remounts[1], "mount -o remount,ro /");
@@ -198,12 +161,7 @@ fn a_cycle_gives_both() {
     let recordings = complete(&mut machine, Transition::RebootCycle).unwrap();
     assert_eq!(
         recordings,
-        [
-            "/out/shutdown-1.tar.gz",
-            "/out/boot-1.tar.gz",
-            "/out/shutdown-2.tar.gz",
-            "/out/boot-2.tar.gz"
-        ]
+        ["/out/shutdown-1.tar.gz", "/out/boot-1.tar.gz", "/out/shutdown-2.tar.gz", "/out/boot-2.tar.gz"]
     );
 }
 
@@ -218,10 +176,7 @@ fn sleep_is_recorded_and_every_value_put_back() {
     assert_eq!(progress, Progress::Finished(expected.to_vec()));
     assert_eq!(machine.read_text("/sys/power/state").unwrap(), "mem");
     let clock = content(&machine, "/out/suspend-1.tar.gz", "clock.txt");
-    let labels: Vec<&str> = clock
-        .lines()
-        .map(|line| line.split(' ').nth(1).unwrap())
-        .collect();
+    let labels: Vec<&str> = clock.lines().map(|line| line.split(' ').nth(1).unwrap()).collect();
     assert_eq!(labels, ["start", "before-sleep", "after-sleep", "end"]);
     // What the kernel would show again in its own form, and what was only written to.
     let value = |path: &str| machine.read_text(path).unwrap();
@@ -230,10 +185,7 @@ fn sleep_is_recorded_and_every_value_put_back() {
     assert_eq!(value("/sys/kernel/tracing/tracing_on"), "1");
     assert_eq!(value("/sys/power/mem_sleep"), "deep");
     assert_eq!(value("/sys/power/pm_print_times"), "0");
-    assert_eq!(
-        value("/sys/kernel/tracing/events/sched/sched_switch/enable"),
-        "0"
-    );
+    assert_eq!(value("/sys/kernel/tracing/events/sched/sched_switch/enable"), "0");
     let mut after = machine.snapshot();
     let mut before = before;
     for tree in [&mut before, &mut after] {
@@ -254,10 +206,7 @@ fn a_boot_that_does_not_come_up_is_tried_again_and_then_given_up() {
     }
     machine.restart(false);
     let error = resume(&mut machine, PROGRAM).unwrap_err().to_string();
-    assert!(
-        error.contains("training run 1 of 1: the computer came up without the options"),
-        "{error}"
-    );
+    assert!(error.contains("training run 1 of 1: the computer came up without the options"), "{error}");
     assert_eq!(machine.snapshot(), before);
     let left = machine.read_text("/out/FAILED.txt").unwrap();
     assert!(left.contains("3 times"), "{left}");
@@ -310,14 +259,8 @@ fn everything_is_put_back_after_a_crash_between_any_two_changes() {
                 // Values of the kernel's do not outlive a restart, which the invented kernel does not know.
                 tree.retain(|path, _| !path.starts_with("/sys/kernel/tracing"));
             }
-            assert_eq!(
-                after, before,
-                "{loader:?}, {transition:?}, crash after {changes} changes"
-            );
-            assert!(
-                !restore(&mut machine).unwrap(),
-                "nothing is left to put back"
-            );
+            assert_eq!(after, before, "{loader:?}, {transition:?}, crash after {changes} changes");
+            assert!(!restore(&mut machine).unwrap(), "nothing is left to put back");
         }
         assert!(crashes > 30, "{crashes}");
     }
@@ -385,10 +328,7 @@ fn a_boot_that_traces_since_its_begin_stops_when_things_are_put_back() {
     machine.restart(true);
     machine.put("/sys/kernel/tracing/tracing_on", "1");
     assert!(restore(&mut machine).unwrap());
-    assert_eq!(
-        machine.read_text("/sys/kernel/tracing/tracing_on").unwrap(),
-        "0"
-    );
+    assert_eq!(machine.read_text("/sys/kernel/tracing/tracing_on").unwrap(), "0");
 }
 
 #[test]
@@ -412,17 +352,11 @@ fn refusals_say_what_to_do() {
     let mut machine = Invented::new(Loader::Other);
     machine.put("/sys/power/state", "freeze disk\n");
     let said = refusal(&mut machine, Transition::Suspend);
-    assert_eq!(
-        said,
-        "sleep states: this kernel offers 'freeze disk', not 'mem'"
-    );
+    assert_eq!(said, "sleep states: this kernel offers 'freeze disk', not 'mem'");
     let mut machine = Invented::new(Loader::Other);
     machine.put("/out/shutdown-2.tar.gz", "");
     let said = refusal(&mut machine, Transition::Shutdown);
-    assert_eq!(
-        said,
-        "/out/shutdown-2.tar.gz is there already: choose another '--out'"
-    );
+    assert_eq!(said, "/out/shutdown-2.tar.gz is there already: choose another '--out'");
     let mut machine = Invented::new(Loader::SystemdBoot);
     start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
     let said = refusal(&mut machine, Transition::Boot);
@@ -434,13 +368,7 @@ fn the_hook_lets_other_shutdowns_be() {
     let mut machine = Invented::new(Loader::Other);
     start(&mut machine, job(Transition::Shutdown), PROGRAM, ID).unwrap();
     hook(&mut machine);
-    assert!(
-        machine
-            .said
-            .last()
-            .unwrap()
-            .contains("the shutdown is recorded")
-    );
+    assert!(machine.said.last().unwrap().contains("the shutdown is recorded"));
     machine.restart(true);
     let ran = machine.ran.len();
     hook(&mut machine);
@@ -456,10 +384,5 @@ fn the_variable_of_the_boot_loader_interface_is_text_with_attributes() {
     assert_eq!(bytes[..4], [7, 0, 0, 0]);
     assert_eq!(bytes[4..8], [b'0', 0, b'-', 0]);
     assert_eq!(bytes[bytes.len() - 2..], [0, 0]);
-    assert!(
-        machine
-            .root()
-            .join("boot/efi/loader/entries/0-onoff-record.conf")
-            .exists()
-    );
+    assert!(machine.root().join("boot/efi/loader/entries/0-onoff-record.conf").exists());
 }

@@ -22,12 +22,7 @@ const fn rule(
     optional: &'static [&'static str],
     children: &'static [&'static str],
 ) -> Rule {
-    Rule {
-        element,
-        required,
-        optional,
-        children,
-    }
+    Rule { element, required, optional, children }
 }
 
 const RULES: [Rule; 20] = [
@@ -35,11 +30,7 @@ const RULES: [Rule; 20] = [
         "WindowsPerformanceRecorder",
         &["Version", "Author"],
         &["Team", "Copyright", "Company", "Comments", "Tag"],
-        &[
-            "Profiles",
-            "TraceMergeProperties",
-            "OnOffTransitionConfigurations",
-        ],
+        &["Profiles", "TraceMergeProperties", "OnOffTransitionConfigurations"],
     ),
     rule(
         "Profiles",
@@ -55,12 +46,7 @@ const RULES: [Rule; 20] = [
             "Profile",
         ],
     ),
-    rule(
-        "SystemCollector",
-        &["Id", "Name"],
-        &["Base", "Realtime"],
-        &["BufferSize", "Buffers", "StackCaching"],
-    ),
+    rule("SystemCollector", &["Id", "Name"], &["Base", "Realtime"], &["BufferSize", "Buffers", "StackCaching"]),
     rule(
         "EventCollector",
         &["Id", "Name"],
@@ -68,47 +54,18 @@ const RULES: [Rule; 20] = [
         &["BufferSize", "Buffers", "StackCaching"],
     ),
     rule("BufferSize", &["Value"], &[], &[]),
-    rule(
-        "Buffers",
-        &["Value"],
-        &["PercentageOfTotalMemory", "MaximumBufferSpace"],
-        &[],
-    ),
+    rule("Buffers", &["Value"], &["PercentageOfTotalMemory", "MaximumBufferSpace"], &[]),
     rule(
         "SystemProvider",
         &["Id"],
         &["Base"],
-        &[
-            "Keywords",
-            "CaptureStateOnStart",
-            "CaptureStateOnSave",
-            "CaptureStateOnDemand",
-            "Stacks",
-            "PoolTags",
-        ],
+        &["Keywords", "CaptureStateOnStart", "CaptureStateOnSave", "CaptureStateOnDemand", "Stacks", "PoolTags"],
     ),
     rule(
         "EventProvider",
         &["Id", "Name"],
-        &[
-            "Base",
-            "NonPagedMemory",
-            "Stack",
-            "SID",
-            "TSID",
-            "Level",
-            "CaptureStateOnly",
-            "Strict",
-            "EventKey",
-        ],
-        &[
-            "Keywords",
-            "CaptureStateOnStart",
-            "CaptureStateOnSave",
-            "CaptureStateOnDemand",
-            "Stacks",
-            "EventFilters",
-        ],
+        &["Base", "NonPagedMemory", "Stack", "SID", "TSID", "Level", "CaptureStateOnly", "Strict", "EventKey"],
+        &["Keywords", "CaptureStateOnStart", "CaptureStateOnSave", "CaptureStateOnDemand", "Stacks", "EventFilters"],
     ),
     rule("Keywords", &[], &["Operation"], &["Keyword"]),
     rule("Keyword", &["Value"], &["Strict"], &[]),
@@ -120,60 +77,17 @@ const RULES: [Rule; 20] = [
         &["Base", "Strict", "Internal", "Default"],
         &["ProblemCategories", "Collectors", "TraceMergeProperties"],
     ),
-    rule(
-        "ProblemCategories",
-        &[],
-        &["Operation"],
-        &["ProblemCategory"],
-    ),
+    rule("ProblemCategories", &[], &["Operation"], &["ProblemCategory"]),
     rule("ProblemCategory", &["Value"], &[], &[]),
-    rule(
-        "Collectors",
-        &[],
-        &["Operation"],
-        &[
-            "SystemCollectorId",
-            "EventCollectorId",
-            "HeapEventCollectorId",
-        ],
-    ),
-    rule(
-        "SystemCollectorId",
-        &["Value"],
-        &[],
-        &[
-            "BufferSize",
-            "Buffers",
-            "SystemProviderId",
-            "SystemProvider",
-        ],
-    ),
-    rule(
-        "EventCollectorId",
-        &["Value"],
-        &[],
-        &["BufferSize", "Buffers", "EventProviders"],
-    ),
-    rule(
-        "EventProviders",
-        &[],
-        &["Operation"],
-        &["EventProviderId", "EventProvider"],
-    ),
-    rule(
-        "SystemProviderId",
-        &["Value"],
-        &[],
-        &["Keywords", "Stacks", "PoolTags"],
-    ),
+    rule("Collectors", &[], &["Operation"], &["SystemCollectorId", "EventCollectorId", "HeapEventCollectorId"]),
+    rule("SystemCollectorId", &["Value"], &[], &["BufferSize", "Buffers", "SystemProviderId", "SystemProvider"]),
+    rule("EventCollectorId", &["Value"], &[], &["BufferSize", "Buffers", "EventProviders"]),
+    rule("EventProviders", &[], &["Operation"], &["EventProviderId", "EventProvider"]),
+    rule("SystemProviderId", &["Value"], &[], &["Keywords", "Stacks", "PoolTags"]),
 ];
 
-const ID_RULE: Rule = rule(
-    "EventProviderId",
-    &["Value"],
-    &[],
-    &["Keywords", "CaptureStateOnStart", "CaptureStateOnSave"],
-);
+const ID_RULE: Rule =
+    rule("EventProviderId", &["Value"], &[], &["Keywords", "CaptureStateOnStart", "CaptureStateOnSave"]);
 
 /// Values of `SystemKeywordEnumeration` that a recording of turning on and off may need.
 const SYSTEM_KEYWORDS: [&str; 24] = [
@@ -202,32 +116,19 @@ const SYSTEM_KEYWORDS: [&str; 24] = [
     "Registry",
     "SampledProfile",
 ];
-const SYSTEM_STACKS: [&str; 6] = [
-    "SampledProfile",
-    "CSwitch",
-    "ReadyThread",
-    "ThreadCreate",
-    "ProcessCreate",
-    "ImageLoad",
-];
+const SYSTEM_STACKS: [&str; 6] =
+    ["SampledProfile", "CSwitch", "ReadyThread", "ThreadCreate", "ProcessCreate", "ImageLoad"];
 const SYSTEM_COLLECTORS: [&str; 2] = ["NT Kernel Logger", "Circular Kernel Context Logger"];
 
 fn check(node: Node<'_, '_>) {
     let name = node.tag_name().name();
-    let rule = RULES
-        .iter()
-        .find(|rule| rule.element == name)
-        .unwrap_or(&ID_RULE);
-    assert_eq!(
-        rule.element, name,
-        "an element that the schema does not know"
-    );
+    let rule = RULES.iter().find(|rule| rule.element == name).unwrap_or(&ID_RULE);
+    assert_eq!(rule.element, name, "an element that the schema does not know");
     for required in rule.required {
         assert!(node.has_attribute(*required), "{name} without {required}");
     }
     for attribute in node.attributes() {
-        let known =
-            rule.required.contains(&attribute.name()) || rule.optional.contains(&attribute.name());
+        let known = rule.required.contains(&attribute.name()) || rule.optional.contains(&attribute.name());
         assert!(known, "{name} with {}", attribute.name());
     }
     let mut place = 0;
@@ -242,20 +143,14 @@ fn check(node: Node<'_, '_>) {
 }
 
 fn all<'a>(document: &'a Document<'_>, name: &str) -> Vec<Node<'a, 'a>> {
-    document
-        .descendants()
-        .filter(|node| node.tag_name().name() == name)
-        .collect()
+    document.descendants().filter(|node| node.tag_name().name() == name).collect()
 }
 
 #[test]
 fn elements_their_order_and_their_attributes_are_those_of_the_schema() {
     let text = text();
     let document = Document::parse(&text).unwrap();
-    assert_eq!(
-        document.root_element().tag_name().name(),
-        "WindowsPerformanceRecorder"
-    );
+    assert_eq!(document.root_element().tag_name().name(), "WindowsPerformanceRecorder");
     check(document.root_element());
 }
 
@@ -291,15 +186,7 @@ fn each_detail_has_a_file_and_a_memory_version_of_one_name() {
     let mut versions = HashSet::new();
     for profile in profiles {
         let value = |name| profile.attribute(name).unwrap();
-        assert_eq!(
-            value("Id"),
-            format!(
-                "{}.{}.{}",
-                value("Name"),
-                value("DetailLevel"),
-                value("LoggingMode")
-            )
-        );
+        assert_eq!(value("Id"), format!("{}.{}.{}", value("Name"), value("DetailLevel"), value("LoggingMode")));
         assert_eq!(value("Name"), "OnOff");
         assert!(["Light", "Verbose"].contains(&value("DetailLevel")));
         assert!(["File", "Memory"].contains(&value("LoggingMode")));
@@ -321,10 +208,7 @@ fn values_are_those_of_the_schema() {
         if of.tag_name().name() == "SystemProvider" {
             assert!(SYSTEM_KEYWORDS.contains(&value), "{value}");
         } else {
-            assert!(
-                u64::from_str_radix(value.strip_prefix("0x").unwrap(), 16).is_ok(),
-                "{value}"
-            );
+            assert!(u64::from_str_radix(value.strip_prefix("0x").unwrap(), 16).is_ok(), "{value}");
         }
     }
     for stack in all(&document, "Stack") {
@@ -334,11 +218,7 @@ fn values_are_those_of_the_schema() {
         assert!((1..=5).contains(&provider.attribute("Level").unwrap().parse::<u8>().unwrap()));
         let name = provider.attribute("Name").unwrap();
         assert_eq!(name.len(), 36, "a GUID: {name}");
-        assert!(
-            provider
-                .attribute("NonPagedMemory")
-                .is_none_or(|it| it == "true")
-        );
+        assert!(provider.attribute("NonPagedMemory").is_none_or(|it| it == "true"));
     }
     for buffers in all(&document, "Buffers") {
         let value: u32 = buffers.attribute("Value").unwrap().parse().unwrap();

@@ -45,10 +45,7 @@ fn line(root: &str, step: &PathStep) -> String {
         line.push_str(&format!(";thread {waiter}"));
     }
     line.push(';');
-    line.push_str(&frame(&format!(
-        "{} {}",
-        step.thread.process, step.thread.tid
-    )));
+    line.push_str(&frame(&format!("{} {}", step.thread.process, step.thread.tid)));
     for stack in step.stack.iter().rev() {
         line.push(';');
         line.push_str(&frame(&stack.label()));
@@ -84,11 +81,7 @@ mod tests {
 
     #[test]
     fn a_step_is_one_line_from_the_outermost_frame_in() {
-        let thread = |tid| PathThread {
-            tid,
-            process: "a;b.exe".to_owned(),
-            ..PathThread::default()
-        };
+        let thread = |tid| PathThread { tid, process: "a;b.exe".to_owned(), ..PathThread::default() };
         let step = PathStep {
             start_ns: 0,
             end_ns: 30,
@@ -102,11 +95,7 @@ mod tests {
             readies_tid: None,
             waiters: vec![64, 44],
             device: String::new(),
-            stack: vec![StackFrame {
-                module: "m.dll".to_owned(),
-                function: "f".to_owned(),
-                ..StackFrame::default()
-            }],
+            stack: vec![StackFrame { module: "m.dll".to_owned(), function: "f".to_owned(), ..StackFrame::default() }],
             stack_ns: None,
         };
         let report = WhyReport {
@@ -118,11 +107,7 @@ mod tests {
                 start_ns: 0,
                 end_ns: 40,
                 duration_ns: 40,
-                path: CriticalPath {
-                    steps: vec![step],
-                    left_out_ns: 10,
-                    ..CriticalPath::default()
-                },
+                path: CriticalPath { steps: vec![step], left_out_ns: 10, ..CriticalPath::default() },
             }],
             ..WhyReport::default()
         };

@@ -28,20 +28,10 @@ pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
             command(check.verdict, file, &check.key, &message, out)?;
         }
     }
-    writeln!(
-        out,
-        "::notice title=onoff gate::{}",
-        data(&headline(report))
-    )
+    writeln!(out, "::notice title=onoff gate::{}", data(&headline(report)))
 }
 
-fn command(
-    verdict: GateVerdict,
-    file: &str,
-    title: &str,
-    message: &str,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn command(verdict: GateVerdict, file: &str, title: &str, message: &str, out: &mut dyn Write) -> io::Result<()> {
     let level = match verdict {
         GateVerdict::Pass => return Ok(()),
         GateVerdict::NoVerdict => "warning",
@@ -51,12 +41,7 @@ fn command(
         "" => String::new(),
         file => format!("file={},", property(file)),
     };
-    writeln!(
-        out,
-        "::{level} {file}title={}::{}",
-        property(title),
-        data(message)
-    )
+    writeln!(out, "::{level} {file}title={}::{}", property(title), data(message))
 }
 
 /// Text of a command, in which a line end would begin another command.

@@ -18,21 +18,10 @@ use crate::text::printable::printable;
 /// What `out` answers.
 pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     let cases: u64 = report.limits.iter().map(cases).sum();
-    let failures: u64 = report
-        .limits
-        .iter()
-        .map(|limit| cases_of(limit, GateVerdict::Regression))
-        .sum();
-    let errors: u64 = report
-        .limits
-        .iter()
-        .map(|limit| cases_of(limit, GateVerdict::NoVerdict))
-        .sum();
+    let failures: u64 = report.limits.iter().map(|limit| cases_of(limit, GateVerdict::Regression)).sum();
+    let errors: u64 = report.limits.iter().map(|limit| cases_of(limit, GateVerdict::NoVerdict)).sum();
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-    writeln!(
-        out,
-        "<testsuites name=\"onoff gate\" tests=\"{cases}\" failures=\"{failures}\" errors=\"{errors}\">"
-    )?;
+    writeln!(out, "<testsuites name=\"onoff gate\" tests=\"{cases}\" failures=\"{failures}\" errors=\"{errors}\">")?;
     for limit in &report.limits {
         suite(report, limit, out)?;
     }
@@ -48,11 +37,7 @@ fn cases_of(limit: &LimitReport, verdict: GateVerdict) -> u64 {
     if limit.checks.is_empty() {
         return u64::from(limit.verdict == verdict);
     }
-    limit
-        .checks
-        .iter()
-        .filter(|check| check.verdict == verdict)
-        .count() as u64
+    limit.checks.iter().filter(|check| check.verdict == verdict).count() as u64
 }
 
 fn suite(report: &GateReport, limit: &LimitReport, out: &mut dyn Write) -> io::Result<()> {
@@ -79,12 +64,7 @@ fn suite(report: &GateReport, limit: &LimitReport, out: &mut dyn Write) -> io::R
     writeln!(out, "  </testsuite>")
 }
 
-fn case(
-    class: &str,
-    limit: &LimitReport,
-    check: &LimitCheck,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn case(class: &str, limit: &LimitReport, check: &LimitCheck, out: &mut dyn Write) -> io::Result<()> {
     let time = match (check.unit, check.is) {
         (Unit::Ns, Some(ns)) => format!(" time=\"{:.6}\"", ns as f64 / 1e9),
         _ => String::new(),
@@ -94,11 +74,7 @@ fn case(
         GateVerdict::Regression => "failure",
         GateVerdict::NoVerdict => "error",
     };
-    write!(
-        out,
-        "    <testcase classname=\"{class}\" name=\"{}\"{time}",
-        attribute(&check.key)
-    )?;
+    write!(out, "    <testcase classname=\"{class}\" name=\"{}\"{time}", attribute(&check.key))?;
     if element.is_empty() {
         return writeln!(out, "/>");
     }

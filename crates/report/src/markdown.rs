@@ -16,12 +16,7 @@ pub fn write(tables: &[StudyTable], out: &mut dyn Write) -> io::Result<()> {
         if at > 0 {
             writeln!(out)?;
         }
-        writeln!(
-            out,
-            "### {} ({})\n",
-            text(&table.title),
-            table.unit.as_str()
-        )?;
+        writeln!(out, "### {} ({})\n", text(&table.title), table.unit.as_str())?;
         write!(out, "| {} |", text(&table.heading))?;
         for column in &table.columns {
             write!(out, " {} |", text(column))?;

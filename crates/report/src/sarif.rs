@@ -46,11 +46,7 @@ fn document(report: &GateReport, version: &str) -> Value {
             })
         })
         .collect();
-    let results: Vec<Value> = report
-        .limits
-        .iter()
-        .flat_map(|limit| of_limit(report, limit))
-        .collect();
+    let results: Vec<Value> = report.limits.iter().flat_map(|limit| of_limit(report, limit)).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -65,13 +61,7 @@ fn document(report: &GateReport, version: &str) -> Value {
 fn of_limit(report: &GateReport, limit: &LimitReport) -> Vec<Value> {
     if limit.checks.is_empty() && limit.verdict != GateVerdict::Pass {
         let recording = recording(report, "");
-        return vec![result(
-            limit.verdict,
-            &limit.limit,
-            &limit.limit,
-            &limit.because,
-            recording,
-        )];
+        return vec![result(limit.verdict, &limit.limit, &limit.limit, &limit.because, recording)];
     }
     limit
         .checks

@@ -25,10 +25,7 @@ struct Row<'a> {
 /// # Errors
 /// What `out` answers.
 pub fn write(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "kind,name,pid,session,start_ns,end_ns,duration_ns,time_out_ns"
-    )?;
+    writeln!(out, "kind,name,pid,session,start_ns,end_ns,duration_ns,time_out_ns")?;
     let mut rows = rows(report);
     rows.sort_by_key(|row| row.start_ns);
     let number = |value: Option<i64>| value.map_or_else(String::new, |value| value.to_string());

@@ -8,8 +8,7 @@ use onoff_report::table::write_csv;
 use onoff_report::text::suspend::{SuspendTextOptions, write as write_text};
 use onoff_report::xperf::suspend_xml::{SuspendXmlOptions, TimeUnit, write as write_xml};
 use onoff_trace::{
-    Activity, ActivityKind, Milestone, Notification, NotificationKind, StringId, Trace, milestone,
-    power_phase,
+    Activity, ActivityKind, Milestone, Notification, NotificationKind, StringId, Trace, milestone, power_phase,
 };
 
 const SECOND: i64 = 1_000_000_000;
@@ -34,14 +33,7 @@ fn activity(trace: &mut Trace, kind: ActivityKind, name: &str, start_ns: i64, en
 fn milestone(trace: &mut Trace, time_ns: i64, name: &str, value: i64) {
     let event = trace.strings.intern("Microsoft-Windows-Kernel-Power/39");
     let name = trace.strings.intern(name);
-    trace.milestones.push(Milestone {
-        time_ns,
-        name,
-        detail: StringId::EMPTY,
-        value: Some(value),
-        pid: None,
-        event,
-    });
+    trace.milestones.push(Milestone { time_ns, name, detail: StringId::EMPTY, value: Some(value), pid: None, event });
 }
 
 fn told(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, end_ns: i64) {
@@ -64,84 +56,25 @@ fn told(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, en
 }
 
 fn slow_service() -> Trace {
-    let mut trace = Trace {
-        duration_ns: 100 * SECOND,
-        wanted: TABLES,
-        ..Trace::default()
-    };
+    let mut trace = Trace { duration_ns: 100 * SECOND, wanted: TABLES, ..Trace::default() };
     let power = ActivityKind::PowerPhase;
-    activity(
-        &mut trace,
-        ActivityKind::PowerTransition,
-        "7",
-        2 * SECOND,
-        39 * SECOND,
-    );
+    activity(&mut trace, ActivityKind::PowerTransition, "7", 2 * SECOND, 39 * SECOND);
     let apps_end = 2 * SECOND + 1_320_415 * US;
-    activity(
-        &mut trace,
-        power,
-        power_phase::SUSPEND_APPS,
-        2 * SECOND,
-        apps_end,
-    );
-    activity(
-        &mut trace,
-        power,
-        power_phase::SUSPEND_SERVICES,
-        4 * SECOND,
-        35 * SECOND,
-    );
-    activity(
-        &mut trace,
-        power,
-        power_phase::RESUME_DEVICES,
-        37 * SECOND,
-        38 * SECOND,
-    );
+    activity(&mut trace, power, power_phase::SUSPEND_APPS, 2 * SECOND, apps_end);
+    activity(&mut trace, power, power_phase::SUSPEND_SERVICES, 4 * SECOND, 35 * SECOND);
+    activity(&mut trace, power, power_phase::RESUME_DEVICES, 37 * SECOND, 38 * SECOND);
     let app = NotificationKind::ApplicationSuspend;
-    told(
-        &mut trace,
-        app,
-        r"C:\a & b\slow.exe",
-        2 * SECOND,
-        2 * SECOND + 472_485 * US,
-    );
+    told(&mut trace, app, r"C:\a & b\slow.exe", 2 * SECOND, 2 * SECOND + 472_485 * US);
     let service = NotificationKind::ServiceSuspend;
     told(&mut trace, service, "Slowsvc", 4 * SECOND, 34 * SECOND);
     milestone(&mut trace, 36 * SECOND, milestone::SLEEP, 4);
     milestone(&mut trace, 37 * SECOND, milestone::WAKE, 4);
     milestone(&mut trace, 2 * SECOND, milestone::POWER_BEGIN_UTC, SECOND);
-    milestone(
-        &mut trace,
-        39 * SECOND,
-        milestone::POWER_END_UTC,
-        337 * SECOND,
-    );
-    milestone(
-        &mut trace,
-        39 * SECOND,
-        milestone::POWER_SUSPEND_TIME,
-        33_990_000_000,
-    );
-    milestone(
-        &mut trace,
-        39 * SECOND,
-        milestone::POWER_RESUME_TIME,
-        2_000_000_000,
-    );
-    milestone(
-        &mut trace,
-        39 * SECOND,
-        milestone::POWER_FIRMWARE_TIME,
-        310_000_000,
-    );
-    milestone(
-        &mut trace,
-        39 * SECOND,
-        milestone::POWER_DRIVER_WAKE_TIME,
-        990_000_000,
-    );
+    milestone(&mut trace, 39 * SECOND, milestone::POWER_END_UTC, 337 * SECOND);
+    milestone(&mut trace, 39 * SECOND, milestone::POWER_SUSPEND_TIME, 33_990_000_000);
+    milestone(&mut trace, 39 * SECOND, milestone::POWER_RESUME_TIME, 2_000_000_000);
+    milestone(&mut trace, 39 * SECOND, milestone::POWER_FIRMWARE_TIME, 310_000_000);
+    milestone(&mut trace, 39 * SECOND, milestone::POWER_DRIVER_WAKE_TIME, 990_000_000);
     trace
 }
 
@@ -167,21 +100,12 @@ fn the_text_answers_first() {
     let trace = slow_service();
     let report = analyse(&trace, &SuspendOptions::default()).unwrap();
     let text = written(|out| {
-        write_text(
-            &report,
-            &summarise(&trace),
-            &SuspendTextOptions::default(),
-            out,
-        )
-        .unwrap();
+        write_text(&report, &summarise(&trace), &SuspendTextOptions::default(), out).unwrap();
     });
     let text = plain(&text);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "Sleep: 34.0 s to suspend, 2.00 s to resume.");
-    assert_eq!(
-        lines[1],
-        "SuspendServices took 31.0 s: Slowsvc did not answer for 30.0 s (its time-out)."
-    );
+    assert_eq!(lines[1], "SuspendServices took 31.0 s: Slowsvc did not answer for 30.0 s (its time-out).");
     assert_eq!(lines[2], "It was away for 300.0 s, from S3 (sleep).");
     for expected in [
         "1 application, together 472 ms, 848 ms beside them (usually the display fading out)",
@@ -217,15 +141,9 @@ fn the_document_has_the_papers_names_and_numbers() {
 </results>
 "#
     );
-    let options = SuspendXmlOptions {
-        unit: TimeUnit::Milliseconds,
-        decimals: 3,
-        min_ns: SECOND,
-    };
+    let options = SuspendXmlOptions { unit: TimeUnit::Milliseconds, decimals: 3, min_ns: SECOND };
     let xml = written(|out| write_xml(&report, &options, out).unwrap());
-    assert!(xml.contains(
-        r#"<suspendapps start="2000.000" duration="1320.415" totalChildrenDuration="472.485"/>"#
-    ));
+    assert!(xml.contains(r#"<suspendapps start="2000.000" duration="1320.415" totalChildrenDuration="472.485"/>"#));
 }
 
 #[test]
@@ -233,15 +151,7 @@ fn rows_are_phases_and_their_children() {
     let report = analyse(&slow_service(), &SuspendOptions::default()).unwrap();
     let csv = written(|out| write_csv(&SuspendRows::of(&report), out).unwrap());
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(
-        lines[0],
-        "transition,kind,phase,what,name,driver,pid,start_ns,end_ns,duration_ns"
-    );
-    assert_eq!(
-        lines[1],
-        "1,sleep,SuspendApps,phase,SuspendApps,,,2000000000,3320415000,1320415000"
-    );
-    assert!(lines.contains(
-        &"1,sleep,SuspendServices,service_suspend,Slowsvc,,432,4000000000,34000000000,30000000000"
-    ));
+    assert_eq!(lines[0], "transition,kind,phase,what,name,driver,pid,start_ns,end_ns,duration_ns");
+    assert_eq!(lines[1], "1,sleep,SuspendApps,phase,SuspendApps,,,2000000000,3320415000,1320415000");
+    assert!(lines.contains(&"1,sleep,SuspendServices,service_suspend,Slowsvc,,432,4000000000,34000000000,30000000000"));
 }

@@ -22,15 +22,9 @@ fn main() -> ExitCode {
             .split(',')
             .filter_map(|name| TableName::ALL.iter().find(|table| table.as_str() == name))
             .fold(Tables::NONE, |wanted, &table| wanted.with(table)),
-        Err(_) => Tables::all()
-            .without(TableName::Events)
-            .without(TableName::Inventory),
+        Err(_) => Tables::all().without(TableName::Events).without(TableName::Inventory),
     };
-    let bytes: u64 = paths
-        .iter()
-        .filter_map(|path| std::fs::metadata(path).ok())
-        .map(|file| file.len())
-        .sum();
+    let bytes: u64 = paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| file.len()).sum();
     let start = Instant::now();
     match open(&paths, wanted, &Options::default()) {
         Ok(trace) => {
@@ -65,10 +59,7 @@ fn rows(trace: &Trace) -> String {
         (TableName::DiskIos, trace.disk_ios.len()),
         (TableName::FileIos, trace.file_ios.len()),
         (TableName::HardFaults, trace.hard_faults.len()),
-        (
-            TableName::ServiceTransitions,
-            trace.service_transitions.len(),
-        ),
+        (TableName::ServiceTransitions, trace.service_transitions.len()),
         (TableName::DeviceOperations, trace.device_operations.len()),
         (TableName::Milestones, trace.milestones.len()),
         (TableName::Activities, trace.activities.len()),

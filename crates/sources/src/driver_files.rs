@@ -18,12 +18,8 @@ const MOST_FILES: usize = 1 << 14;
 /// The largest file that is read, bytes: drivers are a few MiB.
 const MOST_BYTES: u64 = 256 << 20;
 /// Names in certificates that are made for tests: that of the driver kit's tools, and those of Microsoft's roots for tests.
-const TEST_CERTIFICATES: [&[u8]; 4] = [
-    b"WDKTestCert",
-    b"Microsoft Testing Root",
-    b"Microsoft Testing PCA",
-    b"Microsoft Test Root",
-];
+const TEST_CERTIFICATES: [&[u8]; 4] =
+    [b"WDKTestCert", b"Microsoft Testing Root", b"Microsoft Testing PCA", b"Microsoft Test Root"];
 
 /// Looks at every driver (`.sys`) in `folders` and below: `Windows\System32\drivers` of a disk's image or a copy of it.
 ///
@@ -34,10 +30,7 @@ const TEST_CERTIFICATES: [&[u8]; 4] = [
 pub(crate) fn read(folders: &[PathBuf]) -> Result<Vec<DriverFile>, Error> {
     let mut found = Vec::new();
     for folder in folders {
-        let failed = |source| Error::Read {
-            path: folder.clone(),
-            source,
-        };
+        let failed = |source| Error::Read { path: folder.clone(), source };
         fs::read_dir(folder).map_err(failed)?;
         look_into(folder, DEEPEST, &mut found);
     }
@@ -83,11 +76,8 @@ fn driver_file(name: &str, bytes: &[u8]) -> Option<DriverFile> {
     let mut options = ParseOptions::default();
     options.resolve_rva = false;
     let program = PE::parse_with_opts(bytes, &options).ok()?;
-    let names_test = |certificate: &[u8]| {
-        TEST_CERTIFICATES
-            .iter()
-            .any(|test| memmem::find(certificate, test).is_some())
-    };
+    let names_test =
+        |certificate: &[u8]| TEST_CERTIFICATES.iter().any(|test| memmem::find(certificate, test).is_some());
     let certificates = &program.certificates;
     Some(DriverFile {
         name: name.to_ascii_lowercase(),
@@ -109,11 +99,7 @@ mod tests {
         fs::create_dir_all(&drivers).unwrap();
         fs::write(drivers.join("Catalogue.sys"), program(None)).unwrap();
         fs::write(drivers.join("own.sys"), program(Some(b"CN=A Company...."))).unwrap();
-        fs::write(
-            drivers.join("test.SYS"),
-            program(Some(b"CN=WDKTestCert someone,1")),
-        )
-        .unwrap();
+        fs::write(drivers.join("test.SYS"), program(Some(b"CN=WDKTestCert someone,1"))).unwrap();
         fs::write(drivers.join("text.sys"), b"not a program").unwrap();
         fs::write(drivers.join("own.dll"), program(None)).unwrap();
         let found: Vec<_> = read(&[folder.path().to_owned()])

@@ -19,9 +19,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A packed file is damaged.
-    #[error(
-        "{name}: byte offset {offset:#x} of what it unpacks to: the {packing} stream is damaged: {source}"
-    )]
+    #[error("{name}: byte offset {offset:#x} of what it unpacks to: the {packing} stream is damaged: {source}")]
     Unpack {
         /// The file, and the member inside it.
         name: String,
@@ -61,9 +59,7 @@ pub enum Error {
         members: usize,
     },
     /// No journal of the recording holds the boot asked for.
-    #[error(
-        "--boot {asked}: no such boot; the recording holds {boots} (see 'onoff boot --list-boots')"
-    )]
+    #[error("--boot {asked}: no such boot; the recording holds {boots} (see 'onoff boot --list-boots')")]
     NoSuchBoot {
         /// What was asked for.
         asked: String,

@@ -113,10 +113,7 @@ pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Tr
     }
     files.must_be(RecordingKind::EventTraceLog)?;
     if let Some(asked) = &options.boot {
-        return Err(Error::NoSuchBoot {
-            asked: asked.clone(),
-            boots: 0,
-        });
+        return Err(Error::NoSuchBoot { asked: asked.clone(), boots: 0 });
     }
     let mut trace = windows::open(files, wanted, options)?;
     if !options.drivers.is_empty() {

@@ -48,13 +48,8 @@ impl Mapped {
             if start < end {
                 // SAFETY: the map is file-backed and read-only, so dropped pages come back with the file's bytes:
                 // borrowed slices keep reading the same values.
-                let _ = unsafe {
-                    self.map.unchecked_advise_range(
-                        memmap2::UncheckedAdvice::DontNeed,
-                        start,
-                        end - start,
-                    )
-                };
+                let _ =
+                    unsafe { self.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, end - start) };
             }
         }
         #[cfg(not(unix))]

@@ -58,18 +58,11 @@ impl OpenedFile {
 
 impl OpenedFile {
     fn is_no_recording(&self) -> Error {
-        Error::NotARecording {
-            name: self.name.clone(),
-            beginning: beginning(self.bytes()),
-        }
+        Error::NotARecording { name: self.name.clone(), beginning: beginning(self.bytes()) }
     }
 
     fn is_other_kind(&self, kind: RecordingKind) -> Error {
-        Error::OtherKind {
-            name: self.name.clone(),
-            is: kind.as_str(),
-            read_by: kind.read_by(),
-        }
+        Error::OtherKind { name: self.name.clone(), is: kind.as_str(), read_by: kind.read_by() }
     }
 }
 
@@ -91,17 +84,10 @@ impl Files {
     ///
     /// # Errors
     /// Bytes that are damaged, expand beyond `limits`, or are no recording.
-    pub fn held(
-        contents: impl IntoIterator<Item = (String, Vec<u8>)>,
-        limits: &Limits,
-    ) -> Result<Files, Error> {
+    pub fn held(contents: impl IntoIterator<Item = (String, Vec<u8>)>, limits: &Limits) -> Result<Files, Error> {
         let mut found = Found::default();
         for (name, bytes) in contents {
-            let opened = OpenedFile {
-                name,
-                stored_bytes: bytes.len() as u64,
-                contents: Contents::Held(bytes),
-            };
+            let opened = OpenedFile { name, stored_bytes: bytes.len() as u64, contents: Contents::Held(bytes) };
             add(opened, limits, &mut found)?;
         }
         Files::known(found)
@@ -135,16 +121,10 @@ impl Files {
             }
         }
         let kind = match (kind, adds) {
-            (Some(RecordingKind::Linux) | None, _) | (_, None) => {
-                kind.unwrap_or(RecordingKind::Linux)
-            }
+            (Some(RecordingKind::Linux) | None, _) | (_, None) => kind.unwrap_or(RecordingKind::Linux),
             (Some(_), Some(file)) => return Err(file.is_no_recording()),
         };
-        Ok(Files {
-            files,
-            kind,
-            passed_over,
-        })
+        Ok(Files { files, kind, passed_over })
     }
 
     /// Names of the files in folders and archives that say nothing that is read.
@@ -174,22 +154,12 @@ impl Files {
     /// The files as the reader of Event Trace Logs takes them.
     #[must_use]
     pub fn inputs(&self) -> Vec<onoff_etl::Input<'_>> {
-        self.files
-            .iter()
-            .map(|file| onoff_etl::Input {
-                name: &file.name,
-                bytes: file.bytes(),
-            })
-            .collect()
+        self.files.iter().map(|file| onoff_etl::Input { name: &file.name, bytes: file.bytes() }).collect()
     }
 
     /// Says that `range` of file number `file` will hardly be read again, so that its memory can serve others.
     pub fn release(&self, file: usize, range: Range<u64>) {
-        let Some(OpenedFile {
-            contents: Contents::Mapped(mapped),
-            ..
-        }) = self.files.get(file)
-        else {
+        let Some(OpenedFile { contents: Contents::Mapped(mapped), .. }) = self.files.get(file) else {
             return;
         };
         let place = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
@@ -213,11 +183,7 @@ impl Found {
             Content::Unknown => parts::kind_of(&file.name, bytes).is_some(),
             Content::Empty | Content::Packed(_) => false,
         };
-        let met = || {
-            self.files
-                .iter()
-                .any(|other| other.bytes().len() == bytes.len() && other.bytes() == bytes)
-        };
+        let met = || self.files.iter().any(|other| other.bytes().len() == bytes.len() && other.bytes() == bytes);
         if !useful {
             self.pass_over([file.name]);
         } else if !met() {
@@ -236,10 +202,7 @@ const MOST_FILES: usize = 20_000;
 const MOST_DEPTH: usize = 8;
 
 fn open_one(path: &Path, limits: &Limits, found: &mut Found) -> Result<(), Error> {
-    let failed = |source| Error::Read {
-        path: path.into(),
-        source,
-    };
+    let failed = |source| Error::Read { path: path.into(), source };
     let mut file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     let name = path.display().to_string();
@@ -250,24 +213,13 @@ fn open_one(path: &Path, limits: &Limits, found: &mut Found) -> Result<(), Error
     } else {
         // A pipe, or a file of a system that has no length to map.
         let mut bytes = Vec::new();
-        (&mut file)
-            .take(limits.unpacked_bytes.saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(failed)?;
+        (&mut file).take(limits.unpacked_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > limits.unpacked_bytes {
-            return Err(Error::TooLarge {
-                name,
-                stored: bytes.len() as u64,
-                limit: limits.unpacked_bytes,
-            });
+            return Err(Error::TooLarge { name, stored: bytes.len() as u64, limit: limits.unpacked_bytes });
         }
         Contents::Held(bytes)
     };
-    let opened = OpenedFile {
-        name,
-        stored_bytes: metadata.len(),
-        contents,
-    };
+    let opened = OpenedFile { name, stored_bytes: metadata.len(), contents };
     add(opened, limits, found)
 }
 
@@ -280,10 +232,7 @@ fn open_folder(root: &Path, limits: &Limits, found: &mut Found) -> Result<(), Er
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(source) if depth == 0 => {
-                return Err(Error::Read {
-                    path: folder,
-                    source,
-                });
+                return Err(Error::Read { path: folder, source });
             }
             Err(_) => {
                 found.passed_over.push(folder.display().to_string());
@@ -308,10 +257,7 @@ fn open_folder(root: &Path, limits: &Limits, found: &mut Found) -> Result<(), Er
         folders.extend(deeper.into_iter().rev());
     }
     if found.files.len() == before {
-        return Err(Error::NoRecordingInside {
-            name: root.display().to_string(),
-            members: looked_at,
-        });
+        return Err(Error::NoRecordingInside { name: root.display().to_string(), members: looked_at });
     }
     Ok(())
 }
@@ -325,11 +271,7 @@ fn take_found(path: &Path, length: u64, limits: &Limits, found: &mut Found) {
         found.passed_over.push(name);
         return;
     };
-    let file = OpenedFile {
-        name: name.clone(),
-        stored_bytes: length,
-        contents: Contents::Mapped(mapped),
-    };
+    let file = OpenedFile { name: name.clone(), stored_bytes: length, contents: Contents::Mapped(mapped) };
     let Content::Packed(packing) = sniff(file.bytes()) else {
         found.take(file);
         return;
@@ -338,11 +280,7 @@ fn take_found(path: &Path, length: u64, limits: &Limits, found: &mut Found) {
         Ok(unpacked) => {
             found.pass_over(unpacked.passed_over);
             for (name, bytes) in unpacked.files {
-                found.take(OpenedFile {
-                    name,
-                    stored_bytes: length,
-                    contents: Contents::Held(bytes),
-                });
+                found.take(OpenedFile { name, stored_bytes: length, contents: Contents::Held(bytes) });
             }
         }
         Err(_) => found.passed_over.push(name),
@@ -357,11 +295,7 @@ fn add(opened: OpenedFile, limits: &Limits, found: &mut Found) -> Result<(), Err
     let unpacked = unpack(&opened.name, packing, opened.bytes(), limits)?;
     found.pass_over(unpacked.passed_over);
     for (name, bytes) in unpacked.files {
-        let unpacked = OpenedFile {
-            name,
-            stored_bytes,
-            contents: Contents::Held(bytes),
-        };
+        let unpacked = OpenedFile { name, stored_bytes, contents: Contents::Held(bytes) };
         if packing == Packing::Zip && !is_tar(unpacked.bytes()) {
             found.take(unpacked);
         } else {
@@ -377,12 +311,7 @@ fn add_plain(opened: OpenedFile, found: &mut Found) -> Result<(), Error> {
         return Ok(());
     }
     let before = found.files.len();
-    let failed = |source| Error::Unpack {
-        name: opened.name.clone(),
-        packing: "tar",
-        offset: 0,
-        source,
-    };
+    let failed = |source| Error::Unpack { name: opened.name.clone(), packing: "tar", offset: 0, source };
     let bytes = opened.bytes();
     let mut archive = tar::Archive::new(bytes);
     let mut members = 0;
@@ -410,10 +339,7 @@ fn add_plain(opened: OpenedFile, found: &mut Found) -> Result<(), Error> {
         });
     }
     if found.files.len() == before {
-        return Err(Error::NoRecordingInside {
-            name: opened.name.clone(),
-            members,
-        });
+        return Err(Error::NoRecordingInside { name: opened.name.clone(), members });
     }
     Ok(())
 }
@@ -424,10 +350,5 @@ pub(crate) fn is_tar(bytes: &[u8]) -> bool {
 
 /// The first bytes, for a message.
 pub(crate) fn beginning(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .take(SNIFFED.min(8))
-        .map(|byte| format!("{byte:02x}"))
-        .collect::<Vec<_>>()
-        .join(" ")
+    bytes.iter().take(SNIFFED.min(8)).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }

@@ -115,10 +115,7 @@ fn is_network_capture(bytes: &[u8]) -> bool {
         [0x34, 0xCD, 0xB2, 0xA1],
     ];
     let pcapng = bytes.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A])
-        && matches!(
-            bytes.get(8..12),
-            Some([0x4D, 0x3C, 0x2B, 0x1A] | [0x1A, 0x2B, 0x3C, 0x4D])
-        );
+        && matches!(bytes.get(8..12), Some([0x4D, 0x3C, 0x2B, 0x1A] | [0x1A, 0x2B, 0x3C, 0x4D]));
     pcapng || PCAP.iter().any(|magic| bytes.starts_with(magic))
 }
 
@@ -135,9 +132,7 @@ fn is_event_trace_log(bytes: &[u8]) -> bool {
 }
 
 fn plausible_buffer_size(bytes: &[u8]) -> bool {
-    bytes
-        .first_chunk::<4>()
-        .is_some_and(|size| (0x48..=64 << 20).contains(&u32::from_le_bytes(*size)))
+    bytes.first_chunk::<4>().is_some_and(|size| (0x48..=64 << 20).contains(&u32::from_le_bytes(*size)))
 }
 
 #[cfg(test)]
@@ -161,17 +156,11 @@ mod tests {
         assert_eq!(sniff(b"\xFD7zXZ\0rest"), Content::Packed(Packing::Xz));
         assert_eq!(sniff(b"\x1F\x8B\x08rest"), Content::Packed(Packing::Gzip));
         assert_eq!(sniff(b"PK\x03\x04rest"), Content::Packed(Packing::Zip));
-        assert_eq!(
-            sniff(b"\x28\xB5\x2F\xFDrest"),
-            Content::Packed(Packing::Zstandard)
-        );
+        assert_eq!(sniff(b"\x28\xB5\x2F\xFDrest"), Content::Packed(Packing::Zstandard));
         let capture = Content::Recording(RecordingKind::NetworkCapture);
         assert_eq!(sniff(b"\x4D\x3C\xB2\xA1\x02\0\x04\0"), capture);
         assert_eq!(sniff(b"\xA1\xB2\xC3\xD4\0\x02\0\x04"), capture);
-        assert_eq!(
-            sniff(b"\x0A\x0D\x0D\x0A\x1C\0\0\0\x4D\x3C\x2B\x1A"),
-            capture
-        );
+        assert_eq!(sniff(b"\x0A\x0D\x0D\x0A\x1C\0\0\0\x4D\x3C\x2B\x1A"), capture);
         assert_eq!(sniff(b"\n\r\r\nsome text"), Content::Unknown);
         assert_eq!(sniff(&[]), Content::Empty);
         assert_eq!(sniff(&[0; 4096]), Content::Empty);

@@ -34,8 +34,7 @@ impl Default for Limits {
 
 impl Limits {
     fn for_stored(&self, stored: u64) -> u64 {
-        self.unpacked_bytes
-            .min(self.free_bytes.max(stored.saturating_mul(self.ratio)))
+        self.unpacked_bytes.min(self.free_bytes.max(stored.saturating_mul(self.ratio)))
     }
 }
 
@@ -60,27 +59,13 @@ impl Unpacked {
 
 /// Undoes all packings of `bytes`. An archive's members that are neither recordings, nor a part of one, nor packed, are passed
 /// over.
-pub(crate) fn unpack(
-    name: &str,
-    packing: Packing,
-    bytes: &[u8],
-    limits: &Limits,
-) -> Result<Unpacked, Error> {
+pub(crate) fn unpack(name: &str, packing: Packing, bytes: &[u8], limits: &Limits) -> Result<Unpacked, Error> {
     unpack_layer(name, packing, bytes, limits, limits.layers)
 }
 
-fn unpack_layer(
-    name: &str,
-    packing: Packing,
-    bytes: &[u8],
-    limits: &Limits,
-    layers: usize,
-) -> Result<Unpacked, Error> {
+fn unpack_layer(name: &str, packing: Packing, bytes: &[u8], limits: &Limits, layers: usize) -> Result<Unpacked, Error> {
     if layers == 0 {
-        return Err(Error::TooDeep {
-            name: name.into(),
-            limit: limits.layers,
-        });
+        return Err(Error::TooDeep { name: name.into(), limit: limits.layers });
     }
     let (name, inside) = match packing {
         Packing::Xz => {
@@ -92,29 +77,18 @@ fn unpack_layer(
             read_stream(name, packing, reader, bytes, limits)?
         }
         Packing::Zstandard => {
-            let reader = ZstandardFrames {
-                rest: bytes,
-                frame: None,
-            };
+            let reader = ZstandardFrames { rest: bytes, frame: None };
             read_stream(name, packing, reader, bytes, limits)?
         }
         Packing::Zip => return unpack_archive(name, bytes, limits, layers),
     };
     match sniff(&inside) {
         Content::Packed(packing) => unpack_layer(&name, packing, &inside, limits, layers - 1),
-        _ => Ok(Unpacked {
-            files: vec![(name, inside)],
-            passed_over: Vec::new(),
-        }),
+        _ => Ok(Unpacked { files: vec![(name, inside)], passed_over: Vec::new() }),
     }
 }
 
-fn unpack_archive(
-    name: &str,
-    bytes: &[u8],
-    limits: &Limits,
-    layers: usize,
-) -> Result<Unpacked, Error> {
+fn unpack_archive(name: &str, bytes: &[u8], limits: &Limits, layers: usize) -> Result<Unpacked, Error> {
     let failed = |source: zip::result::ZipError| Error::Unpack {
         name: name.into(),
         packing: Packing::Zip.as_str(),
@@ -141,10 +115,7 @@ fn unpack_archive(
             offset: offset as u64,
             source,
         };
-        (&mut member)
-            .take(parts::LOOKED_AT as u64)
-            .read_to_end(&mut head)
-            .map_err(|source| place(0, source))?;
+        (&mut member).take(parts::LOOKED_AT as u64).read_to_end(&mut head).map_err(|source| place(0, source))?;
         let content = sniff(&head);
         match content {
             Content::Empty => continue,
@@ -168,21 +139,14 @@ fn unpack_archive(
         }
         left -= contents.len() as u64;
         match content {
-            Content::Packed(packing) => unpacked.append(unpack_layer(
-                &member_name,
-                packing,
-                &contents,
-                limits,
-                layers - 1,
-            )?),
+            Content::Packed(packing) => {
+                unpacked.append(unpack_layer(&member_name, packing, &contents, limits, layers - 1)?)
+            }
             _ => unpacked.files.push((member_name, contents)),
         }
     }
     if unpacked.files.is_empty() {
-        return Err(Error::NoRecordingInside {
-            name: name.into(),
-            members,
-        });
+        return Err(Error::NoRecordingInside { name: name.into(), members });
     }
     Ok(unpacked)
 }
@@ -205,11 +169,7 @@ fn read_stream(
         });
     }
     if unpacked.len() as u64 > limit {
-        return Err(Error::TooLarge {
-            name: name.into(),
-            stored: stored.len() as u64,
-            limit,
-        });
+        return Err(Error::TooLarge { name: name.into(), stored: stored.len() as u64, limit });
     }
     Ok((name.into(), unpacked))
 }
@@ -220,8 +180,7 @@ struct ZstandardFrames<'a> {
     frame: Option<ZstandardFrame<'a>>,
 }
 
-type ZstandardFrame<'a> =
-    ruzstd::decoding::StreamingDecoder<Remainder<'a>, ruzstd::decoding::FrameDecoder>;
+type ZstandardFrame<'a> = ruzstd::decoding::StreamingDecoder<Remainder<'a>, ruzstd::decoding::FrameDecoder>;
 
 /// What a frame's decoder has not read.
 struct Remainder<'a>(&'a [u8]);

@@ -17,10 +17,7 @@ const CLIENT: [u8; 6] = [0x52, 0x54, 0, 0x77, 0, 1];
 const SERVER: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
 fn read(files: &[&[u8]]) -> Result<Capture, Error> {
-    let held = files
-        .iter()
-        .enumerate()
-        .map(|(at, bytes)| (format!("{at}.pcap"), bytes.to_vec()));
+    let held = files.iter().enumerate().map(|(at, bytes)| (format!("{at}.pcap"), bytes.to_vec()));
     let files = Files::held(held, &Limits::default())?;
     read_capture(&files, &Options::default())
 }
@@ -44,12 +41,7 @@ fn transfer() -> TftpTransfer {
     }
 }
 
-fn played(
-    transfer: &TftpTransfer,
-    container: Container,
-    link: Link,
-    snap_length: usize,
-) -> (Wrote, u64) {
+fn played(transfer: &TftpTransfer, container: Container, link: Link, snap_length: usize) -> (Wrote, u64) {
     let mut wrote = container.begin(link.number(), snap_length);
     let server = TftpServer { link, mac: SERVER };
     let end = server.play(transfer, START_NS, &mut wrote);
@@ -84,28 +76,14 @@ fn every_container_and_link_gives_the_same_transfer() {
                     assert_eq!(found.granted.as_ref().unwrap().window, Some(4), "{what}");
                     // A tick of 2^-20 s is not quite a microsecond.
                     let took = found.complete_ns.unwrap() - found.request_ns;
-                    assert!(
-                        (took - (end - START_NS) as i64).abs() <= 2_000,
-                        "{what}: {took}"
-                    );
+                    assert!((took - (end - START_NS) as i64).abs() <= 2_000, "{what}: {took}");
                     let turn = found.client_turn.median_ns.unwrap();
                     assert!((turn - 700_000).abs() <= 3_000, "{what}: {turn}");
-                    let tells = matches!(
-                        link,
-                        Link::Ethernet | Link::Vlan | Link::Cooked | Link::Cooked2
-                    );
+                    let tells = matches!(link, Link::Ethernet | Link::Vlan | Link::Cooked | Link::Cooked2);
                     assert_eq!(found.client_mac.is_some(), tells, "{what}");
-                    let expected: &[&str] = if snap_length == 120 {
-                        &["frames_cut"]
-                    } else {
-                        &[]
-                    };
+                    let expected: &[&str] = if snap_length == 120 { &["frames_cut"] } else { &[] };
                     assert_eq!(losses(&capture), expected, "{what}");
-                    assert_eq!(
-                        capture.snap_length,
-                        (snap_length == 120).then_some(120),
-                        "{what}"
-                    );
+                    assert_eq!(capture.snap_length, (snap_length == 120).then_some(120), "{what}");
                 }
             }
         }
@@ -115,13 +93,7 @@ fn every_container_and_link_gives_the_same_transfer() {
 #[test]
 fn block_numbers_go_around_both_ways() {
     for (after_last, wraps) in [(0, 2), (1, 2)] {
-        let transfer = TftpTransfer {
-            bytes: 64 * 140_000 + 7,
-            block_size: 64,
-            window: 16,
-            after_last,
-            ..transfer()
-        };
+        let transfer = TftpTransfer { bytes: 64 * 140_000 + 7, block_size: 64, window: 16, after_last, ..transfer() };
         let (wrote, _) = played(&transfer, Container::Pcap, Link::Ethernet, 96);
         let capture = read(&[&wrote.bytes]).unwrap();
         let found = &capture.transfers[0];
@@ -135,10 +107,7 @@ fn block_numbers_go_around_both_ways() {
 
 #[test]
 fn time_outs_are_lost_time() {
-    let transfer = TftpTransfer {
-        lost: vec![8, 40, 96],
-        ..transfer()
-    };
+    let transfer = TftpTransfer { lost: vec![8, 40, 96], ..transfer() };
     let (wrote, _) = played(&transfer, Container::Pcapng, Link::Ethernet, 65_536);
     let found = read(&[&wrote.bytes]).unwrap().transfers.remove(0);
     assert_eq!(found.timeout_count, 3);
@@ -155,17 +124,10 @@ fn time_outs_are_lost_time() {
 
 #[test]
 fn sorcerers_apprentice() {
-    let transfer = TftpTransfer {
-        window: 1,
-        doubled_from: Some(30),
-        ..transfer()
-    };
+    let transfer = TftpTransfer { window: 1, doubled_from: Some(30), ..transfer() };
     let (wrote, _) = played(&transfer, Container::Pcap, Link::Ethernet, 65_536);
     let found = read(&[&wrote.bytes]).unwrap().transfers.remove(0);
-    let run = DoubledRun {
-        first_block: 30,
-        blocks: 72,
-    };
+    let run = DoubledRun { first_block: 30, blocks: 72 };
     assert_eq!(found.doubled, Some(run));
     assert_eq!(found.counts.repeated_data, 72);
     assert_eq!(found.counts.repeated_acknowledgments, 72);
@@ -178,9 +140,7 @@ fn clients_side_by_side_are_kept_apart() {
         let transfer = TftpTransfer {
             client: format!("10.0.1.{client}:1789").parse().unwrap(),
             client_mac: [0x52, 0x54, 0, 0x77, 0, client],
-            server: format!("10.0.0.1:{}", 40_000 + u16::from(client))
-                .parse()
-                .unwrap(),
+            server: format!("10.0.0.1:{}", 40_000 + u16::from(client)).parse().unwrap(),
             bytes: 10_000 * (u64::from(client) + 1),
             ..transfer()
         };
@@ -213,10 +173,7 @@ fn clients_side_by_side_are_kept_apart() {
 
 #[test]
 fn fragments_belong_to_their_block() {
-    for (client, server) in [
-        ("10.0.0.2:1789", "10.0.0.1:40000"),
-        ("[fd00::2]:1789", "[fd00::1]:40000"),
-    ] {
+    for (client, server) in [("10.0.0.2:1789", "10.0.0.1:40000"), ("[fd00::2]:1789", "[fd00::1]:40000")] {
         let client: SocketAddr = client.parse().unwrap();
         let server: SocketAddr = server.parse().unwrap();
         let mut wrote = Container::Pcap.begin(1, 65_536);
@@ -258,24 +215,11 @@ fn a_download_over_http_with_a_window_that_closes() {
     let server: SocketAddr = "10.0.0.1:80".parse().unwrap();
     let mut wrote = Container::Pcap.begin(1, 65_536);
     let mut put = |ms: u64, packet: Vec<u8>| {
-        wrote.frame(
-            START_NS + ms * 1_000_000,
-            &Link::Ethernet.wrap(SERVER, CLIENT, &packet),
-        );
+        wrote.frame(START_NS + ms * 1_000_000, &Link::Ethernet.wrap(SERVER, CLIENT, &packet));
     };
-    let syn = TcpFlags {
-        syn: true,
-        ..TcpFlags::default()
-    };
-    let syn_ack = TcpFlags {
-        syn: true,
-        ack: true,
-        fin: false,
-    };
-    let ack = TcpFlags {
-        ack: true,
-        ..TcpFlags::default()
-    };
+    let syn = TcpFlags { syn: true, ..TcpFlags::default() };
+    let syn_ack = TcpFlags { syn: true, ack: true, fin: false };
+    let ack = TcpFlags { ack: true, ..TcpFlags::default() };
     let up = (client, server);
     let down = (server, client);
     let get = b"GET /grub.efi HTTP/1.1\r\nHost: boot.lan\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n";
@@ -287,53 +231,26 @@ fn a_download_over_http_with_a_window_that_closes() {
     put(2, tcp(down, (first, 101), syn_ack, 8192, b""));
     put(3, tcp(up, (101, first.wrapping_add(1)), ack, 8192, b""));
     put(4, tcp(up, (101, first.wrapping_add(1)), ack, 8192, get));
-    put(
-        10,
-        tcp(
-            down,
-            (first.wrapping_add(1), 200),
-            ack,
-            8192,
-            &[&head[..], &[7; 1000]].concat(),
-        ),
-    );
-    put(
-        12,
-        tcp(down, (body.wrapping_add(1000), 200), ack, 8192, &[7; 1000]),
-    );
+    put(10, tcp(down, (first.wrapping_add(1), 200), ack, 8192, &[&head[..], &[7; 1000]].concat()));
+    put(12, tcp(down, (body.wrapping_add(1000), 200), ack, 8192, &[7; 1000]));
     put(13, tcp(up, (200, body.wrapping_add(2000)), ack, 0, b""));
     put(63, tcp(up, (200, body.wrapping_add(2000)), ack, 8192, b""));
     // Once more what has come, then the rest.
-    put(
-        64,
-        tcp(down, (body.wrapping_add(1000), 200), ack, 8192, &[7; 1000]),
-    );
-    put(
-        65,
-        tcp(down, (body.wrapping_add(2000), 200), ack, 8192, &[7; 1000]),
-    );
+    put(64, tcp(down, (body.wrapping_add(1000), 200), ack, 8192, &[7; 1000]));
+    put(65, tcp(down, (body.wrapping_add(2000), 200), ack, 8192, &[7; 1000]));
     let capture = read(&[&wrote.bytes]).unwrap();
     let [found] = capture.connections.as_slice() else {
         panic!("{} connections", capture.connections.len());
     };
     assert_eq!(found.protocol, Protocol::Http);
-    assert_eq!(
-        (found.opened_ns, found.accepted_ns),
-        (Some(0), Some(2_000_000))
-    );
+    assert_eq!((found.opened_ns, found.accepted_ns), (Some(0), Some(2_000_000)));
     assert_eq!((found.zero_windows, found.zero_window_ns), (1, 50_000_000));
     assert_eq!((found.repeated_segments, found.data_segments), (1, 4));
     let [request] = found.requests.as_slice() else {
         panic!("{} requests", found.requests.len());
     };
-    assert_eq!(
-        (request.target.as_str(), request.host.as_str()),
-        ("/grub.efi", "boot.lan")
-    );
-    assert_eq!(
-        (request.status, request.announced_bytes, request.body_bytes),
-        (Some(200), Some(3000), 3000)
-    );
+    assert_eq!((request.target.as_str(), request.host.as_str()), ("/grub.efi", "boot.lan"));
+    assert_eq!((request.status, request.announced_bytes, request.body_bytes), (Some(200), Some(3000), 3000));
     assert_eq!(request.sent_ns, 4_000_000);
     assert_eq!(request.first_byte_ns, Some(10_000_000));
     assert_eq!(request.last_byte_ns, Some(65_000_000));
@@ -343,10 +260,7 @@ fn a_download_over_http_with_a_window_that_closes() {
 #[test]
 fn questions_for_addresses_and_dropped_frames() {
     let mut wrote = Container::PcapngBigEndian.begin(1, 65_536);
-    wrote.frame(
-        START_NS,
-        &arp_request(SERVER, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()),
-    );
+    wrote.frame(START_NS, &arp_request(SERVER, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()));
     wrote.dropped(17).dropped(20);
     let capture = read(&[&wrote.bytes]).unwrap();
     assert_eq!(capture.address_probes.len(), 1);
@@ -396,10 +310,7 @@ fn a_transfer_that_began_before_the_capture_is_told() {
 #[test]
 fn time_that_goes_back_is_told() {
     let mut wrote = Container::Pcap.begin(1, 65_536);
-    let server = TftpServer {
-        link: Link::Ethernet,
-        mac: SERVER,
-    };
+    let server = TftpServer { link: Link::Ethernet, mac: SERVER };
     server.play(&transfer(), START_NS, &mut wrote);
     server.play(&transfer(), START_NS - 3_600_000_000_000, &mut wrote);
     let capture = read(&[&wrote.bytes]).unwrap();
@@ -419,10 +330,7 @@ fn a_capture_cut_anywhere_gives_what_came_before() {
                     assert!(capture.frames >= last && capture.frames <= whole.frames);
                     last = capture.frames;
                     let told: Vec<&str> = losses(&capture);
-                    assert!(
-                        told.is_empty() || told == ["capture_cut"],
-                        "{container:?} {length}: {told:?}"
-                    );
+                    assert!(told.is_empty() || told == ["capture_cut"], "{container:?} {length}: {told:?}");
                 }
                 Err(error) => assert!(length < 28, "{container:?} {length}: {error}"),
             }
@@ -449,8 +357,7 @@ fn other_kinds_of_recordings_are_named() {
     let Err(Error::NotARecording { .. }) = read(&[b"GET / HTTP/1.1\r\n"]) else {
         panic!("text is no capture");
     };
-    let Err(Error::CaptureHeader { bytes: 9, .. }) = read(&[b"\xD4\xC3\xB2\xA1\x02\0\x04\0\0"])
-    else {
+    let Err(Error::CaptureHeader { bytes: 9, .. }) = read(&[b"\xD4\xC3\xB2\xA1\x02\0\x04\0\0"]) else {
         panic!("a header cut short");
     };
 }

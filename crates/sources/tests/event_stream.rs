@@ -50,19 +50,12 @@ fn every_event_of_every_sample_comes_once_and_in_order() {
             continue;
         };
         let plain = folder.join(name);
-        let path = if plain.exists() {
-            plain
-        } else {
-            folder.join(format!("{name}.xz"))
-        };
+        let path = if plain.exists() { plain } else { folder.join(format!("{name}.xz")) };
         let mut last_ns = i64::MIN;
         let shown = stream(&path, &EventFilter::default(), |event| {
             assert!(event.time_ns >= last_ns, "{name}: {event:?}");
             last_ns = event.time_ns;
-            assert!(
-                !event.name.is_empty() && !event.provider.is_empty(),
-                "{name}: {event:?}"
-            );
+            assert!(!event.name.is_empty() && !event.provider.is_empty(), "{name}: {event:?}");
         });
         assert_eq!(shown, events, "{name}");
         files += 1;
@@ -73,44 +66,23 @@ fn every_event_of_every_sample_comes_once_and_in_order() {
 #[test]
 fn a_shutdown_names_the_sixty_processes_that_exit() {
     let Some(folder) = samples() else { return };
-    let filter = EventFilter {
-        events: patterns(&["p-end"]),
-        ..EventFilter::default()
-    };
+    let filter = EventFilter { events: patterns(&["p-end"]), ..EventFilter::default() };
     let mut named = 0;
-    let shown = stream(
-        &folder.join("ShutdownPerfDiagLogger.etl"),
-        &filter,
-        |event| {
-            let pid = event
-                .number("ProcessId")
-                .and_then(|pid| u32::try_from(pid).ok())
-                .unwrap();
-            named += u64::from(
-                event
-                    .directory
-                    .process(pid)
-                    .is_some_and(|name| name.contains('.')),
-            );
-        },
-    );
+    let shown = stream(&folder.join("ShutdownPerfDiagLogger.etl"), &filter, |event| {
+        let pid = event.number("ProcessId").and_then(|pid| u32::try_from(pid).ok()).unwrap();
+        named += u64::from(event.directory.process(pid).is_some_and(|name| name.contains('.')));
+    });
     assert_eq!((shown, named), (60, 60));
 }
 
 #[test]
 fn files_are_named_before_the_end_of_the_recording_tells_their_names() {
-    let filter = EventFilter {
-        events: patterns(&["DiskRead"]),
-        ..EventFilter::default()
-    };
+    let filter = EventFilter { events: patterns(&["DiskRead"]), ..EventFilter::default() };
     let (mut keyed, mut named) = (0, 0);
     let shown = stream(&demo(), &filter, |event| {
         keyed += u64::from(event.number("FileObject").is_some_and(|key| key != 0));
         named += u64::from(event.derived.file.is_some());
-        assert!(
-            event.derived.service_ns <= event.derived.elapsed_ns,
-            "{event:?}"
-        );
+        assert!(event.derived.service_ns <= event.derived.elapsed_ns, "{event:?}");
     });
     assert!(shown > 0 && keyed > 0);
     assert_eq!(named, keyed);
@@ -126,40 +98,15 @@ fn filters_choose_by_provider_event_process_and_time() {
         (shown, names)
     };
     let (all, _) = by(EventFilter::default());
-    let (of_devices, names) = by(EventFilter {
-        providers: patterns(&["*-kernel-pnp"]),
-        ..EventFilter::default()
-    });
+    let (of_devices, names) = by(EventFilter { providers: patterns(&["*-kernel-pnp"]), ..EventFilter::default() });
     assert!(of_devices > 0 && of_devices < all);
-    assert!(
-        names
-            .iter()
-            .all(|name| name.starts_with("Microsoft-Windows-Kernel-PnP ")),
-        "{names:?}"
-    );
+    assert!(names.iter().all(|name| name.starts_with("Microsoft-Windows-Kernel-PnP ")), "{names:?}");
     let guid = patterns(&["{9c205a39-1250-487d-abd7-e831c6290539}"]);
-    assert_eq!(
-        by(EventFilter {
-            providers: guid,
-            ..EventFilter::default()
-        })
-        .0,
-        of_devices
-    );
+    assert_eq!(by(EventFilter { providers: guid, ..EventFilter::default() }).0, of_devices);
 
-    let (switches, names) = by(EventFilter {
-        events: patterns(&["0x0524"]),
-        ..EventFilter::default()
-    });
+    let (switches, names) = by(EventFilter { events: patterns(&["0x0524"]), ..EventFilter::default() });
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["Thread CSwitch"]);
-    assert_eq!(
-        by(EventFilter {
-            events: patterns(&["cswitch"]),
-            ..EventFilter::default()
-        })
-        .0,
-        switches
-    );
+    assert_eq!(by(EventFilter { events: patterns(&["cswitch"]), ..EventFilter::default() }).0, switches);
 
     // A process is one of those an event is about: it starts in the name of another.
     let filter = EventFilter {
@@ -171,14 +118,8 @@ fn filters_choose_by_provider_event_process_and_time() {
     assert!(starts >= 1);
 
     let half = 20_000_000_000;
-    let (before, _) = by(EventFilter {
-        until_ns: Some(half),
-        ..EventFilter::default()
-    });
-    let (after, _) = by(EventFilter {
-        from_ns: Some(half),
-        ..EventFilter::default()
-    });
+    let (before, _) = by(EventFilter { until_ns: Some(half), ..EventFilter::default() });
+    let (after, _) = by(EventFilter { from_ns: Some(half), ..EventFilter::default() });
     assert_eq!(before + after, all);
 }
 
@@ -188,9 +129,7 @@ fn a_visitor_that_has_seen_enough_gets_no_more() {
     let files = Files::open(&[demo()], &Limits::default()).unwrap();
     let stream = EventStream::open(&files, &options).unwrap();
     assert_eq!(stream.header().pointer_bytes, 8);
-    let end = stream.for_each(&EventFilter::default(), &options, |event| {
-        ControlFlow::Break(event.time_ns)
-    });
+    let end = stream.for_each(&EventFilter::default(), &options, |event| ControlFlow::Break(event.time_ns));
     assert_eq!(end.shown, 1);
     assert_eq!(end.outcome, ControlFlow::Break(0));
 }

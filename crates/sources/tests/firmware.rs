@@ -7,18 +7,11 @@ use std::path::Path;
 use onoff_sources::{Error, Limits, open_firmware, open_firmware_bytes};
 use onoff_testkit::real::samples;
 use onoff_trace::firmware::{
-    FirmwareCheckpoints, FirmwareFaultKind, FirmwareForm, FirmwareRecording, FirmwareResume,
-    FirmwareSuspend,
+    FirmwareCheckpoints, FirmwareFaultKind, FirmwareForm, FirmwareRecording, FirmwareResume, FirmwareSuspend,
 };
 
 /// Table 2 of the paper on PXE performance, the network boot, ns.
-const TIMES: [u64; 5] = [
-    21_000_000,
-    7_037_000_000,
-    20_246_000_000,
-    40_363_000_000,
-    40_365_000_000,
-];
+const TIMES: [u64; 5] = [21_000_000, 7_037_000_000, 20_246_000_000, 40_363_000_000, 40_365_000_000];
 
 fn times() -> FirmwareCheckpoints {
     FirmwareCheckpoints::of_stored(TIMES.map(|ns| ns as i64))
@@ -38,15 +31,8 @@ fn s3pt() -> Vec<u8> {
     bytes
 }
 
-const RESUME: FirmwareResume = FirmwareResume {
-    count: 3,
-    last_ns: Some(900),
-    average_ns: Some(800),
-};
-const SUSPEND: FirmwareSuspend = FirmwareSuspend {
-    start_ns: 50,
-    end_ns: 70,
-};
+const RESUME: FirmwareResume = FirmwareResume { count: 3, last_ns: Some(900), average_ns: Some(800) };
+const SUSPEND: FirmwareSuspend = FirmwareSuspend { start_ns: 50, end_ns: 70 };
 
 fn open(path: &Path) -> FirmwareRecording {
     open_firmware(&[path.to_path_buf()], &Limits::default()).unwrap()
@@ -63,21 +49,9 @@ fn acpidump(tables: &[(&str, &[u8])], indent: &str) -> String {
         text += &format!("{indent}{name} @ 0x00000000BDF4C000\n");
         for (line, chunk) in bytes.chunks(16).enumerate() {
             let digits: Vec<String> = chunk.iter().map(|byte| format!("{byte:02X}")).collect();
-            let letters: String = chunk
-                .iter()
-                .map(|&byte| {
-                    if byte.is_ascii_graphic() {
-                        byte as char
-                    } else {
-                        '.'
-                    }
-                })
-                .collect();
-            text += &format!(
-                "{indent}  {:04X}: {:<48} {letters}\n",
-                line * 16,
-                digits.join(" ")
-            );
+            let letters: String =
+                chunk.iter().map(|&byte| if byte.is_ascii_graphic() { byte as char } else { '.' }).collect();
+            text += &format!("{indent}  {:04X}: {:<48} {letters}\n", line * 16, digits.join(" "));
         }
         text += "\n";
     }
@@ -88,10 +62,7 @@ fn acpidump(tables: &[(&str, &[u8])], indent: &str) -> String {
 fn tables_one_after_the_other() {
     let recording = of_bytes(&[fbpt(TIMES), s3pt()].concat());
     assert_eq!(recording.checkpoints, Some(times()));
-    assert_eq!(
-        (recording.resume, recording.suspend),
-        (Some(RESUME), Some(SUSPEND))
-    );
+    assert_eq!((recording.resume, recording.suspend), (Some(RESUME), Some(SUSPEND)));
     assert_eq!(recording.inputs[0].form, FirmwareForm::Table);
     assert_eq!(recording.faults, []);
 }
@@ -102,10 +73,7 @@ fn acpidump_text_of_several_tables_also_as_windows_shells_write_it() {
     let tables: [(&str, &[u8]); 3] = [("FACP", &facp), ("FBPT", &fbpt(TIMES)), ("S3PT", &s3pt())];
     for indent in ["", "    "] {
         let text = acpidump(&tables, indent);
-        let utf16: Vec<u8> = [0xff, 0xfe]
-            .into_iter()
-            .chain(text.encode_utf16().flat_map(u16::to_le_bytes))
-            .collect();
+        let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
         for bytes in [text.as_bytes(), &utf16] {
             let recording = of_bytes(bytes);
             assert_eq!(recording.inputs[0].form, FirmwareForm::Acpidump);
@@ -120,24 +88,12 @@ fn acpidump_text_of_several_tables_also_as_windows_shells_write_it() {
 #[test]
 fn an_acpidump_with_a_line_missing_says_where() {
     let text = acpidump(&[("FBPT", &fbpt(TIMES))], "");
-    let without: Vec<&str> = text
-        .lines()
-        .enumerate()
-        .filter(|(at, _)| *at != 2)
-        .map(|(_, line)| line)
-        .collect();
+    let without: Vec<&str> = text.lines().enumerate().filter(|(at, _)| *at != 2).map(|(_, line)| line).collect();
     let recording = of_bytes(without.join("\n").as_bytes());
     assert_eq!(recording.checkpoints, None);
     let kinds: Vec<FirmwareFaultKind> = recording.faults.iter().map(|fault| fault.kind).collect();
-    assert!(
-        kinds.contains(&FirmwareFaultKind::UnreadableText),
-        "{kinds:?}"
-    );
-    assert!(
-        recording.faults[0].place.ends_with("line 3"),
-        "{}",
-        recording.faults[0].place
-    );
+    assert!(kinds.contains(&FirmwareFaultKind::UnreadableText), "{kinds:?}");
+    assert!(recording.faults[0].place.ends_with("line 3"), "{}", recording.faults[0].place);
 }
 
 #[test]
@@ -165,10 +121,7 @@ fn the_files_that_linux_shows() {
         assert_eq!(recording.inputs.len(), 1);
         assert_eq!(recording.inputs[0].form, FirmwareForm::Sysfs);
         assert_eq!(recording.checkpoints, Some(times()));
-        assert_eq!(
-            (recording.resume, recording.suspend),
-            (Some(RESUME), Some(SUSPEND))
-        );
+        assert_eq!((recording.resume, recording.suspend), (Some(RESUME), Some(SUSPEND)));
     }
     fs::write(root.join("boot/bootloader_load_ns"), "not yet\n").unwrap();
     let recording = open(&root);
@@ -208,10 +161,7 @@ fn a_folder_is_searched_and_the_same_boot_told_twice_is_no_fault() {
 fn packed_tables_are_unpacked() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut packed, &fbpt(TIMES)).unwrap();
-    assert_eq!(
-        of_bytes(&packed.finish().unwrap()).checkpoints,
-        Some(times())
-    );
+    assert_eq!(of_bytes(&packed.finish().unwrap()).checkpoints, Some(times()));
 }
 
 #[test]
@@ -220,14 +170,8 @@ fn any_cut_and_any_changed_byte_is_answered_or_refused() {
     let xml = r#"<FpdtParserData><Fbpt><GuidQwordEvent PerformanceRecordType="0x1013" RecordLength="0x2A" Revision="0x1">
         <ProgressID Value="0x3" /><ApicID Value="0x0" /><Timestamp RawValue="0x48EC508E" />
         <GUID Value="52C05B14-0B98-496C-BC3B-04B50211D680" /><Qword Value="0x1" /></GuidQwordEvent></Fbpt></FpdtParserData>"#;
-    let log =
-        "FPDT: Boot Performance - ResetEnd = 21\nFPDT: S3 Suspend Performance - SuspendStart = 5\n";
-    for whole in [
-        &[fbpt(TIMES), s3pt()].concat()[..],
-        text.as_bytes(),
-        xml.as_bytes(),
-        log.as_bytes(),
-    ] {
+    let log = "FPDT: Boot Performance - ResetEnd = 21\nFPDT: S3 Suspend Performance - SuspendStart = 5\n";
+    for whole in [&[fbpt(TIMES), s3pt()].concat()[..], text.as_bytes(), xml.as_bytes(), log.as_bytes()] {
         for at in 0..whole.len() {
             let _ = open_firmware_bytes("cut", &whole[..at], &Limits::default());
             for value in [0, 0xff, b'<', b'=', whole[at] ^ 0x10] {
@@ -248,29 +192,15 @@ fn xml_that_breaks_off_tells_what_is_lost() {
     let whole = of_bytes(&xml);
     assert_eq!(whole.events.len(), 837);
     assert_eq!(whole.faults, []);
-    let events: u64 = whole.tables[0]
-        .records
-        .iter()
-        .filter(|row| row.number != "0x0002")
-        .map(|row| row.count)
-        .sum();
-    assert_eq!(
-        events,
-        837 + 1,
-        "the document also lists the pointer of the FPDT"
-    );
+    let events: u64 = whole.tables[0].records.iter().filter(|row| row.number != "0x0002").map(|row| row.count).sum();
+    assert_eq!(events, 837 + 1, "the document also lists the pointer of the FPDT");
     let half = of_bytes(&xml[..xml.len() / 2]);
-    assert!(
-        (300..500).contains(&half.events.len()),
-        "{}",
-        half.events.len()
-    );
+    assert!((300..500).contains(&half.events.len()), "{}", half.events.len());
 }
 
 #[test]
 fn what_holds_no_tables_is_refused_by_name() {
-    let error =
-        open_firmware_bytes("notes.txt", b"FPDT is a table", &Limits::default()).unwrap_err();
+    let error = open_firmware_bytes("notes.txt", b"FPDT is a table", &Limits::default()).unwrap_err();
     assert!(matches!(error, Error::NotFirmware { .. }));
     assert!(error.to_string().starts_with("notes.txt: "), "{error}");
     assert!(open_firmware(&[], &Limits::default()).is_err());

@@ -2,18 +2,15 @@
 //!
 //! Counts were taken with grep from the traces' text, lengths from `systemd-analyze time` and from the lab's own clocks.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a recording that cannot be read fails the test"
-)]
+#![allow(clippy::unwrap_used, reason = "a recording that cannot be read fails the test")]
 
 use std::io::Read;
 
 use onoff_sources::{Error, Files, Limits, Options, RecordingKind, open, open_files};
 use onoff_testkit::real::samples;
 use onoff_trace::{
-    ActivityKind, ContextSwitch, DeviceOperationKind, InterruptKind, PowerRequestKind, ReadyThread,
-    Severity, SystemKind, Tables, Trace, milestone, power_phase, shutdown_step,
+    ActivityKind, ContextSwitch, DeviceOperationKind, InterruptKind, PowerRequestKind, ReadyThread, Severity,
+    SystemKind, Tables, Trace, milestone, power_phase, shutdown_step,
 };
 use proptest::prelude::*;
 
@@ -21,10 +18,7 @@ fn sample(name: &str) -> Option<Trace> {
     let path = samples("linux")?.join(format!("{name}.tar.xz"));
     let trace = open(&[path], Tables::all(), &Options::default()).unwrap();
     assert_eq!(trace.system.kind, SystemKind::Linux);
-    let errors = trace
-        .losses
-        .iter()
-        .filter(|loss| loss.severity > Severity::Notice);
+    let errors = trace.losses.iter().filter(|loss| loss.severity > Severity::Notice);
     assert_eq!(errors.map(|loss| loss.counter).collect::<Vec<_>>(), [""; 0]);
     Some(trace)
 }
@@ -46,9 +40,7 @@ fn member(sample: &str, name: &str) -> Option<Vec<u8>> {
 }
 
 fn held(files: &[(&str, &[u8])]) -> Result<Trace, Error> {
-    let files = files
-        .iter()
-        .map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
+    let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
     let files = Files::held(files, &Limits::default())?;
     open_files(&files, Tables::all(), &Options::default())
 }
@@ -84,13 +76,7 @@ fn a_boots_events_become_rows() {
     assert_eq!(trace.ready_threads.len(), 10_571 + 398);
     // Issued requests without those private to the driver.
     assert_eq!(trace.disk_ios.len(), 1754 - 24);
-    let count = |kind| {
-        trace
-            .device_operations
-            .iter()
-            .filter(|row| row.kind == kind)
-            .count()
-    };
+    let count = |kind| trace.device_operations.iter().filter(|row| row.kind == kind).count();
     assert_eq!(count(DeviceOperationKind::Initcall), 729);
     assert_eq!(count(DeviceOperationKind::ModuleLoad), 68);
     assert_eq!(count(DeviceOperationKind::Probe), 32);
@@ -106,15 +92,8 @@ fn a_boots_events_become_rows() {
     assert_eq!(trace.system.memory_bytes, 1_969_152 * 1024);
     assert_eq!(trace.system.processors, 2);
     // `aesni_intel` was loaded by thread 252; the trace shows another function's name for its initialisation.
-    let aesni = trace
-        .device_operations
-        .iter()
-        .find(|row| trace.text(row.description) == "aesni_intel")
-        .unwrap();
-    assert_eq!(
-        (trace.text(aesni.driver), aesni.tid),
-        ("aesni_init", Some(252))
-    );
+    let aesni = trace.device_operations.iter().find(|row| trace.text(row.description) == "aesni_intel").unwrap();
+    assert_eq!((trace.text(aesni.driver), aesni.tid), ("aesni_init", Some(252)));
     // 26.799968 to 30.841709 in the text.
     let length_ns = aesni.end_ns.unwrap() - aesni.start_ns;
     assert!(length_ns.abs_diff(4_041_741_000) <= 1000);
@@ -125,34 +104,20 @@ fn the_kernel_logs_clock_is_brought_onto_the_axis() {
     let Some(trace) = sample("boot-1") else {
         return;
     };
-    let log = trace
-        .clock_conversions
-        .iter()
-        .find(|clock| clock.from == "kernel log")
-        .unwrap();
+    let log = trace.clock_conversions.iter().find(|clock| clock.from == "kernel log").unwrap();
     // Most functions of the later boot were logged 43.477 ms (median) before the trace's time of their call.
     assert!(log.offset_ns.abs_diff(43_477_000) < 10_000, "{log:?}");
     // `Run /init` is stamped 6.183958 in the log.
     let name = trace.strings.find(milestone::INITRD_BEGIN).unwrap();
-    let init = trace
-        .milestones
-        .iter()
-        .find(|row| row.name == name)
-        .unwrap();
+    let init = trace.milestones.iter().find(|row| row.name == name).unwrap();
     assert!(init.time_ns.abs_diff(6_183_958_000 + 43_477_000) < 10_000);
 }
 
 #[test]
 fn text_and_file_of_one_trace_give_the_same_rows() {
-    for (sample, name) in [
-        ("boot-1", "boot.trace"),
-        ("boot-2", "boot.trace"),
-        ("suspend-s3", "sleep.trace"),
-    ] {
-        let (Some(text), Some(data)) = (
-            member(sample, &format!("{name}.txt")),
-            member(sample, &format!("{name}.dat")),
-        ) else {
+    for (sample, name) in [("boot-1", "boot.trace"), ("boot-2", "boot.trace"), ("suspend-s3", "sleep.trace")] {
+        let (Some(text), Some(data)) = (member(sample, &format!("{name}.txt")), member(sample, &format!("{name}.dat")))
+        else {
             return;
         };
         let clock = ("trace_clock", &b"local [mono]\n"[..]);
@@ -173,37 +138,24 @@ fn text_and_file_of_one_trace_give_the_same_rows() {
             assert!(a.len() == b.len() && a.len() > 500, "{sample}");
             for (a, b) in a.iter().zip(&b) {
                 assert!(near(a.time_ns, b.time_ns), "{sample}: {a:?} {b:?}");
-                let a = ContextSwitch {
-                    time_ns: b.time_ns,
-                    ..*a
-                };
+                let a = ContextSwitch { time_ns: b.time_ns, ..*a };
                 assert_eq!(a, *b, "{sample}");
             }
             let (a, b) = (wakings(&text, cpu), wakings(&data, cpu));
             assert_eq!(a.len(), b.len(), "{sample}");
             for (a, b) in a.iter().zip(&b) {
                 assert!(near(a.time_ns, b.time_ns), "{sample}: {a:?} {b:?}");
-                let a = ReadyThread {
-                    time_ns: b.time_ns,
-                    ..*a
-                };
+                let a = ReadyThread { time_ns: b.time_ns, ..*a };
                 assert_eq!(a, *b, "{sample}");
             }
         }
         assert_eq!(text.disk_ios.len(), data.disk_ios.len());
         for (a, b) in text.disk_ios.iter().zip(data.disk_ios.iter()) {
-            assert_eq!(
-                (a.operation, a.offset, a.size, a.tid),
-                (b.operation, b.offset, b.size, b.tid)
-            );
+            assert_eq!((a.operation, a.offset, a.size, a.tid), (b.operation, b.offset, b.size, b.tid));
             assert!(near(a.complete_ns, b.complete_ns));
         }
         assert_eq!(text.device_operations.len(), data.device_operations.len());
-        for (a, b) in text
-            .device_operations
-            .iter()
-            .zip(data.device_operations.iter())
-        {
+        for (a, b) in text.device_operations.iter().zip(data.device_operations.iter()) {
             assert_eq!((a.kind, a.tid, a.status), (b.kind, b.tid, b.status));
             assert_eq!(text.text(a.driver), data.text(b.driver));
             assert!(near(a.start_ns, b.start_ns));
@@ -211,16 +163,14 @@ fn text_and_file_of_one_trace_give_the_same_rows() {
         assert_eq!(text.power_requests.len(), data.power_requests.len());
         for (a, b) in text.power_requests.iter().zip(data.power_requests.iter()) {
             let words = |trace: &Trace, row: &onoff_trace::PowerRequest| {
-                [row.device, row.driver, row.parent, row.message]
-                    .map(|id| trace.text(id).to_owned())
+                [row.device, row.driver, row.parent, row.message].map(|id| trace.text(id).to_owned())
             };
             assert_eq!(words(&text, &a), words(&data, &b));
             assert_eq!((a.kind, a.status), (b.kind, b.status));
         }
         let who = |trace: &Trace| -> Vec<(u32, Option<u32>, bool)> {
             let rows = trace.processes.iter();
-            rows.map(|row| (row.pid, row.parent_pid, row.end_ns.is_some()))
-                .collect()
+            rows.map(|row| (row.pid, row.parent_pid, row.end_ns.is_some())).collect()
         };
         assert_eq!(who(&text), who(&data), "{sample}");
     }
@@ -235,22 +185,14 @@ fn devices_that_sleep_while_the_system_works_are_requests_of_their_own() {
     };
     let text = String::from_utf8(text).unwrap();
     let told = |word: &str| text.matches(word).count();
-    let rows = |kind: PowerRequestKind| {
-        trace
-            .power_requests
-            .iter()
-            .filter(move |it| it.kind == kind)
-    };
+    let rows = |kind: PowerRequestKind| trace.power_requests.iter().filter(move |it| it.kind == kind);
     for (kind, begin) in [
         (PowerRequestKind::RuntimeSuspend, " rpm_suspend: "),
         (PowerRequestKind::RuntimeResume, " rpm_resume: "),
         (PowerRequestKind::RuntimeIdle, " rpm_idle: "),
     ] {
         assert_eq!(rows(kind).count(), told(begin), "{begin}");
-        assert!(
-            rows(kind).all(|row| row.end_ns >= Some(row.start_ns)),
-            "{begin}"
-        );
+        assert!(rows(kind).all(|row| row.end_ns >= Some(row.start_ns)), "{begin}");
     }
     let off = Some((-13_i32).cast_unsigned());
     let of_status = |kind, status| rows(kind).filter(|row| row.status == status).count();
@@ -271,10 +213,7 @@ fn firmwares_own_table_counts_before_the_loaders_variables() {
     };
     near(milestone::FIRMWARE, 1_118_240_374);
     near(milestone::BOOT_MANAGER, 3_691_678_790);
-    assert_eq!(
-        value(&trace, milestone::FIRMWARE_EXIT_END),
-        Some(4_809_919_164)
-    );
+    assert_eq!(value(&trace, milestone::FIRMWARE_EXIT_END), Some(4_809_919_164));
 }
 
 #[test]
@@ -282,10 +221,7 @@ fn a_suspend_is_a_cycle_of_phases_with_its_sleep() {
     let Some(trace) = sample("suspend-s3") else {
         return;
     };
-    assert_eq!(
-        activities(&trace, ActivityKind::PowerTransition),
-        [("mem", 1523)]
-    );
+    assert_eq!(activities(&trace, ActivityKind::PowerTransition), [("mem", 1523)]);
     let phases = activities(&trace, ActivityKind::PowerPhase);
     // From the trace's text, begin to end.
     assert_eq!(
@@ -324,19 +260,12 @@ fn a_suspend_is_a_cycle_of_phases_with_its_sleep() {
     assert_eq!(count(PowerRequestKind::SuspendNoIrq), 9 + 1 + 1);
     assert_eq!(count(PowerRequestKind::Resume), 32 + 5 + 1 + 1 + 10);
     assert_eq!(count(PowerRequestKind::Complete), 344);
-    let slowest = trace
-        .power_requests
-        .iter()
-        .max_by_key(|row| row.end_ns.unwrap_or(row.start_ns) - row.start_ns)
-        .unwrap();
+    let slowest =
+        trace.power_requests.iter().max_by_key(|row| row.end_ns.unwrap_or(row.start_ns) - row.start_ns).unwrap();
     assert_eq!(trace.text(slowest.device), "0000:00:10.0");
     assert_eq!(trace.text(slowest.message), "noirq bus [resume]");
     let source = trace.strings.find(milestone::WAKE_SOURCE).unwrap();
-    let source = trace
-        .milestones
-        .iter()
-        .find(|row| row.name == source)
-        .unwrap();
+    let source = trace.milestones.iter().find(|row| row.name == source).unwrap();
     assert_eq!(trace.text(source.detail), "00:03");
 }
 
@@ -345,22 +274,9 @@ fn a_hibernation_takes_from_the_log_what_the_trace_lacks() {
     let Some(trace) = sample("hibernate-s4") else {
         return;
     };
-    let names: Vec<&str> = activities(&trace, ActivityKind::PowerPhase)
-        .into_iter()
-        .map(|(name, _)| name)
-        .collect();
-    assert_eq!(
-        names[..3],
-        [
-            power_phase::SYNC_FILE_SYSTEMS,
-            power_phase::FREEZE_PROCESSES,
-            power_phase::CREATE_IMAGE
-        ]
-    );
-    assert_eq!(
-        value(&trace, milestone::POWER_HIBERNATE_PAGES),
-        Some(94_948)
-    );
+    let names: Vec<&str> = activities(&trace, ActivityKind::PowerPhase).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names[..3], [power_phase::SYNC_FILE_SYSTEMS, power_phase::FREEZE_PROCESSES, power_phase::CREATE_IMAGE]);
+    assert_eq!(value(&trace, milestone::POWER_HIBERNATE_PAGES), Some(94_948));
     let slept = value(&trace, milestone::WAKE).unwrap();
     // `Timekeeping suspended for 73.211 seconds`, in which the image was written, the machine off, and the image read.
     assert!(slept.abs_diff(73_211_000_000) < 2_000_000, "{slept}");
@@ -433,8 +349,7 @@ fn a_zip_of_a_folder_is_the_folder() {
         let mut entry = entry.unwrap();
         if entry.header().entry_type().is_file() {
             let name = entry.path().unwrap().display().to_string();
-            let stored = zip::write::SimpleFileOptions::default()
-                .compression_method(zip::CompressionMethod::Stored);
+            let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
             zip.start_file(name, stored).unwrap();
             std::io::copy(&mut entry, &mut zip).unwrap();
         }
@@ -445,16 +360,10 @@ fn a_zip_of_a_folder_is_the_folder() {
     let about = |trace: &Trace| {
         let losses = trace.losses.iter();
         (
-            trace
-                .files
-                .iter()
-                .map(|file| (file.content, file.bytes))
-                .collect::<Vec<_>>(),
+            trace.files.iter().map(|file| (file.content, file.bytes)).collect::<Vec<_>>(),
             trace.service_transitions.len(),
             trace.context_switches.len(),
-            losses
-                .map(|loss| (loss.counter, loss.count))
-                .collect::<Vec<_>>(),
+            losses.map(|loss| (loss.counter, loss.count)).collect::<Vec<_>>(),
         )
     };
     assert_eq!(about(&from_zip), about(&from_tar));
@@ -468,10 +377,7 @@ fn a_part_that_only_adds_is_no_recording() {
     assert!(refused.is_ok());
     let capture = b"\x4D\x3C\xB2\xA1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     let mixed = held(&[("a.pcap", capture), ("cmdline", b"root=/dev/vda\n")]);
-    assert!(
-        matches!(mixed, Err(Error::NotARecording { .. })),
-        "{mixed:?}"
-    );
+    assert!(matches!(mixed, Err(Error::NotARecording { .. })), "{mixed:?}");
 }
 
 #[test]
@@ -484,10 +390,7 @@ fn a_folder_is_searched_and_what_is_no_part_is_counted() {
     std::fs::write(inside.join("the same"), log).unwrap();
     std::fs::write(folder.path().join("picture"), b"\x89PNG").unwrap();
     let files = Files::open(&[folder.path().to_owned()], &Limits::default()).unwrap();
-    assert_eq!(
-        (files.kind(), files.iter().len()),
-        (RecordingKind::Linux, 1)
-    );
+    assert_eq!((files.kind(), files.iter().len()), (RecordingKind::Linux, 1));
     let trace = open_files(&files, Tables::all(), &Options::default()).unwrap();
     assert_eq!(trace.losses.count("files_passed_over"), 1);
     assert_eq!(trace.milestones.len(), 2);
@@ -498,36 +401,18 @@ fn a_folder_is_searched_and_what_is_no_part_is_counted() {
 
 /// How each kind of part begins.
 const BEGINNINGS: &[(&str, &[u8])] = &[
-    (
-        "trace",
-        b"# tracer: nop\n  a-1 [000] d..2. 1.5: sched_switch: ",
-    ),
+    ("trace", b"# tracer: nop\n  a-1 [000] d..2. 1.5: sched_switch: "),
     ("trace", b"  a-1 [000] 1.5: suspend_resume: "),
     ("trace.dat", b"\x17\x08\x44tracing6\0\0\x08\0\x10\0\0"),
-    (
-        "trace.dat",
-        b"\x17\x08\x44tracing7\0\0\x08\0\x10\0\0none\0\0",
-    ),
-    (
-        "log",
-        b"[    1.000000] PM: suspend entry (deep)\n[    1.0] ",
-    ),
-    (
-        "log",
-        b"[    1.000000] calling  f+0x0/0x1 @ 1\n[    1.0] initcall ",
-    ),
+    ("trace.dat", b"\x17\x08\x44tracing7\0\0\x08\0\x10\0\0none\0\0"),
+    ("log", b"[    1.000000] PM: suspend entry (deep)\n[    1.0] "),
+    ("log", b"[    1.000000] calling  f+0x0/0x1 @ 1\n[    1.0] initcall "),
     ("log", b"{ \"dmesg\": [ { \"time\": 1.0, \"msg\": \"PM: "),
     ("manager", b"Version=1\nUserspaceTimestampMonotonic=1\n"),
     ("units", b"Id=a.service\nLoadState=loaded\n"),
     ("dump", b"Manager: systemd 252\n-> Unit a.service:\n"),
-    (
-        "journal",
-        b"__CURSOR=s\n__REALTIME_TIMESTAMP=1\n_BOOT_ID=1\n",
-    ),
-    (
-        "journal",
-        b"{\"__CURSOR\":\"s\",\"__REALTIME_TIMESTAMP\":\"1\"",
-    ),
+    ("journal", b"__CURSOR=s\n__REALTIME_TIMESTAMP=1\n_BOOT_ID=1\n"),
+    ("journal", b"{\"__CURSOR\":\"s\",\"__REALTIME_TIMESTAMP\":\"1\""),
     ("LoaderTimeInitUSec-1", b"\x06\0\0\0"),
     ("LoaderTimeExecUSec-1", b"\x06\0\0\0"),
     ("FBPT", b"FBPT\x30\0\0\0"),
@@ -568,27 +453,13 @@ fn functions_of_the_early_boot_end_although_the_clock_moves_in_ticks() {
         return;
     };
     let call = |name: &str| {
-        let row = trace
-            .device_operations
-            .iter()
-            .find(|row| trace.text(row.driver) == name)
-            .unwrap();
+        let row = trace.device_operations.iter().find(|row| trace.text(row.driver) == name).unwrap();
         (row.start_ns, row.end_ns)
     };
     // The trace has the end of the first 20 lines after its begin, and the end of the second before its begin.
-    assert_eq!(
-        call("e820__register_nvs_regions"),
-        (1_056_000_000, Some(1_060_000_000))
-    );
-    assert_eq!(
-        call("inet_frag_wq_init"),
-        (1_056_000_000, Some(1_056_000_000))
-    );
-    let unfinished = trace
-        .device_operations
-        .iter()
-        .filter(|row| row.end_ns.is_none())
-        .count();
+    assert_eq!(call("e820__register_nvs_regions"), (1_056_000_000, Some(1_060_000_000)));
+    assert_eq!(call("inet_frag_wq_init"), (1_056_000_000, Some(1_056_000_000)));
+    let unfinished = trace.device_operations.iter().filter(|row| row.end_ns.is_none()).count();
     assert_eq!(unfinished, 0);
 }
 
@@ -609,16 +480,8 @@ fn the_firmware_s_times_are_read_as_linux_shows_them() {
     let manager = "UserspaceTimestampMonotonic=5000000\nFinishTimestampMonotonic=9000000\n\
                    KernelTimestampMonotonic=0\nVersion=252\n";
     std::fs::write(folder.path().join("show-manager.txt"), manager).unwrap();
-    let trace = open(
-        &[folder.path().to_owned()],
-        Tables::all(),
-        &Options::default(),
-    )
-    .unwrap();
+    let trace = open(&[folder.path().to_owned()], Tables::all(), &Options::default()).unwrap();
     assert_eq!(value(&trace, milestone::FIRMWARE), Some(1_118_240_374));
     assert_eq!(value(&trace, milestone::BOOT_MANAGER), Some(3_691_678_790));
-    assert_eq!(
-        value(&trace, milestone::FIRMWARE_EXIT_END),
-        Some(4_809_919_164)
-    );
+    assert_eq!(value(&trace, milestone::FIRMWARE_EXIT_END), Some(4_809_919_164));
 }

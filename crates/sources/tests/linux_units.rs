@@ -21,10 +21,7 @@ fn recordings() -> Vec<(&'static str, bool, std::path::PathBuf)> {
     let Some(folder) = onoff_testkit::real::samples("linux") else {
         return Vec::new();
     };
-    RECORDINGS
-        .into_iter()
-        .map(|(name, units)| (name, units, folder.join(format!("{name}.tar.xz"))))
-        .collect()
+    RECORDINGS.into_iter().map(|(name, units)| (name, units, folder.join(format!("{name}.tar.xz")))).collect()
 }
 
 /// The file of the recording whose name ends so.
@@ -57,11 +54,8 @@ fn ms(text: &str) -> i64 {
             } else if let Some(number) = part.strip_suffix("ms") {
                 number.parse().unwrap()
             } else {
-                let (seconds, fraction) = part
-                    .strip_suffix('s')
-                    .unwrap()
-                    .split_once('.')
-                    .unwrap_or((part.trim_end_matches('s'), "0"));
+                let (seconds, fraction) =
+                    part.strip_suffix('s').unwrap().split_once('.').unwrap_or((part.trim_end_matches('s'), "0"));
                 let seconds: i64 = seconds.parse().unwrap();
                 seconds * 1000 + format!("{fraction:0<3}").parse::<i64>().unwrap()
             }
@@ -78,12 +72,7 @@ fn time_of(trace: &Trace, name: &str) -> Option<(i64, Option<i64>)> {
 #[test]
 fn the_parts_of_the_start_are_those_of_systemd_analyze() {
     for (name, _, path) in recordings() {
-        let trace = open(
-            std::slice::from_ref(&path),
-            Tables::all(),
-            &Options::default(),
-        )
-        .unwrap();
+        let trace = open(std::slice::from_ref(&path), Tables::all(), &Options::default()).unwrap();
         let text = text_of(&path, "analyze-time.txt");
         let line = text.lines().next().unwrap();
         let part = |part: &str| {
@@ -97,11 +86,7 @@ fn the_parts_of_the_start_are_those_of_systemd_analyze() {
         assert_eq!(firmware.unwrap() / 1_000_000, part("firmware"), "{name}");
         assert_eq!(loader.unwrap() / 1_000_000, part("loader"), "{name}");
         assert_eq!(user_space / 1_000_000, part("kernel"), "{name}");
-        assert_eq!(
-            (finished - user_space) / 1_000_000,
-            part("userspace"),
-            "{name}"
-        );
+        assert_eq!((finished - user_space) / 1_000_000, part("userspace"), "{name}");
         let total = ms(line.rsplit(" = ").next().unwrap().trim());
         let (begin, _) = time_of(&trace, milestone::FIRMWARE).unwrap();
         assert_eq!((finished - begin) / 1_000_000, total, "{name}");
@@ -111,12 +96,7 @@ fn the_parts_of_the_start_are_those_of_systemd_analyze() {
 #[test]
 fn every_line_of_blame_is_a_row() {
     for (name, units, path) in recordings() {
-        let trace = open(
-            std::slice::from_ref(&path),
-            Tables::all(),
-            &Options::default(),
-        )
-        .unwrap();
+        let trace = open(std::slice::from_ref(&path), Tables::all(), &Options::default()).unwrap();
         let text = text_of(&path, "blame.txt");
         let expected: BTreeMap<String, i64> = text
             .lines()
@@ -149,10 +129,7 @@ fn every_line_of_blame_is_a_row() {
             .map(|(unit, _)| unit.as_str())
             .collect();
         assert_eq!(missing, ["dev-vda2.device"], "{name}");
-        let unplaced = trace
-            .losses
-            .iter()
-            .find(|loss| loss.counter == "blamed_units_unplaced");
+        let unplaced = trace.losses.iter().find(|loss| loss.counter == "blamed_units_unplaced");
         assert_eq!(unplaced.unwrap().count, 1, "{name}");
     }
 }
@@ -167,22 +144,12 @@ fn blame_corrects_what_messages_tell_late() {
         };
         let journal = || ("journal".to_owned(), bytes_of(&path, "lab/journal.export"));
         let blame = ("blame".to_owned(), bytes_of(&path, "blame.txt"));
-        let true_times = starts(
-            &open(
-                std::slice::from_ref(&path),
-                Tables::all(),
-                &Options::default(),
-            )
-            .unwrap(),
-        );
+        let true_times = starts(&open(std::slice::from_ref(&path), Tables::all(), &Options::default()).unwrap());
         // Sums of what begins and ends are off by, ns.
         let off = |trace: &Trace| -> i64 {
             let told = starts(trace);
-            let both = true_times
-                .iter()
-                .filter_map(|(unit, times)| Some((times, told.get(unit)?)));
-            both.map(|(a, b)| (a.0 - b.0).abs() + (a.1 - b.1).abs())
-                .sum()
+            let both = true_times.iter().filter_map(|(unit, times)| Some((times, told.get(unit)?)));
+            both.map(|(a, b)| (a.0 - b.0).abs() + (a.1 - b.1).abs()).sum()
         };
         let without = off(&held(vec![journal()]));
         let with = off(&held(vec![journal(), blame]));
@@ -202,14 +169,8 @@ fn what_is_no_line_of_blame_is_counted() {
         let loss = trace.losses.iter().find(|loss| loss.counter == counter);
         loss.map(|loss| (loss.count, loss.first.clone()))
     };
-    assert_eq!(
-        counted("blame_lines_unreadable"),
-        Some((1, Some("blame.txt, line 10".to_owned())))
-    );
-    assert_eq!(
-        counted("blamed_units_unplaced"),
-        Some((1, Some("a.service".to_owned())))
-    );
+    assert_eq!(counted("blame_lines_unreadable"), Some((1, Some("blame.txt, line 10".to_owned()))));
+    assert_eq!(counted("blamed_units_unplaced"), Some((1, Some("a.service".to_owned()))));
 }
 
 /// Begin and end of the first start of every unit that took a while, ns.
@@ -227,12 +188,7 @@ fn starts(trace: &Trace) -> BTreeMap<String, (i64, i64)> {
 #[test]
 fn a_journal_alone_gives_the_same_times_nearly() {
     for (name, units, path) in recordings() {
-        let all = open(
-            std::slice::from_ref(&path),
-            Tables::all(),
-            &Options::default(),
-        )
-        .unwrap();
+        let all = open(std::slice::from_ref(&path), Tables::all(), &Options::default()).unwrap();
         let journal = bytes_of(&path, "lab/journal.export");
         let files = Files::held([("journal".to_owned(), journal)], &Limits::default()).unwrap();
         let alone = onoff_sources::open_files(&files, Tables::all(), &Options::default()).unwrap();
@@ -255,25 +211,16 @@ fn a_journal_alone_gives_the_same_times_nearly() {
                 .service_transitions
                 .iter()
                 .filter(|row| row.kind == ServiceChange::Start && row.automatic)
-                .filter_map(|row| {
-                    Some((
-                        trace.text(row.service).to_owned(),
-                        (row.start_ns, row.end_ns?),
-                    ))
-                })
-                .filter(|(unit, (start, end))| {
-                    unit.ends_with(".service") && end - start > 100_000_000
-                })
+                .filter_map(|row| Some((trace.text(row.service).to_owned(), (row.start_ns, row.end_ns?))))
+                .filter(|(unit, (start, end))| unit.ends_with(".service") && end - start > 100_000_000)
                 .collect()
         };
         let (alone, all) = (rows(&alone), rows(&all));
         assert!(all.len() > 15, "{name}: {}", all.len());
         for (unit, (start, end)) in &all {
-            let (start_alone, end_alone) =
-                alone.get(unit).unwrap_or_else(|| panic!("{name}: {unit}"));
+            let (start_alone, end_alone) = alone.get(unit).unwrap_or_else(|| panic!("{name}: {unit}"));
             assert!(
-                start.abs_diff(*start_alone) < 150_000_000
-                    && end.abs_diff(*end_alone) < 150_000_000,
+                start.abs_diff(*start_alone) < 150_000_000 && end.abs_diff(*end_alone) < 150_000_000,
                 "{name}: {unit}: {start} {start_alone}, {end} {end_alone}"
             );
         }

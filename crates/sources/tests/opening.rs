@@ -20,9 +20,7 @@ fn recording() -> Vec<u8> {
 }
 
 fn read(contents: Vec<(&str, Vec<u8>)>) -> Result<Trace, Error> {
-    let named = contents
-        .into_iter()
-        .map(|(name, bytes)| (name.into(), bytes));
+    let named = contents.into_iter().map(|(name, bytes)| (name.into(), bytes));
     let files = Files::held(named, &Limits::default())?;
     open_files(&files, Tables::all(), &Options::default())
 }
@@ -53,8 +51,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in members {
-        let options = zip::write::SimpleFileOptions::default()
-            .compression_method(zip::CompressionMethod::Deflated);
+        let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
         archive.start_file(*name, options).unwrap();
         archive.write_all(bytes).unwrap();
     }
@@ -64,12 +61,7 @@ fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
 #[test]
 fn packings_are_told_by_content_and_undone() {
     let plain = recording();
-    for packed in [
-        gzip(&plain),
-        xz(&plain),
-        zstd(&plain),
-        archive(&[("a.etl", &plain)]),
-    ] {
+    for packed in [gzip(&plain), xz(&plain), zstd(&plain), archive(&[("a.etl", &plain)])] {
         let trace = read(vec![("misnamed.txt", packed.clone())]).unwrap();
         assert_eq!(marks(&trace), ["one", "", "two"]);
         assert_eq!(trace.files[0].bytes, packed.len() as u64);
@@ -80,11 +72,7 @@ fn packings_are_told_by_content_and_undone() {
 fn several_streams_in_one_file_follow_each_other() {
     let plain = recording();
     let (first, second) = plain.split_at(plain.len() / 2);
-    for halves in [
-        [gzip(first), gzip(second)],
-        [zstd(first), zstd(second)],
-        [xz(first), xz(second)],
-    ] {
+    for halves in [[gzip(first), gzip(second)], [zstd(first), zstd(second)], [xz(first), xz(second)]] {
         let trace = read(vec![("halves", halves.concat())]).unwrap();
         assert_eq!(marks(&trace), ["one", "", "two"]);
     }
@@ -109,41 +97,22 @@ fn an_archive_gives_its_recordings_and_leaves_the_rest() {
     let names: Vec<&str> = files.iter().map(|file| file.name()).collect();
     assert_eq!(names, ["boot.zip/kernel.etl.xz", "boot.zip/user.etl"]);
 
-    let none = read(vec![(
-        "texts.zip",
-        archive(&[("a.txt", b"a"), ("b.txt", b"b")]),
-    )]);
-    assert!(
-        matches!(none, Err(Error::NoRecordingInside { members: 2, .. })),
-        "{none:?}"
-    );
+    let none = read(vec![("texts.zip", archive(&[("a.txt", b"a"), ("b.txt", b"b")]))]);
+    assert!(matches!(none, Err(Error::NoRecordingInside { members: 2, .. })), "{none:?}");
 }
 
 #[test]
 fn expansion_is_bounded() {
     let bomb = gzip(&vec![0; 64 << 20]);
-    let limits = Limits {
-        unpacked_bytes: 16 << 20,
-        ..Limits::default()
-    };
+    let limits = Limits { unpacked_bytes: 16 << 20, ..Limits::default() };
     let refused = Files::held([("bomb.gz".to_owned(), bomb.clone())], &limits);
     let message = refused.unwrap_err().to_string();
-    assert!(
-        message.contains("bomb.gz") && message.contains("16777216"),
-        "{message}"
-    );
+    assert!(message.contains("bomb.gz") && message.contains("16777216"), "{message}");
 
-    let limits = Limits {
-        ratio: 10,
-        free_bytes: 1 << 20,
-        ..Limits::default()
-    };
+    let limits = Limits { ratio: 10, free_bytes: 1 << 20, ..Limits::default() };
     for packed in [bomb.clone(), archive(&[("inside.gz", &bomb)])] {
         let refused = Files::held([("bomb".to_owned(), packed)], &limits);
-        assert!(
-            matches!(refused, Err(Error::TooLarge { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(Error::TooLarge { .. })), "{refused:?}");
     }
 
     let nested = (0..4).fold(recording(), |bytes, _| gzip(&bytes));
@@ -154,12 +123,7 @@ fn expansion_is_bounded() {
 #[test]
 fn damage_is_an_error_that_names_the_file() {
     let plain = recording();
-    for packed in [
-        gzip(&plain),
-        xz(&plain),
-        zstd(&plain),
-        archive(&[("a.etl", &plain)]),
-    ] {
+    for packed in [gzip(&plain), xz(&plain), zstd(&plain), archive(&[("a.etl", &plain)])] {
         let cut = packed[..packed.len() / 2].to_vec();
         let message = read(vec![("cut.bin", cut)]).unwrap_err().to_string();
         assert!(message.starts_with("cut.bin"), "{message}");
@@ -168,31 +132,25 @@ fn damage_is_an_error_that_names_the_file() {
 
 #[test]
 fn what_is_no_recording_says_so() {
-    for bytes in [b"#!/bin/sh\necho not a recording of anything at all, however long the text may be, and it is long enough\n".to_vec(), vec![0xFF; 4096]] {
+    for bytes in [
+        b"#!/bin/sh\necho not a recording of anything at all, however long the text may be, and it is long enough\n"
+            .to_vec(),
+        vec![0xFF; 4096],
+    ] {
         let message = read(vec![("script.etl", bytes)]).unwrap_err().to_string();
         assert!(message.starts_with("script.etl: byte offset 0"), "{message}");
     }
     for empty in [Vec::new(), vec![0; 70_000]] {
         let message = read(vec![("empty.etl", empty)]).unwrap_err().to_string();
-        assert!(
-            message.contains("empty.etl") && message.contains("empty"),
-            "{message}"
-        );
+        assert!(message.contains("empty.etl") && message.contains("empty"), "{message}");
     }
     let none = open(&[], Tables::NONE, &Options::default());
     assert!(matches!(none, Err(Error::NoFile)));
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().into(), folder.path().join("absent.etl")] {
-        let missing = open(
-            std::slice::from_ref(&path),
-            Tables::NONE,
-            &Options::default(),
-        );
+        let missing = open(std::slice::from_ref(&path), Tables::NONE, &Options::default());
         let message = missing.unwrap_err().to_string();
-        assert!(
-            message.starts_with(&path.display().to_string()),
-            "{message}"
-        );
+        assert!(message.starts_with(&path.display().to_string()), "{message}");
     }
 }
 
@@ -201,12 +159,7 @@ fn a_mapped_file_reads_like_a_held_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("boot.etl");
     std::fs::write(&path, recording()).unwrap();
-    let mapped = open(
-        std::slice::from_ref(&path),
-        Tables::all(),
-        &Options::default(),
-    )
-    .unwrap();
+    let mapped = open(std::slice::from_ref(&path), Tables::all(), &Options::default()).unwrap();
     let held = read(vec![("boot.etl", recording())]).unwrap();
     assert_eq!(marks(&mapped), marks(&held));
     assert_eq!(mapped.inventory, held.inventory);
@@ -229,9 +182,7 @@ fn damaged_recordings_are_survived() {
     // A multiplicative congruential generator: the same damage on every run.
     let mut state = 88_172_645_463_325_252u64;
     let mut random = |below: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
     for _ in 0..12 {

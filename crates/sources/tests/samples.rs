@@ -16,11 +16,7 @@ fn samples() -> Option<PathBuf> {
 /// The file, packed or not.
 fn sample(folder: &Path, name: &str) -> PathBuf {
     let plain = folder.join(name);
-    if plain.exists() {
-        plain
-    } else {
-        folder.join(format!("{name}.xz"))
-    }
+    if plain.exists() { plain } else { folder.join(format!("{name}.xz")) }
 }
 
 fn read(path: PathBuf, wanted: Tables) -> Trace {
@@ -78,11 +74,7 @@ fn a_shutdown_names_the_sixty_processes_that_exit() {
     for image in ["explorer.exe", "svchost.exe", "sihost.exe", "MsMpEng.exe"] {
         assert!(exits.contains(&image), "{image} is among {exits:?}");
     }
-    assert!(trace.processes.iter().all(|process| {
-        process
-            .end_ns
-            .is_none_or(|end_ns| end_ns <= trace.duration_ns)
-    }));
+    assert!(trace.processes.iter().all(|process| { process.end_ns.is_none_or(|end_ns| end_ns <= trace.duration_ns) }));
     assert_eq!(trace.losses.count("short_payload"), 0);
 }
 
@@ -99,11 +91,7 @@ fn baseline(folder: &Path, name: &str) -> BTreeMap<String, u64> {
 
 /// Samples that the baseline leaves out: of the idle thread, outside of interrupts and deferred procedure calls.
 fn idle_samples(folder: &Path, name: &str) -> usize {
-    let files = Files::open(
-        &[sample(folder, &format!("{name}.etl"))],
-        &Limits::default(),
-    )
-    .unwrap();
+    let files = Files::open(&[sample(folder, &format!("{name}.etl"))], &Limits::default()).unwrap();
     let recording = onoff_etl::Recording::open(&files.inputs()).unwrap();
     let mut idle = 0;
     let walk = recording.for_each(|record| {
@@ -122,57 +110,31 @@ fn tables_hold_what_another_reader_counts() {
     for name in ["net.4.5.2.x64", "net.4.5.x86-2016"] {
         let counts = baseline(&folder, &format!("{name}.baseline.txt"));
         let count = |kind: &str| counts[&format!("Windows Kernel/{kind}")] as usize;
-        let trace = read(
-            sample(&folder, &format!("{name}.etl")),
-            Tables::all().without(TableName::Events),
-        );
+        let trace = read(sample(&folder, &format!("{name}.etl")), Tables::all().without(TableName::Events));
         assert_eq!(
             trace.disk_ios.len(),
             count("DiskIO/Read") + count("DiskIO/Write") + count("DiskIO/FlushBuffers"),
             "{name}: disk requests"
         );
         assert_eq!(trace.hard_faults.len(), count("Memory/HardFault"), "{name}");
-        let started = trace
-            .processes
-            .iter()
-            .filter(|process| process.start_ns.is_some());
+        let started = trace.processes.iter().filter(|process| process.start_ns.is_some());
         assert_eq!(started.count(), count("Process/Start"), "{name}");
-        let ended = trace
-            .processes
-            .iter()
-            .filter(|process| process.end_ns.is_some());
+        let ended = trace.processes.iter().filter(|process| process.end_ns.is_some());
         assert_eq!(ended.count(), count("Process/Stop"), "{name}");
-        assert_eq!(
-            trace.processes.len(),
-            count("Process/Start") + count("Process/DCStart"),
-            "{name}: processes"
-        );
-        let started = trace
-            .threads
-            .iter()
-            .filter(|thread| thread.start_ns.is_some());
+        assert_eq!(trace.processes.len(), count("Process/Start") + count("Process/DCStart"), "{name}: processes");
+        let started = trace.threads.iter().filter(|thread| thread.start_ns.is_some());
         assert_eq!(started.count(), count("Thread/Start"), "{name}");
-        let ended = trace
-            .threads
-            .iter()
-            .filter(|thread| thread.end_ns.is_some());
+        let ended = trace.threads.iter().filter(|thread| thread.end_ns.is_some());
         assert_eq!(ended.count(), count("Thread/Stop"), "{name}");
         let loaded = trace.images.iter().filter(|image| image.load_ns.is_some());
         assert_eq!(loaded.count(), count("Image/Load"), "{name}");
-        let unloaded = trace
-            .images
-            .iter()
-            .filter(|image| image.unload_ns.is_some());
+        let unloaded = trace.images.iter().filter(|image| image.unload_ns.is_some());
         assert_eq!(unloaded.count(), count("Image/Unload"), "{name}");
         let inventory = trace.inventory.as_ref().unwrap();
         let of_samples = inventory.kinds.iter().filter(|kind| kind.id == 0x0f2e);
         let samples: u64 = of_samples.map(|kind| kind.events).sum();
         assert_eq!(trace.samples.len() as u64, samples, "{name}");
-        assert_eq!(
-            samples as usize - idle_samples(&folder, name),
-            count("PerfInfo/Sample"),
-            "{name}"
-        );
+        assert_eq!(samples as usize - idle_samples(&folder, name), count("PerfInfo/Sample"), "{name}");
         assert_eq!(trace.system.disks.len(), count("SystemConfig/PhyDisk"));
         assert_eq!(trace.losses.count("short_payload"), 0, "{name}");
         assert_eq!(trace.losses.count("disk_start_missing"), 0, "{name}");
@@ -182,10 +144,7 @@ fn tables_hold_what_another_reader_counts() {
 #[test]
 fn modules_carry_their_symbol_identity() {
     let Some(folder) = samples() else { return };
-    let trace = read(
-        sample(&folder, "net.4.5.2.x64.etl"),
-        Tables::of(&[TableName::Images]),
-    );
+    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), Tables::of(&[TableName::Images]));
     let identity = |base: u64| {
         let image = trace.images.iter().find(|image| image.base == base);
         image.map(|image| (trace.text(image.pdb_name), trace.text(image.pdb_id)))
@@ -217,15 +176,9 @@ fn modules_carry_their_symbol_identity() {
 #[test]
 fn keyed_stacks_get_their_frames() {
     let Some(folder) = samples() else { return };
-    let trace = read(
-        sample(&folder, "net.4.5.2.x64.etl"),
-        Tables::of(&[TableName::Stacks]),
-    );
+    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), Tables::of(&[TableName::Stacks]));
     assert!(trace.stacks.len() > 1000);
-    let known = trace
-        .stacks
-        .iter()
-        .filter(|stack| !trace.stack_pool.get(stack.stack).is_empty());
+    let known = trace.stacks.iter().filter(|stack| !trace.stack_pool.get(stack.stack).is_empty());
     let unknown = trace.losses.count("stack_key_unknown") as usize;
     assert_eq!(known.count() + unknown, trace.stacks.len());
     assert!(unknown * 100 <= trace.stacks.len(), "{unknown}");
@@ -234,10 +187,7 @@ fn keyed_stacks_get_their_frames() {
 #[test]
 fn process_events_of_the_provider_serve_without_the_kernel_logger() {
     let Some(folder) = samples() else { return };
-    let trace = read(
-        sample(&folder, "Process.etl"),
-        Tables::all().without(TableName::Events),
-    );
+    let trace = read(sample(&folder, "Process.etl"), Tables::all().without(TableName::Events));
     let inventory = trace.inventory.as_ref().unwrap();
     let count = |id: u32| {
         let provider = "Microsoft-Windows-Kernel-Process";
@@ -245,20 +195,11 @@ fn process_events_of_the_provider_serve_without_the_kernel_logger() {
         let of_id = kinds.filter(|kind| kind.provider == provider && kind.id == id);
         of_id.map(|kind| kind.events as usize).sum::<usize>()
     };
-    let started = trace
-        .processes
-        .iter()
-        .filter(|process| process.start_ns.is_some());
+    let started = trace.processes.iter().filter(|process| process.start_ns.is_some());
     assert_eq!(started.count(), count(1));
-    let ended = trace
-        .processes
-        .iter()
-        .filter(|process| process.end_ns.is_some());
+    let ended = trace.processes.iter().filter(|process| process.end_ns.is_some());
     assert_eq!(ended.count(), count(2));
-    let threads = trace
-        .threads
-        .iter()
-        .filter(|thread| thread.start_ns.is_some());
+    let threads = trace.threads.iter().filter(|thread| thread.start_ns.is_some());
     assert_eq!(threads.count(), count(3));
     let loads = trace.images.iter().filter(|image| image.load_ns.is_some());
     assert_eq!(loads.count(), count(5));
@@ -268,16 +209,9 @@ fn process_events_of_the_provider_serve_without_the_kernel_logger() {
 #[test]
 fn generic_events_carry_their_fields() {
     let Some(folder) = samples() else { return };
-    let trace = read(
-        sample(&folder, "HTTP_Server.etl"),
-        Tables::of(&[TableName::Events]),
-    );
+    let trace = read(sample(&folder, "HTTP_Server.etl"), Tables::of(&[TableName::Events]));
     assert_eq!(trace.events.len(), 2041);
-    let fields: u64 = trace
-        .events
-        .iter()
-        .map(|event| u64::from(event.fields))
-        .sum();
+    let fields: u64 = trace.events.iter().map(|event| u64::from(event.fields)).sum();
     assert_eq!(trace.event_fields.len() as u64, fields);
     let last = trace.events.iter().last().unwrap();
     assert_eq!(last.first_field + u64::from(last.fields), fields);
@@ -290,10 +224,7 @@ fn a_manifest_explains_the_events_of_its_provider() {
     let wanted = Tables::of(&[TableName::Events]);
     let unexplained = read(paths[0].clone(), wanted);
     assert_eq!(unexplained.losses.count("schema_unknown"), 2041);
-    let options = Options {
-        manifests: vec![folder.join("HTTP_Server.man")],
-        ..Options::default()
-    };
+    let options = Options { manifests: vec![folder.join("HTTP_Server.man")], ..Options::default() };
     let trace = open(&paths, wanted, &options).unwrap();
     assert_eq!(trace.losses.count("schema_unknown"), 0);
     assert_eq!(trace.losses.count("event_fields_incomplete"), 0);
@@ -319,30 +250,17 @@ fn classic_process_and_image_logs_of_every_version_and_width() {
         if name.contains("_64_") {
             continue;
         }
-        let images: Vec<&str> = trace
-            .processes
-            .iter()
-            .map(|process| trace.text(process.image))
-            .collect();
+        let images: Vec<&str> = trace.processes.iter().map(|process| trace.text(process.image)).collect();
         if name.contains("process") {
             // Some begin with the processes that were there.
             let there = ["Idle", "System", "smss.exe"];
             assert_eq!(images.last(), Some(&"notepad.exe"), "{name}");
-            assert!(
-                images.len() == 1 || images[..3] == there,
-                "{name}: {images:?}"
-            );
+            assert!(images.len() == 1 || images[..3] == there, "{name}: {images:?}");
             let last = trace.processes.iter().last().unwrap();
-            assert!(
-                last.start_ns.is_some() && last.end_ns > last.start_ns,
-                "{name}"
-            );
+            assert!(last.start_ns.is_some() && last.end_ns > last.start_ns, "{name}");
         } else {
             assert_eq!(trace.images.len(), 25, "{name}");
-            assert!(
-                trace.images.iter().all(|image| !image.path.is_empty()),
-                "{name}"
-            );
+            assert!(trace.images.iter().all(|image| !image.path.is_empty()), "{name}");
         }
     }
     assert!(files >= 14, "{files}");

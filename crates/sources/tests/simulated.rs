@@ -9,9 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use onoff_sources::{Files, Limits, Options, Progress, open, open_files};
 use onoff_testkit::simulate::{Scenario, Truth};
-use onoff_trace::{
-    ActivityKind, DevicePhase, DiskOperation, ServiceOutcome, TableName, Tables, Trace, milestone,
-};
+use onoff_trace::{ActivityKind, DevicePhase, DiskOperation, ServiceOutcome, TableName, Tables, Trace, milestone};
 
 /// Every boot that plays in a moment: its name, what really happened, and what was read of it.
 fn played() -> Vec<(String, Truth, Trace)> {
@@ -19,10 +17,7 @@ fn played() -> Vec<(String, Truth, Trace)> {
     let mut scenarios: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "toml")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
         .filter(|path| !path.ends_with("benchmark.toml"))
         .collect();
     scenarios.sort();
@@ -46,9 +41,8 @@ fn played() -> Vec<(String, Truth, Trace)> {
 fn play(name: String, scenario: &Scenario) -> (String, Truth, Trace) {
     let played = scenario.simulate().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let paths: Vec<PathBuf> = (0..played.files.len())
-        .map(|number| folder.path().join(format!("{number}.etl")))
-        .collect();
+    let paths: Vec<PathBuf> =
+        (0..played.files.len()).map(|number| folder.path().join(format!("{number}.etl"))).collect();
     for (path, bytes) in paths.iter().zip(&played.files) {
         std::fs::write(path, bytes).unwrap();
     }
@@ -87,11 +81,7 @@ fn counts(name: &str, truth: &Truth, trace: &Trace) {
         (0x0220, trace.hard_faults.len()),
     ];
     for (hook, rows) in rows {
-        assert_eq!(
-            rows as u64,
-            recorded(hook).unwrap_or(0),
-            "{name}: {hook:#06x}"
-        );
+        assert_eq!(rows as u64, recorded(hook).unwrap_or(0), "{name}: {hook:#06x}");
     }
 }
 
@@ -117,33 +107,17 @@ fn processes(name: &str, truth: &Truth, trace: &Trace) {
 }
 
 fn services(name: &str, truth: &Truth, trace: &Trace) {
-    assert_eq!(
-        trace.service_transitions.len(),
-        truth.services.len(),
-        "{name}"
-    );
+    assert_eq!(trace.service_transitions.len(), truth.services.len(), "{name}");
     for (read, played) in trace.service_transitions.iter().zip(&truth.services) {
         let service = trace.text(read.service);
         assert_eq!(service, played.name, "{name}");
         assert_eq!(trace.text(read.group), played.group, "{name}: {service}");
         assert_eq!(read.start_ns, played.start_ns, "{name}: {service}");
-        assert_eq!(
-            read.checkpoint_ns,
-            Some(played.checkpoint_ns),
-            "{name}: {service}"
-        );
+        assert_eq!(read.checkpoint_ns, Some(played.checkpoint_ns), "{name}: {service}");
         assert_eq!(read.load_ns, Some(played.load_ns), "{name}: {service}");
         assert_eq!(read.end_ns, Some(played.end_ns), "{name}: {service}");
-        assert_eq!(
-            trace.text(read.container),
-            played.container,
-            "{name}: {service}"
-        );
-        assert_eq!(
-            read.container_pid,
-            Some(played.container_pid),
-            "{name}: {service}"
-        );
+        assert_eq!(trace.text(read.container), played.container, "{name}: {service}");
+        assert_eq!(read.container_pid, Some(played.container_pid), "{name}: {service}");
         assert_eq!(read.outcome, ServiceOutcome::Completed, "{name}: {service}");
         assert!(read.automatic, "{name}: {service}");
     }
@@ -151,15 +125,9 @@ fn services(name: &str, truth: &Truth, trace: &Trace) {
 
 fn devices(name: &str, truth: &Truth, trace: &Trace) {
     assert_eq!(trace.device_operations.len(), truth.devices.len(), "{name}");
-    let within = |span: Option<(i64, i64)>, at_ns| {
-        span.is_some_and(|(begin, end)| (begin..=end).contains(&at_ns))
-    };
+    let within = |span: Option<(i64, i64)>, at_ns| span.is_some_and(|(begin, end)| (begin..=end).contains(&at_ns));
     for (read, played) in trace.device_operations.iter().zip(&truth.devices) {
-        let subject = if read.device.is_empty() {
-            read.driver
-        } else {
-            read.device
-        };
+        let subject = if read.device.is_empty() { read.driver } else { read.device };
         assert_eq!(read.kind.as_str(), played.kind, "{name}");
         assert_eq!(trace.text(subject), played.name, "{name}");
         assert_eq!(read.start_ns, played.start_ns, "{name}: {}", played.name);
@@ -183,31 +151,11 @@ fn milestones(name: &str, truth: &Truth, trace: &Trace) {
     };
     let at = |wanted| first(wanted).map(|row| row.time_ns);
     let span = |begin, end| Some((at(begin)?, at(end)?));
-    assert_eq!(
-        span(milestone::BOOT_START_BEGIN, milestone::BOOT_START_END),
-        truth.boot_start_ns,
-        "{name}"
-    );
-    assert_eq!(
-        span(milestone::SYSTEM_START_BEGIN, milestone::SYSTEM_START_END),
-        truth.system_start_ns,
-        "{name}"
-    );
-    assert_eq!(
-        span(milestone::AUTO_START_BEGIN, milestone::AUTO_START_END),
-        truth.auto_start_ns,
-        "{name}"
-    );
-    assert_eq!(
-        first(milestone::OS_LOADER).and_then(|row| row.value),
-        truth.os_loader_ns,
-        "{name}"
-    );
-    assert_eq!(
-        at(milestone::DESKTOP_READY),
-        truth.desktop_ready_ns,
-        "{name}"
-    );
+    assert_eq!(span(milestone::BOOT_START_BEGIN, milestone::BOOT_START_END), truth.boot_start_ns, "{name}");
+    assert_eq!(span(milestone::SYSTEM_START_BEGIN, milestone::SYSTEM_START_END), truth.system_start_ns, "{name}");
+    assert_eq!(span(milestone::AUTO_START_BEGIN, milestone::AUTO_START_END), truth.auto_start_ns, "{name}");
+    assert_eq!(first(milestone::OS_LOADER).and_then(|row| row.value), truth.os_loader_ns, "{name}");
+    assert_eq!(at(milestone::DESKTOP_READY), truth.desktop_ready_ns, "{name}");
     assert_eq!(
         first(milestone::READ_AHEAD_TRAINING).and_then(|row| row.value),
         truth.training_count.map(i64::from),
@@ -229,36 +177,18 @@ fn activities(name: &str, truth: &Truth, trace: &Trace) {
         .collect();
     assert_eq!(groups, truth.service_groups, "{name}");
     let policies = of(ActivityKind::GroupPolicy);
-    for (who, span) in [
-        ("computer", truth.computer_policy_ns),
-        ("user", truth.user_policy_ns),
-    ] {
+    for (who, span) in [("computer", truth.computer_policy_ns), ("user", truth.user_policy_ns)] {
         let row = policies.iter().find(|row| trace.text(row.name) == who);
         let read = row.map(|row| (row.start_ns, row.end_ns.unwrap()));
         assert_eq!(read, span, "{name}: policy of {who}");
     }
     let scripts = of(ActivityKind::GroupPolicyScript);
-    let script = scripts
-        .first()
-        .map(|row| (row.start_ns, row.end_ns.unwrap()));
+    let script = scripts.first().map(|row| (row.start_ns, row.end_ns.unwrap()));
     assert_eq!(script, truth.script_ns, "{name}");
-    let started: Vec<(String, i64)> = of(ActivityKind::StartupApplication)
-        .iter()
-        .map(|row| (trace.text(row.name).into(), row.start_ns))
-        .collect();
-    let played: Vec<&String> = truth
-        .startup_applications
-        .iter()
-        .map(|(command, ..)| command)
-        .collect();
-    assert_eq!(
-        started
-            .iter()
-            .map(|(command, _)| command)
-            .collect::<Vec<_>>(),
-        played,
-        "{name}"
-    );
+    let started: Vec<(String, i64)> =
+        of(ActivityKind::StartupApplication).iter().map(|row| (trace.text(row.name).into(), row.start_ns)).collect();
+    let played: Vec<&String> = truth.startup_applications.iter().map(|(command, ..)| command).collect();
+    assert_eq!(started.iter().map(|(command, _)| command).collect::<Vec<_>>(), played, "{name}");
 }
 
 fn disk(name: &str, truth: &Truth, trace: &Trace) {
@@ -270,42 +200,20 @@ fn disk(name: &str, truth: &Truth, trace: &Trace) {
             .fold((0, 0), |(count, bytes), row| (count + 1, bytes + row.size))
     };
     let total = |number: fn(&onoff_testkit::simulate::Usage) -> u64| {
-        truth
-            .phases
-            .iter()
-            .map(|phase| number(&phase.usage))
-            .sum::<u64>()
+        truth.phases.iter().map(|phase| number(&phase.usage)).sum::<u64>()
     };
     if truth.phases.is_empty() {
         return;
     }
     let (reads, read_bytes) = sum(DiskOperation::Read);
     let (writes, written_bytes) = sum(DiskOperation::Write);
-    assert_eq!(
-        (reads, read_bytes),
-        (total(|usage| usage.reads), total(|usage| usage.read_bytes)),
-        "{name}"
-    );
-    assert_eq!(
-        (writes, written_bytes),
-        (
-            total(|usage| usage.writes),
-            total(|usage| usage.written_bytes)
-        ),
-        "{name}"
-    );
+    assert_eq!((reads, read_bytes), (total(|usage| usage.reads), total(|usage| usage.read_bytes)), "{name}");
+    assert_eq!((writes, written_bytes), (total(|usage| usage.writes), total(|usage| usage.written_bytes)), "{name}");
     let service_ns: i64 = trace.disk_ios.iter().map(|row| row.service_ns).sum();
-    let busy_ns: i64 = truth
-        .phases
-        .iter()
-        .map(|phase| phase.usage.disk_busy_ns)
-        .sum();
+    let busy_ns: i64 = truth.phases.iter().map(|phase| phase.usage.disk_busy_ns).sum();
     assert_eq!(service_ns, busy_ns, "{name}");
     for row in trace.disk_ios.iter() {
-        assert!(
-            row.issue_ns
-                .is_some_and(|issue_ns| issue_ns <= row.complete_ns)
-        );
+        assert!(row.issue_ns.is_some_and(|issue_ns| issue_ns <= row.complete_ns));
         let owner = row.tid.and_then(|tid| truth.threads.get(&tid)).copied();
         assert_eq!(row.pid, owner, "{name}: thread {:?}", row.tid);
     }
@@ -328,10 +236,7 @@ fn scheduling(name: &str, truth: &Truth, trace: &Trace) {
         assert!(ready.ready_tid == 0 || truth.threads.contains_key(&ready.ready_tid));
     }
     // Only what comes before a processor's first switch has no thread to be attributed to.
-    assert!(
-        attributed * 100 >= trace.ready_threads.len() as u64 * 99,
-        "{name}"
-    );
+    assert!(attributed * 100 >= trace.ready_threads.len() as u64 * 99, "{name}");
 }
 
 fn losses(name: &str, trace: &Trace) {
@@ -388,16 +293,8 @@ fn what_is_read_does_not_depend_on_the_number_of_threads() {
             })),
             ..Options::default()
         };
-        let trace = pool
-            .build()
-            .unwrap()
-            .install(|| open_files(&files, Tables::all(), &options))
-            .unwrap();
-        assert_eq!(
-            ends.load(Ordering::Relaxed),
-            2,
-            "counted, then read in order"
-        );
+        let trace = pool.build().unwrap().install(|| open_files(&files, Tables::all(), &options)).unwrap();
+        assert_eq!(ends.load(Ordering::Relaxed), 2, "counted, then read in order");
         trace
     };
     let (one, many) = (read(1), read(5));
@@ -410,14 +307,12 @@ fn what_is_read_does_not_depend_on_the_number_of_threads() {
     assert!(one.processes.iter().eq(many.processes.iter()));
     let stacks = |trace: &Trace| -> Vec<(i64, Vec<u64>)> {
         let rows = trace.stacks.iter();
-        rows.map(|row| (row.time_ns, trace.stack_pool.get(row.stack).to_vec()))
-            .collect()
+        rows.map(|row| (row.time_ns, trace.stack_pool.get(row.stack).to_vec())).collect()
     };
     assert_eq!(stacks(&one), stacks(&many));
     let fields = |trace: &Trace| -> Vec<(String, String)> {
         let rows = trace.event_fields.iter();
-        rows.map(|row| (trace.text(row.name).into(), trace.text(row.value).into()))
-            .collect()
+        rows.map(|row| (trace.text(row.name).into(), trace.text(row.value).into())).collect()
     };
     assert_eq!(fields(&one), fields(&many));
 }

@@ -6,8 +6,7 @@ use onoff_sources::{Files, Limits, Options, open_files};
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
 use onoff_testkit::events::{Occurrence, device, service};
 use onoff_trace::{
-    DeviceOperationKind, DiskOperation, FileOperation, IoPriority, ServiceChange, ServiceOutcome,
-    Tables, Trace,
+    DeviceOperationKind, DiskOperation, FileOperation, IoPriority, ServiceChange, ServiceOutcome, Tables, Trace,
 };
 
 /// Ticks of 100 ns from the recording's start.
@@ -19,10 +18,7 @@ struct Script {
 impl Script {
     fn new() -> Self {
         let session = Session::windows_10(1);
-        Self {
-            start: session.start_ticks,
-            builder: EtlBuilder::new(session),
-        }
+        Self { start: session.start_ticks, builder: EtlBuilder::new(session) }
     }
 
     fn event(&mut self, ticks: u64, thread: u32, occurrence: &Occurrence) {
@@ -68,15 +64,7 @@ fn a_service_starts_stops_and_fails() {
     let rows: Vec<_> = trace
         .service_transitions
         .iter()
-        .map(|row| {
-            (
-                row.kind,
-                row.start_ns,
-                row.checkpoint_ns,
-                row.end_ns,
-                row.outcome,
-            )
-        })
+        .map(|row| (row.kind, row.start_ns, row.checkpoint_ns, row.end_ns, row.outcome))
         .collect();
     use ServiceChange::{Start, Stop};
     use ServiceOutcome::{Completed, Failed, Unfinished};
@@ -114,18 +102,11 @@ fn a_pended_request_ends_on_another_thread() {
     script.event(95, 8, &device::device_start_stop("ROOT\\B", 0));
     script.event(96, 8, &device::driver_load_start("\\Driver\\c"));
     let trace = script.read();
-    let rows: Vec<_> = trace
-        .device_operations
-        .iter()
-        .map(|row| (row.start_ns, row.pend_ns, row.end_ns, row.status))
-        .collect();
+    let rows: Vec<_> =
+        trace.device_operations.iter().map(|row| (row.start_ns, row.pend_ns, row.end_ns, row.status)).collect();
     assert_eq!(
         rows,
-        [
-            (1_000, Some(1_200), Some(9_000), Some(5)),
-            (1_400, None, Some(2_000), Some(0)),
-            (9_600, None, None, None),
-        ]
+        [(1_000, Some(1_200), Some(9_000), Some(5)), (1_400, None, Some(2_000), Some(0)), (9_600, None, None, None),]
     );
     let last = trace.device_operations.get(2).unwrap();
     assert_eq!(last.kind, DeviceOperationKind::DriverLoad);
@@ -139,39 +120,17 @@ fn a_driver_that_ends_under_another_name_is_told_by_its_thread() {
     let mut script = Script::new();
     script.event(10, 8, &device::driver_load_start("mouclass"));
     script.event(12, 9, &device::driver_load_start("kbdclass"));
-    script.event(
-        20,
-        8,
-        &device::driver_load_stop("mouclass", 0, "\\Driver\\mouclass"),
-    );
+    script.event(20, 8, &device::driver_load_stop("mouclass", 0, "\\Driver\\mouclass"));
     script.event(30, 9, &device::driver_load_stop("kbdclass", 0, "kbdclass"));
     let trace = script.read();
-    let rows: Vec<_> = trace
-        .device_operations
-        .iter()
-        .map(|row| (trace.text(row.driver), row.start_ns, row.end_ns))
-        .collect();
-    assert_eq!(
-        rows,
-        [
-            ("mouclass", 1_000, Some(2_000)),
-            ("kbdclass", 1_200, Some(3_000)),
-        ]
-    );
+    let rows: Vec<_> =
+        trace.device_operations.iter().map(|row| (trace.text(row.driver), row.start_ns, row.end_ns)).collect();
+    assert_eq!(rows, [("mouclass", 1_000, Some(2_000)), ("kbdclass", 1_200, Some(3_000)),]);
     assert_eq!(trace.losses.count("device_end_without_begin"), 0);
 }
 
 fn transfer(disk: u32, flags: u32, key: u64, irp: u64, response: u64, tid: u32) -> Payload {
-    Payload::wide()
-        .u32(disk)
-        .u32(flags)
-        .u32(4096)
-        .u32(0)
-        .u64(8192)
-        .pointer(key)
-        .pointer(irp)
-        .u64(response)
-        .u32(tid)
+    Payload::wide().u32(disk).u32(flags).u32(4096).u32(0).u64(8192).pointer(key).pointer(irp).u64(response).u32(tid)
 }
 
 #[test]
@@ -189,16 +148,11 @@ fn service_time_runs_from_the_completion_before() {
     read(&mut script, 65, 1, 3, 15);
     read(&mut script, 90, 0, 4, 5);
     script.perfinfo(95, 0x010c, 3, Payload::wide().pointer(5).u32(9));
-    let name = Payload::wide()
-        .pointer(0xA0)
-        .text("\\Device\\HarddiskVolume1\\file");
+    let name = Payload::wide().pointer(0xA0).text("\\Device\\HarddiskVolume1\\file");
     script.perfinfo(99, 0x0424, 2, name);
     let trace = script.read();
-    let rows: Vec<_> = trace
-        .disk_ios
-        .iter()
-        .map(|row| (row.disk, row.issue_ns, row.complete_ns, row.service_ns))
-        .collect();
+    let rows: Vec<_> =
+        trace.disk_ios.iter().map(|row| (row.disk, row.issue_ns, row.complete_ns, row.service_ns)).collect();
     assert_eq!(
         rows,
         [
@@ -230,14 +184,7 @@ fn file_operations_are_paired_with_their_ends() {
     let end = |irp: u64| Payload::wide().pointer(irp).pointer(0).u32(0xC000_0034);
     script.perfinfo(10, 0x0440, 3, open);
     script.perfinfo(20, 0x044c, 3, end(0x11));
-    let write = Payload::wide()
-        .u64(512)
-        .pointer(0x11)
-        .pointer(0xF0)
-        .pointer(0xE0)
-        .u32(8)
-        .u32(100)
-        .u32(0);
+    let write = Payload::wide().u64(512).pointer(0x11).pointer(0xF0).pointer(0xE0).u32(8).u32(100).u32(0);
     script.perfinfo(30, 0x0444, 3, write);
     script.perfinfo(45, 0x044c, 3, end(0x11));
     script.perfinfo(50, 0x044c, 3, end(0x99));
@@ -253,10 +200,7 @@ fn file_operations_are_paired_with_their_ends() {
     let file = "\\Device\\HarddiskVolume1\\log.txt";
     assert_eq!(
         rows,
-        [
-            (FileOperation::Create, 1_000, Some(2_000), 0, file),
-            (FileOperation::Write, 3_000, Some(4_500), 100, file),
-        ]
+        [(FileOperation::Create, 1_000, Some(2_000), 0, file), (FileOperation::Write, 3_000, Some(4_500), 100, file),]
     );
     assert_eq!(trace.file_ios.get(0).unwrap().status, Some(0xC000_0034));
     assert_eq!(trace.losses.count("file_operation_end_without_begin"), 1);
@@ -265,14 +209,7 @@ fn file_operations_are_paired_with_their_ends() {
 #[test]
 fn a_ready_thread_is_attributed_across_windows_of_time() {
     let mut script = Script::new();
-    let switch = |old: u32, new: u32| {
-        Payload::wide()
-            .u32(new)
-            .u32(old)
-            .bytes(&[8, 8, 0, 0, 0, 0, 5, 0])
-            .u32(0)
-            .u32(0)
-    };
+    let switch = |old: u32, new: u32| Payload::wide().u32(new).u32(old).bytes(&[8, 8, 0, 0, 0, 0, 5, 0]).u32(0).u32(0);
     let ready = |tid: u32| Payload::wide().u32(tid).bytes(&[1, 0, 0, 0]);
     script.perfinfo(5, 0x0532, 2, ready(30));
     script.perfinfo(10, 0x0524, 4, switch(0, 20));
@@ -284,11 +221,7 @@ fn a_ready_thread_is_attributed_across_windows_of_time() {
     }
     script.perfinfo(50_000, 0x0532, 2, ready(32));
     let trace = script.read();
-    let rows: Vec<_> = trace
-        .ready_threads
-        .iter()
-        .map(|row| (row.ready_tid, row.readying_tid))
-        .collect();
+    let rows: Vec<_> = trace.ready_threads.iter().map(|row| (row.ready_tid, row.readying_tid)).collect();
     assert_eq!(rows, [(30, None), (31, Some(20)), (32, Some(20))]);
     assert!(trace.ready_threads.pieces().len() > 1, "several windows");
 }
@@ -303,15 +236,9 @@ fn compact_batch(start: u64) -> Payload {
     for _ in 0..16 {
         payload = payload.u8(8);
     }
-    let busy = |thread: u32, boost: u32, state: u32, delta: u32| {
-        2 | thread << 2 | boost << 6 | state << 9 | delta << 15
-    };
-    payload
-        .u32(busy(0, 2, 6, 100))
-        .u16(100 << 2)
-        .u32(busy(1, 0, 39 + 1, 100))
-        .u32(100 << 2 | 1)
-        .u16(100 << 2)
+    let busy =
+        |thread: u32, boost: u32, state: u32, delta: u32| 2 | thread << 2 | boost << 6 | state << 9 | delta << 15;
+    payload.u32(busy(0, 2, 6, 100)).u16(100 << 2).u32(busy(1, 0, 39 + 1, 100)).u32(100 << 2 | 1).u16(100 << 2)
 }
 
 #[test]
@@ -321,11 +248,8 @@ fn compact_switches_become_rows_of_who_left_and_who_came() {
     script.perfinfo(600, 0x0525, 2, compact_batch(start));
     script.perfinfo(1_200, 0x0525, 2, compact_batch(start + 600));
     let trace = script.read();
-    let rows: Vec<_> = trace
-        .context_switches
-        .iter()
-        .map(|row| (row.time_ns, row.old_tid, row.new_tid, row.new_priority))
-        .collect();
+    let rows: Vec<_> =
+        trace.context_switches.iter().map(|row| (row.time_ns, row.old_tid, row.new_tid, row.new_priority)).collect();
     assert_eq!(
         rows,
         [
@@ -339,11 +263,7 @@ fn compact_switches_become_rows_of_who_left_and_who_came() {
             (90_000, 701, 0, 0),
         ]
     );
-    let states: Vec<_> = trace
-        .context_switches
-        .iter()
-        .map(|row| (row.old_state, row.old_wait_reason))
-        .collect();
+    let states: Vec<_> = trace.context_switches.iter().map(|row| (row.old_state, row.old_wait_reason)).collect();
     assert_eq!(states[0], (5, 6), "waits for a user request");
     assert_eq!(states[2], (1, 0), "ready");
     assert_eq!(trace.losses.count("compact_context_switches"), 2);
@@ -354,18 +274,9 @@ fn full_switches_are_preferred_to_compact_ones() {
     let mut script = Script::new();
     let start = script.start;
     script.perfinfo(600, 0x0525, 2, compact_batch(start));
-    let full = Payload::wide()
-        .u32(900)
-        .u32(0)
-        .bytes(&[8, 0, 0, 0, 0, 0, 2, 0])
-        .u32(0)
-        .u32(0);
+    let full = Payload::wide().u32(900).u32(0).bytes(&[8, 0, 0, 0, 0, 0, 2, 0]).u32(0).u32(0);
     script.perfinfo(700, 0x0524, 4, full);
     let trace = script.read();
-    let rows: Vec<_> = trace
-        .context_switches
-        .iter()
-        .map(|row| row.new_tid)
-        .collect();
+    let rows: Vec<_> = trace.context_switches.iter().map(|row| row.new_tid).collect();
     assert_eq!(rows, [900]);
 }

@@ -26,10 +26,7 @@ impl SymbolFinder {
     #[cfg(feature = "download")]
     #[must_use]
     pub const fn online(path: SymbolPath, downloads: Downloads) -> Self {
-        Self {
-            path,
-            downloads: Some(downloads),
-        }
+        Self { path, downloads: Some(downloads) }
     }
 
     /// Whether there is anywhere to look.

@@ -63,10 +63,8 @@ impl SymbolPath {
             let mut nearest: Option<PathBuf> = None;
             for part in parts.map(str::trim).filter(|part| !part.is_empty()) {
                 if part.contains("://") {
-                    path.servers.push(SymbolServer {
-                        url: part.to_owned(),
-                        store: nearest.clone().or_else(|| cache.clone()),
-                    });
+                    path.servers
+                        .push(SymbolServer { url: part.to_owned(), store: nearest.clone().or_else(|| cache.clone()) });
                 } else {
                     nearest.get_or_insert_with(|| part.into());
                     path.places.push(SymbolPlace::Store(part.into()));
@@ -144,8 +142,8 @@ impl SymbolPath {
 
 /// `name` without its folders and `identity`, where both are what they can be.
 pub(crate) fn checked<'a>(name: &'a str, identity: &'a str) -> Option<(&'a str, &'a str)> {
-    let is_identity = (1..=LONGEST_IDENTITY).contains(&identity.len())
-        && identity.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_identity =
+        (1..=LONGEST_IDENTITY).contains(&identity.len()) && identity.bytes().all(|byte| byte.is_ascii_hexdigit());
     Some((plain_name(name)?, identity)).filter(|_| is_identity)
 }
 
@@ -169,18 +167,10 @@ mod tests {
         let store = |name: &str| SymbolPlace::Store(name.into());
         assert_eq!(
             path.places(),
-            [
-                SymbolPlace::Folder("a".into()),
-                store("near"),
-                store("far"),
-                store("c"),
-                store("d")
-            ]
+            [SymbolPlace::Folder("a".into()), store("near"), store("far"), store("c"), store("d")]
         );
-        let server = |url: &str, store: Option<&str>| SymbolServer {
-            url: url.to_owned(),
-            store: store.map(PathBuf::from),
-        };
+        let server =
+            |url: &str, store: Option<&str>| SymbolServer { url: url.to_owned(), store: store.map(PathBuf::from) };
         assert_eq!(path.servers(), [server("https://x/y", Some("near"))]);
         assert_eq!(SymbolPath::parse("").places(), []);
 
@@ -188,11 +178,7 @@ mod tests {
         let path = SymbolPath::parse("srv*https://a;cache*c;srv*https://b;srv*d*e*https://f");
         assert_eq!(
             path.servers(),
-            [
-                server("https://a", None),
-                server("https://b", Some("c")),
-                server("https://f", Some("d"))
-            ]
+            [server("https://a", None), server("https://b", Some("c")), server("https://f", Some("d"))]
         );
         let path = path.with_default_store(Path::new("mine"));
         assert_eq!(path.servers()[0], server("https://a", Some("mine")));

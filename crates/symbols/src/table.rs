@@ -98,20 +98,12 @@ impl Symbols {
         }
         let damaged = |error| Refusal::Damaged(path.to_owned(), error);
         let mut pdb = PDB::open(file).map_err(|error| damaged(error.into()))?;
-        let about = pdb
-            .pdb_information()
-            .map_err(|error| damaged(error.into()))?;
+        let about = pdb.pdb_information().map_err(|error| damaged(error.into()))?;
         let guid = about.guid.simple().to_string();
-        if !identity
-            .get(..guid.len())
-            .is_some_and(|given| given.eq_ignore_ascii_case(&guid))
-        {
+        if !identity.get(..guid.len()).is_some_and(|given| given.eq_ignore_ascii_case(&guid)) {
             return Err(Refusal::OtherBuild(path.to_owned()));
         }
-        Ok(Self {
-            data: ContextPdbData::try_from_pdb(pdb).map_err(damaged)?,
-            path: path.to_owned(),
-        })
+        Ok(Self { data: ContextPdbData::try_from_pdb(pdb).map_err(damaged)?, path: path.to_owned() })
     }
 
     /// The file.
@@ -124,16 +116,10 @@ impl Symbols {
     ///
     /// # Errors
     /// The file is damaged.
-    pub fn functions(
-        &self,
-        addresses: impl IntoIterator<Item = u32>,
-    ) -> Result<Vec<Option<String>>, Refusal> {
+    pub fn functions(&self, addresses: impl IntoIterator<Item = u32>) -> Result<Vec<Option<String>>, Refusal> {
         let damaged = |error| Refusal::Damaged(self.path.clone(), error);
         let names = TypeFormatterFlags::default() | TypeFormatterFlags::NO_ARGUMENTS;
-        let context: Context<'_, '_> = self
-            .data
-            .make_context_with_formatter_flags(names)
-            .map_err(damaged)?;
+        let context: Context<'_, '_> = self.data.make_context_with_formatter_flags(names).map_err(damaged)?;
         Ok(addresses
             .into_iter()
             .map(|address| {

@@ -23,9 +23,7 @@ fn pdb() -> Vec<u8> {
 /// The PDB as `makecab` packs it: a cabinet with one file.
 fn cabinet() -> Vec<u8> {
     let mut builder = cab::CabinetBuilder::new();
-    builder
-        .add_folder(cab::CompressionType::MsZip)
-        .add_file("driver.pdb");
+    builder.add_folder(cab::CompressionType::MsZip).add_file("driver.pdb");
     let mut writer = builder.build(std::io::Cursor::new(Vec::new())).unwrap();
     while let Some(mut file) = writer.next_file().unwrap() {
         file.write_all(&pdb()).unwrap();
@@ -78,8 +76,7 @@ fn serve(mut stream: TcpStream, answer: &dyn Fn(&str) -> Vec<u8>, log: &Mutex<Ve
 
 fn response(status: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
-    let head =
-        format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
     [head.as_bytes(), body].concat()
 }
 
@@ -123,10 +120,7 @@ fn assert_nothing_kept(store: &Path) {
 }
 
 fn assert_named(symbols: &Symbols) {
-    assert_eq!(
-        symbols.functions([0x1025]).unwrap(),
-        [Some("t::start_device".to_owned())]
-    );
+    assert_eq!(symbols.functions([0x1025]).unwrap(), [Some("t::start_device".to_owned())]);
 }
 
 #[test]
@@ -170,19 +164,10 @@ fn a_redirection_is_followed_and_a_loop_is_not() {
 fn a_packed_file_is_unpacked() {
     let folder = tempfile::tempdir().unwrap();
     let packed = format!("{}_", &IN_STORE[..IN_STORE.len() - 1]);
-    let server = Server::new(move |path| {
-        if path == packed {
-            response("200 OK", &cabinet())
-        } else {
-            not_found()
-        }
-    });
+    let server = Server::new(move |path| if path == packed { response("200 OK", &cabinet()) } else { not_found() });
     let found = finder(&server.url, folder.path()).find("driver.pdb", IDENTITY);
     assert_named(&found.unwrap());
-    assert_eq!(
-        std::fs::read(folder.path().join(&IN_STORE[1..])).unwrap(),
-        pdb()
-    );
+    assert_eq!(std::fs::read(folder.path().join(&IN_STORE[1..])).unwrap(), pdb());
 
     let fault = fault(|path| match path {
         path if path.ends_with("pd_") => response("200 OK", b"MSCF, but no cabinet"),
@@ -211,14 +196,8 @@ fn what_a_server_sends_is_not_believed() {
     // The GUID stands in the file once, as its fields in little-endian order; the age and the name follow.
     let other_build = |_: &str| {
         let mut other = pdb();
-        let guid = [
-            0x26, 0x43, 0x2C, 0x66, 0x04, 0x0F, 0x62, 0xF9, 0x4C, 0x4C, 0x44, 0x20, 0x50, 0x44,
-            0x42, 0x2E,
-        ];
-        let at = other
-            .windows(guid.len())
-            .position(|window| window == guid)
-            .unwrap();
+        let guid = [0x26, 0x43, 0x2C, 0x66, 0x04, 0x0F, 0x62, 0xF9, 0x4C, 0x4C, 0x44, 0x20, 0x50, 0x44, 0x42, 0x2E];
+        let at = other.windows(guid.len()).position(|window| window == guid).unwrap();
         other[at] ^= 0xFF;
         response("200 OK", &other)
     };
@@ -233,10 +212,7 @@ fn what_a_server_sends_is_not_believed() {
         [&head[..], &vec![0; 5 << 20]].concat()
     };
     assert!(matches!(fault(endless), Fault::TooLarge(4_194_304)));
-    assert!(matches!(
-        fault(|_| response("403 Forbidden", b"")),
-        Fault::Status(403)
-    ));
+    assert!(matches!(fault(|_| response("403 Forbidden", b"")), Fault::Status(403)));
     let pointer = |path: &str| match path {
         path if path.ends_with("/file.ptr") => response("200 OK", br"PATH:\\evil\share\driver.pdb"),
         _ => not_found(),
@@ -288,8 +264,5 @@ fn names_of_a_recording_cannot_ask_for_anything_else() {
     }
     assert_eq!(server.asked(), [] as [&str; 0]);
     finder.find("a b?c#d%.pdb", IDENTITY).err().unwrap();
-    assert_eq!(
-        server.asked()[0],
-        format!("/a%20b%3Fc%23d%25.pdb/{IDENTITY}/a%20b%3Fc%23d%25.pdb")
-    );
+    assert_eq!(server.asked()[0], format!("/a%20b%3Fc%23d%25.pdb/{IDENTITY}/a%20b%3Fc%23d%25.pdb"));
 }

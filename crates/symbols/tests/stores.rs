@@ -25,9 +25,7 @@ fn put(path: &Path) {
 }
 
 fn names(symbols: &Symbols) -> Vec<Option<String>> {
-    symbols
-        .functions([0x1000, 0x1020, 0x1025, 0x1040, 0x9000])
-        .unwrap()
+    symbols.functions([0x1000, 0x1020, 0x1025, 0x1040, 0x9000]).unwrap()
 }
 
 #[test]
@@ -42,12 +40,8 @@ fn functions_are_found_in_a_store_and_in_a_folder() {
         format!("/nowhere;{}", plain.display()),
         store.display().to_string(),
     ] {
-        let symbols = Symbols::find(
-            &SymbolPath::parse(&text),
-            r"D:\build\driver.pdb",
-            &IDENTITY.to_lowercase(),
-        )
-        .unwrap();
+        let symbols =
+            Symbols::find(&SymbolPath::parse(&text), r"D:\build\driver.pdb", &IDENTITY.to_lowercase()).unwrap();
         let expected = [
             Some("t::DriverEntry"),
             Some("t::start_device"),
@@ -70,10 +64,6 @@ fn another_build_a_missing_and_a_damaged_file_are_told_apart() {
     put(&folder.path().join("driver.pdb"));
     let other = IDENTITY.replace('6', "7");
     assert!(matches!(find("driver.pdb", &other), Refusal::OtherBuild(_)));
-    std::fs::write(
-        folder.path().join("broken.pdb"),
-        b"Microsoft C/C++ MSF 7.00",
-    )
-    .unwrap();
+    std::fs::write(folder.path().join("broken.pdb"), b"Microsoft C/C++ MSF 7.00").unwrap();
     assert!(matches!(find("broken.pdb", IDENTITY), Refusal::Damaged(..)));
 }

@@ -32,10 +32,7 @@ fn main() {
         after_last: 0,
     };
     let mut capture = Container::Pcap.begin(Link::Ethernet.number(), 262_144);
-    let server = TftpServer {
-        link: Link::Ethernet,
-        mac: [2, 0, 0, 0, 0, 1],
-    };
+    let server = TftpServer { link: Link::Ethernet, mac: [2, 0, 0, 0, 0, 1] };
     server.play(&transfer, 1_700_000_000_000_000_000, &mut capture);
     std::fs::write(path, &capture.bytes).unwrap();
 }

@@ -33,11 +33,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
     let (mut size, mut compress, mut truth) = (None, None, None);
     let mut given = std::env::args().skip(1);
     while let Some(argument) = given.next() {
-        let mut value = || {
-            given
-                .next()
-                .ok_or_else(|| format!("{argument} needs a value"))
-        };
+        let mut value = || given.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
             "--size" => size = Some(value()?.parse::<Size>()?.0),
             "--compress" => compress = Some(value()?),
@@ -45,16 +41,9 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             _ => positional.push(argument),
         }
     }
-    let [scenario, out] = <[String; 2]>::try_from(positional).map_err(
-        |_| "usage: make_trace SCENARIO OUT [--size 1GiB] [--compress xpress] [--truth FILE]",
-    )?;
-    Ok(Arguments {
-        scenario: PathBuf::from(scenario),
-        out: PathBuf::from(out),
-        size,
-        compress,
-        truth,
-    })
+    let [scenario, out] = <[String; 2]>::try_from(positional)
+        .map_err(|_| "usage: make_trace SCENARIO OUT [--size 1GiB] [--compress xpress] [--truth FILE]")?;
+    Ok(Arguments { scenario: PathBuf::from(scenario), out: PathBuf::from(out), size, compress, truth })
 }
 
 fn scenario_text(scenario: &Path) -> std::io::Result<String> {
@@ -71,14 +60,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(name) = &arguments.compress {
         scenario.recording.compression = Some(name.parse()?);
     }
-    let create =
-        |path: &Path| File::create(path).map(|file| BufWriter::with_capacity(1 << 20, file));
+    let create = |path: &Path| File::create(path).map(|file| BufWriter::with_capacity(1 << 20, file));
     let kernel = create(&arguments.out)?;
-    let user = scenario
-        .recording
-        .split
-        .then(|| create(&arguments.out.with_extension("user.etl")))
-        .transpose()?;
+    let user = scenario.recording.split.then(|| create(&arguments.out.with_extension("user.etl"))).transpose()?;
     let at_least = arguments.size.map(|size| size / MEAN_RECORD);
     let (kernel, _, truth) = scenario.simulate_into(kernel, user, at_least)?;
     let length = kernel.get_ref().metadata()?.len();

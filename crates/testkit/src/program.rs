@@ -24,11 +24,7 @@ pub fn program(certificate: Option<&[u8]>) -> Vec<u8> {
     if let Some(certificate) = certificate {
         let length = 8 + certificate.len();
         put(&mut bytes, optional + 112 + 4 * 8, 0x200);
-        put(
-            &mut bytes,
-            optional + 112 + 4 * 8 + 4,
-            u32::try_from(length).unwrap_or(u32::MAX),
-        );
+        put(&mut bytes, optional + 112 + 4 * 8 + 4, u32::try_from(length).unwrap_or(u32::MAX));
         bytes.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
         bytes.extend_from_slice(&0x0200_u16.to_le_bytes());
         bytes.extend_from_slice(&0x0002_u16.to_le_bytes());

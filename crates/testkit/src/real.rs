@@ -8,15 +8,10 @@ use std::path::{Path, PathBuf};
 #[allow(clippy::print_stdout, reason = "a test says what it skips")]
 pub fn samples(part: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples");
-    let folder = std::env::var_os("ONOFF_SAMPLES")
-        .map_or(beside, PathBuf::from)
-        .join(part);
+    let folder = std::env::var_os("ONOFF_SAMPLES").map_or(beside, PathBuf::from).join(part);
     if folder.is_dir() {
         return Some(folder);
     }
-    println!(
-        "skipped: no recordings in {} (set ONOFF_SAMPLES)",
-        folder.display()
-    );
+    println!("skipped: no recordings in {} (set ONOFF_SAMPLES)", folder.display());
     None
 }

@@ -15,10 +15,7 @@ fn scenarios() -> Vec<(String, Scenario)> {
     let mut scenarios: Vec<(String, Scenario)> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "toml")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
         .map(|path| {
             let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
             let text = std::fs::read_to_string(&path).unwrap();
@@ -46,11 +43,7 @@ fn analyse(files: &[Vec<u8>]) -> BootReport {
 }
 
 fn scenario(name: &str) -> Scenario {
-    scenarios()
-        .into_iter()
-        .find(|(candidate, _)| candidate == name)
-        .unwrap()
-        .1
+    scenarios().into_iter().find(|(candidate, _)| candidate == name).unwrap().1
 }
 
 /// The phases with both ends: a computer that never settles has no end of PostBoot.
@@ -91,33 +84,12 @@ fn phases_and_totals_are_true_to_the_tick() {
         assert_eq!(report.total_ns, total, "{name}");
         let loader = report.os_loader_ns.unwrap();
         // The loader's time is recorded in processor cycles: whole cycles are less than a tick.
-        assert!(
-            (loader - truth.os_loader_ns.unwrap()).abs() < 100,
-            "{name}: loader {loader}"
-        );
-        assert_eq!(
-            report.read_ahead.training_count,
-            truth.training_count.map(i64::from),
-            "{name}"
-        );
-        assert_eq!(
-            report.auto_start.start_ns,
-            truth.auto_start_ns.map(|span| span.0),
-            "{name}"
-        );
-        assert_eq!(
-            report.auto_start.end_ns,
-            truth.auto_start_ns.map(|span| span.1),
-            "{name}"
-        );
-        assert_eq!(
-            report.video.system_session.duration_ns, truth.system_video_ns,
-            "{name}"
-        );
-        assert_eq!(
-            report.video.user_session.duration_ns, truth.user_video_ns,
-            "{name}"
-        );
+        assert!((loader - truth.os_loader_ns.unwrap()).abs() < 100, "{name}: loader {loader}");
+        assert_eq!(report.read_ahead.training_count, truth.training_count.map(i64::from), "{name}");
+        assert_eq!(report.auto_start.start_ns, truth.auto_start_ns.map(|span| span.0), "{name}");
+        assert_eq!(report.auto_start.end_ns, truth.auto_start_ns.map(|span| span.1), "{name}");
+        assert_eq!(report.video.system_session.duration_ns, truth.system_video_ns, "{name}");
+        assert_eq!(report.video.user_session.duration_ns, truth.user_video_ns, "{name}");
     }
 }
 
@@ -136,81 +108,29 @@ fn the_analysis_gives_the_published_numbers() {
         let desktop = report.phase(PhaseName::ExplorerInit).unwrap().end_ns;
         let system_start = &report.device_phases[1].span;
         let mut rows = vec![
-            (
-                "loader",
-                expect.os_loader_ms,
-                milliseconds(report.os_loader_ns),
-            ),
+            ("loader", expect.os_loader_ms, milliseconds(report.os_loader_ns)),
             ("PreSMSS", expect.pre_smss_ms, phase(PhaseName::PreSmss)),
             ("SMSSInit", expect.smss_init_ms, phase(PhaseName::SmssInit)),
-            (
-                "WinLogonInit",
-                expect.winlogon_init_ms,
-                phase(PhaseName::WinLogonInit),
-            ),
-            (
-                "ExplorerInit",
-                expect.explorer_init_ms,
-                phase(PhaseName::ExplorerInit),
-            ),
+            ("WinLogonInit", expect.winlogon_init_ms, phase(PhaseName::WinLogonInit)),
+            ("ExplorerInit", expect.explorer_init_ms, phase(PhaseName::ExplorerInit)),
             ("PostBoot", expect.post_boot_ms, phase(PhaseName::PostBoot)),
-            (
-                "via Explorer",
-                expect.boot_done_via_explorer_ms,
-                milliseconds(desktop),
-            ),
+            ("via Explorer", expect.boot_done_via_explorer_ms, milliseconds(desktop)),
             ("total", expect.total_boot_ms, milliseconds(report.total_ns)),
-            (
-                "system start",
-                expect.system_start_ms,
-                milliseconds(system_start.duration_ns),
-            ),
-            (
-                "auto start",
-                expect.auto_start_ms,
-                milliseconds(report.auto_start.duration_ns),
-            ),
-            (
-                "its begin",
-                expect.auto_start_begin_ms,
-                milliseconds(report.auto_start.start_ns),
-            ),
-            (
-                "its end",
-                expect.auto_start_end_ms,
-                milliseconds(report.auto_start.end_ns),
-            ),
+            ("system start", expect.system_start_ms, milliseconds(system_start.duration_ns)),
+            ("auto start", expect.auto_start_ms, milliseconds(report.auto_start.duration_ns)),
+            ("its begin", expect.auto_start_begin_ms, milliseconds(report.auto_start.start_ns)),
+            ("its end", expect.auto_start_end_ms, milliseconds(report.auto_start.end_ns)),
         ];
         for row in &expect.service {
-            let service = report
-                .services
-                .iter()
-                .find(|service| service.name == row.name)
-                .unwrap();
+            let service = report.services.iter().find(|service| service.name == row.name).unwrap();
             let checkpoint = service.container_done_ns.unwrap();
             let processing = service.end_ns.map(|end| end - checkpoint);
             rows.extend([
-                (
-                    "service",
-                    Some(row.total_ms),
-                    milliseconds(service.total_ns),
-                ),
-                (
-                    "first checkpoint",
-                    row.first_checkpoint_ms,
-                    milliseconds(service.container_ns),
-                ),
+                ("service", Some(row.total_ms), milliseconds(service.total_ns)),
+                ("first checkpoint", row.first_checkpoint_ms, milliseconds(service.container_ns)),
                 ("processing", row.processing_ms, milliseconds(processing)),
-                (
-                    "started",
-                    row.started_at_ms,
-                    milliseconds(Some(service.start_ns)),
-                ),
-                (
-                    "checkpointed",
-                    row.first_checkpointed_at_ms,
-                    milliseconds(Some(checkpoint)),
-                ),
+                ("started", row.started_at_ms, milliseconds(Some(service.start_ns))),
+                ("checkpointed", row.first_checkpointed_at_ms, milliseconds(Some(checkpoint))),
                 ("ended", row.ended_at_ms, milliseconds(service.end_ns)),
             ]);
         }
@@ -223,16 +143,8 @@ fn the_analysis_gives_the_published_numbers() {
                     kind == row.kind && [&device.device, &device.driver].contains(&&row.name)
                 })
                 .unwrap();
-            rows.push((
-                "device",
-                Some(row.duration_ms),
-                milliseconds(device.duration_ns),
-            ));
-            rows.push((
-                "before pending",
-                Some(row.pre_pend_ms),
-                milliseconds(device.pre_pend_ns),
-            ));
+            rows.push(("device", Some(row.duration_ms), milliseconds(device.duration_ns)));
+            rows.push(("before pending", Some(row.pre_pend_ms), milliseconds(device.pre_pend_ns)));
         }
         for (what, published, analysed) in rows {
             if published.is_some() {
@@ -241,10 +153,7 @@ fn the_analysis_gives_the_published_numbers() {
             }
         }
     }
-    assert!(
-        compared > 50,
-        "only {compared} published numbers were compared"
-    );
+    assert!(compared > 50, "only {compared} published numbers were compared");
 }
 
 #[test]
@@ -253,11 +162,7 @@ fn the_idle_metric_finds_the_same_slices() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
         let settling = analyse(&files).post_boot;
         let metric = truth.post_boot.unwrap();
-        assert_eq!(
-            (settling.idle_ns, settling.busy_ns),
-            (metric.idle_ns, metric.busy_ns),
-            "{name}"
-        );
+        assert_eq!((settling.idle_ns, settling.busy_ns), (metric.idle_ns, metric.busy_ns), "{name}");
         let idle: Vec<bool> = settling.slices.iter().map(|slice| slice.idle).collect();
         let true_idle: Vec<bool> = metric.slices.iter().map(|slice| slice.idle).collect();
         assert_eq!(idle, true_idle, "{name}");
@@ -287,18 +192,10 @@ fn processor_time_is_exact() {
                 .map(|row| (row.pid.unwrap(), row.cpu_ns))
                 .collect();
             assert_eq!(by_process, true_phase.usage.cpu_by_process_ns, "{at}");
-            let by_priority: BTreeMap<u8, i64> = cpu
-                .by_priority
-                .iter()
-                .filter(|row| row.cpu_ns > 0)
-                .map(|row| (row.priority, row.cpu_ns))
-                .collect();
+            let by_priority: BTreeMap<u8, i64> =
+                cpu.by_priority.iter().filter(|row| row.cpu_ns > 0).map(|row| (row.priority, row.cpu_ns)).collect();
             assert_eq!(by_priority, true_phase.usage.cpu_by_priority_ns, "{at}");
-            assert_eq!(
-                cpu.idle_ns + cpu.unknown_ns,
-                true_phase.usage.idle_ns,
-                "{at}"
-            );
+            assert_eq!(cpu.idle_ns + cpu.unknown_ns, true_phase.usage.idle_ns, "{at}");
         }
     }
 }
@@ -322,21 +219,11 @@ fn disk_work_is_counted_in_its_phase() {
                 disk.operations.flush.operations,
             );
             let usage = &true_phase.usage;
-            let expected = (
-                usage.reads,
-                usage.read_bytes,
-                usage.writes,
-                usage.written_bytes,
-                usage.flushes,
-            );
+            let expected = (usage.reads, usage.read_bytes, usage.writes, usage.written_bytes, usage.flushes);
             assert_eq!(counted, expected, "{name}, {}", true_phase.name);
             service += disk.service_ns;
         }
-        let busy: i64 = truth
-            .phases
-            .iter()
-            .map(|phase| phase.usage.disk_busy_ns)
-            .sum();
+        let busy: i64 = truth.phases.iter().map(|phase| phase.usage.disk_busy_ns).sum();
         assert_eq!(service, busy, "{name}: service time of all phases");
     }
 }
@@ -354,27 +241,17 @@ fn services_are_true_to_the_tick() {
             assert_eq!(service.name, truth.name, "{name}");
             assert_eq!(service.group, truth.group, "{at}");
             assert_eq!(service.start_ns, truth.start_ns, "{at}: start");
-            assert_eq!(
-                service.container_done_ns,
-                Some(truth.checkpoint_ns),
-                "{at}: container"
-            );
+            assert_eq!(service.container_done_ns, Some(truth.checkpoint_ns), "{at}: container");
             assert_eq!(service.load_done_ns, Some(truth.load_ns), "{at}: load");
             assert_eq!(service.end_ns, Some(truth.end_ns), "{at}: end");
             assert_eq!(service.container_pid, Some(truth.container_pid), "{at}");
             assert_eq!(service.container, truth.container, "{at}");
             assert!(service.automatic, "{at}");
         }
-        let groups: Vec<(String, i64, Option<i64>)> = report
-            .service_groups
-            .iter()
-            .map(|group| (group.name.clone(), group.start_ns, group.end_ns))
-            .collect();
-        let expected: Vec<(String, i64, Option<i64>)> = truth
-            .service_groups
-            .iter()
-            .map(|(group, begin, end)| (group.clone(), *begin, Some(*end)))
-            .collect();
+        let groups: Vec<(String, i64, Option<i64>)> =
+            report.service_groups.iter().map(|group| (group.name.clone(), group.start_ns, group.end_ns)).collect();
+        let expected: Vec<(String, i64, Option<i64>)> =
+            truth.service_groups.iter().map(|(group, begin, end)| (group.clone(), *begin, Some(*end))).collect();
         assert_eq!(groups, expected, "{name}");
     }
 }
@@ -391,11 +268,7 @@ fn device_operations_are_true_to_the_tick() {
             .devices
             .iter()
             .map(|device| {
-                let name = if device.device.is_empty() {
-                    device.driver.clone()
-                } else {
-                    device.device.clone()
-                };
+                let name = if device.device.is_empty() { device.driver.clone() } else { device.device.clone() };
                 let kind = serde_json::to_value(device.kind).unwrap();
                 let kind = kind.as_str().unwrap().to_owned();
                 (device.start_ns, kind, name, device.pend_ns, device.end_ns)
@@ -407,13 +280,7 @@ fn device_operations_are_true_to_the_tick() {
             .iter()
             .map(|device| {
                 let name = device.name.clone();
-                (
-                    device.start_ns,
-                    device.kind.to_owned(),
-                    name,
-                    device.pend_ns,
-                    Some(device.end_ns),
-                )
+                (device.start_ns, device.kind.to_owned(), name, device.pend_ns, Some(device.end_ns))
             })
             .collect();
         expected.sort();
@@ -430,36 +297,19 @@ fn processes_and_what_the_session_started() {
             .processes
             .iter()
             .filter(|process| process.pid != 0)
-            .map(|process| {
-                (
-                    process.pid,
-                    (process.image.clone(), process.start_ns, process.end_ns),
-                )
-            })
+            .map(|process| (process.pid, (process.image.clone(), process.start_ns, process.end_ns)))
             .collect();
         let expected: BTreeMap<u32, (String, Option<i64>, Option<i64>)> = truth
             .processes
             .iter()
-            .map(|process| {
-                (
-                    process.pid,
-                    (process.image.clone(), process.start_ns, process.end_ns),
-                )
-            })
+            .map(|process| (process.pid, (process.image.clone(), process.start_ns, process.end_ns)))
             .collect();
         assert_eq!(found, expected, "{name}");
-        let mut programs: Vec<(String, i64)> = report
-            .startup_applications
-            .programs
-            .iter()
-            .map(|work| (work.name.clone(), work.start_ns))
-            .collect();
+        let mut programs: Vec<(String, i64)> =
+            report.startup_applications.programs.iter().map(|work| (work.name.clone(), work.start_ns)).collect();
         programs.sort_by_key(|(_, start)| *start);
-        let expected: Vec<(String, i64)> = truth
-            .startup_applications
-            .iter()
-            .map(|(command, _, start)| (command.clone(), *start))
-            .collect();
+        let expected: Vec<(String, i64)> =
+            truth.startup_applications.iter().map(|(command, _, start)| (command.clone(), *start)).collect();
         assert_eq!(programs, expected, "{name}");
     }
 }
@@ -468,25 +318,13 @@ fn processes_and_what_the_session_started() {
 fn policy_and_script_of_the_slow_boot() {
     let Simulated { files, truth } = scenario("slow-boot").simulate().unwrap();
     let policy = analyse(&files).group_policy;
-    let mut applied: Vec<(i64, i64)> = policy
-        .applications
-        .iter()
-        .map(|work| (work.start_ns, work.end_ns.unwrap()))
-        .collect();
+    let mut applied: Vec<(i64, i64)> =
+        policy.applications.iter().map(|work| (work.start_ns, work.end_ns.unwrap())).collect();
     applied.sort_unstable();
-    assert_eq!(
-        applied,
-        [
-            truth.computer_policy_ns.unwrap(),
-            truth.user_policy_ns.unwrap()
-        ]
-    );
+    assert_eq!(applied, [truth.computer_policy_ns.unwrap(), truth.user_policy_ns.unwrap()]);
     assert_eq!(policy.scripts.len(), 1);
     let script = &policy.scripts[0];
-    assert_eq!(
-        Some((script.start_ns, script.end_ns.unwrap())),
-        truth.script_ns
-    );
+    assert_eq!(Some((script.start_ns, script.end_ns.unwrap())), truth.script_ns);
     assert_eq!(policy.extensions.len(), 2);
 }
 
@@ -505,11 +343,7 @@ fn compression_changes_nothing() {
         let mut scenario = scenario("table-5-run-2");
         scenario.recording.compression = Some(compression.parse().unwrap());
         let Simulated { files, truth } = scenario.simulate().unwrap();
-        assert_eq!(
-            phases(&analyse(&files)),
-            true_phases(&truth),
-            "{compression}"
-        );
+        assert_eq!(phases(&analyse(&files)), true_phases(&truth), "{compression}");
     }
 }
 
@@ -521,12 +355,7 @@ fn a_recording_without_the_desktop_event_says_what_it_inferred() {
     let report = analyse(&files);
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
     assert_eq!(explorer.end_ns, truth.desktop_ready_ns);
-    assert_ne!(
-        serde_json::to_value(explorer.certainty).unwrap(),
-        "measured",
-        "{}",
-        explorer.rule
-    );
+    assert_ne!(serde_json::to_value(explorer.certainty).unwrap(), "measured", "{}", explorer.rule);
 }
 
 #[test]
@@ -537,10 +366,7 @@ fn a_recording_that_stops_too_early_does_not_make_up_an_end() {
     assert!(!truth.post_boot.as_ref().unwrap().satisfied);
     let report = analyse(&files);
     assert_eq!(report.total_ns, None);
-    assert_eq!(
-        report.phase(PhaseName::ExplorerInit).unwrap().end_ns,
-        truth.desktop_ready_ns
-    );
+    assert_eq!(report.phase(PhaseName::ExplorerInit).unwrap().end_ns, truth.desktop_ready_ns);
 }
 
 #[test]
@@ -552,10 +378,7 @@ fn a_kernel_log_alone_still_answers() {
     // Processes start in the kernel log too; only the shell's own event is in the other.
     assert_eq!(phases(&report)[..3], true_phases(&truth)[..3]);
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
-    assert_ne!(
-        serde_json::to_value(explorer.certainty).unwrap(),
-        "measured"
-    );
+    assert_ne!(serde_json::to_value(explorer.certainty).unwrap(), "measured");
     assert!(report.services.is_empty());
     assert!(report.devices.is_empty());
 }
@@ -572,10 +395,7 @@ fn a_power_loss_leaves_what_was_written() {
     file.truncate(cut);
     let report = analyse(&files);
     let pre_smss = report.phase(PhaseName::PreSmss).unwrap();
-    assert_eq!(
-        pre_smss.end_ns,
-        truth.phase("PreSMSS").map(|phase| phase.end_ns)
-    );
+    assert_eq!(pre_smss.end_ns, truth.phase("PreSMSS").map(|phase| phase.end_ns));
     assert_eq!(report.total_ns, None, "the end is not in the recording");
     assert!(!report.losses.is_empty());
 }

@@ -63,10 +63,7 @@ fn expand_huffman(input: &[u8], size: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let mut at = 0;
     while out.len() < size {
-        let lengths: Vec<u8> = input[at..at + 256]
-            .iter()
-            .flat_map(|pair| [pair & 15, pair >> 4])
-            .collect();
+        let lengths: Vec<u8> = input[at..at + 256].iter().flat_map(|pair| [pair & 15, pair >> 4]).collect();
         at += 256;
         let word = |at: usize| u32::from(u16::from_le_bytes([input[at], input[at + 1]]));
         let mut window = u64::from(word(at) << 16 | word(at + 2)) << 32;
@@ -75,11 +72,7 @@ fn expand_huffman(input: &[u8], size: usize) -> Vec<u8> {
         let block_end = (out.len() + 0x1_0000).min(size);
         while out.len() < block_end {
             let take = |count: u32, window: &mut u64, extra: &mut i32, at: &mut usize| -> usize {
-                let value = if count == 0 {
-                    0
-                } else {
-                    (*window >> (64 - count)) as usize
-                };
+                let value = if count == 0 { 0 } else { (*window >> (64 - count)) as usize };
                 *window <<= count;
                 *extra -= count as i32;
                 if *extra < 0 {
@@ -98,9 +91,7 @@ fn expand_huffman(input: &[u8], size: usize) -> Vec<u8> {
                 assert!(count <= 15, "no symbol has this prefix");
                 code = (window >> (64 - count)) as usize;
                 first <<= 1;
-                let of_length: Vec<usize> = (0..512)
-                    .filter(|&s| u32::from(lengths[s]) == count)
-                    .collect();
+                let of_length: Vec<usize> = (0..512).filter(|&s| u32::from(lengths[s]) == count).collect();
                 if code < first + of_length.len() {
                     symbol = Some(of_length[code - first]);
                 }
@@ -136,11 +127,7 @@ fn round_trip(input: &[u8]) {
     let xpress = Compression::Xpress.compress(input);
     assert_eq!(expand_xpress(&xpress, input.len()), input, "plain XPRESS");
     let huffman = Compression::XpressHuffman.compress(input);
-    assert_eq!(
-        expand_huffman(&huffman, input.len()),
-        input,
-        "XPRESS Huffman"
-    );
+    assert_eq!(expand_huffman(&huffman, input.len()), input, "XPRESS Huffman");
     let mut lznt1 = Vec::new();
     lznt1::decompress(&Compression::Lznt1.compress(input), &mut lznt1).unwrap();
     assert_eq!(lznt1, input, "LZNT1");
@@ -166,17 +153,9 @@ fn real_matches_make_records_smaller() {
         input.extend_from_slice(&(event % 7 * 4).to_le_bytes());
         input.extend_from_slice(&[0; 20]);
     }
-    for compression in [
-        Compression::Lznt1,
-        Compression::Xpress,
-        Compression::XpressHuffman,
-    ] {
+    for compression in [Compression::Lznt1, Compression::Xpress, Compression::XpressHuffman] {
         let packed = compression.compress(&input).len();
-        assert!(
-            packed * 2 < input.len(),
-            "{compression:?}: {packed} of {}",
-            input.len()
-        );
+        assert!(packed * 2 < input.len(), "{compression:?}: {packed} of {}", input.len());
     }
     round_trip(&input);
 }

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 
 use onoff_etl::{HeaderKind, Input, Recording};
 use onoff_testkit::assemble::{
-    ClassEvent, Classic, ClockKind, EtlBuilder, ExtendedItem, Header, ManifestEvent, Message,
-    PointerSize, Record, Session,
+    ClassEvent, Classic, ClockKind, EtlBuilder, ExtendedItem, Header, ManifestEvent, Message, PointerSize, Record,
+    Session,
 };
 use onoff_testkit::compress::Compression;
 use proptest::prelude::*;
@@ -29,34 +29,16 @@ const CLASS: Uuid = Uuid::from_u128(0x3d6fa8d0_fe05_11d0_9dda_00c04fd7ba7c);
 
 impl Written {
     fn record(&self) -> Record<'_> {
-        let classic = Classic {
-            hook: 0x0301,
-            version: 4,
-            thread: 8,
-            process: 12,
-            ..Classic::default()
-        };
-        let class = ClassEvent {
-            class: CLASS,
-            opcode: 9,
-            ..ClassEvent::default()
-        };
+        let classic = Classic { hook: 0x0301, version: 4, thread: 8, process: 12, ..Classic::default() };
+        let class = ClassEvent { class: CLASS, opcode: 9, ..ClassEvent::default() };
         let header = match self.kind {
             HeaderKind::System => Header::System(classic),
             HeaderKind::Compact => Header::Compact(classic),
-            HeaderKind::Perfinfo => Header::Perfinfo {
-                hook: 0x0524,
-                version: 4,
-                pebs_index: self.wide.then_some(5),
-                counters: &COUNTERS,
-            },
+            HeaderKind::Perfinfo => {
+                Header::Perfinfo { hook: 0x0524, version: 4, pebs_index: self.wide.then_some(5), counters: &COUNTERS }
+            }
             HeaderKind::Full => Header::Full(class),
-            HeaderKind::Instance => Header::Instance {
-                event: class,
-                instance: 3,
-                parent: 2,
-                parent_class: CLASS,
-            },
+            HeaderKind::Instance => Header::Instance { event: class, instance: 3, parent: 2, parent_class: CLASS },
             HeaderKind::Message => Header::Message(Message {
                 number: 17,
                 guid: Some(CLASS),
@@ -73,11 +55,7 @@ impl Written {
         };
         Record {
             ticks: self.ticks,
-            pointer_size: if self.wide {
-                PointerSize::Eight
-            } else {
-                PointerSize::Four
-            },
+            pointer_size: if self.wide { PointerSize::Eight } else { PointerSize::Four },
             header,
             payload: Cow::Borrowed(&self.payload),
         }
@@ -96,10 +74,7 @@ fn written() -> impl Strategy<Value = Drawn> {
         1u64..2_000,
         any::<bool>(),
         proptest::collection::vec(any::<u8>(), 0..200),
-        proptest::collection::vec(
-            (1u16..19, proptest::collection::vec(any::<u8>(), 0..40)),
-            0..3,
-        ),
+        proptest::collection::vec((1u16..19, proptest::collection::vec(any::<u8>(), 0..40)), 0..3),
     )
 }
 

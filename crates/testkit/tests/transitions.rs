@@ -10,9 +10,7 @@ use onoff_testkit::simulate::{
 use onoff_trace::{ServiceChange, ServiceOutcome, Tables, Trace};
 
 fn scenario(name: &str) -> Scenario {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("scenarios")
-        .join(format!("{name}.toml"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(format!("{name}.toml"));
     Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -22,10 +20,7 @@ fn names() -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "toml")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
         .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
         .filter(|name| !scenario(name).boots())
         .collect();
@@ -123,22 +118,12 @@ fn milestones(trace: &Trace) -> Vec<(String, i64, Option<i64>, String)> {
 }
 
 fn true_milestones(rows: &[Milestone]) -> Vec<(String, i64, Option<i64>, String)> {
-    let rows = rows.iter().map(|row| {
-        (
-            row.name.to_owned(),
-            row.time_ns,
-            row.value,
-            row.detail.clone(),
-        )
-    });
+    let rows = rows.iter().map(|row| (row.name.to_owned(), row.time_ns, row.value, row.detail.clone()));
     rows.collect()
 }
 
 fn stops(name: &str, trace: &Trace, played: &[ServiceStop]) {
-    let mut read = trace
-        .service_transitions
-        .iter()
-        .filter(|row| row.kind == ServiceChange::Stop);
+    let mut read = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Stop);
     for played in played {
         let row = read.next().unwrap();
         let service = trace.text(row.service);
@@ -146,11 +131,7 @@ fn stops(name: &str, trace: &Trace, played: &[ServiceStop]) {
         assert_eq!(row.start_ns, played.start_ns, "{name}: {service}");
         assert_eq!(row.checkpoint_ns, played.pending_ns, "{name}: {service}");
         assert_eq!(row.end_ns, played.end_ns, "{name}: {service}");
-        assert_eq!(
-            row.container_pid,
-            Some(played.container_pid),
-            "{name}: {service}"
-        );
+        assert_eq!(row.container_pid, Some(played.container_pid), "{name}: {service}");
         let outcome = match played.end_ns {
             Some(_) => ServiceOutcome::Completed,
             None => ServiceOutcome::Unfinished,
@@ -177,11 +158,7 @@ fn what_is_read_of_a_transition_is_what_was_played() {
     for name in names {
         let (truth, trace) = play(&name);
         agree(&name, &truth, &trace);
-        let starts = trace
-            .service_transitions
-            .iter()
-            .filter(|row| row.kind == ServiceChange::Start)
-            .count();
+        let starts = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start).count();
         assert_eq!(starts, 0, "{name}");
     }
 }
@@ -249,17 +226,11 @@ fn a_boot_may_be_followed_by_a_sleep_and_a_shutdown() {
         .filter(|row| ["power_transition", "session_shutdown"].contains(&row.kind))
         .map(|row| row.kind)
         .collect();
-    assert_eq!(
-        kinds,
-        ["power_transition", "session_shutdown", "session_shutdown"]
-    );
+    assert_eq!(kinds, ["power_transition", "session_shutdown", "session_shutdown"]);
     // The boot is the same as without what follows it.
     let alone = Scenario::from_toml(boot).unwrap().simulate().unwrap().truth;
     assert_eq!(truth.desktop_ready_ns, alone.desktop_ready_ns);
-    assert_eq!(
-        format!("{:?}", truth.services),
-        format!("{:?}", alone.services)
-    );
+    assert_eq!(format!("{:?}", truth.services), format!("{:?}", alone.services));
 }
 
 #[test]
@@ -281,10 +252,7 @@ fn milliseconds(nanoseconds: i64) -> i64 {
 
 #[test]
 fn the_kernel_phase_is_what_the_paper_calculates() {
-    let truth = scenario("shutdown-paper-arithmetic")
-        .simulate()
-        .unwrap()
-        .truth;
+    let truth = scenario("shutdown-paper-arithmetic").simulate().unwrap().truth;
     let sessions: Vec<(i64, i64, i64)> = truth
         .transitions
         .activities
@@ -292,25 +260,15 @@ fn the_kernel_phase_is_what_the_paper_calculates() {
         .filter(|row| row.kind == "session_shutdown")
         .map(|row| {
             let (start, end) = (row.start_ns, row.end_ns.unwrap());
-            (
-                milliseconds(start),
-                milliseconds(end),
-                milliseconds(end - start),
-            )
+            (milliseconds(start), milliseconds(end), milliseconds(end - start))
         })
         .collect();
     assert_eq!(sessions, [(448, 7091, 6642), (8335, 11010, 2675)]);
-    let kernel = truth
-        .transitions
-        .activity("kernel_shutdown_step", "graceful_shutdown")
-        .unwrap();
+    let kernel = truth.transitions.activity("kernel_shutdown_step", "graceful_shutdown").unwrap();
     let request = truth.transitions.milestone("shutdown.request").unwrap();
     // Both readings of "how long": since the recording began, and since the request.
     assert_eq!(milliseconds(kernel.end_ns.unwrap()), 13066);
-    assert_eq!(
-        milliseconds(kernel.end_ns.unwrap() - request.time_ns),
-        13066
-    );
+    assert_eq!(milliseconds(kernel.end_ns.unwrap() - request.time_ns), 13066);
     assert_eq!(13066 - sessions[0].2 - sessions[1].2, 3749);
 }
 
@@ -322,11 +280,7 @@ fn length(start_ns: i64, end_ns: Option<i64>) -> i64 {
 #[test]
 fn applications_take_the_time_their_kind_is_given() {
     let truth = scenario("shutdown-slow-console").simulate().unwrap().truth;
-    let slow = truth
-        .processes
-        .iter()
-        .find(|process| process.image == "slow_shutdown.exe")
-        .unwrap();
+    let slow = truth.processes.iter().find(|process| process.image == "slow_shutdown.exe").unwrap();
     let told = truth
         .transitions
         .notifications
@@ -357,11 +311,7 @@ fn applications_take_the_time_their_kind_is_given() {
 fn services_and_drivers_hold_sleep_as_long_as_the_paper_says() {
     let truth = scenario("sleep-slow-service").simulate().unwrap().truth;
     let rows = &truth.transitions;
-    let slow = rows
-        .notifications
-        .iter()
-        .find(|row| row.kind == "service_suspend" && row.name == "Slowsvc")
-        .unwrap();
+    let slow = rows.notifications.iter().find(|row| row.kind == "service_suspend" && row.name == "Slowsvc").unwrap();
     assert_eq!(milliseconds(length(slow.start_ns, slow.end_ns)), 30_000);
     let suspend_apps = rows.activity("power_phase", "suspend_apps").unwrap();
     let told: i64 = rows
@@ -381,11 +331,7 @@ fn services_and_drivers_hold_sleep_as_long_as_the_paper_says() {
         .find(|row| row.scope == "driver" && row.driver == "\\Driver\\piwddev" && row.kind == "set")
         .unwrap();
     assert_eq!(milliseconds(length(slow.start_ns, slow.end_ns)), 20_000);
-    let sent = trace
-        .power_requests
-        .iter()
-        .find(|row| row.irp == slow.irp && row.start_ns == slow.start_ns)
-        .unwrap();
+    let sent = trace.power_requests.iter().find(|row| row.irp == slow.irp && row.start_ns == slow.start_ns).unwrap();
     assert_eq!(sent.tid, Some(44));
     // The way the paper walks: who readied whom, from the end of the wait back to the timer.
     let readied = |tid: u32, before_ns: i64| {
@@ -423,7 +369,6 @@ fn the_wall_clock_shows_how_long_the_computer_was_off() {
     let (wall, clock) = length("sleep-slow-service", "power.begin_utc", "power.end_utc");
     assert_eq!(wall, clock);
     let truth = scenario("sleep-slow-service").simulate().unwrap().truth;
-    let [sleep, wake] = ["power.sleep", "power.wake"]
-        .map(|name| truth.transitions.milestone(name).unwrap().time_ns);
+    let [sleep, wake] = ["power.sleep", "power.wake"].map(|name| truth.transitions.milestone(name).unwrap().time_ns);
     assert_eq!(milliseconds(wake - sleep), 45_380);
 }

@@ -13,17 +13,11 @@ use onoff_testkit::simulate::Scenario;
 #[test]
 fn every_simulated_event_decodes_to_its_exact_size() {
     let (kernel, manifest) = exact("slow-boot");
-    assert!(
-        manifest > 200 && kernel > 40_000,
-        "{manifest} manifest, {kernel} kernel events"
-    );
+    assert!(manifest > 200 && kernel > 40_000, "{manifest} manifest, {kernel} kernel events");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "toml")
-        {
+        if path.extension().is_some_and(|extension| extension == "toml") {
             let text = std::fs::read_to_string(&path).unwrap();
             if !Scenario::from_toml(&text).unwrap().boots() {
                 let (kernel, _) = exact(path.file_stem().unwrap().to_str().unwrap());
@@ -38,10 +32,7 @@ fn exact(name: &str) -> (u64, u64) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let text = std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
     let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
-    let inputs = [Input {
-        name,
-        bytes: &simulated.files[0],
-    }];
+    let inputs = [Input { name, bytes: &simulated.files[0] }];
     let recording = Recording::open(&inputs).unwrap();
     let mut schemas = Schemas::new();
     let learned = recording.for_each(|record| {

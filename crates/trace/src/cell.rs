@@ -50,10 +50,7 @@ pub struct Nullable<T> {
 
 impl<T> Default for Nullable<T> {
     fn default() -> Self {
-        Self {
-            values: Vec::new(),
-            present: Vec::new(),
-        }
+        Self { values: Vec::new(), present: Vec::new() }
     }
 }
 

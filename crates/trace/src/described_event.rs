@@ -172,10 +172,7 @@ impl<'a> DescribedEvent<'a> {
     /// The value of a field.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&FieldValue<'a>> {
-        self.fields
-            .iter()
-            .find(|field| field.name == name)
-            .map(|field| &field.value)
+        self.fields.iter().find(|field| field.name == name).map(|field| &field.value)
     }
 
     /// The value of a field as a number.

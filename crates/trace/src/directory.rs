@@ -57,10 +57,7 @@ impl Directory {
     pub fn set_module(&mut self, pid: u32, base: u64, size: u64, path: &str) {
         let end = base.saturating_add(size);
         let name = path.rsplit('\\').next().unwrap_or(path).into();
-        self.modules
-            .entry(pid)
-            .or_default()
-            .insert(base, Module { end, name });
+        self.modules.entry(pid).or_default().insert(base, Module { end, name });
     }
 
     /// The module at `base` is gone.
@@ -142,12 +139,7 @@ mod tests {
         let mut directory = Directory::new();
         directory.set_thread(8, 4, 0);
         assert_eq!(directory.process_of_thread(8), Some(4));
-        assert_eq!(
-            directory
-                .process_of_thread(0)
-                .and_then(|pid| directory.process(pid)),
-            Some("Idle")
-        );
+        assert_eq!(directory.process_of_thread(0).and_then(|pid| directory.process(pid)), Some("Idle"));
         assert_eq!(directory.process_of_thread(9), None);
     }
 }

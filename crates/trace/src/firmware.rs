@@ -198,10 +198,7 @@ impl FirmwareGuid {
             digits.push_str(whole.then_some(group)?);
         }
         let number = u128::from_str_radix(&digits, 16).ok()?;
-        groups
-            .next()
-            .is_none()
-            .then_some(Self(number.to_be_bytes()))
+        groups.next().is_none().then_some(Self(number.to_be_bytes()))
     }
 }
 
@@ -411,10 +408,7 @@ mod tests {
         let guid = FirmwareGuid::parse(text).unwrap();
         assert_eq!(guid.0[..4], [0x9b, 0x3a, 0xda, 0x4f]);
         assert_eq!(guid.to_string(), text);
-        assert_eq!(
-            FirmwareGuid::parse("{9b3ada4f-ae56-4c24-8dea-f03b7558ae50} "),
-            Some(guid)
-        );
+        assert_eq!(FirmwareGuid::parse("{9b3ada4f-ae56-4c24-8dea-f03b7558ae50} "), Some(guid));
         for other in [
             "",
             "9B3ADA4F",
@@ -430,9 +424,6 @@ mod tests {
     fn a_stored_zero_is_no_time_except_for_the_first() {
         let times = FirmwareCheckpoints::of_stored([0, 5, 6, 0, 0]);
         assert_eq!(times.reset_end_ns, Some(0));
-        assert_eq!(
-            (times.loader_start_ns, times.exit_begin_ns),
-            (Some(6), None)
-        );
+        assert_eq!((times.loader_start_ns, times.exit_begin_ns), (Some(6), None));
     }
 }

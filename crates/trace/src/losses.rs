@@ -122,10 +122,7 @@ impl Losses {
     /// How often `counter` was counted.
     #[must_use]
     pub fn count(&self, counter: &str) -> u64 {
-        self.rows
-            .iter()
-            .find(|row| row.counter == counter)
-            .map_or(0, |row| row.count)
+        self.rows.iter().find(|row| row.counter == counter).map_or(0, |row| row.count)
     }
 
     /// The losses.
@@ -137,8 +134,7 @@ impl Losses {
     pub fn touching<'a>(&'a self, tables: &'a [TableName]) -> impl Iterator<Item = &'a Loss> {
         self.rows.iter().filter(move |loss| {
             loss.severity > Severity::Notice
-                && (loss.touches.is_empty()
-                    || loss.touches.iter().any(|table| tables.contains(table)))
+                && (loss.touches.is_empty() || loss.touches.iter().any(|table| tables.contains(table)))
         })
     }
 
@@ -153,12 +149,8 @@ impl Losses {
 mod tests {
     use super::*;
 
-    const LOST: Counter = Counter {
-        name: "lost",
-        severity: Severity::Error,
-        help: "lost",
-        touches: &[TableName::DiskIos],
-    };
+    const LOST: Counter =
+        Counter { name: "lost", severity: Severity::Error, help: "lost", touches: &[TableName::DiskIos] };
 
     #[test]
     fn counts_add_up_and_touch_their_tables() {
@@ -171,10 +163,7 @@ mod tests {
         other.add(&LOST, 1);
         losses.merge(other);
         assert_eq!(losses.count("lost"), 4);
-        assert_eq!(
-            losses.iter().next().and_then(|loss| loss.first.as_deref()),
-            Some("a.etl, byte 72")
-        );
+        assert_eq!(losses.iter().next().and_then(|loss| loss.first.as_deref()), Some("a.etl, byte 72"));
         assert_eq!(losses.touching(&[TableName::DiskIos]).count(), 1);
         assert_eq!(losses.touching(&[TableName::Samples]).count(), 0);
     }

@@ -11,14 +11,8 @@ impl Pattern {
     /// A pattern.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let text = text
-            .trim()
-            .trim_start_matches('{')
-            .trim_end_matches('}')
-            .to_lowercase();
-        Self {
-            parts: text.split('*').map(str::to_owned).collect(),
-        }
+        let text = text.trim().trim_start_matches('{').trim_end_matches('}').to_lowercase();
+        Self { parts: text.split('*').map(str::to_owned).collect() }
     }
 
     /// Whether `text` is what the pattern says, from begin to end.
@@ -31,10 +25,7 @@ impl Pattern {
         if self.parts.len() == 1 {
             return text == *first;
         }
-        let Some(mut rest) = text
-            .strip_prefix(first.as_str())
-            .and_then(|rest| rest.strip_suffix(last.as_str()))
-        else {
+        let Some(mut rest) = text.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str())) else {
             return false;
         };
         // Taking each part as early as it comes leaves the most for those that follow.
@@ -75,10 +66,7 @@ mod tests {
         assert!(!matches("a*b*c", "aXcYb"));
         assert!(!matches("ab*ba", "aba"));
         assert!(matches("*", ""));
-        assert!(matches(
-            "{22FB2CD6-0e7b-422b-a0c7-2fad1fd0e716}",
-            "22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716"
-        ));
+        assert!(matches("{22FB2CD6-0e7b-422b-a0c7-2fad1fd0e716}", "22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716"));
     }
 
     #[test]

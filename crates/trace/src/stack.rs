@@ -55,21 +55,14 @@ impl StackPool {
             return StackId::EMPTY;
         }
         let short = self.hasher.hash_one(frames) as u32;
-        let Self {
-            frames: all,
-            spans,
-            index,
-            ..
-        } = self;
+        let Self { frames: all, spans, index, .. } = self;
         let same = |&(id, hash): &(u32, u32)| hash == short && slice(all, spans, id) == frames;
         if let Some(&(found, _)) = index.find(spread(short), same) {
             return StackId(found);
         }
-        let (Ok(start), Ok(length), Ok(id)) = (
-            u32::try_from(all.len()),
-            u32::try_from(frames.len()),
-            u32::try_from(spans.len()),
-        ) else {
+        let (Ok(start), Ok(length), Ok(id)) =
+            (u32::try_from(all.len()), u32::try_from(frames.len()), u32::try_from(spans.len()))
+        else {
             self.refused += 1;
             return StackId::EMPTY;
         };

@@ -66,21 +66,13 @@ impl StringPool {
             return StringId::EMPTY;
         }
         let hash = self.hasher.hash_one(text);
-        let Self {
-            text: all,
-            spans,
-            index,
-            hasher,
-            ..
-        } = self;
+        let Self { text: all, spans, index, hasher, .. } = self;
         if let Some(&found) = index.find(hash, |&id| slice(all, spans, id) == text) {
             return StringId(found);
         }
-        let (Ok(start), Ok(length), Ok(id)) = (
-            u32::try_from(all.len()),
-            u32::try_from(text.len()),
-            u32::try_from(spans.len()),
-        ) else {
+        let (Ok(start), Ok(length), Ok(id)) =
+            (u32::try_from(all.len()), u32::try_from(text.len()), u32::try_from(spans.len()))
+        else {
             self.refused += 1;
             return StringId::EMPTY;
         };
@@ -101,9 +93,7 @@ impl StringPool {
             return Some(StringId::EMPTY);
         }
         let hash = self.hasher.hash_one(text);
-        self.index
-            .find(hash, |&id| slice(&self.text, &self.spans, id) == text)
-            .map(|&id| StringId(id))
+        self.index.find(hash, |&id| slice(&self.text, &self.spans, id) == text).map(|&id| StringId(id))
     }
 
     /// The text of `id`; empty for an id of another pool that this one does not have.
@@ -187,11 +177,7 @@ mod tests {
     #[test]
     fn arrow_sees_the_texts_and_null_for_unknown() {
         let mut pool = StringPool::new();
-        let ids = [
-            pool.intern("x"),
-            StringId::EMPTY,
-            pool.intern("a text longer than twelve bytes"),
-        ];
+        let ids = [pool.intern("x"), StringId::EMPTY, pool.intern("a text longer than twelve bytes")];
         let array = pool.view_array(&ids);
         let array = array.as_string_view();
         assert_eq!(array.value(0), "x");

@@ -182,9 +182,7 @@ impl<T: Table> Batches<T> {
     }
     /// All rows in order.
     pub fn iter(&self) -> impl Iterator<Item = T::Row> + '_ {
-        self.pieces
-            .iter()
-            .flat_map(|piece| (0..piece.len()).filter_map(|index| piece.row_at(index)))
+        self.pieces.iter().flat_map(|piece| (0..piece.len()).filter_map(|index| piece.row_at(index)))
     }
     /// Bytes of memory held.
     #[must_use]

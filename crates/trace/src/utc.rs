@@ -59,8 +59,7 @@ impl CivilTime {
         if civil_from_days(days) != (self.year, self.month, self.day) {
             return None;
         }
-        let in_day =
-            i64::from(self.hour) * 3600 + i64::from(self.minute) * 60 + i64::from(self.second);
+        let in_day = i64::from(self.hour) * 3600 + i64::from(self.minute) * 60 + i64::from(self.second);
         // The earliest moments need more than 64 bits until their nanoseconds are added.
         let whole = i128::from(days * SECONDS_PER_DAY + in_day) * i128::from(NS_PER_SECOND);
         i64::try_from(whole + i128::from(self.nanosecond)).ok()
@@ -70,20 +69,9 @@ impl CivilTime {
 impl fmt::Display for CivilTime {
     /// RFC 3339 with seven decimals, the step of a Windows FILETIME: `2011-04-21T08:30:00.1234567Z`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            year,
-            month,
-            day,
-            hour,
-            minute,
-            second,
-            nanosecond,
-        } = self;
+        let Self { year, month, day, hour, minute, second, nanosecond } = self;
         let decimals = nanosecond / 100;
-        write!(
-            formatter,
-            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{decimals:07}Z"
-        )
+        write!(formatter, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{decimals:07}Z")
     }
 }
 
@@ -94,16 +82,11 @@ fn civil_from_days(days: i64) -> (i64, u8, u8) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     let year = era * 400 + year_of_era + i64::from(month <= 2);
     (year, month as u8, day as u8)
 }
@@ -142,25 +125,8 @@ mod tests {
     #[test]
     fn dates_that_do_not_exist_are_refused() {
         let time = CivilTime::from_unix_ns(0);
-        assert_eq!(
-            CivilTime {
-                month: 2,
-                day: 30,
-                ..time
-            }
-            .to_unix_ns(),
-            None
-        );
-        assert_eq!(
-            CivilTime {
-                year: 2100,
-                month: 2,
-                day: 29,
-                ..time
-            }
-            .to_unix_ns(),
-            None
-        );
+        assert_eq!(CivilTime { month: 2, day: 30, ..time }.to_unix_ns(), None);
+        assert_eq!(CivilTime { year: 2100, month: 2, day: 29, ..time }.to_unix_ns(), None);
         assert_eq!(CivilTime { hour: 24, ..time }.to_unix_ns(), None);
         assert_eq!(CivilTime { year: 3000, ..time }.to_unix_ns(), None);
     }

@@ -124,14 +124,7 @@ mod tests {
         let set = Tables::of(&[TableName::Processes, TableName::Inventory]);
         assert!(set.contains(TableName::Processes) && set.contains(TableName::Inventory));
         assert!(!set.contains(TableName::Stacks));
-        assert!(
-            !set.without(TableName::Processes)
-                .contains(TableName::Processes)
-        );
-        assert!(
-            TableName::ALL
-                .iter()
-                .all(|&name| Tables::all().contains(name))
-        );
+        assert!(!set.without(TableName::Processes).contains(TableName::Processes));
+        assert!(TableName::ALL.iter().all(|&name| Tables::all().contains(name)));
     }
 }

@@ -51,9 +51,7 @@ pub enum InvalidBaseline {
     #[error("it is no baseline of onoff (its format is '{0}')")]
     OtherFormat(String),
     /// Another version of onoff wrote it.
-    #[error(
-        "version {0} of the format, and this onoff reads version {BASELINE_VERSION}; save the baseline anew"
-    )]
+    #[error("version {0} of the format, and this onoff reads version {BASELINE_VERSION}; save the baseline anew")]
     OtherVersion(u32),
     /// Something in it cannot be.
     #[error("{0}")]
@@ -81,12 +79,7 @@ impl Baseline {
     /// A baseline of runs of one transition.
     #[must_use]
     pub fn of(transition: TransitionName, runs: Vec<Run>) -> Self {
-        Self {
-            format: BASELINE_FORMAT.to_owned(),
-            version: BASELINE_VERSION,
-            transition,
-            runs,
-        }
+        Self { format: BASELINE_FORMAT.to_owned(), version: BASELINE_VERSION, transition, runs }
     }
 
     /// The runs, when everything in them can be: a file comes from elsewhere.
@@ -99,13 +92,10 @@ impl Baseline {
         }
         if self.runs.len() > MOST_RUNS {
             let count = self.runs.len();
-            return Err(impossible(format!(
-                "{count} runs; at most {MOST_RUNS} are read"
-            )));
+            return Err(impossible(format!("{count} runs; at most {MOST_RUNS} are read")));
         }
         for (at, run) in self.runs.iter().enumerate() {
-            check(run, self.transition)
-                .map_err(|reason| impossible(format!("run {}: {reason}", at + 1)))?;
+            check(run, self.transition).map_err(|reason| impossible(format!("run {}: {reason}", at + 1)))?;
         }
         Ok(self.runs)
     }
@@ -129,15 +119,12 @@ fn check(run: &Run, transition: TransitionName) -> Result<(), String> {
         texts.extend([&measure.key]);
         texts.extend(&measure.phase);
         let place = || measure.key.chars().take(200).collect::<String>();
-        let rest = measure
-            .key
-            .strip_prefix(transition.as_str())
-            .and_then(|rest| rest.strip_prefix('.'));
+        let rest = measure.key.strip_prefix(transition.as_str()).and_then(|rest| rest.strip_prefix('.'));
         let named = match measure.category {
             Category::Total => rest,
-            category => rest
-                .and_then(|rest| rest.strip_prefix(category.as_str()))
-                .and_then(|rest| rest.strip_prefix('.')),
+            category => {
+                rest.and_then(|rest| rest.strip_prefix(category.as_str())).and_then(|rest| rest.strip_prefix('.'))
+            }
         };
         if named.is_none_or(str::is_empty) {
             return Err(format!("'{}' is no key of its category", place()));
@@ -148,10 +135,7 @@ fn check(run: &Run, transition: TransitionName) -> Result<(), String> {
         if !(0..=MOST_VALUE).contains(&measure.value) {
             return Err(format!("'{}' has a value that cannot be", place()));
         }
-        if measure
-            .since_phase_ns
-            .is_some_and(|ns| ns.unsigned_abs() > MOST_VALUE.unsigned_abs())
-        {
+        if measure.since_phase_ns.is_some_and(|ns| ns.unsigned_abs() > MOST_VALUE.unsigned_abs()) {
             return Err(format!("'{}' has a begin that cannot be", place()));
         }
     }
@@ -181,10 +165,7 @@ mod tests {
             transition: TransitionName::Boot,
             kind: "cold".to_owned(),
             set_apart: Vec::new(),
-            measures: vec![
-                measure("boot.total", Category::Total),
-                measure("boot.service.a.b", Category::Service),
-            ],
+            measures: vec![measure("boot.total", Category::Total), measure("boot.service.a.b", Category::Service)],
         };
         Baseline::of(TransitionName::Boot, vec![run])
     }
@@ -200,30 +181,12 @@ mod tests {
         let cases: [(Break, &str); 10] = [
             (|it| it.runs.clear(), "no run"),
             (|it| it.runs = vec![it.runs[0].clone(); 1_001], "1001 runs"),
-            (
-                |it| it.runs[0].transition = TransitionName::Shutdown,
-                "run 1: it is of another",
-            ),
-            (
-                |it| it.runs[0].measures[0].value = -1,
-                "'boot.total' has a value",
-            ),
-            (
-                |it| it.runs[0].measures[0].value = i64::MAX,
-                "'boot.total' has a value",
-            ),
-            (
-                |it| it.runs[0].measures[1].since_phase_ns = Some(i64::MIN),
-                "has a begin",
-            ),
-            (
-                |it| it.runs[0].measures[1].key = "boot.service.".to_owned(),
-                "no key of its category",
-            ),
-            (
-                |it| it.runs[0].measures[1].key = "boot.device.x".to_owned(),
-                "no key of its category",
-            ),
+            (|it| it.runs[0].transition = TransitionName::Shutdown, "run 1: it is of another"),
+            (|it| it.runs[0].measures[0].value = -1, "'boot.total' has a value"),
+            (|it| it.runs[0].measures[0].value = i64::MAX, "'boot.total' has a value"),
+            (|it| it.runs[0].measures[1].since_phase_ns = Some(i64::MIN), "has a begin"),
+            (|it| it.runs[0].measures[1].key = "boot.service.".to_owned(), "no key of its category"),
+            (|it| it.runs[0].measures[1].key = "boot.device.x".to_owned(), "no key of its category"),
             (
                 |it| {
                     let twice = it.runs[0].measures[1].clone();
@@ -231,10 +194,7 @@ mod tests {
                 },
                 "twice",
             ),
-            (
-                |it| it.runs[0].name = "x".repeat(5_000),
-                "longer than any name",
-            ),
+            (|it| it.runs[0].name = "x".repeat(5_000), "longer than any name"),
         ];
         for (spoil, part) in cases {
             let mut spoilt = baseline();
@@ -246,18 +206,9 @@ mod tests {
 
     #[test]
     fn other_formats_and_versions_are_told_before_the_rest_is_read() {
-        let head = |format: &str, version| BaselineHead {
-            format: format.to_owned(),
-            version,
-        };
+        let head = |format: &str, version| BaselineHead { format: format.to_owned(), version };
         assert_eq!(head(BASELINE_FORMAT, 1).check(), Ok(()));
-        assert_eq!(
-            head(BASELINE_FORMAT, 2).check(),
-            Err(InvalidBaseline::OtherVersion(2))
-        );
-        assert_eq!(
-            head("x", 1).check(),
-            Err(InvalidBaseline::OtherFormat("x".to_owned()))
-        );
+        assert_eq!(head(BASELINE_FORMAT, 2).check(), Err(InvalidBaseline::OtherVersion(2)));
+        assert_eq!(head("x", 1).check(), Err(InvalidBaseline::OtherFormat("x".to_owned())));
     }
 }

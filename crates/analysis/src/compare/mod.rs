@@ -48,11 +48,7 @@ pub struct CompareOptions {
 
 impl Default for CompareOptions {
     fn default() -> Self {
-        Self {
-            include: Vec::new(),
-            least_runs: LEAST_RUNS,
-            kinds_differ: false,
-        }
+        Self { include: Vec::new(), least_runs: LEAST_RUNS, kinds_differ: false }
     }
 }
 
@@ -60,10 +56,7 @@ impl Default for CompareOptions {
 ///
 /// # Errors
 /// There is nothing to compare: fewer than two configurations, or one of them without a run that is not set apart.
-pub fn compare(
-    configurations: &[Configuration],
-    options: &CompareOptions,
-) -> Result<Comparison, NoComparison> {
+pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Result<Comparison, NoComparison> {
     let [baseline, others @ ..] = configurations else {
         return Err(NoComparison::OneConfiguration);
     };
@@ -89,10 +82,7 @@ pub fn compare(
         })
         .collect();
     Ok(Comparison {
-        transition: baseline
-            .runs
-            .first()
-            .map_or(TransitionName::Boot, |run| run.transition),
+        transition: baseline.runs.first().map_or(TransitionName::Boot, |run| run.transition),
         least_runs: options.least_runs as u64,
         configurations: summaries,
         measures,
@@ -103,10 +93,7 @@ pub fn compare(
 
 /// Which runs of each configuration are compared, and which are set apart.
 #[must_use]
-pub fn summaries(
-    configurations: &[Configuration],
-    options: &CompareOptions,
-) -> Vec<ConfigurationSummary> {
+pub fn summaries(configurations: &[Configuration], options: &CompareOptions) -> Vec<ConfigurationSummary> {
     let of_all = leading_kind(configurations, options);
     configurations
         .iter()
@@ -123,40 +110,23 @@ pub fn summaries(
 
 /// The kind of transition of the baseline's first run that nothing else sets apart: others are another thing.
 fn leading_kind(configurations: &[Configuration], options: &CompareOptions) -> Option<String> {
-    let runs = || {
-        configurations
-            .iter()
-            .flat_map(|configuration| &configuration.runs)
-    };
+    let runs = || configurations.iter().flat_map(|configuration| &configuration.runs);
     let counts = |run: &&Run| !run.kind.is_empty() && standing(run, options).is_empty();
-    runs()
-        .find(counts)
-        .or_else(|| runs().find(|run| !run.kind.is_empty()))
-        .map(|run| run.kind.clone())
+    runs().find(counts).or_else(|| runs().find(|run| !run.kind.is_empty())).map(|run| run.kind.clone())
 }
 
 /// What sets a run apart after all that the caller includes.
 fn standing<'a>(run: &'a Run, options: &CompareOptions) -> Vec<&'a SetApart> {
-    run.set_apart
-        .iter()
-        .filter(|apart| !options.include.contains(&apart.reason))
-        .collect()
+    run.set_apart.iter().filter(|apart| !options.include.contains(&apart.reason)).collect()
 }
 
-fn summarise(
-    configuration: &Configuration,
-    kind: Option<String>,
-    options: &CompareOptions,
-) -> ConfigurationSummary {
+fn summarise(configuration: &Configuration, kind: Option<String>, options: &CompareOptions) -> ConfigurationSummary {
     let runs: Vec<RunSummary> = configuration
         .runs
         .iter()
         .map(|run| {
-            let mut set_apart: Vec<SetApart> =
-                standing(run, options).into_iter().cloned().collect();
-            if let Some(kind) = kind
-                .as_ref()
-                .filter(|kind| **kind != run.kind && !run.kind.is_empty())
+            let mut set_apart: Vec<SetApart> = standing(run, options).into_iter().cloned().collect();
+            if let Some(kind) = kind.as_ref().filter(|kind| **kind != run.kind && !run.kind.is_empty())
                 && !options.include.contains(&SetApartReason::OtherKind)
             {
                 set_apart.push(SetApart {
@@ -164,11 +134,7 @@ fn summarise(
                     text: format!("{}, and the others are {kind}", run.kind),
                 });
             }
-            RunSummary {
-                name: run.name.clone(),
-                compared: set_apart.is_empty(),
-                set_apart,
-            }
+            RunSummary { name: run.name.clone(), compared: set_apart.is_empty(), set_apart }
         })
         .collect();
     ConfigurationSummary {
@@ -194,20 +160,11 @@ struct Values {
 }
 
 impl<'a> Samples<'a> {
-    fn of(
-        configuration: &'a Configuration,
-        summary: &ConfigurationSummary,
-        options: &CompareOptions,
-    ) -> Self {
+    fn of(configuration: &'a Configuration, summary: &ConfigurationSummary, options: &CompareOptions) -> Self {
         let keeps_doubtful = options.include.contains(&SetApartReason::Losses);
         let mut values: HashMap<&str, Values> = HashMap::new();
         let mut runs = Vec::new();
-        for (run, _) in configuration
-            .runs
-            .iter()
-            .zip(&summary.runs)
-            .filter(|(_, summary)| summary.compared)
-        {
+        for (run, _) in configuration.runs.iter().zip(&summary.runs).filter(|(_, summary)| summary.compared) {
             runs.push(run);
             for measure in &run.measures {
                 let of_key = values.entry(measure.key.as_str()).or_default();
@@ -227,10 +184,7 @@ impl<'a> Samples<'a> {
     /// Zero where what is absent was not worth a measure.
     fn padded(&self, key: &str, category: Category) -> Values {
         let mut values = match self.values.get(key) {
-            Some(values) => Values {
-                ascending: values.ascending.clone(),
-                doubtful: values.doubtful,
-            },
+            Some(values) => Values { ascending: values.ascending.clone(), doubtful: values.doubtful },
             None => Values::default(),
         };
         if category.is_zero_when_absent() {
@@ -249,14 +203,8 @@ fn rows(samples: &[Samples<'_>], options: &CompareOptions) -> Vec<ComparedMeasur
     for run in samples.iter().flat_map(|sample| &sample.runs) {
         for (at, measure) in run.measures.iter().enumerate() {
             // Totals and phases have an order of their own; the rest is found by name.
-            let place = if measure.category.keeps_order() {
-                at as u64
-            } else {
-                0
-            };
-            known
-                .entry((measure.category, place, measure.key.as_str()))
-                .or_insert(measure);
+            let place = if measure.category.keeps_order() { at as u64 } else { 0 };
+            known.entry((measure.category, place, measure.key.as_str())).or_insert(measure);
         }
     }
     let mut seen = hashbrown::HashSet::new();
@@ -268,10 +216,7 @@ fn rows(samples: &[Samples<'_>], options: &CompareOptions) -> Vec<ComparedMeasur
 }
 
 fn row(measure: &Measure, samples: &[Samples<'_>], options: &CompareOptions) -> ComparedMeasure {
-    let values: Vec<Values> = samples
-        .iter()
-        .map(|sample| sample.padded(&measure.key, measure.category))
-        .collect();
+    let values: Vec<Values> = samples.iter().map(|sample| sample.padded(&measure.key, measure.category)).collect();
     let baseline = values.first().map_or(&[][..], |it| &it.ascending);
     let noise_floor = (baseline.len() >= 2).then(|| statistics::spread(baseline));
     let spreads = values.iter().map(spread).collect();
@@ -320,27 +265,13 @@ fn change(
 ) -> Change {
     let medians = statistics::median(baseline).zip(statistics::median(candidate));
     let difference = medians.map(|(was, is)| is.saturating_sub(was));
-    let percent = medians
-        .filter(|&(was, _)| was > 0)
-        .map(|(was, is)| (is as f64 - was as f64) * 100.0 / was as f64);
+    let percent = medians.filter(|&(was, _)| was > 0).map(|(was, is)| (is as f64 - was as f64) * 100.0 / was as f64);
     let chance = statistics::chance(baseline, candidate);
     let enough = baseline.len() >= options.least_runs && candidate.len() >= options.least_runs;
     let verdict = match (difference, noise_floor) {
         _ if baseline.is_empty() && candidate.is_empty() => Verdict::Unknown,
-        _ if baseline.is_empty() => appeared(
-            candidate,
-            candidate_runs,
-            baseline_runs,
-            Verdict::New,
-            options,
-        ),
-        _ if candidate.is_empty() => appeared(
-            baseline,
-            baseline_runs,
-            candidate_runs,
-            Verdict::Gone,
-            options,
-        ),
+        _ if baseline.is_empty() => appeared(candidate, candidate_runs, baseline_runs, Verdict::New, options),
+        _ if candidate.is_empty() => appeared(baseline, baseline_runs, candidate_runs, Verdict::Gone, options),
         (Some(difference), Some(floor)) if enough => {
             let beyond = difference.unsigned_abs() > floor.unsigned_abs();
             let separated = chance.is_some_and(|chance| chance.is_separated());
@@ -366,24 +297,10 @@ fn change(
 }
 
 /// What only one side has is new, or gone, when most runs of that side have it: else it comes and goes.
-fn appeared(
-    values: &[i64],
-    runs: usize,
-    other_runs: usize,
-    verdict: Verdict,
-    options: &CompareOptions,
-) -> Verdict {
+fn appeared(values: &[i64], runs: usize, other_runs: usize, verdict: Verdict, options: &CompareOptions) -> Verdict {
     if runs.min(other_runs) < options.least_runs {
         // One run each shows that something is new as well as many do, but not whether it stays.
-        return if values.len() == runs {
-            verdict
-        } else {
-            Verdict::Unknown
-        };
+        return if values.len() == runs { verdict } else { Verdict::Unknown };
     }
-    if values.len() * 2 > runs {
-        verdict
-    } else {
-        Verdict::Same
-    }
+    if values.len() * 2 > runs { verdict } else { Verdict::Same }
 }

@@ -42,11 +42,8 @@ fn common<'a>(before: &[&'a Run], after: &[&'a Run], category: Category) -> Vec<
             .map(|(place, measure)| (measure.name(), place))
             .collect();
         for measure in &run.measures {
-            let place = measure
-                .phase
-                .as_deref()
-                .and_then(|phase| phases.get(phase).copied())
-                .zip(measure.since_phase_ns);
+            let place =
+                measure.phase.as_deref().and_then(|phase| phases.get(phase).copied()).zip(measure.since_phase_ns);
             let (Some(place), true) = (place, measure.category == category) else {
                 continue;
             };
@@ -71,12 +68,7 @@ fn common<'a>(before: &[&'a Run], after: &[&'a Run], category: Category) -> Vec<
 }
 
 /// Of each pair that changed places in every run, the one with more such pairs is what moved; the other was passed.
-fn movers(
-    things: &[Thing<'_>],
-    before: &[&Run],
-    after: &[&Run],
-    configuration: &str,
-) -> Vec<Moved> {
+fn movers(things: &[Thing<'_>], before: &[&Run], after: &[&Run], configuration: &str) -> Vec<Moved> {
     let mut passed: Vec<Vec<(usize, bool)>> = vec![Vec::new(); things.len()];
     for (one, first) in things.iter().enumerate() {
         for (other, second) in things.iter().enumerate().skip(one + 1) {
@@ -92,14 +84,9 @@ fn movers(
         let weight = |at: usize| passed[at].len();
         let mine: Vec<&(usize, bool)> = swaps
             .iter()
-            .filter(|(other, _)| {
-                weight(*other) < weight(at) || (weight(*other) == weight(at) && *other > at)
-            })
+            .filter(|(other, _)| weight(*other) < weight(at) || (weight(*other) == weight(at) && *other > at))
             .collect();
-        let Some(nearest) = mine
-            .iter()
-            .min_by_key(|(other, _)| (weight(*other), *other))
-        else {
+        let Some(nearest) = mine.iter().min_by_key(|(other, _)| (weight(*other), *other)) else {
             continue;
         };
         let thing = &things[at];
@@ -140,24 +127,11 @@ fn swapped(first: &Thing<'_>, second: &Thing<'_>) -> Option<bool> {
 fn middle(places: &[Place], runs: &[&Run]) -> (String, i64) {
     let mut ascending = places.to_vec();
     ascending.sort_unstable();
-    let phase = ascending
-        .get(ascending.len() / 2)
-        .map_or(0, |place| place.0);
-    let mut since: Vec<i64> = ascending
-        .iter()
-        .filter(|place| place.0 == phase)
-        .map(|place| place.1)
-        .collect();
+    let phase = ascending.get(ascending.len() / 2).map_or(0, |place| place.0);
+    let mut since: Vec<i64> = ascending.iter().filter(|place| place.0 == phase).map(|place| place.1).collect();
     since.sort_unstable();
-    let name = runs.first().and_then(|run| {
-        run.measures
-            .iter()
-            .filter(|measure| measure.category == Category::Phase)
-            .nth(phase)
-    });
-    (
-        name.map(|measure| measure.name().to_owned())
-            .unwrap_or_default(),
-        median(&since).unwrap_or(0),
-    )
+    let name = runs
+        .first()
+        .and_then(|run| run.measures.iter().filter(|measure| measure.category == Category::Phase).nth(phase));
+    (name.map(|measure| measure.name().to_owned()).unwrap_or_default(), median(&since).unwrap_or(0))
 }

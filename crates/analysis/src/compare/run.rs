@@ -132,16 +132,10 @@ impl Measure {
     /// What is left of the key after the transition and the category.
     #[must_use]
     pub fn name(&self) -> &str {
-        let rest = self
-            .key
-            .split_once('.')
-            .map_or(self.key.as_str(), |it| it.1);
+        let rest = self.key.split_once('.').map_or(self.key.as_str(), |it| it.1);
         match self.category {
             Category::Total => rest,
-            category => rest
-                .strip_prefix(category.as_str())
-                .and_then(|name| name.strip_prefix('.'))
-                .unwrap_or(rest),
+            category => rest.strip_prefix(category.as_str()).and_then(|name| name.strip_prefix('.')).unwrap_or(rest),
         }
     }
 }

@@ -68,14 +68,9 @@ mod tests {
             files: files.iter().map(|&file| file.to_owned()).collect(),
             factors: BTreeMap::new(),
         };
-        let of = |configurations: Vec<StudyConfiguration>| Study {
-            transition: None,
-            configurations,
-            tables: Vec::new(),
-        };
-        let study = |names: [&str; 2], files: &[&str]| {
-            of(names.map(|name| configuration(name, files)).into()).check()
-        };
+        let of =
+            |configurations: Vec<StudyConfiguration>| Study { transition: None, configurations, tables: Vec::new() };
+        let study = |names: [&str; 2], files: &[&str]| of(names.map(|name| configuration(name, files)).into()).check();
         assert_eq!(study(["on", "off"], &["a.etl"]), Ok(()));
         let twice = "two configurations are called 'on'";
         assert_eq!(study(["on", "on"], &["a.etl"]), Err(twice.to_owned()));

@@ -161,15 +161,10 @@ impl TableSpecification {
     /// # Errors
     /// It names a measure, a factor or a level that does not exist, or its cells are not unique.
     pub fn build(&self, comparison: &Comparison) -> Result<StudyTable, NoTable> {
-        let refuse = |reason: String| NoTable {
-            title: self.title.clone(),
-            reason,
-        };
+        let refuse = |reason: String| NoTable { title: self.title.clone(), reason };
         let mut measures = Vec::new();
         for (at, key) in self.measures.iter().enumerate() {
-            let measure = comparison
-                .measure(key)
-                .ok_or_else(|| refuse(comparison.lacks_measure(key)))?;
+            let measure = comparison.measure(key).ok_or_else(|| refuse(comparison.lacks_measure(key)))?;
             let label = self.labels.get(at).unwrap_or(key).clone();
             measures.push((label, measure));
         }
@@ -180,11 +175,7 @@ impl TableSpecification {
             .configurations
             .iter()
             .enumerate()
-            .filter(|(_, it)| {
-                self.only
-                    .iter()
-                    .all(|(name, wanted)| level(&it.factors, name) == Some(wanted))
-            })
+            .filter(|(_, it)| self.only.iter().all(|(name, wanted)| level(&it.factors, name) == Some(wanted)))
             .map(|(at, _)| at)
             .collect();
         if chosen.is_empty() {
@@ -200,12 +191,8 @@ impl TableSpecification {
         };
         match self.rows.as_str() {
             "" | OF_MEASURES => self.of_measures(comparison, &measures, &chosen, &mut table),
-            OF_CONFIGURATIONS => self
-                .of_configurations(comparison, &measures, &chosen, &mut table)
-                .map_err(refuse)?,
-            factor => self
-                .of_factor(factor, comparison, &measures, &chosen, &mut table)
-                .map_err(refuse)?,
+            OF_CONFIGURATIONS => self.of_configurations(comparison, &measures, &chosen, &mut table).map_err(refuse)?,
+            factor => self.of_factor(factor, comparison, &measures, &chosen, &mut table).map_err(refuse)?,
         }
         Ok(table)
     }
@@ -223,15 +210,11 @@ impl TableSpecification {
             _ => None,
         };
         if pair.is_some() {
-            table
-                .columns
-                .extend(["Difference".to_owned(), "%".to_owned()]);
+            table.columns.extend(["Difference".to_owned(), "%".to_owned()]);
         }
         for (label, measure) in measures {
-            let mut cells: Vec<StudyCell> = chosen
-                .iter()
-                .map(|&at| self.cell(measure.unit, median(measure, at)))
-                .collect();
+            let mut cells: Vec<StudyCell> =
+                chosen.iter().map(|&at| self.cell(measure.unit, median(measure, at))).collect();
             if let Some((was, is)) = pair {
                 let (was, is) = (median(measure, was), median(measure, is));
                 let difference = was.zip(is).map(|(was, is)| is.saturating_sub(was));
@@ -239,15 +222,9 @@ impl TableSpecification {
                 let percent = difference
                     .zip(was.filter(|&was| was > 0))
                     .map(|(difference, was)| difference as f64 * 100.0 / was as f64);
-                cells.push(StudyCell {
-                    number: percent,
-                    unit: CellUnit::Percent,
-                });
+                cells.push(StudyCell { number: percent, unit: CellUnit::Percent });
             }
-            table.rows.push(StudyRow {
-                label: label.clone(),
-                cells,
-            });
+            table.rows.push(StudyRow { label: label.clone(), cells });
         }
     }
 
@@ -259,11 +236,7 @@ impl TableSpecification {
         table: &mut StudyTable,
     ) -> Result<(), String> {
         let reduced = match &self.reduction_of {
-            Some(key) => Some(
-                comparison
-                    .measure(key)
-                    .ok_or_else(|| comparison.lacks_measure(key))?,
-            ),
+            Some(key) => Some(comparison.measure(key).ok_or_else(|| comparison.lacks_measure(key))?),
             None => None,
         };
         table.columns = measures.iter().map(|(label, _)| label.clone()).collect();
@@ -272,23 +245,14 @@ impl TableSpecification {
         }
         let first = chosen.first().copied();
         for &at in chosen {
-            let mut cells: Vec<StudyCell> = measures
-                .iter()
-                .map(|(_, measure)| self.cell(measure.unit, median(measure, at)))
-                .collect();
+            let mut cells: Vec<StudyCell> =
+                measures.iter().map(|(_, measure)| self.cell(measure.unit, median(measure, at))).collect();
             if let Some(reduced) = reduced {
-                let was = first
-                    .filter(|&first| first != at)
-                    .and_then(|first| median(reduced, first));
-                let less = was
-                    .zip(median(reduced, at))
-                    .map(|(was, is)| was.saturating_sub(is));
+                let was = first.filter(|&first| first != at).and_then(|first| median(reduced, first));
+                let less = was.zip(median(reduced, at)).map(|(was, is)| was.saturating_sub(is));
                 cells.push(self.cell(reduced.unit, less));
             }
-            table.rows.push(StudyRow {
-                label: name(comparison, at),
-                cells,
-            });
+            table.rows.push(StudyRow { label: name(comparison, at), cells });
         }
         Ok(())
     }
@@ -309,8 +273,7 @@ impl TableSpecification {
         let levels = |name: &str| -> Result<Vec<String>, String> {
             let mut levels = Vec::new();
             for &at in chosen {
-                let level = level_of(at, name)
-                    .ok_or_else(|| format!("a configuration has no factor '{name}'"))?;
+                let level = level_of(at, name).ok_or_else(|| format!("a configuration has no factor '{name}'"))?;
                 if !levels.contains(&level) {
                     levels.push(level);
                 }
@@ -336,8 +299,7 @@ impl TableSpecification {
             for column in &across {
                 let mut of_cell = chosen.iter().copied().filter(|&at| {
                     level_of(at, factor).as_ref() == Some(&row)
-                        && (column.is_empty()
-                            || level_of(at, &self.columns).as_ref() == Some(column))
+                        && (column.is_empty() || level_of(at, &self.columns).as_ref() == Some(column))
                 });
                 let at = of_cell.next();
                 if of_cell.next().is_some() {
@@ -360,18 +322,12 @@ impl TableSpecification {
             Unit::Bytes => (1_048_576.0, CellUnit::Mebibytes),
             Unit::Count => (1.0, CellUnit::Count),
         };
-        StudyCell {
-            number: value.map(|value| value as f64 / divisor),
-            unit,
-        }
+        StudyCell { number: value.map(|value| value as f64 / divisor), unit }
     }
 }
 
 fn level<'a>(factors: &'a [Factor], name: &str) -> Option<&'a String> {
-    factors
-        .iter()
-        .find(|factor| factor.name == name)
-        .map(|factor| &factor.level)
+    factors.iter().find(|factor| factor.name == name).map(|factor| &factor.level)
 }
 
 fn median(measure: &ComparedMeasure, configuration: usize) -> Option<i64> {
@@ -379,9 +335,5 @@ fn median(measure: &ComparedMeasure, configuration: usize) -> Option<i64> {
 }
 
 fn name(comparison: &Comparison, configuration: usize) -> String {
-    comparison
-        .configurations
-        .get(configuration)
-        .map(|it| it.name.clone())
-        .unwrap_or_default()
+    comparison.configurations.get(configuration).map(|it| it.name.clone()).unwrap_or_default()
 }

@@ -5,15 +5,7 @@ use super::*;
 const MS: i64 = 1_000_000;
 
 fn measure(key: &str, category: Category, value: i64) -> Measure {
-    Measure {
-        key: key.to_owned(),
-        category,
-        unit: Unit::Ns,
-        value,
-        phase: None,
-        since_phase_ns: None,
-        doubtful: false,
-    }
+    Measure { key: key.to_owned(), category, unit: Unit::Ns, value, phase: None, since_phase_ns: None, doubtful: false }
 }
 
 fn run(measures: Vec<Measure>) -> Run {
@@ -30,10 +22,7 @@ fn totals(name: &str, values: &[i64]) -> Configuration {
     Configuration {
         name: name.to_owned(),
         factors: Vec::new(),
-        runs: values
-            .iter()
-            .map(|&value| run(vec![measure("boot.total", Category::Total, value * MS)]))
-            .collect(),
+        runs: values.iter().map(|&value| run(vec![measure("boot.total", Category::Total, value * MS)])).collect(),
     }
 }
 
@@ -46,60 +35,34 @@ fn verdict(baseline: &[i64], candidate: &[i64]) -> Verdict {
 #[test]
 fn a_difference_must_exceed_the_baselines_own_and_be_separated() {
     // The baseline's runs lie 300 ms apart.
-    assert_eq!(
-        verdict(&[10_000, 10_100, 10_300], &[10_500, 10_600, 10_700]),
-        Verdict::Slower
-    );
-    assert_eq!(
-        verdict(&[10_000, 10_100, 10_300], &[10_310, 10_350, 10_390]),
-        Verdict::Same
-    );
-    assert_eq!(
-        verdict(&[10_000, 10_100, 10_300], &[9_000, 9_100, 9_200]),
-        Verdict::Faster
-    );
+    assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_500, 10_600, 10_700]), Verdict::Slower);
+    assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_310, 10_350, 10_390]), Verdict::Same);
+    assert_eq!(verdict(&[10_000, 10_100, 10_300], &[9_000, 9_100, 9_200]), Verdict::Faster);
     // Beyond the noise floor, but one run of the candidate lies among the baseline's.
-    assert_eq!(
-        verdict(&[10_000, 10_100, 10_300], &[10_200, 10_600, 10_700]),
-        Verdict::Same
-    );
+    assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_200, 10_600, 10_700]), Verdict::Same);
     // Exactly the noise floor is noise.
-    assert_eq!(
-        verdict(&[10_000, 10_100, 10_300], &[10_400, 10_400, 10_400]),
-        Verdict::Same
-    );
+    assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_400, 10_400, 10_400]), Verdict::Same);
     // A baseline that never varies shows any difference.
     assert_eq!(verdict(&[10_000; 3], &[10_001; 3]), Verdict::Slower);
 }
 
 #[test]
 fn two_runs_of_a_side_show_no_noise() {
-    assert_eq!(
-        verdict(&[10_000, 10_001, 10_002], &[20_000, 20_001]),
-        Verdict::Unknown
-    );
-    assert_eq!(
-        verdict(&[10_000], &[20_000, 20_000, 20_000]),
-        Verdict::Unknown
-    );
+    assert_eq!(verdict(&[10_000, 10_001, 10_002], &[20_000, 20_001]), Verdict::Unknown);
+    assert_eq!(verdict(&[10_000], &[20_000, 20_000, 20_000]), Verdict::Unknown);
     let configurations = [totals("before", &[10_000]), totals("after", &[12_500])];
     let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
     let total = comparison.measure("boot.total").unwrap();
     assert_eq!(total.noise_floor, None);
     let change = &total.changes[0];
-    assert_eq!(
-        (change.difference, change.percent),
-        (Some(2_500 * MS), Some(25.0))
-    );
+    assert_eq!((change.difference, change.percent), (Some(2_500 * MS), Some(25.0)));
     assert_eq!(change.interval, None);
     assert_eq!(change.least_p_value, Some(1.0));
 }
 
 #[test]
 fn ten_runs_show_a_small_difference_that_one_disturbed_run_does_not_hide() {
-    let baseline = [
-        10_000, 10_010, 10_020, 10_030, 10_040, 10_050, 10_060, 10_070, 10_080, 14_000,
-    ];
+    let baseline = [10_000, 10_010, 10_020, 10_030, 10_040, 10_050, 10_060, 10_070, 10_080, 14_000];
     let candidate: Vec<i64> = baseline.iter().map(|value| value + 120).collect();
     assert_eq!(verdict(&baseline, &candidate), Verdict::Slower);
     let candidate: Vec<i64> = baseline.iter().map(|value| value + 20).collect();
@@ -132,16 +95,10 @@ fn new_gone_and_what_comes_and_goes() {
         })
     };
     // A service is there or not; processor time that is not named is none.
-    assert_eq!(
-        verdicts(&[false; 3], &[true; 3]),
-        [(Verdict::New, None), (Verdict::Slower, Some(7 * MS))]
-    );
+    assert_eq!(verdicts(&[false; 3], &[true; 3]), [(Verdict::New, None), (Verdict::Slower, Some(7 * MS))]);
     assert_eq!(verdicts(&[true; 3], &[false; 3])[0], (Verdict::Gone, None));
     assert_eq!(verdicts(&[false], &[true])[0], (Verdict::New, None));
-    assert_eq!(
-        verdicts(&[false; 4], &[true, false, false, false])[0],
-        (Verdict::Same, None)
-    );
+    assert_eq!(verdicts(&[false; 4], &[true, false, false, false])[0], (Verdict::Same, None));
 }
 
 #[test]
@@ -159,10 +116,7 @@ fn runs_with_a_reason_are_set_apart_until_included() {
     assert_eq!(comparison.configurations[0].compared_runs, 3);
     assert!(!comparison.configurations[0].runs[3].compared);
 
-    let options = CompareOptions {
-        include: vec![SetApartReason::Untrained],
-        ..CompareOptions::default()
-    };
+    let options = CompareOptions { include: vec![SetApartReason::Untrained], ..CompareOptions::default() };
     let comparison = compare(&configurations, &options).unwrap();
     let total = comparison.measure("boot.total").unwrap();
     assert_eq!(total.values[0].most, Some(30_000 * MS));
@@ -180,17 +134,11 @@ fn a_run_of_another_kind_is_set_apart_and_no_run_is_no_comparison() {
 
     configurations[1].runs.remove(0);
     let refusal = compare(&configurations, &CompareOptions::default()).unwrap_err();
-    assert!(
-        refusal.to_string().contains("--include other-kind"),
-        "{refusal}"
-    );
+    assert!(refusal.to_string().contains("--include other-kind"), "{refusal}");
     configurations[1].runs.clear();
     let refusal = compare(&configurations, &CompareOptions::default()).unwrap_err();
     assert!(refusal.to_string().contains("it has none"), "{refusal}");
-    assert_eq!(
-        compare(&configurations[..1], &CompareOptions::default()),
-        Err(NoComparison::OneConfiguration)
-    );
+    assert_eq!(compare(&configurations[..1], &CompareOptions::default()), Err(NoComparison::OneConfiguration));
 }
 
 #[test]
@@ -200,10 +148,7 @@ fn values_that_losses_touch_are_left_out_and_counted() {
     let configurations = [totals("before", &[1, 2, 3]), candidate];
     let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
     let after = comparison.measure("boot.total").unwrap().values[1];
-    assert_eq!(
-        (after.runs, after.left_out, after.most),
-        (2, 1, Some(2 * MS))
-    );
+    assert_eq!((after.runs, after.left_out, after.most), (2, 1, Some(2 * MS)));
 }
 
 #[test]
@@ -222,11 +167,7 @@ fn what_passed_others_in_every_run_moved() {
         }
         run(measures)
     };
-    let configuration = |name: &str, runs: Vec<Run>| Configuration {
-        name: name.to_owned(),
-        factors: Vec::new(),
-        runs,
-    };
+    let configuration = |name: &str, runs: Vec<Run>| Configuration { name: name.to_owned(), factors: Vec::new(), runs };
     let before = configuration(
         "before",
         vec![
@@ -235,28 +176,15 @@ fn what_passed_others_in_every_run_moved() {
         ],
     );
     // A now starts in the next phase, although sooner after that phase's begin.
-    let after = configuration(
-        "after",
-        vec![started([
-            ("WinLogonInit", 5),
-            ("PreSMSS", 21),
-            ("PreSMSS", 31),
-        ])],
-    );
+    let after = configuration("after", vec![started([("WinLogonInit", 5), ("PreSMSS", 21), ("PreSMSS", 31)])]);
     let comparison = compare(&[before.clone(), after], &CompareOptions::default()).unwrap();
     let [moved] = comparison.moved.as_slice() else {
         panic!("{:?}", comparison.moved);
     };
     assert_eq!(moved.key, "boot.service.A");
     assert_eq!((moved.now_after, moved.now_before), (2, 0));
-    assert_eq!(
-        (moved.was_phase.as_str(), moved.was_since_phase_ns),
-        ("PreSMSS", 12)
-    );
-    assert_eq!(
-        (moved.is_phase.as_str(), moved.is_since_phase_ns),
-        ("WinLogonInit", 5)
-    );
+    assert_eq!((moved.was_phase.as_str(), moved.was_since_phase_ns), ("PreSMSS", 12));
+    assert_eq!((moved.is_phase.as_str(), moved.is_since_phase_ns), ("WinLogonInit", 5));
 
     // What one run has otherwise is no order.
     let after = configuration(

@@ -30,12 +30,7 @@ pub(crate) struct Stretch {
 
 /// Charges all processor time between the first and the last of `cuts`, which ascend. Stretches of one processor come in
 /// the order of time.
-pub(crate) fn charge(
-    trace: &Trace,
-    owners: &mut Owners,
-    cuts: &[i64],
-    charge: impl FnMut(Stretch),
-) -> CpuSource {
+pub(crate) fn charge(trace: &Trace, owners: &mut Owners, cuts: &[i64], charge: impl FnMut(Stretch)) -> CpuSource {
     let source = source(trace);
     match source {
         CpuSource::ContextSwitches => charge_switches(trace, owners, cuts, charge),
@@ -118,14 +113,8 @@ impl Running {
     }
 }
 
-fn charge_switches(
-    trace: &Trace,
-    owners: &mut Owners,
-    cuts: &[i64],
-    mut charge: impl FnMut(Stretch),
-) {
-    let (Some(&begin), Some(&end), Some(recorded)) = (cuts.first(), cuts.last(), recorded(trace))
-    else {
+fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(Stretch)) {
+    let (Some(&begin), Some(&end), Some(recorded)) = (cuts.first(), cuts.last(), recorded(trace)) else {
         return;
     };
     let (begin, end) = (begin.max(recorded.0), end.min(recorded.1));
@@ -173,12 +162,7 @@ fn clamped(priority: i8) -> u8 {
 }
 
 /// Every sample stands for one sampling period; the period is the commonest distance between two samples of a processor.
-fn charge_samples(
-    trace: &Trace,
-    owners: &mut Owners,
-    cuts: &[i64],
-    mut charge: impl FnMut(Stretch),
-) {
+fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(Stretch)) {
     let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else {
         return;
     };
@@ -245,8 +229,5 @@ pub(crate) fn sampling_period(trace: &Trace) -> i64 {
         }
     }
     distances.sort_unstable();
-    distances
-        .get(distances.len() / 2)
-        .copied()
-        .unwrap_or(DEFAULT_NS)
+    distances.get(distances.len() / 2).copied().unwrap_or(DEFAULT_NS)
 }

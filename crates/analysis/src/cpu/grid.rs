@@ -25,9 +25,7 @@ impl ProcessorGrid {
     #[must_use]
     pub fn interval(&self, index: usize) -> &[i64] {
         let width = self.processors as usize;
-        self.busy_ns
-            .get(index * width..(index + 1) * width)
-            .unwrap_or_default()
+        self.busy_ns.get(index * width..(index + 1) * width).unwrap_or_default()
     }
 }
 
@@ -43,10 +41,8 @@ pub fn steps(start_ns: i64, end_ns: i64, step_ns: i64) -> Option<Vec<i64>> {
     if step_ns <= 0 || count > INTERVALS {
         return None;
     }
-    let mut cuts: Vec<i64> = (0..)
-        .map_while(|at: i64| start_ns.checked_add(at.checked_mul(step_ns)?))
-        .take(count)
-        .collect();
+    let mut cuts: Vec<i64> =
+        (0..).map_while(|at: i64| start_ns.checked_add(at.checked_mul(step_ns)?)).take(count).collect();
     cuts.push(end_ns);
     Some(cuts)
 }
@@ -54,12 +50,7 @@ pub fn steps(start_ns: i64, end_ns: i64, step_ns: i64) -> Option<Vec<i64>> {
 /// How busy each processor was between consecutive `cuts`, which ascend, by `source`; with or without the time that
 /// interrupts and deferred procedure calls took.
 #[must_use]
-pub fn grid(
-    trace: &Trace,
-    cuts: &[i64],
-    source: CpuSource,
-    without_interrupts: bool,
-) -> ProcessorGrid {
+pub fn grid(trace: &Trace, cuts: &[i64], source: CpuSource, without_interrupts: bool) -> ProcessorGrid {
     let processors = processors(trace);
     let width = processors as usize;
     let intervals: Vec<(i64, i64)> = cuts.windows(2).map(|ends| (ends[0], ends[1])).collect();
@@ -71,9 +62,9 @@ pub fn grid(
             return;
         }
         let end_ns = ran.start_ns.saturating_add(ran.ns);
-        let taken_ns = interruptions.as_mut().map_or(0, |interruptions| {
-            interruptions.taken_ns(ran.processor, ran.start_ns, end_ns)
-        });
+        let taken_ns = interruptions
+            .as_mut()
+            .map_or(0, |interruptions| interruptions.taken_ns(ran.processor, ran.start_ns, end_ns));
         let at = ran.interval * width + usize::from(ran.processor);
         if let Some(sum) = busy_ns.get_mut(at) {
             *sum = sum.saturating_add(ran.ns).saturating_sub(taken_ns);
@@ -84,12 +75,7 @@ pub fn grid(
         CpuSource::Samples => charge_samples_of(trace, &mut owners, cuts, add),
         CpuSource::None => CpuSource::None,
     };
-    ProcessorGrid {
-        source,
-        processors,
-        intervals,
-        busy_ns,
-    }
+    ProcessorGrid { source, processors, intervals, busy_ns }
 }
 
 #[cfg(test)]
@@ -109,21 +95,11 @@ mod tests {
 
     #[test]
     fn each_processor_has_its_busy_time_with_or_without_interrupts() {
-        let mut trace = Trace {
-            duration_ns: 100 * MS,
-            ..Trace::default()
-        };
+        let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
         trace.system.processors = 2;
         process(&mut trace, 100, "busy.exe", Some(0), None);
         thread(&mut trace, 8, 100, Some(0), None);
-        switches(
-            &mut trace,
-            &[
-                (10 * MS, 0, 0, 8, 9),
-                (70 * MS, 0, 8, 0, 0),
-                (80 * MS, 1, 8, 0, 0),
-            ],
-        );
+        switches(&mut trace, &[(10 * MS, 0, 0, 8, 9), (70 * MS, 0, 8, 0, 0), (80 * MS, 1, 8, 0, 0)]);
         interrupts(&mut trace, &[(20 * MS, 25 * MS, 0, InterruptKind::Dpc, 1)]);
         let cuts = [0, 50 * MS, 100 * MS];
         let with = grid(&trace, &cuts, CpuSource::ContextSwitches, false);

@@ -115,11 +115,7 @@ impl CpuSource {
     #[must_use]
     pub const fn tables(self) -> &'static [TableName] {
         match self {
-            Self::ContextSwitches => &[
-                TableName::ContextSwitches,
-                TableName::Threads,
-                TableName::Processes,
-            ],
+            Self::ContextSwitches => &[TableName::ContextSwitches, TableName::Threads, TableName::Processes],
             Self::Samples => &[TableName::Samples, TableName::Threads, TableName::Processes],
             Self::None => &[],
         }
@@ -129,20 +125,9 @@ impl CpuSource {
 /// Logical processors of the recorded machine: as configured, or as many as are seen to work.
 #[must_use]
 pub fn processors(trace: &Trace) -> u32 {
-    let switching = trace
-        .context_switches
-        .pieces()
-        .iter()
-        .filter_map(|piece| piece.cpu.iter().max());
-    let sampled = trace
-        .samples
-        .pieces()
-        .iter()
-        .filter_map(|piece| piece.cpu.iter().max());
-    let seen = switching
-        .chain(sampled)
-        .max()
-        .map_or(0, |&cpu| u32::from(cpu) + 1);
+    let switching = trace.context_switches.pieces().iter().filter_map(|piece| piece.cpu.iter().max());
+    let sampled = trace.samples.pieces().iter().filter_map(|piece| piece.cpu.iter().max());
+    let seen = switching.chain(sampled).max().map_or(0, |&cpu| u32::from(cpu) + 1);
     seen.max(trace.system.processors).max(1)
 }
 
@@ -172,11 +157,7 @@ fn recorded_by(trace: &Trace, source: CpuSource) -> Option<(i64, i64)> {
         CpuSource::None => None,
     }?;
     let begin = if first > QUIET_NS { first } else { 0 };
-    let end = if trace.duration_ns.saturating_sub(last) > QUIET_NS {
-        last
-    } else {
-        trace.duration_ns
-    };
+    let end = if trace.duration_ns.saturating_sub(last) > QUIET_NS { last } else { trace.duration_ns };
     Some((begin, end))
 }
 
@@ -207,13 +188,9 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<CpuUsage> {
         .enumerate()
         .map(|(interval, ends)| {
             let sums = &by_owner[interval * stride..][..stride];
-            let busy_ns = sums
-                .iter()
-                .skip(UNKNOWN as usize)
-                .fold(0_i64, |sum, &ns| sum.saturating_add(ns));
+            let busy_ns = sums.iter().skip(UNKNOWN as usize).fold(0_i64, |sum, &ns| sum.saturating_add(ns));
             let range = Range::new(ends[0], ends[1]);
-            let totals =
-                capacity.totals(range, busy_ns, sums[IDLE as usize], sums[UNKNOWN as usize]);
+            let totals = capacity.totals(range, busy_ns, sums[IDLE as usize], sums[UNKNOWN as usize]);
             let mut by_process: Vec<ProcessCpu> = owners
                 .list()
                 .iter()
@@ -232,11 +209,7 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<CpuUsage> {
                 .rev()
                 .zip(by_priority[interval].iter().rev())
                 .filter(|&(_, &ns)| ns > 0)
-                .map(|(priority, &cpu_ns)| PriorityCpu {
-                    priority,
-                    cpu_ns,
-                    percent: totals.percent(cpu_ns),
-                })
+                .map(|(priority, &cpu_ns)| PriorityCpu { priority, cpu_ns, percent: totals.percent(cpu_ns) })
                 .collect();
             CpuUsage {
                 source,
@@ -271,16 +244,9 @@ pub(crate) fn busy(trace: &Trace, cuts: &[i64], lowest_priority: u8) -> (CpuSour
 }
 
 /// `part` as a percentage of `whole`; 0 of nothing.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a percentage needs no more than 52 bits"
-)]
+#[allow(clippy::cast_precision_loss, reason = "a percentage needs no more than 52 bits")]
 pub(crate) fn percent_of(part: i64, whole: i64) -> f64 {
-    if whole <= 0 {
-        0.0
-    } else {
-        part as f64 * 100.0 / whole as f64
-    }
+    if whole <= 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
 }
 
 #[cfg(test)]

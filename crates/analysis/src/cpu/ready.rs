@@ -48,12 +48,7 @@ impl ReadyWait {
 }
 
 /// Tells every wait for a processor that overlaps `range` and ended in the recording.
-pub(crate) fn ready_waits(
-    trace: &Trace,
-    owners: &mut Owners,
-    range: Range,
-    mut tell: impl FnMut(ReadyWait),
-) {
+pub(crate) fn ready_waits(trace: &Trace, owners: &mut Owners, range: Range, mut tell: impl FnMut(ReadyWait)) {
     let mut since: HashMap<u32, i64> = HashMap::new();
     let mut readies = trace
         .ready_threads
@@ -111,17 +106,11 @@ mod tests {
 
     #[test]
     fn a_wait_lasts_from_ready_to_running_within_the_range() {
-        let mut trace = Trace {
-            duration_ns: 100 * MS,
-            ..Trace::default()
-        };
+        let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
         process(&mut trace, 100, "busy.exe", Some(0), None);
         thread(&mut trace, 8, 100, Some(0), None);
         thread(&mut trace, 12, 100, Some(0), None);
-        readies(
-            &mut trace,
-            &[(10 * MS, 8, 12), (15 * MS, 8, 12), (20 * MS, 12, 8)],
-        );
+        readies(&mut trace, &[(10 * MS, 8, 12), (15 * MS, 8, 12), (20 * MS, 12, 8)]);
         // Thread 8 is ready at 10 and runs at 18; thread 12 is ready at 20 and runs at 40.
         switches(&mut trace, &[(18 * MS, 0, 0, 8, 9), (40 * MS, 0, 8, 12, 4)]);
         let mut waits = Vec::new();

@@ -5,10 +5,7 @@ use crate::hand_made::{MS, process, switches, thread};
 use onoff_trace::{Sample, Samples};
 
 fn machine() -> Trace {
-    let mut trace = Trace {
-        duration_ns: 100 * MS,
-        ..Trace::default()
-    };
+    let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
     trace.system.processors = 2;
     process(&mut trace, 100, r"\Device\Volume1\busy.exe", Some(0), None);
     process(&mut trace, 200, "lazy.exe", Some(0), None);
@@ -22,46 +19,24 @@ fn time_is_charged_to_the_running_thread_and_split_at_the_cuts() {
     let mut trace = machine();
     switches(
         &mut trace,
-        &[
-            (10 * MS, 0, 0, 8, 9),
-            (30 * MS, 0, 8, 12, 4),
-            (40 * MS, 0, 12, 0, 0),
-            (50 * MS, 1, 8, 0, 0),
-        ],
+        &[(10 * MS, 0, 0, 8, 9), (30 * MS, 0, 8, 12, 4), (40 * MS, 0, 12, 0, 0), (50 * MS, 1, 8, 0, 0)],
     );
     let usage = usage(&trace, &[0, 20 * MS, 100 * MS]);
     let first = &usage[0];
     // Processor 0: idle 10, busy.exe 10. Processor 1: thread 8 before its first switch, 20.
     assert_eq!(first.source, CpuSource::ContextSwitches);
     assert_eq!(first.capacity_ns, 40 * MS);
-    assert_eq!(
-        (first.busy_ns, first.idle_ns, first.unknown_ns),
-        (30 * MS, 10 * MS, 0)
-    );
+    assert_eq!((first.busy_ns, first.idle_ns, first.unknown_ns), (30 * MS, 10 * MS, 0));
     assert_eq!(first.by_process.len(), 1);
     assert_eq!(first.by_process[0].image, "busy.exe");
     assert!((first.by_process[0].percent - 75.0).abs() < 1e-9);
-    let priorities: Vec<_> = first
-        .by_priority
-        .iter()
-        .map(|row| (row.priority, row.cpu_ns))
-        .collect();
+    let priorities: Vec<_> = first.by_priority.iter().map(|row| (row.priority, row.cpu_ns)).collect();
     assert_eq!(priorities, [(9, 10 * MS), (8, 20 * MS)]);
 
     // Processor 0: busy.exe 10, lazy.exe 10, idle 60 to the end. Processor 1: thread 8 30, idle 50.
     let second = &usage[1];
-    let processes: Vec<_> = second
-        .by_process
-        .iter()
-        .map(|row| (row.image.as_str(), row.pid, row.cpu_ns))
-        .collect();
-    assert_eq!(
-        processes,
-        [
-            ("busy.exe", Some(100), 40 * MS),
-            ("lazy.exe", Some(200), 10 * MS)
-        ]
-    );
+    let processes: Vec<_> = second.by_process.iter().map(|row| (row.image.as_str(), row.pid, row.cpu_ns)).collect();
+    assert_eq!(processes, [("busy.exe", Some(100), 40 * MS), ("lazy.exe", Some(200), 10 * MS)]);
     assert_eq!(second.idle_ns, 110 * MS);
     assert_eq!(second.unknown_ns, 0);
 }
@@ -80,14 +55,7 @@ fn a_processor_that_never_switches_is_unknown_and_an_unlisted_thread_has_no_proc
 #[test]
 fn time_that_goes_backwards_charges_nothing_twice() {
     let mut trace = machine();
-    switches(
-        &mut trace,
-        &[
-            (30 * MS, 0, 0, 8, 8),
-            (20 * MS, 0, 8, 0, 0),
-            (40 * MS, 0, 0, 8, 8),
-        ],
-    );
+    switches(&mut trace, &[(30 * MS, 0, 0, 8, 8), (20 * MS, 0, 8, 0, 0), (40 * MS, 0, 0, 8, 8)]);
     let usage = usage(&trace, &[0, 50 * MS]);
     assert_eq!(usage[0].busy_ns + usage[0].idle_ns, 50 * MS);
 }
@@ -106,23 +74,10 @@ fn pieces_and_events_outside_the_cuts_leave_no_gap() {
 fn nothing_is_said_where_switches_were_not_recorded() {
     let mut trace = machine();
     trace.duration_ns = 20_000 * MS;
-    switches(
-        &mut trace,
-        &[
-            (3000 * MS, 0, 8, 0, 0),
-            (3000 * MS, 1, 0, 8, 8),
-            (9000 * MS, 0, 0, 8, 8),
-        ],
-    );
+    switches(&mut trace, &[(3000 * MS, 0, 8, 0, 0), (3000 * MS, 1, 0, 8, 8), (9000 * MS, 0, 0, 8, 8)]);
     assert_eq!(recorded(&trace), Some((3000 * MS, 9000 * MS)));
     let usage = usage(&trace, &[0, 5000 * MS, 20_000 * MS]);
-    let times = |usage: &CpuUsage| {
-        (
-            usage.busy_ns / MS,
-            usage.idle_ns / MS,
-            usage.unknown_ns / MS,
-        )
-    };
+    let times = |usage: &CpuUsage| (usage.busy_ns / MS, usage.idle_ns / MS, usage.unknown_ns / MS);
     assert_eq!(times(&usage[0]), (2000, 2000, 6000));
     assert_eq!(times(&usage[1]), (4000, 4000, 22_000));
 }

@@ -44,22 +44,12 @@ impl Capacity {
 
     /// Of `trace`, where times are taken from `source`.
     pub(crate) fn from_source(trace: &Trace, source: CpuSource) -> Self {
-        Self {
-            source,
-            processors: processors(trace),
-            recorded: recorded_by(trace, source),
-        }
+        Self { source, processors: processors(trace), recorded: recorded_by(trace, source) }
     }
 
     /// The totals of `range`, in which threads ran for `busy_ns`, of which `unattributed_ns` for no known process, and
     /// idle threads were seen to run for `idle_ns`.
-    pub(crate) fn totals(
-        &self,
-        range: Range,
-        busy_ns: i64,
-        idle_ns: i64,
-        unattributed_ns: i64,
-    ) -> CpuTotals {
+    pub(crate) fn totals(&self, range: Range, busy_ns: i64, idle_ns: i64, unattributed_ns: i64) -> CpuTotals {
         let processors = i64::from(self.processors);
         let capacity_ns = range.length_ns().saturating_mul(processors);
         let idle_ns = match self.source {
@@ -79,10 +69,7 @@ impl Capacity {
             capacity_ns,
             busy_ns,
             idle_ns,
-            unknown_ns: capacity_ns
-                .saturating_sub(busy_ns)
-                .saturating_sub(idle_ns)
-                .max(0),
+            unknown_ns: capacity_ns.saturating_sub(busy_ns).saturating_sub(idle_ns).max(0),
             unattributed_ns,
         }
     }

@@ -48,13 +48,7 @@ impl FirmwareChange {
             (None, None) => None,
             _ => Some(is_ns.unwrap_or(0).saturating_sub(was_ns.unwrap_or(0))),
         };
-        Self {
-            name: name.to_owned(),
-            guid: guid.to_owned(),
-            was_ns,
-            is_ns,
-            change_ns,
-        }
+        Self { name: name.to_owned(), guid: guid.to_owned(), was_ns, is_ns, change_ns }
     }
 }
 
@@ -85,42 +79,23 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
             phase_names.push(&phase.name);
         }
     }
-    let order = |name: &str| {
-        ["SEC", "PEI", "PreMem", "PostMem", "DXE", "BDS"]
-            .iter()
-            .position(|known| *known == name)
-    };
+    let order = |name: &str| ["SEC", "PEI", "PreMem", "PostMem", "DXE", "BDS"].iter().position(|known| *known == name);
     phase_names.sort_by_key(|name| order(name));
     let length = |report: &FirmwareReport, name: &str| {
         let found = report.phases.iter().find(|phase| phase.name == name);
         found.map(|phase| phase.duration_ns)
     };
-    let phases: Vec<FirmwareChange> = phase_names
-        .iter()
-        .map(|name| FirmwareChange::new(name, "", length(was, name), length(is, name)))
-        .collect();
-    let has_parts = |name: &str| {
-        was.phases
-            .iter()
-            .chain(&is.phases)
-            .any(|phase| phase.inside == name)
-    };
+    let phases: Vec<FirmwareChange> =
+        phase_names.iter().map(|name| FirmwareChange::new(name, "", length(was, name), length(is, name))).collect();
+    let has_parts = |name: &str| was.phases.iter().chain(&is.phases).any(|phase| phase.inside == name);
     let grown_phase = most_grown(phases.iter().filter(|phase| !has_parts(&phase.name)));
     let drivers = changes(
-        was.drivers
-            .iter()
-            .map(|driver| (driver.guid.as_str(), driver.name.as_str(), driver.self_ns)),
-        is.drivers
-            .iter()
-            .map(|driver| (driver.guid.as_str(), driver.name.as_str(), driver.self_ns)),
+        was.drivers.iter().map(|driver| (driver.guid.as_str(), driver.name.as_str(), driver.self_ns)),
+        is.drivers.iter().map(|driver| (driver.guid.as_str(), driver.name.as_str(), driver.self_ns)),
     );
     let devices = changes(
-        was.devices
-            .iter()
-            .map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
-        is.devices
-            .iter()
-            .map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
+        was.devices.iter().map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
+        is.devices.iter().map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
     );
     FirmwareComparison {
         was: was.boot_from.clone(),
@@ -130,13 +105,7 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
         grown_driver: most_grown(drivers.iter()),
         phases,
         drivers,
-        devices: devices
-            .into_iter()
-            .map(|device| FirmwareChange {
-                guid: String::new(),
-                ..device
-            })
-            .collect(),
+        devices: devices.into_iter().map(|device| FirmwareChange { guid: String::new(), ..device }).collect(),
     }
 }
 
@@ -156,10 +125,8 @@ fn changes<'a>(
     for (key, name, ns) in is {
         both.entry(key).or_insert((name, None, None)).2 = Some(ns);
     }
-    let mut changes: Vec<FirmwareChange> = both
-        .into_iter()
-        .map(|(key, (name, was, is))| FirmwareChange::new(name, key, was, is))
-        .collect();
+    let mut changes: Vec<FirmwareChange> =
+        both.into_iter().map(|(key, (name, was, is))| FirmwareChange::new(name, key, was, is)).collect();
     changes.sort_by_key(|change| std::cmp::Reverse(change.change_ns));
     changes
 }

@@ -29,11 +29,7 @@ const ROOTS: [&str; 16] = [
 ];
 
 /// Every device that a driver was started on, by time of its own, longest first.
-pub(super) fn devices(
-    pieces: &[Piece<'_>],
-    shares: &[Share],
-    names: &Names,
-) -> Vec<FirmwareDevice> {
+pub(super) fn devices(pieces: &[Piece<'_>], shares: &[Share], names: &Names) -> Vec<FirmwareDevice> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut devices: Vec<FirmwareDevice> = Vec::new();
     // Firmware that had no memory left for a path leaves only the device's handle.
@@ -56,10 +52,7 @@ pub(super) fn devices(
         };
         let (name, path) = name_and_path(text);
         let at = *places.entry(path).or_insert_with(|| {
-            devices.push(FirmwareDevice {
-                path: path.to_owned(),
-                ..FirmwareDevice::default()
-            });
+            devices.push(FirmwareDevice { path: path.to_owned(), ..FirmwareDevice::default() });
             devices.len() - 1
         });
         let device = &mut devices[at];
@@ -86,9 +79,7 @@ pub(super) fn devices(
         driver.driver_start_ns = driver.driver_start_ns.saturating_add(length);
     }
     for device in &mut devices {
-        device
-            .drivers
-            .sort_by_key(|driver| std::cmp::Reverse(driver.driver_start_ns));
+        device.drivers.sort_by_key(|driver| std::cmp::Reverse(driver.driver_start_ns));
     }
     devices.sort_by(|one, other| (other.self_ns, &one.path).cmp(&(one.self_ns, &other.path)));
     devices
@@ -103,9 +94,7 @@ fn name_and_path(text: &str) -> (&str, &str) {
     });
     let at = begins.min().or_else(|| {
         let first_node = text.split('/').next().unwrap_or(text);
-        first_node
-            .contains('(')
-            .then(|| first_node.rfind(' ').map_or(0, |blank| blank + 1))
+        first_node.contains('(').then(|| first_node.rfind(' ').map_or(0, |blank| blank + 1))
     });
     match at.and_then(|at| text.split_at_checked(at)) {
         Some((name, path)) => (name.trim_end(), path),
@@ -121,26 +110,14 @@ mod tests {
     fn names_stand_before_the_path() {
         for (text, name, path) in [
             ("PciRoot(0x0)", "", "PciRoot(0x0)"),
-            (
-                "PciRoot(0x0)/Pci(0x2,0x0)/AcpiAdr(0x80011400)",
-                "",
-                "PciRoot(0x0)/Pci(0x2,0x0)/AcpiAdr(0x80011400)",
-            ),
-            (
-                "PS/2 Keyboard Devic PciRoot(0x0)/Pci(0x1F,0x0)",
-                "PS/2 Keyboard Devic",
-                "PciRoot(0x0)/Pci(0x1F,0x0)",
-            ),
+            ("PciRoot(0x0)/Pci(0x2,0x0)/AcpiAdr(0x80011400)", "", "PciRoot(0x0)/Pci(0x2,0x0)/AcpiAdr(0x80011400)"),
+            ("PS/2 Keyboard Devic PciRoot(0x0)/Pci(0x1F,0x0)", "PS/2 Keyboard Devic", "PciRoot(0x0)/Pci(0x1F,0x0)"),
             (
                 "Host Controller (USB 3.0 PciRoot(0x0)/Pci(0xD,0x0)",
                 "Host Controller (USB 3.0",
                 "PciRoot(0x0)/Pci(0xD,0x0)",
             ),
-            (
-                "Some Bus NewRoot(0x1)/Pci(0x1,0x0)",
-                "Some Bus",
-                "NewRoot(0x1)/Pci(0x1,0x0)",
-            ),
+            ("Some Bus NewRoot(0x1)/Pci(0x1,0x0)", "Some Bus", "NewRoot(0x1)/Pci(0x1,0x0)"),
             ("nothing of a path", "", "nothing of a path"),
             ("", "", ""),
         ] {

@@ -9,12 +9,7 @@ use super::report::FirmwareDriver;
 use super::sweep::Share;
 
 /// Every module that was measured, by time of its own, longest first. `pieces` are in the order of their begins.
-pub(super) fn drivers(
-    pieces: &[Piece<'_>],
-    shares: &[Share],
-    in_phase: &[&str],
-    names: &Names,
-) -> Vec<FirmwareDriver> {
+pub(super) fn drivers(pieces: &[Piece<'_>], shares: &[Share], in_phase: &[&str], names: &Names) -> Vec<FirmwareDriver> {
     let mut places: HashMap<FirmwareGuid, usize> = HashMap::new();
     let mut drivers: Vec<FirmwareDriver> = Vec::new();
     for ((piece, share), phase) in pieces.iter().zip(shares).zip(in_phase) {

@@ -2,8 +2,7 @@
 
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
-    FirmwareCheckpoints, FirmwareEdge, FirmwareEvent, FirmwareFault, FirmwareFaultKind,
-    FirmwareGuid, FirmwareWork,
+    FirmwareCheckpoints, FirmwareEdge, FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareWork,
 };
 
 use super::report::{FirmwareIntervals, FirmwareStage, FirmwareStageName};
@@ -14,9 +13,8 @@ const LONGEST_FIRMWARE_NS: i64 = 600_000_000_000;
 const LONGEST_TOTAL_NS: i64 = 3_600_000_000_000;
 
 /// `gEfiEventReadyToBootGuid`: the event that the UEFI specification has signalled before each attempt to boot.
-const READY_TO_BOOT: FirmwareGuid = FirmwareGuid([
-    0x7c, 0xe8, 0x8f, 0xb3, 0x4b, 0xd7, 0x46, 0x79, 0x87, 0xa8, 0xa8, 0xd8, 0xde, 0xe5, 0x0d, 0x2b,
-]);
+const READY_TO_BOOT: FirmwareGuid =
+    FirmwareGuid([0x7c, 0xe8, 0x8f, 0xb3, 0x4b, 0xd7, 0x46, 0x79, 0x87, 0xa8, 0xa8, 0xd8, 0xde, 0xe5, 0x0d, 0x2b]);
 
 /// What cannot be true of the checkpoints, worst first.
 #[must_use]
@@ -24,13 +22,7 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
     use FirmwareFaultKind as Kind;
     let mut faults = Vec::new();
     let mut fault = |kind, severity, text: String| {
-        faults.push(FirmwareFault {
-            kind,
-            severity,
-            place: String::new(),
-            text,
-            skipped_bytes: 0,
-        });
+        faults.push(FirmwareFault { kind, severity, place: String::new(), text, skipped_bytes: 0 });
     };
     if reset_end_in_ticks(times) {
         fault(
@@ -44,11 +36,7 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
             ),
         );
     }
-    let later = times
-        .named()
-        .into_iter()
-        .skip(1)
-        .filter_map(|(name, ns)| Some((name, ns?)));
+    let later = times.named().into_iter().skip(1).filter_map(|(name, ns)| Some((name, ns?)));
     let later: Vec<_> = later.collect();
     for pair in later.windows(2) {
         if let [(first, first_ns), (second, second_ns)] = pair
@@ -63,9 +51,7 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
             );
         }
     }
-    let beyond = times
-        .loader_load_ns
-        .is_some_and(|ns| ns > LONGEST_FIRMWARE_NS)
+    let beyond = times.loader_load_ns.is_some_and(|ns| ns > LONGEST_FIRMWARE_NS)
         || times.exit_end_ns.is_some_and(|ns| ns > LONGEST_TOTAL_NS);
     if beyond {
         fault(
@@ -79,12 +65,8 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
     let exit = times.exit_begin_ns.or(times.exit_end_ns);
     if exit.is_none() {
         let text = match times.loader_start_ns.or(times.loader_load_ns) {
-            Some(_) => {
-                "ExitBootServices has no time: a legacy (BIOS) boot, or firmware that does not record it"
-            }
-            None => {
-                "the loader has no time at all: not a UEFI boot, or firmware that does not record it"
-            }
+            Some(_) => "ExitBootServices has no time: a legacy (BIOS) boot, or firmware that does not record it",
+            None => "the loader has no time at all: not a UEFI boot, or firmware that does not record it",
         };
         fault(Kind::NotUefi, Severity::Warning, text.to_owned());
     }
@@ -92,10 +74,7 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
 }
 
 fn reset_end_in_ticks(times: &FirmwareCheckpoints) -> bool {
-    match (
-        times.reset_end_ns,
-        times.loader_load_ns.or(times.loader_start_ns),
-    ) {
+    match (times.reset_end_ns, times.loader_load_ns.or(times.loader_start_ns)) {
         (Some(reset), Some(load)) => reset > load,
         _ => false,
     }
@@ -104,9 +83,7 @@ fn reset_end_in_ticks(times: &FirmwareCheckpoints) -> bool {
 /// Whether the times do not begin at this boot's reset.
 #[must_use]
 pub fn counts_over_resets(faults: &[FirmwareFault]) -> bool {
-    faults
-        .iter()
-        .any(|fault| fault.kind == FirmwareFaultKind::KeptOverResets)
+    faults.iter().any(|fault| fault.kind == FirmwareFaultKind::KeptOverResets)
 }
 
 /// The lengths between the checkpoints, by both definitions of the firmware's and the loader's time.
@@ -130,9 +107,7 @@ pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> Firmw
         exit_boot_services_ns: between(times.exit_begin_ns, times.exit_end_ns),
         time2_ns: between(times.loader_load_ns, times.exit_end_ns),
         total_ns: times.exit_end_ns,
-        definition:
-            "end of reset to the loader's load; the loader's load to the return of ExitBootServices"
-                .to_owned(),
+        definition: "end of reset to the loader's load; the loader's load to the return of ExitBootServices".to_owned(),
         ready_to_boot_ns: ready_ns,
         ready_to_boot_time1_ns: ready_ns,
         ready_to_boot_time2_ns: between(ready_ns, times.exit_begin_ns),
@@ -145,36 +120,15 @@ pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> Firmw
 pub fn stages(times: &FirmwareCheckpoints) -> Vec<FirmwareStage> {
     let reset_end = times.reset_end_ns.filter(|_| !reset_end_in_ticks(times));
     let ends = [
-        (
-            FirmwareStageName::Reset,
-            Some(0),
-            reset_end.filter(|&ns| ns > 0),
-        ),
+        (FirmwareStageName::Reset, Some(0), reset_end.filter(|&ns| ns > 0)),
         (FirmwareStageName::Firmware, reset_end, times.loader_load_ns),
-        (
-            FirmwareStageName::LoaderLoad,
-            times.loader_load_ns,
-            times.loader_start_ns,
-        ),
-        (
-            FirmwareStageName::Loader,
-            times.loader_start_ns,
-            times.exit_begin_ns,
-        ),
-        (
-            FirmwareStageName::ExitBootServices,
-            times.exit_begin_ns,
-            times.exit_end_ns,
-        ),
+        (FirmwareStageName::LoaderLoad, times.loader_load_ns, times.loader_start_ns),
+        (FirmwareStageName::Loader, times.loader_start_ns, times.exit_begin_ns),
+        (FirmwareStageName::ExitBootServices, times.exit_begin_ns, times.exit_end_ns),
     ];
     let known = ends.into_iter().filter_map(|(name, start_ns, end_ns)| {
         let (start_ns, end_ns) = (start_ns?, end_ns?);
-        (start_ns <= end_ns).then_some(FirmwareStage {
-            name,
-            start_ns,
-            end_ns,
-            duration_ns: end_ns - start_ns,
-        })
+        (start_ns <= end_ns).then_some(FirmwareStage { name, start_ns, end_ns, duration_ns: end_ns - start_ns })
     });
     known.collect()
 }
@@ -187,19 +141,15 @@ fn ready_to_boot(events: &[FirmwareEvent]) -> Option<(i64, &'static str)> {
             event.work == FirmwareWork::EventSignal && event.caller == Some(READY_TO_BOOT)
         }),
         ("mark ReadyToBoot", |event| {
-            matches!(event.work, FirmwareWork::Point | FirmwareWork::InModule)
-                && event.text.contains("ReadyToBoot")
+            matches!(event.work, FirmwareWork::Point | FirmwareWork::InModule) && event.text.contains("ReadyToBoot")
         }),
-        (
-            "begin of BdsAttempt, which follows the event ReadyToBoot",
-            |event| event.work == FirmwareWork::InModule && event.text == "BdsAttempt",
-        ),
+        ("begin of BdsAttempt, which follows the event ReadyToBoot", |event| {
+            event.work == FirmwareWork::InModule && event.text == "BdsAttempt"
+        }),
     ];
     rules.into_iter().find_map(|(rule, matches)| {
-        let found = events
-            .iter()
-            .filter(|event| event.edge != FirmwareEdge::End && matches(event))
-            .map(|event| event.time_ns);
+        let found =
+            events.iter().filter(|event| event.edge != FirmwareEdge::End && matches(event)).map(|event| event.time_ns);
         Some((found.min()?, rule))
     })
 }

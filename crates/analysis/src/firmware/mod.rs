@@ -20,8 +20,7 @@ use std::collections::BTreeMap;
 
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
-    FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareRecording,
-    FirmwareSuspend, FirmwareTable,
+    FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareRecording, FirmwareSuspend, FirmwareTable,
 };
 use thiserror::Error;
 
@@ -58,11 +57,7 @@ pub struct NoTimes {
 
 impl From<FirmwareRecording> for NoTimes {
     fn from(recording: FirmwareRecording) -> Self {
-        Self {
-            inputs: recording.inputs.len(),
-            tables: recording.tables,
-            faults: recording.faults,
-        }
+        Self { inputs: recording.inputs.len(), tables: recording.tables, faults: recording.faults }
     }
 }
 
@@ -70,10 +65,7 @@ impl From<FirmwareRecording> for NoTimes {
 ///
 /// # Errors
 /// [`NoTimes`] when there is nothing to tell, such as an FPDT alone, which only points at the tables with times.
-pub fn analyse(
-    recording: &FirmwareRecording,
-    options: &FirmwareOptions,
-) -> Result<FirmwareReport, NoTimes> {
+pub fn analyse(recording: &FirmwareRecording, options: &FirmwareOptions) -> Result<FirmwareReport, NoTimes> {
     let nothing = recording.checkpoints.is_none()
         && recording.events.is_empty()
         && recording.resume.is_none()
@@ -96,16 +88,12 @@ pub fn analyse(
     event_faults(&recording.events, &paired, &mut faults);
     let ends_without_begin = paired.ends_left.len() as u64;
     phases::mark(&mut paired, checkpoints.as_ref());
-    paired
-        .pieces
-        .sort_by_key(|piece| (piece.start_ns, std::cmp::Reverse(piece.end_ns)));
+    paired.pieces.sort_by_key(|piece| (piece.start_ns, std::cmp::Reverse(piece.end_ns)));
     let pieces = &paired.pieces;
 
     let window = window(&intervals, &recording.events);
     let mut gaps = Vec::new();
-    let shares = sweep::sweep(pieces, window, |stretch| {
-        add_gap(stretch, pieces, &mut gaps)
-    });
+    let shares = sweep::sweep(pieces, window, |stretch| add_gap(stretch, pieces, &mut gaps));
     // Where nothing was measured at all, one gap of everything tells nothing.
     if pieces.is_empty() {
         gaps.clear();
@@ -123,16 +111,8 @@ pub fn analyse(
         drivers: drivers::drivers(pieces, &shares, &in_phase, &names),
         devices: devices::devices(pieces, &shares, &names),
         work: work(pieces, &shares, &in_phase, &names),
-        unended: paired
-            .begins_left
-            .iter()
-            .map(|event| marked(event, &names))
-            .collect(),
-        marks: paired
-            .points
-            .iter()
-            .map(|event| marked(event, &names))
-            .collect(),
+        unended: paired.begins_left.iter().map(|event| marked(event, &names)).collect(),
+        marks: paired.points.iter().map(|event| marked(event, &names)).collect(),
         measurements: recording.events.len() as u64,
         ends_without_begin,
         suspend: recording.suspend.map(suspend_time),
@@ -154,13 +134,7 @@ fn window(intervals: &FirmwareIntervals, events: &[FirmwareEvent]) -> (i64, i64)
 
 fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, faults: &mut Vec<FirmwareFault>) {
     let mut fault = |kind, text: String| {
-        faults.push(FirmwareFault {
-            kind,
-            severity: Severity::Notice,
-            place: String::new(),
-            text,
-            skipped_bytes: 0,
-        });
+        faults.push(FirmwareFault { kind, severity: Severity::Notice, place: String::new(), text, skipped_bytes: 0 });
     };
     let times: Vec<i64> = events.iter().map(|event| event.time_ns).collect();
     let steps_back = times.windows(2).filter(|pair| pair[1] < pair[0]).count();
@@ -171,38 +145,16 @@ fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, faults: &mut Vec<
         };
         fault(
             FirmwareFaultKind::EventsNotMonotonic,
-            format!(
-                "{steps_back} of {} measurements lie before the one written before them{backwards}",
-                events.len()
-            ),
+            format!("{steps_back} of {} measurements lie before the one written before them{backwards}", events.len()),
         );
     }
     for (kind, left, what) in [
-        (
-            FirmwareFaultKind::BeginWithoutEnd,
-            &paired.begins_left,
-            "begins without an end",
-        ),
-        (
-            FirmwareFaultKind::EndWithoutBegin,
-            &paired.ends_left,
-            "ends without a begin",
-        ),
+        (FirmwareFaultKind::BeginWithoutEnd, &paired.begins_left, "begins without an end"),
+        (FirmwareFaultKind::EndWithoutBegin, &paired.ends_left, "ends without a begin"),
     ] {
         if let Some(first) = left.first() {
-            let name = if first.text.is_empty() {
-                first.work.as_str()
-            } else {
-                &first.text
-            };
-            fault(
-                kind,
-                format!(
-                    "{} {what}; the first is {name} at {} ns",
-                    left.len(),
-                    first.time_ns
-                ),
-            );
+            let name = if first.text.is_empty() { first.work.as_str() } else { &first.text };
+            fault(kind, format!("{} {what}; the first is {name} at {} ns", left.len(), first.time_ns));
         }
     }
 }
@@ -219,32 +171,19 @@ fn innermost_phases(pieces: &[Piece<'_>], shares: &[Share]) -> Vec<&'static str>
     phases
 }
 
-fn coverage(
-    pieces: &[Piece<'_>],
-    shares: &[Share],
-    intervals: &FirmwareIntervals,
-) -> Option<FirmwareCoverage> {
+fn coverage(pieces: &[Piece<'_>], shares: &[Share], intervals: &FirmwareIntervals) -> Option<FirmwareCoverage> {
     let time1_ns = intervals.time1_ns.filter(|&ns| ns > 0)?;
-    let leaves = pieces
-        .iter()
-        .zip(shares)
-        .filter(|(piece, share)| piece.phase.is_none() && !share.has_parts);
+    let leaves = pieces.iter().zip(shares).filter(|(piece, share)| piece.phase.is_none() && !share.has_parts);
     let measured_ns: i64 = leaves.map(|(_, share)| share.in_window_ns).sum();
     pieces
         .iter()
         .any(|piece| piece.phase.is_none())
-        .then_some(FirmwareCoverage {
-            measured_ns,
-            measured_percent: measured_ns as f64 * 100.0 / time1_ns as f64,
-        })
+        .then_some(FirmwareCoverage { measured_ns, measured_percent: measured_ns as f64 * 100.0 / time1_ns as f64 })
 }
 
 /// Keeps a stretch in which nothing ran but a phase; neighbours of the same phase are one.
 fn add_gap(stretch: Stretch, pieces: &[Piece<'_>], gaps: &mut Vec<Stretch>) {
-    if stretch
-        .innermost
-        .is_some_and(|at| pieces[at].phase.is_none())
-    {
+    if stretch.innermost.is_some_and(|at| pieces[at].phase.is_none()) {
         return;
     }
     // Most firmware measures some ten thousand pieces; of the stretches between them only the longest are of interest.
@@ -262,12 +201,7 @@ fn longest_first(gaps: &mut Vec<Stretch>) {
     gaps.truncate(MOST_GAPS);
 }
 
-fn described_gaps(
-    mut gaps: Vec<Stretch>,
-    pieces: &[Piece<'_>],
-    in_phase: &[&str],
-    names: &Names,
-) -> Vec<FirmwareGap> {
+fn described_gaps(mut gaps: Vec<Stretch>, pieces: &[Piece<'_>], in_phase: &[&str], names: &Names) -> Vec<FirmwareGap> {
     longest_first(&mut gaps);
     let edge = |edge: Option<(usize, bool)>| {
         edge.map_or_else(String::new, |(at, begins)| {
@@ -279,10 +213,7 @@ fn described_gaps(
         start_ns: gap.start_ns,
         end_ns: gap.end_ns,
         duration_ns: gap.end_ns - gap.start_ns,
-        phase: gap
-            .innermost
-            .map_or("", |at| pieces[at].phase.unwrap_or(in_phase[at]))
-            .to_owned(),
+        phase: gap.innermost.map_or("", |at| pieces[at].phase.unwrap_or(in_phase[at])).to_owned(),
         after: edge(gap.opened_by),
         before: edge(gap.closed_by),
     });
@@ -307,32 +238,15 @@ fn label(piece: &Piece<'_>, names: &Names) -> String {
     }
 }
 
-fn work(
-    pieces: &[Piece<'_>],
-    shares: &[Share],
-    in_phase: &[&str],
-    names: &Names,
-) -> Vec<FirmwareInterval> {
-    let measured = pieces
-        .iter()
-        .zip(shares)
-        .zip(in_phase)
-        .filter(|((piece, _), _)| !piece.inferred);
+fn work(pieces: &[Piece<'_>], shares: &[Share], in_phase: &[&str], names: &Names) -> Vec<FirmwareInterval> {
+    let measured = pieces.iter().zip(shares).zip(in_phase).filter(|((piece, _), _)| !piece.inferred);
     let described = measured.map(|((piece, share), phase)| FirmwareInterval {
         work: piece.event.work,
         guid: piece.event.module.to_string(),
         module: names.of(piece.event.module),
         text: piece.event.text.clone(),
-        caller: piece
-            .event
-            .caller
-            .map(|guid| names.of(guid))
-            .unwrap_or_default(),
-        handle: piece
-            .event
-            .handle
-            .map(|handle| format!("{handle:#x}"))
-            .unwrap_or_default(),
+        caller: piece.event.caller.map(|guid| names.of(guid)).unwrap_or_default(),
+        handle: piece.event.handle.map(|handle| format!("{handle:#x}")).unwrap_or_default(),
         start_ns: piece.start_ns,
         end_ns: piece.end_ns,
         duration_ns: piece.end_ns - piece.start_ns,

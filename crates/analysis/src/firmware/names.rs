@@ -34,9 +34,7 @@ impl Names {
     /// The user's names, and the shared ones they do not override.
     #[must_use]
     pub fn new(user: &BTreeMap<FirmwareGuid, String>) -> Self {
-        let known = KNOWN
-            .iter()
-            .filter_map(|(guid, name)| Some((FirmwareGuid::parse(guid)?, (*name).to_owned())));
+        let known = KNOWN.iter().filter_map(|(guid, name)| Some((FirmwareGuid::parse(guid)?, (*name).to_owned())));
         let mut names: BTreeMap<_, _> = known.collect();
         names.extend(user.iter().map(|(guid, name)| (*guid, name.clone())));
         Self { names }
@@ -75,18 +73,9 @@ mod tests {
         let names = Names::new(&user);
         assert_eq!(names.of(dxe_core), "OurDxeCore");
         for (guid, name) in [
-            (
-                "6C646E68-0000-0000-3063-E97F00000000",
-                "image not stored in the firmware, handle 0x7fe96330",
-            ),
-            (
-                "00000000-0000-0000-554E-4B4E484E444C",
-                "module of an unknown handle",
-            ),
-            (
-                "11111111-2222-3333-4444-555555555555",
-                "11111111-2222-3333-4444-555555555555",
-            ),
+            ("6C646E68-0000-0000-3063-E97F00000000", "image not stored in the firmware, handle 0x7fe96330"),
+            ("00000000-0000-0000-554E-4B4E484E444C", "module of an unknown handle"),
+            ("11111111-2222-3333-4444-555555555555", "11111111-2222-3333-4444-555555555555"),
         ] {
             assert_eq!(names.of(FirmwareGuid::parse(guid).unwrap()), name);
         }

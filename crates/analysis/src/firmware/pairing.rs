@@ -49,31 +49,12 @@ impl<'a> Key<'a> {
             text: &event.text,
         };
         match event.work {
-            FirmwareWork::CrossModule => Self {
-                module: None,
-                caller: None,
-                handle: None,
-                ..whole
-            },
-            FirmwareWork::LoadImage => Self {
-                module: None,
-                caller: None,
-                text: "",
-                ..whole
-            },
-            FirmwareWork::EntryPoint => Self {
-                caller: None,
-                handle: None,
-                text: "",
-                ..whole
-            },
+            FirmwareWork::CrossModule => Self { module: None, caller: None, handle: None, ..whole },
+            FirmwareWork::LoadImage => Self { module: None, caller: None, text: "", ..whole },
+            FirmwareWork::EntryPoint => Self { caller: None, handle: None, text: "", ..whole },
             // The end of a start carries the device's path besides.
             FirmwareWork::DriverStart | FirmwareWork::DriverSupport | FirmwareWork::DriverStop => {
-                Self {
-                    caller: None,
-                    text: "",
-                    ..whole
-                }
+                Self { caller: None, text: "", ..whole }
             }
             _ => whole,
         }

@@ -8,23 +8,13 @@ use super::sweep::Share;
 use crate::evidence::Certainty;
 
 /// The phases in order, each with the one it is a part of.
-const PHASES: [(&str, &str); 6] = [
-    ("SEC", ""),
-    ("PEI", ""),
-    ("PreMem", "PEI"),
-    ("PostMem", "PEI"),
-    ("DXE", ""),
-    ("BDS", ""),
-];
+const PHASES: [(&str, &str); 6] =
+    [("SEC", ""), ("PEI", ""), ("PreMem", "PEI"), ("PostMem", "PEI"), ("DXE", ""), ("BDS", "")];
 
 /// The phase that a measurement is about.
 pub(super) fn phase_of(event: &FirmwareEvent) -> Option<&'static str> {
     let (name, inside) = PHASES.into_iter().find(|(name, _)| *name == event.text)?;
-    let measured_as = if inside.is_empty() {
-        FirmwareWork::CrossModule
-    } else {
-        FirmwareWork::InModule
-    };
+    let measured_as = if inside.is_empty() { FirmwareWork::CrossModule } else { FirmwareWork::InModule };
     (event.work == measured_as).then_some(name)
 }
 
@@ -33,27 +23,16 @@ pub(super) fn mark(paired: &mut Paired<'_>, times: Option<&FirmwareCheckpoints>)
     for piece in &mut paired.pieces {
         piece.phase = phase_of(piece.event);
     }
-    let has =
-        |paired: &Paired<'_>, name| paired.pieces.iter().any(|piece| piece.phase == Some(name));
+    let has = |paired: &Paired<'_>, name| paired.pieces.iter().any(|piece| piece.phase == Some(name));
     let reset_end_ns = times.and_then(|times| times.reset_end_ns);
     // EDK II marks the end of SEC with a point, because no code that could measure runs at its begin.
-    let sec_end = paired
-        .points
-        .iter()
-        .copied()
-        .find(|event| event.work == FirmwareWork::Point && event.text == "SEC");
+    let sec_end = paired.points.iter().copied().find(|event| event.work == FirmwareWork::Point && event.text == "SEC");
     let mut inferred = Vec::new();
     let mut add = |name, event, start_ns: Option<i64>, end_ns: Option<i64>| {
         if let (Some(start_ns), Some(end_ns)) = (start_ns, end_ns)
             && start_ns < end_ns
         {
-            inferred.push(Piece {
-                event,
-                start_ns,
-                end_ns,
-                phase: Some(name),
-                inferred: true,
-            });
+            inferred.push(Piece { event, start_ns, end_ns, phase: Some(name), inferred: true });
         }
     };
     if !has(paired, "SEC")
@@ -63,24 +42,12 @@ pub(super) fn mark(paired: &mut Paired<'_>, times: Option<&FirmwareCheckpoints>)
     }
     // A phase follows the one before it: where only one of its ends was measured, its neighbour tells the other.
     let first_begin = |name: &str| {
-        let measured = paired
-            .pieces
-            .iter()
-            .filter(|piece| piece.phase == Some(name))
-            .map(|piece| piece.start_ns);
-        let left = paired
-            .begins_left
-            .iter()
-            .filter(|event| phase_of(event) == Some(name))
-            .map(|event| event.time_ns);
+        let measured = paired.pieces.iter().filter(|piece| piece.phase == Some(name)).map(|piece| piece.start_ns);
+        let left = paired.begins_left.iter().filter(|event| phase_of(event) == Some(name)).map(|event| event.time_ns);
         measured.chain(left).min()
     };
     if !has(paired, "PEI")
-        && let Some(event) = paired
-            .ends_left
-            .iter()
-            .copied()
-            .find(|event| phase_of(event) == Some("PEI"))
+        && let Some(event) = paired.ends_left.iter().copied().find(|event| phase_of(event) == Some("PEI"))
     {
         let start_ns = sec_end.map(|event| event.time_ns).or(reset_end_ns);
         add("PEI", event, start_ns, Some(event.time_ns));
@@ -89,11 +56,7 @@ pub(super) fn mark(paired: &mut Paired<'_>, times: Option<&FirmwareCheckpoints>)
         if has(paired, name) {
             continue;
         }
-        let begin = paired
-            .begins_left
-            .iter()
-            .copied()
-            .find(|event| phase_of(event) == Some(name));
+        let begin = paired.begins_left.iter().copied().find(|event| phase_of(event) == Some(name));
         if let Some(event) = begin {
             let end_ns = match next {
                 "" => times.and_then(|times| times.loader_start_ns),
@@ -108,13 +71,9 @@ pub(super) fn mark(paired: &mut Paired<'_>, times: Option<&FirmwareCheckpoints>)
 /// The phases, from the pieces that are some.
 pub(super) fn phases(pieces: &[Piece<'_>], shares: &[Share]) -> Vec<FirmwarePhase> {
     let described = PHASES.into_iter().filter_map(|(name, inside)| {
-        let all: Vec<usize> = (0..pieces.len())
-            .filter(|&at| pieces[at].phase == Some(name))
-            .collect();
+        let all: Vec<usize> = (0..pieces.len()).filter(|&at| pieces[at].phase == Some(name)).collect();
         // One that runs inside itself is measured once.
-        let outer = all
-            .iter()
-            .filter(|&&at| !inside_another(at, name, pieces, shares));
+        let outer = all.iter().filter(|&&at| !inside_another(at, name, pieces, shares));
         let inferred = all.iter().any(|&at| pieces[at].inferred);
         let start_ns = all.iter().map(|&at| pieces[at].start_ns).min()?;
         let end_ns = all.iter().map(|&at| pieces[at].end_ns).max()?;
@@ -123,16 +82,10 @@ pub(super) fn phases(pieces: &[Piece<'_>], shares: &[Share]) -> Vec<FirmwarePhas
             inside: inside.to_owned(),
             start_ns,
             end_ns,
-            duration_ns: outer
-                .map(|&at| pieces[at].end_ns - pieces[at].start_ns)
-                .fold(0, i64::saturating_add),
+            duration_ns: outer.map(|&at| pieces[at].end_ns - pieces[at].start_ns).fold(0, i64::saturating_add),
             self_ns: all.iter().map(|&at| shares[at].self_ns).sum(),
             rule: rule(name, inferred, all.first().map(|&at| &pieces[at])),
-            certainty: if inferred {
-                Certainty::Inferred
-            } else {
-                Certainty::Measured
-            },
+            certainty: if inferred { Certainty::Inferred } else { Certainty::Measured },
         })
     });
     described.collect()

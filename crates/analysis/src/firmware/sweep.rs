@@ -34,11 +34,7 @@ pub(super) struct Stretch {
 ///
 /// Work of different kinds need not be properly nested, so a stack of begins alone would not do: what ended stays on the
 /// stack until it comes to the top. Each piece is pushed and popped once.
-pub(super) fn sweep(
-    pieces: &[Piece<'_>],
-    window: (i64, i64),
-    mut each: impl FnMut(Stretch),
-) -> Vec<Share> {
+pub(super) fn sweep(pieces: &[Piece<'_>], window: (i64, i64), mut each: impl FnMut(Stretch)) -> Vec<Share> {
     let mut shares = vec![Share::default(); pieces.len()];
     // At one time: ends, then begins, the longest first. What has no length takes no part but for its place.
     let mut edges: Vec<(i64, bool, i64, usize)> = Vec::with_capacity(pieces.len() * 2);
@@ -72,9 +68,7 @@ pub(super) fn sweep(
                 start_ns,
                 end_ns,
                 innermost,
-                opened_by: last
-                    .filter(|&(ns, ..)| ns >= from)
-                    .map(|(_, at, begins)| (at, begins)),
+                opened_by: last.filter(|&(ns, ..)| ns >= from).map(|(_, at, begins)| (at, begins)),
                 closed_by: (time_ns <= to).then_some((at, begins)),
             });
         }

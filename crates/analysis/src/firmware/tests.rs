@@ -1,8 +1,7 @@
 //! Hand-made firmware recordings.
 
 use onoff_trace::firmware::{
-    FirmwareCheckpoints, FirmwareEdge, FirmwareEvent, FirmwareFaultKind, FirmwareGuid,
-    FirmwareRecording, FirmwareWork,
+    FirmwareCheckpoints, FirmwareEdge, FirmwareEvent, FirmwareFaultKind, FirmwareGuid, FirmwareRecording, FirmwareWork,
 };
 
 use super::*;
@@ -15,13 +14,7 @@ use FirmwareWork as Work;
 const A: FirmwareGuid = FirmwareGuid([0xaa; 16]);
 const B: FirmwareGuid = FirmwareGuid([0xbb; 16]);
 
-fn event(
-    ms: i64,
-    work: Work,
-    edge: FirmwareEdge,
-    module: FirmwareGuid,
-    text: &str,
-) -> FirmwareEvent {
+fn event(ms: i64, work: Work, edge: FirmwareEdge, module: FirmwareGuid, text: &str) -> FirmwareEvent {
     FirmwareEvent {
         work,
         edge,
@@ -36,22 +29,13 @@ fn event(
 }
 
 fn with_handle(handle: u64, event: FirmwareEvent) -> FirmwareEvent {
-    FirmwareEvent {
-        handle: Some(handle),
-        ..event
-    }
+    FirmwareEvent { handle: Some(handle), ..event }
 }
 
 /// A boot with these measurements, whose firmware takes from 0 to 100 ms.
 fn recording(events: Vec<FirmwareEvent>) -> FirmwareRecording {
     FirmwareRecording {
-        checkpoints: Some(FirmwareCheckpoints::of_stored([
-            0,
-            100 * MS,
-            110 * MS,
-            150 * MS,
-            151 * MS,
-        ])),
+        checkpoints: Some(FirmwareCheckpoints::of_stored([0, 100 * MS, 110 * MS, 150 * MS, 151 * MS])),
         events,
         ..FirmwareRecording::default()
     }
@@ -74,45 +58,19 @@ fn the_parts_of_work_are_not_its_own_time() {
     let own: Vec<(&str, i64, i64, u32)> = report
         .work
         .iter()
-        .map(|work| {
-            (
-                work.work.as_str(),
-                work.self_ns / MS,
-                work.duration_ns / MS,
-                work.depth,
-            )
-        })
+        .map(|work| (work.work.as_str(), work.self_ns / MS, work.duration_ns / MS, work.depth))
         .collect();
-    assert_eq!(
-        own,
-        [
-            ("cross_module", 30, 50, 0),
-            ("entry_point", 13, 20, 1),
-            ("function", 7, 7, 2)
-        ]
-    );
+    assert_eq!(own, [("cross_module", 30, 50, 0), ("entry_point", 13, 20, 1), ("function", 7, 7, 2)]);
     // The phase is nobody's: 13 ms are A's, 7 ms B's.
-    let drivers: Vec<(&str, i64)> = report
-        .drivers
-        .iter()
-        .map(|driver| (driver.guid.as_str(), driver.self_ns / MS))
-        .collect();
-    assert_eq!(
-        drivers,
-        [(A.to_string().as_str(), 13), (B.to_string().as_str(), 7)]
-    );
+    let drivers: Vec<(&str, i64)> =
+        report.drivers.iter().map(|driver| (driver.guid.as_str(), driver.self_ns / MS)).collect();
+    assert_eq!(drivers, [(A.to_string().as_str(), 13), (B.to_string().as_str(), 7)]);
     assert_eq!(report.drivers[0].phase, "DXE");
     // Only the function holds no other work: 7 of 100 ms.
     assert_eq!(report.coverage.unwrap().measured_ns, 7 * MS);
-    let gaps: Vec<(i64, i64, &str)> = report
-        .gaps
-        .iter()
-        .map(|gap| (gap.start_ns / MS, gap.end_ns / MS, gap.phase.as_str()))
-        .collect();
-    assert_eq!(
-        gaps,
-        [(60, 100, ""), (40, 60, "DXE"), (0, 10, ""), (10, 20, "DXE")]
-    );
+    let gaps: Vec<(i64, i64, &str)> =
+        report.gaps.iter().map(|gap| (gap.start_ns / MS, gap.end_ns / MS, gap.phase.as_str())).collect();
+    assert_eq!(gaps, [(60, 100, ""), (40, 60, "DXE"), (0, 10, ""), (10, 20, "DXE")]);
 }
 
 #[test]
@@ -142,13 +100,7 @@ fn work_inside_itself_is_nested_and_what_is_left_open_is_told() {
     assert_eq!(report.phases[0].duration_ns, 30 * MS);
     assert_eq!((report.unended.len(), report.ends_without_begin), (1, 1));
     let kinds: Vec<FirmwareFaultKind> = report.faults.iter().map(|fault| fault.kind).collect();
-    assert_eq!(
-        kinds,
-        [
-            FirmwareFaultKind::BeginWithoutEnd,
-            FirmwareFaultKind::EndWithoutBegin
-        ]
-    );
+    assert_eq!(kinds, [FirmwareFaultKind::BeginWithoutEnd, FirmwareFaultKind::EndWithoutBegin]);
 }
 
 #[test]
@@ -159,22 +111,15 @@ fn an_images_load_belongs_to_the_image_that_its_end_names() {
         with_handle(8, event(15, Work::LoadImage, End, A, "")),
         with_handle(7, event(30, Work::LoadImage, End, B, "")),
     ]);
-    let loads: Vec<(&str, i64)> = report
-        .drivers
-        .iter()
-        .map(|driver| (driver.guid.as_str(), driver.load_ns / MS))
-        .collect();
-    assert_eq!(
-        loads,
-        [(B.to_string().as_str(), 20), (A.to_string().as_str(), 3)]
-    );
+    let loads: Vec<(&str, i64)> =
+        report.drivers.iter().map(|driver| (driver.guid.as_str(), driver.load_ns / MS)).collect();
+    assert_eq!(loads, [(B.to_string().as_str(), 20), (A.to_string().as_str(), 3)]);
 }
 
 #[test]
 fn starts_of_drivers_are_counted_by_device() {
-    let start = |ms, edge, handle, module, text: &str| {
-        with_handle(handle, event(ms, Work::DriverStart, edge, module, text))
-    };
+    let start =
+        |ms, edge, handle, module, text: &str| with_handle(handle, event(ms, Work::DriverStart, edge, module, text));
     let report = report(vec![
         start(10, Begin, 1, A, ""),
         start(30, End, 1, A, "Disk PciRoot(0x0)/Pci(0x6,0x0)"),
@@ -184,19 +129,11 @@ fn starts_of_drivers_are_counted_by_device() {
         start(40, Begin, 1, B, ""),
         start(44, End, 1, B, ""),
     ]);
-    let [device] = &report.devices[..] else {
-        panic!("{:?}", report.devices)
-    };
-    assert_eq!(
-        (device.path.as_str(), device.name.as_str()),
-        ("PciRoot(0x0)/Pci(0x6,0x0)", "Disk")
-    );
+    let [device] = &report.devices[..] else { panic!("{:?}", report.devices) };
+    assert_eq!((device.path.as_str(), device.name.as_str()), ("PciRoot(0x0)/Pci(0x6,0x0)", "Disk"));
     assert_eq!((device.driver_start_ns, device.self_ns), (27 * MS, 27 * MS));
-    let drivers: Vec<(u64, i64)> = device
-        .drivers
-        .iter()
-        .map(|driver| (driver.calls, driver.driver_start_ns / MS))
-        .collect();
+    let drivers: Vec<(u64, i64)> =
+        device.drivers.iter().map(|driver| (driver.calls, driver.driver_start_ns / MS)).collect();
     assert_eq!(drivers, [(1, 20), (2, 7)]);
 }
 
@@ -211,14 +148,7 @@ fn a_phase_with_one_end_gets_the_other_from_its_neighbour_and_says_so() {
     let phases: Vec<(&str, i64, i64, Certainty)> = report
         .phases
         .iter()
-        .map(|phase| {
-            (
-                phase.name.as_str(),
-                phase.start_ns / MS,
-                phase.end_ns / MS,
-                phase.certainty,
-            )
-        })
+        .map(|phase| (phase.name.as_str(), phase.start_ns / MS, phase.end_ns / MS, phase.certainty))
         .collect();
     assert_eq!(
         phases,
@@ -233,19 +163,10 @@ fn a_phase_with_one_end_gets_the_other_from_its_neighbour_and_says_so() {
 
 #[test]
 fn an_end_before_its_begin_is_left_out_and_counted() {
-    let report = report(vec![
-        event(30, Work::Function, Begin, A, "f"),
-        event(20, Work::Function, End, A, "f"),
-    ]);
+    let report = report(vec![event(30, Work::Function, Begin, A, "f"), event(20, Work::Function, End, A, "f")]);
     assert!(report.work.is_empty());
     assert_eq!(report.faults[0].kind, FirmwareFaultKind::EventsNotMonotonic);
-    assert!(
-        report.faults[0]
-            .text
-            .contains("1 that end before they begin"),
-        "{}",
-        report.faults[0].text
-    );
+    assert!(report.faults[0].text.contains("1 that end before they begin"), "{}", report.faults[0].text);
 }
 
 #[test]
@@ -255,34 +176,16 @@ fn times_at_the_ends_of_what_can_be_counted_do_no_harm() {
         let guid = FirmwareGuid([module; 16]);
         for time_ns in [0, i64::MAX] {
             let edge = if time_ns == 0 { Begin } else { End };
-            for work in [
-                Work::EntryPoint,
-                Work::CrossModule,
-                Work::DriverStart,
-                Work::InModule,
-            ] {
-                let text = if work == Work::CrossModule {
-                    "PEI"
-                } else {
-                    "x"
-                };
-                events.push(FirmwareEvent {
-                    time_ns,
-                    ..event(0, work, edge, guid, text)
-                });
+            for work in [Work::EntryPoint, Work::CrossModule, Work::DriverStart, Work::InModule] {
+                let text = if work == Work::CrossModule { "PEI" } else { "x" };
+                events.push(FirmwareEvent { time_ns, ..event(0, work, edge, guid, text) });
             }
         }
     }
     let mut recording = recording(events);
     recording.checkpoints = Some(FirmwareCheckpoints::of_stored([i64::MAX; 5]));
     let one = analyse(&recording, &FirmwareOptions::default()).unwrap();
-    recording.checkpoints = Some(FirmwareCheckpoints::of_stored([
-        0,
-        i64::MAX,
-        i64::MAX,
-        i64::MAX,
-        i64::MAX,
-    ]));
+    recording.checkpoints = Some(FirmwareCheckpoints::of_stored([0, i64::MAX, i64::MAX, i64::MAX, i64::MAX]));
     let other = analyse(&recording, &FirmwareOptions::default()).unwrap();
     let _ = compare(&one, &other);
 }
@@ -303,15 +206,9 @@ fn what_grew_is_named() {
     };
     let comparison = compare(&boot(5, 2), &boot(4, 12));
     let grown = comparison.grown_driver.unwrap();
-    assert_eq!(
-        (grown.guid, grown.change_ns),
-        (B.to_string(), Some(10 * MS))
-    );
+    assert_eq!((grown.guid, grown.change_ns), (B.to_string(), Some(10 * MS)));
     let grown = comparison.grown_phase.unwrap();
-    assert_eq!(
-        (grown.name.as_str(), grown.change_ns),
-        ("DXE", Some(10 * MS))
-    );
+    assert_eq!((grown.name.as_str(), grown.change_ns), ("DXE", Some(10 * MS)));
     assert_eq!(comparison.drivers[1].change_ns, Some(-MS));
     assert_eq!(comparison.intervals[1].change_ns, Some(0));
 }

@@ -30,10 +30,7 @@ pub(super) fn commands(about: About, missing: &[&Question]) -> Vec<RecordingComm
             if !providers.is_empty() {
                 commands.push(at_boot(&providers));
             }
-            if missing
-                .iter()
-                .any(|question| matches!(question.source, Source::Kernel(_)))
-            {
+            if missing.iter().any(|question| matches!(question.source, Source::Kernel(_))) {
                 commands.push(command(
                     "wpr",
                     "the kernel's part of the next boot",
@@ -51,9 +48,7 @@ pub(super) fn commands(about: About, missing: &[&Question]) -> Vec<RecordingComm
             commands.push(command(
                 "xbootmgr",
                 "all of it, three shutdowns",
-                &[
-                    "xbootmgr -trace shutdown -numRuns 3 -traceFlags BASE+CSWITCH -resultPath C:\\traces",
-                ],
+                &["xbootmgr -trace shutdown -numRuns 3 -traceFlags BASE+CSWITCH -resultPath C:\\traces"],
             ));
         }
         About::Suspend => {
@@ -82,17 +77,9 @@ fn running(flags: &[&str], providers: &[&Provider]) -> RecordingCommand {
     if !providers.is_empty() {
         let providers: Vec<String> = providers
             .iter()
-            .map(|provider| {
-                format!(
-                    "{}:{:#x}:{}",
-                    provider.name, provider.keyword, provider.level
-                )
-            })
+            .map(|provider| format!("{}:{:#x}:{}", provider.name, provider.keyword, provider.level))
             .collect();
-        line += &format!(
-            " -start onoff -on {} -f C:\\traces\\user.etl",
-            providers.join("+")
-        );
+        line += &format!(" -start onoff -on {} -f C:\\traces\\user.etl", providers.join("+"));
     }
     command("xperf", "what was lacking, no more", &[&line])
 }
@@ -108,10 +95,7 @@ fn at_boot(providers: &[&Provider]) -> RecordingCommand {
             } else {
                 "update trace autosession\\onoff"
             };
-            format!(
-                "logman {verb} -p {{{}}} {:#x} {}",
-                provider.guid, provider.keyword, provider.level
-            )
+            format!("logman {verb} -p {{{}}} {:#x} {}", provider.guid, provider.keyword, provider.level)
         })
         .collect();
     RecordingCommand {

@@ -38,36 +38,18 @@ providers! {
 }
 
 const fn ask(asks: &'static str, provider: &'static Provider, signs: &'static [Sign]) -> Question {
-    Question {
-        asks,
-        source: Source::Provider(provider),
-        signs,
-    }
+    Question { asks, source: Source::Provider(provider), signs }
 }
 
-const fn kernel(
-    asks: &'static str,
-    flags: &'static [&'static str],
-    signs: &'static [Sign],
-) -> Question {
-    Question {
-        asks,
-        source: Source::Kernel(flags),
-        signs,
-    }
+const fn kernel(asks: &'static str, flags: &'static [&'static str], signs: &'static [Sign]) -> Question {
+    Question { asks, source: Source::Kernel(flags), signs }
 }
 
-const PROCESSES: Question = kernel(
-    "which processes started and ended, and when",
-    &["PROC_THREAD", "LOADER"],
-    &[Rows(TableName::Processes)],
-);
+const PROCESSES: Question =
+    kernel("which processes started and ended, and when", &["PROC_THREAD", "LOADER"], &[Rows(TableName::Processes)]);
 
-const PROCESSORS: Question = kernel(
-    "who used the processors, exactly",
-    &["CSWITCH"],
-    &[Rows(TableName::ContextSwitches)],
-);
+const PROCESSORS: Question =
+    kernel("who used the processors, exactly", &["CSWITCH"], &[Rows(TableName::ContextSwitches)]);
 
 const DISKS: Question = kernel(
     "what the disks did, for whom and for which file",
@@ -78,27 +60,15 @@ const DISKS: Question = kernel(
 const POLICY: Question = ask(
     "policy and its scripts, if there are any",
     &GROUP_POLICY,
-    &[
-        Sign::Provider,
-        Activity(ActivityKind::GroupPolicy),
-        Activity(ActivityKind::GroupPolicyScript),
-    ],
+    &[Sign::Provider, Activity(ActivityKind::GroupPolicy), Activity(ActivityKind::GroupPolicyScript)],
 );
 
 pub(super) const BOOT: &[Question] = &[
     PROCESSES,
-    ask(
-        "when the desktop was ready",
-        &SHELL_CORE,
-        &[Sign::Provider, Milestone(milestone::DESKTOP_READY)],
-    ),
+    ask("when the desktop was ready", &SHELL_CORE, &[Sign::Provider, Milestone(milestone::DESKTOP_READY)]),
     PROCESSORS,
     DISKS,
-    ask(
-        "how long each service took to start",
-        &SERVICES,
-        &[Sign::Provider, Rows(TableName::ServiceTransitions)],
-    ),
+    ask("how long each service took to start", &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
     ask(
         "how long each driver and device took, and the loader",
         &KERNEL_PNP,
@@ -107,11 +77,7 @@ pub(super) const BOOT: &[Question] = &[
     ask(
         "the firmware, the boot manager and the kind of boot",
         &KERNEL_BOOT,
-        &[
-            Sign::Provider,
-            Milestone(milestone::FIRMWARE),
-            Milestone(milestone::BOOT_TYPE),
-        ],
+        &[Sign::Provider, Milestone(milestone::FIRMWARE), Milestone(milestone::BOOT_TYPE)],
     ),
     ask(
         "logon: the time a person took, subscribers, the welcome screen",
@@ -125,26 +91,14 @@ pub(super) const SHUTDOWN: &[Question] = &[
     ask(
         "when each session ended and how long each application took",
         &CSR,
-        &[
-            Sign::Provider,
-            Activity(ActivityKind::SessionShutdown),
-            Notification(NotificationKind::ApplicationShutdown),
-        ],
+        &[Sign::Provider, Activity(ActivityKind::SessionShutdown), Notification(NotificationKind::ApplicationShutdown)],
     ),
     ask(
         "which windows were asked and which programs were terminated",
         &WINSRV,
-        &[
-            Sign::Provider,
-            Notification(NotificationKind::ThreadShutdown),
-            Notification(NotificationKind::Termination),
-        ],
+        &[Sign::Provider, Notification(NotificationKind::ThreadShutdown), Notification(NotificationKind::Termination)],
     ),
-    ask(
-        "how long each service took to stop",
-        &SERVICES,
-        &[Sign::Provider, Rows(TableName::ServiceTransitions)],
-    ),
+    ask("how long each service took to stop", &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
     ask(
         "the request, services told before all others, and when the kernel was asked",
         &WININIT,

@@ -58,11 +58,7 @@ impl DriverCallListener {
     /// without case and with or without `.sys`.
     #[must_use]
     pub fn new(shortest_ns: i64, wanted: Option<&str>) -> Self {
-        Self {
-            shortest_ns,
-            wanted: wanted.map(plain),
-            ..Self::default()
-        }
+        Self { shortest_ns, wanted: wanted.map(plain), ..Self::default() }
     }
 
     /// Takes an event.
@@ -73,11 +69,7 @@ impl DriverCallListener {
                 let routine = number(event, "RoutineAddr");
                 let driver = event.directory.module(event.pid.unwrap_or(0), routine);
                 let driver = driver.unwrap_or_default();
-                if self
-                    .wanted
-                    .as_ref()
-                    .is_some_and(|wanted| *wanted != plain(driver))
-                {
+                if self.wanted.as_ref().is_some_and(|wanted| *wanted != plain(driver)) {
                     return;
                 }
                 if self.open.len() >= MOST_KEYS {
@@ -114,10 +106,7 @@ impl DriverCallListener {
                     self.left_out += 1;
                     return;
                 }
-                self.calls.push(DriverCall {
-                    end_ns: event.time_ns,
-                    ..call
-                });
+                self.calls.push(DriverCall { end_ns: event.time_ns, ..call });
             }
             _ => {}
         }
@@ -165,34 +154,20 @@ mod tests {
                 (9_600, 0x0123, 7, 0),
                 (9_700, 0x0122, 3, 0x1010),
             ] {
-                let fields = [
-                    number("UniqMatchId", id),
-                    number("RoutineAddr", routine),
-                    number("MajorFunction", 3),
-                ];
+                let fields = [number("UniqMatchId", id), number("RoutineAddr", routine), number("MajorFunction", 3)];
                 listener.take(&Made::at(time_ns, &fields).kernel(hook, "DiskIo", &directory));
             }
         };
         let mut listener = DriverCallListener::new(8_000, None);
         tell(&mut listener);
         let all = listener.finish();
-        let sums: Vec<_> = all
-            .drivers
-            .iter()
-            .map(|(name, sum)| (name.as_str(), sum.total_ns))
-            .collect();
+        let sums: Vec<_> = all.drivers.iter().map(|(name, sum)| (name.as_str(), sum.total_ns)).collect();
         assert_eq!(sums, [("disk.sys", 8_500), ("Slow.SYS", 7_000)]);
         assert_eq!((all.calls.len(), all.unfinished), (1, 1));
-        assert_eq!(
-            (all.calls[0].driver.as_str(), all.calls[0].major),
-            ("disk.sys", 3)
-        );
+        assert_eq!((all.calls[0].driver.as_str(), all.calls[0].major), ("disk.sys", 3));
         let mut listener = DriverCallListener::new(0, Some("slow"));
         tell(&mut listener);
         let one = listener.finish();
-        assert_eq!(
-            (one.drivers.len(), one.calls.len(), one.unfinished),
-            (1, 1, 0)
-        );
+        assert_eq!((one.drivers.len(), one.calls.len(), one.unfinished), (1, 1, 0));
     }
 }

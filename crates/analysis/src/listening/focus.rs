@@ -47,11 +47,7 @@ impl FocusListener {
             }
             // Only threads are named: their sessions and processes are known when their starts are.
             "FocusChange" => {
-                let process = |field: &str| {
-                    event
-                        .directory
-                        .process_of_thread(number(event, field) as u32)
-                };
+                let process = |field: &str| event.directory.process_of_thread(number(event, field) as u32);
                 let (old, new) = (process("OldThreadId"), process("NewThreadId"));
                 if old != new {
                     self.change(event, None, old, new);
@@ -61,12 +57,8 @@ impl FocusListener {
             "UserActive" => {
                 let owner = pid_in("ProcessIdOwningFocus");
                 if !self.by_session.contains_key(&session) && self.by_session.len() < MOST_KEYS {
-                    let focus = Focus {
-                        session,
-                        process: ProcessLabel::at(event, owner),
-                        start_ns: None,
-                        end_ns: None,
-                    };
+                    let focus =
+                        Focus { session, process: ProcessLabel::at(event, owner), start_ns: None, end_ns: None };
                     self.by_session.insert(session, focus);
                 }
             }
@@ -74,13 +66,7 @@ impl FocusListener {
         }
     }
 
-    fn change(
-        &mut self,
-        event: &DescribedEvent<'_>,
-        session: Option<u32>,
-        old: Option<u32>,
-        new: Option<u32>,
-    ) {
+    fn change(&mut self, event: &DescribedEvent<'_>, session: Option<u32>, old: Option<u32>, new: Option<u32>) {
         if self.changes.len() >= MOST_KEYS || self.by_session.len() >= MOST_KEYS {
             return;
         }
@@ -100,10 +86,7 @@ impl FocusListener {
             }),
         };
         if let Some(before) = before.filter(|before| before.process.pid.is_some()) {
-            self.changes.push(Focus {
-                end_ns: Some(event.time_ns),
-                ..before
-            });
+            self.changes.push(Focus { end_ns: Some(event.time_ns), ..before });
         }
     }
 
@@ -111,21 +94,11 @@ impl FocusListener {
     #[must_use]
     pub fn finish(self) -> Vec<Focus> {
         let mut all = self.changes;
-        all.extend(
-            self.by_session
-                .into_values()
-                .filter(|focus| focus.process.pid.is_some()),
-        );
+        all.extend(self.by_session.into_values().filter(|focus| focus.process.pid.is_some()));
         if all.iter().any(|focus| focus.session.is_some()) {
             all.retain(|focus| focus.session.is_some());
         }
-        all.sort_by_key(|focus| {
-            (
-                focus.start_ns,
-                focus.end_ns.unwrap_or(i64::MAX),
-                focus.session,
-            )
-        });
+        all.sort_by_key(|focus| (focus.start_ns, focus.end_ns.unwrap_or(i64::MAX), focus.session));
         all
     }
 }
@@ -144,33 +117,15 @@ mod tests {
         directory.set_process(20, "notepad.exe");
         let mut listener = FocusListener::default();
         let mut tell = |time_ns: i64, name: &'static str, fields: &[(&'static str, u64)]| {
-            let fields: Vec<_> = fields
-                .iter()
-                .map(|&(name, value)| number(name, value))
-                .collect();
+            let fields: Vec<_> = fields.iter().map(|&(name, value)| number(name, value)).collect();
             listener.take(&Made::at(time_ns, &fields).event(name, "", &directory));
         };
         let change = "Microsoft-Windows-Win32k/FocusedProcessChange";
-        tell(
-            5,
-            change,
-            &[("SessionId", 1), ("OldProcessId", 10), ("NewProcessId", 20)],
-        );
-        tell(
-            6,
-            "Microsoft-Windows-Win32k/FocusChange",
-            &[("OldThreadId", 1), ("NewThreadId", 2)],
-        );
-        tell(
-            9,
-            change,
-            &[("SessionId", 1), ("OldProcessId", 20), ("NewProcessId", 10)],
-        );
-        let rows: Vec<_> = listener
-            .finish()
-            .into_iter()
-            .map(|focus| (focus.process.image, focus.start_ns, focus.end_ns))
-            .collect();
+        tell(5, change, &[("SessionId", 1), ("OldProcessId", 10), ("NewProcessId", 20)]);
+        tell(6, "Microsoft-Windows-Win32k/FocusChange", &[("OldThreadId", 1), ("NewThreadId", 2)]);
+        tell(9, change, &[("SessionId", 1), ("OldProcessId", 20), ("NewProcessId", 10)]);
+        let rows: Vec<_> =
+            listener.finish().into_iter().map(|focus| (focus.process.image, focus.start_ns, focus.end_ns)).collect();
         assert_eq!(
             rows,
             [

@@ -6,10 +6,7 @@ use onoff_trace::{Derived, DescribedEvent, Directory, EventOrigin, Field, FieldV
 
 /// A field.
 pub(super) fn field(name: &'static str, value: FieldValue<'static>) -> Field<'static> {
-    Field {
-        name: Cow::Borrowed(name),
-        value,
-    }
+    Field { name: Cow::Borrowed(name), value }
 }
 
 /// A field with a number.
@@ -33,22 +30,11 @@ pub(super) struct Made<'a> {
 
 impl<'a> Made<'a> {
     pub(super) fn at(time_ns: i64, fields: &'a [Field<'a>]) -> Self {
-        Self {
-            time_ns,
-            pid: 4,
-            tid: 8,
-            fields,
-            elapsed_ns: None,
-        }
+        Self { time_ns, pid: 4, tid: 8, fields, elapsed_ns: None }
     }
 
     /// A kernel event.
-    pub(super) fn kernel(
-        &self,
-        hook: u16,
-        name: &'a str,
-        directory: &'a Directory,
-    ) -> DescribedEvent<'a> {
+    pub(super) fn kernel(&self, hook: u16, name: &'a str, directory: &'a Directory) -> DescribedEvent<'a> {
         DescribedEvent {
             origin: EventOrigin::Kernel { hook },
             opcode: (hook & 0xff) as u8,
@@ -58,12 +44,7 @@ impl<'a> Made<'a> {
     }
 
     /// A manifest event named `Provider/Task/Opcode`.
-    pub(super) fn event(
-        &self,
-        name: &'a str,
-        guid: &'a str,
-        directory: &'a Directory,
-    ) -> DescribedEvent<'a> {
+    pub(super) fn event(&self, name: &'a str, guid: &'a str, directory: &'a Directory) -> DescribedEvent<'a> {
         let mut parts = name.split('/');
         DescribedEvent {
             time_ns: self.time_ns,
@@ -86,10 +67,7 @@ impl<'a> Made<'a> {
             fields: self.fields,
             described: true,
             complete: true,
-            derived: Derived {
-                elapsed_ns: self.elapsed_ns,
-                ..Derived::default()
-            },
+            derived: Derived { elapsed_ns: self.elapsed_ns, ..Derived::default() },
             directory,
         }
     }

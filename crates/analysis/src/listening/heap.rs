@@ -77,10 +77,7 @@ impl HeapListener {
             }
             Some(0x1022) => {
                 self.free(key, number(event, "OldAllocAddress"));
-                let (address, bytes) = (
-                    number(event, "NewAllocAddress"),
-                    number(event, "NewAllocSize"),
-                );
+                let (address, bytes) = (number(event, "NewAllocAddress"), number(event, "NewAllocSize"));
                 self.allocate(event, key, address, bytes);
             }
             Some(0x1024) => self.free(key, number(event, "FreeAddress")),
@@ -159,11 +156,7 @@ impl HeapListener {
                 b.handle,
             ))
         });
-        HeapUse {
-            heaps,
-            left_out: self.left_out + self.heaps.left_out,
-            unreadable: self.unreadable,
-        }
+        HeapUse { heaps, left_out: self.left_out + self.heaps.left_out, unreadable: self.unreadable }
     }
 }
 
@@ -180,56 +173,24 @@ mod tests {
         directory.set_process(4, "a.exe");
         let mut listener = HeapListener::default();
         let mut tell = |hook: u16, fields: &[(&'static str, u64)]| {
-            let fields: Vec<_> = fields
-                .iter()
-                .map(|&(name, value)| number(name, value))
-                .collect();
+            let fields: Vec<_> = fields.iter().map(|&(name, value)| number(name, value)).collect();
             listener.take(&Made::at(0, &fields).kernel(hook, "Heap", &directory));
         };
-        tell(
-            0x1021,
-            &[("HeapHandle", 1), ("AllocSize", 10), ("AllocAddress", 0x10)],
-        );
-        tell(
-            0x1021,
-            &[("HeapHandle", 1), ("AllocSize", 20), ("AllocAddress", 0x20)],
-        );
-        tell(
-            0x1022,
-            &[
-                ("HeapHandle", 1),
-                ("NewAllocAddress", 0x30),
-                ("OldAllocAddress", 0x10),
-                ("NewAllocSize", 15),
-            ],
-        );
+        tell(0x1021, &[("HeapHandle", 1), ("AllocSize", 10), ("AllocAddress", 0x10)]);
+        tell(0x1021, &[("HeapHandle", 1), ("AllocSize", 20), ("AllocAddress", 0x20)]);
+        tell(0x1022, &[("HeapHandle", 1), ("NewAllocAddress", 0x30), ("OldAllocAddress", 0x10), ("NewAllocSize", 15)]);
         tell(0x1024, &[("HeapHandle", 1), ("FreeAddress", 0x20)]);
-        tell(
-            0x1021,
-            &[("HeapHandle", 2), ("AllocSize", 7), ("AllocAddress", 0x40)],
-        );
+        tell(0x1021, &[("HeapHandle", 2), ("AllocSize", 7), ("AllocAddress", 0x40)]);
         tell(0x1023, &[("HeapHandle", 2)]);
         let answer = listener.finish();
         let rows: Vec<_> = answer
             .heaps
             .iter()
             .map(|heap| {
-                (
-                    heap.handle,
-                    heap.allocations,
-                    heap.bytes,
-                    heap.frees,
-                    heap.outstanding,
-                    heap.outstanding_bytes,
-                )
+                (heap.handle, heap.allocations, heap.bytes, heap.frees, heap.outstanding, heap.outstanding_bytes)
             })
             .collect();
         assert_eq!(rows, [(1, 3, 45, 2, 1, 15), (2, 1, 7, 0, 0, 0)]);
-        assert!(
-            answer
-                .heaps
-                .iter()
-                .all(|heap| heap.process.image == "a.exe")
-        );
+        assert!(answer.heaps.iter().all(|heap| heap.process.image == "a.exe"));
     }
 }

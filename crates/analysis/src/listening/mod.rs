@@ -33,10 +33,7 @@ struct Tally<K, V> {
 
 impl<K, V> Default for Tally<K, V> {
     fn default() -> Self {
-        Self {
-            sums: HashMap::new(),
-            left_out: 0,
-        }
+        Self { sums: HashMap::new(), left_out: 0 }
     }
 }
 
@@ -83,10 +80,7 @@ impl ProcessLabel {
     /// The process of that id as it is known by `event`.
     fn at(event: &DescribedEvent<'_>, pid: Option<u32>) -> Self {
         let image = pid.and_then(|pid| event.directory.process(pid));
-        Self {
-            image: image.unwrap_or_default().to_owned(),
-            pid,
-        }
+        Self { image: image.unwrap_or_default().to_owned(), pid }
     }
 
     fn of(event: &DescribedEvent<'_>) -> Self {
@@ -109,8 +103,5 @@ fn number(event: &DescribedEvent<'_>, field: &str) -> u64 {
 
 /// The text in a field, empty where there is none.
 fn text<'e>(event: &'e DescribedEvent<'_>, field: &str) -> &'e str {
-    event
-        .field(field)
-        .and_then(|value| value.as_text())
-        .unwrap_or_default()
+    event.field(field).and_then(|value| value.as_text()).unwrap_or_default()
 }

@@ -115,11 +115,7 @@ impl PoolListener {
                 b.pool_type,
             ))
         });
-        PoolUse {
-            tags,
-            other_frees: self.other_frees,
-            left_out: self.left_out + self.tags.left_out,
-        }
+        PoolUse { tags, other_frees: self.other_frees, left_out: self.left_out + self.tags.left_out }
     }
 }
 
@@ -152,15 +148,7 @@ mod tests {
         let rows: Vec<_> = answer
             .tags
             .iter()
-            .map(|row| {
-                (
-                    row.tag.as_str(),
-                    row.allocations,
-                    row.bytes,
-                    row.outstanding,
-                    row.outstanding_bytes,
-                )
-            })
+            .map(|row| (row.tag.as_str(), row.allocations, row.bytes, row.outstanding, row.outstanding_bytes))
             .collect();
         assert_eq!(rows, [("Gdi ", 1, 4096, 1, 4096), ("File", 2, 150, 1, 50)]);
         assert_eq!(answer.other_frees, 1);

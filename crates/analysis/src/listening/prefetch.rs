@@ -48,10 +48,7 @@ impl PrefetchListener {
     /// Takes an event.
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         let is_work = matches!(event.task, "PrefetchSections" | "PrefetchMetadata");
-        if event.provider != "Microsoft-Windows-Kernel-Prefetch"
-            || !is_work
-            || self.rows.len() >= MOST_KEYS
-        {
+        if event.provider != "Microsoft-Windows-Kernel-Prefetch" || !is_work || self.rows.len() >= MOST_KEYS {
             return;
         }
         let hash = number(event, "ScenarioHashId") as u32;
@@ -62,9 +59,7 @@ impl PrefetchListener {
         };
         let place = ended.unwrap_or_else(|| {
             self.rows.push(Prefetch {
-                scenario: text(event, "ScenarioName")
-                    .trim_end_matches('\0')
-                    .to_owned(),
+                scenario: text(event, "ScenarioName").trim_end_matches('\0').to_owned(),
                 hash,
                 kind: number(event, "ScenarioType") as u32,
                 task: event.task.to_owned(),
@@ -112,11 +107,7 @@ mod tests {
                 number("NumReadLists", 2),
             ];
             let made = Made::at(time_ns, &fields);
-            let mut event = made.event(
-                "Microsoft-Windows-Kernel-Prefetch/PrefetchSections",
-                "",
-                &directory,
-            );
+            let mut event = made.event("Microsoft-Windows-Kernel-Prefetch/PrefetchSections", "", &directory);
             event.opcode = opcode;
             listener.take(&event);
         };
@@ -124,11 +115,8 @@ mod tests {
         tell(2, 1, 8, "B.EXE");
         tell(5, 2, 7, "A.EXE");
         tell(6, 2, 9, "C.EXE");
-        let rows: Vec<_> = listener
-            .finish()
-            .into_iter()
-            .map(|row| (row.duration_ns(), row.pages, row.scenario))
-            .collect();
+        let rows: Vec<_> =
+            listener.finish().into_iter().map(|row| (row.duration_ns(), row.pages, row.scenario)).collect();
         assert_eq!(
             rows,
             [

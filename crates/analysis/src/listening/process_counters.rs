@@ -51,9 +51,7 @@ impl ProcessCounterListener {
         if self.rows.len() >= MOST_KEYS {
             return;
         }
-        let pid = event
-            .number("ProcessId")
-            .and_then(|pid| u32::try_from(pid).ok());
+        let pid = event.number("ProcessId").and_then(|pid| u32::try_from(pid).ok());
         let both = |last: &str, most: &str| (number(event, last), number(event, most));
         self.rows.push(ProcessCounters {
             time_ns: event.time_ns,

@@ -77,9 +77,7 @@ impl ReadyBoot {
             ("Microsoft-Windows-ReadyBoost", 1015) => {
                 // Version 0 counts in KB.
                 let bytes = |name: &str, kilobytes: &str| {
-                    event
-                        .number(name)
-                        .unwrap_or_else(|| number(event, kilobytes).saturating_mul(1024))
+                    event.number(name).unwrap_or_else(|| number(event, kilobytes).saturating_mul(1024))
                 };
                 self.sums = Some(ReadyBootSums {
                     reads: number(event, "RB_IoReadCount"),
@@ -120,11 +118,7 @@ mod tests {
         assert_eq!((sums.read_bytes, sums.hits), (2048, 3));
         let fields = [number("ByteLength", 4096), number("Flags", 5)];
         let made = Made::at(2, &fields);
-        let mut event = made.event(
-            "Microsoft-Windows-ReadyBoostDriver/ReadyBootIO",
-            "",
-            &directory,
-        );
+        let mut event = made.event("Microsoft-Windows-ReadyBoostDriver/ReadyBootIO", "", &directory);
         event.id = 12;
         said.take(&event);
         assert_eq!((said.requests.len(), said.requests[0].bytes), (1, 4096));

@@ -12,9 +12,8 @@ use super::{Lengths, MOST_KEYS, Tally, hook, number, text};
 
 /// Events of registry operations: hooks, as a filter takes them.
 pub const EVENTS: [&str; 20] = [
-    "0x090a", "0x090b", "0x090c", "0x090d", "0x090e", "0x090f", "0x0910", "0x0911", "0x0912",
-    "0x0913", "0x0914", "0x0915", "0x0916", "0x0917", "0x0918", "0x0919", "0x091a", "0x091b",
-    "0x091c", "0x091d",
+    "0x090a", "0x090b", "0x090c", "0x090d", "0x090e", "0x090f", "0x0910", "0x0911", "0x0912", "0x0913", "0x0914",
+    "0x0915", "0x0916", "0x0917", "0x0918", "0x0919", "0x091a", "0x091b", "0x091c", "0x091d",
 ];
 
 /// Kinds of operation, by the low byte of their hooks.
@@ -94,10 +93,7 @@ pub struct RegistryListener {
 impl RegistryListener {
     /// Takes an event.
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
-        let Some(operation) = hook(event)
-            .filter(|hook| hook >> 8 == 0x09)
-            .map(|hook| hook & 0xff)
-        else {
+        let Some(operation) = hook(event).filter(|hook| hook >> 8 == 0x09).map(|hook| hook & 0xff) else {
             return;
         };
         let handle = number(event, "KeyHandle");
@@ -115,10 +111,7 @@ impl RegistryListener {
         let took = event.derived.elapsed_ns.unwrap_or(0);
         // The two upper bits of an NT status are set when it is an error.
         let failed = number(event, "Status") >> 30 & 3 == 3;
-        self.operations
-            .entry(operation)
-            .or_default()
-            .add(took, failed);
+        self.operations.entry(operation).or_default().add(took, failed);
         let work = match (handle, self.names.get(&handle)) {
             (0, _) => self.known.of(name.into()),
             (_, Some(base)) => self.known.of(join(base, name).into()),
@@ -139,11 +132,7 @@ impl RegistryListener {
                     let path: Box<str> = join(base, &name).into();
                     self.known.sums.entry(path).or_default().merge(work);
                 }
-                None => keys.push(RegistryKey {
-                    path: join(&format!("{{{handle:#x}}}"), &name),
-                    known: false,
-                    work,
-                }),
+                None => keys.push(RegistryKey { path: join(&format!("{{{handle:#x}}}"), &name), known: false, work }),
             }
         }
         keys.extend(self.known.sums.into_iter().map(|(path, work)| RegistryKey {
@@ -182,11 +171,7 @@ mod tests {
         let directory = Directory::new();
         let mut listener = RegistryListener::default();
         let mut tell = |hook: u16, handle: u64, name: &'static str, status: u64, took: i64| {
-            let fields = [
-                number("KeyHandle", handle),
-                text("KeyName", name),
-                number("Status", status),
-            ];
+            let fields = [number("KeyHandle", handle), text("KeyName", name), number("Status", status)];
             let mut made = Made::at(0, &fields);
             made.elapsed_ns = Some(took);
             listener.take(&made.kernel(hook, "Registry", &directory));
@@ -221,11 +206,8 @@ mod tests {
             ]
         );
         assert_eq!(answer.keys.iter().filter(|key| !key.known).count(), 1);
-        let names: Vec<(&str, u64)> = answer
-            .operations
-            .iter()
-            .map(|(name, work)| (*name, work.lengths.count))
-            .collect();
+        let names: Vec<(&str, u64)> =
+            answer.operations.iter().map(|(name, work)| (*name, work.lengths.count)).collect();
         assert_eq!(names, [("Open", 3), ("QueryValue", 2), ("Close", 1)]);
         assert_eq!(answer.left_out, 0);
     }

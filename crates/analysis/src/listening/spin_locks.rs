@@ -49,10 +49,7 @@ impl SpinLockListener {
         if hook(event) != Some(0x0529) {
             return;
         }
-        let (lock, caller) = (
-            number(event, "SpinLockAddress"),
-            number(event, "CallerAddress"),
-        );
+        let (lock, caller) = (number(event, "SpinLockAddress"), number(event, "CallerAddress"));
         let Some(sums) = self.locks.of((lock, caller)) else {
             return;
         };
@@ -60,10 +57,7 @@ impl SpinLockListener {
             let module = event.directory.module(event.pid.unwrap_or(0), caller);
             sums.module = module.unwrap_or_default().to_owned();
         }
-        let (spins, waited) = (
-            number(event, "SpinCount"),
-            number(event, "WaitTimeInCycles"),
-        );
+        let (spins, waited) = (number(event, "SpinCount"), number(event, "WaitTimeInCycles"));
         let held = number(event, "ReleaseTime").saturating_sub(number(event, "AcquireTime"));
         sums.lock = lock;
         sums.caller = caller;
@@ -82,10 +76,7 @@ impl SpinLockListener {
             let most = std::cmp::Reverse((lock.wait_cycles, lock.taken));
             (most, lock.lock, lock.caller)
         });
-        SpinLockUse {
-            locks,
-            left_out: self.locks.left_out,
-        }
+        SpinLockUse { locks, left_out: self.locks.left_out }
     }
 }
 
@@ -119,24 +110,8 @@ mod tests {
             .finish()
             .locks
             .into_iter()
-            .map(|row| {
-                (
-                    row.caller,
-                    row.module,
-                    row.taken,
-                    row.contended,
-                    row.spins,
-                    row.wait_cycles,
-                    row.held_ticks,
-                )
-            })
+            .map(|row| (row.caller, row.module, row.taken, row.contended, row.spins, row.wait_cycles, row.held_ticks))
             .collect();
-        assert_eq!(
-            rows,
-            [
-                (0x1010, "a.sys".to_owned(), 2, 1, 3, 500, 5),
-                (0x2010, String::new(), 1, 0, 0, 0, 0)
-            ]
-        );
+        assert_eq!(rows, [(0x1010, "a.sys".to_owned(), 2, 1, 3, 500, 5), (0x2010, String::new(), 1, 0, 0, 0, 0)]);
     }
 }

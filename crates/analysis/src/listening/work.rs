@@ -47,10 +47,7 @@ impl WorkListener {
     /// A listener to providers whose name, in lower case, or GUID contains one of `providers`.
     #[must_use]
     pub fn new(providers: &'static [&'static str]) -> Self {
-        Self {
-            providers,
-            ..Self::default()
-        }
+        Self { providers, ..Self::default() }
     }
 
     /// Takes an event.
@@ -69,11 +66,7 @@ impl WorkListener {
             self.left_out += 1;
             return;
         }
-        let task = if event.task.is_empty() {
-            event.name
-        } else {
-            event.task
-        };
+        let task = if event.task.is_empty() { event.name } else { event.task };
         let key = (Box::from(task), (event.pid, event.tid));
         if event.opcode == STOP
             && let Some(place) = self.open.get_mut(&key).and_then(Vec::pop)
@@ -137,16 +130,15 @@ mod tests {
     fn ends_go_to_the_last_begin_of_their_task_and_thread() {
         let directory = Directory::new();
         let mut listener = WorkListener::new(&["winlogon"]);
-        let mut tell =
-            |time_ns: i64, tid: u32, opcode: u8, task: &'static str, name: &'static str| {
-                let fields = [text("SubscriberName", name)];
-                let mut made = Made::at(time_ns, &fields);
-                made.tid = tid;
-                let path = format!("Microsoft-Windows-Winlogon/{task}");
-                let mut event = made.event(&path, "", &directory);
-                event.opcode = opcode;
-                listener.take(&event);
-            };
+        let mut tell = |time_ns: i64, tid: u32, opcode: u8, task: &'static str, name: &'static str| {
+            let fields = [text("SubscriberName", name)];
+            let mut made = Made::at(time_ns, &fields);
+            made.tid = tid;
+            let path = format!("Microsoft-Windows-Winlogon/{task}");
+            let mut event = made.event(&path, "", &directory);
+            event.opcode = opcode;
+            listener.take(&event);
+        };
         tell(1, 1, 2, "UserBoot", "");
         tell(2, 1, 1, "NotifySubscriber", "A");
         tell(3, 2, 1, "NotifySubscriber", "B");
@@ -160,15 +152,7 @@ mod tests {
         let (rows, left_out) = listener.finish();
         let rows: Vec<_> = rows
             .iter()
-            .map(|row| {
-                (
-                    row.name.as_str(),
-                    row.start_ns,
-                    row.end_ns,
-                    row.duration_ns(),
-                    row.detail.join(" "),
-                )
-            })
+            .map(|row| (row.name.as_str(), row.start_ns, row.end_ns, row.duration_ns(), row.detail.join(" ")))
             .collect();
         let named = |name: &str| format!("SubscriberName={name}");
         assert_eq!(

@@ -5,8 +5,7 @@ use onoff_trace::{Losses, StringId, TableName, Tables, Trace};
 use serde::Serialize;
 
 use crate::cpu::{
-    Capacity, CpuSource, CpuTotals, ReadyWait, Stretch, charge, charge_samples_of, percent_of,
-    ready_waits,
+    Capacity, CpuSource, CpuTotals, ReadyWait, Stretch, charge, charge_samples_of, percent_of, ready_waits,
 };
 use crate::evidence::touched_by;
 use crate::interruptions::Interruptions;
@@ -170,11 +169,7 @@ impl Parts {
 /// Who used the processors in the scope. An empty `by` means by process.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
-    let by = if by.is_empty() {
-        vec![CpuGroup::Process]
-    } else {
-        by.to_vec()
-    };
+    let by = if by.is_empty() { vec![CpuGroup::Process] } else { by.to_vec() };
     let parts = Parts::of(&by);
     let range = scope.range;
     let mut owners = Owners::of(trace);
@@ -193,12 +188,7 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
             tally.waited(&wait);
         });
     }
-    let cpu = Capacity::from_source(trace, source).totals(
-        range,
-        tally.busy_ns,
-        tally.idle_ns,
-        tally.unattributed_ns,
-    );
+    let cpu = Capacity::from_source(trace, source).totals(range, tally.busy_ns, tally.idle_ns, tally.unattributed_ns);
     let interrupts_ns = interrupts_ns(trace, range, cpu.processors);
     // A sample tells what it found, not whom an interrupt had interrupted.
     let knows_interrupted = interrupts_ns.is_some() && source == CpuSource::ContextSwitches;
@@ -227,10 +217,7 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
         .collect();
     rows.sort_by(|a, b| {
         let names = |row: &CpuRow| (row.pid, row.tid, row.priority, row.processor);
-        b.cpu_ns
-            .cmp(&a.cpu_ns)
-            .then(names(a).cmp(&names(b)))
-            .then_with(|| a.module.cmp(&b.module))
+        b.cpu_ns.cmp(&a.cpu_ns).then(names(a).cmp(&names(b))).then_with(|| a.module.cmp(&b.module))
     });
     CpuList {
         range,
@@ -298,9 +285,7 @@ impl Tally {
         sum.cpu_ns = sum.cpu_ns.saturating_add(ran.ns);
         sum.stretches += 1;
         let end_ns = ran.start_ns.saturating_add(ran.ns);
-        let taken_ns = self
-            .interruptions
-            .taken_ns(ran.processor, ran.start_ns, end_ns);
+        let taken_ns = self.interruptions.taken_ns(ran.processor, ran.start_ns, end_ns);
         sum.interrupted_ns = sum.interrupted_ns.saturating_add(taken_ns);
     }
 
@@ -396,17 +381,12 @@ impl<'a> Names<'a> {
             row.tid = Some(key.tid);
             let thread = self.owners.thread_row(key.life);
             if let Some(thread) = thread.and_then(|at| self.trace.threads.get(at)) {
-                self.trace
-                    .text(thread.name)
-                    .clone_into(&mut row.thread_name);
+                self.trace.text(thread.name).clone_into(&mut row.thread_name);
                 if let Some(service) = self.services.get(&(thread.pid, thread.service_tag)) {
                     (*service).clone_into(&mut row.service);
                 }
                 let begun_ns = thread.start_ns.unwrap_or(0);
-                let module = self
-                    .modules
-                    .at(thread.pid, thread.start_address, begun_ns)
-                    .unwrap_or(StringId::EMPTY);
+                let module = self.modules.at(thread.pid, thread.start_address, begun_ns).unwrap_or(StringId::EMPTY);
                 file_name(self.trace.text(module)).clone_into(&mut row.start_module);
             }
         }
@@ -422,10 +402,7 @@ mod tests {
 
     /// Two processors, 100 ms: thread 8 of busy.exe and thread 12 of lazy.exe.
     fn machine() -> Trace {
-        let mut trace = Trace {
-            duration_ns: 100 * MS,
-            ..Trace::default()
-        };
+        let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
         trace.system.processors = 2;
         process(&mut trace, 100, "busy.exe", Some(0), None);
         process(&mut trace, 200, "lazy.exe", Some(0), None);
@@ -440,22 +417,13 @@ mod tests {
         // Processor 0: thread 8 from 10 to 40, thread 12 to 50. Processor 1 is idle.
         switches(
             &mut trace,
-            &[
-                (10 * MS, 0, 0, 8, 9),
-                (40 * MS, 0, 8, 12, 4),
-                (50 * MS, 0, 12, 0, 0),
-                (90 * MS, 1, 0, 0, 0),
-            ],
+            &[(10 * MS, 0, 0, 8, 9), (40 * MS, 0, 8, 12, 4), (50 * MS, 0, 12, 0, 0), (90 * MS, 1, 0, 0, 0)],
         );
         readies(&mut trace, &[(25 * MS, 12, 8)]);
         let (isr, dpc) = (InterruptKind::Interrupt, InterruptKind::Dpc);
         interrupts(
             &mut trace,
-            &[
-                (12 * MS, 13 * MS, 0, isr, 1),
-                (38 * MS, 42 * MS, 0, dpc, 1),
-                (60 * MS, 65 * MS, 1, dpc, 1),
-            ],
+            &[(12 * MS, 13 * MS, 0, isr, 1), (38 * MS, 42 * MS, 0, dpc, 1), (60 * MS, 65 * MS, 1, dpc, 1)],
         );
         let list = list(&trace, &Scope::whole(&trace), &[CpuGroup::Thread]);
         let rows: Vec<_> = list
@@ -469,10 +437,7 @@ mod tests {
             .collect();
         assert_eq!(rows, [(8, (30, 3, 0)), (12, (10, 2, 15))]);
         assert_eq!(list.interrupts_ns, Some(10 * MS));
-        assert_eq!(
-            (list.cpu.busy_ns, list.cpu.idle_ns, list.cpu.unknown_ns),
-            (40 * MS, 160 * MS, 0)
-        );
+        assert_eq!((list.cpu.busy_ns, list.cpu.idle_ns, list.cpu.unknown_ns), (40 * MS, 160 * MS, 0));
         assert!(list.missing.is_empty());
     }
 
@@ -481,13 +446,7 @@ mod tests {
         let mut trace = machine();
         switches(&mut trace, &[(10 * MS, 0, 0, 8, 9), (40 * MS, 1, 0, 8, 9)]);
         image(&mut trace, 100, (0x1000, 0x100), None, r"\a\busy.exe");
-        image(
-            &mut trace,
-            4,
-            (0xffff_f800_0000_0000, 0x100),
-            None,
-            r"\a\disk.sys",
-        );
+        image(&mut trace, 4, (0xffff_f800_0000_0000, 0x100), None, r"\a\disk.sys");
         let samples: Samples = (0..100)
             .map(|at| Sample {
                 time_ns: at * MS,
@@ -505,15 +464,8 @@ mod tests {
         trace.samples.push(samples);
         let scope = Scope::whole(&trace).of_processes(vec![Pattern::new("busy.exe")]);
         let list = list(&trace, &scope, &[CpuGroup::Module]);
-        let rows: Vec<_> = list
-            .rows
-            .iter()
-            .map(|row| (row.module.as_str(), row.cpu_ns / MS, row.samples))
-            .collect();
-        assert_eq!(
-            rows,
-            [("busy.exe", 20, Some(20)), ("disk.sys", 10, Some(10))]
-        );
+        let rows: Vec<_> = list.rows.iter().map(|row| (row.module.as_str(), row.cpu_ns / MS, row.samples)).collect();
+        assert_eq!(rows, [("busy.exe", 20, Some(20)), ("disk.sys", 10, Some(10))]);
         assert_eq!(list.cpu.source, CpuSource::Samples);
         assert_eq!(list.cpu.busy_ns, 100 * MS);
     }

@@ -147,11 +147,7 @@ impl Sums {
     }
 
     fn histogram(&self) -> Vec<HistogramStep> {
-        let used = self
-            .steps
-            .iter()
-            .rposition(|&count| count > 0)
-            .map_or(0, |last| last + 1);
+        let used = self.steps.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
         (0..used)
             .map(|at| HistogramStep {
                 over_ns: at.checked_sub(1).map_or(0, |below| STEPS_NS[below]),
@@ -165,11 +161,7 @@ impl Sums {
 /// The interrupts that ended in the scope's range; an interrupt belongs to no process. An empty `by` means by module.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptList {
-    let by = if by.is_empty() {
-        vec![InterruptGroup::Module]
-    } else {
-        by.to_vec()
-    };
+    let by = if by.is_empty() { vec![InterruptGroup::Module] } else { by.to_vec() };
     let range = scope.range;
     let by_routine = by.contains(&InterruptGroup::Routine);
     let by_module = by_routine || by.contains(&InterruptGroup::Module);
@@ -185,11 +177,9 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
         for row in piece.iter().filter(|row| range.contains(row.end_ns)) {
             let ns = row.end_ns.saturating_sub(row.start_ns).max(0);
             let module = if by_module {
-                *module_of.entry(row.routine).or_insert_with(|| {
-                    modules
-                        .at(0, row.routine, row.end_ns)
-                        .unwrap_or(StringId::EMPTY)
-                })
+                *module_of
+                    .entry(row.routine)
+                    .or_insert_with(|| modules.at(0, row.routine, row.end_ns).unwrap_or(StringId::EMPTY))
             } else {
                 StringId::EMPTY
             };
@@ -217,29 +207,19 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
         processor.taken_percent = percent_of(processor.taken_ns, length_ns);
     }
     let seen = u32::try_from(processors_seen.len()).unwrap_or(u32::MAX);
-    let capacity_ns = if by_processor {
-        length_ns
-    } else {
-        length_ns.saturating_mul(i64::from(processors(trace).max(seen)))
-    };
+    let capacity_ns =
+        if by_processor { length_ns } else { length_ns.saturating_mul(i64::from(processors(trace).max(seen))) };
     let mut rows: Vec<InterruptRow> = sums
         .iter()
         .map(|(key, sums)| InterruptRow {
             kind: key.kind,
             module: file_name(trace.text(key.module)).to_owned(),
-            routine: if by_routine {
-                format!("{:#x}", key.routine)
-            } else {
-                String::new()
-            },
+            routine: if by_routine { format!("{:#x}", key.routine) } else { String::new() },
             processor: by_processor.then_some(key.processor),
             count: sums.count,
             total_ns: sums.total_ns,
             percent: percent_of(sums.total_ns, capacity_ns),
-            mean_ns: sums
-                .total_ns
-                .checked_div(i64::try_from(sums.count).unwrap_or(i64::MAX))
-                .unwrap_or(0),
+            mean_ns: sums.total_ns.checked_div(i64::try_from(sums.count).unwrap_or(i64::MAX)).unwrap_or(0),
             longest_ns: sums.longest_ns,
             longest_start_ns: sums.longest_start_ns,
             histogram: sums.histogram(),
@@ -247,12 +227,7 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
         .collect();
     rows.sort_by(|a, b| {
         b.total_ns.cmp(&a.total_ns).then_with(|| {
-            (a.kind, &a.module, &a.routine, a.processor).cmp(&(
-                b.kind,
-                &b.module,
-                &b.routine,
-                b.processor,
-            ))
+            (a.kind, &a.module, &a.routine, a.processor).cmp(&(b.kind, &b.module, &b.routine, b.processor))
         })
     });
     InterruptList {
@@ -286,10 +261,7 @@ mod tests {
     const DRIVER: u64 = 0xffff_f801_2000_0000;
 
     fn machine() -> Trace {
-        let mut trace = Trace {
-            duration_ns: 1_000 * US,
-            ..Trace::default()
-        };
+        let mut trace = Trace { duration_ns: 1_000 * US, ..Trace::default() };
         trace.system.processors = 2;
         image(&mut trace, 4, (DRIVER, 0x1000), None, r"\a\disk.sys");
         let (isr, dpc) = (InterruptKind::Interrupt, InterruptKind::Dpc);
@@ -316,70 +288,27 @@ mod tests {
         let rows: Vec<_> = list
             .rows
             .iter()
-            .map(|row| {
-                (
-                    row.kind.as_str(),
-                    row.module.as_str(),
-                    row.count,
-                    row.total_ns / US,
-                )
-            })
+            .map(|row| (row.kind.as_str(), row.module.as_str(), row.count, row.total_ns / US))
             .collect();
-        assert_eq!(
-            rows,
-            [
-                ("dpc", "disk.sys", 1, 40),
-                ("interrupt", "disk.sys", 2, 11),
-                ("interrupt", "", 1, 1)
-            ]
-        );
+        assert_eq!(rows, [("dpc", "disk.sys", 1, 40), ("interrupt", "disk.sys", 2, 11), ("interrupt", "", 1, 1)]);
         let isr = &list.rows[1];
         assert_eq!((isr.longest_ns, isr.longest_start_ns), (10 * US, 20 * US));
-        let steps: Vec<_> = isr
-            .histogram
-            .iter()
-            .map(|step| {
-                (
-                    step.over_ns / US,
-                    step.up_to_ns.map(|ns| ns / US),
-                    step.count,
-                )
-            })
-            .collect();
+        let steps: Vec<_> =
+            isr.histogram.iter().map(|step| (step.over_ns / US, step.up_to_ns.map(|ns| ns / US), step.count)).collect();
         // 1 µs lies in the first step, whose upper end it is; 10 µs in that from 8 to 16.
-        assert_eq!(
-            steps,
-            [
-                (0, Some(1), 1),
-                (1, Some(2), 0),
-                (2, Some(4), 0),
-                (4, Some(8), 0),
-                (8, Some(16), 1)
-            ]
-        );
+        assert_eq!(steps, [(0, Some(1), 1), (1, Some(2), 0), (2, Some(4), 0), (4, Some(8), 0), (8, Some(16), 1)]);
         // 40 µs of 500 µs on two processors.
         assert!((list.rows[0].percent - 4.0).abs() < 1e-9);
-        let taken: Vec<_> = list
-            .processors
-            .iter()
-            .map(|row| row.taken_ns / US)
-            .collect();
+        let taken: Vec<_> = list.processors.iter().map(|row| row.taken_ns / US).collect();
         assert_eq!(taken, [11, 500]);
     }
 
     #[test]
     fn routines_and_processors_are_told_apart_when_asked() {
         let trace = machine();
-        let list = list(
-            &trace,
-            &Scope::whole(&trace),
-            &[InterruptGroup::Routine, InterruptGroup::Processor],
-        );
+        let list = list(&trace, &Scope::whole(&trace), &[InterruptGroup::Routine, InterruptGroup::Processor]);
         let first = &list.rows[0];
-        assert_eq!(
-            (first.routine.as_str(), first.processor, first.count),
-            ("0xfffff80120000020", Some(1), 1)
-        );
+        assert_eq!((first.routine.as_str(), first.processor, first.count), ("0xfffff80120000020", Some(1), 1));
         assert!(first.histogram.is_empty() || first.histogram.last().unwrap().count > 0);
     }
 }

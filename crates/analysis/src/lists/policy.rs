@@ -37,23 +37,14 @@ pub struct PolicyList {
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope) -> PolicyList {
     let images = Images::of(trace);
-    let mut works: Vec<Work> = KINDS
-        .into_iter()
-        .flat_map(|kind| of_kind(trace, kind))
-        .collect();
+    let mut works: Vec<Work> = KINDS.into_iter().flat_map(|kind| of_kind(trace, kind)).collect();
     let recorded = works.len() as u64;
     works.retain(|work| {
         let image = work.pid.and_then(|pid| images.at(pid, work.start_ns));
-        scope.range.meets(Some(work.start_ns), work.end_ns)
-            && scope.has_process(work.pid, image.unwrap_or_default())
+        scope.range.meets(Some(work.start_ns), work.end_ns) && scope.has_process(work.pid, image.unwrap_or_default())
     });
     // What encloses others comes before them.
-    works.sort_by_key(|work| {
-        (
-            work.start_ns,
-            std::cmp::Reverse(work.end_ns.unwrap_or(i64::MAX)),
-        )
-    });
+    works.sort_by_key(|work| (work.start_ns, std::cmp::Reverse(work.end_ns.unwrap_or(i64::MAX))));
     PolicyList {
         range: scope.range,
         recorded,

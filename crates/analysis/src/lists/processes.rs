@@ -74,10 +74,7 @@ pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
     });
     let idle_ns = cpu_ns.get(IDLE as usize).copied().unwrap_or(0);
     let unattributed_ns = cpu_ns.get(UNKNOWN as usize).copied().unwrap_or(0);
-    let busy_ns = cpu_ns
-        .iter()
-        .skip(UNKNOWN as usize)
-        .fold(0_i64, |sum, &ns| sum.saturating_add(ns));
+    let busy_ns = cpu_ns.iter().skip(UNKNOWN as usize).fold(0_i64, |sum, &ns| sum.saturating_add(ns));
     let cpu = Capacity::of(trace).totals(range, busy_ns, idle_ns, unattributed_ns);
 
     let used = |ns: i64| (source != CpuSource::None).then_some(ns);
@@ -104,19 +101,12 @@ pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
 
     let recorded = rows.len() as u64;
     rows.retain(|row| {
-        range.meets(row.life.start_ns, row.life.end_ns)
-            && scope.has_process(Some(row.life.pid), &row.life.image)
+        range.meets(row.life.start_ns, row.life.end_ns) && scope.has_process(Some(row.life.pid), &row.life.image)
     });
     for row in &mut rows {
         row.cpu_percent = row.cpu_ns.map(|ns| cpu.percent(ns));
     }
-    rows.sort_by_key(|row| {
-        (
-            std::cmp::Reverse(row.cpu_ns),
-            row.life.start_ns,
-            row.life.pid,
-        )
-    });
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.cpu_ns), row.life.start_ns, row.life.pid));
     let mut tables = vec![TableName::Processes, TableName::DiskIos];
     tables.extend(source.tables());
     ProcessList {
@@ -133,10 +123,8 @@ pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
 fn row(trace: &Trace, images: &Images<'_>, process: &Process, cpu_ns: Option<i64>) -> ProcessRow {
     // A creator is looked for at the time of creation: its id may have been used again since.
     let created_ns = process.start_ns.unwrap_or(0);
-    let parent = process
-        .parent_pid
-        .filter(|&pid| pid != 0 && pid != process.pid)
-        .and_then(|pid| images.at(pid, created_ns));
+    let parent =
+        process.parent_pid.filter(|&pid| pid != 0 && pid != process.pid).and_then(|pid| images.at(pid, created_ns));
     let disks = !trace.disk_ios.is_empty();
     ProcessRow {
         life: life(trace, process, &[]),
@@ -152,21 +140,13 @@ fn row(trace: &Trace, images: &Images<'_>, process: &Process, cpu_ns: Option<i64
 }
 
 /// Adds the disk requests completed in the range to their processes; answers the time disks worked on all of them, ns.
-fn add_disk_requests(
-    trace: &Trace,
-    range: Range,
-    images: &Images<'_>,
-    rows: &mut [ProcessRow],
-) -> i64 {
+fn add_disk_requests(trace: &Trace, range: Range, images: &Images<'_>, rows: &mut [ProcessRow]) -> i64 {
     let mut service_ns = 0_i64;
     let in_range = |request: &DiskIo| range.contains(request.complete_ns);
     for request in trace.disk_ios.iter().filter(in_range) {
         service_ns = service_ns.saturating_add(request.service_ns);
         let issued_ns = request.issue_ns.unwrap_or(request.complete_ns);
-        let row = request
-            .pid
-            .and_then(|pid| images.row_at(pid, issued_ns))
-            .and_then(|at| rows.get_mut(at));
+        let row = request.pid.and_then(|pid| images.row_at(pid, issued_ns)).and_then(|at| rows.get_mut(at));
         if let Some(row) = row {
             *row.disk_operations.get_or_insert(0) += 1;
             let bytes = row.disk_bytes.get_or_insert(0);

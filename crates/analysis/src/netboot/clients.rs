@@ -30,10 +30,7 @@ impl Traffic<'_> {
     /// Whether it is of a network boot: ordinary computers ask for addresses, too.
     pub(super) fn is_network_boot(&self) -> bool {
         !self.transfers.is_empty()
-            || self
-                .connections
-                .iter()
-                .any(|connection| super::http::is_boot(connection))
+            || self.connections.iter().any(|connection| super::http::is_boot(connection))
             || self.dhcp.iter().any(|message| {
                 message.architecture.is_some()
                     || message.vendor_class.starts_with("PXEClient")
@@ -47,28 +44,17 @@ impl Traffic<'_> {
 pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
     let mut stations: HashMap<IpAddr, MacAddress> = HashMap::new();
     for message in &capture.dhcp {
-        let given = matches!(
-            message.kind,
-            DhcpKind::Ack | DhcpKind::Reply | DhcpKind::Offer | DhcpKind::SomeAnswer
-        );
+        let given = matches!(message.kind, DhcpKind::Ack | DhcpKind::Reply | DhcpKind::Offer | DhcpKind::SomeAnswer);
         if let (true, Some(address), Some(mac)) = (given, message.address, message.client_mac) {
             stations.insert(address, mac);
         }
     }
-    let known: hashbrown::HashSet<MacAddress> = capture
-        .dhcp
-        .iter()
-        .filter_map(|message| message.client_mac)
-        .collect();
+    let known: hashbrown::HashSet<MacAddress> = capture.dhcp.iter().filter_map(|message| message.client_mac).collect();
     let mut clients: BTreeMap<Key, Traffic<'_>> = BTreeMap::new();
     for message in &capture.dhcp {
         // Without a station address there is no telling who an answer to all is for.
         if let Some(mac) = message.client_mac {
-            clients
-                .entry(Key::Station(mac))
-                .or_default()
-                .dhcp
-                .push(message);
+            clients.entry(Key::Station(mac)).or_default().dhcp.push(message);
         }
     }
     for transfer in &capture.transfers {
@@ -96,25 +82,16 @@ pub(super) fn describe(key: Key, traffic: &Traffic<'_>) -> Client {
     let mut client = Client {
         mac: match key {
             Key::Station(mac) => Some(mac),
-            Key::Address(_) => traffic
-                .transfers
-                .iter()
-                .find_map(|transfer| transfer.client_mac)
-                .or_else(|| {
-                    let connections = traffic.connections.iter();
-                    connections
-                        .filter_map(|connection| connection.client_mac)
-                        .next()
-                }),
+            Key::Address(_) => traffic.transfers.iter().find_map(|transfer| transfer.client_mac).or_else(|| {
+                let connections = traffic.connections.iter();
+                connections.filter_map(|connection| connection.client_mac).next()
+            }),
         },
         ..Client::default()
     };
     let mut add = |address: IpAddr| {
         let text = address.to_string();
-        if !address.is_unspecified()
-            && !client.addresses.contains(&text)
-            && client.addresses.len() < 16
-        {
+        if !address.is_unspecified() && !client.addresses.contains(&text) && client.addresses.len() < 16 {
             client.addresses.push(text);
         }
     };

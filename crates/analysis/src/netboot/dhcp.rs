@@ -105,15 +105,8 @@ pub struct DhcpStep {
 /// Dialogues that came to nothing last until the client goes on to something else, at one of `starts`.
 pub(super) fn lengthen(exchanges: &mut [DhcpExchange], starts: &[i64]) {
     for exchange in exchanges.iter_mut().filter(|exchange| !exchange.complete) {
-        let last_ns = exchange
-            .messages
-            .last()
-            .map_or(exchange.end_ns, |step| step.time_ns);
-        let next = starts
-            .iter()
-            .copied()
-            .filter(|&start| start > last_ns)
-            .min();
+        let last_ns = exchange.messages.last().map_or(exchange.end_ns, |step| step.time_ns);
+        let next = starts.iter().copied().filter(|&start| start > last_ns).min();
         if let Some(next) = next {
             exchange.end_ns = next;
             exchange.duration_ns = next.saturating_sub(exchange.start_ns);
@@ -140,9 +133,7 @@ pub(super) fn exchanges(
             None => open.push(vec![message]),
         }
     }
-    open.iter()
-        .map(|group| exchange(group, probes, loading_ns))
-        .collect()
+    open.iter().map(|group| exchange(group, probes, loading_ns)).collect()
 }
 
 fn version(message: &DhcpMessage) -> u8 {
@@ -176,9 +167,7 @@ fn kinds(group: &[&DhcpMessage]) -> Vec<(DhcpKind, bool)> {
         let boot_server = to_boot_server(message);
         let kind = match message.kind {
             // A request names server and address besides: only a repeated DISCOVER is as long as the first.
-            DhcpKind::SomeRequest
-                if !boot_server && (last.is_none() || message.bytes == first_bytes) =>
-            {
+            DhcpKind::SomeRequest if !boot_server && (last.is_none() || message.bytes == first_bytes) => {
                 DhcpKind::Discover
             }
             DhcpKind::SomeRequest => DhcpKind::Request,
@@ -193,28 +182,14 @@ fn kinds(group: &[&DhcpMessage]) -> Vec<(DhcpKind, bool)> {
     kinds
 }
 
-fn exchange(
-    group: &[&DhcpMessage],
-    probes: &[AddressProbe],
-    loading_ns: Option<i64>,
-) -> DhcpExchange {
+fn exchange(group: &[&DhcpMessage], probes: &[AddressProbe], loading_ns: Option<i64>) -> DhcpExchange {
     let kinds = kinds(group);
     let of = |wanted: fn(DhcpKind) -> bool| {
-        group
-            .iter()
-            .zip(&kinds)
-            .filter(move |(_, (kind, _))| wanted(*kind))
-            .map(|(message, _)| *message)
+        group.iter().zip(&kinds).filter(move |(_, (kind, _))| wanted(*kind)).map(|(message, _)| *message)
     };
     let start_ns = group.first().map_or(0, |message| message.time_ns);
     let questions: Vec<i64> = of(|kind| {
-        matches!(
-            kind,
-            DhcpKind::Discover
-                | DhcpKind::Solicit
-                | DhcpKind::Inform
-                | DhcpKind::InformationRequest
-        )
+        matches!(kind, DhcpKind::Discover | DhcpKind::Solicit | DhcpKind::Inform | DhcpKind::InformationRequest)
     })
     .map(|message| message.time_ns)
     .collect();
@@ -236,31 +211,21 @@ fn exchange(
         let before = questions.iter().rev().find(|&&asked| asked <= until_ns);
         before.copied().unwrap_or(start_ns)
     });
-    let requests: Vec<i64> = of(|kind| matches!(kind, DhcpKind::Request | DhcpKind::Request6))
-        .map(|message| message.time_ns)
-        .collect();
-    let waits_ns: Vec<i64> = questions
-        .windows(2)
-        .chain(requests.windows(2))
-        .map(|pair| pair[1].saturating_sub(pair[0]))
-        .collect();
+    let requests: Vec<i64> =
+        of(|kind| matches!(kind, DhcpKind::Request | DhcpKind::Request6)).map(|message| message.time_ns).collect();
+    let waits_ns: Vec<i64> =
+        questions.windows(2).chain(requests.windows(2)).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     let answers = || of(|kind| !kind.is_from_client());
     let unanswered_ns = questions
         .windows(2)
         .filter(|pair| !answers().any(|answer| (pair[0]..pair[1]).contains(&answer.time_ns)))
-        .fold(0_i64, |sum, pair| {
-            sum.saturating_add(pair[1].saturating_sub(pair[0]))
-        });
-    let address = answer
-        .or(offer)
-        .and_then(|message| message.address)
-        .or_else(|| answers().find_map(|answer| answer.address));
+        .fold(0_i64, |sum, pair| sum.saturating_add(pair[1].saturating_sub(pair[0])));
+    let address =
+        answer.or(offer).and_then(|message| message.address).or_else(|| answers().find_map(|answer| answer.address));
     let address_probes = match (asked_ns, offer, address) {
         (Some(asked), Some(offer), Some(address)) => probes
             .iter()
-            .filter(|probe| {
-                probe.target == address && (asked..=offer.time_ns).contains(&probe.time_ns)
-            })
+            .filter(|probe| probe.target == address && (asked..=offer.time_ns).contains(&probe.time_ns))
             .count() as u64,
         _ => 0,
     };
@@ -292,28 +257,17 @@ fn exchange(
         request_attempts: requests.len() as u64,
         waits_ns,
         unanswered_ns,
-        offer_delay_ns: offer
-            .zip(asked_ns)
-            .map(|(offer, asked)| offer.time_ns.saturating_sub(asked)),
-        choice_delay_ns: offer
-            .zip(request)
-            .map(|(offer, request)| request.time_ns.saturating_sub(offer.time_ns)),
-        answer_delay_ns: request
-            .zip(answer)
-            .map(|(request, answer)| answer.time_ns.saturating_sub(request.time_ns)),
+        offer_delay_ns: offer.zip(asked_ns).map(|(offer, asked)| offer.time_ns.saturating_sub(asked)),
+        choice_delay_ns: offer.zip(request).map(|(offer, request)| request.time_ns.saturating_sub(offer.time_ns)),
+        answer_delay_ns: request.zip(answer).map(|(request, answer)| answer.time_ns.saturating_sub(request.time_ns)),
         address_probes,
         address: address.map(|address| address.to_string()),
         servers,
-        proxy: answers()
-            .any(|answer| answer.address.is_none() && answer.vendor_class.starts_with("PXEClient")),
+        proxy: answers().any(|answer| answer.address.is_none() && answer.vendor_class.starts_with("PXEClient")),
         boot_server: text(|message| message.boot_server.as_ref()),
         boot_file: text(|message| message.boot_file.as_ref()),
         vendor_class: vendor_class.to_owned(),
-        pxe: answers()
-            .map(|answer| &answer.pxe)
-            .find(|pxe| pxe.present)
-            .cloned()
-            .unwrap_or_default(),
+        pxe: answers().map(|answer| &answer.pxe).find(|pxe| pxe.present).cloned().unwrap_or_default(),
         messages: steps(group, &kinds),
     }
 }
@@ -331,10 +285,7 @@ fn stack(group: &[&DhcpMessage], loading_ns: Option<i64>) -> Stack {
     if questions().any(|message| message.architecture.is_some()) {
         return Stack::Firmware;
     }
-    let after_loading = group
-        .first()
-        .zip(loading_ns)
-        .is_some_and(|(first, loading)| first.time_ns > loading);
+    let after_loading = group.first().zip(loading_ns).is_some_and(|(first, loading)| first.time_ns > loading);
     // Firmware asks before it loads; who asks afterwards under another name was loaded. What was cut off has no name.
     let named = !class.is_empty() || questions().any(|message| !message.cut);
     if class.starts_with("MSFT") || (after_loading && named && version_4(group)) {

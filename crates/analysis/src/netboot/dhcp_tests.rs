@@ -10,10 +10,7 @@ const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 77, 80));
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 77, 1));
 
 fn message(time_ns: i64, kind: DhcpKind) -> DhcpMessage {
-    let (client, server) = (
-        SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 68),
-        SocketAddr::new(SERVER, 67),
-    );
+    let (client, server) = (SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 68), SocketAddr::new(SERVER, 67));
     let answers = !kind.is_from_client();
     DhcpMessage {
         time_ns,
@@ -57,11 +54,7 @@ fn asked_twice(probes: &[AddressProbe]) -> (Option<i64>, u64) {
 
 #[test]
 fn an_offer_answers_the_question_before_the_server_looked_whether_the_address_is_in_use() {
-    let probe = |time_ns| AddressProbe {
-        time_ns,
-        target: ADDRESS,
-        by: None,
-    };
+    let probe = |time_ns| AddressProbe { time_ns, target: ADDRESS, by: None };
     let probes = [probe(150 * MS), probe(1_150 * MS), probe(2_150 * MS)];
     assert_eq!(asked_twice(&probes), (Some(3_010 * MS), 3));
     // Without a look it answers the latest question: the first may have been lost.

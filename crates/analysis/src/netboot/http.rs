@@ -60,11 +60,7 @@ pub struct Download {
 
 /// Whether a connection is part of loading a boot, by who asks.
 pub(super) fn is_boot(connection: &Connection) -> bool {
-    connection.requests.iter().any(|request| {
-        BOOTERS
-            .iter()
-            .any(|booter| request.user_agent.contains(booter))
-    })
+    connection.requests.iter().any(|request| BOOTERS.iter().any(|booter| request.user_agent.contains(booter)))
 }
 
 /// The downloads of a client, by begin.
@@ -83,25 +79,13 @@ pub(super) fn downloads(connections: &[&Connection], lookups: &[Lookup]) -> Vec<
     downloads
 }
 
-fn download(
-    connection: &Connection,
-    number: usize,
-    request: &HttpRequest,
-    lookups: &[Lookup],
-) -> Download {
+fn download(connection: &Connection, number: usize, request: &HttpRequest, lookups: &[Lookup]) -> Download {
     let first = number == 0;
     let opened_ns = connection.opened_ns.unwrap_or(connection.first_ns);
     let start_ns = if first { opened_ns } else { request.sent_ns };
-    let last_ns = if number + 1 == connection.requests.len() {
-        connection.last_ns
-    } else {
-        request.sent_ns
-    };
+    let last_ns = if number + 1 == connection.requests.len() { connection.last_ns } else { request.sent_ns };
     let end_ns = request.last_byte_ns.unwrap_or(last_ns).max(start_ns);
-    let span = |from: Option<i64>, to: Option<i64>| {
-        from.zip(to)
-            .map(|(from, to)| to.saturating_sub(from).max(0))
-    };
+    let span = |from: Option<i64>, to: Option<i64>| from.zip(to).map(|(from, to)| to.saturating_sub(from).max(0));
     let body_ns = span(request.first_byte_ns, request.last_byte_ns);
     let encrypted = connection.protocol == Protocol::Tls;
     Download {
@@ -113,21 +97,15 @@ fn download(
         start_ns,
         end_ns,
         duration_ns: end_ns.saturating_sub(start_ns),
-        lookup_ns: first
-            .then(|| lookup(connection, request, lookups))
-            .flatten(),
-        connect_ns: first
-            .then(|| span(connection.opened_ns, connection.accepted_ns))
-            .flatten(),
+        lookup_ns: first.then(|| lookup(connection, request, lookups)).flatten(),
+        connect_ns: first.then(|| span(connection.opened_ns, connection.accepted_ns)).flatten(),
         tls_ns: span(connection.tls_ns, connection.tls_ready_ns).filter(|_| encrypted),
         first_byte_ns: span(Some(request.sent_ns), request.first_byte_ns),
         body_ns,
         status: request.status,
         bytes: request.body_bytes,
         announced_bytes: request.announced_bytes,
-        bytes_per_s: body_ns
-            .filter(|&ns| ns > 0)
-            .map(|ns| request.body_bytes as f64 * 1e9 / ns as f64),
+        bytes_per_s: body_ns.filter(|&ns| ns > 0).map(|ns| request.body_bytes as f64 * 1e9 / ns as f64),
         complete: request.complete,
         zero_windows: connection.zero_windows,
         zero_window_ns: connection.zero_window_ns,
@@ -137,11 +115,7 @@ fn download(
 }
 
 fn url(connection: &Connection, request: &HttpRequest) -> String {
-    let host = if request.host.is_empty() {
-        connection.server.to_string()
-    } else {
-        request.host.clone()
-    };
+    let host = if request.host.is_empty() { connection.server.to_string() } else { request.host.clone() };
     if connection.protocol == Protocol::Tls {
         format!("https://{host}/...")
     } else if request.target.contains("://") {

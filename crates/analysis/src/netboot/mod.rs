@@ -20,9 +20,7 @@ use thiserror::Error;
 use clients::{Key, Traffic};
 use dhcp::{DhcpExchange, Stack};
 use http::Download;
-use report::{
-    CaptureFileSummary, CaptureSide, CaptureSummary, FileTransfer, NetbootReport, NetworkBoot,
-};
+use report::{CaptureFileSummary, CaptureSide, CaptureSummary, FileTransfer, NetbootReport, NetworkBoot};
 
 /// Port of file servers (SMB).
 const FILE_SERVER_PORT: u16 = 445;
@@ -38,10 +36,7 @@ pub struct NetbootOptions {
 
 impl Default for NetbootOptions {
     fn default() -> Self {
-        Self {
-            client: None,
-            link_bits_per_s: 1_000_000_000,
-        }
+        Self { client: None, link_bits_per_s: 1_000_000_000 }
     }
 }
 
@@ -139,9 +134,7 @@ fn summary(capture: &Capture) -> CaptureSummary {
                 frames: file.frames,
             })
             .collect(),
-        start_utc: capture
-            .start_unix_ns
-            .map(|unix_ns| CivilTime::from_unix_ns(unix_ns).to_string()),
+        start_utc: capture.start_unix_ns.map(|unix_ns| CivilTime::from_unix_ns(unix_ns).to_string()),
         duration_ns: capture.duration_ns,
         frames: capture.frames,
         wire_bytes: capture.wire_bytes,
@@ -174,9 +167,7 @@ fn boots_of(traffic: Traffic<'_>) -> Vec<Traffic<'_>> {
         boots[which(transfer.request_ns)].transfers.push(transfer);
     }
     for connection in traffic.connections {
-        boots[which(connection.first_ns)]
-            .connections
-            .push(connection);
+        boots[which(connection.first_ns)].connections.push(connection);
     }
     boots
 }
@@ -184,33 +175,18 @@ fn boots_of(traffic: Traffic<'_>) -> Vec<Traffic<'_>> {
 /// When a client asked for its first file.
 fn loading(traffic: &Traffic<'_>) -> Option<i64> {
     let requests = traffic.transfers.iter().map(|transfer| transfer.request_ns);
-    let booting = traffic
-        .connections
-        .iter()
-        .filter(|connection| http::is_boot(connection));
-    requests
-        .chain(booting.map(|connection| connection.first_ns))
-        .min()
+    let booting = traffic.connections.iter().filter(|connection| http::is_boot(connection));
+    requests.chain(booting.map(|connection| connection.first_ns)).min()
 }
 
-fn network_boot(
-    capture: &Capture,
-    key: Key,
-    traffic: &Traffic<'_>,
-    options: &NetbootOptions,
-) -> NetworkBoot {
+fn network_boot(capture: &Capture, key: Key, traffic: &Traffic<'_>, options: &NetbootOptions) -> NetworkBoot {
     let loading_ns = loading(traffic);
     let mut dhcp = dhcp::exchanges(&traffic.dhcp, &capture.address_probes, loading_ns);
     let starts: Vec<i64> = dhcp
         .iter()
         .map(|exchange| exchange.start_ns)
         .chain(traffic.transfers.iter().map(|transfer| transfer.request_ns))
-        .chain(
-            traffic
-                .connections
-                .iter()
-                .map(|connection| connection.first_ns),
-        )
+        .chain(traffic.connections.iter().map(|connection| connection.first_ns))
         .collect();
     dhcp::lengthen(&mut dhcp, &starts);
     let boot_file = dhcp
@@ -251,22 +227,14 @@ fn network_boot(
     let (end_ns, end_rule) = end(&dhcp, &files, &downloads, (file_server_ns, first_ns));
     let (capture_side, round_trip_at_most_ns) = side(&files);
     let mut boot = NetworkBoot {
-        stages: stages::stages(
-            start_ns,
-            end_ns,
-            &dhcp,
-            (&files, &downloads),
-            file_server_ns,
-        ),
+        stages: stages::stages(start_ns, end_ns, &dhcp, (&files, &downloads), file_server_ns),
         client,
         start_ns,
         end_ns,
         duration_ns: end_ns.saturating_sub(start_ns),
         end_rule,
         loaded: files.iter().any(|file| file.outcome == Outcome::Complete)
-            || downloads.iter().any(|download| {
-                download.bytes > 0 && download.status.is_none_or(|status| status < 400)
-            }),
+            || downloads.iter().any(|download| download.bytes > 0 && download.status.is_none_or(|status| status < 400)),
         capture_side,
         round_trip_at_most_ns,
         total: transfers::total(&files),
@@ -285,9 +253,7 @@ fn network_boot(
 fn first_frame(capture: &Capture, client: &report::Client, first_ns: i64) -> i64 {
     const SHORTLY_NS: i64 = 60_000_000_000;
     let seen = client.mac.and_then(|mac| capture.stations.get(&mac));
-    seen.map(|seen| seen.first_ns)
-        .filter(|&seen| seen <= first_ns && first_ns - seen <= SHORTLY_NS)
-        .unwrap_or(first_ns)
+    seen.map(|seen| seen.first_ns).filter(|&seen| seen <= first_ns && first_ns - seen <= SHORTLY_NS).unwrap_or(first_ns)
 }
 
 fn end(
@@ -311,17 +277,12 @@ fn end(
         };
         (file.end_ns, rule)
     });
-    let download = downloads
-        .iter()
-        .map(|download| (download.end_ns, "the last byte of the last download"));
+    let download = downloads.iter().map(|download| (download.end_ns, "the last byte of the last download"));
     let message = dhcp
         .iter()
         .flat_map(|exchange| exchange.messages.last())
         .map(|message| (message.time_ns, "the last DHCP message"));
-    let last = message
-        .chain(file)
-        .chain(download)
-        .max_by_key(|(ns, _)| *ns);
+    let last = message.chain(file).chain(download).max_by_key(|(ns, _)| *ns);
     last.unwrap_or((first_ns, "nothing came after the first frame"))
 }
 

@@ -47,14 +47,7 @@ pub struct LatencyModel {
 impl LatencyModel {
     /// What a file of `bytes` takes with another block size and window, without set-up, pauses and time-outs, ns.
     #[must_use]
-    pub fn with(
-        &self,
-        bytes: u64,
-        block_size: u32,
-        window: u32,
-        ipv6: bool,
-        bits_per_s: u64,
-    ) -> i64 {
+    pub fn with(&self, bytes: u64, block_size: u32, window: u32, ipv6: bool, bits_per_s: u64) -> i64 {
         if self.gap_measured {
             return steady_ns(bytes, block_size, window, self.gap_ns, self.turn_ns);
         }
@@ -130,10 +123,7 @@ pub(super) fn fit(transfer: &Transfer, bits_per_s: u64) -> Option<Fitted> {
     let measured_ns = end_ns.saturating_sub(transfer.request_ns);
     let ipv6 = transfer.client.is_ipv6();
     let counts = &transfer.counts;
-    let turn_ns = transfer
-        .server_turn
-        .usual_ns?
-        .saturating_add(transfer.client_turn.usual_ns?);
+    let turn_ns = transfer.server_turn.usual_ns?.saturating_add(transfer.client_turn.usual_ns?);
     let measured_gap = transfer.gap.median_ns.filter(|_| transfer.gap.count >= 16);
     let gap_ns = measured_gap.unwrap_or(0);
     let turns = transfer.server_turn.count.max(transfer.client_turn.count);
@@ -142,9 +132,7 @@ pub(super) fn fit(transfer: &Transfer, bits_per_s: u64) -> Option<Fitted> {
     let pauses_ns = [&transfer.server_turn, &transfer.client_turn, &transfer.gap]
         .iter()
         .fold(0_i64, |sum, turns| sum.saturating_add(turns.pause_ns));
-    let model_ns = [setup_ns, steady_ns, transfer.timeout_ns]
-        .into_iter()
-        .fold(0_i64, i64::saturating_add);
+    let model_ns = [setup_ns, steady_ns, transfer.timeout_ns].into_iter().fold(0_i64, i64::saturating_add);
     // Checksum, preamble and gap come on top of what is captured.
     let wire_ns = on_the_wire(counts.wire_bytes + 24 * counts.frames, bits_per_s);
     let model = LatencyModel {
@@ -181,29 +169,18 @@ pub(super) fn setup(transfer: &Transfer) -> i64 {
         .timeouts
         .iter()
         .filter(|timeout| timeout.end_ns <= first_ns)
-        .fold(0_i64, |sum, timeout| {
-            sum.saturating_add(timeout.end_ns.saturating_sub(timeout.start_ns))
-        });
-    first_ns
-        .saturating_sub(transfer.request_ns)
-        .saturating_sub(waited)
-        .max(0)
+        .fold(0_i64, |sum, timeout| sum.saturating_add(timeout.end_ns.saturating_sub(timeout.start_ns)));
+    first_ns.saturating_sub(transfer.request_ns).saturating_sub(waited).max(0)
 }
 
 pub(super) fn block_size(transfer: &Transfer) -> u32 {
     let granted = transfer.granted.as_ref();
-    granted
-        .and_then(|granted| granted.block_size)
-        .unwrap_or(512)
+    granted.and_then(|granted| granted.block_size).unwrap_or(512)
 }
 
 /// Block sizes that are predicted: the largest without fragments is 1468 with IPv4 and 1448 with IPv6.
 fn block_sizes(ipv6: bool) -> &'static [u32] {
-    if ipv6 {
-        &[512, 1024, 1448]
-    } else {
-        &[512, 1024, 1456, 1468]
-    }
+    if ipv6 { &[512, 1024, 1448] } else { &[512, 1024, 1456, 1468] }
 }
 
 /// What the fitted transfers together would take with each window and block size.
@@ -214,19 +191,11 @@ pub(super) fn predict(fitted: &[Fitted], bits_per_s: u64) -> Vec<Prediction> {
     let mut predictions = Vec::new();
     for window in WINDOWS {
         for &block_size in block_sizes(first.ipv6) {
-            let mut prediction = Prediction {
-                window,
-                block_size,
-                duration_ns: 0,
-                losses_ns: 0,
-            };
+            let mut prediction = Prediction { window, block_size, duration_ns: 0, losses_ns: 0 };
             for transfer in fitted {
-                prediction.duration_ns = prediction
-                    .duration_ns
-                    .saturating_add(transfer.predicted_ns(window, block_size, bits_per_s));
-                prediction.losses_ns = prediction
-                    .losses_ns
-                    .saturating_add(transfer.losses_ns(window, block_size));
+                prediction.duration_ns =
+                    prediction.duration_ns.saturating_add(transfer.predicted_ns(window, block_size, bits_per_s));
+                prediction.losses_ns = prediction.losses_ns.saturating_add(transfer.losses_ns(window, block_size));
             }
             predictions.push(prediction);
         }
@@ -236,9 +205,7 @@ pub(super) fn predict(fitted: &[Fitted], bits_per_s: u64) -> Vec<Prediction> {
 
 impl Fitted {
     fn predicted_ns(&self, window: u32, block_size: u32, bits_per_s: u64) -> i64 {
-        let steady = self
-            .model
-            .with(self.bytes, block_size, window, self.ipv6, bits_per_s);
+        let steady = self.model.with(self.bytes, block_size, window, self.ipv6, bits_per_s);
         self.setup_ns.saturating_add(steady)
     }
 
@@ -255,11 +222,7 @@ impl Fitted {
 }
 
 pub(super) fn percent(part: i64, whole: i64) -> f64 {
-    if whole <= 0 {
-        0.0
-    } else {
-        part as f64 * 100.0 / whole as f64
-    }
+    if whole <= 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
 }
 
 #[cfg(test)]

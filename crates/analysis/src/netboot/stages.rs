@@ -40,9 +40,7 @@ pub(super) fn stages(
     }));
     pieces.retain(|piece| piece.start_ns <= end_ns);
     pieces.sort_by_key(|piece| (piece.start_ns, piece.end_ns));
-    let menu = dhcp
-        .iter()
-        .find(|exchange| !exchange.pxe.menu.is_empty() || exchange.pxe.prompt.is_some());
+    let menu = dhcp.iter().find(|exchange| !exchange.pxe.menu.is_empty() || exchange.pxe.prompt.is_some());
     let mut stages: Vec<Piece> = Vec::new();
     let mut at_ns = start_ns;
     for mut piece in pieces {
@@ -99,14 +97,8 @@ fn silence(stages: &[Piece], next: &Piece, menu: Option<&DhcpExchange>, at_ns: i
         return StageKind::Link;
     }
     let after_dialogue = menu.is_some_and(|menu| menu.end_ns <= at_ns)
-        && stages
-            .last()
-            .is_some_and(|last| matches!(last.kind, StageKind::Dhcp | StageKind::BootServer));
-    if after_dialogue && next.kind != StageKind::Dhcp {
-        StageKind::Menu
-    } else {
-        StageKind::Client
-    }
+        && stages.last().is_some_and(|last| matches!(last.kind, StageKind::Dhcp | StageKind::BootServer));
+    if after_dialogue && next.kind != StageKind::Dhcp { StageKind::Menu } else { StageKind::Client }
 }
 
 /// Appends, or lengthens the last stage when it is of the same kind: a loader's dozen modules are one stage.
@@ -127,8 +119,8 @@ fn join(stages: &mut Vec<Piece>, piece: Piece) {
         stages.push(piece);
         return;
     };
-    let short = silence.kind == StageKind::Client
-        && silence.end_ns.saturating_sub(silence.start_ns) < SHORTEST_SILENCE_NS;
+    let short =
+        silence.kind == StageKind::Client && silence.end_ns.saturating_sub(silence.start_ns) < SHORTEST_SILENCE_NS;
     if short && joinable(before) {
         stages.pop();
     }
@@ -150,11 +142,7 @@ fn join(stages: &mut Vec<Piece>, piece: Piece) {
 }
 
 fn dialogue(exchange: &DhcpExchange) -> Piece {
-    let family = if exchange.ip_version == 4 {
-        "IPv4"
-    } else {
-        "IPv6"
-    };
+    let family = if exchange.ip_version == 4 { "IPv4" } else { "IPv6" };
     let result = match (&exchange.address, exchange.complete) {
         (Some(address), true) => address.clone(),
         (_, true) => "answered".to_owned(),
@@ -201,13 +189,7 @@ fn file(file: &FileTransfer) -> Piece {
         Outcome::Complete => "from the read request to the acknowledgment of the last block",
         _ => "from the read request to the last packet",
     };
-    Piece {
-        kind,
-        detail: file.file.clone(),
-        start_ns: file.request_ns,
-        end_ns: file.end_ns,
-        rule,
-    }
+    Piece { kind, detail: file.file.clone(), start_ns: file.request_ns, end_ns: file.end_ns, rule }
 }
 
 fn download(download: &Download) -> Piece {

@@ -35,16 +35,9 @@ pub(super) fn transfers(
     (files, models)
 }
 
-fn describe(
-    transfer: &Transfer,
-    role: FileRole,
-    before: Option<i64>,
-    fitted: Option<&Fitted>,
-) -> FileTransfer {
+fn describe(transfer: &Transfer, role: FileRole, before: Option<i64>, fitted: Option<&Fitted>) -> FileTransfer {
     let end_ns = transfer.complete_ns.unwrap_or(transfer.last_ns);
-    let duration_ns = transfer
-        .complete_ns
-        .map(|end| end.saturating_sub(transfer.request_ns));
+    let duration_ns = transfer.complete_ns.map(|end| end.saturating_sub(transfer.request_ns));
     let ipv6 = transfer.client.is_ipv6();
     let counts = transfer.counts;
     FileTransfer {
@@ -61,22 +54,14 @@ fn describe(
         first_data_ns: transfer.first_data_ns,
         end_ns,
         duration_ns,
-        answer_to_end_ns: transfer
-            .complete_ns
-            .zip(transfer.answer_ns)
-            .map(|(end, answer)| end.saturating_sub(answer)),
+        answer_to_end_ns: transfer.complete_ns.zip(transfer.answer_ns).map(|(end, answer)| end.saturating_sub(answer)),
         idle_before_ns: before.map(|before| transfer.request_ns.saturating_sub(before).max(0)),
-        bytes_per_s: duration_ns
-            .filter(|&ns| ns > 0)
-            .map(|ns| counts.bytes as f64 * 1e9 / ns as f64),
+        bytes_per_s: duration_ns.filter(|&ns| ns > 0).map(|ns| counts.bytes as f64 * 1e9 / ns as f64),
         asked: transfer.asked.clone(),
         granted: transfer.granted.clone(),
         block_size: model::block_size(transfer),
         window: window(transfer),
-        variable_window: transfer
-            .granted
-            .as_ref()
-            .is_some_and(|granted| granted.variable_window.is_some()),
+        variable_window: transfer.granted.as_ref().is_some_and(|granted| granted.variable_window.is_some()),
         downgraded: downgraded(transfer),
         counts,
         repeated_percent: counts.repeated_data as f64 * 100.0 / counts.data_packets.max(1) as f64,
@@ -106,8 +91,7 @@ fn window(transfer: &Transfer) -> u32 {
 
 fn downgraded(transfer: &Transfer) -> Vec<&'static str> {
     // Without a word from the server nothing was refused yet, and a cut answer may hold what is not seen.
-    if transfer.answer_ns.is_none() || transfer.granted.as_ref().is_some_and(|granted| granted.cut)
-    {
+    if transfer.answer_ns.is_none() || transfer.granted.as_ref().is_some_and(|granted| granted.cut) {
         return Vec::new();
     }
     let less = |asked: Option<u32>, granted: Option<u32>, without: u32| {
@@ -128,12 +112,9 @@ fn downgraded(transfer: &Transfer) -> Vec<&'static str> {
 }
 
 fn costs(transfer: &Transfer, duration_ns: i64) -> Costs {
-    let usual = |turns: &onoff_netboot::turnaround::Turnaround| {
-        turns.total_ns.saturating_sub(turns.pause_ns)
-    };
+    let usual = |turns: &onoff_netboot::turnaround::Turnaround| turns.total_ns.saturating_sub(turns.pause_ns);
     // Between blocks of a window it is the server that pauses when it sends, the client when it does.
-    let (mut server_pauses_ns, mut client_pauses_ns) =
-        (transfer.server_turn.pause_ns, transfer.client_turn.pause_ns);
+    let (mut server_pauses_ns, mut client_pauses_ns) = (transfer.server_turn.pause_ns, transfer.client_turn.pause_ns);
     if transfer.write {
         client_pauses_ns = client_pauses_ns.saturating_add(transfer.gap.pause_ns);
     } else {
@@ -199,20 +180,8 @@ fn role(path: &str, boot_file: Option<&str>, first_program: bool) -> FileRole {
     if named {
         return FileRole::BootProgram;
     }
-    if ends(&[
-        ".wim",
-        ".sdi",
-        ".img",
-        ".cpio",
-        ".squashfs",
-        ".iso",
-        ".gz",
-        ".xz",
-        ".zst",
-        ".esd",
-        ".vhd",
-        ".vhdx",
-    ]) || begins(&["initrd", "initramfs", "rootfs", "ramdisk"])
+    if ends(&[".wim", ".sdi", ".img", ".cpio", ".squashfs", ".iso", ".gz", ".xz", ".zst", ".esd", ".vhd", ".vhdx"])
+        || begins(&["initrd", "initramfs", "rootfs", "ramdisk"])
     {
         return FileRole::Ramdisk;
     }
@@ -220,20 +189,14 @@ fn role(path: &str, boot_file: Option<&str>, first_program: bool) -> FileRole {
         return FileRole::Kernel;
     }
     if name == "bcd"
-        || ends(&[
-            ".bcd", ".cfg", ".lst", ".conf", ".ipxe", ".ini", ".env", ".msg",
-        ])
+        || ends(&[".bcd", ".cfg", ".lst", ".conf", ".ipxe", ".ini", ".env", ".msg"])
         || path.contains("pxelinux.cfg/")
         || name.contains(".cfg-")
     {
         return FileRole::Configuration;
     }
     if ends(&[".efi", ".com", ".0", ".n12", ".kpxe", ".pxe", ".exe"]) {
-        return if first_program && boot_file.is_none() {
-            FileRole::BootProgram
-        } else {
-            FileRole::Loader
-        };
+        return if first_program && boot_file.is_none() { FileRole::BootProgram } else { FileRole::Loader };
     }
     if ends(&[".mod", ".c32", ".ttf", ".pf2", ".mui", ".dll", ".stl"]) || path.contains("/fonts/") {
         return FileRole::Loader;
@@ -248,44 +211,19 @@ mod tests {
     #[test]
     fn roles_by_name_and_place() {
         for (path, boot_file, first, role_expected) in [
-            (
-                "grubnetx64.efi",
-                Some("tftp://[fd77::1]/grubnetx64.efi"),
-                true,
-                FileRole::BootProgram,
-            ),
+            ("grubnetx64.efi", Some("tftp://[fd77::1]/grubnetx64.efi"), true, FileRole::BootProgram),
             ("grubnetx64.efi", None, true, FileRole::BootProgram),
-            (
-                r"boot\x64\wdsmgfw.efi",
-                Some(r"\boot\x64\wdsmgfw.efi"),
-                true,
-                FileRole::BootProgram,
-            ),
-            (
-                r"\Boot\x64\bootmgfw.efi",
-                Some(r"\boot\x64\wdsmgfw.efi"),
-                true,
-                FileRole::Loader,
-            ),
+            (r"boot\x64\wdsmgfw.efi", Some(r"\boot\x64\wdsmgfw.efi"), true, FileRole::BootProgram),
+            (r"\Boot\x64\bootmgfw.efi", Some(r"\boot\x64\wdsmgfw.efi"), true, FileRole::Loader),
             (r"\Boot\BCD", None, false, FileRole::Configuration),
             (r"\Tmp\x64{1B4A}.bcd", None, false, FileRole::Configuration),
             (r"\Boot\Fonts\wgl4_boot.ttf", None, false, FileRole::Loader),
             (r"\Boot\boot.sdi", None, false, FileRole::Ramdisk),
             (r"\Boot\x64\Images\boot.wim", None, false, FileRole::Ramdisk),
-            (
-                "/grub/x86_64-efi/command.lst",
-                None,
-                false,
-                FileRole::Configuration,
-            ),
+            ("/grub/x86_64-efi/command.lst", None, false, FileRole::Configuration),
             ("/vmlinuz", None, false, FileRole::Kernel),
             ("initrd.img-6.1", None, false, FileRole::Ramdisk),
-            (
-                "pxelinux.cfg/01-52-54-00-77-00-01",
-                None,
-                false,
-                FileRole::Configuration,
-            ),
+            ("pxelinux.cfg/01-52-54-00-77-00-01", None, false, FileRole::Configuration),
             ("none", None, true, FileRole::Other),
         ] {
             assert_eq!(role(path, boot_file, first), role_expected, "{path}");

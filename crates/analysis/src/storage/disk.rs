@@ -129,24 +129,16 @@ pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> DiskReport {
             }
         }
     }
-    let mut groups: Vec<DiskGroup> = groups
-        .finish(&names)
-        .into_iter()
-        .map(|(shared, amounts)| DiskGroup { shared, amounts })
-        .collect();
+    let mut groups: Vec<DiskGroup> =
+        groups.finish(&names).into_iter().map(|(shared, amounts)| DiskGroup { shared, amounts }).collect();
     groups.sort_by(|a, b| {
         let cost = |group: &DiskGroup| (group.amounts.service_ns, group.amounts.bytes);
-        cost(b)
-            .cmp(&cost(a))
-            .then_with(|| a.shared.order().cmp(&b.shared.order()))
+        cost(b).cmp(&cost(a)).then_with(|| a.shared.order().cmp(&b.shared.order()))
     });
     DiskReport {
         range,
         by: by.to_vec(),
-        disks: disks
-            .into_iter()
-            .map(|(disk, meter)| meter.finish(trace, disk, range))
-            .collect(),
+        disks: disks.into_iter().map(|(disk, meter)| meter.finish(trace, disk, range)).collect(),
         total,
         groups,
         recorded: trace.disk_ios.len() as u64,
@@ -160,16 +152,8 @@ impl DiskAmounts {
         let response_ns = io.complete_ns.saturating_sub(issued_ns(io)).max(0);
         let service_ns = io.service_ns.max(0);
         let (requests, bytes, sum_ns) = match io.operation {
-            DiskOperation::Read => (
-                &mut self.reads,
-                &mut self.read_bytes,
-                &mut self.read_service_ns,
-            ),
-            DiskOperation::Write => (
-                &mut self.writes,
-                &mut self.write_bytes,
-                &mut self.write_service_ns,
-            ),
+            DiskOperation::Read => (&mut self.reads, &mut self.read_bytes, &mut self.read_service_ns),
+            DiskOperation::Write => (&mut self.writes, &mut self.write_bytes, &mut self.write_service_ns),
             // A flush moves no bytes, whatever its record holds.
             DiskOperation::Flush => (&mut self.flushes, &mut 0, &mut self.flush_service_ns),
         };
@@ -229,12 +213,8 @@ impl Meter {
 
     fn finish(self, trace: &Trace, disk: u32, range: Range) -> DiskActivity {
         let length_ns = range.length_ns();
-        let model = trace
-            .system
-            .disks
-            .iter()
-            .find(|known| known.number == disk)
-            .map(|known| known.model.trim().to_owned());
+        let model =
+            trace.system.disks.iter().find(|known| known.number == disk).map(|known| known.model.trim().to_owned());
         DiskActivity {
             disk,
             model: model.unwrap_or_default(),
@@ -242,11 +222,7 @@ impl Meter {
             read_ahead: self.read_ahead,
             busy_ns: self.busy_ns,
             idle_ns: length_ns.saturating_sub(self.busy_ns).max(0),
-            mean_queue: if length_ns == 0 {
-                0.0
-            } else {
-                self.outstanding_ns as f64 / length_ns as f64
-            },
+            mean_queue: if length_ns == 0 { 0.0 } else { self.outstanding_ns as f64 / length_ns as f64 },
             longest_queue: self.longest_queue.max(self.at_start),
         }
     }
@@ -259,15 +235,7 @@ mod tests {
     use onoff_trace::{IoPriority, Pattern};
 
     /// A request as (disk, operation, issue, begin of service, completion, bytes, priority, process, file).
-    type Row = (
-        u32,
-        DiskOperation,
-        [i64; 3],
-        u64,
-        IoPriority,
-        u32,
-        &'static str,
-    );
+    type Row = (u32, DiskOperation, [i64; 3], u64, IoPriority, u32, &'static str);
 
     fn recording(rows: &[Row]) -> Trace {
         let mut trace = Trace::default();
@@ -334,11 +302,7 @@ mod tests {
     #[test]
     fn a_group_tells_what_its_members_share() {
         let trace = busy();
-        let report = analyse(
-            &trace,
-            &Scope::whole(&trace),
-            &[Key::Process, Key::Extension],
-        );
+        let report = analyse(&trace, &Scope::whole(&trace), &[Key::Process, Key::Extension]);
         let rows: Vec<_> = report
             .groups
             .iter()
@@ -357,36 +321,13 @@ mod tests {
             rows,
             [
                 ("System", "", None, Some("normal"), None),
-                (
-                    "System",
-                    "dll",
-                    Some(r"\a.dll"),
-                    Some("normal"),
-                    Some("write")
-                ),
-                (
-                    "scan.exe",
-                    "dll",
-                    Some(r"\a.dll"),
-                    Some("normal"),
-                    Some("read")
-                ),
-                (
-                    "scan.exe",
-                    "txt",
-                    Some(r"\b.txt"),
-                    Some("very_low"),
-                    Some("read")
-                ),
+                ("System", "dll", Some(r"\a.dll"), Some("normal"), Some("write")),
+                ("scan.exe", "dll", Some(r"\a.dll"), Some("normal"), Some("read")),
+                ("scan.exe", "txt", Some(r"\b.txt"), Some("very_low"), Some("read")),
             ]
         );
         let report = analyse(&trace, &Scope::whole(&trace), &[Key::Path]);
-        assert!(
-            report
-                .groups
-                .iter()
-                .any(|group| group.shared.path.as_deref() == Some(super::super::NO_FILE_READ))
-        );
+        assert!(report.groups.iter().any(|group| group.shared.path.as_deref() == Some(super::super::NO_FILE_READ)));
     }
 
     #[test]
@@ -427,10 +368,7 @@ mod tests {
         disk(&mut trace, 5, i64::MAX, IoPriority::Normal, "a");
         request(&mut trace, 0, i64::MIN, i64::MAX);
         request(&mut trace, 0, i64::MIN, i64::MIN);
-        let scope = Scope {
-            range: Range::new(i64::MIN, i64::MAX),
-            ..Scope::default()
-        };
+        let scope = Scope { range: Range::new(i64::MIN, i64::MAX), ..Scope::default() };
         assert_eq!(analyse(&trace, &scope, &Key::ALL).disks.len(), 1);
     }
 }

@@ -11,8 +11,7 @@ use crate::evidence::touched_by;
 use crate::scope::{Range, Scope};
 
 /// The tables that [`analyse`] reads.
-pub const TABLES: Tables =
-    Tables::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
+pub const TABLES: Tables = Tables::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
 
 /// The answer of `onoff files`.
 #[derive(Clone, Debug, Serialize)]
@@ -115,11 +114,7 @@ pub struct FileFlush {
 /// An operation without a recorded end counts where it began.
 #[must_use]
 pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
-    let by: Vec<Key> = by
-        .iter()
-        .copied()
-        .filter(|key| !matches!(key, Key::Disk | Key::Priority))
-        .collect();
+    let by: Vec<Key> = by.iter().copied().filter(|key| !matches!(key, Key::Disk | Key::Priority)).collect();
     let mut names = Names::of(trace, scope);
     let mut groups: Groups<FileAmounts> = Groups::by(&by);
     let mut total = FileAmounts::default();
@@ -157,16 +152,11 @@ pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
             None => disk_alone.add(&io),
         }
     }
-    let mut groups: Vec<FileGroup> = groups
-        .finish(&names)
-        .into_iter()
-        .map(|(shared, amounts)| FileGroup { shared, amounts })
-        .collect();
+    let mut groups: Vec<FileGroup> =
+        groups.finish(&names).into_iter().map(|(shared, amounts)| FileGroup { shared, amounts }).collect();
     groups.sort_by(|a, b| {
         let cost = |group: &FileGroup| (group.amounts.time_ns, group.amounts.operations);
-        cost(b)
-            .cmp(&cost(a))
-            .then_with(|| a.shared.order().cmp(&b.shared.order()))
+        cost(b).cmp(&cost(a)).then_with(|| a.shared.order().cmp(&b.shared.order()))
     });
     FileReport {
         range: scope.range,
@@ -177,10 +167,7 @@ pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
         flushes,
         recorded: trace.file_ios.len() as u64,
         losses: trace.losses.clone(),
-        touched_by: touched_by(
-            trace,
-            &[TableName::FileIos, TableName::DiskIos, TableName::Processes],
-        ),
+        touched_by: touched_by(trace, &[TableName::FileIos, TableName::DiskIos, TableName::Processes]),
     }
 }
 
@@ -205,10 +192,7 @@ impl FileAmounts {
             FileOperation::Flush => self.flushes += 1,
             _ => self.others += 1,
         }
-        let waits = matches!(
-            io.operation,
-            FileOperation::DirectoryNotification | FileOperation::FileSystemControl
-        );
+        let waits = matches!(io.operation, FileOperation::DirectoryNotification | FileOperation::FileSystemControl);
         match duration_ns(io) {
             Some(_) if waits => {}
             Some(time_ns) => {
@@ -237,8 +221,7 @@ impl FileAmounts {
 }
 
 fn duration_ns(io: &FileIo) -> Option<i64> {
-    io.end_ns
-        .map(|end_ns| end_ns.saturating_sub(io.start_ns).max(0))
+    io.end_ns.map(|end_ns| end_ns.saturating_sub(io.start_ns).max(0))
 }
 
 /// Whether a status is one of error: its two highest bits are set (source: the layout of `NTSTATUS`). Negative error
@@ -248,10 +231,8 @@ fn is_failure(status: u32) -> bool {
 }
 
 fn flush(io: &FileIo, names: &Names<'_>, device_flushes: &DeviceFlushes) -> FileFlush {
-    let (disk_flushes, disk_service_ns) = io
-        .end_ns
-        .map(|end_ns| device_flushes.between(io.tid, io.start_ns, end_ns))
-        .unwrap_or_default();
+    let (disk_flushes, disk_service_ns) =
+        io.end_ns.map(|end_ns| device_flushes.between(io.tid, io.start_ns, end_ns)).unwrap_or_default();
     FileFlush {
         start_ns: io.start_ns,
         end_ns: io.end_ns,

@@ -41,15 +41,8 @@ const KEYS: usize = 7;
 
 impl Key {
     /// Every key.
-    pub const ALL: [Self; KEYS] = [
-        Self::Process,
-        Self::Path,
-        Self::File,
-        Self::Extension,
-        Self::Disk,
-        Self::Priority,
-        Self::Operation,
-    ];
+    pub const ALL: [Self; KEYS] =
+        [Self::Process, Self::Path, Self::File, Self::Extension, Self::Disk, Self::Priority, Self::Operation];
 
     /// The name, as in JSON.
     #[must_use]
@@ -121,11 +114,7 @@ pub(super) struct Subject {
 impl Subject {
     /// The same without what only requests to disks have.
     pub(super) fn without_disk(self) -> Self {
-        Self {
-            disk: None,
-            priority: None,
-            ..self
-        }
+        Self { disk: None, priority: None, ..self }
     }
 }
 
@@ -176,23 +165,17 @@ impl<'t> Names<'t> {
 
     /// The image file name of a process; empty when not known.
     pub(super) fn image(&self, pid: Option<u32>, time_ns: i64) -> &'t str {
-        pid.and_then(|pid| self.images.at(pid, time_ns))
-            .unwrap_or_default()
+        pid.and_then(|pid| self.images.at(pid, time_ns)).unwrap_or_default()
     }
 
     /// The path of a subject's file as a person writes it; empty when not known.
     pub(super) fn path_of(&self, subject: Subject) -> &str {
-        self.described
-            .get(subject.file as usize)
-            .map_or("", |file| &file.path)
+        self.described.get(subject.file as usize).map_or("", |file| &file.path)
     }
 
     /// The process of a subject: id, and image file name, empty when not known.
     pub(super) fn process_of(&self, subject: Subject) -> (Option<u32>, &'t str) {
-        self.processes
-            .get(subject.process)
-            .copied()
-            .unwrap_or_default()
+        self.processes.get(subject.process).copied().unwrap_or_default()
     }
 
     /// The path as a person writes it.
@@ -224,17 +207,8 @@ impl<'t> Names<'t> {
     /// The subject of a disk request, unless its process is not asked about.
     pub(super) fn of_request(&mut self, io: &DiskIo) -> Option<Subject> {
         let subject = self.subject((io.pid, issued_ns(io)), io.file, io.operation.as_str())?;
-        let file = if is_read_ahead(io) {
-            self.file(FileKey::NoFileRead)
-        } else {
-            subject.file
-        };
-        Some(Subject {
-            file,
-            disk: Some(io.disk),
-            priority: Some(io.priority),
-            ..subject
-        })
+        let file = if is_read_ahead(io) { self.file(FileKey::NoFileRead) } else { subject.file };
+        Some(Subject { file, disk: Some(io.disk), priority: Some(io.priority), ..subject })
     }
 
     fn file(&mut self, key: FileKey) -> u32 {
@@ -276,10 +250,7 @@ struct Interned<T> {
 
 impl<T> Default for Interned<T> {
     fn default() -> Self {
-        Self {
-            numbers: HashMap::new(),
-            values: Vec::new(),
-        }
+        Self { numbers: HashMap::new(), values: Vec::new() }
     }
 }
 
@@ -325,12 +296,7 @@ impl<A: Default> Groups<A> {
         for &key in keys {
             by[key as usize] = true;
         }
-        Self {
-            by,
-            numbers: HashMap::new(),
-            groups: Vec::new(),
-            operations: Vec::new(),
-        }
+        Self { by, numbers: HashMap::new(), groups: Vec::new(), operations: Vec::new() }
     }
 
     /// The amounts of the group that `subject` belongs to.
@@ -340,11 +306,7 @@ impl<A: Default> Groups<A> {
         let next = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
         let number = *self.numbers.entry(key).or_insert(next);
         if number == next {
-            self.groups.push(Group {
-                values,
-                differs: [false; KEYS],
-                amounts: A::default(),
-            });
+            self.groups.push(Group { values, differs: [false; KEYS], amounts: A::default() });
         }
         let group = &mut self.groups[number as usize];
         for ((differs, first), value) in group.differs.iter_mut().zip(group.values).zip(values) {
@@ -371,11 +333,7 @@ impl<A: Default> Groups<A> {
     }
 
     fn values(&mut self, names: &Names<'_>, subject: Subject) -> Values {
-        let operation = match self
-            .operations
-            .iter()
-            .position(|&known| known == subject.operation)
-        {
+        let operation = match self.operations.iter().position(|&known| known == subject.operation) {
             Some(at) => at,
             None => {
                 self.operations.push(subject.operation);
@@ -400,28 +358,21 @@ impl<A: Default> Groups<A> {
         self.groups
             .into_iter()
             .map(|group| {
-                let value =
-                    |key: Key| (!group.differs[key as usize]).then(|| group.values[key as usize]);
+                let value = |key: Key| (!group.differs[key as usize]).then(|| group.values[key as usize]);
                 let process = value(Key::Process).and_then(|number| names.processes.get(number));
                 let path = value(Key::Path).and_then(|file| names.described.get(file as usize));
                 let shared = Shared {
                     pid: process.and_then(|&(pid, _)| pid),
                     image: process.map(|&(_, image)| image.to_owned()),
                     path: path.map(|file| file.path.clone().into_owned()),
-                    file: value(Key::File)
-                        .and_then(|file| names.file_texts.get(file))
-                        .cloned(),
-                    extension: value(Key::Extension)
-                        .and_then(|extension| names.extensions.get(extension))
-                        .cloned(),
+                    file: value(Key::File).and_then(|file| names.file_texts.get(file)).cloned(),
+                    extension: value(Key::Extension).and_then(|extension| names.extensions.get(extension)).cloned(),
                     disk: value(Key::Disk).and_then(|disk| disk.checked_sub(1)),
                     priority: value(Key::Priority)
                         .and_then(|level| level.checked_sub(1))
                         .and_then(|level| IoPriority::ALL.get(level as usize))
                         .copied(),
-                    operation: value(Key::Operation)
-                        .and_then(|operation| operations.get(operation as usize))
-                        .copied(),
+                    operation: value(Key::Operation).and_then(|operation| operations.get(operation as usize)).copied(),
                 };
                 (shared, group.amounts)
             })

@@ -80,16 +80,11 @@ pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> HardFaultReport {
             }
         }
     }
-    let mut groups: Vec<HardFaultGroup> = groups
-        .finish(&names)
-        .into_iter()
-        .map(|(shared, amounts)| HardFaultGroup { shared, amounts })
-        .collect();
+    let mut groups: Vec<HardFaultGroup> =
+        groups.finish(&names).into_iter().map(|(shared, amounts)| HardFaultGroup { shared, amounts }).collect();
     groups.sort_by(|a, b| {
         let cost = |group: &HardFaultGroup| (group.amounts.waited_ns, group.amounts.bytes);
-        cost(b)
-            .cmp(&cost(a))
-            .then_with(|| a.shared.order().cmp(&b.shared.order()))
+        cost(b).cmp(&cost(a)).then_with(|| a.shared.order().cmp(&b.shared.order()))
     });
     HardFaultReport {
         range: scope.range,
@@ -145,10 +140,7 @@ mod tests {
                 (file, image, amounts.faults, amounts.waited_ns / MS)
             })
             .collect();
-        assert_eq!(
-            rows,
-            [("a.dll", None, 2, 16), ("b.dll", Some("editor.exe"), 1, 3),]
-        );
+        assert_eq!(rows, [("a.dll", None, 2, 16), ("b.dll", Some("editor.exe"), 1, 3),]);
         assert_eq!(report.total.bytes, 16384);
         assert_eq!(report.total.longest_ns, 10 * MS);
 

@@ -33,13 +33,7 @@ pub fn gaps(trace: &Trace, scope: &Scope, ignored: &dyn Fn(&str) -> bool) -> Vec
             _ => {}
         }
     }
-    disks
-        .into_iter()
-        .map(|(disk, busy)| DiskGaps {
-            disk,
-            gaps: between(busy, scope.range),
-        })
-        .collect()
+    disks.into_iter().map(|(disk, busy)| DiskGaps { disk, gaps: between(busy, scope.range) }).collect()
 }
 
 fn between(mut busy: Vec<(i64, i64)>, range: Range) -> Vec<Range> {
@@ -70,14 +64,10 @@ mod tests {
         for (disk, issued, completed) in [(0, 10, 20), (0, 5, 30), (0, 50, 60), (1, 0, 100)] {
             request(&mut trace, disk, issued * MS, completed * MS);
         }
-        let scope = Scope {
-            range: Range::new(0, 90 * MS),
-            ..Scope::default()
-        };
+        let scope = Scope { range: Range::new(0, 90 * MS), ..Scope::default() };
         let starts_and_ends = |gaps: &DiskGaps| -> Vec<(i64, i64)> {
             let gaps = gaps.gaps.iter();
-            gaps.map(|gap| (gap.start_ns / MS, gap.end_ns / MS))
-                .collect()
+            gaps.map(|gap| (gap.start_ns / MS, gap.end_ns / MS)).collect()
         };
         let found = gaps(&trace, &scope, &|_| false);
         assert_eq!(starts_and_ends(&found[0]), [(0, 5), (30, 50), (60, 90)]);

@@ -16,9 +16,7 @@ impl<'t> DrivePaths<'t> {
     #[must_use]
     pub fn of(trace: &'t Trace) -> Self {
         let volumes = trace.system.volumes.iter();
-        Self::from_volumes(
-            volumes.map(|volume| (volume.device_path.as_str(), volume.drive.as_str())),
-        )
+        Self::from_volumes(volumes.map(|volume| (volume.device_path.as_str(), volume.drive.as_str())))
     }
 
     /// These volumes: device path and drive letter with colon, either with or without a backslash at its end.
@@ -27,9 +25,7 @@ impl<'t> DrivePaths<'t> {
         Self {
             volumes: volumes
                 .into_iter()
-                .map(|(device, drive)| {
-                    (device.trim_end_matches('\\'), drive.trim_end_matches('\\'))
-                })
+                .map(|(device, drive)| (device.trim_end_matches('\\'), drive.trim_end_matches('\\')))
                 .filter(|(device, drive)| !device.is_empty() && !drive.is_empty())
                 .collect(),
         }
@@ -42,9 +38,7 @@ impl<'t> DrivePaths<'t> {
             return Cow::Borrowed(rest);
         }
         for &(device, drive) in &self.volumes {
-            let begins = path
-                .get(..device.len())
-                .is_some_and(|begin| begin.eq_ignore_ascii_case(device));
+            let begins = path.get(..device.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(device));
             match path.get(device.len()..) {
                 Some(rest) if begins && (rest.is_empty() || rest.starts_with('\\')) => {
                     return Cow::Owned(format!("{drive}{rest}"));
@@ -71,10 +65,7 @@ mod tests {
         });
         let paths = DrivePaths::of(&trace);
         for (recorded, readable) in [
-            (
-                r"\Device\HarddiskVolume2\Windows\a.dll",
-                r"C:\Windows\a.dll",
-            ),
+            (r"\Device\HarddiskVolume2\Windows\a.dll", r"C:\Windows\a.dll"),
             (r"\device\harddiskvolume2\a", r"C:\a"),
             (r"\Device\HarddiskVolume20\a", r"\Device\HarddiskVolume20\a"),
             (r"\??\D:\x", r"D:\x"),

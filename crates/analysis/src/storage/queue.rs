@@ -59,21 +59,16 @@ fn of_one_disk(requests: &mut [Request], found: &mut [Neighbours]) {
     requests.sort_by_key(|request| (request.completed_ns, request.row));
     let mut by_issue: Vec<usize> = (0..requests.len()).collect();
     by_issue.sort_by_key(|&rank| (requests[rank].issued_ns, rank));
-    let issues: Vec<i64> = by_issue
-        .iter()
-        .map(|&rank| requests[rank].issued_ns)
-        .collect();
+    let issues: Vec<i64> = by_issue.iter().map(|&rank| requests[rank].issued_ns).collect();
     let mut issued_so_far = Counts::new(requests.len());
     for (issued_before, &rank) in by_issue.iter().enumerate() {
         let request = requests[rank];
-        let completed_at_issue =
-            requests.partition_point(|other| other.completed_ns <= request.issued_ns);
+        let completed_at_issue = requests.partition_point(|other| other.completed_ns <= request.issued_ns);
         let outstanding = issued_before.saturating_sub(completed_at_issue);
         let outlived = issued_before - issued_so_far.below(rank);
         let issued_at_completion = issues.partition_point(|&issue| issue < request.completed_ns);
         // The request itself is among those issued by then, unless it took no time.
-        let others = issued_at_completion
-            .saturating_sub(usize::from(request.issued_ns < request.completed_ns));
+        let others = issued_at_completion.saturating_sub(usize::from(request.issued_ns < request.completed_ns));
         issued_so_far.add(rank);
         if let Some(found) = found.get_mut(request.row) {
             *found = Neighbours {
@@ -99,9 +94,7 @@ struct Counts {
 
 impl Counts {
     fn new(ranks: usize) -> Self {
-        Self {
-            sums: vec![0; ranks + 1],
-        }
+        Self { sums: vec![0; ranks + 1] }
     }
 
     fn add(&mut self, rank: usize) {
@@ -141,9 +134,7 @@ mod tests {
         Neighbours {
             at_issue: count(&|start, end| start < issued && end > issued),
             at_completion: count(&|start, end| start < completed && end > completed),
-            before_and_completed: count(&|start, end| {
-                start < issued && end > issued && end < completed
-            }),
+            before_and_completed: count(&|start, end| start < issued && end > issued && end < completed),
             before_and_outlived: count(&|start, end| start < issued && end > completed),
             after_and_completed: count(&|start, end| start > issued && end < completed),
         }
@@ -156,11 +147,7 @@ mod tests {
             .map(|number| {
                 let issued = number * 7_919 % 300 * 2 * MS;
                 let length = (number * 104_729 % 61 * 20 + 1) * MS;
-                (
-                    u32::try_from(number % 2).unwrap(),
-                    issued,
-                    issued + length + number,
-                )
+                (u32::try_from(number % 2).unwrap(), issued, issued + length + number)
             })
             .collect();
         rows.sort_by_key(|row| row.2);

@@ -29,11 +29,7 @@ pub struct Request<'r> {
 ///
 /// # Errors
 /// What `visit` answers.
-pub fn each<E>(
-    trace: &Trace,
-    scope: &Scope,
-    visit: &mut dyn FnMut(&Request<'_>) -> Result<(), E>,
-) -> Result<(), E> {
+pub fn each<E>(trace: &Trace, scope: &Scope, visit: &mut dyn FnMut(&Request<'_>) -> Result<(), E>) -> Result<(), E> {
     let mut names = Names::of(trace, scope);
     let found = neighbours(trace);
     for (io, neighbours) in trace.disk_ios.iter().zip(found) {

@@ -40,19 +40,14 @@ pub fn utilisation(trace: &Trace, range: Range, interval_ns: i64) -> Utilisation
     let mut start_ns = range.start_ns;
     while start_ns < range.end_ns {
         let end_ns = start_ns.saturating_add(interval_ns).min(range.end_ns);
-        intervals.push(BusyInterval {
-            range: Range::new(start_ns, end_ns),
-            busy_ns: vec![0; disks.len()],
-        });
+        intervals.push(BusyInterval { range: Range::new(start_ns, end_ns), busy_ns: vec![0; disks.len()] });
         start_ns = end_ns;
     }
     // A disk that works on several requests at once is busy once: each adds what comes after those before it. That also
     // bounds all steps together by requests and intervals.
     let mut busy_until = vec![i64::MIN; disks.len()];
     for io in trace.disk_ios.iter() {
-        let Some((place, until_ns)) = places
-            .get(&io.disk)
-            .and_then(|&place| Some((place, busy_until.get_mut(place)?)))
+        let Some((place, until_ns)) = places.get(&io.disk).and_then(|&place| Some((place, busy_until.get_mut(place)?)))
         else {
             continue;
         };
@@ -70,10 +65,7 @@ pub fn utilisation(trace: &Trace, range: Range, interval_ns: i64) -> Utilisation
             }
         }
     }
-    Utilisation {
-        disks: disks.into_iter().collect(),
-        intervals,
-    }
+    Utilisation { disks: disks.into_iter().collect(), intervals }
 }
 
 /// For how long one disk had a number of requests outstanding.
@@ -112,23 +104,14 @@ pub fn queue_depths(trace: &Trace, range: Range) -> Vec<QueueDepth> {
             depth.0 += range.overlap_ns(since_ns, time_ns);
             depth.1 += u64::from(issue && range.contains(time_ns));
             since_ns = since_ns.max(time_ns);
-            outstanding = if issue {
-                outstanding + 1
-            } else {
-                outstanding.saturating_sub(1)
-            };
+            outstanding = if issue { outstanding + 1 } else { outstanding.saturating_sub(1) };
         }
         by_depth.entry(outstanding).or_default().0 += range.overlap_ns(since_ns, range.end_ns);
         depths.extend(
             by_depth
                 .into_iter()
                 .filter(|&(_, (time_ns, issued))| time_ns > 0 || issued > 0)
-                .map(|(outstanding, (time_ns, issued))| QueueDepth {
-                    disk,
-                    outstanding,
-                    time_ns,
-                    issued,
-                }),
+                .map(|(outstanding, (time_ns, issued))| QueueDepth { disk, outstanding, time_ns, issued }),
         );
     }
     depths
@@ -148,11 +131,8 @@ mod tests {
         request(&mut trace, 3, 0, 30 * MS);
         let found = utilisation(&trace, RANGE, 10 * MS);
         assert_eq!(found.disks, [0, 3]);
-        let busy: Vec<_> = found
-            .intervals
-            .iter()
-            .map(|interval| (interval.busy_ns[0] / MS, interval.busy_ns[1] / MS))
-            .collect();
+        let busy: Vec<_> =
+            found.intervals.iter().map(|interval| (interval.busy_ns[0] / MS, interval.busy_ns[1] / MS)).collect();
         assert_eq!(busy, [(8, 10), (2, 10), (0, 5)]);
         assert_eq!(found.intervals[2].range.length_ns(), 5 * MS);
     }

@@ -26,11 +26,7 @@ pub(crate) enum Transition {
 /// What `trace` holds instead of `asked`.
 pub(crate) fn instead_of(trace: &Trace, asked: Transition) -> Contents {
     let count = |wanted: fn(Option<i64>, Option<i64>) -> bool| {
-        trace
-            .processes
-            .iter()
-            .filter(|process| wanted(process.start_ns, process.end_ns))
-            .count() as u64
+        trace.processes.iter().filter(|process| wanted(process.start_ns, process.end_ns)).count() as u64
     };
     let processes_before = count(|start, _| start.is_none());
     let processes_started = count(|start, _| start.is_some());
@@ -49,35 +45,24 @@ pub(crate) fn instead_of(trace: &Trace, asked: Transition) -> Contents {
         found.push_str(" and ");
         found.push_str(&counted(processes_ended, "end"));
     }
-    let has = |name: &str| {
-        trace
-            .strings
-            .find(name)
-            .is_some_and(|name| trace.milestones.iter().any(|row| row.name == name))
-    };
+    let has =
+        |name: &str| trace.strings.find(name).is_some_and(|name| trace.milestones.iter().any(|row| row.name == name));
     let works = |kind: ActivityKind| trace.activities.iter().any(|row| row.kind == kind);
-    let looks_like = if asked != Transition::Suspend
-        && (works(ActivityKind::PowerPhase) || works(ActivityKind::PowerTransition))
-    {
-        Some("a suspend; 'onoff suspend' answers")
-    } else if asked != Transition::Boot && has(milestone::AUTO_START_BEGIN) {
-        Some("a boot; 'onoff boot' answers")
-    } else if asked != Transition::Shutdown
-        && (has(milestone::SYSTEM_STOP)
-            || (processes_ended > 10 && processes_ended > 2 * processes_started))
-    {
-        Some("a shutdown; 'onoff shutdown' answers")
-    } else {
-        None
-    };
+    let looks_like =
+        if asked != Transition::Suspend && (works(ActivityKind::PowerPhase) || works(ActivityKind::PowerTransition)) {
+            Some("a suspend; 'onoff suspend' answers")
+        } else if asked != Transition::Boot && has(milestone::AUTO_START_BEGIN) {
+            Some("a boot; 'onoff boot' answers")
+        } else if asked != Transition::Shutdown
+            && (has(milestone::SYSTEM_STOP) || (processes_ended > 10 && processes_ended > 2 * processes_started))
+        {
+            Some("a shutdown; 'onoff shutdown' answers")
+        } else {
+            None
+        };
     if let Some(what) = looks_like {
         found.push_str(": this looks like ");
         found.push_str(what);
     }
-    Contents {
-        found,
-        processes_before,
-        processes_started,
-        processes_ended,
-    }
+    Contents { found, processes_before, processes_started, processes_ended }
 }

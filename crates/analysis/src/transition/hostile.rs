@@ -2,11 +2,10 @@
 //! work.
 
 use onoff_trace::{
-    Activity, ActivityKind, ContextSwitch, ContextSwitches, DeviceOperation, DeviceOperationKind,
-    DevicePhase, DiskIo, DiskOperation, Image, IoPriority, Milestone, Notification,
-    NotificationKind, PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind, Process,
-    Sample, Samples, ServiceChange, ServiceOutcome, ServiceTransition, StringId, Thread, Trace,
-    milestone, power_phase, shutdown_step,
+    Activity, ActivityKind, ContextSwitch, ContextSwitches, DeviceOperation, DeviceOperationKind, DevicePhase, DiskIo,
+    DiskOperation, Image, IoPriority, Milestone, Notification, NotificationKind, PowerRequest, PowerRequestKind,
+    PowerRequestScope, PowerStateKind, Process, Sample, Samples, ServiceChange, ServiceOutcome, ServiceTransition,
+    StringId, Thread, Trace, milestone, power_phase, shutdown_step,
 };
 
 const TEXTS: [&str; 36] = [
@@ -72,18 +71,7 @@ impl Source {
     pub(super) fn time(&mut self) -> i64 {
         let any = i64::from_ne_bytes(self.next().to_ne_bytes());
         let small = i64::try_from(self.next() % 40_000_000_000).unwrap();
-        self.pick(&[
-            small,
-            small,
-            small,
-            small,
-            0,
-            1,
-            -1,
-            i64::MAX,
-            i64::MIN,
-            any,
-        ])
+        self.pick(&[small, small, small, small, 0, 1, -1, i64::MAX, i64::MIN, any])
     }
 
     pub(super) fn id(&mut self) -> u32 {
@@ -108,15 +96,9 @@ impl Source {
 
 pub(super) fn hostile(seed: u64) -> Trace {
     let mut any = Source(seed);
-    let mut trace = Trace {
-        duration_ns: any.time(),
-        ..Trace::default()
-    };
+    let mut trace = Trace { duration_ns: any.time(), ..Trace::default() };
     trace.system.processors = any.pick(&[0, 1, 8, u32::MAX]);
-    let texts: Vec<StringId> = TEXTS
-        .iter()
-        .map(|text| trace.strings.intern(text))
-        .collect();
+    let texts: Vec<StringId> = TEXTS.iter().map(|text| trace.strings.intern(text)).collect();
     for _ in 0..any.below(12) {
         trace.processes.push(Process {
             pid: any.id(),

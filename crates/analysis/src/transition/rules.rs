@@ -16,25 +16,12 @@ pub(crate) struct Rule<'a> {
 }
 
 impl<'a> Rule<'a> {
-    pub(crate) fn measured(
-        phrase: impl Into<String>,
-        find: impl Fn(i64) -> Option<Found> + 'a,
-    ) -> Self {
-        Self {
-            phrase: phrase.into(),
-            certainty: Certainty::Measured,
-            find: Box::new(find),
-        }
+    pub(crate) fn measured(phrase: impl Into<String>, find: impl Fn(i64) -> Option<Found> + 'a) -> Self {
+        Self { phrase: phrase.into(), certainty: Certainty::Measured, find: Box::new(find) }
     }
 
-    pub(crate) fn inferred(
-        phrase: impl Into<String>,
-        find: impl Fn(i64) -> Option<Found> + 'a,
-    ) -> Self {
-        Self {
-            certainty: Certainty::Inferred,
-            ..Self::measured(phrase, find)
-        }
+    pub(crate) fn inferred(phrase: impl Into<String>, find: impl Fn(i64) -> Option<Found> + 'a) -> Self {
+        Self { certainty: Certainty::Inferred, ..Self::measured(phrase, find) }
     }
 }
 
@@ -64,15 +51,9 @@ pub(crate) fn first_of(rules: &[Rule<'_>], not_before: i64) -> Boundary {
 }
 
 /// The milestones of that name, by time.
-pub(crate) fn milestones<'a>(
-    trace: &'a Trace,
-    name: &str,
-) -> impl Iterator<Item = Milestone> + use<'a> {
+pub(crate) fn milestones<'a>(trace: &'a Trace, name: &str) -> impl Iterator<Item = Milestone> + use<'a> {
     let name = trace.strings.find(name);
-    trace
-        .milestones
-        .iter()
-        .filter(move |row| Some(row.name) == name)
+    trace.milestones.iter().filter(move |row| Some(row.name) == name)
 }
 
 /// The first milestone of that name at or after `from`.

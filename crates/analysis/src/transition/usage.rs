@@ -38,20 +38,13 @@ pub(crate) fn of_spans(trace: &Trace, spans: &[Option<(i64, i64)>]) -> Vec<Phase
 
 /// Fills in spans that follow one another.
 fn fill(trace: &Trace, layer: &[(i64, i64, usize)], usages: &mut [PhaseUsage]) {
-    let mut cuts: Vec<i64> = layer
-        .iter()
-        .flat_map(|&(start, end, _)| [start, end])
-        .collect();
+    let mut cuts: Vec<i64> = layer.iter().flat_map(|&(start, end, _)| [start, end]).collect();
     cuts.dedup();
     let cpu = match cpu::source(trace) {
         CpuSource::None => Vec::new(),
         _ => cpu::usage(trace, &cuts),
     };
-    let disk = if trace.disk_ios.is_empty() {
-        Vec::new()
-    } else {
-        disk::usage(trace, &cuts)
-    };
+    let disk = if trace.disk_ios.is_empty() { Vec::new() } else { disk::usage(trace, &cuts) };
     for &(start, end, at) in layer {
         let interval = cuts.windows(2).position(|cut| cut == [start, end]);
         if let (Some(interval), Some(usage)) = (interval, usages.get_mut(at)) {
@@ -68,10 +61,7 @@ mod tests {
 
     #[test]
     fn each_span_has_its_own_work_whether_they_overlap_or_not() {
-        let mut trace = Trace {
-            duration_ns: 100 * MS,
-            ..Trace::default()
-        };
+        let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
         for end in [5, 15, 25, 35] {
             disk(&mut trace, end * MS, MS, IoPriority::Normal, "a");
         }

@@ -110,12 +110,7 @@ impl<'t> Causes<'t> {
 
     /// What ended the wait that began with switch `out` and ended when the thread was made ready; `ready` is `None` when
     /// that was not recorded, and the wait then lasted until `end_ns`.
-    pub(super) fn of_wait(
-        &self,
-        out: &ContextSwitch,
-        ready: Option<&ReadyThread>,
-        end_ns: i64,
-    ) -> (Cause, Certainty) {
+    pub(super) fn of_wait(&self, out: &ContextSwitch, ready: Option<&ReadyThread>, end_ns: i64) -> (Cause, Certainty) {
         let tid = out.old_tid;
         if reason::is_sleep(out.old_wait_reason) {
             return (Cause::Timer(StringId::EMPTY), Certainty::Measured);
@@ -129,9 +124,7 @@ impl<'t> Causes<'t> {
         let routine = self.routine_at(ready.cpu, ready.time_ns);
         let covered = routine.is_some_and(|routine| routine.end_ns >= ready.time_ns);
         let marked = ready.flags & IN_INTERRUPT != 0;
-        let by_thread = ready
-            .readying_tid
-            .filter(|&by| by != 0 && by != tid && !marked && !covered);
+        let by_thread = ready.readying_tid.filter(|&by| by != 0 && by != tid && !marked && !covered);
         if let Some(by) = by_thread {
             // Without marks, the thread named may be the one that a completion interrupted.
             let interrupted = !self.marks_interrupts || routine.is_some();
@@ -147,9 +140,7 @@ impl<'t> Causes<'t> {
         match routine {
             Some(routine) => self.of_routine(&routine, out.time_ns, ready.time_ns),
             // Expired timers are the interrupts' own work, for which no routine runs.
-            None if !self.trace.interrupts.is_empty() => {
-                (Cause::Timer(StringId::EMPTY), Certainty::Inferred)
-            }
+            None if !self.trace.interrupts.is_empty() => (Cause::Timer(StringId::EMPTY), Certainty::Inferred),
             None => (Cause::Unknown(Unknown::Interrupt), Certainty::Missing),
         }
     }
@@ -180,9 +171,7 @@ impl<'t> Causes<'t> {
         if routine.name != StringId::EMPTY {
             return routine.name;
         }
-        self.modules
-            .at(0, routine.routine, routine.end_ns)
-            .unwrap_or(StringId::EMPTY)
+        self.modules.at(0, routine.routine, routine.end_ns).unwrap_or(StringId::EMPTY)
     }
 
     /// The last request of `tid` that completed in the wait, and close to its end.
@@ -197,9 +186,7 @@ impl<'t> Causes<'t> {
 
     fn disk_between(&self, from_ns: i64, until_ns: i64) -> Option<u32> {
         let times = &self.trace.disk_ios.complete_ns;
-        let row = times
-            .partition_point(|&time| time <= until_ns)
-            .checked_sub(1)?;
+        let row = times.partition_point(|&time| time <= until_ns).checked_sub(1)?;
         (*times.get(row)? >= from_ns).then_some(u32::try_from(row).ok()?)
     }
 
@@ -240,12 +227,7 @@ impl<'t> Causes<'t> {
 /// Whether a module is Windows' kernel itself, whose routines without a driver's name expire timers.
 fn is_kernel(path: &str) -> bool {
     let name = file_name(path);
-    [
-        "ntoskrnl.exe",
-        "ntkrnlmp.exe",
-        "ntkrnlpa.exe",
-        "ntkrpamp.exe",
-    ]
-    .iter()
-    .any(|kernel| name.eq_ignore_ascii_case(kernel))
+    ["ntoskrnl.exe", "ntkrnlmp.exe", "ntkrnlpa.exe", "ntkrpamp.exe"]
+        .iter()
+        .any(|kernel| name.eq_ignore_ascii_case(kernel))
 }

@@ -9,8 +9,8 @@ use super::cause::Unknown;
 use super::holds::Holds;
 use super::identities::Identities;
 use super::path::{
-    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepKind,
-    SubjectKind, WaitedService, driver_name,
+    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepKind, SubjectKind,
+    WaitedService, driver_name,
 };
 use super::reason;
 use super::requests::{Overlap, Request, Requests};
@@ -33,10 +33,7 @@ pub struct PathOptions {
 
 impl Default for PathOptions {
     fn default() -> Self {
-        Self {
-            shortest_ns: 100_000,
-            most_steps: 1000,
-        }
+        Self { shortest_ns: 100_000, most_steps: 1000 }
     }
 }
 
@@ -48,13 +45,9 @@ impl Unknown {
             Self::NoReady => "no ready-thread event says who ended the wait",
             Self::Interrupt => "ended in an interrupt (timer or device) that was not recorded",
             Self::NotSeen => "the thread never ran in the recording",
-            Self::Cycle => {
-                "the chain comes back to a thread that waits for it: events contradict each other"
-            }
+            Self::Cycle => "the chain comes back to a thread that waits for it: events contradict each other",
             Self::TooLong => "the chain has too many steps",
-            Self::BeforeRecording => {
-                "the wait began before the recording, and nothing says who ended it"
-            }
+            Self::BeforeRecording => "the wait began before the recording, and nothing says who ended it",
             Self::Creator => "no event says who created the thread",
             Self::Gone => "the thread had ended; others took note of it",
             Self::NoSwitches => "no context switches were recorded for this time",
@@ -87,12 +80,7 @@ impl Describer<'_, '_> {
     /// The path of `walked`, which runs from `start_ns` to `end_ns`.
     pub(super) fn describe(&self, walked: &Walked, (start_ns, end_ns): (i64, i64)) -> CriticalPath {
         let duration_ns = end_ns.saturating_sub(start_ns).max(0);
-        let mut path = CriticalPath {
-            start_ns,
-            end_ns,
-            duration_ns,
-            ..CriticalPath::default()
-        };
+        let mut path = CriticalPath { start_ns, end_ns, duration_ns, ..CriticalPath::default() };
         let mut shares: HashMap<(StepKind, Name), i64> = HashMap::new();
         for step in &walked.steps {
             let ns = step.end_ns.saturating_sub(step.start_ns);
@@ -123,9 +111,7 @@ impl Describer<'_, '_> {
     }
 
     fn process(&self, pid: Option<u32>, time_ns: i64) -> String {
-        pid.and_then(|pid| self.identities.image(pid, time_ns))
-            .unwrap_or_default()
-            .to_owned()
+        pid.and_then(|pid| self.identities.image(pid, time_ns)).unwrap_or_default().to_owned()
     }
 
     fn name_of(&self, step: &RawStep) -> Name {
@@ -133,9 +119,7 @@ impl Describer<'_, '_> {
             Work::Disk(row) => Name::Text(self.file_of(row)),
             Work::Device(driver) => Name::Text(driver),
             Work::Timer(driver) if driver != StringId::EMPTY => Name::Text(driver),
-            Work::Unknown(_) if let Some(hold) = self.holds.get(step.hold) => {
-                Name::Text(hold.service)
-            }
+            Work::Unknown(_) if let Some(hold) = self.holds.get(step.hold) => Name::Text(hold.service),
             Work::Unknown(why) => Name::Why(why),
             Work::Kernel => Name::Kernel,
             Work::Running | Work::Ready | Work::Timer(_) => {
@@ -149,20 +133,13 @@ impl Describer<'_, '_> {
         files.get(row as usize).copied().unwrap_or_default()
     }
 
-    fn shares(
-        &self,
-        shares: HashMap<(StepKind, Name), i64>,
-        end_ns: i64,
-        duration_ns: i64,
-    ) -> Vec<PathShare> {
+    fn shares(&self, shares: HashMap<(StepKind, Name), i64>, end_ns: i64, duration_ns: i64) -> Vec<PathShare> {
         // Different ids may have the same name: drivers in two folders.
         let mut named: BTreeMap<(StepKind, String, Option<u32>), i64> = BTreeMap::new();
         for ((kind, name), ns) in shares {
             let (name, pid) = match name {
                 Name::Process(pid) => (self.process(pid, end_ns), pid),
-                Name::Text(text)
-                    if matches!(kind, StepKind::Disk | StepKind::ServiceDependency) =>
-                {
+                Name::Text(text) if matches!(kind, StepKind::Disk | StepKind::ServiceDependency) => {
                     (self.trace.text(text).to_owned(), None)
                 }
                 Name::Kernel => (KERNEL.to_owned(), None),
@@ -173,13 +150,7 @@ impl Describer<'_, '_> {
         }
         let mut list: Vec<PathShare> = named
             .into_iter()
-            .map(|((kind, name, pid), ns)| PathShare {
-                kind,
-                name,
-                pid,
-                ns,
-                percent: percent_of(ns, duration_ns),
-            })
+            .map(|((kind, name, pid), ns)| PathShare { kind, name, pid, ns, percent: percent_of(ns, duration_ns) })
             .collect();
         list.sort_by_key(|share| std::cmp::Reverse(share.ns));
         list
@@ -217,21 +188,15 @@ impl Describer<'_, '_> {
             let name = self.process(Some(pid), end_ns);
             sums.insert((SubjectKind::Process, name, Some(pid)), ns);
         }
-        for Overlap { kind, name, ns } in self.requests.overlaps(self.trace, walked, |tid, time| {
-            self.identities.pid_of(tid, time)
-        }) {
+        for Overlap { kind, name, ns } in
+            self.requests.overlaps(self.trace, walked, |tid, time| self.identities.pid_of(tid, time))
+        {
             let sum = sums.entry((kind, name, None)).or_default();
             *sum = (*sum).max(ns);
         }
         let mut list: Vec<OnPath> = sums
             .into_iter()
-            .map(|((kind, name, pid), ns)| OnPath {
-                kind,
-                name,
-                pid,
-                ns,
-                percent: percent_of(ns, duration_ns),
-            })
+            .map(|((kind, name, pid), ns)| OnPath { kind, name, pid, ns, percent: percent_of(ns, duration_ns) })
             .collect();
         list.sort_by_key(|row| std::cmp::Reverse(row.ns));
         list
@@ -256,11 +221,7 @@ impl Describer<'_, '_> {
         let mut list: Vec<ServiceWait> = sums
             .into_iter()
             .filter_map(|(at, ns)| {
-                Some(ServiceWait {
-                    service: self.waited_service(at)?,
-                    ns,
-                    percent: percent_of(ns, duration_ns),
-                })
+                Some(ServiceWait { service: self.waited_service(at)?, ns, percent: percent_of(ns, duration_ns) })
             })
             .collect();
         list.sort_by_key(|row| row.service.start_ns);
@@ -289,9 +250,8 @@ impl Describer<'_, '_> {
 
     fn step(&self, walked: &Walked, step: &RawStep) -> PathStep {
         let middle = step.start_ns.midpoint(step.end_ns);
-        let request: Option<&Request> = threads_of(walked, step)
-            .take(LISTED_WAITERS)
-            .find_map(|tid| self.requests.of_thread(tid, middle));
+        let request: Option<&Request> =
+            threads_of(walked, step).take(LISTED_WAITERS).find_map(|tid| self.requests.of_thread(tid, middle));
         PathStep {
             start_ns: step.start_ns,
             end_ns: step.end_ns,
@@ -303,9 +263,7 @@ impl Describer<'_, '_> {
                 Work::Running | Work::Ready => String::new(),
                 Work::Kernel => KERNEL.to_owned(),
                 Work::Disk(row) => self.trace.text(self.file_of(row)).to_owned(),
-                Work::Timer(driver) | Work::Device(driver) => {
-                    file_name(self.trace.text(driver)).to_owned()
-                }
+                Work::Timer(driver) | Work::Device(driver) => file_name(self.trace.text(driver)).to_owned(),
                 Work::Unknown(why) => why.phrase().to_owned(),
             },
             certainty: certainty_of(step),
@@ -315,13 +273,8 @@ impl Describer<'_, '_> {
                 reason::name(self.trace.system.kind, step.reason).to_owned()
             },
             readies_tid: (step.readied != 0).then_some(step.readied),
-            waiters: threads_of(walked, step)
-                .skip(1)
-                .take(LISTED_WAITERS)
-                .collect(),
-            device: request
-                .map(|request| self.trace.text(request.subject()).to_owned())
-                .unwrap_or_default(),
+            waiters: threads_of(walked, step).skip(1).take(LISTED_WAITERS).collect(),
+            device: request.map(|request| self.trace.text(request.subject()).to_owned()).unwrap_or_default(),
             stack: Vec::new(),
             stack_ns: (step.stack_ns != NO_STACK).then_some(step.stack_ns),
         }
@@ -349,10 +302,7 @@ const fn certainty_of(step: &RawStep) -> Certainty {
 }
 
 /// The step's own thread and those that wait for it, innermost first.
-pub(super) fn threads_of<'w>(
-    walked: &'w Walked,
-    step: &RawStep,
-) -> impl Iterator<Item = u32> + use<'w> {
+pub(super) fn threads_of<'w>(walked: &'w Walked, step: &RawStep) -> impl Iterator<Item = u32> + use<'w> {
     let mut next = step.waiter;
     let waiters = std::iter::from_fn(move || {
         if next == ROOT {
@@ -370,15 +320,9 @@ fn kinds(shares: &[PathShare], duration_ns: i64) -> Vec<KindShare> {
     let mut list: Vec<KindShare> = StepKind::ALL
         .into_iter()
         .map(|kind| {
-            let ns = shares
-                .iter()
-                .filter(|share| share.kind == kind)
-                .fold(0_i64, |sum, share| sum.saturating_add(share.ns));
-            KindShare {
-                kind,
-                ns,
-                percent: percent_of(ns, duration_ns),
-            }
+            let ns =
+                shares.iter().filter(|share| share.kind == kind).fold(0_i64, |sum, share| sum.saturating_add(share.ns));
+            KindShare { kind, ns, percent: percent_of(ns, duration_ns) }
         })
         .filter(|share| share.ns > 0)
         .collect();

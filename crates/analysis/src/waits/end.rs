@@ -33,19 +33,11 @@ impl EndThread {
     /// A thread that the caller knows.
     #[must_use]
     pub fn known(tid: u32) -> Self {
-        Self {
-            tid: Some(tid),
-            rule: "the thread asked about".to_owned(),
-            certainty: Certainty::Measured,
-        }
+        Self { tid: Some(tid), rule: "the thread asked about".to_owned(), certainty: Certainty::Measured }
     }
 
     fn new(tid: u32, rule: impl Into<String>, certainty: Certainty) -> Self {
-        Self {
-            tid: Some(tid),
-            rule: rule.into(),
-            certainty,
-        }
+        Self { tid: Some(tid), rule: rule.into(), certainty }
     }
 }
 
@@ -63,26 +55,18 @@ impl Waits<'_> {
     #[must_use]
     pub fn end_at(&self, time_ns: i64) -> EndThread {
         if self.trace.context_switches.is_empty() {
-            return EndThread {
-                rule: "no rule: no context switches were recorded".to_owned(),
-                ..EndThread::default()
-            };
+            return EndThread { rule: "no rule: no context switches were recorded".to_owned(), ..EndThread::default() };
         }
         let running = Running::at(&self.timelines, &self.identities, time_ns);
         self.creator(time_ns, &running)
-            .or_else(|| {
-                named(self.trace, time_ns).find_map(|names| self.thread_of(names, &running))
-            })
+            .or_else(|| named(self.trace, time_ns).find_map(|names| self.thread_of(names, &running)))
             .or_else(|| {
                 // A Linux boot and its end are the work of the first process.
                 let first = self.trace.system.kind == SystemKind::Linux;
                 first.then(|| running.of_process(1, "a thread of the first process"))?
             })
             .or_else(|| running.anyone())
-            .unwrap_or_else(|| EndThread {
-                rule: "no rule: nobody ran before".to_owned(),
-                ..EndThread::default()
-            })
+            .unwrap_or_else(|| EndThread { rule: "no rule: nobody ran before".to_owned(), ..EndThread::default() })
     }
 
     /// The thread of a service that ended its change of state at `time_ns`, else any that did.
@@ -101,16 +85,10 @@ impl Waits<'_> {
 
     /// The thread that created the process that starts at `time_ns`.
     fn creator(&self, time_ns: i64, running: &Running<'_, '_>) -> Option<EndThread> {
-        let process = self
-            .trace
-            .processes
-            .iter()
-            .find(|process| process.start_ns == Some(time_ns))?;
+        let process = self.trace.processes.iter().find(|process| process.start_ns == Some(time_ns))?;
         let image = file_name(self.trace.text(process.image));
         let rule = format!("the thread that created {image}");
-        let by_parent = process
-            .parent_pid
-            .and_then(|parent| running.of_process(parent, &rule));
+        let by_parent = process.parent_pid.and_then(|parent| running.of_process(parent, &rule));
         by_parent.or_else(|| {
             let by = self
                 .identities
@@ -129,76 +107,43 @@ impl Waits<'_> {
 /// The records at `time_ns`, best first.
 fn named(trace: &Trace, time_ns: i64) -> impl Iterator<Item = Names> + '_ {
     let is_then = move |start: i64, end: Option<i64>| start == time_ns || end == Some(time_ns);
-    let requests = trace
-        .power_requests
-        .iter()
-        .filter(move |row| is_then(row.start_ns, row.end_ns))
-        .map(|row| Names {
-            tid: row.tid,
-            pid: None,
-            rule: format!(
-                "the thread that sent the request to {}",
-                trace.text(row.device)
-            ),
-        });
-    let devices = trace
-        .device_operations
-        .iter()
-        .filter(move |row| is_then(row.start_ns, row.end_ns))
-        .map(|row| Names {
+    let requests = trace.power_requests.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
+        tid: row.tid,
+        pid: None,
+        rule: format!("the thread that sent the request to {}", trace.text(row.device)),
+    });
+    let devices =
+        trace.device_operations.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
             tid: row.tid,
             pid: None,
             rule: format!(
                 "the thread of the request to {}",
-                trace.text(if row.device == onoff_trace::StringId::EMPTY {
-                    row.driver
-                } else {
-                    row.device
-                })
+                trace.text(if row.device == onoff_trace::StringId::EMPTY { row.driver } else { row.device })
             ),
         });
-    let notifications = trace
-        .notifications
-        .iter()
-        .filter(move |row| is_then(row.start_ns, row.end_ns))
-        .map(|row| Names {
+    let notifications =
+        trace.notifications.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
             tid: row.teller_tid.or(row.tid),
             pid: row.teller_pid.or(row.pid),
             rule: "the thread that told others of the transition".to_owned(),
         });
-    let milestones = trace
-        .milestones
-        .iter()
-        .filter(move |row| row.time_ns == time_ns)
-        .map(|row| Names {
-            tid: None,
-            pid: row.pid,
-            rule: format!("the thread that recorded {}", trace.text(row.event)),
-        });
-    let activities = trace
-        .activities
-        .iter()
-        .filter(move |row| is_then(row.start_ns, row.end_ns))
-        .map(|row| Names {
-            tid: None,
-            pid: row.pid,
-            rule: format!("the thread that recorded {}", trace.text(row.event)),
-        });
-    let services = trace
-        .service_transitions
-        .iter()
-        .filter(move |row| is_then(row.start_ns, row.end_ns))
-        .map(|row| Names {
+    let milestones = trace.milestones.iter().filter(move |row| row.time_ns == time_ns).map(|row| Names {
+        tid: None,
+        pid: row.pid,
+        rule: format!("the thread that recorded {}", trace.text(row.event)),
+    });
+    let activities = trace.activities.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
+        tid: None,
+        pid: row.pid,
+        rule: format!("the thread that recorded {}", trace.text(row.event)),
+    });
+    let services =
+        trace.service_transitions.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
             tid: None,
             pid: row.container_pid,
             rule: format!("a thread of the service {}", trace.text(row.service)),
         });
-    requests
-        .chain(devices)
-        .chain(notifications)
-        .chain(milestones)
-        .chain(activities)
-        .chain(services)
+    requests.chain(devices).chain(notifications).chain(milestones).chain(activities).chain(services)
 }
 
 /// Who ran at a time, and before.
@@ -220,32 +165,17 @@ impl<'a, 't> Running<'a, 't> {
                 break;
             }
         }
-        let mut threads: Vec<(i64, u32)> =
-            seen.into_values().filter(|&(_, tid)| tid != 0).collect();
+        let mut threads: Vec<(i64, u32)> = seen.into_values().filter(|&(_, tid)| tid != 0).collect();
         threads.sort_unstable_by(|a, b| b.cmp(a));
-        Self {
-            timelines,
-            identities,
-            time_ns,
-            threads,
-        }
+        Self { timelines, identities, time_ns, threads }
     }
 
     /// The thread of a process that ran, or else ran last.
     fn of_process(&self, pid: u32, rule: &str) -> Option<EndThread> {
         let is_its = |tid: u32, time_ns: i64| self.identities.pid_of(tid, time_ns) == Some(pid);
-        let its: Vec<u32> = self
-            .threads
-            .iter()
-            .map(|&(_, tid)| tid)
-            .filter(|&tid| is_its(tid, self.time_ns))
-            .collect();
+        let its: Vec<u32> = self.threads.iter().map(|&(_, tid)| tid).filter(|&tid| is_its(tid, self.time_ns)).collect();
         if let Some(&tid) = its.first() {
-            let certainty = if its.len() == 1 {
-                Certainty::Measured
-            } else {
-                Certainty::Inferred
-            };
+            let certainty = if its.len() == 1 { Certainty::Measured } else { Certainty::Inferred };
             return Some(EndThread::new(tid, rule, certainty));
         }
         let last = self
@@ -267,10 +197,7 @@ impl<'a, 't> Running<'a, 't> {
                 Certainty::Inferred,
             ));
         }
-        let last = self
-            .timelines
-            .switches_back(self.time_ns, LOOK_BACK)
-            .find(|row| row.old_tid != 0)?;
+        let last = self.timelines.switches_back(self.time_ns, LOOK_BACK).find(|row| row.old_tid != 0)?;
         Some(EndThread::new(
             last.old_tid,
             "the last thread that ran before: no record names who ended it",

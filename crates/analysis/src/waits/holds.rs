@@ -39,12 +39,7 @@ impl Hold {
     }
 
     /// The thread of its process that ran last before `time_ns`, in the change.
-    pub(super) fn thread(
-        &self,
-        timelines: &Timelines<'_>,
-        identities: &Identities<'_>,
-        time_ns: i64,
-    ) -> Option<u32> {
+    pub(super) fn thread(&self, timelines: &Timelines<'_>, identities: &Identities<'_>, time_ns: i64) -> Option<u32> {
         let pid = self.pid?;
         let ran = |tid: u32| {
             let last = timelines.last_before(tid, time_ns)?.row.time_ns;
@@ -122,12 +117,7 @@ impl Holds {
             starts
                 .map(hold(ServiceChange::Start))
                 .chain(stops.map(hold(ServiceChange::Stop)))
-                .map(|row| Hold {
-                    pid: row
-                        .pid
-                        .or_else(|| stoppers.get(&(row.service, row.start_ns)).copied()),
-                    ..row
-                })
+                .map(|row| Hold { pid: row.pid.or_else(|| stoppers.get(&(row.service, row.start_ns)).copied()), ..row })
                 .collect()
         } else {
             let rows = trace.service_transitions.iter();
@@ -149,11 +139,7 @@ impl Holds {
             .filter(|row| row.kind != DependencyKind::Wants)
             .map(|row| (row.service, row.on))
             .collect();
-        Self {
-            rows,
-            declared,
-            stoppers,
-        }
+        Self { rows, declared, stoppers }
     }
 
     /// The process that stops a unit which was asked to stop at `start_ns`.
@@ -180,20 +166,9 @@ impl Holds {
             let (Some(earlier), Ok(place)) = (earlier, u32::try_from(rows.len())) else {
                 break;
             };
-            let done_ns = service
-                .start_ns
-                .saturating_sub(wait.gap_ns)
-                .clamp(earlier.start_ns, service.start_ns);
-            segments.push(Segment {
-                start_ns: done_ns,
-                end_ns: service.start_ns,
-                hold: None,
-            });
-            segments.push(Segment {
-                start_ns: earlier.start_ns,
-                end_ns: done_ns,
-                hold: Some(place),
-            });
+            let done_ns = service.start_ns.saturating_sub(wait.gap_ns).clamp(earlier.start_ns, service.start_ns);
+            segments.push(Segment { start_ns: done_ns, end_ns: service.start_ns, hold: None });
+            segments.push(Segment { start_ns: earlier.start_ns, end_ns: done_ns, hold: Some(place) });
             rows.push(Hold {
                 service: trace.strings.find(&earlier.name).unwrap_or_default(),
                 change: ServiceChange::Start,
@@ -211,10 +186,7 @@ impl Holds {
             segment.end_ns = segment.end_ns.clamp(0, end_ns);
         }
         segments.retain(|segment| segment.start_ns < segment.end_ns);
-        let holds = Self {
-            rows,
-            ..Self::default()
-        };
+        let holds = Self { rows, ..Self::default() };
         (holds, segments, certainty)
     }
 
@@ -240,9 +212,7 @@ impl Holds {
             if self.declared.is_empty() {
                 return None;
             }
-            let is_own = |row: &&Hold| {
-                row.pid == Some(pid) && row.start_ns < until_ns && row.end_ns() > from_ns
-            };
+            let is_own = |row: &&Hold| row.pid == Some(pid) && row.start_ns < until_ns && row.end_ns() > from_ns;
             own.extend(self.rows.iter().filter(is_own).map(|row| row.service));
             if own.is_empty() {
                 return None;
@@ -252,16 +222,9 @@ impl Holds {
             row.start_ns < until_ns
                 && row.end_ns() > from_ns
                 && row.pid != Some(pid)
-                && (is_manager
-                    || own
-                        .iter()
-                        .any(|&own| self.declared.contains(&(own, row.service))))
+                && (is_manager || own.iter().any(|&own| self.declared.contains(&(own, row.service))))
         };
-        let candidates = || {
-            (0_u32..)
-                .zip(&self.rows)
-                .filter(|(_, row)| is_waited_for(row))
-        };
+        let candidates = || (0_u32..).zip(&self.rows).filter(|(_, row)| is_waited_for(row));
         let ended = |within_ns: i64| {
             candidates()
                 .filter(|(_, row)| row.end_ns() <= until_ns)
@@ -269,11 +232,7 @@ impl Holds {
                 .max_by_key(|(_, row)| row.end_ns())
         };
         ended(WAIT_GAP_NS)
-            .or_else(|| {
-                candidates()
-                    .filter(|(_, row)| row.end_ns() > until_ns)
-                    .min_by_key(|(_, row)| row.end_ns())
-            })
+            .or_else(|| candidates().filter(|(_, row)| row.end_ns() > until_ns).min_by_key(|(_, row)| row.end_ns()))
             .or_else(|| ended(i64::MAX))
             .map(|(at, _)| at)
     }
@@ -283,9 +242,7 @@ impl Holds {
 fn is_manager(trace: &Trace, identities: &Identities<'_>, pid: u32, time_ns: i64) -> bool {
     match trace.system.kind {
         SystemKind::Linux => pid == FIRST_PROCESS,
-        _ => identities
-            .image(pid, time_ns)
-            .is_some_and(|image| image.eq_ignore_ascii_case(SERVICE_CONTROL_MANAGER)),
+        _ => identities.image(pid, time_ns).is_some_and(|image| image.eq_ignore_ascii_case(SERVICE_CONTROL_MANAGER)),
     }
 }
 

@@ -24,11 +24,7 @@ impl<'t> Identities<'t> {
         for lives in threads.values_mut() {
             lives.sort_unstable();
         }
-        Self {
-            trace,
-            images: Images::of(trace),
-            threads,
-        }
+        Self { trace, images: Images::of(trace), threads }
     }
 
     /// Begin and row in the table of threads of the thread that had id `tid` at `time_ns`: the latest life that began by
@@ -49,11 +45,7 @@ impl<'t> Identities<'t> {
         if tid == 0 {
             return Some(0);
         }
-        self.trace
-            .threads
-            .pid
-            .get(self.life(tid, time_ns)?.1)
-            .copied()
+        self.trace.threads.pid.get(self.life(tid, time_ns)?.1).copied()
     }
 
     /// Image file name of a process.
@@ -78,10 +70,7 @@ impl<'t> Identities<'t> {
     pub(super) fn user_space_ns(&self) -> i64 {
         let begins = [milestone::INITRD_BEGIN, milestone::USER_SPACE_BEGIN];
         let rows = self.trace.milestones.iter();
-        rows.filter(|row| begins.contains(&self.trace.text(row.name)))
-            .map(|row| row.time_ns)
-            .min()
-            .unwrap_or(i64::MIN)
+        rows.filter(|row| begins.contains(&self.trace.text(row.name))).map(|row| row.time_ns).min().unwrap_or(i64::MIN)
     }
 
     pub(super) fn is_linux(&self) -> bool {
@@ -102,10 +91,7 @@ impl<'t> Identities<'t> {
     /// Ids of the threads of a process that lived at any time of the recording.
     pub(super) fn threads_of(&self, pid: u32) -> Vec<u32> {
         let rows = self.trace.threads.tid.iter().zip(&self.trace.threads.pid);
-        let mut tids: Vec<u32> = rows
-            .filter(|&(_, &owner)| owner == pid)
-            .map(|(&tid, _)| tid)
-            .collect();
+        let mut tids: Vec<u32> = rows.filter(|&(_, &owner)| owner == pid).map(|(&tid, _)| tid).collect();
         tids.sort_unstable();
         tids.dedup();
         tids

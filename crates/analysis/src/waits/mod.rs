@@ -51,8 +51,8 @@ use onoff_trace::{TableName, Tables, Trace};
 pub use describe::PathOptions;
 pub use end::EndThread;
 pub use path::{
-    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepKind,
-    Subject, SubjectKind, WaitedService,
+    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepKind, Subject, SubjectKind,
+    WaitedService,
 };
 
 pub use phases::{TransitionKind, TransitionPhase, phases};
@@ -88,11 +88,7 @@ pub const TABLES: Tables = Tables::of(&[
 ]);
 
 /// The tables whose losses break chains.
-const CHAIN_TABLES: [TableName; 3] = [
-    TableName::ContextSwitches,
-    TableName::ReadyThreads,
-    TableName::Threads,
-];
+const CHAIN_TABLES: [TableName; 3] = [TableName::ContextSwitches, TableName::ReadyThreads, TableName::Threads];
 
 /// Who waited for whom, in a whole recording. Costs about eight bytes per context switch and four per ready-thread event;
 /// make one and ask it often.
@@ -123,12 +119,7 @@ impl<'t> Waits<'t> {
 
     /// The critical path of `range`: from what `end` did at its end back to its begin. `range` is cut to the recording.
     #[must_use]
-    pub fn critical_path(
-        &self,
-        range: Range,
-        end: &EndThread,
-        options: PathOptions,
-    ) -> CriticalPath {
+    pub fn critical_path(&self, range: Range, end: &EndThread, options: PathOptions) -> CriticalPath {
         // A broken recording may say that it is shorter than nothing.
         let whole_ns = self.trace.duration_ns.max(0);
         let start_ns = range.start_ns.clamp(0, whole_ns);
@@ -160,22 +151,16 @@ impl<'t> Waits<'t> {
             let manager = end.tid.unwrap_or(0);
             let found = segment.hold.and_then(|at| Some((at, *holds.get(at)?)));
             let (within, waiter) = match found {
-                Some((_, hold)) => {
-                    match hold.thread(&self.timelines, &self.identities, segment.end_ns) {
-                        Some(tid) => (self.walk(None, ends, tid), end.tid),
-                        None => (walk::without_thread(ends, manager), None),
-                    }
-                }
+                Some((_, hold)) => match hold.thread(&self.timelines, &self.identities, segment.end_ns) {
+                    Some(tid) => (self.walk(None, ends, tid), end.tid),
+                    None => (walk::without_thread(ends, manager), None),
+                },
                 None => match end.tid {
                     Some(tid) => (self.walk(None, ends, tid), None),
                     None => (walk::unknown(ends), None),
                 },
             };
-            let waiter = waiter.map(|tid| Waiter {
-                tid,
-                from_ns: segment.start_ns,
-                waiter: walk::ROOT,
-            });
+            let waiter = waiter.map(|tid| Waiter { tid, from_ns: segment.start_ns, waiter: walk::ROOT });
             let at = segment.hold.unwrap_or(walk::NOT_HELD);
             walked.append(within, at, waiter, walk::ROOT);
         }
@@ -192,13 +177,8 @@ impl<'t> Waits<'t> {
         end: &EndThread,
         options: PathOptions,
     ) -> CriticalPath {
-        let describer = Describer {
-            trace: self.trace,
-            identities: &self.identities,
-            requests: &self.requests,
-            holds,
-            options,
-        };
+        let describer =
+            Describer { trace: self.trace, identities: &self.identities, requests: &self.requests, holds, options };
         let mut path = describer.describe(walked, ends);
         if let Some(tid) = end.tid {
             path.end_thread = describer.thread(tid, ends.1);
@@ -221,10 +201,7 @@ impl<'t> Waits<'t> {
     pub fn missing(&self) -> Vec<String> {
         let trace = self.trace;
         [
-            (
-                trace.context_switches.is_empty(),
-                "context switches: without them no chain can be told",
-            ),
+            (trace.context_switches.is_empty(), "context switches: without them no chain can be told"),
             (
                 trace.ready_threads.is_empty(),
                 "ready-thread events: without them chains end at the first wait that is neither sleep nor disk",
@@ -233,10 +210,7 @@ impl<'t> Waits<'t> {
                 trace.interrupts.is_empty(),
                 "interrupts and deferred procedure calls: without them timers and devices are hard to tell apart",
             ),
-            (
-                trace.disk_ios.is_empty(),
-                "disk requests: without them waits for files are not told from others",
-            ),
+            (trace.disk_ios.is_empty(), "disk requests: without them waits for files are not told from others"),
         ]
         .into_iter()
         .filter(|&(is_missing, _)| is_missing)

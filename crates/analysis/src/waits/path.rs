@@ -28,15 +28,8 @@ pub enum StepKind {
 
 impl StepKind {
     /// Every kind, in the order in which they are listed.
-    pub const ALL: [Self; 7] = [
-        Self::Cpu,
-        Self::Ready,
-        Self::Disk,
-        Self::Timer,
-        Self::Device,
-        Self::ServiceDependency,
-        Self::Other,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Cpu, Self::Ready, Self::Disk, Self::Timer, Self::Device, Self::ServiceDependency, Self::Other];
 
     /// The name, as in JSON.
     #[must_use]
@@ -274,10 +267,7 @@ impl CriticalPath {
     /// Time of one kind, ns.
     #[must_use]
     pub fn kind_ns(&self, kind: StepKind) -> i64 {
-        self.kinds
-            .iter()
-            .find(|share| share.kind == kind)
-            .map_or(0, |share| share.ns)
+        self.kinds.iter().find(|share| share.kind == kind).map_or(0, |share| share.ns)
     }
 }
 
@@ -301,11 +291,7 @@ impl OnPath {
 pub(super) fn driver_name(name: &str) -> &str {
     let name = crate::owners::file_name(name);
     match name.len().checked_sub(4) {
-        Some(at)
-            if name
-                .get(at..)
-                .is_some_and(|end| end.eq_ignore_ascii_case(".sys")) =>
-        {
+        Some(at) if name.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(".sys")) => {
             name.get(..at).unwrap_or(name)
         }
         _ => name,

@@ -89,14 +89,7 @@ fn shutdown_phases(trace: &Trace) -> Vec<TransitionPhase> {
     report
         .phases
         .iter()
-        .filter_map(|row| {
-            phase(
-                TransitionKind::Shutdown,
-                row.name.as_str(),
-                row.start_ns,
-                row.end_ns,
-            )
-        })
+        .filter_map(|row| phase(TransitionKind::Shutdown, row.name.as_str(), row.start_ns, row.end_ns))
         .collect()
 }
 
@@ -108,44 +101,19 @@ fn suspend_phases(trace: &Trace) -> Vec<TransitionPhase> {
         .transitions
         .iter()
         .flat_map(|transition| &transition.phases)
-        .filter_map(|row| {
-            phase(
-                TransitionKind::Suspend,
-                row.name.as_str(),
-                row.start_ns,
-                row.end_ns,
-            )
-        })
+        .filter_map(|row| phase(TransitionKind::Suspend, row.name.as_str(), row.start_ns, row.end_ns))
         .collect()
 }
 
 /// The phases of a Linux boot with the names that the report of a boot gives them.
 const LINUX_BOOT: [(&str, &str, &[&str]); 3] = [
-    (
-        "kernel",
-        milestone::KERNEL_BEGIN,
-        &[milestone::INITRD_BEGIN, milestone::USER_SPACE_BEGIN],
-    ),
-    (
-        "initrd",
-        milestone::INITRD_BEGIN,
-        &[milestone::USER_SPACE_BEGIN],
-    ),
-    (
-        "user_space",
-        milestone::USER_SPACE_BEGIN,
-        &[milestone::STARTUP_FINISHED],
-    ),
+    ("kernel", milestone::KERNEL_BEGIN, &[milestone::INITRD_BEGIN, milestone::USER_SPACE_BEGIN]),
+    ("initrd", milestone::INITRD_BEGIN, &[milestone::USER_SPACE_BEGIN]),
+    ("user_space", milestone::USER_SPACE_BEGIN, &[milestone::STARTUP_FINISHED]),
 ];
 
 fn linux(trace: &Trace, kind: TransitionKind) -> Vec<TransitionPhase> {
-    let at = |name: &str| {
-        trace
-            .milestones
-            .iter()
-            .find(|row| trace.text(row.name) == name)
-            .map(|row| row.time_ns)
-    };
+    let at = |name: &str| trace.milestones.iter().find(|row| trace.text(row.name) == name).map(|row| row.time_ns);
     let wanted = match kind {
         TransitionKind::Boot => {
             return LINUX_BOOT
@@ -162,9 +130,7 @@ fn linux(trace: &Trace, kind: TransitionKind) -> Vec<TransitionPhase> {
                 |_| Vec::new(),
                 |report| {
                     let phases = report.phases.iter();
-                    phases
-                        .filter_map(|row| phase(kind, row.name.as_str(), row.start_ns, row.end_ns))
-                        .collect()
+                    phases.filter_map(|row| phase(kind, row.name.as_str(), row.start_ns, row.end_ns)).collect()
                 },
             );
         }

@@ -32,11 +32,7 @@ pub(super) struct Request {
 impl Request {
     /// The device, or the driver where there is none.
     pub(super) fn subject(&self) -> StringId {
-        if self.name == StringId::EMPTY {
-            self.driver
-        } else {
-            self.name
-        }
+        if self.name == StringId::EMPTY { self.driver } else { self.name }
     }
 }
 
@@ -72,13 +68,7 @@ impl Requests {
         let mut devices: Vec<Request> = operations
             .chain(power)
             .filter_map(|((start_ns, end_ns), tid, name, driver)| {
-                Some(Request {
-                    start_ns,
-                    end_ns: end_ns.unwrap_or(i64::MAX),
-                    by: By::Thread(tid?),
-                    name,
-                    driver,
-                })
+                Some(Request { start_ns, end_ns: end_ns.unwrap_or(i64::MAX), by: By::Thread(tid?), name, driver })
             })
             .collect();
         devices.sort_by_key(|request| request.start_ns);
@@ -101,21 +91,13 @@ impl Requests {
                 })
             })
             .collect();
-        Self {
-            devices,
-            services,
-            by_thread,
-        }
+        Self { devices, services, by_thread }
     }
 
     /// The innermost device request that thread `tid` was carrying out at `time_ns`.
     pub(super) fn of_thread(&self, tid: u32, time_ns: i64) -> Option<&Request> {
         let rows = self.by_thread.get(&tid)?;
-        let begun = |&at: &usize| {
-            self.devices
-                .get(at)
-                .is_some_and(|request| request.start_ns <= time_ns)
-        };
+        let begun = |&at: &usize| self.devices.get(at).is_some_and(|request| request.start_ns <= time_ns);
         let after = rows.partition_point(begun);
         rows.get(..after)?
             .iter()
@@ -154,14 +136,7 @@ impl Requests {
                 add(SubjectKind::Service, trace.text(request.name), &found);
             }
         }
-        parts
-            .into_iter()
-            .map(|((kind, name), parts)| Overlap {
-                kind,
-                name,
-                ns: covered_ns(parts),
-            })
-            .collect()
+        parts.into_iter().map(|((kind, name), parts)| Overlap { kind, name, ns: covered_ns(parts) }).collect()
     }
 }
 
@@ -173,13 +148,9 @@ fn carried_out(
     found: &mut Vec<(i64, i64)>,
 ) {
     found.clear();
-    let from = walked
-        .steps
-        .partition_point(|step| step.start_ns >= request.end_ns);
+    let from = walked.steps.partition_point(|step| step.start_ns >= request.end_ns);
     let steps = walked.steps.get(from..).unwrap_or(&[]);
-    let within = steps
-        .iter()
-        .take_while(|step| step.end_ns > request.start_ns);
+    let within = steps.iter().take_while(|step| step.end_ns > request.start_ns);
     for step in within {
         let is_by = |tid: u32| match request.by {
             By::Thread(by) => by == tid,
@@ -192,10 +163,7 @@ fn carried_out(
 }
 
 fn clipped(step: &RawStep, request: &Request) -> (i64, i64) {
-    (
-        step.start_ns.max(request.start_ns),
-        step.end_ns.min(request.end_ns),
-    )
+    (step.start_ns.max(request.start_ns), step.end_ns.min(request.end_ns))
 }
 
 /// Length of all parts together, ns; what overlaps counts once.

@@ -50,19 +50,13 @@ impl Waits<'_> {
             .flat_map(|path| &path.steps)
             .filter_map(|step| Some(((step.stack_ns?, step.thread.tid), StackId::EMPTY)))
             .collect();
-        let (Some(first), Some(last)) = (
-            wanted.keys().map(|key| key.0).min(),
-            wanted.keys().map(|key| key.0).max(),
-        ) else {
+        let (Some(first), Some(last)) = (wanted.keys().map(|key| key.0).min(), wanted.keys().map(|key| key.0).max())
+        else {
             return;
         };
         for piece in self.trace.stacks.pieces() {
             let piece: &Stacks = piece;
-            if piece
-                .time_ns
-                .first()
-                .is_some_and(|&begin| begin > last.saturating_add(LATEST_NS))
-            {
+            if piece.time_ns.first().is_some_and(|&begin| begin > last.saturating_add(LATEST_NS)) {
                 break;
             }
             let rows = piece.time_ns.iter().zip(&piece.tid).zip(&piece.stack);
@@ -104,10 +98,7 @@ impl Waits<'_> {
                             relative_address,
                         }
                     }
-                    None => StackFrame {
-                        offset: format!("{address:#x}"),
-                        ..StackFrame::default()
-                    },
+                    None => StackFrame { offset: format!("{address:#x}"), ..StackFrame::default() },
                 }
             })
             .collect()

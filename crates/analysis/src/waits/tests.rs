@@ -1,8 +1,8 @@
 //! Chains worked out by hand.
 
 use onoff_trace::{
-    ContextSwitch, ContextSwitches, DiskIo, DiskOperation, InterruptKind, IoPriority, Process,
-    ReadyThread, ReadyThreads, Trace,
+    ContextSwitch, ContextSwitches, DiskIo, DiskOperation, InterruptKind, IoPriority, Process, ReadyThread,
+    ReadyThreads, Trace,
 };
 
 use super::*;
@@ -17,10 +17,7 @@ const READY: u8 = 1;
 
 /// A recording of 100 ms; threads 44, 64, 16, 20 of System, 104 of a.exe, 204 of b.exe.
 fn recording() -> Trace {
-    let mut trace = Trace {
-        duration_ns: 100 * MS,
-        ..Trace::default()
-    };
+    let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
     process(&mut trace, 4, "System", None, None);
     process(&mut trace, 100, "a.exe", None, None);
     process(&mut trace, 200, "b.exe", None, None);
@@ -36,40 +33,34 @@ fn recording() -> Trace {
 type Switch = (i64, u16, u32, (u8, u8), u32);
 
 fn switches(trace: &mut Trace, rows: &[Switch]) {
-    let rows = rows.iter().map(
-        |&(ms, cpu, old_tid, (state, reason), new_tid)| ContextSwitch {
-            time_ns: ms * MS,
-            cpu,
-            new_tid,
-            old_tid,
-            new_priority: 8,
-            old_priority: 8,
-            old_wait_reason: reason,
-            old_wait_mode: 0,
-            old_state: state,
-            previous_c_state: 0,
-            old_ideal_processor: 0,
-            new_wait_ticks: 0,
-        },
-    );
-    trace
-        .context_switches
-        .push(ContextSwitches::from_iter(rows));
+    let rows = rows.iter().map(|&(ms, cpu, old_tid, (state, reason), new_tid)| ContextSwitch {
+        time_ns: ms * MS,
+        cpu,
+        new_tid,
+        old_tid,
+        new_priority: 8,
+        old_priority: 8,
+        old_wait_reason: reason,
+        old_wait_mode: 0,
+        old_state: state,
+        previous_c_state: 0,
+        old_ideal_processor: 0,
+        new_wait_ticks: 0,
+    });
+    trace.context_switches.push(ContextSwitches::from_iter(rows));
 }
 
 /// Wake-ups as (ms, processor, thread, by thread, in an interrupt).
 fn readies(trace: &mut Trace, rows: &[(i64, u16, u32, u32, bool)]) {
-    let rows = rows
-        .iter()
-        .map(|&(ms, cpu, ready_tid, by, in_interrupt)| ReadyThread {
-            time_ns: ms * MS,
-            cpu,
-            ready_tid,
-            readying_tid: Some(by),
-            adjust_reason: 1,
-            adjust_increment: 0,
-            flags: u8::from(in_interrupt),
-        });
+    let rows = rows.iter().map(|&(ms, cpu, ready_tid, by, in_interrupt)| ReadyThread {
+        time_ns: ms * MS,
+        cpu,
+        ready_tid,
+        readying_tid: Some(by),
+        adjust_reason: 1,
+        adjust_increment: 0,
+        flags: u8::from(in_interrupt),
+    });
     trace.ready_threads.push(ReadyThreads::from_iter(rows));
 }
 
@@ -97,14 +88,8 @@ fn path_of(trace: &Trace, tid: u32, from_ms: i64, until_ms: i64) -> CriticalPath
     let waits = Waits::of(trace);
     let range = Range::new(from_ms * MS, until_ms * MS);
     let path = waits.critical_path(range, &EndThread::known(tid), PathOptions::default());
-    assert_eq!(
-        path.shares.iter().map(|share| share.ns).sum::<i64>(),
-        path.duration_ns
-    );
-    assert_eq!(
-        path.measured_ns + path.inferred_ns + path.missing_ns,
-        path.duration_ns
-    );
+    assert_eq!(path.shares.iter().map(|share| share.ns).sum::<i64>(), path.duration_ns);
+    assert_eq!(path.measured_ns + path.inferred_ns + path.missing_ns, path.duration_ns);
     path
 }
 
@@ -112,15 +97,7 @@ fn path_of(trace: &Trace, tid: u32, from_ms: i64, until_ms: i64) -> CriticalPath
 fn steps(path: &CriticalPath) -> Vec<(i64, i64, u32, StepKind, &str)> {
     path.steps
         .iter()
-        .map(|step| {
-            (
-                step.start_ns / MS,
-                step.end_ns / MS,
-                step.thread.tid,
-                step.kind,
-                step.detail.as_str(),
-            )
-        })
+        .map(|step| (step.start_ns / MS, step.end_ns / MS, step.thread.tid, step.kind, step.detail.as_str()))
         .collect()
 }
 
@@ -199,14 +176,7 @@ fn what_a_service_waits_for_is_on_the_service_s_path() {
             (95, 0, 540, (WAITING, EXECUTIVE), 0),
         ],
     );
-    readies(
-        &mut trace,
-        &[
-            (5, 0, 204, 540, false),
-            (70, 0, 204, 0, true),
-            (74, 0, 540, 204, false),
-        ],
-    );
+    readies(&mut trace, &[(5, 0, 204, 540, false), (70, 0, 204, 0, true), (74, 0, 540, 204, false)]);
     let path = path_of(&trace, 540, 0, 95);
     assert_eq!(
         steps(&path),
@@ -223,11 +193,7 @@ fn what_a_service_waits_for_is_on_the_service_s_path() {
     assert_eq!(path.on_path_ns(Subject::Process("svchost.exe")), 95 * MS);
     assert_eq!(path.on_path_ns(Subject::Service("waiter")), 85 * MS);
     assert_eq!(path.on_path_ns(Subject::Service("other")), 0);
-    let sleeper = path
-        .shares
-        .iter()
-        .find(|share| share.kind == Timer)
-        .unwrap();
+    let sleeper = path.shares.iter().find(|share| share.kind == Timer).unwrap();
     assert_eq!((sleeper.name.as_str(), sleeper.ns), ("b.exe", 49 * MS));
 }
 
@@ -235,13 +201,7 @@ fn what_a_service_waits_for_is_on_the_service_s_path() {
 fn a_read_is_charged_to_its_file_and_a_dpc_to_its_driver() {
     const DRIVER: u64 = 0xffff_f801_2000_0000;
     let mut trace = recording();
-    image(
-        &mut trace,
-        4,
-        (DRIVER, 0x1000),
-        None,
-        r"\drivers\usbhub.sys",
-    );
+    image(&mut trace, 4, (DRIVER, 0x1000), None, r"\drivers\usbhub.sys");
     switches(
         &mut trace,
         &[
@@ -253,10 +213,7 @@ fn a_read_is_charged_to_its_file_and_a_dpc_to_its_driver() {
     );
     readies(&mut trace, &[(30, 0, 104, 0, true), (60, 0, 104, 0, true)]);
     read(&mut trace, 104, 9, 30, r"C:\Windows\slow.dll");
-    interrupts(
-        &mut trace,
-        &[(59 * MS, 60 * MS, 0, InterruptKind::Dpc, DRIVER + 8)],
-    );
+    interrupts(&mut trace, &[(59 * MS, 60 * MS, 0, InterruptKind::Dpc, DRIVER + 8)]);
     let path = path_of(&trace, 104, 0, 70);
     assert_eq!(
         steps(&path),
@@ -268,10 +225,7 @@ fn a_read_is_charged_to_its_file_and_a_dpc_to_its_driver() {
             (60, 70, 104, Cpu, ""),
         ]
     );
-    assert_eq!(
-        path.on_path_ns(Subject::File(r"c:\windows\slow.dll")),
-        20 * MS
-    );
+    assert_eq!(path.on_path_ns(Subject::File(r"c:\windows\slow.dll")), 20 * MS);
     assert_eq!(path.on_path_ns(Subject::Driver(r"\Driver\USBHUB")), 20 * MS);
 }
 
@@ -281,27 +235,15 @@ fn a_request_made_by_another_thread_leads_to_that_thread() {
     let mut trace = recording();
     switches(
         &mut trace,
-        &[
-            (10, 0, 104, (WAITING, 0), 204),
-            (22, 0, 204, (WAITING, EXECUTIVE), 0),
-            (30, 0, 0, (2, 0), 104),
-        ],
+        &[(10, 0, 104, (WAITING, 0), 204), (22, 0, 204, (WAITING, EXECUTIVE), 0), (30, 0, 0, (2, 0), 104)],
     );
     readies(&mut trace, &[(30, 0, 104, 0, true)]);
     read(&mut trace, 204, 20, 30, "page.sys");
-    interrupts(
-        &mut trace,
-        &[(29 * MS, 30 * MS, 0, InterruptKind::Dpc, 0x10)],
-    );
+    interrupts(&mut trace, &[(29 * MS, 30 * MS, 0, InterruptKind::Dpc, 0x10)]);
     let path = path_of(&trace, 104, 0, 40);
     assert_eq!(
         steps(&path),
-        [
-            (0, 10, 104, Cpu, ""),
-            (10, 20, 204, Cpu, ""),
-            (20, 30, 104, Disk, "page.sys"),
-            (30, 40, 104, Cpu, ""),
-        ]
+        [(0, 10, 104, Cpu, ""), (10, 20, 204, Cpu, ""), (20, 30, 104, Disk, "page.sys"), (30, 40, 104, Cpu, ""),]
     );
 }
 
@@ -316,10 +258,7 @@ fn a_worker_that_waits_for_work_hands_over_to_whoever_gave_it() {
             (51, 0, 204, (WAITING, EXECUTIVE), 104),
         ],
     );
-    readies(
-        &mut trace,
-        &[(10, 0, 204, 0, true), (50, 0, 104, 204, false)],
-    );
+    readies(&mut trace, &[(10, 0, 204, 0, true), (50, 0, 104, 204, false)]);
     let path = path_of(&trace, 104, 0, 90);
     assert_eq!(
         steps(&path)[1..],
@@ -337,22 +276,9 @@ fn a_worker_that_waits_for_work_hands_over_to_whoever_gave_it() {
 #[test]
 fn starvation_is_ready_time_not_work() {
     let mut trace = recording();
-    switches(
-        &mut trace,
-        &[
-            (10, 0, 104, (READY, 32), 204),
-            (60, 0, 204, (READY, 30), 104),
-        ],
-    );
+    switches(&mut trace, &[(10, 0, 104, (READY, 32), 204), (60, 0, 204, (READY, 30), 104)]);
     let path = path_of(&trace, 104, 0, 70);
-    assert_eq!(
-        steps(&path),
-        [
-            (0, 10, 104, Cpu, ""),
-            (10, 60, 104, Ready, ""),
-            (60, 70, 104, Cpu, "")
-        ]
-    );
+    assert_eq!(steps(&path), [(0, 10, 104, Cpu, ""), (10, 60, 104, Ready, ""), (60, 70, 104, Cpu, "")]);
 }
 
 #[test]
@@ -360,11 +286,7 @@ fn missing_events_and_contradictions_end_a_chain_with_a_reason() {
     let mut trace = recording();
     switches(
         &mut trace,
-        &[
-            (10, 0, 104, (WAITING, EXECUTIVE), 0),
-            (30, 0, 0, (2, 0), 104),
-            (40, 0, 104, (WAITING, EXECUTIVE), 0),
-        ],
+        &[(10, 0, 104, (WAITING, EXECUTIVE), 0), (30, 0, 0, (2, 0), 104), (40, 0, 104, (WAITING, EXECUTIVE), 0)],
     );
     let path = path_of(&trace, 104, 0, 50);
     assert_eq!(path.steps[1].kind, Other);
@@ -385,51 +307,23 @@ fn missing_events_and_contradictions_end_a_chain_with_a_reason() {
             (50, 1, 0, (2, 0), 204),
         ],
     );
-    readies(
-        &mut trace,
-        &[(49, 1, 104, 204, false), (49, 0, 204, 104, false)],
-    );
+    readies(&mut trace, &[(49, 1, 104, 204, false), (49, 0, 204, 104, false)]);
     let path = path_of(&trace, 104, 0, 60);
-    assert!(
-        path.steps
-            .iter()
-            .any(|step| step.kind == Other && step.detail.contains("comes back"))
-    );
+    assert!(path.steps.iter().any(|step| step.kind == Other && step.detail.contains("comes back")));
 }
 
 #[test]
 fn a_new_thread_leads_to_its_creator_and_an_unknown_end_says_so() {
     let mut trace = recording();
     let image = trace.strings.intern("new.exe");
-    trace.processes.push(Process {
-        parent_pid: Some(200),
-        start_ns: Some(30 * MS),
-        image,
-        ..Process::unknown(300)
-    });
+    trace.processes.push(Process { parent_pid: Some(200), start_ns: Some(30 * MS), image, ..Process::unknown(300) });
     thread(&mut trace, 304, 300, Some(30 * MS), None);
-    switches(
-        &mut trace,
-        &[
-            (5, 0, 104, (WAITING, EXECUTIVE), 204),
-            (35, 0, 204, (WAITING, EXECUTIVE), 304),
-        ],
-    );
+    switches(&mut trace, &[(5, 0, 104, (WAITING, EXECUTIVE), 204), (35, 0, 204, (WAITING, EXECUTIVE), 304)]);
     readies(&mut trace, &[(31, 0, 304, 204, false)]);
     let path = path_of(&trace, 304, 5, 50);
-    assert_eq!(
-        steps(&path),
-        [
-            (5, 31, 204, Cpu, ""),
-            (31, 35, 304, Ready, ""),
-            (35, 50, 304, Cpu, "")
-        ]
-    );
+    assert_eq!(steps(&path), [(5, 31, 204, Cpu, ""), (31, 35, 304, Ready, ""), (35, 50, 304, Cpu, "")]);
     let end = Waits::of(&trace).end_at(30 * MS);
-    assert_eq!(
-        (end.tid, end.certainty),
-        (Some(204), crate::Certainty::Measured)
-    );
+    assert_eq!((end.tid, end.certainty), (Some(204), crate::Certainty::Measured));
     assert_eq!(end.rule, "the thread that created new.exe");
 
     // When nobody of its parent ran, it is whoever woke its first thread.
@@ -438,29 +332,16 @@ fn a_new_thread_leads_to_its_creator_and_an_unknown_end_says_so() {
     readies(&mut trace, &[(41, 0, 314, 304, false)]);
     assert_eq!(Waits::of(&trace).end_at(40 * MS).tid, Some(304));
 
-    let nobody = Waits::of(&trace).critical_path(
-        Range::new(0, 50 * MS),
-        &EndThread::default(),
-        PathOptions::default(),
-    );
+    let nobody = Waits::of(&trace).critical_path(Range::new(0, 50 * MS), &EndThread::default(), PathOptions::default());
     assert_eq!(nobody.kind_ns(Other), 50 * MS);
 }
 
 #[test]
 fn short_steps_are_left_out_of_the_list_but_not_of_the_sums() {
     let mut trace = recording();
-    switches(
-        &mut trace,
-        &[
-            (10, 0, 104, (READY, 32), 204),
-            (11, 0, 204, (READY, 30), 104),
-        ],
-    );
+    switches(&mut trace, &[(10, 0, 104, (READY, 32), 204), (11, 0, 204, (READY, 30), 104)]);
     let waits = Waits::of(&trace);
-    let options = PathOptions {
-        shortest_ns: 2 * MS,
-        most_steps: 1,
-    };
+    let options = PathOptions { shortest_ns: 2 * MS, most_steps: 1 };
     let path = waits.critical_path(Range::new(0, 70 * MS), &EndThread::known(104), options);
     assert_eq!(steps(&path), [(11, 70, 104, Cpu, "")]);
     assert_eq!((path.steps_left_out, path.left_out_ns), (2, 11 * MS));
@@ -509,9 +390,7 @@ fn damaged_recordings_give_some_path_of_the_right_length() {
             rows.sort_by_key(|row| row.time_ns);
             wakes.sort_by_key(|row| row.time_ns);
         }
-        trace
-            .context_switches
-            .push(ContextSwitches::from_iter(rows));
+        trace.context_switches.push(ContextSwitches::from_iter(rows));
         trace.ready_threads.push(ReadyThreads::from_iter(wakes));
         trace.duration_ns = pick(&[0, 1, 100, i64::MAX]);
         let waits = Waits::of(&trace);
@@ -540,10 +419,7 @@ fn a_thread_that_ended_first_is_followed_from_its_end() {
     );
     let path = path_of(&trace, 104, 0, 60);
     let steps = steps(&path);
-    let times: Vec<_> = steps
-        .iter()
-        .map(|&(from, until, tid, kind, _)| (from, until, tid, kind))
-        .collect();
+    let times: Vec<_> = steps.iter().map(|&(from, until, tid, kind, _)| (from, until, tid, kind)).collect();
     assert_eq!(
         times,
         [
@@ -553,11 +429,7 @@ fn a_thread_that_ended_first_is_followed_from_its_end() {
             (45, 60, 104, StepKind::Other),
         ]
     );
-    assert!(
-        steps[3].4.starts_with("the thread had ended"),
-        "{}",
-        steps[3].4
-    );
+    assert!(steps[3].4.starts_with("the thread had ended"), "{}", steps[3].4);
 }
 
 #[test]
@@ -575,19 +447,13 @@ fn a_thread_woken_while_it_leaves_waits_for_nothing() {
         ],
     );
     // In interrupts: at the very moment of the first switch out, and 10 µs before the second.
-    readies(
-        &mut trace,
-        &[(10, 1, 104, 64, true), (20, 1, 104, 64, true)],
-    );
+    readies(&mut trace, &[(10, 1, 104, 64, true), (20, 1, 104, 64, true)]);
     let mut late = trace.ready_threads.pieces()[0].clone();
     late.time_ns[1] -= 10_000;
     trace.ready_threads = onoff_trace::Batches::default();
     trace.ready_threads.push(late);
     let path = path_of(&trace, 104, 0, 30);
-    let steps: Vec<_> = steps(&path)
-        .into_iter()
-        .map(|(from, until, tid, kind, _)| (from, until, tid, kind))
-        .collect();
+    let steps: Vec<_> = steps(&path).into_iter().map(|(from, until, tid, kind, _)| (from, until, tid, kind)).collect();
     assert_eq!(
         steps,
         [

@@ -13,34 +13,27 @@ const DELAY: u8 = 4;
 
 /// (ms, old thread, its wait reason, new thread); nobody is recorded as waking anybody.
 fn switches(trace: &mut Trace, rows: &[(i64, u32, u8, u32)]) {
-    let rows = rows
-        .iter()
-        .map(|&(ms, old_tid, old_wait_reason, new_tid)| ContextSwitch {
-            time_ns: ms * MS,
-            cpu: 0,
-            new_tid,
-            old_tid,
-            new_priority: 8,
-            old_priority: 8,
-            old_wait_reason,
-            old_wait_mode: 1,
-            old_state: WAITING,
-            previous_c_state: 0,
-            old_ideal_processor: 0,
-            new_wait_ticks: 0,
-        });
-    trace
-        .context_switches
-        .push(ContextSwitches::from_iter(rows));
+    let rows = rows.iter().map(|&(ms, old_tid, old_wait_reason, new_tid)| ContextSwitch {
+        time_ns: ms * MS,
+        cpu: 0,
+        new_tid,
+        old_tid,
+        new_priority: 8,
+        old_priority: 8,
+        old_wait_reason,
+        old_wait_mode: 1,
+        old_state: WAITING,
+        previous_c_state: 0,
+        old_ideal_processor: 0,
+        new_wait_ticks: 0,
+    });
+    trace.context_switches.push(ContextSwitches::from_iter(rows));
 }
 
 /// The service control manager's thread 50 waits from 10 to 90 ms. `Spooler`, of process 536 with thread 60, starts from 20
 /// to 85 ms: it works until 25, sleeps until 45, and waits for nobody knows what until 84.
 fn recording() -> Trace {
-    let mut trace = Trace {
-        duration_ns: 100 * MS,
-        ..Trace::default()
-    };
+    let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
     trace.system.kind = SystemKind::Windows;
     process(&mut trace, 5, "services.exe", None, None);
     process(&mut trace, 536, "spoolsv.exe", None, None);
@@ -136,10 +129,7 @@ fn others_wait_for_a_service_only_where_that_is_declared() {
     let mut trace = recording();
     process(&mut trace, 700, "other.exe", None, None);
     thread(&mut trace, 70, 700, None, None);
-    switches(
-        &mut trace,
-        &[(91, 0, 0, 70), (92, 70, EXECUTIVE, 0), (96, 0, 0, 70)],
-    );
+    switches(&mut trace, &[(91, 0, 0, 70), (92, 70, EXECUTIVE, 0), (96, 0, 0, 70)]);
     // Other is at its start while Spooler, which is slow here, is too.
     service(&mut trace, "Other", "", (91, None, None, Some(97)));
     let mut rows: Vec<_> = trace.service_transitions.iter().collect();
@@ -193,9 +183,7 @@ fn damaged_recordings_give_some_answer_of_the_right_length() {
                 new_wait_ticks: 0,
             })
             .collect();
-        trace
-            .context_switches
-            .push(ContextSwitches::from_iter(rows));
+        trace.context_switches.push(ContextSwitches::from_iter(rows));
         for name in ["a", "b", "c", "multi-user.target"] {
             service(&mut trace, name, "g", (1, None, None, Some(2)));
         }

@@ -87,10 +87,7 @@ impl Pieces {
         let mut total = 0_u32;
         for length in lengths {
             starts.push(total);
-            match u32::try_from(length)
-                .ok()
-                .and_then(|n| total.checked_add(n))
-            {
+            match u32::try_from(length).ok().and_then(|n| total.checked_add(n)) {
                 Some(sum) => total = sum,
                 None => break,
             }
@@ -99,10 +96,7 @@ impl Pieces {
     }
 
     fn locate(&self, row: u32) -> (usize, usize) {
-        let piece = self
-            .starts
-            .partition_point(|&start| start <= row)
-            .saturating_sub(1);
+        let piece = self.starts.partition_point(|&start| start <= row).saturating_sub(1);
         let start = self.starts.get(piece).copied().unwrap_or(0);
         (piece, row.saturating_sub(start) as usize)
     }
@@ -211,11 +205,7 @@ impl<'t> Timelines<'t> {
     }
 
     fn slot(&self, tid: u32) -> Option<u32> {
-        let slot = if tid < DENSE_THREADS {
-            *self.dense.get(tid as usize)?
-        } else {
-            *self.sparse.get(&tid)?
-        };
+        let slot = if tid < DENSE_THREADS { *self.dense.get(tid as usize)? } else { *self.sparse.get(&tid)? };
         (slot != NO_SLOT).then_some(slot)
     }
 
@@ -239,22 +229,15 @@ impl<'t> Timelines<'t> {
 
     /// The switch at `place` of a thread's list.
     pub(super) fn switch(&self, tid: u32, place: usize) -> Option<ThreadSwitch> {
-        let (piece, at) = self
-            .switch_pieces
-            .locate(*self.switch_rows(tid).get(place)?);
+        let (piece, at) = self.switch_pieces.locate(*self.switch_rows(tid).get(place)?);
         let row = self.trace.context_switches.pieces().get(piece)?.get(at)?;
-        let turn = if row.new_tid == tid {
-            Turn::In
-        } else {
-            Turn::Out
-        };
+        let turn = if row.new_tid == tid { Turn::In } else { Turn::Out };
         Some(ThreadSwitch { place, turn, row })
     }
 
     /// How many of the thread's switches come before `time_ns`.
     pub(super) fn switches_before(&self, tid: u32, time_ns: i64) -> usize {
-        self.switch_rows(tid)
-            .partition_point(|&row| self.switch_time(row) < time_ns)
+        self.switch_rows(tid).partition_point(|&row| self.switch_time(row) < time_ns)
     }
 
     /// The thread's last switch before `time_ns`.
@@ -264,23 +247,16 @@ impl<'t> Timelines<'t> {
 
     /// The first time from `from_ns` on that the thread was made ready.
     pub(super) fn first_ready(&self, tid: u32, from_ns: i64) -> Option<ReadyThread> {
-        let rows = self
-            .slot(tid)
-            .map_or(&[][..], |slot| self.readies.get(slot));
+        let rows = self.slot(tid).map_or(&[][..], |slot| self.readies.get(slot));
         let place = rows.partition_point(|&row| self.ready_time(row) < from_ns);
         let (piece, at) = self.ready_pieces.locate(*rows.get(place)?);
         self.trace.ready_threads.pieces().get(piece)?.get(at)
     }
 
     /// The switches of all processors up to `time_ns`, last first, at most `most` of them.
-    pub(super) fn switches_back(
-        &self,
-        time_ns: i64,
-        most: usize,
-    ) -> impl Iterator<Item = ContextSwitch> + '_ {
+    pub(super) fn switches_back(&self, time_ns: i64, most: usize) -> impl Iterator<Item = ContextSwitch> + '_ {
         let pieces = self.trace.context_switches.pieces();
-        let after = pieces
-            .partition_point(|piece| piece.time_ns.first().is_some_and(|&first| first <= time_ns));
+        let after = pieces.partition_point(|piece| piece.time_ns.first().is_some_and(|&first| first <= time_ns));
         pieces
             .get(..after)
             .unwrap_or(&[])

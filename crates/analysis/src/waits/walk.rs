@@ -108,15 +108,8 @@ impl Walked {
             ROOT => outer,
             at => at.saturating_add(base),
         };
-        self.waiters.extend(within.waiters.iter().map(|row| Waiter {
-            waiter: moved(row.waiter),
-            ..*row
-        }));
-        self.steps.extend(within.steps.iter().map(|step| RawStep {
-            waiter: moved(step.waiter),
-            hold,
-            ..*step
-        }));
+        self.waiters.extend(within.waiters.iter().map(|row| Waiter { waiter: moved(row.waiter), ..*row }));
+        self.steps.extend(within.steps.iter().map(|step| RawStep { waiter: moved(step.waiter), hold, ..*step }));
     }
 }
 
@@ -179,8 +172,7 @@ impl<'a, 't> Walk<'a, 't> {
 
     /// Until when the current thread is followed.
     fn floor(&self) -> i64 {
-        self.innermost()
-            .map_or(self.start_ns, |waiter| waiter.from_ns)
+        self.innermost().map_or(self.start_ns, |waiter| waiter.from_ns)
     }
 
     fn innermost(&self) -> Option<Waiter> {
@@ -199,10 +191,7 @@ impl<'a, 't> Walk<'a, 't> {
 
     fn step(&mut self) {
         let last = self.timelines.last_before(self.tid, self.time_ns);
-        let born = self
-            .identities
-            .start_of(self.tid, self.time_ns)
-            .filter(|&start| start <= self.time_ns);
+        let born = self.identities.start_of(self.tid, self.time_ns).filter(|&start| start <= self.time_ns);
         if let (Some(last), Some(born)) = (&last, born)
             && last.row.time_ns < born
         {
@@ -218,12 +207,7 @@ impl<'a, 't> Walk<'a, 't> {
                     self.push(last.row.time_ns, Work::Ready, Certainty::Measured, &last);
                 }
                 Off::Ended if self.is_gone(&last) => {
-                    self.push(
-                        last.row.time_ns,
-                        Work::Unknown(Unknown::Gone),
-                        Certainty::Missing,
-                        &last,
-                    );
+                    self.push(last.row.time_ns, Work::Unknown(Unknown::Gone), Certainty::Missing, &last);
                 }
                 Off::Ended => self.birth(last.row.time_ns),
                 Off::Waiting => self.waited(&last),
@@ -235,8 +219,7 @@ impl<'a, 't> Walk<'a, 't> {
     /// Whether a thread that ended with switch `out` is still the one asked about: no other has its number yet.
     fn is_gone(&self, out: &ThreadSwitch) -> bool {
         let next = self.timelines.first_ready(self.tid, out.row.time_ns);
-        self.timelines.switch(self.tid, out.place + 1).is_none()
-            && next.is_none_or(|next| next.time_ns > self.time_ns)
+        self.timelines.switch(self.tid, out.place + 1).is_none() && next.is_none_or(|next| next.time_ns > self.time_ns)
     }
 
     /// The thread waits since switch `out`.
@@ -244,10 +227,7 @@ impl<'a, 't> Walk<'a, 't> {
         let next = self.timelines.switch(self.tid, out.place + 1);
         let next_ns = next.map_or(i64::MAX, |next| next.row.time_ns);
         self.back_ns = next.map_or(NO_STACK, |next| next.row.time_ns);
-        let ready = self
-            .timelines
-            .first_ready(self.tid, out.row.time_ns)
-            .filter(|ready| ready.time_ns <= next_ns);
+        let ready = self.timelines.first_ready(self.tid, out.row.time_ns).filter(|ready| ready.time_ns <= next_ns);
         if let Some(ready) = ready
             && ready.time_ns < self.time_ns
         {
@@ -314,19 +294,13 @@ impl<'a, 't> Walk<'a, 't> {
 
     /// From here back to `from_ns` through the threads of a service that is waited for.
     fn through(&mut self, at: u32, hold: &Hold, from_ns: i64) {
-        let thread = hold
-            .thread(self.timelines, self.identities, self.time_ns)
-            .filter(|&tid| tid != self.tid);
+        let thread = hold.thread(self.timelines, self.identities, self.time_ns).filter(|&tid| tid != self.tid);
         let ends = (from_ns, self.time_ns);
         let (within, waiter) = match thread {
             Some(tid) => {
                 let (timelines, causes) = (self.timelines, self.causes);
                 let within = Walk::run(timelines, causes, self.identities, None, ends, tid);
-                let waiter = Waiter {
-                    tid: self.tid,
-                    from_ns,
-                    waiter: self.waiter(),
-                };
+                let waiter = Waiter { tid: self.tid, from_ns, waiter: self.waiter() };
                 (within, Some(waiter))
             }
             None => (without_thread(ends, self.tid), None),
@@ -339,15 +313,10 @@ impl<'a, 't> Walk<'a, 't> {
 
     /// Whether the thread was made ready just before switch `out` was recorded, and after it had come to run.
     fn was_woken_while_leaving(&self, out: &ThreadSwitch) -> bool {
-        let before = out
-            .place
-            .checked_sub(1)
-            .and_then(|place| self.timelines.switch(self.tid, place));
+        let before = out.place.checked_sub(1).and_then(|place| self.timelines.switch(self.tid, place));
         let from_ns = out.row.time_ns.saturating_sub(LEAVING_NS);
         let from_ns = before.map_or(from_ns, |before| before.row.time_ns.max(from_ns));
-        self.timelines
-            .first_ready(self.tid, from_ns)
-            .is_some_and(|ready| ready.time_ns < out.row.time_ns)
+        self.timelines.first_ready(self.tid, from_ns).is_some_and(|ready| ready.time_ns < out.row.time_ns)
     }
 
     /// The thread waited for a disk request. What came before its issue is the issuing thread's.
@@ -387,14 +356,8 @@ impl<'a, 't> Walk<'a, 't> {
     /// The thread is new: on with whoever made it ready for the first time, its creator.
     fn birth(&mut self, from_ns: i64) {
         let place = self.timelines.switches_before(self.tid, from_ns);
-        let first_ns = self
-            .timelines
-            .switch(self.tid, place)
-            .map_or(i64::MAX, |first| first.row.time_ns);
-        let ready = self
-            .timelines
-            .first_ready(self.tid, from_ns)
-            .filter(|ready| ready.time_ns <= first_ns);
+        let first_ns = self.timelines.switch(self.tid, place).map_or(i64::MAX, |first| first.row.time_ns);
+        let ready = self.timelines.first_ready(self.tid, from_ns).filter(|ready| ready.time_ns <= first_ns);
         let by = ready.and_then(|ready| ready.readying_tid);
         match (ready, by) {
             (Some(ready), Some(by)) if by != 0 && by != self.tid => {
@@ -404,9 +367,7 @@ impl<'a, 't> Walk<'a, 't> {
                 }
             }
             // The first processes of Linux are the kernel's own, and so is what ran before any switch was recorded.
-            _ if self.is_kernel_alone()
-                || (self.identities.is_linux() && self.tid <= LAST_FIRST_THREAD) =>
-            {
+            _ if self.is_kernel_alone() || (self.identities.is_linux() && self.tid <= LAST_FIRST_THREAD) => {
                 self.record(self.floor(), Work::Kernel, Certainty::Inferred, NO_REASON);
             }
             _ => self.unknown_until(self.floor(), Unknown::Creator),
@@ -415,15 +376,12 @@ impl<'a, 't> Walk<'a, 't> {
 
     /// The thread waited since before the recording, until it was made ready for the first time.
     fn woken_first(&mut self, first_ns: i64, why: Unknown) {
-        let ready = self
-            .timelines
-            .first_ready(self.tid, i64::MIN)
-            .filter(|ready| ready.time_ns <= first_ns);
+        let ready = self.timelines.first_ready(self.tid, i64::MIN).filter(|ready| ready.time_ns <= first_ns);
         if let Some(ready) = ready {
             self.ready_since(&ready);
-            let by = ready.readying_tid.filter(|&by| {
-                by != 0 && by != self.tid && ready.flags & super::timelines::IN_INTERRUPT == 0
-            });
+            let by = ready
+                .readying_tid
+                .filter(|&by| by != 0 && by != self.tid && ready.flags & super::timelines::IN_INTERRUPT == 0);
             if let Some(by) = by {
                 if self.time_ns > self.floor() {
                     self.hand_over(by);
@@ -472,10 +430,7 @@ impl<'a, 't> Walk<'a, 't> {
     fn hand_over(&mut self, by: u32) {
         self.hops += 1;
         let waits = |&at: &u32| {
-            self.out
-                .waiters
-                .get(at as usize)
-                .is_some_and(|waiter| waiter.tid == by && waiter.from_ns < self.time_ns)
+            self.out.waiters.get(at as usize).is_some_and(|waiter| waiter.tid == by && waiter.from_ns < self.time_ns)
         };
         if self.hops > MOST_HOPS || self.open.iter().any(waits) {
             // Whoever it is cannot have run: it waits for this.
@@ -564,8 +519,5 @@ fn single((start_ns, end_ns): (i64, i64), tid: u32, why: Unknown) -> Walked {
         stack_ns: NO_STACK,
         hold: NOT_HELD,
     };
-    Walked {
-        steps: (end_ns > start_ns).then_some(step).into_iter().collect(),
-        waiters: Vec::new(),
-    }
+    Walked { steps: (end_ns > start_ns).then_some(step).into_iter().collect(), waiters: Vec::new() }
 }

@@ -134,11 +134,7 @@ struct Stretch {
 /// The recording holds nothing of what was asked about.
 pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
     let waits = Waits::of(trace);
-    let mut report = WhyReport {
-        missing: waits.missing(),
-        losses: trace.losses.clone(),
-        ..WhyReport::default()
-    };
+    let mut report = WhyReport { missing: waits.missing(), losses: trace.losses.clone(), ..WhyReport::default() };
     let mut found = match &question.about {
         About::Process(pattern) => {
             let tids = waits.threads_of_processes(pattern);
@@ -148,29 +144,22 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
             waits.waits_of(&tids, question, &mut report)
         }
         About::Thread(tid) => {
-            if !waits.identities.is_known(*tid)
-                && waits.timelines.switches_before(*tid, i64::MAX) == 0
-            {
+            if !waits.identities.is_known(*tid) && waits.timelines.switches_before(*tid, i64::MAX) == 0 {
                 return Err(nobody("such thread"));
             }
             waits.waits_of(&[*tid], question, &mut report)
         }
         About::Service(pattern) => named(services(trace, pattern, &waits), "such service")?,
-        About::Device(pattern) => {
-            named(devices(trace, pattern, &waits), "request to such a device")?
+        About::Device(pattern) => named(devices(trace, pattern, &waits), "request to such a device")?,
+        About::Phase(pattern, kind) => {
+            named(phase_stretches(trace, pattern.as_ref(), *kind, &waits), &no_such_phase(trace))?
         }
-        About::Phase(pattern, kind) => named(
-            phase_stretches(trace, pattern.as_ref(), *kind, &waits),
-            &no_such_phase(trace),
-        )?,
     };
     if matches!(question.about, About::Phase(None, _) | About::Service(_)) {
         leave_out_unrecorded(trace, &waits, &mut found, &mut report);
     }
     found.retain(|stretch| {
-        let at_that_time = question
-            .at_ns
-            .is_none_or(|at| stretch.range.contains(at) || stretch.range.end_ns == at);
+        let at_that_time = question.at_ns.is_none_or(|at| stretch.range.contains(at) || stretch.range.end_ns == at);
         at_that_time && stretch.range.length_ns() >= question.min_ns
     });
     if found.is_empty() {
@@ -184,33 +173,18 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
     if let Some(top) = question.top.filter(|_| !are_phases) {
         found.truncate(top);
     }
-    report.stretches = found
-        .into_iter()
-        .map(|stretch| waits.explain(stretch, question.path))
-        .collect();
-    waits.add_stacks(
-        report
-            .stretches
-            .iter_mut()
-            .map(|stretch| &mut stretch.path)
-            .collect(),
-    );
+    report.stretches = found.into_iter().map(|stretch| waits.explain(stretch, question.path)).collect();
+    waits.add_stacks(report.stretches.iter_mut().map(|stretch| &mut stretch.path).collect());
     Ok(report)
 }
 
 /// Phases and services outside of the recorded switches have no chain: a trace of a shutdown says nothing of the boot before. They are
 /// named, and left out unless nothing else is there.
-fn leave_out_unrecorded(
-    trace: &Trace,
-    waits: &Waits<'_>,
-    found: &mut Vec<Stretch>,
-    report: &mut WhyReport,
-) {
+fn leave_out_unrecorded(trace: &Trace, waits: &Waits<'_>, found: &mut Vec<Stretch>, report: &mut WhyReport) {
     let first_ns = waits.timelines.first_switch_ns();
     let last = waits.timelines.switches_back(trace.duration_ns, 1).next();
     let last_ns = last.map_or(i64::MIN, |row| row.time_ns);
-    let is_recorded =
-        |stretch: &Stretch| stretch.range.end_ns > first_ns && stretch.range.start_ns < last_ns;
+    let is_recorded = |stretch: &Stretch| stretch.range.end_ns > first_ns && stretch.range.start_ns < last_ns;
     if !found.iter().any(is_recorded) {
         return;
     }
@@ -223,10 +197,7 @@ fn leave_out_unrecorded(
         })
         .collect();
     if !names.is_empty() {
-        report.missing.push(format!(
-            "context switches in {}: no chain can be told there",
-            names.join(", ")
-        ));
+        report.missing.push(format!("context switches in {}: no chain can be told there", names.join(", ")));
     }
     found.retain(is_recorded);
 }
@@ -236,11 +207,7 @@ fn nobody(what: &str) -> NoWhy {
 }
 
 fn named(found: Vec<Stretch>, what: &str) -> Result<Vec<Stretch>, NoWhy> {
-    if found.is_empty() {
-        Err(nobody(what))
-    } else {
-        Ok(found)
-    }
+    if found.is_empty() { Err(nobody(what)) } else { Ok(found) }
 }
 
 fn nothing_long(question: &WhyQuestion, report: &WhyReport) -> String {
@@ -252,15 +219,8 @@ fn nothing_long(question: &WhyQuestion, report: &WhyReport) -> String {
         About::Process(_) | About::Thread(_) => "no wait",
         _ => "nothing",
     };
-    let hint = if report.waits_for_work > 0 {
-        "; waits for work are left out, --idle counts them"
-    } else {
-        ""
-    };
-    format!(
-        "{what}{when} took {} ms or longer{hint}",
-        question.min_ns / 1_000_000
-    )
+    let hint = if report.waits_for_work > 0 { "; waits for work are left out, --idle counts them" } else { "" };
+    format!("{what}{when} took {} ms or longer{hint}", question.min_ns / 1_000_000)
 }
 
 fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> {
@@ -285,8 +245,7 @@ fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch>
                 waiting_tid: None,
                 range: Range::new(row.start_ns, end_ns),
                 end: waits.end_of_service(
-                    row.container_pid
-                        .or_else(|| waits.holds.stopper(row.service, row.start_ns)),
+                    row.container_pid.or_else(|| waits.holds.stopper(row.service, row.start_ns)),
                     trace.text(row.service),
                     end_ns,
                 ),
@@ -307,10 +266,7 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> 
             waiting_tid: None,
             range: Range::new(ends.0, end_ns),
             end: match tid {
-                Some(tid) => EndThread {
-                    rule: "the thread that sent the request".to_owned(),
-                    ..EndThread::known(tid)
-                },
+                Some(tid) => EndThread { rule: "the thread that sent the request".to_owned(), ..EndThread::known(tid) },
                 None => waits.end_at(end_ns),
             },
             chain: None,
@@ -332,12 +288,7 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> 
         .filter(|row| matches([row.device, row.driver, row.description, row.friendly_name]))
         .map(|row| {
             let ends = (row.start_ns, row.end_ns);
-            stretch(
-                row.kind.as_str(),
-                ends,
-                name(row.device, row.driver),
-                row.tid,
-            )
+            stretch(row.kind.as_str(), ends, name(row.device, row.driver), row.tid)
         });
     let requests = trace
         .power_requests
@@ -346,12 +297,7 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> 
         .filter(|row| matches([row.device, row.driver, row.description, row.friendly_name]))
         .map(|row| {
             let ends = (row.start_ns, row.end_ns);
-            stretch(
-                row.kind.as_str(),
-                ends,
-                name(row.device, row.driver),
-                row.tid,
-            )
+            stretch(row.kind.as_str(), ends, name(row.device, row.driver), row.tid)
         });
     operations.chain(requests).collect()
 }
@@ -409,12 +355,7 @@ impl Waits<'_> {
     }
 
     /// The waits of `tids` that are long enough.
-    fn waits_of(
-        &self,
-        tids: &[u32],
-        question: &WhyQuestion,
-        report: &mut WhyReport,
-    ) -> Vec<Stretch> {
+    fn waits_of(&self, tids: &[u32], question: &WhyQuestion, report: &mut WhyReport) -> Vec<Stretch> {
         let mut found = Vec::new();
         for &tid in tids {
             let mut out = None;
@@ -430,15 +371,12 @@ impl Waits<'_> {
                     continue;
                 };
                 let range = Range::new(out.time_ns, switch.row.time_ns);
-                if reason::off(out.old_state) == reason::Off::Ended
-                    || range.length_ns() < question.min_ns
-                {
+                if reason::off(out.old_state) == reason::Off::Ended || range.length_ns() < question.min_ns {
                     continue;
                 }
                 if reason::is_for_work(out.old_wait_reason) && !question.waits_for_work {
                     report.waits_for_work += 1;
-                    report.waits_for_work_ns =
-                        report.waits_for_work_ns.saturating_add(range.length_ns());
+                    report.waits_for_work_ns = report.waits_for_work_ns.saturating_add(range.length_ns());
                     continue;
                 }
                 if !self.is_asked_about(question, tid, range) {
@@ -463,12 +401,10 @@ impl Waits<'_> {
         let About::Process(pattern) = &question.about else {
             return true;
         };
-        self.identities
-            .pid_of(tid, range.end_ns)
-            .is_some_and(|pid| {
-                let image = self.identities.image(pid, range.end_ns);
-                pattern.is_number(pid) || image.is_some_and(|image| pattern.matches(image))
-            })
+        self.identities.pid_of(tid, range.end_ns).is_some_and(|pid| {
+            let image = self.identities.image(pid, range.end_ns);
+            pattern.is_number(pid) || image.is_some_and(|image| pattern.matches(image))
+        })
     }
 
     /// What service `at` of `services` waited for before it was asked to start.
@@ -486,8 +422,7 @@ impl Waits<'_> {
             range,
             end: EndThread {
                 tid: manager.and_then(|end| end.tid),
-                rule: "the service manager, which starts it when those before it are done"
-                    .to_owned(),
+                rule: "the service manager, which starts it when those before it are done".to_owned(),
                 certainty,
             },
             chain: Some((holds, segments)),
@@ -496,9 +431,7 @@ impl Waits<'_> {
 
     fn explain(&self, stretch: Stretch, options: PathOptions) -> WhyStretch {
         let path = match &stretch.chain {
-            Some((holds, segments)) => {
-                self.through_services(holds, segments, &stretch.end, options)
-            }
+            Some((holds, segments)) => self.through_services(holds, segments, &stretch.end, options),
             None => self.critical_path(stretch.range, &stretch.end, options),
         };
         WhyStretch {

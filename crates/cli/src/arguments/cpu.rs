@@ -54,12 +54,7 @@ pub struct CpuArguments {
     pub recording: RecordingArguments,
 
     /// What to tell apart; several with commas
-    #[arg(
-        long,
-        value_name = "WHAT",
-        value_delimiter = ',',
-        default_value = "process"
-    )]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "process")]
     pub by: Vec<By>,
 
     #[command(flatten)]

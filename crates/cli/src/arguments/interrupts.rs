@@ -45,12 +45,7 @@ pub struct InterruptsArguments {
     pub recording: RecordingArguments,
 
     /// What to tell apart, besides the kind; several with commas
-    #[arg(
-        long,
-        value_name = "WHAT",
-        value_delimiter = ',',
-        default_value = "module"
-    )]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "module")]
     pub by: Vec<By>,
 
     #[command(flatten)]

@@ -90,11 +90,7 @@ pub struct RecordArguments {
     pub out: PathBuf,
 
     /// What the kernel traces: sched, irq, block, init, power, rpm, signal, or an event as system:event; joined by + or ,
-    #[arg(
-        long,
-        value_name = "FLAGS",
-        default_value = "sched+irq+block+init+power+rpm+signal"
-    )]
+    #[arg(long, value_name = "FLAGS", default_value = "sched+irq+block+init+power+rpm+signal")]
     pub trace_flags: String,
 
     /// Trace buffer for each processor, MiB [default: an eighth of the memory, 4 to 64 each]

@@ -46,14 +46,9 @@ pub struct ShutdownArguments {
 /// Seconds, with or without decimals, as nanoseconds: more than none, at most a day.
 fn seconds(text: &str) -> Result<i64, String> {
     const DAY: f64 = 86_400.0;
-    let seconds: f64 = text
-        .parse()
-        .map_err(|_| "write seconds, as in 12 or 0.5".to_owned())?;
+    let seconds: f64 = text.parse().map_err(|_| "write seconds, as in 12 or 0.5".to_owned())?;
     if seconds > 0.0 && seconds <= DAY {
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "a day in nanoseconds fits, and below one nothing is meant"
-        )]
+        #[allow(clippy::cast_possible_truncation, reason = "a day in nanoseconds fits, and below one nothing is meant")]
         Ok((seconds * 1e9).round() as i64)
     } else {
         Err("more than 0 s and at most a day".to_owned())

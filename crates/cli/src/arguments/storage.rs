@@ -112,12 +112,7 @@ pub struct DiskArguments {
     pub recording: RecordingArguments,
 
     /// What the rows are: any of these together
-    #[arg(
-        long,
-        value_name = "KEY",
-        value_delimiter = ',',
-        default_value = "process"
-    )]
+    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "process")]
     pub by: Vec<DiskKey>,
 
     #[command(flatten)]
@@ -146,12 +141,7 @@ pub struct FilesArguments {
     pub recording: RecordingArguments,
 
     /// What the rows are: any of these together
-    #[arg(
-        long,
-        value_name = "KEY",
-        value_delimiter = ',',
-        default_value = "path"
-    )]
+    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "path")]
     pub by: Vec<FileKey>,
 
     #[command(flatten)]
@@ -177,12 +167,7 @@ pub struct HardFaultsArguments {
     pub recording: RecordingArguments,
 
     /// What the rows are: any of these together
-    #[arg(
-        long,
-        value_name = "KEY",
-        value_delimiter = ',',
-        default_value = "process"
-    )]
+    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "process")]
     pub by: Vec<HardFaultKey>,
 
     #[command(flatten)]

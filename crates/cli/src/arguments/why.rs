@@ -97,10 +97,7 @@ pub struct WhyArguments {
     /// Where PDB files lie, for the names of functions: folders, stores and servers as in _NT_SYMBOL_PATH, which is used
     /// when this is not given, e.g. 'C:\my;srv*C:\symbols*https://msdl.microsoft.com/download/symbols'. A server is
     /// asked for what no folder has, by name and identity of the file; what it sends is kept in the store before it
-    #[allow(
-        rustdoc::bare_urls,
-        reason = "the help shows it as it is to be written"
-    )]
+    #[allow(rustdoc::bare_urls, reason = "the help shows it as it is to be written")]
     #[arg(long, value_name = "PATH")]
     pub symbols: Option<String>,
 

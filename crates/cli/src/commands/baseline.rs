@@ -11,21 +11,14 @@ use crate::failure::Failure;
 
 /// Whether a path names a kept baseline, not a recording.
 pub fn is_baseline(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
 /// Writes runs.
 pub fn save(path: &Path, runs: &[Run]) -> Result<(), Failure> {
-    let transition = runs
-        .first()
-        .map_or(TransitionName::Boot, |run| run.transition);
-    let failed = |error: std::io::Error| {
-        Failure::Unreadable(format!(
-            "{}: cannot write the baseline: {error}",
-            path.display()
-        ))
-    };
+    let transition = runs.first().map_or(TransitionName::Boot, |run| run.transition);
+    let failed =
+        |error: std::io::Error| Failure::Unreadable(format!("{}: cannot write the baseline: {error}", path.display()));
     let mut out = BufWriter::new(File::create(path).map_err(failed)?);
     let baseline = Baseline::of(transition, runs.to_vec());
     serde_json::to_writer(&mut out, &baseline).map_err(|error| failed(error.into()))?;
@@ -37,22 +30,15 @@ pub fn read(path: &Path) -> Result<(TransitionName, Vec<Run>), Failure> {
     let failed = |reason: String| Failure::Unreadable(format!("{}: {reason}", path.display()));
     let file = File::open(path).map_err(|error| failed(error.to_string()))?;
     let mut text = Vec::new();
-    file.take(MOST_BASELINE_BYTES + 1)
-        .read_to_end(&mut text)
-        .map_err(|error| failed(error.to_string()))?;
+    file.take(MOST_BASELINE_BYTES + 1).read_to_end(&mut text).map_err(|error| failed(error.to_string()))?;
     if text.len() as u64 > MOST_BASELINE_BYTES {
-        return Err(failed(format!(
-            "larger than any baseline ({} MiB)",
-            MOST_BASELINE_BYTES >> 20
-        )));
+        return Err(failed(format!("larger than any baseline ({} MiB)", MOST_BASELINE_BYTES >> 20)));
     }
     let wrong = |error: serde_json::Error| failed(format!("no baseline of onoff: {error}"));
     let head: BaselineHead = serde_json::from_slice(&text).map_err(wrong)?;
     head.check().map_err(|error| failed(error.to_string()))?;
     let baseline: Baseline = serde_json::from_slice(&text).map_err(wrong)?;
     let transition = baseline.transition;
-    let runs = baseline
-        .validated()
-        .map_err(|error| failed(format!("no baseline of onoff: {error}")))?;
+    let runs = baseline.validated().map_err(|error| failed(format!("no baseline of onoff: {error}")))?;
     Ok((transition, runs))
 }

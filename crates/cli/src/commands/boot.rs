@@ -29,9 +29,7 @@ pub fn run(
     if !firmware.is_empty() {
         options.firmware = Some(given_firmware(firmware, &recording.options)?);
     }
-    let tables = boot::TABLES
-        .union(suspend::TABLES)
-        .union(linux::boot::TABLES);
+    let tables = boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES);
     let trace = super::open(recording, tables)?;
     if trace.system.kind == SystemKind::Linux {
         return of_linux(&trace, &options, format, destination);
@@ -46,17 +44,12 @@ pub fn run(
     let report = report.map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
     destination.write(|out| {
         match format {
-            BootFormat::Text(options) => {
-                text::boot::write(&report, &summarise(&trace), &options, out)?
-            }
+            BootFormat::Text(options) => text::boot::write(&report, &summarise(&trace), &options, out)?,
             BootFormat::Json => json::document::write(&report, out)?,
             BootFormat::Xml => xperf::boot_xml::write(&report, &BootXmlOptions::default(), out)?,
-            BootFormat::ServicesCsv => xperf::services_csv::write(
-                &report.auto_start,
-                &report.services,
-                &PointsOfInterest::default(),
-                out,
-            )?,
+            BootFormat::ServicesCsv => {
+                xperf::services_csv::write(&report.auto_start, &report.services, &PointsOfInterest::default(), out)?
+            }
             BootFormat::PnpCsv => xperf::pnp_csv::write(&report.devices, out)?,
         }
         Ok(())
@@ -70,10 +63,7 @@ fn of_linux(
     format: BootFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    if matches!(
-        format,
-        BootFormat::Xml | BootFormat::ServicesCsv | BootFormat::PnpCsv
-    ) {
+    if matches!(format, BootFormat::Xml | BootFormat::ServicesCsv | BootFormat::PnpCsv) {
         let message = "xperf's documents and tables have no place for a Linux boot; write text or JSON, or see 'onoff services' and 'onoff devices'";
         return Err(Failure::NothingToAnswer(message.to_owned()));
     }
@@ -91,11 +81,7 @@ fn of_linux(
 }
 
 /// The boots that a recording's journals hold.
-pub fn list(
-    recording: Recording,
-    format: PlainFormat,
-    destination: &Destination,
-) -> Result<(), Failure> {
+pub fn list(recording: Recording, format: PlainFormat, destination: &Destination) -> Result<(), Failure> {
     let trace = super::open(recording, Tables::NONE)?;
     let list = linux::boot::BootList { boots: trace.boots };
     if list.boots.is_empty() {
@@ -125,11 +111,7 @@ fn fast_startup(
         // xperf's document of a boot has no place for a resume.
         BootFormat::Xml | BootFormat::ServicesCsv | BootFormat::PnpCsv => return None,
     };
-    let options = SuspendOptions {
-        transition: None,
-        idle: options.idle,
-        shell: options.shell.clone(),
-    };
+    let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };
     let report = suspend::fast_startup(trace, &options)?;
     Some(destination.write(|out| super::suspend::write(trace, &report, format, out)))
 }
@@ -138,19 +120,10 @@ fn fast_startup(
 fn given_firmware(files: &[PathBuf], options: &Options) -> Result<GivenFirmware, Failure> {
     let recording = onoff_sources::open_firmware(files, &options.limits)?;
     match recording.checkpoints {
-        Some(checkpoints) => Ok(GivenFirmware {
-            checkpoints,
-            from: recording.boot_from,
-        }),
+        Some(checkpoints) => Ok(GivenFirmware { checkpoints, from: recording.boot_from }),
         None => {
-            let asked: Vec<String> = files
-                .iter()
-                .map(|file| file.display().to_string())
-                .collect();
-            Err(Failure::NothingToAnswer(text::firmware::no_times(
-                &asked.join(", "),
-                &recording.into(),
-            )))
+            let asked: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            Err(Failure::NothingToAnswer(text::firmware::no_times(&asked.join(", "), &recording.into())))
         }
     }
 }

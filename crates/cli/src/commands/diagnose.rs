@@ -21,8 +21,7 @@ pub fn run(
                 match format {
                     DiagnosisFormat::Text(_) => text::diagnose::list(RULES, out)?,
                     DiagnosisFormat::Json => {
-                        let rules: Vec<_> =
-                            RULES.iter().map(onoff_findings::Rule::describe).collect();
+                        let rules: Vec<_> = RULES.iter().map(onoff_findings::Rule::describe).collect();
                         json::document::write(&rules, out)?;
                     }
                 }

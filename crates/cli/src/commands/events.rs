@@ -7,9 +7,7 @@ use onoff_report::json;
 use onoff_report::text::{self, losses};
 use onoff_report::xperf::dumper::Dumper;
 use onoff_report::xperf::time_point::TimePoint;
-use onoff_sources::{
-    EventFilter, EventStream, Files, LinuxEventStream, Options, RecordingKind, StreamEnd,
-};
+use onoff_sources::{EventFilter, EventStream, Files, LinuxEventStream, Options, RecordingKind, StreamEnd};
 use onoff_trace::{DescribedEvent, Losses, StreamHeader};
 
 use crate::arguments::PlainFormat;
@@ -18,11 +16,7 @@ use crate::invocation::{EventQuestion, Recording};
 use crate::output::Destination;
 use crate::progress::ProgressLine;
 
-pub fn run(
-    recording: Recording,
-    question: EventQuestion,
-    destination: &Destination,
-) -> Result<(), Failure> {
+pub fn run(recording: Recording, question: EventQuestion, destination: &Destination) -> Result<(), Failure> {
     let mut options = recording.options;
     let files = Files::open(&recording.files, &options.limits)?;
     let stream = Stream::open(&files, &options)?;
@@ -32,8 +26,7 @@ pub fn run(
         filter.until_ns = Some(resolve(until, stream.header())?);
     }
     // Rows on the same terminal are progress enough.
-    let line =
-        (destination.path.is_some() || !io::stdout().is_terminal()).then(ProgressLine::reading);
+    let line = (destination.path.is_some() || !io::stdout().is_terminal()).then(ProgressLine::reading);
     options.progress = line.as_ref().map(ProgressLine::listener);
     let mut shown = 0;
     let mut lost = Losses::new();
@@ -53,18 +46,14 @@ pub fn run(
     drop(line);
     tell_losses(&lost);
     if shown == 0 {
-        return Err(Failure::NothingToAnswer(
-            "no event is what was asked for".to_owned(),
-        ));
+        return Err(Failure::NothingToAnswer("no event is what was asked for".to_owned()));
     }
     Ok(())
 }
 
 fn resolve(point: TimePoint, header: &StreamHeader) -> Result<i64, Failure> {
     point.resolve(header).ok_or_else(|| {
-        Failure::NothingToAnswer(
-            "--range: the time lies outside what the recording can hold".to_owned(),
-        )
+        Failure::NothingToAnswer("--range: the time lies outside what the recording can hold".to_owned())
     })
 }
 

@@ -12,14 +12,8 @@ use crate::invocation::Recording;
 use crate::invocation::firmware::FirmwareQuestion;
 use crate::output::Destination;
 
-pub fn run(
-    recording: &Recording,
-    question: &FirmwareQuestion,
-    destination: &Destination,
-) -> Result<(), Failure> {
-    let options = FirmwareOptions {
-        names: read_guid_names(&question.guids)?,
-    };
+pub fn run(recording: &Recording, question: &FirmwareQuestion, destination: &Destination) -> Result<(), Failure> {
+    let options = FirmwareOptions { names: read_guid_names(&question.guids)? };
     let report = read(&recording.files, &recording.options, &options)?;
     let Some(other) = &question.compare else {
         return destination.write(|out| {
@@ -35,9 +29,7 @@ pub fn run(
     let comparison = compare(&other, &report);
     destination.write(|out| {
         match question.format {
-            FirmwareFormat::Text => {
-                text::firmware::write_comparison(&comparison, &question.text, out)?
-            }
+            FirmwareFormat::Text => text::firmware::write_comparison(&comparison, &question.text, out)?,
             FirmwareFormat::Json => json::document::write(&comparison, out)?,
             FirmwareFormat::Csv => csv::firmware::write_comparison(&comparison, out)?,
         }
@@ -46,17 +38,10 @@ pub fn run(
 }
 
 /// The report of one machine's tables.
-fn read(
-    files: &[PathBuf],
-    options: &Options,
-    names: &FirmwareOptions,
-) -> Result<FirmwareReport, Failure> {
+fn read(files: &[PathBuf], options: &Options, names: &FirmwareOptions) -> Result<FirmwareReport, Failure> {
     let recording = open_firmware(files, &options.limits)?;
     analyse(&recording, names).map_err(|nothing| {
-        let asked: Vec<String> = files
-            .iter()
-            .map(|file| file.display().to_string())
-            .collect();
+        let asked: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         Failure::NothingToAnswer(text::firmware::no_times(&asked.join(", "), &nothing))
     })
 }

@@ -30,12 +30,8 @@ pub fn name(trace: &Trace, symbols: SymbolTask, report: &mut WhyReport) {
     }
     let mut missing = Vec::new();
     for ((name, identity), frames) in by_file {
-        let addresses = frames
-            .iter()
-            .map(|frame| u32::try_from(frame.relative_address).unwrap_or(u32::MAX));
-        let found = finder
-            .find(&name, &identity)
-            .and_then(|symbols| symbols.functions(addresses));
+        let addresses = frames.iter().map(|frame| u32::try_from(frame.relative_address).unwrap_or(u32::MAX));
+        let found = finder.find(&name, &identity).and_then(|symbols| symbols.functions(addresses));
         match found {
             Ok(functions) => {
                 for (frame, function) in frames.into_iter().zip(functions) {
@@ -48,9 +44,7 @@ pub fn name(trace: &Trace, symbols: SymbolTask, report: &mut WhyReport) {
     // What holds for all files comes before what is said of each.
     report.symbols_missing = finder.unreachable_servers();
     if servers_left_alone && !missing.is_empty() {
-        report
-            .symbols_missing
-            .push("the servers of the symbol path were not asked".to_owned());
+        report.symbols_missing.push("the servers of the symbol path were not asked".to_owned());
     }
     report.symbols_missing.append(&mut missing);
 }

@@ -8,11 +8,7 @@ use crate::failure::Failure;
 use crate::invocation::{InfoFormat, Recording};
 use crate::output::Destination;
 
-pub fn run(
-    recording: Recording,
-    format: InfoFormat,
-    destination: &Destination,
-) -> Result<(), Failure> {
+pub fn run(recording: Recording, format: InfoFormat, destination: &Destination) -> Result<(), Failure> {
     let trace = super::open(recording, Tables::of(&[TableName::Inventory]))?;
     let summary = summarise(&trace);
     destination.write(|out| {

@@ -10,26 +10,17 @@ use crate::invocation::lists::List;
 use crate::invocation::table::TableQuestion;
 use crate::output::Destination;
 
-pub fn run(
-    recording: Recording,
-    list: List,
-    question: TableQuestion,
-    to: &Destination,
-) -> Result<(), Failure> {
+pub fn run(recording: Recording, list: List, question: TableQuestion, to: &Destination) -> Result<(), Failure> {
     match list {
-        List::Cpu(by) => table(recording, cpu::tables(&by), question, to, |trace, scope| {
-            cpu::list(trace, scope, &by)
-        }),
+        List::Cpu(by) => table(recording, cpu::tables(&by), question, to, |trace, scope| cpu::list(trace, scope, &by)),
         List::Devices => {
             no_process(&question, "work on a device")?;
             table(recording, devices::TABLES, question, to, devices::list)
         }
-        List::Disk(by) => table(recording, disk::TABLES, question, to, |trace, scope| {
-            disk::analyse(trace, scope, &by)
-        }),
-        List::Files(by) => table(recording, files::TABLES, question, to, |trace, scope| {
-            files::analyse(trace, scope, &by)
-        }),
+        List::Disk(by) => table(recording, disk::TABLES, question, to, |trace, scope| disk::analyse(trace, scope, &by)),
+        List::Files(by) => {
+            table(recording, files::TABLES, question, to, |trace, scope| files::analyse(trace, scope, &by))
+        }
         List::HardFaults(by) => {
             let list = |trace: &_, scope: &_| hard_faults::analyse(trace, scope, &by);
             table(recording, hard_faults::TABLES, question, to, list)
@@ -50,7 +41,5 @@ fn no_process(question: &TableQuestion, what: &str) -> Result<(), Failure> {
     if question.processes.is_empty() {
         return Ok(());
     }
-    Err(Failure::NothingToAnswer(format!(
-        "--process: {what} belongs to no process"
-    )))
+    Err(Failure::NothingToAnswer(format!("--process: {what} belongs to no process")))
 }

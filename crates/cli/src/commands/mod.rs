@@ -27,20 +27,12 @@ use crate::xperf::{self, CommandLine};
 
 /// Runs what was asked for.
 pub fn run(invocation: Invocation) -> Result<(), Failure> {
-    let Invocation {
-        task,
-        recording,
-        destination,
-    } = invocation;
+    let Invocation { task, recording, destination } = invocation;
     match task {
-        Task::Boot(options, format, firmware) => {
-            boot::run(recording, options, format, &firmware, &destination)
-        }
+        Task::Boot(options, format, firmware) => boot::run(recording, options, format, &firmware, &destination),
         Task::ListBoots(format) => boot::list(recording, format, &destination),
         Task::Shutdown(options, format) => shutdown::run(recording, &options, format, &destination),
-        Task::Diagnose(question, format) => {
-            diagnose::run(recording, &question, format, &destination)
-        }
+        Task::Diagnose(question, format) => diagnose::run(recording, &question, format, &destination),
         Task::Info(format) => info::run(recording, format, &destination),
         Task::Events(question) => events::run(recording, question, &destination),
         Task::Firmware(question) => firmware::run(&recording, &question, &destination),
@@ -51,9 +43,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Compare(question) => compare::run(*question, &destination),
         Task::Gate(question) => gate::run(&question, &destination),
         Task::Why(task) => why::run(recording, task, &destination),
-        Task::Xperf(CommandLine::Help(topic)) => {
-            destination.write(|out| xperf::help::write(topic.as_deref(), out))
-        }
+        Task::Xperf(CommandLine::Help(topic)) => destination.write(|out| xperf::help::write(topic.as_deref(), out)),
         Task::Xperf(CommandLine::Process(line)) => xperf::run(line),
     }
 }
@@ -69,7 +59,6 @@ fn open(recording: Recording, wanted: Tables) -> Result<Trace, Failure> {
 /// xperf's documents have no place for what Linux records.
 fn no_xml_of_linux() -> Failure {
     Failure::NothingToAnswer(
-        "'--format xml' is xperf's document, for recordings of Windows; use text, json or csv"
-            .to_owned(),
+        "'--format xml' is xperf's document, for recordings of Windows; use text, json or csv".to_owned(),
     )
 }

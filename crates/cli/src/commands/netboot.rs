@@ -20,8 +20,7 @@ pub fn run(
     reading.progress = Some(line.listener());
     let capture = onoff_sources::open_capture(&recording.files, &reading)?;
     drop(line);
-    let report = netboot::analyse(&capture, options)
-        .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
+    let report = netboot::analyse(&capture, options).map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
     destination.write(|out| {
         match format {
             NetbootFormat::Text(options) => text::netboot::write(&report, &options, out)?,

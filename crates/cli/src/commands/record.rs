@@ -24,17 +24,14 @@ fn run_here(task: RecordTask, destination: &Destination) -> Result<(), Failure> 
 #[cfg(not(target_os = "linux"))]
 fn run_here(_: RecordTask, _: &Destination) -> Result<(), Failure> {
     Err(Failure::NothingToAnswer(
-        "record: onoff records Linux only; '--plan windows' shows how Windows is recorded"
-            .to_owned(),
+        "record: onoff records Linux only; '--plan windows' shows how Windows is recorded".to_owned(),
     ))
 }
 
 /// Shows the command lines and writes the profile.
 fn plan_windows(job: &Job, destination: &Destination) -> Result<(), Failure> {
     let path = std::path::Path::new(&job.out).join(windows::PROFILE_FILE);
-    let failed = |error: std::io::Error| {
-        Failure::Unreadable(format!("{}: cannot write: {error}", path.display()))
-    };
+    let failed = |error: std::io::Error| Failure::Unreadable(format!("{}: cannot write: {error}", path.display()));
     std::fs::create_dir_all(&job.out).map_err(failed)?;
     std::fs::write(&path, windows::profile::text()).map_err(failed)?;
     destination.write(|out| {
@@ -142,9 +139,7 @@ mod linux {
         let path = std::env::current_exe()?;
         match path.to_str() {
             Some(path) => Ok(path.to_owned()),
-            None => Err(Failure::NothingToAnswer(
-                "record: the path of this program is no text".to_owned(),
-            )),
+            None => Err(Failure::NothingToAnswer("record: the path of this program is no text".to_owned())),
         }
     }
 
@@ -168,12 +163,7 @@ mod linux {
         })
     }
 
-    fn write_plan(
-        job: &Job,
-        offer: &Offer,
-        machine: &LiveMachine,
-        destination: &Destination,
-    ) -> Result<(), Failure> {
+    fn write_plan(job: &Job, offer: &Offer, machine: &LiveMachine, destination: &Destination) -> Result<(), Failure> {
         let plan = plan(job, offer, &program()?, "ID")?;
         let options = job.transition.records_boot();
         destination.write(|out| {
@@ -185,11 +175,7 @@ mod linux {
                 writeln!(out, "\nOptions for the kernel: {}", options.join(" "))?;
             }
             if !machine.is_superuser() && machine.root() == Path::new("/") {
-                writeln!(
-                    out,
-                    "\nNothing was changed. To do it: sudo onoff record {} …",
-                    job.transition.word()
-                )?;
+                writeln!(out, "\nNothing was changed. To do it: sudo onoff record {} …", job.transition.word())?;
             }
             Ok(())
         })

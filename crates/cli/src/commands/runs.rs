@@ -17,9 +17,8 @@ use crate::invocation::compare::{ConfigurationSource, RunsQuestion, TransitionCh
 use crate::progress::ProgressLine;
 
 /// How names of recordings end, packed or not; other files of a folder are no recordings.
-const RECORDINGS: [&str; 9] = [
-    ".etl", ".etl.xz", ".etl.gz", ".etl.zst", ".zip", ".tar", ".tar.gz", ".tar.xz", ".tar.zst",
-];
+const RECORDINGS: [&str; 9] =
+    [".etl", ".etl.xz", ".etl.gz", ".etl.zst", ".zip", ".tar", ".tar.gz", ".tar.xz", ".tar.zst"];
 
 /// Where runs come from.
 enum Source {
@@ -40,11 +39,7 @@ pub fn read(question: &RunsQuestion) -> Result<Vec<Configuration>, Failure> {
     let mut configurations: Vec<Configuration> = question
         .configurations
         .iter()
-        .map(|source| Configuration {
-            name: source.name.clone(),
-            factors: source.factors.clone(),
-            runs: Vec::new(),
-        })
+        .map(|source| Configuration { name: source.name.clone(), factors: source.factors.clone(), runs: Vec::new() })
         .collect();
     let mut choice = question.transition;
     let of = sources.len();
@@ -106,15 +101,11 @@ fn expand(configuration: &ConfigurationSource) -> Result<Vec<Source>, Failure> {
 /// The recordings in a folder, by name: files that are called so. A folder without any is a Linux recording that is not packed,
 /// or holds such in folders of their own.
 fn folder(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed =
-        |error: std::io::Error| Failure::Unreadable(format!("{}: {error}", path.display()));
+    let failed = |error: std::io::Error| Failure::Unreadable(format!("{}: {error}", path.display()));
     let (mut recordings, mut folders, mut others) = (Vec::new(), Vec::new(), false);
     for entry in std::fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?.path();
-        let name = entry
-            .file_name()
-            .map(|name| name.to_string_lossy().to_lowercase())
-            .unwrap_or_default();
+        let name = entry.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         if entry.is_dir() {
             folders.push(entry);
         } else if RECORDINGS.iter().any(|end| name.ends_with(end)) {
@@ -135,9 +126,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// `A+B` as two files of one recording, unless a file has that name.
 fn files(path: &Path) -> Vec<PathBuf> {
     match path.to_str() {
-        Some(text) if text.contains('+') && !path.exists() => {
-            text.split('+').map(PathBuf::from).collect()
-        }
+        Some(text) if text.contains('+') && !path.exists() => text.split('+').map(PathBuf::from).collect(),
         _ => vec![path.to_owned()],
     }
 }
@@ -149,22 +138,14 @@ fn recording(
     choice: &mut TransitionChoice,
     line: &ProgressLine,
 ) -> Result<Vec<Run>, Failure> {
-    let name = files
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect::<Vec<_>>()
-        .join("+");
+    let name = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("+");
     let mut options = options.clone();
     options.progress = Some(line.listener());
     let trace = onoff_sources::open(files, wanted(choice.name), &options)?;
     let origin = Origin::of(name, &trace);
     let candidates = match choice.name {
         Some(name) => vec![name],
-        None => vec![
-            TransitionName::Boot,
-            TransitionName::Suspend,
-            TransitionName::Shutdown,
-        ],
+        None => vec![TransitionName::Boot, TransitionName::Suspend, TransitionName::Shutdown],
     };
     let mut refusals = Vec::new();
     for name in candidates {
@@ -176,11 +157,7 @@ fn recording(
             Err(refusal) => refusals.push(refusal),
         }
     }
-    Err(Failure::NothingToAnswer(format!(
-        "{}: {}",
-        origin.name,
-        refusals.join("; ")
-    )))
+    Err(Failure::NothingToAnswer(format!("{}: {}", origin.name, refusals.join("; "))))
 }
 
 /// The tables to read. Of a recording whose transition is still open, those of all three.
@@ -193,21 +170,13 @@ fn wanted(name: Option<TransitionName>) -> Tables {
             .union(linux::suspend::TABLES),
         Some(TransitionName::Shutdown) => shutdown::TABLES.union(linux::shutdown::TABLES),
         Some(TransitionName::Suspend) => suspend::TABLES.union(linux::suspend::TABLES),
-        None => boot::TABLES
-            .union(shutdown::TABLES)
-            .union(suspend::TABLES)
-            .union(linux::boot::TABLES),
+        None => boot::TABLES.union(shutdown::TABLES).union(suspend::TABLES).union(linux::boot::TABLES),
     };
     tables.with(measures::TABLE)
 }
 
 /// The runs of one transition, or what the recording holds instead.
-fn runs(
-    trace: &Trace,
-    origin: &Origin,
-    name: TransitionName,
-    number: Option<u32>,
-) -> Result<Vec<Run>, String> {
+fn runs(trace: &Trace, origin: &Origin, name: TransitionName, number: Option<u32>) -> Result<Vec<Run>, String> {
     if trace.system.kind == SystemKind::Linux {
         return linux_runs(trace, origin, name, number);
     }
@@ -217,10 +186,7 @@ fn runs(
             .map(|report| vec![measures::of_shutdown(origin, &report)])
             .map_err(|answer| answer.to_string()),
         TransitionName::Suspend => {
-            let options = SuspendOptions {
-                transition: number,
-                ..SuspendOptions::default()
-            };
+            let options = SuspendOptions { transition: number, ..SuspendOptions::default() };
             let report = suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
             let several = report.transitions.len() > 1;
             Ok(report
@@ -239,12 +205,7 @@ fn runs(
 }
 
 /// The same of a recording of Linux.
-fn linux_runs(
-    trace: &Trace,
-    origin: &Origin,
-    name: TransitionName,
-    number: Option<u32>,
-) -> Result<Vec<Run>, String> {
+fn linux_runs(trace: &Trace, origin: &Origin, name: TransitionName, number: Option<u32>) -> Result<Vec<Run>, String> {
     match name {
         TransitionName::Boot => linux::boot::analyse(trace, &BootOptions::default())
             .map(|report| vec![measures::of_linux_boot(origin, &report)])
@@ -253,12 +214,8 @@ fn linux_runs(
             .map(|report| vec![measures::of_linux_shutdown(origin, &report)])
             .map_err(|answer| answer.to_string()),
         TransitionName::Suspend => {
-            let options = SuspendOptions {
-                transition: number,
-                ..SuspendOptions::default()
-            };
-            let report =
-                linux::suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
+            let options = SuspendOptions { transition: number, ..SuspendOptions::default() };
+            let report = linux::suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
             let several = report.sleeps.len() > 1;
             let runs = report.sleeps.iter().map(|sleep| {
                 let mut origin = origin.clone();
@@ -283,13 +240,7 @@ fn boot_run(trace: &Trace, origin: &Origin) -> Result<Run, String> {
     if let Some(resumed) = suspend::fast_startup(trace, &SuspendOptions::default())
         && let Some(transition) = resumed.transitions.first()
     {
-        return Ok(measures::of_fast_startup(
-            origin,
-            transition,
-            &resumed.losses,
-        ));
+        return Ok(measures::of_fast_startup(origin, transition, &resumed.losses));
     }
-    report
-        .map(|report| measures::of_boot(origin, &report))
-        .map_err(|answer| answer.to_string())
+    report.map(|report| measures::of_boot(origin, &report)).map_err(|answer| answer.to_string())
 }

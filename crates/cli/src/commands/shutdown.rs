@@ -27,34 +27,24 @@ pub fn run(
         .map_err(|answer| Failure::NothingToAnswer(text::shutdown::no_shutdown(&answer)))?;
     destination.write(|out| {
         match format {
-            ShutdownFormat::Text(options) => {
-                text::shutdown::write(&report, &summarise(&trace), &options, out)?
-            }
+            ShutdownFormat::Text(options) => text::shutdown::write(&report, &summarise(&trace), &options, out)?,
             ShutdownFormat::Json => json::document::write(&report, out)?,
-            ShutdownFormat::Xml => {
-                xperf::shutdown_xml::write(&report, &ShutdownXmlOptions::default(), out)?
-            }
+            ShutdownFormat::Xml => xperf::shutdown_xml::write(&report, &ShutdownXmlOptions::default(), out)?,
             ShutdownFormat::Csv => shutdown_csv::write(&report, out)?,
         }
         Ok(())
     })
 }
 
-fn of_linux(
-    trace: &Trace,
-    format: ShutdownFormat,
-    destination: &Destination,
-) -> Result<(), Failure> {
+fn of_linux(trace: &Trace, format: ShutdownFormat, destination: &Destination) -> Result<(), Failure> {
     if matches!(format, ShutdownFormat::Xml) {
         return Err(super::no_xml_of_linux());
     }
-    let report = linux::analyse(trace)
-        .map_err(|answer| Failure::NothingToAnswer(text::shutdown::no_shutdown(&answer)))?;
+    let report =
+        linux::analyse(trace).map_err(|answer| Failure::NothingToAnswer(text::shutdown::no_shutdown(&answer)))?;
     destination.write(|out| {
         match format {
-            ShutdownFormat::Text(options) => {
-                text::linux::shutdown::write(&report, &summarise(trace), &options, out)?
-            }
+            ShutdownFormat::Text(options) => text::linux::shutdown::write(&report, &summarise(trace), &options, out)?,
             ShutdownFormat::Csv => table::write_csv(&ShutdownRows::of(&report), out)?,
             ShutdownFormat::Json | ShutdownFormat::Xml => json::document::write(&report, out)?,
         }

@@ -24,8 +24,7 @@ pub fn run(
     if trace.system.kind == SystemKind::Linux {
         return of_linux(&trace, options, format, destination);
     }
-    let report = suspend::analyse(&trace, options)
-        .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
+    let report = suspend::analyse(&trace, options).map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
     destination.write(|out| write(&trace, &report, format, out))
 }
 
@@ -38,8 +37,7 @@ fn of_linux(
     if matches!(format, SuspendFormat::Xml(_)) {
         return Err(super::no_xml_of_linux());
     }
-    let report = linux::analyse(trace, options)
-        .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
+    let report = linux::analyse(trace, options).map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
     destination.write(|out| {
         match format {
             SuspendFormat::Text(options) => {
@@ -53,12 +51,7 @@ fn of_linux(
 }
 
 /// Writes what the analysis found.
-pub fn write(
-    trace: &Trace,
-    report: &SuspendReport,
-    format: SuspendFormat,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+pub fn write(trace: &Trace, report: &SuspendReport, format: SuspendFormat, out: &mut dyn Write) -> Result<(), Failure> {
     match format {
         SuspendFormat::Text(options) => {
             text::suspend::write(report, &summarise(trace), &options, out)?;

@@ -24,16 +24,13 @@ pub fn run<T: TableReport>(
     let trace = super::open(recording, tables)?;
     let scope = scope(&trace, &question)?.of_processes(question.processes);
     let mut report = list(&trace, &scope);
-    let left_out = arrange(&mut report, &question.order)
-        .map_err(|error| Failure::NothingToAnswer(format!("--sort: {error}")))?;
+    let left_out =
+        arrange(&mut report, &question.order).map_err(|error| Failure::NothingToAnswer(format!("--sort: {error}")))?;
     if report.rows().is_empty() {
         let is_linux = trace.system.kind == SystemKind::Linux;
         let on_linux = report.nothing_on_linux().filter(|_| is_linux);
         let nothing = on_linux.map_or_else(|| report.nothing(), str::to_owned);
-        return Err(Failure::NothingToAnswer(format!(
-            "{nothing}; {}",
-            what_it_is(&trace)
-        )));
+        return Err(Failure::NothingToAnswer(format!("{nothing}; {}", what_it_is(&trace))));
     }
     destination.write(|out| {
         match question.format {
@@ -51,10 +48,7 @@ fn what_it_is(trace: &Trace) -> String {
         "" => "an unnamed session",
         name => name,
     };
-    format!(
-        "it was recorded by {recorder} over {}, and 'onoff info' lists what it holds",
-        duration(trace.duration_ns)
-    )
+    format!("it was recorded by {recorder} over {}, and 'onoff info' lists what it holds", duration(trace.duration_ns))
 }
 
 /// The part of the recording asked for.
@@ -64,9 +58,7 @@ fn scope(trace: &Trace, question: &TableQuestion) -> Result<Scope, Failure> {
     };
     let resolve = |point: TimePoint| {
         point.resolve_on(&trace.clock).ok_or_else(|| {
-            Failure::NothingToAnswer(
-                "--range: the time lies outside what the recording can hold".to_owned(),
-            )
+            Failure::NothingToAnswer("--range: the time lies outside what the recording can hold".to_owned())
         })
     };
     Scope::between(trace, resolve(from)?, resolve(until)?).ok_or_else(|| {

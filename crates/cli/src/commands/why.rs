@@ -9,15 +9,8 @@ use crate::invocation::Recording;
 use crate::invocation::why::{WhyFormat, WhyTask};
 use crate::output::Destination;
 
-pub fn run(
-    recording: Recording,
-    mut task: WhyTask,
-    destination: &Destination,
-) -> Result<(), Failure> {
-    let tables = WHY_TABLES
-        .union(boot::TABLES)
-        .union(shutdown::TABLES)
-        .union(suspend::TABLES);
+pub fn run(recording: Recording, mut task: WhyTask, destination: &Destination) -> Result<(), Failure> {
+    let tables = WHY_TABLES.union(boot::TABLES).union(shutdown::TABLES).union(suspend::TABLES);
     let trace = super::open(recording, tables)?;
     if let Some(at) = task.at {
         let resolved = at.resolve_on(&trace.clock).ok_or_else(|| {
@@ -27,8 +20,7 @@ pub fn run(
         })?;
         task.question.at_ns = Some(resolved);
     }
-    let mut report = why(&trace, &task.question)
-        .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
+    let mut report = why(&trace, &task.question).map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
     super::functions::name(&trace, task.symbols, &mut report);
     destination.write(|out| {
         match task.format {

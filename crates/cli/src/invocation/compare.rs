@@ -64,12 +64,8 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
         Some(path) => of_study(path, arguments.runs)?,
         None => (runs(arguments.runs, false)?, Vec::new()),
     };
-    let question = CompareQuestion {
-        runs,
-        tables,
-        format: arguments.format,
-        text: CompareTextOptions { top: arguments.top },
-    };
+    let question =
+        CompareQuestion { runs, tables, format: arguments.format, text: CompareTextOptions { top: arguments.top } };
     Ok(Invocation {
         task: Task::Compare(Box::new(question)),
         recording: Recording::none(),
@@ -78,10 +74,7 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
 }
 
 /// Settles what a study means.
-fn of_study(
-    path: &Path,
-    arguments: RunsArguments,
-) -> Result<(RunsQuestion, Vec<TableSpecification>), Failure> {
+fn of_study(path: &Path, arguments: RunsArguments) -> Result<(RunsQuestion, Vec<TableSpecification>), Failure> {
     let (study, configurations) = study::read(path)?;
     let mut question = question(arguments, configurations);
     question.transition = transition(study.transition.as_deref())?;
@@ -91,15 +84,9 @@ fn of_study(
 
 /// Settles which runs are meant; there may be no candidate where only the baseline is kept.
 pub fn runs(arguments: RunsArguments, baseline_alone: bool) -> Result<RunsQuestion, Failure> {
-    let named = |name: &str, paths: Vec<PathBuf>| ConfigurationSource {
-        name: name.to_owned(),
-        factors: Vec::new(),
-        paths,
-    };
-    for (name, paths) in [
-        ("--baseline", &arguments.baseline),
-        ("--candidate", &arguments.candidate),
-    ] {
+    let named =
+        |name: &str, paths: Vec<PathBuf>| ConfigurationSource { name: name.to_owned(), factors: Vec::new(), paths };
+    for (name, paths) in [("--baseline", &arguments.baseline), ("--candidate", &arguments.candidate)] {
         if paths.is_empty() && !(baseline_alone && name == "--candidate") {
             let message = format!("give recordings to compare with {name}");
             return Err(Failure::NothingToAnswer(message));
@@ -110,38 +97,26 @@ pub fn runs(arguments: RunsArguments, baseline_alone: bool) -> Result<RunsQuesti
         configurations.push(named("candidate", arguments.candidate.clone()));
     }
     let transition = transition(arguments.transition.as_deref())?;
-    Ok(RunsQuestion {
-        transition,
-        ..question(arguments, configurations)
-    })
+    Ok(RunsQuestion { transition, ..question(arguments, configurations) })
 }
 
 fn question(arguments: RunsArguments, configurations: Vec<ConfigurationSource>) -> RunsQuestion {
     RunsQuestion {
         configurations,
-        transition: TransitionChoice {
-            name: None,
-            number: None,
-        },
+        transition: TransitionChoice { name: None, number: None },
         options: CompareOptions {
             include: arguments.include.into_iter().map(Into::into).collect(),
             least_runs: usize::from(arguments.least_runs),
             kinds_differ: false,
         },
-        reading: Options {
-            manifests: arguments.manifests,
-            ..Options::default()
-        },
+        reading: Options { manifests: arguments.manifests, ..Options::default() },
     }
 }
 
 /// `boot`, `shutdown`, `suspend`, or one of those with the number of a transition.
 pub fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
     let Some(text) = text else {
-        return Ok(TransitionChoice {
-            name: None,
-            number: None,
-        });
+        return Ok(TransitionChoice { name: None, number: None });
     };
     let (name, number) = match text.split_once(':') {
         Some((name, number)) => (name, number.parse().ok().filter(|&number| number > 0)),
@@ -161,10 +136,7 @@ pub fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
     if text.contains(':') && (number.is_none() || name != TransitionName::Suspend) {
         return Err(wrong());
     }
-    Ok(TransitionChoice {
-        name: Some(name),
-        number,
-    })
+    Ok(TransitionChoice { name: Some(name), number })
 }
 
 #[cfg(test)]
@@ -175,19 +147,8 @@ mod tests {
     fn transitions_are_names_with_numbers_where_a_recording_can_hold_several() {
         let choice = |text| transition(Some(text)).ok().map(|it| (it.name, it.number));
         assert_eq!(choice("boot"), Some((Some(TransitionName::Boot), None)));
-        assert_eq!(
-            choice("suspend:2"),
-            Some((Some(TransitionName::Suspend), Some(2)))
-        );
-        for wrong in [
-            "",
-            "sleep",
-            "boot:1",
-            "suspend:",
-            "suspend:0",
-            "suspend:x",
-            ":2",
-        ] {
+        assert_eq!(choice("suspend:2"), Some((Some(TransitionName::Suspend), Some(2))));
+        for wrong in ["", "sleep", "boot:1", "suspend:", "suspend:0", "suspend:x", ":2"] {
             assert_eq!(choice(wrong), None, "{wrong}");
         }
     }

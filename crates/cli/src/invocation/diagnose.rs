@@ -70,11 +70,7 @@ pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
         task: Task::Diagnose(question, format),
         recording: Recording {
             files: arguments.files,
-            options: Options {
-                manifests: arguments.manifests,
-                drivers: arguments.drivers,
-                ..Options::default()
-            },
+            options: Options { manifests: arguments.manifests, drivers: arguments.drivers, ..Options::default() },
         },
         destination: arguments.output.into(),
     })

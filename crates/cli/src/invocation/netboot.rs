@@ -38,10 +38,7 @@ impl Invocation {
         };
         Ok(Self {
             task: Task::Netboot(options, format),
-            recording: Recording {
-                files: arguments.files,
-                options: Options::default(),
-            },
+            recording: Recording { files: arguments.files, options: Options::default() },
             destination: arguments.output.into(),
         })
     }
@@ -68,8 +65,6 @@ fn link_rate(text: &str) -> Result<u64, Failure> {
     let rate = digits.parse::<f64>().ok().map(|rate| rate * factor);
     match rate {
         Some(rate) if (1e3..=1e13).contains(&rate) => Ok(rate as u64),
-        _ => Err(Failure::NothingToAnswer(format!(
-            "--link-rate: '{text}' is no link speed; write 100M, 1G, 2.5G"
-        ))),
+        _ => Err(Failure::NothingToAnswer(format!("--link-rate: '{text}' is no link speed; write 100M, 1G, 2.5G"))),
     }
 }

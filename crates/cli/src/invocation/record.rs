@@ -7,18 +7,13 @@ use onoff_record::tracing::TraceGroup;
 use onoff_sources::Options;
 
 use super::{Invocation, Recording, Task};
-use crate::arguments::record::{
-    LoaderArgument, PlannedSystem, RecordArguments, RecordedTransition, SleepArgument,
-};
+use crate::arguments::record::{LoaderArgument, PlannedSystem, RecordArguments, RecordedTransition, SleepArgument};
 use crate::failure::Failure;
 use crate::output::{Color, Destination};
 
 /// What to do about recording.
 #[derive(Debug)]
-#[cfg_attr(
-    not(target_os = "linux"),
-    allow(dead_code, reason = "only Linux is recorded by this program itself")
-)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux is recorded by this program itself"))]
 pub enum RecordTask {
     /// Record.
     Record(Job),
@@ -41,14 +36,8 @@ impl Invocation {
     pub(super) fn record(arguments: RecordArguments) -> Result<Self, Failure> {
         Ok(Self {
             task: Task::Record(task(arguments)?),
-            recording: Recording {
-                files: Vec::new(),
-                options: Options::default(),
-            },
-            destination: Destination {
-                path: None,
-                color: Color::Auto,
-            },
+            recording: Recording { files: Vec::new(), options: Options::default() },
+            destination: Destination { path: None, color: Color::Auto },
         })
     }
 }
@@ -93,9 +82,7 @@ fn job(arguments: &RecordArguments) -> Result<Job, Failure> {
     let (groups, events) = trace_flags(&arguments.trace_flags)?;
     let out = std::path::absolute(&arguments.out)?;
     let Some(out) = out.to_str().map(str::to_owned) else {
-        return Err(Failure::NothingToAnswer(
-            "--out: the folder's name is no text".to_owned(),
-        ));
+        return Err(Failure::NothingToAnswer("--out: the folder's name is no text".to_owned()));
     };
     Ok(Job {
         transition,
@@ -138,12 +125,8 @@ fn trace_flags(text: &str) -> Result<(Vec<TraceGroup>, Vec<String>), Failure> {
     for word in text.split(['+', ',']).map(str::trim) {
         let group = TraceGroup::ALL.into_iter().find(|it| it.word() == word);
         let is_event = word.split_once(':').is_some_and(|(system, event)| {
-            let is_name = |text: &str| {
-                !text.is_empty()
-                    && text
-                        .bytes()
-                        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-            };
+            let is_name =
+                |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
             is_name(system) && is_name(event)
         });
         match group {

@@ -23,16 +23,12 @@ pub enum ShutdownFormat {
 impl Invocation {
     pub(super) fn shutdown(arguments: ShutdownArguments) -> Self {
         let format = match arguments.format {
-            TransitionFormat::Text => {
-                ShutdownFormat::Text(ShutdownTextOptions { top: arguments.top })
-            }
+            TransitionFormat::Text => ShutdownFormat::Text(ShutdownTextOptions { top: arguments.top }),
             TransitionFormat::Json => ShutdownFormat::Json,
             TransitionFormat::Xml => ShutdownFormat::Xml,
             TransitionFormat::Csv => ShutdownFormat::Csv,
         };
-        let options = ShutdownOptions {
-            service_time_out_ns: arguments.service_timeout,
-        };
+        let options = ShutdownOptions { service_time_out_ns: arguments.service_timeout };
         Self {
             task: Task::Shutdown(options, format),
             recording: arguments.recording.into(),

@@ -60,11 +60,7 @@ fn time_unit(text: &str) -> Result<SuspendXmlOptions, Failure> {
     };
     TimeUnit::parse(unit)
         .zip(decimals.filter(|&decimals| decimals <= MOST_DECIMALS))
-        .map(|(unit, decimals)| SuspendXmlOptions {
-            unit,
-            decimals,
-            min_ns: 0,
-        })
+        .map(|(unit, decimals)| SuspendXmlOptions { unit, decimals, min_ns: 0 })
         .ok_or_else(|| {
             Failure::NothingToAnswer(format!(
                 "--timeunit: '{text}' is no unit; write ns, us, ms or s, with up to {MOST_DECIMALS} decimals as in ms.3"

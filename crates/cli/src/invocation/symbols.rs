@@ -21,12 +21,8 @@ impl SymbolTask {
         if let Some(store) = default_store() {
             path = path.with_default_store(&store);
         }
-        let forbidden = std::env::var_os("ONOFF_OFFLINE")
-            .is_some_and(|value| !value.is_empty() && value != "0");
-        Self {
-            path,
-            offline: offline || forbidden,
-        }
+        let forbidden = std::env::var_os("ONOFF_OFFLINE").is_some_and(|value| !value.is_empty() && value != "0");
+        Self { path, offline: offline || forbidden }
     }
 }
 

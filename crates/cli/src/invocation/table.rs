@@ -31,16 +31,8 @@ impl TableQuestion {
         };
         Ok(Self {
             range: time_range(arguments.range.as_deref())?,
-            processes: arguments
-                .processes
-                .iter()
-                .map(|text| Pattern::new(text))
-                .collect(),
-            order: Order {
-                sort: arguments.sort,
-                reverse: arguments.reverse,
-                top,
-            },
+            processes: arguments.processes.iter().map(|text| Pattern::new(text)).collect(),
+            order: Order { sort: arguments.sort, reverse: arguments.reverse, top },
             format: arguments.format,
         })
     }

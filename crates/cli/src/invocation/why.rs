@@ -34,10 +34,7 @@ pub struct WhyTask {
 }
 
 /// All steps: a flame graph is made of every one.
-const EVERY_STEP: PathOptions = PathOptions {
-    shortest_ns: 0,
-    most_steps: 1 << 22,
-};
+const EVERY_STEP: PathOptions = PathOptions { shortest_ns: 0, most_steps: 1 << 22 };
 
 /// Settles what the arguments mean.
 pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
@@ -69,14 +66,8 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
     };
     let (format, path) = match arguments.format {
         Typed::Text => {
-            let options = WhyTextOptions {
-                steps: arguments.steps,
-                ..WhyTextOptions::default()
-            };
-            let path = PathOptions {
-                shortest_ns: 0,
-                ..PathOptions::default()
-            };
+            let options = WhyTextOptions { steps: arguments.steps, ..WhyTextOptions::default() };
+            let path = PathOptions { shortest_ns: 0, ..PathOptions::default() };
             (WhyFormat::Text(options), path)
         }
         Typed::Json => (WhyFormat::Json, PathOptions::default()),
@@ -91,12 +82,7 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
         path,
     };
     Ok(Invocation {
-        task: Task::Why(WhyTask {
-            question,
-            at,
-            symbols,
-            format,
-        }),
+        task: Task::Why(WhyTask { question, at, symbols, format }),
         recording: arguments.recording.into(),
         destination: arguments.output.into(),
     })

@@ -62,23 +62,12 @@ impl Question {
         wanted: Tables,
         answer: impl FnOnce(&Trace, &mut dyn Write) -> Result<(), Failure> + 'static,
     ) -> Self {
-        Self::Tables {
-            wanted,
-            answer: Box::new(answer),
-        }
+        Self::Tables { wanted, answer: Box::new(answer) }
     }
 
     /// A question answered from events.
-    pub fn events(
-        filter: EventFilter,
-        range: Option<Range>,
-        listener: impl Listener + 'static,
-    ) -> Self {
-        Self::Events {
-            filter,
-            range,
-            listener: Box::new(listener),
-        }
+    pub fn events(filter: EventFilter, range: Option<Range>, listener: impl Listener + 'static) -> Self {
+        Self::Events { filter, range, listener: Box::new(listener) }
     }
 }
 
@@ -92,15 +81,9 @@ impl Question {
         take: impl FnMut(&mut T, &DescribedEvent<'_>) + 'static,
         answer: impl FnOnce(T, &mut dyn Write) -> Result<(), Failure> + 'static,
     ) -> Self {
-        let filter = EventFilter {
-            events: names.iter().map(|name| Pattern::new(name)).collect(),
-            ..EventFilter::default()
-        };
-        let collector = Collector {
-            taker: Some(taker),
-            take,
-            answer: Some(answer),
-        };
+        let filter =
+            EventFilter { events: names.iter().map(|name| Pattern::new(name)).collect(), ..EventFilter::default() };
+        let collector = Collector { taker: Some(taker), take, answer: Some(answer) };
         Self::events(filter, range, collector)
     }
 }
@@ -136,11 +119,9 @@ impl fmt::Debug for Question {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tables { wanted, .. } => formatter.debug_tuple("Tables").field(wanted).finish(),
-            Self::Events { filter, range, .. } => formatter
-                .debug_struct("Events")
-                .field("filter", filter)
-                .field("range", range)
-                .finish(),
+            Self::Events { filter, range, .. } => {
+                formatter.debug_struct("Events").field("filter", filter).field("range", range).finish()
+            }
         }
     }
 }

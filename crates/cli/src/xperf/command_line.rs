@@ -51,12 +51,7 @@ pub struct Call {
 
 impl Call {
     fn new(action: &'static Action, words: &mut Words) -> Result<Self, Failure> {
-        Ok(Self {
-            action,
-            question: (action.parse)(words)?,
-            output: None,
-            errors: None,
-        })
+        Ok(Self { action, question: (action.parse)(words)?, output: None, errors: None })
     }
 }
 
@@ -105,9 +100,7 @@ pub fn parse(words: Vec<OsString>) -> Result<CommandLine, Failure> {
             "i" => inputs.push(words.path("i")?),
             "o" => {
                 if output.replace(words.path("o")?).is_some() {
-                    return Err(usage(
-                        "-o is there twice; '-ao FILE' after an action sends that one elsewhere",
-                    ));
+                    return Err(usage("-o is there twice; '-ao FILE' after an action sends that one elsewhere"));
                 }
             }
             "a" => {
@@ -127,9 +120,7 @@ pub fn parse(words: Vec<OsString>) -> Result<CommandLine, Failure> {
             "target" => {
                 let target = words.text("target", "human or machine")?;
                 if !["human", "machine"].contains(&target.to_ascii_lowercase().as_str()) {
-                    return Err(usage(format!(
-                        "-target: '{target}' is neither human nor machine"
-                    )));
+                    return Err(usage(format!("-target: '{target}' is neither human nor machine")));
                 }
             }
             other if NOT_PROCESSING.contains(&other) => {
@@ -138,9 +129,7 @@ pub fn parse(words: Vec<OsString>) -> Result<CommandLine, Failure> {
                 )));
             }
             other => {
-                return Err(usage(format!(
-                    "there is no option '-{other}'; 'onoff xperf -help processing' lists them"
-                )));
+                return Err(usage(format!("there is no option '-{other}'; 'onoff xperf -help processing' lists them")));
             }
         }
     }
@@ -150,28 +139,16 @@ pub fn parse(words: Vec<OsString>) -> Result<CommandLine, Failure> {
     if calls.is_empty() {
         calls.push(Call::new(&actions::dumper::ACTION, &mut words)?);
     }
-    Ok(CommandLine::Process(Processing {
-        inputs,
-        output,
-        calls,
-        ..line
-    }))
+    Ok(CommandLine::Process(Processing { inputs, output, calls, ..line }))
 }
 
 fn last<'c>(calls: &'c mut [Call], option: &str) -> Result<&'c mut Call, Failure> {
-    calls.last_mut().ok_or_else(|| {
-        usage(format!(
-            "-{option} is about the action before it, and there is none"
-        ))
-    })
+    calls.last_mut().ok_or_else(|| usage(format!("-{option} is about the action before it, and there is none")))
 }
 
 fn no_such_action(name: &str) -> Failure {
     let names: Vec<&str> = actions::ACTIONS.iter().map(|action| action.name).collect();
-    usage(format!(
-        "-a: there is no action '{name}'; there are {}",
-        names.join(", ")
-    ))
+    usage(format!("-a: there is no action '{name}'; there are {}", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -197,11 +174,7 @@ mod tests {
     }
 
     fn names(processing: &Processing) -> Vec<&str> {
-        processing
-            .calls
-            .iter()
-            .map(|call| call.action.name)
-            .collect()
+        processing.calls.iter().map(|call| call.action.name).collect()
     }
 
     #[test]
@@ -210,17 +183,11 @@ mod tests {
             "-tle -i a.etl -o out.xml -i b.etl -quiet -a boot -minCPUToShow 5 -maxFilesToShow 10 -tti \
              -a services -range 1s 2s -ao s.csv -ae s.txt -target machine -symbols verbose",
         );
-        assert_eq!(
-            line.inputs,
-            [PathBuf::from("a.etl"), PathBuf::from("b.etl")]
-        );
+        assert_eq!(line.inputs, [PathBuf::from("a.etl"), PathBuf::from("b.etl")]);
         assert_eq!(line.output, Some(PathBuf::from("out.xml")));
         assert_eq!(names(&line), ["boot", "services"]);
         assert!(line.tolerates_losses && line.tolerates_inversions && line.quiet && line.symbols);
-        assert_eq!(
-            (&line.calls[0].output, &line.calls[0].errors),
-            (&None, &None)
-        );
+        assert_eq!((&line.calls[0].output, &line.calls[0].errors), (&None, &None));
         assert_eq!(line.calls[1].output, Some(PathBuf::from("s.csv")));
         assert_eq!(line.calls[1].errors, Some(PathBuf::from("s.txt")));
     }
@@ -254,68 +221,27 @@ mod tests {
             ("-a boot", "no recording was named; write '-i FILE'"),
             ("-i", "-i: a file name is missing after it"),
             ("-i a.etl -a", "-a: an action is missing after it"),
-            (
-                "-i a.etl b.etl",
-                "'b.etl' is no option; options begin with '-'",
-            ),
-            (
-                "-i a.etl -o x -o y",
-                "-o is there twice; '-ao FILE' after an action sends that one elsewhere",
-            ),
-            (
-                "-i a.etl -ao x",
-                "-ao is about the action before it, and there is none",
-            ),
-            (
-                "-i a.etl -target me",
-                "-target: 'me' is neither human nor machine",
-            ),
-            (
-                "-i a.etl -bla",
-                "there is no option '-bla'; 'onoff xperf -help processing' lists them",
-            ),
-            (
-                "-i a.etl -a boot -bla",
-                "'-a boot' has no option '-bla'; 'onoff xperf -help boot' lists them",
-            ),
-            (
-                "-i a.etl -a boot -minCPUToShow x",
-                "-mincputoshow: 'x' is no number that it takes",
-            ),
-            (
-                "-i a.etl -a boot -minCPUToShow 101",
-                "-minCPUToShow: a percentage is from 0 to 100",
-            ),
-            (
-                "-i a.etl -a boot x",
-                "'x' is no option; options begin with '-'",
-            ),
-            (
-                "-i a.etl -a pnp -range 1",
-                "-range: a time is missing after it",
-            ),
-            (
-                "-i a.etl -a dumper -provider -tle",
-                "-provider: a provider is missing after it",
-            ),
+            ("-i a.etl b.etl", "'b.etl' is no option; options begin with '-'"),
+            ("-i a.etl -o x -o y", "-o is there twice; '-ao FILE' after an action sends that one elsewhere"),
+            ("-i a.etl -ao x", "-ao is about the action before it, and there is none"),
+            ("-i a.etl -target me", "-target: 'me' is neither human nor machine"),
+            ("-i a.etl -bla", "there is no option '-bla'; 'onoff xperf -help processing' lists them"),
+            ("-i a.etl -a boot -bla", "'-a boot' has no option '-bla'; 'onoff xperf -help boot' lists them"),
+            ("-i a.etl -a boot -minCPUToShow x", "-mincputoshow: 'x' is no number that it takes"),
+            ("-i a.etl -a boot -minCPUToShow 101", "-minCPUToShow: a percentage is from 0 to 100"),
+            ("-i a.etl -a boot x", "'x' is no option; options begin with '-'"),
+            ("-i a.etl -a pnp -range 1", "-range: a time is missing after it"),
+            ("-i a.etl -a dumper -provider -tle", "-provider: a provider is missing after it"),
         ] {
             assert_eq!(refusal(text), said, "{text}");
         }
-        assert!(
-            refusal("-i a.etl -a bla")
-                .starts_with("-a: there is no action 'bla'; there are boot, ")
-        );
+        assert!(refusal("-i a.etl -a bla").starts_with("-a: there is no action 'bla'; there are boot, "));
         assert!(refusal("-on base").contains("makes none"));
     }
 
     #[test]
     fn help_goes_before_all_else() {
-        for (text, topic) in [
-            ("", None),
-            ("-help", None),
-            ("-i a.etl /?", None),
-            ("--help boot", Some("boot")),
-        ] {
+        for (text, topic) in [("", None), ("-help", None), ("-i a.etl /?", None), ("--help boot", Some("boot"))] {
             match line(text) {
                 Ok(CommandLine::Help(about)) => assert_eq!(about.as_deref(), topic, "{text}"),
                 other => panic!("{text}: {other:?}"),

@@ -61,10 +61,7 @@ pub fn write(topic: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
             out.write_all(EXAMPLES.as_bytes())?;
         }
         Some("times" | "time" | "format") => out.write_all(TIMES.as_bytes())?,
-        Some("symbols") => writeln!(
-            out,
-            "No symbols are loaded: functions are shown as module and address."
-        )?,
+        Some("symbols") => writeln!(out, "No symbols are loaded: functions are shown as module and address.")?,
         Some(topic) => match actions::find(topic) {
             Some(action) => write_action(action, out)?,
             None => {

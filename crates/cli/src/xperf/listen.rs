@@ -31,11 +31,7 @@ impl Listening<'_> {
 }
 
 /// Tells the events to every listener among `asked` that has not failed. Gives what the reading lost.
-pub(super) fn listen(
-    reader: &mut Reader<'_>,
-    asked: &mut [Asked],
-    outputs: &mut Outputs,
-) -> Result<Losses, Failure> {
+pub(super) fn listen(reader: &mut Reader<'_>, asked: &mut [Asked], outputs: &mut Outputs) -> Result<Losses, Failure> {
     let stream = reader.stream()?;
     let header = stream.header().clone();
     resolve_ranges(asked, &header);
@@ -43,11 +39,7 @@ pub(super) fn listen(
         .iter_mut()
         .enumerate()
         .filter_map(|(at, asked)| match &mut asked.state {
-            State::Events {
-                filter,
-                range: _,
-                listener,
-            } => Some(Listening {
+            State::Events { filter, range: _, listener } => Some(Listening {
                 at,
                 from_ns: filter.from_ns,
                 until_ns: filter.until_ns,
@@ -79,10 +71,8 @@ pub(super) fn listen(
             }
         })
     });
-    let failures: Vec<(usize, io::Error)> = listening
-        .into_iter()
-        .filter_map(|one| Some((one.at, one.failed?)))
-        .collect();
+    let failures: Vec<(usize, io::Error)> =
+        listening.into_iter().filter_map(|one| Some((one.at, one.failed?))).collect();
     for (at, error) in failures {
         if let Some(asked) = asked.get_mut(at) {
             asked.state = State::Over(Err(error.into()));
@@ -94,12 +84,7 @@ pub(super) fn listen(
 /// Puts the ranges of listeners into their filters, by the recording's clock.
 fn resolve_ranges(asked: &mut [Asked], header: &StreamHeader) {
     for asked in asked {
-        let State::Events {
-            filter,
-            range: Some(range),
-            ..
-        } = &mut asked.state
-        else {
+        let State::Events { filter, range: Some(range), .. } = &mut asked.state else {
             continue;
         };
         match range.resolve_in(header) {
@@ -118,19 +103,14 @@ fn union<'a>(filters: impl Iterator<Item = &'a EventFilter> + Clone) -> EventFil
     if let (Some(only), None) = (all.next(), all.next()) {
         return only.clone();
     }
-    let by_event_alone = filters.clone().all(|filter| {
-        filter.providers.is_empty() && filter.processes.is_empty() && !filter.events.is_empty()
-    });
+    let by_event_alone = filters
+        .clone()
+        .all(|filter| filter.providers.is_empty() && filter.processes.is_empty() && !filter.events.is_empty());
     let events = match by_event_alone {
-        true => filters
-            .clone()
-            .flat_map(|filter| filter.events.iter().cloned())
-            .collect(),
+        true => filters.clone().flat_map(|filter| filter.events.iter().cloned()).collect(),
         false => Vec::new(),
     };
-    let everyone = |end: fn(&EventFilter) -> Option<i64>| -> Option<Vec<i64>> {
-        filters.clone().map(end).collect()
-    };
+    let everyone = |end: fn(&EventFilter) -> Option<i64>| -> Option<Vec<i64>> { filters.clone().map(end).collect() };
     EventFilter {
         events,
         from_ns: everyone(|filter| filter.from_ns).and_then(|ends| ends.into_iter().min()),
@@ -153,14 +133,8 @@ mod tests {
         };
         let (a, b) = (filter("a", Some((1, 5))), filter("b", Some((3, 9))));
         let both = union([&a, &b].into_iter());
-        assert_eq!(
-            (both.events.len(), both.from_ns, both.until_ns),
-            (2, Some(1), Some(9))
-        );
+        assert_eq!((both.events.len(), both.from_ns, both.until_ns), (2, Some(1), Some(9)));
         let all = union([&a, &EventFilter::default()].into_iter());
-        assert_eq!(
-            (all.events.len(), all.from_ns, all.until_ns),
-            (0, None, None)
-        );
+        assert_eq!((all.events.len(), all.from_ns, all.until_ns), (0, None, None));
     }
 }

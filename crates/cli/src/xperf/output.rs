@@ -32,15 +32,9 @@ const BUFFER_BYTES: usize = 1 << 16;
 impl Outputs {
     /// The destination `path`, by its number.
     pub fn number(&mut self, path: Option<&PathBuf>) -> usize {
-        let known = self
-            .outputs
-            .iter()
-            .position(|output| output.path.as_ref() == path);
+        let known = self.outputs.iter().position(|output| output.path.as_ref() == path);
         known.unwrap_or_else(|| {
-            self.outputs.push(Output {
-                path: path.cloned(),
-                writer: None,
-            });
+            self.outputs.push(Output { path: path.cloned(), writer: None });
             self.outputs.len() - 1
         })
     }
@@ -73,9 +67,7 @@ impl Output {
     fn open(&mut self) -> io::Result<&mut Writer> {
         let writer = match (self.writer.take(), &self.path) {
             (Some(writer), _) => writer,
-            (None, Some(path)) => {
-                Writer::File(BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?))
-            }
+            (None, Some(path)) => Writer::File(BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?)),
             (None, None) => Writer::Stdout(BufWriter::with_capacity(BUFFER_BYTES, io::stdout())),
         };
         Ok(self.writer.insert(writer))

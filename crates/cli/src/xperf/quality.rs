@@ -25,30 +25,18 @@ impl Facts {
 
     /// Whether time ran backwards shows only when all is read; by then the rows are out, in their right order.
     pub fn of_stream(header: &StreamHeader) -> Self {
-        Self {
-            events_lost: header.events_lost,
-            buffers_lost: header.buffers_lost,
-            inversions: 0,
-        }
+        Self { events_lost: header.events_lost, buffers_lost: header.buffers_lost, inversions: 0 }
     }
 
     /// Why nothing is answered, unless what is wrong is tolerated.
     pub fn refusal(&self, tolerates_losses: bool, tolerates_inversions: bool) -> Option<String> {
-        let Self {
-            events_lost,
-            buffers_lost,
-            inversions,
-        } = *self;
+        let Self { events_lost, buffers_lost, inversions } = *self;
         if events_lost + buffers_lost > 0 && !tolerates_losses {
             let what = match (events_lost, buffers_lost) {
                 (events, 0) => count(events, "event"),
                 (0, buffers) => count(buffers, "buffer"),
                 (events, buffers) => {
-                    format!(
-                        "{} and {}",
-                        count(events, "event"),
-                        count(buffers, "buffer")
-                    )
+                    format!("{} and {}", count(events, "event"), count(buffers, "buffer"))
                 }
             };
             return Some(format!(
@@ -80,17 +68,10 @@ mod tests {
 
     #[test]
     fn losses_and_a_clock_that_ran_backwards_are_tolerated_only_when_told() {
-        let facts = |events_lost, buffers_lost, inversions| Facts {
-            events_lost,
-            buffers_lost,
-            inversions,
-        };
+        let facts = |events_lost, buffers_lost, inversions| Facts { events_lost, buffers_lost, inversions };
         assert_eq!(facts(0, 0, 0).refusal(false, false), None);
         let said = facts(2, 1, 0).refusal(false, true).unwrap();
-        assert!(
-            said.starts_with("the recorder lost 2 events and 1 buffer, so"),
-            "{said}"
-        );
+        assert!(said.starts_with("the recorder lost 2 events and 1 buffer, so"), "{said}");
         assert_eq!(facts(2, 1, 0).refusal(true, false), None);
         let said = facts(2, 0, 3).refusal(true, false).unwrap();
         assert!(said.contains("runs backwards in 3 places"), "{said}");

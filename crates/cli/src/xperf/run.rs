@@ -36,11 +36,7 @@ pub(super) struct Reader<'f> {
 
 impl<'f> Reader<'f> {
     fn new(files: &'f Files, options: Options) -> Self {
-        Self {
-            files,
-            options,
-            readings: 0,
-        }
+        Self { files, options, readings: 0 }
     }
 
     pub(super) fn with_progress<T>(&mut self, read: impl FnOnce(&Options) -> T) -> T {
@@ -90,15 +86,7 @@ impl Asked {
             output,
             state: match call.question {
                 Question::Tables { answer, .. } => State::Tables(answer),
-                Question::Events {
-                    filter,
-                    range,
-                    listener,
-                } => State::Events {
-                    filter,
-                    range,
-                    listener,
-                },
+                Question::Events { filter, range, listener } => State::Events { filter, range, listener },
             },
         }
     }
@@ -150,10 +138,7 @@ fn answer(reader: &mut Reader<'_>, line: Processing) -> Result<(), Failure> {
     let mut lost = trace.as_ref().map(|trace| trace.losses.clone());
     for stage in stages(&asked) {
         let stage = asked.get_mut(stage).unwrap_or_default();
-        if stage
-            .iter()
-            .any(|asked| matches!(asked.state, State::Events { .. }))
-        {
+        if stage.iter().any(|asked| matches!(asked.state, State::Events { .. })) {
             let of_stream = listen(reader, stage, &mut outputs)?;
             lost.get_or_insert(of_stream);
         }
@@ -179,9 +164,7 @@ fn stages(asked: &[Asked]) -> Vec<std::ops::Range<usize>> {
     let mut start = 0;
     for (at, call) in asked.iter().enumerate() {
         let before = asked.get(start..at).unwrap_or_default();
-        let is_taken = before
-            .iter()
-            .any(|other| !other.is_over() && other.output == call.output);
+        let is_taken = before.iter().any(|other| !other.is_over() && other.output == call.output);
         if call.writes_at_once() && is_taken {
             stages.push(start..at);
             start = at;
@@ -255,8 +238,7 @@ pub fn scope_of(trace: &Trace, range: Option<Range>) -> Result<Scope, Failure> {
         return Ok(Scope::whole(trace));
     };
     let (from, until) = range.resolve(&trace.clock)?;
-    Scope::between(trace, from, until)
-        .ok_or_else(|| usage("-range: the time holds none of the recording"))
+    Scope::between(trace, from, until).ok_or_else(|| usage("-range: the time holds none of the recording"))
 }
 
 #[cfg(test)]
@@ -277,8 +259,7 @@ mod tests {
 
     impl Case {
         fn new() -> Self {
-            let path =
-                Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/scenarios/slow-boot.toml");
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/scenarios/slow-boot.toml");
             let text = std::fs::read_to_string(path).unwrap();
             let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
             let recording = ("boot.etl".to_owned(), simulated.files[0].clone());
@@ -291,12 +272,10 @@ mod tests {
         /// Answers `actions`, whose files lie in the folder; gives how often the recording was read.
         fn readings(&self, actions: &str) -> u32 {
             let words = format!("-i boot.etl -quiet {actions}");
-            let words = words
-                .split_whitespace()
-                .map(|word| match word.strip_prefix('@') {
-                    Some(name) => self.folder.path().join(name).into(),
-                    None => OsString::from(word),
-                });
+            let words = words.split_whitespace().map(|word| match word.strip_prefix('@') {
+                Some(name) => self.folder.path().join(name).into(),
+                None => OsString::from(word),
+            });
             let Ok(CommandLine::Process(line)) = parse(words.collect()) else {
                 panic!("{actions}");
             };
@@ -315,16 +294,8 @@ mod tests {
         let case = Case::new();
         assert_eq!(case.readings("-o @all.txt -a boot -a services -a pnp"), 1);
         let all = case.file("all.txt");
-        assert_eq!(
-            case.readings(
-                "-a boot -ao @boot.xml -a services -ao @services.csv -a pnp -ao @pnp.csv"
-            ),
-            1
-        );
-        assert_eq!(
-            all,
-            case.file("boot.xml") + &case.file("services.csv") + &case.file("pnp.csv")
-        );
+        assert_eq!(case.readings("-a boot -ao @boot.xml -a services -ao @services.csv -a pnp -ao @pnp.csv"), 1);
+        assert_eq!(all, case.file("boot.xml") + &case.file("services.csv") + &case.file("pnp.csv"));
     }
 
     #[test]
@@ -332,25 +303,10 @@ mod tests {
         let case = Case::new();
         let ranges = ["-range 0s 1s", "-range 8s 9s"];
         let [first, second] = ranges;
-        assert_eq!(
-            case.readings(&format!(
-                "-a dumper {first} -ao @1.txt -a dumper {second} -ao @2.txt"
-            )),
-            1
-        );
+        assert_eq!(case.readings(&format!("-a dumper {first} -ao @1.txt -a dumper {second} -ao @2.txt")), 1);
         let both = case.file("1.txt") + &case.file("2.txt");
-        assert_eq!(
-            case.readings(&format!(
-                "-o @both.txt -a dumper {first} -a dumper {second}"
-            )),
-            2
-        );
+        assert_eq!(case.readings(&format!("-o @both.txt -a dumper {first} -a dumper {second}")), 2);
         assert_eq!(case.file("both.txt"), both);
-        assert_eq!(
-            case.readings(&format!(
-                "-o @mixed.txt -a services -a dumper {second} -a pnp"
-            )),
-            2
-        );
+        assert_eq!(case.readings(&format!("-o @mixed.txt -a services -a dumper {second} -a pnp")), 2);
     }
 }

@@ -10,9 +10,7 @@ use onoff_trace::{Clock, StreamHeader};
 use crate::failure::Failure;
 
 /// Options that belong to the whole line: they end the options of an action.
-const OF_THE_LINE: &[&str] = &[
-    "a", "ae", "ao", "help", "i", "o", "quiet", "symbols", "target", "tle", "tti",
-];
+const OF_THE_LINE: &[&str] = &["a", "ae", "ao", "help", "i", "o", "quiet", "symbols", "target", "tle", "tti"];
 
 /// Those of them that have no value, and may stand among an action's options.
 const FLAGS: &[&str] = &["quiet", "tle", "tti"];
@@ -49,9 +47,7 @@ impl Range {
         match (self.from.resolve(header), self.until.resolve(header)) {
             (Some(from), Some(until)) if from <= until => Ok((from, until)),
             (Some(_), Some(_)) => Err(usage("-range: the second time is before the first")),
-            _ => Err(usage(
-                "-range: the time lies outside what the recording can hold",
-            )),
+            _ => Err(usage("-range: the time lies outside what the recording can hold")),
         }
     }
 }
@@ -64,11 +60,7 @@ pub fn usage(message: impl Into<String>) -> Failure {
 impl Words {
     /// All words, from the first.
     pub fn new(words: Vec<OsString>) -> Self {
-        Self {
-            words,
-            at: 0,
-            flags: Vec::new(),
-        }
+        Self { words, at: 0, flags: Vec::new() }
     }
 
     /// The next word as an option of the whole line: its name in lower case, without its dash.
@@ -108,9 +100,7 @@ impl Words {
 
     /// That the action knows no option of this name.
     pub fn unknown(&self, action: &str, option: &str) -> Failure {
-        usage(format!(
-            "'-a {action}' has no option '-{option}'; 'onoff xperf -help {action}' lists them"
-        ))
+        usage(format!("'-a {action}' has no option '-{option}'; 'onoff xperf -help {action}' lists them"))
     }
 
     fn unexpected(&self) -> Failure {
@@ -137,19 +127,13 @@ impl Words {
     /// The value of an option as a text.
     pub fn text(&mut self, option: &str, what: &str) -> Result<String, Failure> {
         let value = self.value(option, what)?;
-        value.into_string().map_err(|value| {
-            usage(format!(
-                "-{option}: '{}' is no valid text",
-                value.to_string_lossy()
-            ))
-        })
+        value.into_string().map_err(|value| usage(format!("-{option}: '{}' is no valid text", value.to_string_lossy())))
     }
 
     /// The value of an option as a number.
     pub fn number<T: FromStr>(&mut self, option: &str) -> Result<T, Failure> {
         let text = self.text(option, "a number")?;
-        text.parse()
-            .map_err(|_| usage(format!("-{option}: '{text}' is no number that it takes")))
+        text.parse().map_err(|_| usage(format!("-{option}: '{text}' is no number that it takes")))
     }
 
     /// The value of an option as a number, where it may be left out.
@@ -182,18 +166,13 @@ impl Words {
     pub fn time(&mut self, option: &str) -> Result<TimePoint, Failure> {
         let text = self.text(option, "a time")?;
         TimePoint::parse(&text).ok_or_else(|| {
-            usage(format!(
-                "-{option}: '{text}' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"
-            ))
+            usage(format!("-{option}: '{text}' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"))
         })
     }
 
     /// The values of `-range`: two times.
     pub fn range(&mut self, option: &str) -> Result<Range, Failure> {
-        Ok(Range {
-            from: self.time(option)?,
-            until: self.time(option)?,
-        })
+        Ok(Range { from: self.time(option)?, until: self.time(option)? })
     }
 
     /// The value of an option as a length of time, ns: `1234[s|ms|us|ns]` or `hh:mm:ss.ffff`.
@@ -211,9 +190,7 @@ impl Words {
 
 fn span_of(option: &str, text: &str) -> Result<i64, Failure> {
     span(text).ok_or_else(|| {
-        usage(format!(
-            "-{option}: '{text}' is no length of time; write 1234[s|ms|us|ns] or hh:mm:ss.ffff"
-        ))
+        usage(format!("-{option}: '{text}' is no length of time; write 1234[s|ms|us|ns] or hh:mm:ss.ffff"))
     })
 }
 
@@ -242,10 +219,7 @@ fn begins_with_dash(word: &OsStr) -> bool {
 /// An option's name in lower case; `None` for a word that is none. A word with a second slash is a path.
 fn option_name(word: &OsStr) -> Option<String> {
     let text = word.to_str()?;
-    let name = text
-        .strip_prefix("--")
-        .or_else(|| text.strip_prefix('-'))
-        .or_else(|| text.strip_prefix('/'))?;
+    let name = text.strip_prefix("--").or_else(|| text.strip_prefix('-')).or_else(|| text.strip_prefix('/'))?;
     (!name.is_empty() && !name.contains('/')).then(|| name.to_ascii_lowercase())
 }
 
@@ -262,15 +236,7 @@ mod tests {
         assert_eq!(span("250"), Some(250_000));
         assert_eq!(span("1.5s"), Some(1_500_000_000));
         assert_eq!(span("00:01:02.25"), Some(62_250_000_000));
-        for wrong in [
-            "",
-            "1:2",
-            "a:1:1",
-            "-1:00:00",
-            "1:99:00",
-            "2011/01/01:00:00:00",
-            "9999999999999:00:00",
-        ] {
+        for wrong in ["", "1:2", "a:1:1", "-1:00:00", "1:99:00", "2011/01/01:00:00:00", "9999999999999:00:00"] {
             assert_eq!(span(wrong), None, "{wrong}");
         }
     }
@@ -282,10 +248,7 @@ mod tests {
         assert_eq!(words.option().unwrap().as_deref(), Some("range"));
         assert_eq!(
             words.range("range").unwrap(),
-            Range {
-                from: TimePoint::SinceStart(1_000),
-                until: TimePoint::SinceStart(2_000_000_000)
-            }
+            Range { from: TimePoint::SinceStart(1_000), until: TimePoint::SinceStart(2_000_000_000) }
         );
         assert_eq!(words.option().unwrap().as_deref(), Some("exes"));
         assert_eq!(words.list("exes", "a name").unwrap(), ["a.exe", "/b.exe"]);
@@ -306,10 +269,7 @@ mod tests {
     fn what_is_missing_or_wrong_is_said() {
         for (text, said) in [
             ("", "-range: a time is missing after it"),
-            (
-                "1h 2h",
-                "-range: '1h' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]",
-            ),
+            ("1h 2h", "-range: '1h' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"),
         ] {
             let Err(Failure::NothingToAnswer(message)) = words(text).range("range") else {
                 panic!("{text}");

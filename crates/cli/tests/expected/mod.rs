@@ -93,9 +93,7 @@ pub fn scenarios() -> BTreeSet<String> {
 
 /// A scenario as it is written.
 pub fn scenario(name: &str) -> Scenario {
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../testkit/scenarios")
-        .join(format!("{name}.toml"));
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/scenarios").join(format!("{name}.toml"));
     Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -111,17 +109,10 @@ pub fn put_in_ns(scenario: &Scenario, what: &str) -> i64 {
     let of = |prefix: &str| what.strip_prefix(prefix);
     let threads = |image: &str, length: &dyn Fn(&Work) -> i64| -> i64 {
         let its = scenario.processes.iter().filter(|it| it.image == image);
-        its.flat_map(|process| &process.thread)
-            .flat_map(|thread| &thread.work)
-            .map(length)
-            .sum()
+        its.flat_map(|process| &process.thread).flat_map(|thread| &thread.work).map(length).sum()
     };
     let service = |name: &str, length: &dyn Fn(&Work) -> i64| -> i64 {
-        let its = scenario
-            .services
-            .service
-            .iter()
-            .filter(|it| it.name == name);
+        let its = scenario.services.service.iter().filter(|it| it.name == name);
         its.flat_map(|service| &service.work).map(length).sum()
     };
     let cpu = |work: &Work| match work {
@@ -129,15 +120,12 @@ pub fn put_in_ns(scenario: &Scenario, what: &str) -> i64 {
         _ => 0,
     };
     let sum = if what == "requests beyond a healthy disk" {
-        let bytes_ns =
-            |bytes: u64, mebibyte_ns: i64| i64::try_from(bytes).unwrap() * mebibyte_ns / (1 << 20);
+        let bytes_ns = |bytes: u64, mebibyte_ns: i64| i64::try_from(bytes).unwrap() * mebibyte_ns / (1 << 20);
         let beyond = |work: &Work| match work {
             Work::Disk { count, size, .. } => {
                 let bytes = u64::from(*size);
                 i64::from(*count)
-                    * (request_ns(scenario, bytes)
-                        - HEALTHY_REQUEST_NS
-                        - bytes_ns(bytes, HEALTHY_MEBIBYTE_NS))
+                    * (request_ns(scenario, bytes) - HEALTHY_REQUEST_NS - bytes_ns(bytes, HEALTHY_MEBIBYTE_NS))
             }
             _ => 0,
         };
@@ -161,12 +149,7 @@ pub fn put_in_ns(scenario: &Scenario, what: &str) -> i64 {
         })
     } else if let Some(path) = of("reads of ") {
         let reads = |work: &Work| match work {
-            Work::Disk {
-                count,
-                size,
-                path: read,
-                ..
-            } if read.starts_with(path) => {
+            Work::Disk { count, size, path: read, .. } if read.starts_with(path) => {
                 i64::from(*count) * request_ns(scenario, u64::from(*size))
             }
             _ => 0,
@@ -197,16 +180,10 @@ pub fn put_in_ns(scenario: &Scenario, what: &str) -> i64 {
         main_work(scenario).chain(beside).map(calls).sum()
     } else if let Some(name) = of("subscriber ") {
         let subscribers = scenario.logon.subscriber.iter();
-        subscribers
-            .filter(|subscriber| subscriber.name == name)
-            .map(|subscriber| subscriber.time.nanoseconds())
-            .sum()
+        subscribers.filter(|subscriber| subscriber.name == name).map(|subscriber| subscriber.time.nanoseconds()).sum()
     } else if let Some(image) = of("answer of ") {
         let its = scenario.applications.iter().filter(|it| it.image == image);
-        its.flat_map(|it| [&it.query, &it.suspend])
-            .flatten()
-            .map(|answer| answer.time.nanoseconds())
-            .sum()
+        its.flat_map(|it| [&it.query, &it.suspend]).flatten().map(|answer| answer.time.nanoseconds()).sum()
     } else {
         panic!("what is `{what}`?")
     };
@@ -217,8 +194,7 @@ pub fn put_in_ns(scenario: &Scenario, what: &str) -> i64 {
 /// How long the scenario's disk needs for a request, ns.
 fn request_ns(scenario: &Scenario, bytes: u64) -> i64 {
     let machine = &scenario.machine;
-    machine.disk_access.nanoseconds()
-        + machine.disk_per_mib.nanoseconds() * i64::try_from(bytes).unwrap() / (1 << 20)
+    machine.disk_access.nanoseconds() + machine.disk_per_mib.nanoseconds() * i64::try_from(bytes).unwrap() / (1 << 20)
 }
 
 /// Work of those whom a boot waits for.

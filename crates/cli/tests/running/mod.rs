@@ -13,9 +13,7 @@ pub struct Folder {
 
 impl Folder {
     pub fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().unwrap(),
-        }
+        Self { folder: tempfile::tempdir().unwrap() }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -35,9 +33,7 @@ impl Folder {
 
     /// The same, with what really happened in it.
     pub fn boot_and_truth(scenario: &str) -> (Self, Truth) {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../testkit/scenarios")
-            .join(scenario);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/scenarios").join(scenario);
         let text = std::fs::read_to_string(path).unwrap();
         let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
         let folder = Self::new();
@@ -48,10 +44,7 @@ impl Folder {
     /// The program, to be run in the folder with arguments separated by blanks.
     pub fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_onoff"));
-        command
-            .args(arguments.split_whitespace())
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null());
+        command.args(arguments.split_whitespace()).current_dir(self.folder.path()).stdin(Stdio::null());
         command
             .env_remove("NO_COLOR")
             .env_remove("CLICOLOR_FORCE")
@@ -75,11 +68,7 @@ impl Folder {
     /// Exit code and stderr of a run that must not answer: nothing on stdout, one line on stderr.
     pub fn refusal(&self, arguments: &str) -> (i32, String) {
         let output = self.run(arguments);
-        assert_eq!(
-            String::from_utf8_lossy(&output.stdout),
-            "",
-            "onoff {arguments}"
-        );
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "onoff {arguments}");
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(stderr.lines().count(), 1, "onoff {arguments}: {stderr}");
         (output.status.code().unwrap(), stderr)

@@ -25,73 +25,35 @@ enum Holds {
 use Holds::{List, Number, Object, OneOf, Reference, Text, Texts, Truth};
 
 /// A type of object: its name, what it must have (one of the names that `|` separates), what it may have.
-type Shape = (
-    &'static str,
-    &'static [&'static str],
-    &'static [(&'static str, Holds)],
-);
+type Shape = (&'static str, &'static [&'static str], &'static [(&'static str, Holds)]);
 
 const SHAPES: &[Shape] = &[
     (
         "sarifLog",
         &["version", "runs"],
-        &[
-            ("$schema", Reference),
-            ("version", OneOf(&["2.1.0"])),
-            ("runs", List("run", false)),
-        ],
+        &[("$schema", Reference), ("version", OneOf(&["2.1.0"])), ("runs", List("run", false))],
     ),
     (
         "run",
         &["tool"],
-        &[
-            ("tool", Object("tool")),
-            ("invocations", List("invocation", false)),
-            ("results", List("result", false)),
-        ],
+        &[("tool", Object("tool")), ("invocations", List("invocation", false)), ("results", List("result", false))],
     ),
     ("tool", &["driver"], &[("driver", Object("toolComponent"))]),
-    (
-        "toolComponent",
-        &["name"],
-        &[
-            ("name", Text),
-            ("version", Text),
-            ("rules", List("reportingDescriptor", true)),
-        ],
-    ),
+    ("toolComponent", &["name"], &[("name", Text), ("version", Text), ("rules", List("reportingDescriptor", true))]),
     (
         "reportingDescriptor",
         &["id"],
-        &[
-            ("id", Text),
-            ("name", Text),
-            ("shortDescription", Object("multiformatMessageString")),
-        ],
+        &[("id", Text), ("name", Text), ("shortDescription", Object("multiformatMessageString"))],
     ),
     ("multiformatMessageString", &["text"], &[("text", Text)]),
-    (
-        "invocation",
-        &["executionSuccessful"],
-        &[("executionSuccessful", Truth)],
-    ),
+    ("invocation", &["executionSuccessful"], &[("executionSuccessful", Truth)]),
     (
         "result",
         &["message"],
         &[
             ("ruleId", Text),
             ("ruleIndex", Number(-1)),
-            (
-                "kind",
-                OneOf(&[
-                    "notApplicable",
-                    "pass",
-                    "fail",
-                    "review",
-                    "open",
-                    "informational",
-                ]),
-            ),
+            ("kind", OneOf(&["notApplicable", "pass", "fail", "review", "open", "informational"])),
             ("level", OneOf(&["none", "note", "warning", "error"])),
             ("message", Object("message")),
             ("locations", List("location", false)),
@@ -102,16 +64,9 @@ const SHAPES: &[Shape] = &[
     (
         "location",
         &[],
-        &[
-            ("physicalLocation", Object("physicalLocation")),
-            ("logicalLocations", List("logicalLocation", true)),
-        ],
+        &[("physicalLocation", Object("physicalLocation")), ("logicalLocations", List("logicalLocation", true))],
     ),
-    (
-        "physicalLocation",
-        &["address|artifactLocation"],
-        &[("artifactLocation", Object("artifactLocation"))],
-    ),
+    ("physicalLocation", &["address|artifactLocation"], &[("artifactLocation", Object("artifactLocation"))]),
     ("artifactLocation", &[], &[("uri", Reference)]),
     ("logicalLocation", &[], &[("fullyQualifiedName", Text)]),
 ];
@@ -149,13 +104,9 @@ fn property(holds: &Holds, value: &Value, at: &str, faults: &mut Vec<String>) {
         Truth => value.is_boolean(),
         Number(least) => value.as_i64().is_some_and(|number| number >= *least),
         OneOf(words) => text.is_some_and(|text| words.contains(&text)),
-        Reference => text.is_some_and(|text| {
-            text.bytes()
-                .all(|byte| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte))
-        }),
-        Texts => value
-            .as_object()
-            .is_some_and(|map| map.values().all(Value::is_string)),
+        Reference => text
+            .is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte))),
+        Texts => value.as_object().is_some_and(|map| map.values().all(Value::is_string)),
         Object(name) => return object(name, value, at, faults),
         List(name, is_set) => {
             let rows = value.as_array().map_or(&[][..], Vec::as_slice);

@@ -49,9 +49,7 @@ mod tests {
     use super::*;
 
     fn text() -> Vec<u8> {
-        (0..20_000u32)
-            .flat_map(|number| (number / 7).to_string().into_bytes())
-            .collect()
+        (0..20_000u32).flat_map(|number| (number / 7).to_string().into_bytes()).collect()
     }
 
     #[test]

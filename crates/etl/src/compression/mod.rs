@@ -99,11 +99,7 @@ mod tests {
                 }
                 let end = copy_match(&mut output, 20, distance, length).unwrap();
                 assert_eq!(end, (20 + length).min(50));
-                assert_eq!(
-                    output[..end],
-                    expected[..end],
-                    "distance {distance} length {length}"
-                );
+                assert_eq!(output[..end], expected[..end], "distance {distance} length {length}");
             }
         }
         assert_eq!(copy_match(&mut [0; 8], 2, 3, 1), None);

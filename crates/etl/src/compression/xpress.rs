@@ -23,8 +23,7 @@ fn decode(input: &[u8], output: &mut [u8], end: &mut usize) -> Option<()> {
             flags_left = 32;
             // 32 literals at once: common where data does not compress.
             if flags == 0
-                && let (Some(from), Some(to)) =
-                    (input.get(next..next + 32), output.get_mut(*end..*end + 32))
+                && let (Some(from), Some(to)) = (input.get(next..next + 32), output.get_mut(*end..*end + 32))
             {
                 to.copy_from_slice(from);
                 next += 32;
@@ -93,17 +92,13 @@ mod tests {
     fn published_examples() {
         let alphabet = b"\x3f\0\0\0abcdefghijklmnopqrstuvwxyz";
         assert_eq!(unpack(alphabet, 26), b"abcdefghijklmnopqrstuvwxyz");
-        let repeated = [
-            0xff, 0xff, 0xff, 0x1f, 0x61, 0x62, 0x63, 0x17, 0x00, 0x0f, 0xff, 0x26, 0x01,
-        ];
+        let repeated = [0xff, 0xff, 0xff, 0x1f, 0x61, 0x62, 0x63, 0x17, 0x00, 0x0f, 0xff, 0x26, 0x01];
         assert_eq!(unpack(&repeated, 300), b"abc".repeat(100));
     }
 
     #[test]
     fn cut_input_gives_what_comes_before() {
-        let repeated = [
-            0xff, 0xff, 0xff, 0x1f, 0x61, 0x62, 0x63, 0x17, 0x00, 0x0f, 0xff, 0x26, 0x01,
-        ];
+        let repeated = [0xff, 0xff, 0xff, 0x1f, 0x61, 0x62, 0x63, 0x17, 0x00, 0x0f, 0xff, 0x26, 0x01];
         for cut in 0..repeated.len() {
             let good = unpack(&repeated[..cut], 300);
             assert!(good.len() <= 3 && b"abc".starts_with(&good), "cut at {cut}");

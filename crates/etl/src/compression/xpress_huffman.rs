@@ -36,13 +36,7 @@ pub(super) fn decompress(input: &[u8], output: &mut [u8]) -> usize {
 }
 
 /// `None` when the input ends or contradicts itself; `end` is then where the good output ends.
-fn decode(
-    codes: &Codes,
-    bits: &mut Bits<'_>,
-    output: &mut [u8],
-    end: &mut usize,
-    chunk_end: usize,
-) -> Option<()> {
+fn decode(codes: &Codes, bits: &mut Bits<'_>, output: &mut [u8], end: &mut usize, chunk_end: usize) -> Option<()> {
     while *end < chunk_end {
         let (symbol, code_length) = codes.symbol(bits.window)?;
         bits.consume(code_length)?;
@@ -88,13 +82,7 @@ struct Bits<'i> {
 
 impl<'i> Bits<'i> {
     fn new(input: &'i [u8], start: usize) -> Self {
-        let mut bits = Bits {
-            input,
-            next: start,
-            window: 0,
-            extra: 16,
-            phantom: 0,
-        };
+        let mut bits = Bits { input, next: start, window: 0, extra: 16, phantom: 0 };
         bits.window = bits.word() << 16;
         bits.window |= bits.word();
         bits
@@ -116,11 +104,7 @@ impl<'i> Bits<'i> {
 
     #[inline]
     fn peek(&self, count: u32) -> u32 {
-        if count == 0 {
-            0
-        } else {
-            self.window >> (32 - count)
-        }
+        if count == 0 { 0 } else { self.window >> (32 - count) }
     }
 
     /// Steps over up to 15 bits.
@@ -183,11 +167,7 @@ impl Codes {
     fn assign(&mut self, lengths: &[u8; LENGTHS_SIZE]) -> bool {
         let length_of = |symbol: usize| {
             let pair = lengths.get(symbol / 2).copied().unwrap_or_default();
-            usize::from(if symbol.is_multiple_of(2) {
-                pair & 15
-            } else {
-                pair >> 4
-            })
+            usize::from(if symbol.is_multiple_of(2) { pair & 15 } else { pair >> 4 })
         };
         let mut count = [0u32; LONGEST_CODE as usize + 1];
         for symbol in 0..SYMBOLS {
@@ -198,12 +178,9 @@ impl Codes {
         let mut place = [0usize; LONGEST_CODE as usize + 1];
         let (mut code, mut position) = (0u32, 0usize);
         for length in 1..=LONGEST_CODE as usize {
-            let (Some(&count), Some(limit), Some(base), Some(place)) = (
-                count.get(length),
-                self.limit.get_mut(length),
-                self.base.get_mut(length),
-                place.get_mut(length),
-            ) else {
+            let (Some(&count), Some(limit), Some(base), Some(place)) =
+                (count.get(length), self.limit.get_mut(length), self.base.get_mut(length), place.get_mut(length))
+            else {
                 return false;
             };
             code <<= 1;
@@ -232,18 +209,13 @@ impl Codes {
     fn fill_direct(&mut self) {
         let mut from = 0;
         for length in 1..=DIRECT_BITS {
-            let (Some(&limit), Some(&base)) = (
-                self.limit.get(length as usize),
-                self.base.get(length as usize),
-            ) else {
+            let (Some(&limit), Some(&base)) = (self.limit.get(length as usize), self.base.get(length as usize)) else {
                 return;
             };
             let to = (limit >> (16 - DIRECT_BITS)) as usize;
             for entry in from..to {
                 let code = entry as i32 >> (DIRECT_BITS - length);
-                let symbol = usize::try_from(code + base)
-                    .ok()
-                    .and_then(|place| self.ordered.get(place));
+                let symbol = usize::try_from(code + base).ok().and_then(|place| self.ordered.get(place));
                 if let (Some(slot), Some(&symbol)) = (self.direct.get_mut(entry), symbol) {
                     *slot = symbol << 4 | length as u16;
                 }
@@ -263,11 +235,8 @@ impl Codes {
             return Some((entry >> 4, u32::from(entry & 15)));
         }
         let bits = window >> 16;
-        let length = (DIRECT_BITS + 1..=LONGEST_CODE).find(|&length| {
-            self.limit
-                .get(length as usize)
-                .is_some_and(|&limit| bits < limit)
-        })?;
+        let length = (DIRECT_BITS + 1..=LONGEST_CODE)
+            .find(|&length| self.limit.get(length as usize).is_some_and(|&limit| bits < limit))?;
         let code = (bits >> (16 - length)) as i32;
         let place = usize::try_from(code + self.base.get(length as usize)?).ok()?;
         Some((*self.ordered.get(place)?, length))
@@ -283,13 +252,11 @@ mod tests {
     fn published_examples() {
         let mut alphabet = vec![0u8; 256];
         // a..x have 5 bits but for the first six, which share what is left.
-        alphabet[0x30..0x3E].copy_from_slice(&[
-            0x50, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x45, 0x44, 0x04,
-        ]);
+        alphabet[0x30..0x3E]
+            .copy_from_slice(&[0x50, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x45, 0x44, 0x04]);
         alphabet[0x80] = 0x04;
         alphabet.extend_from_slice(&[
-            0xd8, 0x52, 0x3e, 0xd7, 0x94, 0x11, 0x5b, 0xe9, 0x19, 0x5f, 0xf9, 0xd6, 0x7c, 0xdf,
-            0x8d, 0x04, 0, 0, 0, 0,
+            0xd8, 0x52, 0x3e, 0xd7, 0x94, 0x11, 0x5b, 0xe9, 0x19, 0x5f, 0xf9, 0xd6, 0x7c, 0xdf, 0x8d, 0x04, 0, 0, 0, 0,
         ]);
         let mut output = vec![0; 26];
         assert_eq!(decompress(&alphabet, &mut output), 26);

@@ -1,9 +1,6 @@
 //! Recordings made by the test kit whose events carry numbers to recognise them by.
 
-#![allow(
-    dead_code,
-    reason = "shared by tests, and not every test needs all of it"
-)]
+#![allow(dead_code, reason = "shared by tests, and not every test needs all of it")]
 
 use std::ops::ControlFlow;
 
@@ -14,11 +11,7 @@ pub const START: u64 = 6_370_000;
 pub const HOOK: u16 = 0x0532;
 
 pub fn small_buffers(processors: u32) -> Session {
-    Session {
-        buffer_size: 0x1000,
-        header_buffer_size: 0x1000,
-        ..Session::windows_10(processors)
-    }
+    Session { buffer_size: 0x1000, header_buffer_size: 0x1000, ..Session::windows_10(processors) }
 }
 
 /// A kernel event whose payload is a number to recognise it by.
@@ -27,20 +20,12 @@ pub fn numbered(ticks: u64, number: u32) -> Assembled<'static> {
 }
 
 pub fn number_of(record: &Record<'_>) -> Option<u32> {
-    let number = record
-        .payload()
-        .first_chunk()
-        .copied()
-        .map(u32::from_le_bytes);
+    let number = record.payload().first_chunk().copied().map(u32::from_le_bytes);
     number.filter(|_| record.hook() == Some(HOOK))
 }
 
 pub fn open(bytes: &[u8]) -> Recording<'_> {
-    Recording::open(&[Input {
-        name: "boot.etl",
-        bytes,
-    }])
-    .unwrap_or_else(|error| panic!("{error}"))
+    Recording::open(&[Input { name: "boot.etl", bytes }]).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The numbers of the numbered events with their times, in the order given, and all losses.
@@ -56,11 +41,7 @@ pub fn read(recording: &Recording<'_>) -> (Vec<(i64, u32)>, Losses) {
 }
 
 pub fn numbers(recording: &Recording<'_>) -> Vec<u32> {
-    read(recording)
-        .0
-        .into_iter()
-        .map(|(_, number)| number)
-        .collect()
+    read(recording).0.into_iter().map(|(_, number)| number).collect()
 }
 
 /// Events every 10 ticks on processors in turn; each processor's buffers are written when full.
@@ -68,10 +49,7 @@ pub fn interleaved(session: Session, count: u32) -> EtlBuilder {
     let processors = session.processors;
     let mut etl = EtlBuilder::new(session);
     for number in 0..count {
-        etl.push(
-            (number % processors) as u16,
-            &numbered(START + u64::from(number) * 10, number),
-        );
+        etl.push((number % processors) as u16, &numbered(START + u64::from(number) * 10, number));
     }
     etl
 }

@@ -65,9 +65,7 @@ fn read_samples() -> Vec<Sample> {
 fn unpack(path: &Path) -> Vec<u8> {
     let packed = std::io::BufReader::new(std::fs::File::open(path).unwrap());
     let mut bytes = Vec::new();
-    lzma_rust2::XzReader::new(packed, true)
-        .read_to_end(&mut bytes)
-        .unwrap();
+    lzma_rust2::XzReader::new(packed, true).read_to_end(&mut bytes).unwrap();
     bytes
 }
 
@@ -92,11 +90,7 @@ pub fn sources_table() -> BTreeMap<String, Row> {
         Some((name.to_owned(), row))
     });
     let table: BTreeMap<_, _> = rows.collect();
-    assert!(
-        table.len() >= 20,
-        "SOURCES.md has {} readable rows",
-        table.len()
-    );
+    assert!(table.len() >= 20, "SOURCES.md has {} readable rows", table.len());
     table
 }
 

@@ -20,11 +20,8 @@ impl Catalogue {
     /// The file.
     #[allow(dead_code, reason = "for the program that writes them")]
     pub fn encoded(&self) -> Result<Vec<u8>> {
-        let deflated: Vec<Vec<u8>> = self
-            .blocks
-            .iter()
-            .map(|block| miniz_oxide::deflate::compress_to_vec(block, 10))
-            .collect();
+        let deflated: Vec<Vec<u8>> =
+            self.blocks.iter().map(|block| miniz_oxide::deflate::compress_to_vec(block, 10)).collect();
         let mut file = Encoder::default();
         if let ([], [block]) = (&self.directory[..], &deflated[..]) {
             return Ok(block.clone());
@@ -43,19 +40,12 @@ impl Catalogue {
     #[allow(dead_code, reason = "for the test that the embedded files are current")]
     pub fn decoded(mut file: &[u8]) -> Result<Self> {
         let inflate = |block: &[u8]| {
-            miniz_oxide::inflate::decompress_to_vec(block)
-                .map_err(|error| anyhow::anyhow!("a damaged block: {error}"))
+            miniz_oxide::inflate::decompress_to_vec(block).map_err(|error| anyhow::anyhow!("a damaged block: {error}"))
         };
         if let Ok(block) = inflate(file) {
-            return Ok(Self {
-                directory: Vec::new(),
-                blocks: vec![block],
-            });
+            return Ok(Self { directory: Vec::new(), blocks: vec![block] });
         }
-        let mut catalogue = Self {
-            directory: Vec::new(),
-            blocks: Vec::new(),
-        };
+        let mut catalogue = Self { directory: Vec::new(), blocks: Vec::new() };
         let mut sizes = Vec::new();
         for _ in 0..number(&mut file)? {
             let guid = Guid::from_bytes_le(take(&mut file, 16)?.try_into()?);
@@ -185,10 +175,7 @@ impl Shared {
             Count::Of(index) => (2, Some(index)),
             Count::Rest => (3, None),
         };
-        let map = property
-            .map_name
-            .as_deref()
-            .and_then(|name| self.map_index.get(name));
+        let map = property.map_name.as_deref().and_then(|name| self.map_index.get(name));
         let flags = u64::from(property.out_type != OutType::Default)
             | length << 1
             | count << 3
@@ -204,10 +191,7 @@ impl Shared {
             out.number(value.into());
         }
         if property.padding != [0; 2] {
-            property
-                .padding
-                .iter()
-                .for_each(|&padding| out.number(padding.into()));
+            property.padding.iter().for_each(|&padding| out.number(padding.into()));
         }
         if let Some(&map) = map {
             out.number(map as u64);
@@ -235,20 +219,13 @@ impl Shared {
 /// The manifest providers, from `providers.json`.
 pub fn providers(json: &str) -> Result<Catalogue> {
     let reference: Value = serde_json::from_str(json)?;
-    let mut catalogue = Catalogue {
-        directory: Vec::new(),
-        blocks: Vec::new(),
-    };
+    let mut catalogue = Catalogue { directory: Vec::new(), blocks: Vec::new() };
     let mut providers: Vec<&Value> = list(&reference["providers"])?.iter().collect();
     providers.sort_by_key(|provider| provider["guid"].as_str());
     for provider in providers {
         let name = text(&provider["name"])?;
-        catalogue
-            .directory
-            .push((Guid::parse_str(text(&provider["guid"])?)?, name.to_owned()));
-        catalogue
-            .blocks
-            .push(self::provider(provider).with_context(|| name.to_owned())?);
+        catalogue.directory.push((Guid::parse_str(text(&provider["guid"])?)?, name.to_owned()));
+        catalogue.blocks.push(self::provider(provider).with_context(|| name.to_owned())?);
     }
     Ok(catalogue)
 }
@@ -304,8 +281,7 @@ fn manifest_properties(event: &Value) -> Result<Vec<Property>> {
             break;
         }
         let type_name = text(&field["inType"])?;
-        let in_type = InType::from_manifest_name(type_name)
-            .with_context(|| format!("unknown type {type_name}"))?;
+        let in_type = InType::from_manifest_name(type_name).with_context(|| format!("unknown type {type_name}"))?;
         let mut property = Property::new(name, in_type);
         property.map_name = field["map"].as_str().map(Into::into);
         if let Some(count) = field["count"].as_str() {
@@ -343,25 +319,16 @@ fn structs_begin(fields: &[Value]) -> Result<usize> {
                 return Ok(Some(in_type as u64));
             }
             let digits = name.trim_start_matches("type#");
-            digits
-                .parse()
-                .map(Some)
-                .with_context(|| format!("unknown type {name}"))
+            digits.parse().map(Some).with_context(|| format!("unknown type {name}"))
         })
         .collect::<Result<_>>()?;
     let beyond = |number: &Option<u64>| number.is_some_and(|number| number >= 24);
     if !numbers.iter().any(beyond) {
         return Ok(fields.len());
     }
-    let first = numbers
-        .iter()
-        .position(|&number| number == Some(fields.len() as u64));
+    let first = numbers.iter().position(|&number| number == Some(fields.len() as u64));
     let certain = numbers.iter().position(beyond);
-    Ok(first
-        .into_iter()
-        .chain(certain)
-        .min()
-        .unwrap_or(fields.len()))
+    Ok(first.into_iter().chain(certain).min().unwrap_or(fields.len()))
 }
 
 /// Where the reference has names and types only, `X` after `XLength` or `XSize` is as long as that says.
@@ -374,11 +341,7 @@ fn implied_length(earlier: &[Value], name: &str, in_type: InType, names_only: bo
     if !counted {
         return Length::Natural;
     }
-    let suffixes: &[&str] = if in_type == InType::Binary {
-        &["Length", "Size"]
-    } else {
-        &["Length"]
-    };
+    let suffixes: &[&str] = if in_type == InType::Binary { &["Length", "Size"] } else { &["Length"] };
     suffixes
         .iter()
         .find_map(|suffix| self::earlier(earlier, &format!("{name}{suffix}")))
@@ -387,16 +350,9 @@ fn implied_length(earlier: &[Value], name: &str, in_type: InType, names_only: bo
 
 /// The last field of a name, which some manifests write with spaces or in another case.
 fn earlier(fields: &[Value], name: &str) -> Option<u16> {
-    let plain = |name: &str| {
-        name.chars()
-            .filter(char::is_ascii_alphanumeric)
-            .collect::<String>()
-            .to_ascii_lowercase()
-    };
+    let plain = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     let wanted = plain(name);
-    let at = fields
-        .iter()
-        .rposition(|field| field["name"].as_str().map(plain) == Some(wanted.clone()))?;
+    let at = fields.iter().rposition(|field| field["name"].as_str().map(plain) == Some(wanted.clone()))?;
     u16::try_from(at).ok()
 }
 
@@ -411,8 +367,7 @@ pub fn kernel(json: &str) -> Result<Catalogue> {
         if parse_number(text(&group["group"])?)? != at as u64 {
             bail!("groups are out of order");
         }
-        out.bytes
-            .extend(Guid::parse_str(text(&group["guid"])?)?.to_bytes_le());
+        out.bytes.extend(Guid::parse_str(text(&group["guid"])?)?.to_bytes_le());
         let name = shared.text(text(&group["name"])?);
         out.number(name);
     }
@@ -424,8 +379,7 @@ pub fn kernel(json: &str) -> Result<Catalogue> {
             let at = shared.text(text(&event[name])?);
             out.number(at);
         }
-        out.bytes
-            .extend(Guid::parse_str(text(&event["provider_guid"])?)?.to_bytes_le());
+        out.bytes.extend(Guid::parse_str(text(&event["provider_guid"])?)?.to_bytes_le());
         let versions: BTreeMap<u64, &Value> = list(&event["versions"])?
             .iter()
             .map(|version| Ok((version["version"].as_u64().context("version")?, version)))
@@ -441,22 +395,17 @@ pub fn kernel(json: &str) -> Result<Catalogue> {
     let merged = list(&reference["full_header_events"])?;
     out.number(merged.len() as u64);
     for event in merged {
-        out.bytes
-            .extend(Guid::parse_str(text(&event["provider_guid"])?)?.to_bytes_le());
+        out.bytes.extend(Guid::parse_str(text(&event["provider_guid"])?)?.to_bytes_le());
         out.number(event["opcode"].as_u64().context("opcode")?);
         out.number(event["version"].as_u64().context("version")?);
         for name in ["class", "name"] {
             let at = shared.text(text(&event[name])?);
             out.number(at);
         }
-        let layout = kernel_layout(&mut shared, &event["fields"])
-            .with_context(|| format!("{}", event["name"]))?;
+        let layout = kernel_layout(&mut shared, &event["fields"]).with_context(|| format!("{}", event["name"]))?;
         out.number(layout);
     }
-    Ok(Catalogue {
-        directory: Vec::new(),
-        blocks: vec![shared.finish(out)],
-    })
+    Ok(Catalogue { directory: Vec::new(), blocks: vec![shared.finish(out)] })
 }
 
 fn kernel_layout(shared: &mut Shared, fields: &Value) -> Result<u64> {
@@ -479,14 +428,11 @@ fn kernel_properties(fields: &[Value], start: u64) -> Result<Vec<Property>> {
     for field in fields {
         let name = text(&field["name"])?;
         let type_name = text(&field["type"])?;
-        let mut property = kernel_property(name, type_name, &properties)
-            .with_context(|| format!("{name}: {type_name}"))?;
+        let mut property =
+            kernel_property(name, type_name, &properties).with_context(|| format!("{name}: {type_name}"))?;
         for (wide, offset) in ["off32", "off64"].into_iter().enumerate() {
             if let (Some(end), Some(offset)) = (ends[wide], field[offset].as_u64()) {
-                property.padding[wide] = offset
-                    .checked_sub(end)
-                    .context("overlapping fields")?
-                    .try_into()?;
+                property.padding[wide] = offset.checked_sub(end).context("overlapping fields")?.try_into()?;
                 ends[wide] = Some(offset);
             }
             let size = kernel_size(&property, if wide == 0 { 4 } else { 8 });

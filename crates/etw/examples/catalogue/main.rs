@@ -17,11 +17,7 @@ fn main() -> anyhow::Result<()> {
     let reference = Path::new(&reference);
     let into = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catalogue");
     for (from, to, generate) in [
-        (
-            "providers.json",
-            "providers.bin",
-            generate::providers as fn(&str) -> _,
-        ),
+        ("providers.json", "providers.bin", generate::providers as fn(&str) -> _),
         ("kernel-mof.json", "kernel.bin", generate::kernel),
     ] {
         let json = std::fs::read_to_string(reference.join(from))?;

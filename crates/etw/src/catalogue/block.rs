@@ -63,12 +63,9 @@ impl<'b> Block<'b> {
         for _ in 0..self.count()? {
             let name = shared.text(self)?;
             let bits = self.number()? != 0;
-            let entries = (0..self.count()?)
-                .map(|_| Some((self.number()?, shared.text(self)?)))
-                .collect::<Option<_>>()?;
-            shared
-                .maps
-                .push((name, Arc::new(ValueMap { bits, entries })));
+            let entries =
+                (0..self.count()?).map(|_| Some((self.number()?, shared.text(self)?))).collect::<Option<_>>()?;
+            shared.maps.push((name, Arc::new(ValueMap { bits, entries })));
         }
         for _ in 0..self.count()? {
             let layout = self.layout(&shared)?;
@@ -80,13 +77,8 @@ impl<'b> Block<'b> {
     fn layout(&mut self, shared: &Shared) -> Option<Layout> {
         let count = self.count()?;
         let top_level = usize::try_from(self.number()?).ok()?;
-        let properties = (0..count)
-            .map(|_| self.property(shared))
-            .collect::<Option<Vec<_>>>()?;
-        (top_level <= properties.len()).then_some(Layout {
-            properties,
-            top_level,
-        })
+        let properties = (0..count).map(|_| self.property(shared)).collect::<Option<Vec<_>>>()?;
+        (top_level <= properties.len()).then_some(Layout { properties, top_level })
     }
 
     /// Text index (name), `n` in type, `n` flags; then what the flags say is there: out type, length, count,
@@ -111,10 +103,7 @@ impl<'b> Block<'b> {
             _ => Count::Rest,
         };
         if flags & 0x20 != 0 {
-            property.padding = [
-                self.number()?.try_into().ok()?,
-                self.number()?.try_into().ok()?,
-            ];
+            property.padding = [self.number()?.try_into().ok()?, self.number()?.try_into().ok()?];
         }
         property.optional = flags & 0x40 != 0;
         if flags & 0x80 != 0 {
@@ -140,15 +129,11 @@ pub(crate) struct Shared {
 impl Shared {
     /// The text whose index comes next.
     pub fn text(&self, block: &mut Block<'_>) -> Option<Arc<str>> {
-        self.texts
-            .get(usize::try_from(block.number()?).ok()?)
-            .cloned()
+        self.texts.get(usize::try_from(block.number()?).ok()?).cloned()
     }
 
     /// The layout whose index comes next.
     pub fn layout(&self, block: &mut Block<'_>) -> Option<Arc<Layout>> {
-        self.layouts
-            .get(usize::try_from(block.number()?).ok()?)
-            .cloned()
+        self.layouts.get(usize::try_from(block.number()?).ok()?).cloned()
     }
 }

@@ -41,9 +41,7 @@ pub(crate) struct KernelVersion {
 impl KernelEvent {
     /// The layout to read a version with: its own, else the highest below it, else the lowest there is.
     pub fn version(&self, version: u16) -> Option<&KernelVersion> {
-        let after = self
-            .versions
-            .partition_point(|known| known.version <= version);
+        let after = self.versions.partition_point(|known| known.version <= version);
         self.versions.get(after.saturating_sub(1))
     }
 }
@@ -68,23 +66,13 @@ impl KernelCatalogue {
             let class = shared.text(&mut block)?;
             let class_guid = block.guid()?;
             let versions = (0..block.count()?)
-                .map(|_| {
-                    Some(KernelVersion {
-                        version: block.small()?,
-                        layout: shared.layout(&mut block)?,
-                    })
-                })
+                .map(|_| Some(KernelVersion { version: block.small()?, layout: shared.layout(&mut block)? }))
                 .collect::<Option<_>>()?;
             if catalogue.by_hook.len() <= hook {
                 catalogue.by_hook.resize(hook + 1, NONE);
             }
             *catalogue.by_hook.get_mut(hook)? = at.try_into().ok()?;
-            catalogue.events.push(KernelEvent {
-                name,
-                class,
-                class_guid,
-                versions,
-            });
+            catalogue.events.push(KernelEvent { name, class, class_guid, versions });
         }
         for _ in 0..block.count()? {
             let guid = block.guid()?;
@@ -136,21 +124,14 @@ mod tests {
         assert_eq!(switch.version(0).unwrap().version, 1);
         assert_eq!(switch.version(9).unwrap().version, 4);
         let image = kernel().by_hook(0x030a).unwrap();
-        assert_eq!(
-            &*image.class, "Image",
-            "load is an image event in the process group"
-        );
+        assert_eq!(&*image.class, "Image", "load is an image event in the process group");
         assert!(kernel().by_hook(0x7777).is_none());
 
         let class = crate::kernel::IMAGE_ID_CLASS;
         assert_eq!(&*kernel().by_class(class, 36).unwrap().name, "DbgID_RSDS");
-        let mark = kernel()
-            .by_class(crate::kernel::PERF_INFO_CLASS, 34)
-            .unwrap();
+        let mark = kernel().by_class(crate::kernel::PERF_INFO_CLASS, 34).unwrap();
         assert_eq!(&*mark.name, "Mark");
-        let sample = kernel()
-            .by_class(crate::kernel::PERF_INFO_CLASS, 0x2e)
-            .unwrap();
+        let sample = kernel().by_class(crate::kernel::PERF_INFO_CLASS, 0x2e).unwrap();
         assert_eq!(&*sample.name, "SampledProfile");
     }
 }

@@ -56,9 +56,8 @@ impl CatalogueProvider {
         let bytes = inflate(self.deflated)?;
         let mut block = Block::new(&bytes);
         let shared = block.shared()?;
-        let keywords = (0..block.count()?)
-            .map(|_| Some((block.number()?, shared.text(&mut block)?)))
-            .collect::<Option<_>>()?;
+        let keywords =
+            (0..block.count()?).map(|_| Some((block.number()?, shared.text(&mut block)?))).collect::<Option<_>>()?;
         let mut events = Vec::new();
         for _ in 0..block.count()? {
             events.push(EventSchema {
@@ -76,21 +75,13 @@ impl CatalogueProvider {
                 layout: shared.layout(&mut block)?,
             });
         }
-        let mut schema = ProviderSchema {
-            guid: self.guid,
-            name: self.name.into(),
-            events,
-            keywords,
-        };
+        let mut schema = ProviderSchema { guid: self.guid, name: self.name.into(), events, keywords };
         schema.sort();
         Some(schema)
     }
 }
 
-#[allow(
-    clippy::option_option,
-    reason = "outer: the file is damaged; inner: no number is known"
-)]
+#[allow(clippy::option_option, reason = "outer: the file is damaged; inner: no number is known")]
 fn optional<T: TryFrom<u64>>(stored: u64) -> Option<Option<T>> {
     match stored.checked_sub(1) {
         None => Some(None),
@@ -104,8 +95,7 @@ fn inflate(deflated: &[u8]) -> Option<Vec<u8>> {
 
 /// All providers of the catalogue, by GUID.
 pub(crate) fn providers() -> &'static HashMap<Guid, CatalogueProvider> {
-    static INDEX: LazyLock<HashMap<Guid, CatalogueProvider>> =
-        LazyLock::new(|| index().unwrap_or_default());
+    static INDEX: LazyLock<HashMap<Guid, CatalogueProvider>> = LazyLock::new(|| index().unwrap_or_default());
     &INDEX
 }
 
@@ -121,23 +111,14 @@ fn index() -> Option<HashMap<Guid, CatalogueProvider>> {
     for (guid, name, size) in entries {
         let deflated = block.bytes(size)?;
         let expanded = OnceLock::new();
-        providers.insert(
-            guid,
-            CatalogueProvider {
-                guid,
-                name,
-                deflated,
-                expanded,
-            },
-        );
+        providers.insert(guid, CatalogueProvider { guid, name, deflated, expanded });
     }
     Some(providers)
 }
 
 /// The kernel's events.
 pub(crate) fn kernel() -> &'static KernelCatalogue {
-    static CATALOGUE: LazyLock<KernelCatalogue> =
-        LazyLock::new(|| KernelCatalogue::read(KERNEL).unwrap_or_default());
+    static CATALOGUE: LazyLock<KernelCatalogue> = LazyLock::new(|| KernelCatalogue::read(KERNEL).unwrap_or_default());
     &CATALOGUE
 }
 

@@ -78,16 +78,8 @@ impl DiskTransfer {
         let byte_offset = fields.u64()?;
         let file_key = fields.pointer()?;
         let irp = if version >= 2 { fields.pointer()? } else { 0 };
-        let response_ticks = if version >= 1 {
-            Some(fields.u64()?)
-        } else {
-            None
-        };
-        let issuing_thread_id = if version >= 3 {
-            Some(fields.u32()?)
-        } else {
-            None
-        };
+        let response_ticks = if version >= 1 { Some(fields.u64()?) } else { None };
+        let issuing_thread_id = if version >= 3 { Some(fields.u32()?) } else { None };
         Some(Self {
             operation,
             optical,
@@ -137,11 +129,7 @@ impl DiskFlush {
             irp_flags: IrpFlags(fields.u32()?),
             response_ticks: fields.u64()?,
             irp: fields.pointer()?,
-            issuing_thread_id: if payload.version >= 3 {
-                Some(fields.u32()?)
-            } else {
-                None
-            },
+            issuing_thread_id: if payload.version >= 3 { Some(fields.u32()?) } else { None },
         })
     }
 }
@@ -180,11 +168,7 @@ impl DiskRequestStart {
             operation,
             optical,
             irp: fields.pointer()?,
-            issuing_thread_id: if payload.version >= 3 {
-                Some(fields.u32()?)
-            } else {
-                None
-            },
+            issuing_thread_id: if payload.version >= 3 { Some(fields.u32()?) } else { None },
         })
     }
 }
@@ -261,15 +245,9 @@ impl DriverMajorFunctionReturn {
         let mut fields = payload.fields;
         if payload.version < 2 {
             let match_id = fields.u32()?;
-            return Some(Self {
-                irp: fields.pointer()?,
-                match_id,
-            });
+            return Some(Self { irp: fields.pointer()?, match_id });
         }
-        Some(Self {
-            irp: fields.pointer()?,
-            match_id: fields.u32()?,
-        })
+        Some(Self { irp: fields.pointer()?, match_id: fields.u32()? })
     }
 }
 parse_from_record!(DriverMajorFunctionReturn);
@@ -309,17 +287,8 @@ impl DriverCompletion {
             _ => return None,
         };
         let mut fields = payload.fields;
-        let routine = if kind == DriverCompletionKind::RequestReturn {
-            0
-        } else {
-            fields.pointer()?
-        };
-        Some(Self {
-            kind,
-            routine,
-            irp: fields.pointer()?,
-            match_id: fields.u32()?,
-        })
+        let routine = if kind == DriverCompletionKind::RequestReturn { 0 } else { fields.pointer()? };
+        Some(Self { kind, routine, irp: fields.pointer()?, match_id: fields.u32()? })
     }
 }
 parse_from_record!(DriverCompletion);
@@ -344,11 +313,7 @@ impl BootPrefetchInformation {
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
         let mut fields = payload.fields;
-        Some(Self {
-            action: fields.i32()?,
-            status: fields.u32()?,
-            pages: fields.i32()?,
-        })
+        Some(Self { action: fields.i32()?, status: fields.u32()?, pages: fields.i32()? })
     }
 }
 parse_from_record!(BootPrefetchInformation);
@@ -359,24 +324,15 @@ mod tests {
 
     #[test]
     fn transfer_versions_2_and_3() {
-        let mut bytes: Vec<u8> = [1u32, 0x0006_0043, 4096, 0]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let mut bytes: Vec<u8> = [1u32, 0x0006_0043, 4096, 0].iter().flat_map(|v| v.to_le_bytes()).collect();
         bytes.extend(0x12_3400_0000u64.to_le_bytes());
         bytes.extend(0xffff_f8a0_0000_1000u64.to_le_bytes());
         bytes.extend(0xffff_fa80_0000_2000u64.to_le_bytes());
         bytes.extend(777u64.to_le_bytes());
         let read = DiskTransfer::read(KernelPayload::new(0x010a, 2, &bytes, 8)).unwrap();
         assert_eq!((read.operation, read.disk_number), (DiskOperation::Read, 1));
-        assert_eq!(
-            (read.irp_flags.priority(), read.irp_flags.is_paging_io()),
-            (3, true)
-        );
-        assert_eq!(
-            (read.response_ticks, read.issuing_thread_id),
-            (Some(777), None)
-        );
+        assert_eq!((read.irp_flags.priority(), read.irp_flags.is_paging_io()), (3, true));
+        assert_eq!((read.response_ticks, read.issuing_thread_id), (Some(777), None));
         assert!(DiskTransfer::read(KernelPayload::new(0x010b, 3, &bytes, 8)).is_none());
         bytes.extend(88u32.to_le_bytes());
         let write = DiskTransfer::read(KernelPayload::new(0x010b, 3, &bytes, 8)).unwrap();
@@ -385,14 +341,8 @@ mod tests {
 
     #[test]
     fn dispatch_call_versions_order_their_fields_differently() {
-        let v1: Vec<u8> = [9u32, 0x1000, 0x2000, 3, 4, 0x3000]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
-        let v2: Vec<u8> = [3u32, 4, 0x1000, 0x3000, 0x2000, 9]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let v1: Vec<u8> = [9u32, 0x1000, 0x2000, 3, 4, 0x3000].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let v2: Vec<u8> = [3u32, 4, 0x1000, 0x3000, 0x2000, 9].iter().flat_map(|v| v.to_le_bytes()).collect();
         assert_eq!(
             DriverMajorFunctionCall::read(KernelPayload::new(0x0122, 1, &v1, 4)),
             DriverMajorFunctionCall::read(KernelPayload::new(0x0122, 2, &v2, 4)),

@@ -42,11 +42,7 @@ impl<'b> FileName<'b> {
             0x0424 => FileNameKind::Rundown,
             _ => return None,
         };
-        Some(Self {
-            kind,
-            file_key: payload.fields.pointer()?,
-            file_name: payload.fields.utf16_z(),
-        })
+        Some(Self { kind, file_key: payload.fields.pointer()?, file_name: payload.fields.utf16_z() })
     }
 }
 parse_from_record!(FileName<'b>);
@@ -119,28 +115,12 @@ impl FileSubject {
         let version = payload.version;
         let fields = &mut payload.fields;
         let irp = fields.pointer()?;
-        let early_thread = if version <= 2 {
-            fields.pointer()? as u32
-        } else {
-            0
-        };
+        let early_thread = if version <= 2 { fields.pointer()? as u32 } else { 0 };
         let file_object = fields.pointer()?;
         let file_key = fields.pointer()?;
         let extra = if with_extra { fields.pointer()? } else { 0 };
-        let thread_id = if version <= 2 {
-            early_thread
-        } else {
-            fields.u32()?
-        };
-        Some((
-            Self {
-                irp,
-                file_object,
-                file_key,
-                thread_id,
-            },
-            extra,
-        ))
+        let thread_id = if version <= 2 { early_thread } else { fields.u32()? };
+        Some((Self { irp, file_object, file_key, thread_id }, extra))
     }
 }
 
@@ -174,10 +154,7 @@ impl FileOperation {
             0x0449 => FileOperationKind::Flush,
             _ => return None,
         };
-        Some(Self {
-            kind,
-            subject: FileSubject::read(&mut payload, false)?.0,
-        })
+        Some(Self { kind, subject: FileSubject::read(&mut payload, false)?.0 })
     }
 }
 parse_from_record!(FileOperation);
@@ -208,13 +185,7 @@ impl FileTransfer {
         };
         let offset = payload.fields.u64()?;
         let (subject, _) = FileSubject::read(&mut payload, false)?;
-        Some(Self {
-            write,
-            offset,
-            subject,
-            size: payload.fields.u32()?,
-            flags: payload.fields.u32()?,
-        })
+        Some(Self { write, offset, subject, size: payload.fields.u32()?, flags: payload.fields.u32()? })
     }
 }
 parse_from_record!(FileTransfer);
@@ -276,11 +247,7 @@ impl<'b> FileInformation<'b> {
             subject,
             extra_info,
             info_class: payload.fields.u32()?,
-            path: if with_path {
-                payload.fields.utf16_z()
-            } else {
-                Utf16::default()
-            },
+            path: if with_path { payload.fields.utf16_z() } else { Utf16::default() },
         })
     }
 }
@@ -403,11 +370,7 @@ impl FileMapping {
             file_key: fields.pointer()?,
             misc_info: fields.u64()?,
             view_size: fields.pointer()?,
-            byte_offset: if payload.version >= 3 {
-                fields.i64()?
-            } else {
-                0
-            },
+            byte_offset: if payload.version >= 3 { fields.i64()? } else { 0 },
             process_id: fields.u32()?,
         })
     }
@@ -429,21 +392,13 @@ mod tests {
         let v2 = FileTransfer::read(KernelPayload::new(0x0443, 2, &v2, 8)).unwrap();
         let v3 = FileTransfer::read(KernelPayload::new(0x0443, 3, &v3, 8)).unwrap();
         assert_eq!(v2, v3);
-        let subject = FileSubject {
-            irp: 10,
-            file_object: 30,
-            file_key: 40,
-            thread_id: 20,
-        };
+        let subject = FileSubject { irp: 10, file_object: 30, file_key: 40, thread_id: 20 };
         assert_eq!((v2.subject, v2.size, v2.flags), (subject, 100, 7));
     }
 
     #[test]
     fn information_reads_its_path_only_where_there_is_one() {
-        let mut bytes: Vec<u8> = [1u32, 2, 3, 4, 5, 6]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let mut bytes: Vec<u8> = [1u32, 2, 3, 4, 5, 6].iter().flat_map(|v| v.to_le_bytes()).collect();
         bytes.extend([b'x', 0, 0, 0]);
         let renamed = FileInformation::read(KernelPayload::new(0x0450, 3, &bytes, 4)).unwrap();
         assert_eq!((renamed.extra_info, renamed.info_class), (4, 6));

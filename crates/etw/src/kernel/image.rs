@@ -169,10 +169,7 @@ impl<'b> ImageIdentification<'b> {
         if record.class_guid()? != IMAGE_ID_CLASS {
             return None;
         }
-        Self::read(
-            record.opcode(),
-            Reader::new(record.payload(), record.pointer_size()),
-        )
+        Self::read(record.opcode(), Reader::new(record.payload(), record.pointer_size()))
     }
 
     /// Reads a payload of the class by its type (the record's opcode).
@@ -218,10 +215,7 @@ mod tests {
     use super::*;
 
     fn utf16_z(text: &str) -> Vec<u8> {
-        text.encode_utf16()
-            .chain([0])
-            .flat_map(u16::to_le_bytes)
-            .collect()
+        text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
     }
 
     #[test]
@@ -235,11 +229,7 @@ mod tests {
 
         let mut v3 = 0x7ff0_0000_1000u64.to_le_bytes().to_vec();
         v3.extend(0x2000u64.to_le_bytes());
-        v3.extend(
-            [600u32, 0xabc, 0x5f00_0000, 0]
-                .iter()
-                .flat_map(|v| v.to_le_bytes()),
-        );
+        v3.extend([600u32, 0xabc, 0x5f00_0000, 0].iter().flat_map(|v| v.to_le_bytes()));
         v3.extend(0x1_8000_0000u64.to_le_bytes());
         v3.extend([0; 16]);
         v3.extend(utf16_z("\\Device\\b.dll"));
@@ -257,9 +247,7 @@ mod tests {
         bytes.extend(IMAGE_ID_CLASS.to_bytes_le());
         bytes.extend(2u32.to_le_bytes());
         bytes.extend(b"ntkrnlmp.pdb\0");
-        let Some(ImageIdentification::DebugId(id)) =
-            ImageIdentification::read(36, Reader::new(&bytes, 8))
-        else {
+        let Some(ImageIdentification::DebugId(id)) = ImageIdentification::read(36, Reader::new(&bytes, 8)) else {
             panic!("not a debug id")
         };
         assert_eq!((id.guid, id.age, id.managed), (IMAGE_ID_CLASS, 2, false));

@@ -83,11 +83,7 @@ impl PageFault {
             0x020f => PageFaultKind::AccessViolation,
             _ => return None,
         };
-        Some(Self {
-            kind,
-            virtual_address: payload.fields.pointer()?,
-            program_counter: payload.fields.pointer()?,
-        })
+        Some(Self { kind, virtual_address: payload.fields.pointer()?, program_counter: payload.fields.pointer()? })
     }
 }
 parse_from_record!(PageFault);
@@ -140,11 +136,7 @@ impl VirtualAllocation {
             region_size: fields.pointer()?,
             process_id: fields.u32()?,
             flags: fields.u32()?,
-            commit_size: if rundown {
-                Some(fields.pointer()?)
-            } else {
-                None
-            },
+            commit_size: if rundown { Some(fields.pointer()?) } else { None },
         })
     }
 }
@@ -185,11 +177,7 @@ impl TerminalSession {
             0x024e => TerminalSessionKind::Delete,
             _ => return None,
         };
-        Some(Self {
-            kind,
-            unique_session_id: payload.fields.pointer()?,
-            session_id: payload.fields.u32()?,
-        })
+        Some(Self { kind, unique_session_id: payload.fields.pointer()?, session_id: payload.fields.u32()? })
     }
 }
 parse_from_record!(TerminalSession);
@@ -234,11 +222,7 @@ impl MemoryInformation {
             repurposed_pages: [0; 8],
             modified_page_file_pages: 0,
         };
-        for pages in information
-            .standby_pages
-            .iter_mut()
-            .chain(&mut information.repurposed_pages)
-        {
+        for pages in information.standby_pages.iter_mut().chain(&mut information.repurposed_pages) {
             *pages = fields.pointer()?;
         }
         information.modified_page_file_pages = fields.pointer()?;
@@ -255,16 +239,9 @@ mod tests {
     fn hard_fault_of_both_pointer_sizes() {
         let mut bytes = 5u64.to_le_bytes().to_vec();
         bytes.extend(4096u64.to_le_bytes());
-        bytes.extend(
-            [0x1000u32, 0x2000, 44, 8192]
-                .iter()
-                .flat_map(|v| v.to_le_bytes()),
-        );
+        bytes.extend([0x1000u32, 0x2000, 44, 8192].iter().flat_map(|v| v.to_le_bytes()));
         let fault = HardFault::read(KernelPayload::new(0x0220, 2, &bytes, 4)).unwrap();
-        assert_eq!(
-            (fault.start_ticks, fault.file_key, fault.thread_id),
-            (5, 0x2000, 44)
-        );
+        assert_eq!((fault.start_ticks, fault.file_key, fault.thread_id), (5, 0x2000, 44));
         assert_eq!(fault.byte_count, 8192);
         assert!(HardFault::read(KernelPayload::new(0x0220, 2, &bytes, 8)).is_none());
     }

@@ -73,23 +73,14 @@ impl<'b> KernelPayload<'b> {
     #[inline]
     #[must_use]
     pub fn new(hook: u16, version: u16, payload: &'b [u8], pointer_size: usize) -> Self {
-        Self {
-            hook,
-            version,
-            fields: Reader::new(payload, pointer_size),
-        }
+        Self { hook, version, fields: Reader::new(payload, pointer_size) }
     }
 
     /// The payload of a record with a SYSTEM, COMPACT or PERFINFO header; `None` for any other.
     #[inline]
     #[must_use]
     pub fn of(record: &Record<'b>) -> Option<Self> {
-        Some(Self::new(
-            record.hook()?,
-            record.version(),
-            record.payload(),
-            record.pointer_size(),
-        ))
+        Some(Self::new(record.hook()?, record.version(), record.payload(), record.pointer_size()))
     }
 }
 

@@ -107,10 +107,7 @@ mod tests {
         let mut bytes: Vec<u8> = [4u32, 100].iter().flat_map(|v| v.to_le_bytes()).collect();
         bytes.extend([10, 0, 0, 1, 127, 0, 0, 1, 0, 80, 0x1f, 0x90]);
         let sent = NetworkTransfer::read(KernelPayload::new(0x060a, 2, &bytes, 8)).unwrap();
-        assert_eq!(
-            (sent.protocol, sent.operation),
-            (NetworkProtocol::Tcp, NetworkOperation::Send)
-        );
+        assert_eq!((sent.protocol, sent.operation), (NetworkProtocol::Tcp, NetworkOperation::Send));
         assert_eq!(sent.destination, (IpAddr::from([10, 0, 0, 1]), 80));
         assert_eq!(sent.source, (IpAddr::from([127, 0, 0, 1]), 8080));
         assert!(NetworkTransfer::read(KernelPayload::new(0x061a, 2, &bytes, 8)).is_none());

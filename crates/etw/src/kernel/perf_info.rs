@@ -43,18 +43,8 @@ impl SampledProfile {
         let instruction_pointer = fields.pointer()?;
         let thread_id = fields.u32()?;
         let count = fields.u16()?;
-        let (flags, rank) = if payload.version >= 2 {
-            (fields.u8()?, fields.u8()?)
-        } else {
-            (0, 0)
-        };
-        Some(Self {
-            instruction_pointer,
-            thread_id,
-            count,
-            flags,
-            rank,
-        })
+        let (flags, rank) = if payload.version >= 2 { (fields.u8()?, fields.u8()?) } else { (0, 0) };
+        Some(Self { instruction_pointer, thread_id, count, flags, rank })
     }
 }
 parse_from_record!(SampledProfile);
@@ -95,11 +85,7 @@ impl DeferredProcedureCall {
             0x0f46 => DeferredProcedureCallKind::IoTimer,
             _ => return None,
         };
-        Some(Self {
-            kind,
-            start_ticks: payload.fields.u64()?,
-            routine: payload.fields.pointer()?,
-        })
+        Some(Self { kind, start_ticks: payload.fields.u64()?, routine: payload.fields.pointer()? })
     }
 }
 parse_from_record!(DeferredProcedureCall);
@@ -153,19 +139,8 @@ impl InterruptServiceRoutine {
         } else {
             (returned != 0, u16::from_le_bytes([vector_low, vector_high]))
         };
-        let message_number = if kind == InterruptKind::Message {
-            Some(fields.u32()?)
-        } else {
-            None
-        };
-        Some(Self {
-            kind,
-            start_ticks,
-            routine,
-            claimed,
-            vector,
-            message_number,
-        })
+        let message_number = if kind == InterruptKind::Message { Some(fields.u32()?) } else { None };
+        Some(Self { kind, start_ticks, routine, claimed, vector, message_number })
     }
 }
 parse_from_record!(InterruptServiceRoutine);
@@ -186,9 +161,7 @@ impl SystemCallEnter {
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            address: payload.fields.pointer()?,
-        })
+        Some(Self { address: payload.fields.pointer()? })
     }
 }
 parse_from_record!(SystemCallEnter);
@@ -209,9 +182,7 @@ impl SystemCallExit {
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            status: payload.fields.u32()?,
-        })
+        Some(Self { status: payload.fields.u32()? })
     }
 }
 parse_from_record!(SystemCallExit);
@@ -258,11 +229,7 @@ impl<'b> ProfileInterval<'b> {
             source: fields.u32()?,
             new_interval: fields.u32()?,
             old_interval: fields.u32()?,
-            source_name: if payload.version >= 3 {
-                fields.utf16_z()
-            } else {
-                Utf16::default()
-            },
+            source_name: if payload.version >= 3 { fields.utf16_z() } else { Utf16::default() },
         })
     }
 }
@@ -288,20 +255,15 @@ impl<'b> Mark<'b> {
     pub fn parse(record: &Record<'b>) -> Option<Self> {
         match KernelPayload::of(record) {
             Some(payload) => Self::read(payload),
-            None => {
-                (record.class_guid()? == PERF_INFO_CLASS && record.opcode() == 0x22).then(|| Self {
-                    message: Ansi::new(record.payload()).until_nul(),
-                })
-            }
+            None => (record.class_guid()? == PERF_INFO_CLASS && record.opcode() == 0x22)
+                .then(|| Self { message: Ansi::new(record.payload()).until_nul() }),
         }
     }
 
     /// Reads the payload.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then(|| Self {
-            message: payload.fields.ansi_z(),
-        })
+        (payload.hook == Self::HOOK).then(|| Self { message: payload.fields.ansi_z() })
     }
 }
 
@@ -315,10 +277,7 @@ mod tests {
         bytes.extend(0xffff_f800_0000_1000u64.to_le_bytes());
         bytes.extend([1, 0x91, 0x01, 0]);
         let isr = InterruptServiceRoutine::read(KernelPayload::new(0x0f43, 2, &bytes, 8)).unwrap();
-        assert_eq!(
-            (isr.claimed, isr.vector, isr.message_number),
-            (true, 0x191, None)
-        );
+        assert_eq!((isr.claimed, isr.vector, isr.message_number), (true, 0x191, None));
         assert!(
             InterruptServiceRoutine::read(KernelPayload::new(0x0f32, 2, &bytes, 8)).is_none(),
             "a message interrupt also has the message's number"

@@ -50,10 +50,7 @@ impl PowerActionEnd {
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            trigger: payload.fields.pointer()?,
-            status: payload.fields.u32()?,
-        })
+        Some(Self { trigger: payload.fields.pointer()?, status: payload.fields.u32()? })
     }
 }
 parse_from_record!(PowerActionEnd);
@@ -104,9 +101,7 @@ impl DevicesStateEnd {
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            status: payload.fields.u32()?,
-        })
+        Some(Self { status: payload.fields.u32()? })
     }
 }
 parse_from_record!(DevicesStateEnd);
@@ -179,10 +174,7 @@ impl DevicePowerEnd {
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            irp: payload.fields.pointer()?,
-            status: payload.fields.u32()?,
-        })
+        Some(Self { irp: payload.fields.pointer()?, status: payload.fields.u32()? })
     }
 }
 parse_from_record!(DevicePowerEnd);
@@ -238,10 +230,7 @@ mod tests {
 
     #[test]
     fn device_request_skips_its_padding() {
-        let mut bytes: Vec<u8> = [0x10u64, 0x20]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let mut bytes: Vec<u8> = [0x10u64, 0x20].iter().flat_map(|v| v.to_le_bytes()).collect();
         bytes.extend([5, 0x16, 2, 0xcc]);
         bytes.extend([1u32, 4, 3].iter().flat_map(|v| v.to_le_bytes()));
         bytes.extend("abc\0".encode_utf16().flat_map(u16::to_le_bytes));
@@ -253,17 +242,11 @@ mod tests {
 
     #[test]
     fn only_the_counter_before_sleep_has_a_frequency() {
-        let bytes: Vec<u8> = [9i64, 10_000_000]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let bytes: Vec<u8> = [9i64, 10_000_000].iter().flat_map(|v| v.to_le_bytes()).collect();
         let before = SleepCounter::read(KernelPayload::new(0x1230, 2, &bytes, 8)).unwrap();
         assert_eq!(before.performance_frequency, Some(10_000_000));
         let after = SleepCounter::read(KernelPayload::new(0x1231, 2, &bytes[..8], 8)).unwrap();
-        assert_eq!(
-            (after.performance_counter, after.performance_frequency),
-            (9, None)
-        );
+        assert_eq!((after.performance_counter, after.performance_frequency), (9, None));
         assert!(SleepCounter::read(KernelPayload::new(0x1230, 2, &bytes[..8], 8)).is_none());
     }
 }

@@ -137,9 +137,7 @@ impl ProcessTerminate {
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            process_id: payload.fields.u32()?,
-        })
+        Some(Self { process_id: payload.fields.u32()? })
     }
 }
 parse_from_record!(ProcessTerminate);
@@ -229,9 +227,7 @@ impl BootPhaseStart {
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            phase: payload.fields.i32()?,
-        })
+        Some(Self { phase: payload.fields.i32()? })
     }
 }
 parse_from_record!(BootPhaseStart);
@@ -254,10 +250,7 @@ mod tests {
         }
         let process = Process::read(KernelPayload::new(0x0301, 4, &bytes, 8)).unwrap();
         assert_eq!(process.kind, ProcessEventKind::Start);
-        assert_eq!(
-            (process.process_id, process.parent_id, process.session_id),
-            (600, 4, 1)
-        );
+        assert_eq!((process.process_id, process.parent_id, process.session_id), (600, 4, 1));
         assert_eq!(process.user_sid.unwrap().to_string(), "S-1-5-18");
         assert_eq!(process.image_file_name, "smss.exe");
         assert_eq!(process.command_line, "\\SystemRoot\\smss");

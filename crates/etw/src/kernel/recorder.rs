@@ -30,11 +30,7 @@ impl GroupMasks {
         for mask in &mut masks {
             *mask = fields.u32()?;
         }
-        Some(Self {
-            at_end,
-            masks,
-            kernel_event_version: fields.u32(),
-        })
+        Some(Self { at_end, masks, kernel_event_version: fields.u32() })
     }
 }
 parse_from_record!(GroupMasks);
@@ -58,11 +54,7 @@ impl<'b> KernelDebugId<'b> {
     #[must_use]
     pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            guid: payload.fields.guid()?,
-            age: payload.fields.u32()?,
-            pdb_name: payload.fields.ansi_z(),
-        })
+        Some(Self { guid: payload.fields.guid()?, age: payload.fields.u32()?, pdb_name: payload.fields.ansi_z() })
     }
 }
 parse_from_record!(KernelDebugId<'b>);
@@ -81,9 +73,7 @@ impl<'b> BuildLab<'b> {
     /// Reads the payload.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then(|| Self {
-            build: payload.fields.ansi_z(),
-        })
+        (payload.hook == Self::HOOK).then(|| Self { build: payload.fields.ansi_z() })
     }
 }
 parse_from_record!(BuildLab<'b>);
@@ -138,19 +128,12 @@ impl<'b> ProviderBinaryPath<'b> {
     pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
         let count = usize::try_from(payload.fields.u32()?).ok()?;
-        Some(Self {
-            guids: payload.fields.take(count.checked_mul(16)?)?,
-            path: payload.fields.utf16_z(),
-        })
+        Some(Self { guids: payload.fields.take(count.checked_mul(16)?)?, path: payload.fields.utf16_z() })
     }
 
     /// The providers.
     pub fn providers(&self) -> impl Iterator<Item = Guid> + 'b {
-        self.guids
-            .as_chunks::<16>()
-            .0
-            .iter()
-            .map(|guid| Guid::from_bytes_le(*guid))
+        self.guids.as_chunks::<16>().0.iter().map(|guid| Guid::from_bytes_le(*guid))
     }
 }
 parse_from_record!(ProviderBinaryPath<'b>);

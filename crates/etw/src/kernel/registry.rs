@@ -6,10 +6,7 @@ use crate::text::Utf16;
 /// What was done to a registry key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
-#[allow(
-    missing_docs,
-    reason = "each says what the registry function of that name does"
-)]
+#[allow(missing_docs, reason = "each says what the registry function of that name does")]
 pub enum RegistryOperation {
     Create = 0x0a,
     Open,
@@ -139,12 +136,7 @@ impl<'b> RegistryHiveLoad<'b> {
         let hive = fields.pointer()?;
         let operation_type = fields.u32()?;
         fields.skip(4)?;
-        Some(Self {
-            hive,
-            operation_type,
-            size: fields.u32()?,
-            file_name: fields.utf16_z(),
-        })
+        Some(Self { hive, operation_type, size: fields.u32()?, file_name: fields.utf16_z() })
     }
 }
 parse_from_record!(RegistryHiveLoad<'b>);
@@ -169,18 +161,12 @@ mod tests {
 
     #[test]
     fn version_1_tells_how_long() {
-        let mut bytes: Vec<u8> = [7u32, 0x1000]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let mut bytes: Vec<u8> = [7u32, 0x1000].iter().flat_map(|v| v.to_le_bytes()).collect();
         bytes.extend(55i64.to_le_bytes());
         bytes.extend(3u32.to_le_bytes());
         bytes.extend([b'k', 0, 0, 0]);
         let event = RegistryKeyOperation::read(KernelPayload::new(0x0911, 1, &bytes, 4)).unwrap();
-        assert_eq!(
-            (event.status, event.key_handle, event.index),
-            (7, 0x1000, 3)
-        );
+        assert_eq!((event.status, event.key_handle, event.index), (7, 0x1000, 3));
         assert_eq!((event.elapsed_ticks, event.start_ticks), (Some(55), None));
         assert_eq!(event.key_name, "k");
     }

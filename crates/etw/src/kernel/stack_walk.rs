@@ -18,10 +18,7 @@ impl<'b> Frames<'b> {
     /// Takes `bytes` as return addresses of `pointer_size` bytes; a cut last one is left out.
     #[must_use]
     pub fn new(bytes: &'b [u8], pointer_size: usize) -> Self {
-        Self {
-            bytes,
-            wide: pointer_size == 8,
-        }
+        Self { bytes, wide: pointer_size == 8 }
     }
 
     /// How many there are.
@@ -39,13 +36,11 @@ impl<'b> Frames<'b> {
     /// The addresses, innermost first.
     pub fn iter(&self) -> impl Iterator<Item = u64> + 'b {
         let wide = self.wide;
-        self.bytes
-            .chunks_exact(if wide { 8 } else { 4 })
-            .map(move |address| {
-                let mut widened = [0; 8];
-                widened[..address.len()].copy_from_slice(address);
-                u64::from_le_bytes(widened)
-            })
+        self.bytes.chunks_exact(if wide { 8 } else { 4 }).map(move |address| {
+            let mut widened = [0; 8];
+            widened[..address.len()].copy_from_slice(address);
+            u64::from_le_bytes(widened)
+        })
     }
 }
 
@@ -115,11 +110,7 @@ impl<'b> StackKeyDefinition<'b> {
             _ => return None,
         };
         let mut fields = payload.fields;
-        Some(Self {
-            kind,
-            stack_key: fields.pointer()?,
-            frames: Frames::new(fields.rest(), fields.pointer_size()),
-        })
+        Some(Self { kind, stack_key: fields.pointer()?, frames: Frames::new(fields.rest(), fields.pointer_size()) })
     }
 }
 parse_from_record!(StackKeyDefinition<'b>);
@@ -169,25 +160,12 @@ mod tests {
     fn frames_fill_the_record() {
         let mut bytes = 99u64.to_le_bytes().to_vec();
         bytes.extend([4u32, 8].iter().flat_map(|v| v.to_le_bytes()));
-        bytes.extend(
-            [0x1000u32, 0xf000_2000]
-                .iter()
-                .flat_map(|v| v.to_le_bytes()),
-        );
+        bytes.extend([0x1000u32, 0xf000_2000].iter().flat_map(|v| v.to_le_bytes()));
         bytes.push(1);
         let narrow = Stack::read(KernelPayload::new(0x1820, 2, &bytes, 4)).unwrap();
-        assert_eq!(
-            narrow.frames.iter().collect::<Vec<_>>(),
-            [0x1000, 0xf000_2000]
-        );
+        assert_eq!(narrow.frames.iter().collect::<Vec<_>>(), [0x1000, 0xf000_2000]);
         let wide = Stack::read(KernelPayload::new(0x1820, 2, &bytes, 8)).unwrap();
-        assert_eq!(
-            wide.frames.iter().collect::<Vec<_>>(),
-            [0xf000_2000_0000_1000]
-        );
-        assert_eq!(
-            (wide.event_ticks, wide.thread_id, wide.frames.len()),
-            (99, 8, 1)
-        );
+        assert_eq!(wide.frames.iter().collect::<Vec<_>>(), [0xf000_2000_0000_1000]);
+        assert_eq!((wide.event_ticks, wide.thread_id, wide.frames.len()), (99, 8, 1));
     }
 }

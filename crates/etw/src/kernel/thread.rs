@@ -77,11 +77,7 @@ impl<'b> Thread<'b> {
         let mut fields = payload.fields;
         let (first, second) = (fields.u32()?, fields.u32()?);
         // Version 0 names the thread before its process.
-        let (process_id, thread_id) = if version == 0 {
-            (second, first)
-        } else {
-            (first, second)
-        };
+        let (process_id, thread_id) = if version == 0 { (second, first) } else { (first, second) };
         let mut thread = Thread {
             kind,
             process_id,
@@ -119,12 +115,7 @@ impl<'b> Thread<'b> {
         }
         if version >= 3 {
             let [base, page, io, flags] = *fields.array()?;
-            thread.priorities = Some(ThreadPriorities {
-                base,
-                page,
-                io,
-                flags,
-            });
+            thread.priorities = Some(ThreadPriorities { base, page, io, flags });
             thread.thread_name = fields.utf16_z();
         }
         Some(thread)
@@ -224,10 +215,7 @@ impl SubProcessTagChange {
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            old_tag: payload.fields.u32()?,
-            new_tag: payload.fields.u32()?,
-        })
+        Some(Self { old_tag: payload.fields.u32()?, new_tag: payload.fields.u32()? })
     }
 }
 parse_from_record!(SubProcessTagChange);
@@ -265,10 +253,7 @@ mod tests {
     use super::*;
 
     fn words(values: &[u32]) -> Vec<u8> {
-        values
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect()
+        values.iter().flat_map(|value| value.to_le_bytes()).collect()
     }
 
     #[test]
@@ -287,23 +272,8 @@ mod tests {
         bytes.extend([8, 5, 2, 0]);
         let payload = KernelPayload::new(0x0503, 3, &bytes, 4);
         let thread = Thread::read(payload).unwrap();
-        assert_eq!(
-            (
-                thread.affinity,
-                thread.sub_process_tag,
-                thread.start_address
-            ),
-            (3, 77, 0)
-        );
-        assert_eq!(
-            thread.priorities,
-            Some(ThreadPriorities {
-                base: 8,
-                page: 5,
-                io: 2,
-                flags: 0
-            })
-        );
+        assert_eq!((thread.affinity, thread.sub_process_tag, thread.start_address), (3, 77, 0));
+        assert_eq!(thread.priorities, Some(ThreadPriorities { base: 8, page: 5, io: 2, flags: 0 }));
         assert!(thread.thread_name.is_empty());
         bytes.extend([b'n', 0, 0, 0]);
         let thread = Thread::read(KernelPayload::new(0x0503, 3, &bytes, 4)).unwrap();
@@ -315,9 +285,6 @@ mod tests {
         let bytes = [7, 0, 0, 0, 8, 15, 0, 0];
         let change = ThreadPriorityChange::read(KernelPayload::new(0x0531, 3, &bytes, 8)).unwrap();
         assert_eq!(change.kind, ThreadPriorityKind::Base);
-        assert_eq!(
-            (change.thread_id, change.old_priority, change.new_priority),
-            (7, 8, 15)
-        );
+        assert_eq!((change.thread_id, change.old_priority, change.new_priority), (7, 8, 15));
     }
 }

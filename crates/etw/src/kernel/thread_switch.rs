@@ -58,8 +58,7 @@ impl ContextSwitch {
         if payload.version >= 2 {
             let tail: &[u8; 8] = payload.fields.array()?;
             switch.new_thread_wait_time = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]);
-            switch.old_thread_remaining_quantum =
-                u32::from_le_bytes([tail[4], tail[5], tail[6], tail[7]]);
+            switch.old_thread_remaining_quantum = u32::from_le_bytes([tail[4], tail[5], tail[6], tail[7]]);
         } else {
             // Version 1 has the quanta of both threads where the C-state came later.
             switch.previous_c_state = 0;
@@ -174,8 +173,7 @@ impl<'b> CompactContextSwitches<'b> {
                 let index = (dword >> 2 & 0xf) as usize;
                 let switch = CompactContextSwitch {
                     old_thread_id: self.thread(index),
-                    old_thread_priority: self.base_priorities[index]
-                        .saturating_add((dword >> 6 & 7) as u8),
+                    old_thread_priority: self.base_priorities[index].saturating_add((dword >> 6 & 7) as u8),
                     state_or_wait_reason: (dword >> 9 & 0x3f) as u8,
                     ..idle
                 };
@@ -198,12 +196,7 @@ impl<'b> CompactContextSwitches<'b> {
 
     fn thread(&self, index: usize) -> u32 {
         let at = index * 4;
-        u32::from_le_bytes([
-            self.table[at],
-            self.table[at + 1],
-            self.table[at + 2],
-            self.table[at + 3],
-        ])
+        u32::from_le_bytes([self.table[at], self.table[at + 1], self.table[at + 2], self.table[at + 3]])
     }
 }
 parse_from_record!(CompactContextSwitches<'b>);
@@ -253,14 +246,7 @@ mod tests {
         bytes.extend(12u32.to_le_bytes());
         bytes.extend([15, 0xff, 3, 0, 6, 1, 5, 2]);
         let old = ContextSwitch::read(KernelPayload::new(0x0524, 1, &bytes, 8)).unwrap();
-        assert_eq!(
-            (
-                old.new_thread_id,
-                old.old_thread_id,
-                old.old_thread_priority
-            ),
-            (8, 12, -1)
-        );
+        assert_eq!((old.new_thread_id, old.old_thread_id, old.old_thread_priority), (8, 12, -1));
         assert_eq!((old.previous_c_state, old.new_thread_wait_time), (0, 0));
         assert!(ContextSwitch::read(KernelPayload::new(0x0524, 2, &bytes, 8)).is_none());
         bytes.extend(40u32.to_le_bytes());
@@ -291,18 +277,9 @@ mod tests {
         assert_eq!(switches.len(), 4, "the cut packet is left out");
         assert_eq!((switches[0].ticks, switches[0].old_thread_id), (1005, 0));
         assert_eq!(switches[1].ticks, 71_005);
-        assert_eq!(
-            (switches[2].old_thread_id, switches[2].old_thread_priority),
-            (103, 10)
-        );
-        assert_eq!(
-            (switches[2].ticks, switches[2].state_or_wait_reason),
-            (71_014, 6)
-        );
-        assert_eq!(
-            (switches[3].old_thread_id, switches[3].old_thread_priority),
-            (115, 13)
-        );
+        assert_eq!((switches[2].old_thread_id, switches[2].old_thread_priority), (103, 10));
+        assert_eq!((switches[2].ticks, switches[2].state_or_wait_reason), (71_014, 6));
+        assert_eq!((switches[3].old_thread_id, switches[3].old_thread_priority), (115, 13));
         assert_eq!(switches[3].new_thread_wait_time, Some(33));
     }
 }

@@ -38,10 +38,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn read(
-        provider: Node<'_, '_>,
-        strings: &Strings<'_>,
-    ) -> Result<Self, ManifestError> {
+    pub(super) fn read(provider: Node<'_, '_>, strings: &Strings<'_>) -> Result<Self, ManifestError> {
         let mut names = Self::default();
         for node in in_list(provider, "opcodes", "opcode") {
             names.add_opcode("", node, strings)?;
@@ -56,29 +53,19 @@ impl Names {
         }
         for node in in_list(provider, "levels", "level") {
             let name = node.required("name")?;
-            names
-                .levels
-                .insert(name.to_owned(), named(node, "value", name, strings)?.value);
+            names.levels.insert(name.to_owned(), named(node, "value", name, strings)?.value);
         }
         for node in in_list(provider, "keywords", "keyword") {
             let name = node.required("name")?;
-            names
-                .keywords
-                .insert(name.to_owned(), named(node, "mask", name, strings)?);
+            names.keywords.insert(name.to_owned(), named(node, "mask", name, strings)?);
         }
         Ok(names)
     }
 
-    fn add_opcode(
-        &mut self,
-        task: &str,
-        node: Node<'_, '_>,
-        strings: &Strings<'_>,
-    ) -> Result<(), ManifestError> {
+    fn add_opcode(&mut self, task: &str, node: Node<'_, '_>, strings: &Strings<'_>) -> Result<(), ManifestError> {
         let name = node.required("name")?;
         let opcode = named(node, "value", name, strings)?;
-        self.opcodes
-            .insert((task.to_owned(), name.to_owned()), opcode);
+        self.opcodes.insert((task.to_owned(), name.to_owned()), opcode);
         Ok(())
     }
 
@@ -93,18 +80,12 @@ impl Names {
             .or_else(|| self.opcodes.get(&(String::new(), name.to_owned())));
         declared.cloned().or_else(|| {
             let (value, text) = standard::opcode_of_manifest_name(name)?;
-            Some(Named {
-                value,
-                text: text.into(),
-            })
+            Some(Named { value, text: text.into() })
         })
     }
 
     pub(super) fn level(&self, name: &str) -> Option<u8> {
-        self.levels
-            .get(name)
-            .copied()
-            .or_else(|| standard::level_of_manifest_name(name))
+        self.levels.get(name).copied().or_else(|| standard::level_of_manifest_name(name))
     }
 
     /// The mask of a list of keywords, separated by spaces or commas.
@@ -113,24 +94,15 @@ impl Names {
             let declared = self.keywords.get(name);
             declared.map(|keyword| keyword.value).or_else(|| {
                 let standard = name.strip_prefix("win:")?;
-                KEYWORDS
-                    .iter()
-                    .find(|(known, _)| *known == standard)
-                    .map(|(_, mask)| *mask)
+                KEYWORDS.iter().find(|(known, _)| *known == standard).map(|(_, mask)| *mask)
             })
         };
-        list.split([' ', ',', '\t', '\n', '\r'])
-            .filter_map(mask)
-            .fold(0, |all, mask| all | mask)
+        list.split([' ', ',', '\t', '\n', '\r']).filter_map(mask).fold(0, |all, mask| all | mask)
     }
 
     /// The declared keywords by their masks, for a provider's schema.
     pub(super) fn keyword_list(&self) -> Vec<(u64, Arc<str>)> {
-        let mut list: Vec<_> = self
-            .keywords
-            .values()
-            .map(|named| (named.value, Arc::clone(&named.text)))
-            .collect();
+        let mut list: Vec<_> = self.keywords.values().map(|named| (named.value, Arc::clone(&named.text))).collect();
         list.sort();
         list
     }
@@ -143,15 +115,12 @@ fn named<T: TryFrom<u64>>(
     strings: &Strings<'_>,
 ) -> Result<Named<T>, ManifestError> {
     let value = number(node, attribute)?.unwrap_or(0);
-    let value = T::try_from(value)
-        .map_err(|_| ManifestError::of(node, format!("{attribute} {value} is out of range")))?;
+    let value =
+        T::try_from(value).map_err(|_| ManifestError::of(node, format!("{attribute} {value} is out of range")))?;
     // Some manifests put a whole sentence where a name belongs; a name is short.
     let text = message(node, strings)
         .map(str::trim)
         .filter(|text| !text.is_empty() && text.len() <= 120)
         .unwrap_or_else(|| name.strip_prefix("win:").unwrap_or(name));
-    Ok(Named {
-        value,
-        text: text.into(),
-    })
+    Ok(Named { value, text: text.into() })
 }

@@ -29,9 +29,7 @@ pub(super) fn layout(template: Node<'_, '_>, maps: &Maps<'_>) -> Result<Layout, 
                     return Err(ManifestError::of(member, "a struct in a struct"));
                 }
                 let property = data(member, maps, |name| {
-                    position(&own, name)
-                        .map(|at| first + at)
-                        .or_else(|| position(&properties, name))
+                    position(&own, name).map(|at| first + at).or_else(|| position(&properties, name))
                 })?;
                 own.push(property);
             }
@@ -46,43 +44,30 @@ pub(super) fn layout(template: Node<'_, '_>, maps: &Maps<'_>) -> Result<Layout, 
         }
     }
     properties.extend(members);
-    Ok(Layout {
-        top_level: top.len(),
-        properties,
-    })
+    Ok(Layout { top_level: top.len(), properties })
 }
 
 fn items<'a, 'input>(parent: Node<'a, 'input>) -> impl Iterator<Item = Node<'a, 'input>> {
     // `UserData` says how to present the payload and is no part of it.
-    parent
-        .children()
-        .filter(|node| node.has_tag_name_of("data") || node.has_tag_name_of("struct"))
+    parent.children().filter(|node| node.has_tag_name_of("data") || node.has_tag_name_of("struct"))
 }
 
 /// Which earlier property has this name: the last one, as in a payload read front to back.
 fn position(properties: &[Property], name: &str) -> Option<usize> {
-    properties
-        .iter()
-        .rposition(|property| &*property.name == name)
+    properties.iter().rposition(|property| &*property.name == name)
 }
 
 fn index(node: Node<'_, '_>, value: usize) -> Result<u16, ManifestError> {
     u16::try_from(value).map_err(|_| ManifestError::of(node, "more than 65,535 properties"))
 }
 
-fn data(
-    node: Node<'_, '_>,
-    maps: &Maps<'_>,
-    find: impl Fn(&str) -> Option<usize>,
-) -> Result<Property, ManifestError> {
+fn data(node: Node<'_, '_>, maps: &Maps<'_>, find: impl Fn(&str) -> Option<usize>) -> Result<Property, ManifestError> {
     let name = node.required("name")?;
     let in_type = node.required("inType")?;
     let in_type = InType::from_manifest_name(in_type.strip_prefix("win:").unwrap_or(in_type))
         .ok_or_else(|| ManifestError::of(node, format!("inType {in_type:?} is not known")))?;
     let mut property = Property::new(name, in_type);
-    property.out_type = node
-        .attribute("outType")
-        .map_or(OutType::Default, OutType::from_manifest_name);
+    property.out_type = node.attribute("outType").map_or(OutType::Default, OutType::from_manifest_name);
     property.length = match extent(node, "length", &find)? {
         None => Length::Natural,
         Some(Extent::Number(length)) => Length::Fixed(length),
@@ -119,16 +104,12 @@ fn extent(
         return Ok(None);
     };
     if let Some(number) = parse_number(text) {
-        let number = u16::try_from(number).map_err(|_| {
-            ManifestError::of(node, format!("{attribute} {number} is above 65,535"))
-        })?;
+        let number = u16::try_from(number)
+            .map_err(|_| ManifestError::of(node, format!("{attribute} {number} is above 65,535")))?;
         return Ok(Some(Extent::Number(number)));
     }
     let at = find(text).ok_or_else(|| {
-        ManifestError::of(
-            node,
-            format!("{attribute} names {text:?}, which no property before it has"),
-        )
+        ManifestError::of(node, format!("{attribute} names {text:?}, which no property before it has"))
     })?;
     Ok(Some(Extent::Property(index(node, at)?)))
 }

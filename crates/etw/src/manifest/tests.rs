@@ -55,10 +55,7 @@ fn an_event_has_its_numbers_and_names() {
     assert_eq!(providers.len(), 1);
     let provider = &providers[0];
     assert_eq!(&*provider.name, "Onoff-Example");
-    assert_eq!(
-        provider.guid.to_string(),
-        "11111111-2222-3333-4444-555555555555"
-    );
+    assert_eq!(provider.guid.to_string(), "11111111-2222-3333-4444-555555555555");
     assert_eq!(provider.keywords, [(0x10, "slow".into())]);
 
     let event = provider.exact(7, 1).unwrap();
@@ -84,25 +81,14 @@ fn properties_know_their_lengths_counts_and_maps() {
     let kind = &work.properties[2];
     assert_eq!(kind.out_type, OutType::HexInt32);
     let map = kind.map.as_ref().unwrap();
-    assert_eq!(
-        map.names(1).collect::<Vec<_>>(),
-        ["read"],
-        "American English, without the final space"
-    );
+    assert_eq!(map.names(1).collect::<Vec<_>>(), ["read"], "American English, without the final space");
     assert_eq!(map.names(0xFFFF_FFFF).collect::<Vec<_>>(), ["write"]);
 
     let block = &providers[0].exact(9, 0).unwrap().layout;
     assert_eq!((block.top_level, block.properties.len()), (4, 6));
     let rows = &block.properties[1];
-    assert_eq!(
-        (rows.in_type, rows.count, rows.members),
-        (InType::Struct, Count::Of(0), (4, 2))
-    );
-    assert_eq!(
-        block.properties[5].length,
-        Length::Of(4),
-        "a sibling inside the struct"
-    );
+    assert_eq!((rows.in_type, rows.count, rows.members), (InType::Struct, Count::Of(0), (4, 2)));
+    assert_eq!(block.properties[5].length, Length::Of(4), "a sibling inside the struct");
     assert_eq!(block.properties[2].length, Length::Fixed(16));
     assert_eq!(block.properties[3].count, Count::Fixed(2));
 }
@@ -110,10 +96,7 @@ fn properties_know_their_lengths_counts_and_maps() {
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
     let wrong = |from: &str, to: &str| parse(&MANIFEST.replace(from, to)).unwrap_err().to_string();
-    assert_eq!(
-        wrong("template=\"work\"", "template=\"werk\""),
-        "line 7, column 5: template \"werk\" is not declared"
-    );
+    assert_eq!(wrong("template=\"work\"", "template=\"werk\""), "line 7, column 5: template \"werk\" is not declared");
     assert!(wrong("win:Pointer", "win:Painter").contains("inType \"win:Painter\" is not known"));
     assert!(wrong("length=\"Size\"", "length=\"Seize\"").contains("names \"Seize\""));
     assert!(wrong("{11111111", "{1111111").contains("is no GUID"));
@@ -125,10 +108,8 @@ fn what_is_wrong_is_said_with_its_place() {
 
 #[test]
 fn a_manifest_of_a_real_provider_reads_whole() {
-    let samples = std::env::var_os("ONOFF_SAMPLES").map_or_else(
-        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples"),
-        Into::into,
-    );
+    let samples = std::env::var_os("ONOFF_SAMPLES")
+        .map_or_else(|| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples"), Into::into);
     let path = samples.join("etl/HTTP_Server.man");
     let Ok(xml) = std::fs::read_to_string(&path) else {
         println!("skipped: {} is not there", path.display());
@@ -138,10 +119,5 @@ fn a_manifest_of_a_real_provider_reads_whole() {
     assert_eq!(&*providers[0].name, "Microsoft-Windows-HttpService");
     let declared = xml.matches("<event value=").count();
     assert_eq!(providers[0].events.len(), declared);
-    assert!(
-        providers[0]
-            .events
-            .iter()
-            .all(|event| !event.task_name.is_empty() && event.opcode.is_some())
-    );
+    assert!(providers[0].events.iter().all(|event| !event.task_name.is_empty() && event.opcode.is_some()));
 }

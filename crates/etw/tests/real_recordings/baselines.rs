@@ -66,14 +66,11 @@ fn compare(file: &str, baseline: &str, kinds: usize) {
     files::each(&bytes, |record| {
         let description = schemas.describe(record);
         // It leaves out samples of idle processors.
-        let idle = SampledProfile::parse(record)
-            .is_some_and(|sample| sample.thread_id == 0 && !sample.in_dpc_or_isr());
+        let idle = SampledProfile::parse(record).is_some_and(|sample| sample.thread_id == 0 && !sample.in_dpc_or_isr());
         let name = match description.source {
             _ if idle => None,
             SchemaSource::Kernel => baseline_name(description.provider, description.event),
-            SchemaSource::Embedded if description.provider == "PerfView" => Some(match description
-                .opcode
-            {
+            SchemaSource::Embedded if description.provider == "PerfView" => Some(match description.opcode {
                 opcode @ ("Start" | "Stop") => format!("PerfView/{}/{opcode}", description.task),
                 _ => format!("PerfView/{}", description.task),
             }),
@@ -83,12 +80,7 @@ fn compare(file: &str, baseline: &str, kinds: usize) {
             *counted.entry(name).or_default() += 1;
         }
     });
-    let ours = [
-        "Windows Kernel/",
-        "KernelTraceControl/",
-        "MSNT_SystemTrace/",
-        "PerfView/",
-    ];
+    let ours = ["Windows Kernel/", "KernelTraceControl/", "MSNT_SystemTrace/", "PerfView/"];
     let mut compared = 0;
     for (name, count) in &expected {
         if ours.iter().any(|ours| name.starts_with(ours)) {
@@ -96,14 +88,8 @@ fn compare(file: &str, baseline: &str, kinds: usize) {
             compared += 1;
         }
     }
-    for name in counted
-        .keys()
-        .filter(|name| !LEFT_OUT.contains(&name.as_str()))
-    {
-        assert!(
-            expected.contains_key(name),
-            "{file}: {name} is not in the baseline"
-        );
+    for name in counted.keys().filter(|name| !LEFT_OUT.contains(&name.as_str())) {
+        assert!(expected.contains_key(name), "{file}: {name} is not in the baseline");
     }
     assert_eq!(compared, kinds, "{file}: kinds compared");
 }
@@ -115,9 +101,5 @@ fn kinds_of_a_windows_8_recording() {
 
 #[test]
 fn kinds_of_a_windows_7_recording() {
-    compare(
-        "net.4.5.x86-2016.etl.xz",
-        "net.4.5.x86-2016.baseline.txt",
-        67,
-    );
+    compare("net.4.5.x86-2016.etl.xz", "net.4.5.x86-2016.baseline.txt", 67);
 }

@@ -23,32 +23,12 @@ const FILES: &[Expected] = &[
     clean("CldFlt1.etl", 7, &[(Kernel, 4)]),
     clean("CldFlt2.etl", 2, &[(Kernel, 2)]),
     clean("Process.etl", 10344, &[(Kernel, 1), (Catalogue, 10343)]),
-    clean(
-        "SelfDescribingSingleEvent.etl",
-        23,
-        &[(Kernel, 22), (TraceLogging, 1)],
-    ),
+    clean("SelfDescribingSingleEvent.etl", 23, &[(Kernel, 22), (TraceLogging, 1)]),
     clean("ShutdownPerfDiagLogger.etl", 17078, &[(Kernel, 17078)]),
-    clean(
-        "TraceLoggingTester.etl.xz",
-        172_716,
-        &[(Kernel, 125_156), (Embedded, 47490), (TraceLogging, 70)],
-    ),
-    clean(
-        "WindowsUpdate.20251008.140245.443.8.etl",
-        82,
-        &[(Kernel, 2), (TraceLogging, 80)],
-    ),
-    clean(
-        "diagsession-diaghub.kernel.1.etl",
-        16335,
-        &[(Kernel, 16334)],
-    ),
-    clean(
-        "diagsession-diaghub.user_paged.1.etl.xz",
-        22035,
-        &[(Kernel, 1), (Embedded, 20), (TraceLogging, 256)],
-    ),
+    clean("TraceLoggingTester.etl.xz", 172_716, &[(Kernel, 125_156), (Embedded, 47490), (TraceLogging, 70)]),
+    clean("WindowsUpdate.20251008.140245.443.8.etl", 82, &[(Kernel, 2), (TraceLogging, 80)]),
+    clean("diagsession-diaghub.kernel.1.etl", 16335, &[(Kernel, 16334)]),
+    clean("diagsession-diaghub.user_paged.1.etl.xz", 22035, &[(Kernel, 1), (Embedded, 20), (TraceLogging, 256)]),
     clean("gcevents.etl", 71, &[(Kernel, 2)]),
     clean("gcrundownevents.etl", 112, &[(Kernel, 2)]),
     clean("lxcore_kernel.etl", 4, &[(Kernel, 2), (TraceLogging, 2)]),
@@ -58,11 +38,7 @@ const FILES: &[Expected] = &[
         exact: &[(Kernel, 111_331), (Embedded, 51531)],
         exceptions: &[
             // Declared as an array of two, and in truth open.
-            (
-                "Microsoft-Windows-DotNETRuntime/CLRStack",
-                Status::Trailing,
-                14983,
-            ),
+            ("Microsoft-Windows-DotNETRuntime/CLRStack", Status::Trailing, 14983),
             CLR_ENABLE_PARAMETERS,
         ],
     },
@@ -84,20 +60,10 @@ const FILES: &[Expected] = &[
 ];
 
 /// The manifest gives the event a field less than the program writes.
-const CLR_ENABLE_PARAMETERS: (&str, Status, u64) =
-    ("PerfView/ClrEnableParameters", Status::Trailing, 2);
+const CLR_ENABLE_PARAMETERS: (&str, Status, u64) = ("PerfView/ClrEnableParameters", Status::Trailing, 2);
 
-const fn clean(
-    file: &'static str,
-    records: u64,
-    exact: &'static [(SchemaSource, u64)],
-) -> Expected {
-    Expected {
-        file,
-        records,
-        exact,
-        exceptions: &[],
-    }
+const fn clean(file: &'static str, records: u64, exact: &'static [(SchemaSource, u64)]) -> Expected {
+    Expected { file, records, exact, exceptions: &[] }
 }
 
 #[test]

@@ -9,15 +9,8 @@ use onoff_etw::Schemas;
 
 /// The folder of samples: `ONOFF_SAMPLES`, else beside the workspace.
 pub fn folder() -> PathBuf {
-    std::env::var_os("ONOFF_SAMPLES").map_or_else(
-        || {
-            PathBuf::from(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../../../shared/samples"
-            ))
-        },
-        PathBuf::from,
-    )
+    std::env::var_os("ONOFF_SAMPLES")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples")), PathBuf::from)
 }
 
 /// The bytes of a file of the samples, unpacked; `None`, and said so, when it is not there.
@@ -31,19 +24,13 @@ pub fn read(name: &str) -> Option<Vec<u8>> {
         return Some(bytes);
     }
     let mut unpacked = Vec::new();
-    lzma_rust2::XzReader::new(&bytes[..], true)
-        .read_to_end(&mut unpacked)
-        .expect("valid .xz");
+    lzma_rust2::XzReader::new(&bytes[..], true).read_to_end(&mut unpacked).expect("valid .xz");
     Some(unpacked)
 }
 
 /// Visits all records of a file, in time order. Returns how many there were.
 pub fn each(bytes: &[u8], mut visit: impl FnMut(&Record<'_>)) -> u64 {
-    let recording = Recording::open(&[Input {
-        name: "sample",
-        bytes,
-    }])
-    .expect("a recording");
+    let recording = Recording::open(&[Input { name: "sample", bytes }]).expect("a recording");
     let mut count = 0;
     let _walk = recording.for_each(|record| {
         count += 1;

@@ -26,21 +26,14 @@ fn every_record_is_the_one_windows_made_of_it() {
     };
 
     let mut parser = evtx::EvtxParser::from_buffer(evtx).expect("an event log");
-    let expected: Vec<Json> = parser
-        .records_json_value()
-        .map(|record| record.expect("a record").data)
-        .collect();
+    let expected: Vec<Json> = parser.records_json_value().map(|record| record.expect("a record").data).collect();
     assert_eq!(expected.len(), 2041);
 
     let mut schemas = Schemas::new();
     let manifest = std::str::from_utf8(&man).expect("UTF-8");
     assert_eq!(schemas.add_manifest(manifest).expect("a manifest"), 1);
 
-    let recording = Recording::open(&[Input {
-        name: "HTTP_Server.etl",
-        bytes: &etl,
-    }])
-    .expect("a recording");
+    let recording = Recording::open(&[Input { name: "HTTP_Server.etl", bytes: &etl }]).expect("a recording");
     let mut expected = expected.iter();
     let mut refused = 0;
     let _walk = recording.for_each(|record| {
@@ -63,44 +56,22 @@ fn header(record: &Record<'_>, schemas: &Schemas, clock: &Clock, system: &Json) 
     assert_eq!(system["Level"], descriptor.level, "{context}");
     assert_eq!(system["Task"], descriptor.task, "{context}");
     assert_eq!(system["Opcode"], descriptor.opcode, "{context}");
-    assert_eq!(
-        system["Keywords"],
-        format!("{:#x}", descriptor.keyword),
-        "{context}"
-    );
+    assert_eq!(system["Keywords"], format!("{:#x}", descriptor.keyword), "{context}");
 
     let provider = &system["Provider"]["#attributes"];
     let description = schemas.describe(record);
     assert_eq!(provider["Name"], description.provider, "{context}");
-    assert_eq!(
-        guid(&provider["Guid"]),
-        description.provider_guid,
-        "{context}"
-    );
-    assert_eq!(
-        (description.source, description.exact_version),
-        (SchemaSource::User, true)
-    );
+    assert_eq!(guid(&provider["Guid"]), description.provider_guid, "{context}");
+    assert_eq!((description.source, description.exact_version), (SchemaSource::User, true));
 
     let filetime = clock.filetime(record.time_ns());
     let time = FileTime(u64::try_from(filetime).expect("after 1601")).to_string();
-    assert_eq!(
-        system["TimeCreated"]["#attributes"]["SystemTime"], time,
-        "{context}"
-    );
+    assert_eq!(system["TimeCreated"]["#attributes"]["SystemTime"], time, "{context}");
 
     let execution = &system["Execution"]["#attributes"];
     // The first record was logged before there was a process: the log has 0 for none.
-    assert_eq!(
-        execution["ProcessID"],
-        record.process_id().unwrap_or(0),
-        "{context}"
-    );
-    assert_eq!(
-        execution["ThreadID"],
-        record.thread_id().unwrap_or(0),
-        "{context}"
-    );
+    assert_eq!(execution["ProcessID"], record.process_id().unwrap_or(0), "{context}");
+    assert_eq!(execution["ThreadID"], record.thread_id().unwrap_or(0), "{context}");
     assert_eq!(execution["ProcessorID"], record.cpu(), "{context}");
 
     let correlation = &system["Correlation"]["#attributes"];
@@ -110,16 +81,11 @@ fn header(record: &Record<'_>, schemas: &Schemas, clock: &Clock, system: &Json) 
         .extended_item(ExtendedItem::RELATED_ACTIVITY_ID)
         .and_then(|item| item.data.try_into().ok())
         .map(Guid::from_bytes_le);
-    assert_eq!(
-        guid(&correlation["RelatedActivityID"]),
-        related,
-        "{context}"
-    );
+    assert_eq!(guid(&correlation["RelatedActivityID"]), related, "{context}");
 }
 
 fn guid(json: &Json) -> Option<Guid> {
-    json.as_str()
-        .map(|text| Guid::parse_str(text).expect("a GUID"))
+    json.as_str().map(|text| Guid::parse_str(text).expect("a GUID"))
 }
 
 /// Whether Windows decoded the payload; if so, every field is compared.
@@ -128,17 +94,10 @@ fn payload(record: &Record<'_>, schemas: &Schemas, event: &Json) -> bool {
     let decoded = schemas.decode(record, &mut fields);
     assert!(decoded.is_exact(), "{decoded:?} {event}");
     if let Some(error) = event.get("ProcessingErrorData") {
-        let bytes: String = record
-            .payload()
-            .iter()
-            .map(|byte| format!("{byte:02X}"))
-            .collect();
+        let bytes: String = record.payload().iter().map(|byte| format!("{byte:02X}")).collect();
         assert_eq!(error["EventPayload"], bytes);
         let name = error["DataItemName"].as_str().expect("a name");
-        let text = fields
-            .get(name)
-            .and_then(|value| value.as_text())
-            .expect("a text");
+        let text = fields.get(name).and_then(|value| value.as_text()).expect("a text");
         assert!(text.starts_with("http://"), "{text}");
         return false;
     }
@@ -158,11 +117,7 @@ fn equal(expected: &Json, field: &Field<'_, '_>) -> bool {
         (Json::Number(number), value) => number.as_u64() == value.as_u64(),
         (Json::String(text), Value::Pointer(address)) => *text == format!("{address:#x}"),
         (Json::String(text), Value::Binary(bytes) | Value::SocketAddress(bytes)) => {
-            *text
-                == bytes
-                    .iter()
-                    .map(|byte| format!("{byte:02X}"))
-                    .collect::<String>()
+            *text == bytes.iter().map(|byte| format!("{byte:02X}")).collect::<String>()
         }
         (Json::String(text), value) => value.as_text().as_deref() == Some(text),
         _ => false,

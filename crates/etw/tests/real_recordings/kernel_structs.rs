@@ -43,12 +43,7 @@ fn check(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
         check.number("SessionId", process.session_id);
         check.text("ImageFileName", process.image_file_name);
         check.text("CommandLine", process.command_line);
-        check.text(
-            "UserSID",
-            process
-                .user_sid
-                .map_or(String::new(), |sid| sid.to_string()),
-        );
+        check.text("UserSID", process.user_sid.map_or(String::new(), |sid| sid.to_string()));
         if record.version() >= 3 {
             check.number("DirectoryTableBase", process.directory_table_base);
         }
@@ -103,9 +98,7 @@ fn check(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
         check.text("FileName", image.file_name);
         return Some("Image");
     }
-    io(record, fields)
-        .or_else(|| configuration(record, fields))
-        .or_else(|| merged(record, fields))
+    io(record, fields).or_else(|| configuration(record, fields)).or_else(|| merged(record, fields))
 }
 
 fn io(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
@@ -191,12 +184,7 @@ fn io(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
 }
 
 fn frames(fields: &Fields<'_>, frames: Frames<'_>) {
-    let table: Vec<_> = fields
-        .field("Frames")
-        .expect("frames")
-        .children()
-        .map(|f| f.value())
-        .collect();
+    let table: Vec<_> = fields.field("Frames").expect("frames").children().map(|f| f.value()).collect();
     assert!(table.into_iter().eq(frames.iter().map(Value::Pointer)));
 }
 
@@ -271,15 +259,9 @@ fn configuration(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static st
             check.text("ServiceName", device.service_name);
             let list = |name: &str| fields.field(name).map(|list| list.to_string());
             let texts = |texts: Vec<String>| Some(format!("[{}]", texts.join(", ")));
-            let upper = device
-                .upper_filters()
-                .map(|filter| filter.to_string())
-                .collect();
+            let upper = device.upper_filters().map(|filter| filter.to_string()).collect();
             assert_eq!(list("UpperFilters"), texts(upper));
-            let lower = device
-                .lower_filters()
-                .map(|filter| filter.to_string())
-                .collect();
+            let lower = device.lower_filters().map(|filter| filter.to_string()).collect();
             assert_eq!(list("LowerFilters"), texts(lower));
         }
         return Some("PlugAndPlayDevice");
@@ -356,9 +338,7 @@ fn merged(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
         SystemConfigEx::BuildInfo { build_lab, .. } => {
             check("SystemConfigEx").text("BuildLab", build_lab);
         }
-        SystemConfigEx::SystemPaths {
-            windows_directory, ..
-        } => {
+        SystemConfigEx::SystemPaths { windows_directory, .. } => {
             check("SystemConfigEx").text("SystemWindowsDirectory", windows_directory);
         }
         SystemConfigEx::UnknownVolume { name } => {

@@ -1,9 +1,5 @@
 //! Real recordings, where they are present: everything decoded, and compared with what other readers say.
-#![allow(
-    clippy::expect_used,
-    clippy::print_stdout,
-    reason = "a test that says what it skipped"
-)]
+#![allow(clippy::expect_used, clippy::print_stdout, reason = "a test that says what it skipped")]
 
 mod baselines;
 mod exact_sizes;

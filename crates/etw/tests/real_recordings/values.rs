@@ -21,10 +21,7 @@ fn fields_of(
         if seen == nth {
             let mut fields = Fields::new();
             assert!(schemas.decode(record, &mut fields).is_exact());
-            found = fields
-                .iter()
-                .map(|f| (f.name().to_owned(), f.to_string()))
-                .collect();
+            found = fields.iter().map(|f| (f.name().to_owned(), f.to_string())).collect();
         }
         seen += 1;
     });
@@ -32,10 +29,7 @@ fn fields_of(
 }
 
 fn pairs(fields: &[(&str, &str)]) -> Vec<(String, String)> {
-    fields
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
+    fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 #[test]
@@ -64,14 +58,9 @@ fn every_primitive_type_of_trace_logging() {
     assert_eq!(fields.len(), expected.len());
     for ((name, value), (expected_name, expected)) in fields.iter().zip(&expected) {
         assert_eq!(name, expected_name);
-        assert!(
-            value.starts_with(expected.as_str()),
-            "{name}: {value} is not {expected}"
-        );
+        assert!(value.starts_with(expected.as_str()), "{name}: {value} is not {expected}");
     }
-    let provider = schemas.provider_name(onoff_etl::Guid::from_u128(
-        0xd3dd3dd4_aac2_4e2a_8dd4_a8fb61b77615,
-    ));
+    let provider = schemas.provider_name(onoff_etl::Guid::from_u128(0xd3dd3dd4_aac2_4e2a_8dd4_a8fb61b77615));
     assert_eq!(provider, Some("solar_system"), "out of the provider traits");
 }
 
@@ -81,40 +70,18 @@ fn kernel_events_of_a_windows_8_recording() {
         return;
     };
     let schemas = files::learn(&bytes);
-    let write = fields_of(
-        &bytes,
-        &schemas,
-        |d| (d.provider, d.event) == ("DiskIo", "Write"),
-        0,
-    );
-    let of = |name: &str| {
-        write
-            .iter()
-            .find(|(field, _)| field == name)
-            .map(|(_, value)| value.as_str())
-    };
+    let write = fields_of(&bytes, &schemas, |d| (d.provider, d.event) == ("DiskIo", "Write"), 0);
+    let of = |name: &str| write.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
     assert_eq!(of("TransferSize"), Some("4096"));
     assert_eq!(of("ByteOffset"), Some("6109835264"));
     assert_eq!(of("Irp"), Some("0xfffffa830047e8f0"));
     assert_eq!(of("FileObject"), Some("0xfffff8a0045ffc50"));
 
-    let send = fields_of(
-        &bytes,
-        &schemas,
-        |d| (d.provider, d.event) == ("TcpIp", "SendIPV6"),
-        0,
-    );
-    let of = |name: &str| {
-        send.iter()
-            .find(|(field, _)| field == name)
-            .map(|(_, value)| value.as_str())
-    };
+    let send = fields_of(&bytes, &schemas, |d| (d.provider, d.event) == ("TcpIp", "SendIPV6"), 0);
+    let of = |name: &str| send.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
     assert!(of("daddr").is_some_and(|address| address.starts_with("2001:4898:e0:81:7cb9")));
     assert_eq!((of("dport"), of("sport")), (Some("445"), Some("64025")));
-    assert_eq!(
-        (of("startime"), of("endtime")),
-        (Some("1942"), Some("1942"))
-    );
+    assert_eq!((of("startime"), of("endtime")), (Some("1942"), Some("1942")));
 }
 
 /// Without the presentation only one of two schemas may know.
@@ -134,17 +101,13 @@ fn event_sources_by_their_own_manifests_alone() {
     // Only what the event sources sent themselves; not what merging added.
     let mut in_band = Schemas::new();
     files::each(&bytes, |record| {
-        if record
-            .descriptor()
-            .is_some_and(|descriptor| descriptor.id == 0xfffe)
-        {
+        if record.descriptor().is_some_and(|descriptor| descriptor.id == 0xfffe) {
             in_band.observe(record);
         }
     });
     assert_eq!(in_band.losses(), whole.losses());
 
-    let session =
-        |d: &onoff_etw::Description<'_>| d.provider == "PerfView" && d.event == "SessionParameters";
+    let session = |d: &onoff_etw::Description<'_>| d.provider == "PerfView" && d.event == "SessionParameters";
     let expected = pairs(&[
         ("sessionName", "NT Kernel Logger"),
         ("sessionFileName", "net.4.5.2.x64.kernel"),
@@ -155,10 +118,7 @@ fn event_sources_by_their_own_manifests_alone() {
     assert_eq!(fields.len(), expected.len());
     for ((name, value), (expected_name, expected)) in fields.iter().zip(&expected) {
         assert_eq!(name, expected_name);
-        assert!(
-            value.starts_with(expected.as_str()),
-            "{name}: {value} is not {expected}"
-        );
+        assert!(value.starts_with(expected.as_str()), "{name}: {value} is not {expected}");
     }
 
     // Both ways say the same about every event both know.
@@ -182,11 +142,7 @@ fn event_sources_by_their_own_manifests_alone() {
 
 #[test]
 fn every_trace_logging_event_has_a_name_and_its_provider_too() {
-    for file in [
-        "AMSITrace.etl",
-        "lxcore_kernel.etl",
-        "TraceLoggingTester.etl.xz",
-    ] {
+    for file in ["AMSITrace.etl", "lxcore_kernel.etl", "TraceLoggingTester.etl.xz"] {
         let Some(bytes) = files::read(file) else {
             continue;
         };

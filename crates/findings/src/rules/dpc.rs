@@ -13,12 +13,7 @@ pub(super) fn long_calls(trace: &Trace, window: Interval) -> Outcome {
     let Some(scope) = Scope::between(trace, window.0, window.1) else {
         return Ok(Vec::new());
     };
-    let rows = list(
-        trace,
-        &scope,
-        &[InterruptGroup::Module, InterruptGroup::Routine],
-    )
-    .rows;
+    let rows = list(trace, &scope, &[InterruptGroup::Module, InterruptGroup::Routine]).rows;
     let mut findings = Vec::new();
     for row in rows {
         if row.kind == InterruptKind::Interrupt || row.longest_ns < thresholds::DPC_NS {
@@ -42,18 +37,11 @@ pub(super) fn long_calls(trace: &Trace, window: Interval) -> Outcome {
         findings.push(
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Driver, module),
-                format!(
-                    "deferred procedure calls of {module} hold a processor for up to {}",
-                    time(row.longest_ns)
-                ),
+                format!("deferred procedure calls of {module} hold a processor for up to {}", time(row.longest_ns)),
             )
             .because(
                 row.longest_start_ns,
-                format!(
-                    "the longest: {}; {} of at least 10 ms",
-                    time(row.longest_ns),
-                    counted(long.len(), "call")
-                ),
+                format!("the longest: {}; {} of at least 10 ms", time(row.longest_ns), counted(long.len(), "call")),
             )
             .costs(Cost::at_most(covered(long, window)))
             .advise("look for a newer driver; its author moves the work to a thread of its own"),

@@ -13,11 +13,7 @@ pub(super) struct Bytes<'a> {
 
 impl<'a> Bytes<'a> {
     pub(super) const fn new(bytes: &'a [u8], offset: usize, big_endian: bool) -> Self {
-        Self {
-            bytes,
-            offset,
-            big_endian,
-        }
+        Self { bytes, offset, big_endian }
     }
 
     pub(super) const fn rest(&self) -> &'a [u8] {
@@ -32,11 +28,7 @@ impl<'a> Bytes<'a> {
         Self { big_endian, ..self }
     }
 
-    pub(super) fn take(
-        &mut self,
-        length: usize,
-        structure: &'static str,
-    ) -> Result<&'a [u8], Error> {
+    pub(super) fn take(&mut self, length: usize, structure: &'static str) -> Result<&'a [u8], Error> {
         match self.bytes.split_at_checked(length) {
             Some((taken, rest)) => {
                 self.bytes = rest;
@@ -48,10 +40,7 @@ impl<'a> Bytes<'a> {
     }
 
     pub(super) fn cut(&self, structure: &'static str) -> Error {
-        Error::Truncated {
-            offset: self.offset as u64,
-            structure,
-        }
+        Error::Truncated { offset: self.offset as u64, structure }
     }
 
     fn number(&mut self, size: usize, structure: &'static str) -> Result<u64, Error> {
@@ -78,10 +67,7 @@ impl<'a> Bytes<'a> {
     /// A length of 64 bits that has to fit what is there.
     pub(super) fn length(&mut self, structure: &'static str) -> Result<usize, Error> {
         let length = self.u64(structure)?;
-        usize::try_from(length)
-            .ok()
-            .filter(|&length| length <= self.bytes.len())
-            .ok_or_else(|| self.cut(structure))
+        usize::try_from(length).ok().filter(|&length| length <= self.bytes.len()).ok_or_else(|| self.cut(structure))
     }
 
     /// A text that ends with a zero.
@@ -95,9 +81,5 @@ impl<'a> Bytes<'a> {
 /// An unsigned number of up to eight bytes.
 pub(super) fn number(bytes: &[u8], big_endian: bool) -> u64 {
     let add = |number: u64, &byte: &u8| number << 8 | u64::from(byte);
-    if big_endian {
-        bytes.iter().fold(0, add)
-    } else {
-        bytes.iter().rev().fold(0, add)
-    }
+    if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
 }

@@ -44,9 +44,7 @@ impl Compression {
     fn undo(self, packed: &[u8], size: usize) -> Option<Vec<u8>> {
         match self {
             Self::None => Some(packed.to_vec()),
-            Self::Zlib => {
-                miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(packed, size).ok()
-            }
+            Self::Zlib => miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(packed, size).ok(),
             Self::Zstandard => {
                 let frame = ruzstd::decoding::StreamingDecoder::new(packed).ok()?;
                 let mut plain = Vec::new();
@@ -60,10 +58,8 @@ impl Compression {
     /// A section's bytes.
     pub(super) fn section(self, mut bytes: Bytes<'_>) -> Result<Vec<u8>, Error> {
         let offset = bytes.offset as u64;
-        self.piece(&mut bytes)?.ok_or_else(|| Error::NotATrace {
-            offset,
-            reason: "a section's compressed bytes are damaged".to_owned(),
-        })
+        self.piece(&mut bytes)?
+            .ok_or_else(|| Error::NotATrace { offset, reason: "a section's compressed bytes are damaged".to_owned() })
     }
 
     /// A processor's pages, which stand in chunks; `false` when some are missing.

@@ -98,11 +98,9 @@ impl Description {
     pub(super) fn strings(&mut self, text: &[u8]) {
         for line in String::from_utf8_lossy(text).lines() {
             if let Some((address, text)) = line.split_once(" : ")
-                && let Ok(address) =
-                    u64::from_str_radix(address.trim().trim_start_matches("0x"), 16)
+                && let Ok(address) = u64::from_str_radix(address.trim().trim_start_matches("0x"), 16)
             {
-                self.strings
-                    .insert(address, text.trim().trim_matches('"').to_owned());
+                self.strings.insert(address, text.trim().trim_matches('"').to_owned());
             }
         }
     }

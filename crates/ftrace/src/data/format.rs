@@ -60,20 +60,13 @@ impl Format {
                 name = Some(rest.trim().to_owned());
             } else if let Some(rest) = line.strip_prefix("ID:") {
                 id = rest.trim().parse().ok();
-            } else if let Some(field) = line
-                .trim_start()
-                .strip_prefix("field:")
-                .and_then(Field::parse)
+            } else if let Some(field) = line.trim_start().strip_prefix("field:").and_then(Field::parse)
                 && fields.len() < MOST_FIELDS
             {
                 fields.push(field);
             }
         }
-        Some(Self {
-            name: name?,
-            id: id?,
-            fields,
-        })
+        Some(Self { name: name?, id: id?, fields })
     }
 
     fn field(&self, name: &str) -> Option<&Field> {
@@ -83,11 +76,7 @@ impl Format {
     /// Offset and size of a field, for the description of a page, which is written the same way.
     pub(super) fn place(text: &str, name: &str) -> Option<(usize, usize)> {
         text.lines()
-            .filter_map(|line| {
-                line.trim_start()
-                    .strip_prefix("field:")
-                    .and_then(Field::parse)
-            })
+            .filter_map(|line| line.trim_start().strip_prefix("field:").and_then(Field::parse))
             .find(|field| field.name == name)
             .map(|field| (field.offset, field.size))
     }
@@ -137,16 +126,8 @@ pub struct RecordBody<'a> {
 }
 
 impl<'a> RecordBody<'a> {
-    pub(super) const fn new(
-        format: &'a Format,
-        bytes: &'a [u8],
-        description: &'a Description,
-    ) -> Self {
-        Self {
-            format,
-            bytes,
-            description,
-        }
+    pub(super) const fn new(format: &'a Format, bytes: &'a [u8], description: &'a Description) -> Self {
+        Self { format, bytes, description }
     }
 
     /// Its fields in their order, those that every event has (`common_…`) left out. A function's address is its name where the file
@@ -183,16 +164,10 @@ impl<'a> RecordBody<'a> {
         if field.place != Place::Here || !(1..=8).contains(&field.size) {
             return None;
         }
-        let bytes = self
-            .bytes
-            .get(field.offset..field.offset.checked_add(field.size)?)?;
+        let bytes = self.bytes.get(field.offset..field.offset.checked_add(field.size)?)?;
         let value = number(bytes, self.description.page.big_endian);
         let spare = 64 - 8 * u32::try_from(field.size).ok()?;
-        Some(if field.signed {
-            ((value << spare) as i64) >> spare
-        } else {
-            value as i64
-        })
+        Some(if field.signed { ((value << spare) as i64) >> spare } else { value as i64 })
     }
 
     /// A text; `None` when there is no such field, the record is cut before it or it is no UTF-8.
@@ -206,15 +181,8 @@ impl<'a> RecordBody<'a> {
                 let end = field.offset.checked_add(4)?;
                 let place = self.bytes.get(field.offset..end)?;
                 let place = number(place, self.description.page.big_endian);
-                let from = if field.place == Place::FromField {
-                    end
-                } else {
-                    0
-                };
-                (
-                    from + (place & 0xffff) as usize,
-                    (place >> 16 & 0xffff) as usize,
-                )
+                let from = if field.place == Place::FromField { end } else { 0 };
+                (from + (place & 0xffff) as usize, (place >> 16 & 0xffff) as usize)
             }
         };
         let bytes = self.bytes.get(offset..offset.checked_add(length)?)?;
@@ -234,20 +202,13 @@ impl<'a> RecordBody<'a> {
     #[must_use]
     pub fn function_around(&self, name: &str) -> Option<&'a str> {
         let address = self.number(name)? as u64;
-        Some(
-            self.description
-                .function_around(address)
-                .unwrap_or_default(),
-        )
+        Some(self.description.function_around(address).unwrap_or_default())
     }
 
     /// The text at the address in a field: one of the kernel's own, which the file lists.
     #[must_use]
     pub fn string_at(&self, name: &str) -> Option<&'a str> {
         let description = self.description;
-        description
-            .strings
-            .get(&(self.number(name)? as u64))
-            .map(String::as_str)
+        description.strings.get(&(self.number(name)? as u64)).map(String::as_str)
     }
 }

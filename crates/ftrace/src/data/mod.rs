@@ -103,18 +103,12 @@ impl<'a> DataFile<'a> {
 
     fn event<'s>(&'s self, cpu: u16, time_ns: u64, payload: &'s [u8]) -> Option<Event<'s>> {
         let (format, body) = self.description.body(payload)?;
-        let pid = body
-            .number("common_pid")
-            .and_then(|pid| u32::try_from(pid).ok())?;
+        let pid = body.number("common_pid").and_then(|pid| u32::try_from(pid).ok())?;
         Some(Event {
             time_ns,
             cpu,
             pid,
-            task: if pid == 0 {
-                "<idle>"
-            } else {
-                self.description.tasks.get(&pid).map_or("", String::as_str)
-            },
+            task: if pid == 0 { "<idle>" } else { self.description.tasks.get(&pid).map_or("", String::as_str) },
             context: body.number("common_flags").map(context),
             name: &format.name,
             body: Body::Record(body),

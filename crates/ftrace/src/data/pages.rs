@@ -50,15 +50,7 @@ const DELTA_BITS: u32 = 27;
 
 impl<'p> Pages<'p> {
     pub(super) fn new(pages: &'p [u8], file_offset: usize, layout: PageLayout) -> Self {
-        Self {
-            pages,
-            file_offset,
-            layout,
-            next_page: 0,
-            data: &[],
-            at: 0,
-            time_ns: 0,
-        }
+        Self { pages, file_offset, layout, next_page: 0, data: &[], at: 0, time_ns: 0 }
     }
 
     /// The next record.
@@ -81,22 +73,13 @@ impl<'p> Pages<'p> {
     }
 
     fn turn_page(&mut self, losses: &mut Losses) -> Option<()> {
-        let PageLayout {
-            page_size,
-            commit_offset,
-            commit_size,
-            data_offset,
-            big_endian,
-        } = self.layout;
+        let PageLayout { page_size, commit_offset, commit_size, data_offset, big_endian } = self.layout;
         let begin = self.next_page;
         let page = self.pages.get(begin..).filter(|page| !page.is_empty())?;
         let page = page.get(..page_size).unwrap_or(page);
         self.next_page = begin.checked_add(page_size)?;
         self.data = &[];
-        let (Some(time), Some(commit)) = (
-            page.get(..8),
-            page.get(commit_offset..commit_offset + commit_size),
-        ) else {
+        let (Some(time), Some(commit)) = (page.get(..8), page.get(commit_offset..commit_offset + commit_size)) else {
             losses.damaged += 1;
             losses.at(self.file_offset + begin);
             return Some(());
@@ -106,9 +89,7 @@ impl<'p> Pages<'p> {
         let length = (commit & LENGTH_BITS) as usize;
         let end = data_offset.checked_add(length)?;
         if commit & MISSED_EVENTS != 0 {
-            let count = page
-                .get(end..end + commit_size)
-                .filter(|_| commit & MISSED_COUNT != 0);
+            let count = page.get(end..end + commit_size).filter(|_| commit & MISSED_COUNT != 0);
             match count {
                 Some(count) => {
                     let count = number(count, big_endian);
@@ -170,11 +151,7 @@ impl<'p> Pages<'p> {
                     _ => return None,
                 };
                 let payload = self.skip(length)?;
-                Some(Some(Record {
-                    time_ns: self.time_ns,
-                    offset,
-                    payload,
-                }))
+                Some(Some(Record { time_ns: self.time_ns, offset, payload }))
             }
         }
     }

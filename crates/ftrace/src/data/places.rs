@@ -47,9 +47,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<DataFile<'_>, Error> {
     if !matches!(long_size, 4 | 8) || !(64..=LARGEST_PAGE).contains(&page_size) {
         return Err(Error::NotATrace {
             offset: version_at,
-            reason: format!(
-                "a long of {long_size} bytes and a page of {page_size} are no machine's"
-            ),
+            reason: format!("a long of {long_size} bytes and a page of {page_size} are no machine's"),
         });
     }
     let mut file = DataFile {
@@ -71,19 +69,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<DataFile<'_>, Error> {
     Ok(file)
 }
 
-fn version_6<'a>(
-    all: &'a [u8],
-    mut bytes: Bytes<'a>,
-    file: &mut DataFile<'a>,
-) -> Result<(), Error> {
+fn version_6<'a>(all: &'a [u8], mut bytes: Bytes<'a>, file: &mut DataFile<'a>) -> Result<(), Error> {
     header(&mut bytes, file)?;
     ftrace_formats(&mut bytes, file)?;
     event_formats(&mut bytes, file)?;
     let length = bytes.u32("the symbols")? as usize;
     file.description.symbols(bytes.take(length, "the symbols")?);
     let length = bytes.u32("the kernel's texts")? as usize;
-    file.description
-        .strings(bytes.take(length, "the kernel's texts")?);
+    file.description.strings(bytes.take(length, "the kernel's texts")?);
     let length = bytes.length("the tasks")?;
     file.description.tasks(bytes.take(length, "the tasks")?);
     let processors = bytes.u32("the number of processors")?;
@@ -118,19 +111,12 @@ fn version_6<'a>(
     Ok(())
 }
 
-fn version_7<'a>(
-    all: &'a [u8],
-    mut bytes: Bytes<'a>,
-    file: &mut DataFile<'a>,
-) -> Result<(), Error> {
+fn version_7<'a>(all: &'a [u8], mut bytes: Bytes<'a>, file: &mut DataFile<'a>) -> Result<(), Error> {
     let offset = bytes.offset as u64;
     let name = bytes.text(HEAD)?;
     bytes.text(HEAD)?;
     let Some(compression) = Compression::named(&name) else {
-        return Err(Error::Unsupported {
-            offset,
-            what: format!("compression by {name}"),
-        });
+        return Err(Error::Unsupported { offset, what: format!("compression by {name}") });
     };
     let mut next = bytes.u64("the place of the options")?;
     for _ in 0..MOST_OPTION_SECTIONS {
@@ -204,8 +190,7 @@ fn take_option<'a>(
                 }
                 number::STRINGS => {
                     let length = bytes.u32("the kernel's texts")? as usize;
-                    file.description
-                        .strings(bytes.take(length, "the kernel's texts")?);
+                    file.description.strings(bytes.take(length, "the kernel's texts")?);
                 }
                 _ => {
                     let length = bytes.length("the tasks")?;
@@ -232,10 +217,7 @@ fn section(
     }
     let start = usize::try_from(offset).ok();
     let Some(rest) = start.and_then(|start| all.get(start..)) else {
-        return Err(Error::Truncated {
-            offset,
-            structure: SECTION,
-        });
+        return Err(Error::Truncated { offset, structure: SECTION });
     };
     let mut bytes = Bytes::new(rest, offset as usize, big_endian);
     bytes.u16(SECTION)?;
@@ -247,26 +229,15 @@ fn section(
     if flags & COMPRESSED == 0 {
         return Ok(Some(Cow::Borrowed(data)));
     }
-    compression
-        .section(Bytes::new(data, at, big_endian))
-        .map(|plain| Some(Cow::Owned(plain)))
+    compression.section(Bytes::new(data, at, big_endian)).map(|plain| Some(Cow::Owned(plain)))
 }
 
-fn pages<'a>(
-    all: &'a [u8],
-    cpu: u32,
-    offset: u64,
-    length: u64,
-    compression: Compression,
-    file: &mut DataFile<'a>,
-) {
+fn pages<'a>(all: &'a [u8], cpu: u32, offset: u64, length: u64, compression: Compression, file: &mut DataFile<'a>) {
     if length == 0 {
         return;
     }
     let begin = usize::try_from(offset).unwrap_or(usize::MAX);
-    let end = offset
-        .checked_add(length)
-        .and_then(|end| usize::try_from(end).ok());
+    let end = offset.checked_add(length).and_then(|end| usize::try_from(end).ok());
     let (Some(rest), Ok(number)) = (all.get(begin..), u16::try_from(cpu)) else {
         file.losses.damaged += 1;
         file.losses.at(begin);
@@ -288,11 +259,7 @@ fn pages<'a>(
         }
         Cow::Owned(pages)
     };
-    file.processors.push(Processor {
-        number,
-        offset: begin,
-        pages,
-    });
+    file.processors.push(Processor { number, offset: begin, pages });
 }
 
 fn header(bytes: &mut Bytes<'_>, file: &mut DataFile<'_>) -> Result<(), Error> {
@@ -321,11 +288,7 @@ fn event_formats(bytes: &mut Bytes<'_>, file: &mut DataFile<'_>) -> Result<(), E
     Ok(())
 }
 
-fn formats(
-    bytes: &mut Bytes<'_>,
-    structure: &'static str,
-    file: &mut DataFile<'_>,
-) -> Result<(), Error> {
+fn formats(bytes: &mut Bytes<'_>, structure: &'static str, file: &mut DataFile<'_>) -> Result<(), Error> {
     for _ in 0..bytes.u32(structure)? {
         let length = bytes.length(structure)?;
         file.description.format(bytes.take(length, structure)?);
@@ -336,8 +299,6 @@ fn formats(
 /// `local global [mono] boot`: the one in brackets.
 fn chosen_clock(data: &[u8]) -> String {
     let text = String::from_utf8_lossy(data);
-    let chosen = text
-        .split_once('[')
-        .and_then(|(_, rest)| rest.split_once(']'));
+    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     chosen.map_or_else(String::new, |(clock, _)| clock.to_owned())
 }

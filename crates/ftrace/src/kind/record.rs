@@ -16,47 +16,29 @@ pub(super) fn read<'a>(name: &str, body: RecordBody<'a>) -> Option<Kind<'a>> {
             next_pid: pid("next_pid")?,
             next_priority: number("next_prio")?,
         },
-        "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => Kind::Waking {
-            task: body.text("comm")?,
-            pid: pid("pid")?,
-            first: name == "sched_wakeup_new",
-        },
+        "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
+            Kind::Waking { task: body.text("comm")?, pid: pid("pid")?, first: name == "sched_wakeup_new" }
+        }
         "sched_process_fork" => Kind::Fork {
             parent_pid: pid("parent_pid")?,
             child_task: body.text("child_comm")?,
             child_pid: pid("child_pid")?,
         },
-        "sched_process_exec" => Kind::Exec {
-            file: body.text("filename")?,
-            pid: pid("pid")?,
-        },
-        "sched_process_exit" => Kind::Exit {
-            task: body.text("comm")?,
-            pid: pid("pid")?,
-        },
-        "irq_handler_entry" => Kind::InterruptBegin {
-            number: body.number("irq")?.try_into().ok()?,
-            name: body.text("name")?,
-        },
-        "irq_handler_exit" => Kind::InterruptEnd {
-            number: body.number("irq")?.try_into().ok()?,
-        },
-        "softirq_entry" => Kind::SoftInterruptBegin {
-            vector: body.number("vec")?.try_into().ok()?,
-        },
-        "softirq_exit" => Kind::SoftInterruptEnd {
-            vector: body.number("vec")?.try_into().ok()?,
-        },
+        "sched_process_exec" => Kind::Exec { file: body.text("filename")?, pid: pid("pid")? },
+        "sched_process_exit" => Kind::Exit { task: body.text("comm")?, pid: pid("pid")? },
+        "irq_handler_entry" => {
+            Kind::InterruptBegin { number: body.number("irq")?.try_into().ok()?, name: body.text("name")? }
+        }
+        "irq_handler_exit" => Kind::InterruptEnd { number: body.number("irq")?.try_into().ok()? },
+        "softirq_entry" => Kind::SoftInterruptBegin { vector: body.number("vec")?.try_into().ok()? },
+        "softirq_exit" => Kind::SoftInterruptEnd { vector: body.number("vec")?.try_into().ok()? },
         "block_bio_queue" => request(body, RequestStage::Queued)?,
         "block_rq_insert" => request(body, RequestStage::Inserted)?,
         "block_rq_issue" => request(body, RequestStage::Issued)?,
         "block_rq_complete" => request(body, RequestStage::Completed)?,
         "initcall_level" => Kind::InitcallLevel(body.text("level")?),
         "initcall_start" => Kind::InitcallBegin(body.function("func")?),
-        "initcall_finish" => Kind::InitcallEnd {
-            function: body.function("func")?,
-            result: number("ret")?,
-        },
+        "initcall_finish" => Kind::InitcallEnd { function: body.function("func")?, result: number("ret")? },
         "module_load" => Kind::ModuleLoad(body.text("name")?),
         "module_free" => Kind::ModuleFree(body.text("name")?),
         "module_request" => Kind::ModuleRequest(body.text("name")?),
@@ -72,24 +54,17 @@ pub(super) fn read<'a>(name: &str, body: RecordBody<'a>) -> Option<Kind<'a>> {
         "device_pm_callback_end" => Kind::DevicePower {
             driver: body.text("driver")?,
             device: body.text("device")?,
-            edge: PowerEdge::End {
-                error: number("error")?,
-            },
+            edge: PowerEdge::End { error: number("error")? },
         },
         "suspend_resume" => Kind::SuspendStep {
             action: body.string_at("action")?,
             value: number("val")?,
             begin: body.number("start")? != 0,
         },
-        "signal_generate" => Kind::Signal {
-            number: number("sig")?,
-            task: body.text("comm")?,
-            pid: pid("pid")?,
-        },
-        "wakeup_source_activate" | "wakeup_source_deactivate" => Kind::WakeupSource {
-            name: body.text("name")?,
-            active: name == "wakeup_source_activate",
-        },
+        "signal_generate" => Kind::Signal { number: number("sig")?, task: body.text("comm")?, pid: pid("pid")? },
+        "wakeup_source_activate" | "wakeup_source_deactivate" => {
+            Kind::WakeupSource { name: body.text("name")?, active: name == "wakeup_source_activate" }
+        }
         "rpm_suspend" => Kind::RuntimePower(RuntimePower::Suspend(body.text("name")?)),
         "rpm_resume" => Kind::RuntimePower(RuntimePower::Resume(body.text("name")?)),
         "rpm_idle" => Kind::RuntimePower(RuntimePower::Idle(body.text("name")?)),
@@ -116,11 +91,7 @@ fn request(body: RecordBody<'_>, stage: RequestStage) -> Option<Kind<'_>> {
         sectors: body.number("nr_sector")? as u64,
         operation: body.text("rwbs")?,
         task: if completed { "" } else { body.text("comm")? },
-        error: if completed {
-            body.number("error")?.try_into().ok()?
-        } else {
-            0
-        },
+        error: if completed { body.number("error")?.try_into().ok()? } else { 0 },
     }))
 }
 
@@ -130,15 +101,8 @@ fn state(bits: i64) -> TaskState {
     const LETTERS: &[u8; 8] = b"SDTtXZPI";
     const PREEMPTED: i64 = 0x100;
     let waits = bits & 0xff;
-    let letter = if waits == 0 {
-        b'R'
-    } else {
-        LETTERS[waits.trailing_zeros() as usize % LETTERS.len()]
-    };
-    TaskState {
-        letter,
-        preempted: bits & PREEMPTED != 0,
-    }
+    let letter = if waits == 0 { b'R' } else { LETTERS[waits.trailing_zeros() as usize % LETTERS.len()] };
+    TaskState { letter, preempted: bits & PREEMPTED != 0 }
 }
 
 /// `pm_verb_symbolic` of the kernel.

@@ -11,38 +11,25 @@ pub(super) fn read<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
                 Some(task) => (task, number(after(text, " pid=")?)?),
                 None => task_and_pid(text)?,
             };
-            Kind::Waking {
-                task,
-                pid,
-                first: name == "sched_wakeup_new",
-            }
+            Kind::Waking { task, pid, first: name == "sched_wakeup_new" }
         }
         "sched_process_fork" => Kind::Fork {
             parent_pid: number(after(text, " pid=")?)?,
             child_task: between(text, " child_comm=", " child_pid=")?,
             child_pid: number(after(text, " child_pid=")?)?,
         },
-        "sched_process_exec" => Kind::Exec {
-            file: between(text, "filename=", " pid=")?,
-            pid: number(after(text, " pid=")?)?,
-        },
-        "sched_process_exit" => Kind::Exit {
-            task: between(text, "comm=", " pid=")?,
-            pid: number(after(text, " pid=")?)?,
-        },
-        "irq_handler_entry" => Kind::InterruptBegin {
-            number: number(after(text, "irq=")?)?,
-            name: after(text, " name=")?,
-        },
-        "irq_handler_exit" => Kind::InterruptEnd {
-            number: number(after(text, "irq=")?)?,
-        },
-        "softirq_entry" => Kind::SoftInterruptBegin {
-            vector: number(after(text, "vec=")?)?,
-        },
-        "softirq_exit" => Kind::SoftInterruptEnd {
-            vector: number(after(text, "vec=")?)?,
-        },
+        "sched_process_exec" => {
+            Kind::Exec { file: between(text, "filename=", " pid=")?, pid: number(after(text, " pid=")?)? }
+        }
+        "sched_process_exit" => {
+            Kind::Exit { task: between(text, "comm=", " pid=")?, pid: number(after(text, " pid=")?)? }
+        }
+        "irq_handler_entry" => {
+            Kind::InterruptBegin { number: number(after(text, "irq=")?)?, name: after(text, " name=")? }
+        }
+        "irq_handler_exit" => Kind::InterruptEnd { number: number(after(text, "irq=")?)? },
+        "softirq_entry" => Kind::SoftInterruptBegin { vector: number(after(text, "vec=")?)? },
+        "softirq_exit" => Kind::SoftInterruptEnd { vector: number(after(text, "vec=")?)? },
         "block_bio_queue" => request(text, RequestStage::Queued)?,
         "block_rq_insert" => request(text, RequestStage::Inserted)?,
         "block_rq_issue" => request(text, RequestStage::Issued)?,
@@ -64,53 +51,34 @@ pub(super) fn read<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
             Kind::DevicePower {
                 driver,
                 device,
-                edge: PowerEdge::Begin {
-                    parent,
-                    operations: operations.trim(),
-                    event: event.strip_suffix(']')?,
-                },
+                edge: PowerEdge::Begin { parent, operations: operations.trim(), event: event.strip_suffix(']')? },
             }
         }
         "device_pm_callback_end" => {
             let (who, error) = text.rsplit_once(", err=")?;
             let (driver, device) = driver_and_device(who);
-            Kind::DevicePower {
-                driver,
-                device,
-                edge: PowerEdge::End {
-                    error: number(error)?,
-                },
-            }
+            Kind::DevicePower { driver, device, edge: PowerEdge::End { error: number(error)? } }
         }
         "suspend_resume" => {
             let (action, rest) = text.split_once('[')?;
             let (value, edge) = rest.split_once(']')?;
-            Kind::SuspendStep {
-                action,
-                value: number(value)?,
-                begin: edge.trim() == "begin",
-            }
+            Kind::SuspendStep { action, value: number(value)?, begin: edge.trim() == "begin" }
         }
         "signal_generate" => Kind::Signal {
             number: number(after(text, "sig=")?)?,
             task: between(text, " comm=", " pid=")?,
             pid: number(after_last(text, " pid=")?)?,
         },
-        "wakeup_source_activate" | "wakeup_source_deactivate" => Kind::WakeupSource {
-            name: text.rsplit_once(" state=")?.0,
-            active: name == "wakeup_source_activate",
-        },
+        "wakeup_source_activate" | "wakeup_source_deactivate" => {
+            Kind::WakeupSource { name: text.rsplit_once(" state=")?.0, active: name == "wakeup_source_activate" }
+        }
         "rpm_suspend" => Kind::RuntimePower(RuntimePower::Suspend(first_word(text)?)),
         "rpm_resume" => Kind::RuntimePower(RuntimePower::Resume(first_word(text)?)),
         "rpm_idle" => Kind::RuntimePower(RuntimePower::Idle(first_word(text)?)),
         "rpm_return_int" => {
             let (place, rest) = text.split_once(':')?;
             let (device, result) = rest.rsplit_once(" ret=")?;
-            Kind::RuntimePower(RuntimePower::Return {
-                function: function(place),
-                device,
-                result: number(result)?,
-            })
+            Kind::RuntimePower(RuntimePower::Return { function: function(place), device, result: number(result)? })
         }
         "tracing_mark_write" | "print" => Kind::Mark(text),
         _ => Kind::Other,
@@ -146,10 +114,7 @@ fn switch(text: &str) -> Option<Kind<'_>> {
 
 fn state(text: &str) -> Option<TaskState> {
     let text = first_word(text)?;
-    Some(TaskState {
-        letter: *text.as_bytes().first()?,
-        preempted: text.ends_with('+'),
-    })
+    Some(TaskState { letter: *text.as_bytes().first()?, preempted: text.ends_with('+') })
 }
 
 /// `254,0 R 4096 () 32 + 8 [task]`; a queued one has no byte count and no command, a completed one no byte count.
@@ -195,9 +160,7 @@ fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 }
 
 fn ends_key(bytes: &[u8], at: usize, key: &str) -> bool {
-    bytes
-        .get(..=at)
-        .is_some_and(|text| text.ends_with(key.as_bytes()))
+    bytes.get(..=at).is_some_and(|text| text.ends_with(key.as_bytes()))
 }
 
 fn after_last<'a>(text: &'a str, key: &str) -> Option<&'a str> {
@@ -219,10 +182,7 @@ fn first_word(text: &str) -> Option<&str> {
 
 /// The number that `text` begins with.
 fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
-    let end = text
-        .bytes()
-        .position(|byte| !(byte.is_ascii_digit() || byte == b'-'))
-        .unwrap_or(text.len());
+    let end = text.bytes().position(|byte| !(byte.is_ascii_digit() || byte == b'-')).unwrap_or(text.len());
     text.get(..end)?.parse().ok()
 }
 

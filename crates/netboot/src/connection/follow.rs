@@ -23,12 +23,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    pub(super) fn new(
-        time_ns: i64,
-        client: SocketAddr,
-        server: SocketAddr,
-        mac: Option<MacAddress>,
-    ) -> Self {
+    pub(super) fn new(time_ns: i64, client: SocketAddr, server: SocketAddr, mac: Option<MacAddress>) -> Self {
         Self {
             connection: Connection {
                 client,
@@ -66,8 +61,7 @@ impl Open {
 
     /// Whether a SYN with this sequence number opens another connection between the same ends.
     pub(super) fn is_other(&self, segment: &Segment<'_>) -> bool {
-        self.client_next
-            .is_some_and(|next| next != segment.sequence.wrapping_add(1))
+        self.client_next.is_some_and(|next| next != segment.sequence.wrapping_add(1))
     }
 
     pub(super) fn see(&mut self, time_ns: i64, wire_bytes: u32, segment: &Segment<'_>) {
@@ -180,9 +174,7 @@ impl Open {
         }
         request.body_bytes = request.body_bytes.saturating_add(body);
         let without_body = request.method == "HEAD" || matches!(request.status, Some(204 | 304));
-        let all = request
-            .announced_bytes
-            .is_some_and(|announced| request.body_bytes >= announced);
+        let all = request.announced_bytes.is_some_and(|announced| request.body_bytes >= announced);
         request.complete |= !encrypted && request.status.is_some() && (without_body || all);
     }
 

@@ -58,27 +58,15 @@ pub(super) fn answer(payload: &[u8]) -> Option<AnswerHead> {
     let first = lines.next()?;
     let status = first.split(|&byte| byte == b' ').nth(1)?;
     let status = std::str::from_utf8(status).ok()?.parse().ok()?;
-    let content_length = lines
-        .find_map(|line| header(line, "content-length"))
-        .and_then(|value| value.parse().ok());
-    Some(AnswerHead {
-        status,
-        content_length,
-        bytes,
-    })
+    let content_length = lines.find_map(|line| header(line, "content-length")).and_then(|value| value.parse().ok());
+    Some(AnswerHead { status, content_length, bytes })
 }
 
 /// The lines of the head, and its length with the empty line that ends it.
 fn lines(payload: &[u8]) -> (impl Iterator<Item = &[u8]>, usize) {
-    let end = payload
-        .windows(4)
-        .position(|part| part == b"\r\n\r\n")
-        .map_or(payload.len(), |at| at + 4);
+    let end = payload.windows(4).position(|part| part == b"\r\n\r\n").map_or(payload.len(), |at| at + 4);
     let head = payload.get(..end).unwrap_or(payload);
-    let lines = head
-        .split(|&byte| byte == b'\n')
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-        .take(LINES);
+    let lines = head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).take(LINES);
     (lines, end)
 }
 
@@ -97,7 +85,8 @@ mod tests {
 
     #[test]
     fn heads() {
-        let head = request(b"GET /boot/grub.efi HTTP/1.1\r\nHost: 10.0.0.1\r\nuser-agent:  UefiHttpBoot/1.0\r\n\r\n").unwrap();
+        let head =
+            request(b"GET /boot/grub.efi HTTP/1.1\r\nHost: 10.0.0.1\r\nuser-agent:  UefiHttpBoot/1.0\r\n\r\n").unwrap();
         assert_eq!(head.method, "GET");
         assert_eq!(head.target, "/boot/grub.efi");
         assert_eq!(head.host, "10.0.0.1");

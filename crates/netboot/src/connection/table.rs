@@ -25,11 +25,7 @@ impl Connections {
         let forward = (segment.source, segment.destination);
         let backward = (segment.destination, segment.source);
         if segment.syn && !segment.ack {
-            if self
-                .open
-                .get(&forward)
-                .is_some_and(|open| open.is_other(segment))
-            {
+            if self.open.get(&forward).is_some_and(|open| open.is_other(segment)) {
                 self.close(forward);
             }
             self.begin(frame, forward);
@@ -40,11 +36,7 @@ impl Connections {
             // Open before the capture began.
             self.begin(frame, forward);
         }
-        let key = if self.open.contains_key(&forward) {
-            forward
-        } else {
-            backward
-        };
+        let key = if self.open.contains_key(&forward) { forward } else { backward };
         if let Some(open) = self.open.get_mut(&key) {
             open.see(frame.time_ns, frame.wire_bytes, segment);
         }
@@ -58,8 +50,7 @@ impl Connections {
             self.close(key);
         }
         losses.add(&losses::LEFT_OUT, self.left_out);
-        self.finished
-            .sort_by_key(|connection| (connection.first_ns, connection.client));
+        self.finished.sort_by_key(|connection| (connection.first_ns, connection.client));
         self.finished
     }
 
@@ -68,18 +59,13 @@ impl Connections {
             return;
         }
         if self.open.len() >= limits::OPEN_CONNECTIONS {
-            let quietest = self
-                .open
-                .iter()
-                .min_by_key(|(key, open)| (open.last_ns(), **key))
-                .map(|(key, _)| *key);
+            let quietest = self.open.iter().min_by_key(|(key, open)| (open.last_ns(), **key)).map(|(key, _)| *key);
             if let Some(quietest) = quietest {
                 self.close(quietest);
             }
         }
         let (client, server) = key;
-        self.open
-            .insert(key, Open::new(frame.time_ns, client, server, frame.source));
+        self.open.insert(key, Open::new(frame.time_ns, client, server, frame.source));
     }
 
     fn close(&mut self, key: (SocketAddr, SocketAddr)) {

@@ -45,9 +45,7 @@ pub(super) fn server_name(payload: &[u8]) -> Option<String> {
 /// What follows a field that begins with its length in `size` bytes.
 fn skip(bytes: &[u8], size: usize) -> Option<&[u8]> {
     let (length, rest) = bytes.split_at_checked(size)?;
-    let length = length
-        .iter()
-        .fold(0_usize, |length, &byte| (length << 8) | usize::from(byte));
+    let length = length.iter().fold(0_usize, |length, &byte| (length << 8) | usize::from(byte));
     rest.get(length..)
 }
 

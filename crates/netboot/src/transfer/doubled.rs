@@ -40,10 +40,7 @@ impl Default for Doubled {
             slots: Box::new([Slot::default(); SLOTS]),
             settled: 1,
             highest: 0,
-            run: DoubledRun {
-                first_block: 1,
-                blocks: 0,
-            },
+            run: DoubledRun { first_block: 1, blocks: 0 },
             longest: None,
         }
     }
@@ -70,9 +67,7 @@ impl Doubled {
     }
 
     fn slot(&mut self, block: u64) -> Option<&mut Slot> {
-        (self.settled..=self.highest)
-            .contains(&block)
-            .then(|| &mut self.slots[block as usize % SLOTS])
+        (self.settled..=self.highest).contains(&block).then(|| &mut self.slots[block as usize % SLOTS])
     }
 
     fn advance(&mut self, block: u64) {
@@ -107,11 +102,7 @@ impl Doubled {
     }
 
     fn end_run(&mut self) {
-        if self.run.blocks >= SHORTEST
-            && self
-                .longest
-                .is_none_or(|longest| longest.blocks < self.run.blocks)
-        {
+        if self.run.blocks >= SHORTEST && self.longest.is_none_or(|longest| longest.blocks < self.run.blocks) {
             self.longest = Some(self.run);
         }
         self.run.blocks = 0;
@@ -140,17 +131,9 @@ mod tests {
     fn the_longest_run_is_found_to_the_end_of_the_file() {
         assert_eq!(play(|_| false), None);
         assert_eq!(play(|block| block % 3 == 0), None);
-        let run = |first_block, blocks| {
-            Some(DoubledRun {
-                first_block,
-                blocks,
-            })
-        };
+        let run = |first_block, blocks| Some(DoubledRun { first_block, blocks });
         assert_eq!(play(|block| block >= 700), run(700, 1301));
-        assert_eq!(
-            play(|block| (10..20).contains(&block) || (900..950).contains(&block)),
-            run(900, 50)
-        );
+        assert_eq!(play(|block| (10..20).contains(&block) || (900..950).contains(&block)), run(900, 50));
     }
 
     #[test]

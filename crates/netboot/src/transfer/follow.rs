@@ -250,17 +250,11 @@ impl Open {
     }
 
     fn block_size(&self) -> u32 {
-        self.granted
-            .as_ref()
-            .and_then(|granted| granted.block_size)
-            .unwrap_or(DEFAULT_BLOCK_SIZE)
+        self.granted.as_ref().and_then(|granted| granted.block_size).unwrap_or(DEFAULT_BLOCK_SIZE)
     }
 
     fn window(&self) -> u32 {
-        self.granted
-            .as_ref()
-            .and_then(|granted| granted.window)
-            .unwrap_or(1)
+        self.granted.as_ref().and_then(|granted| granted.window).unwrap_or(1)
     }
 
     /// Whether nothing is left to come but repetitions.
@@ -286,11 +280,7 @@ impl Open {
         match &self.error {
             Some(error) if error.from_client => {
                 let nothing_taken = self.acknowledged.unwrap_or(0) == 0;
-                if nothing_taken && self.asked.file_bytes == Some(0) {
-                    Outcome::SizeProbe
-                } else {
-                    Outcome::Aborted
-                }
+                if nothing_taken && self.asked.file_bytes == Some(0) { Outcome::SizeProbe } else { Outcome::Aborted }
             }
             Some(_) => Outcome::Refused,
             None => Outcome::Unfinished,
@@ -304,11 +294,8 @@ impl Open {
         let (windows, windows_left_out) = self.windows.into_changes();
         let sender_turn = Turnaround::of(&self.after_acknowledgment);
         let receiver_turn = Turnaround::of(&self.after_data);
-        let (server_turn, client_turn) = if self.write {
-            (receiver_turn, sender_turn)
-        } else {
-            (sender_turn, receiver_turn)
-        };
+        let (server_turn, client_turn) =
+            if self.write { (receiver_turn, sender_turn) } else { (sender_turn, receiver_turn) };
         Transfer {
             client: self.client,
             client_mac: self.client_mac,

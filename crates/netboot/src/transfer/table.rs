@@ -33,12 +33,7 @@ pub struct Transfers {
 
 impl Transfers {
     /// Looks at a datagram; answers whether it belongs to a transfer.
-    pub fn see(
-        &mut self,
-        frame: &Frame<'_>,
-        datagram: &Datagram<'_>,
-        losses: &mut Losses,
-    ) -> Option<SocketAddr> {
+    pub fn see(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>, losses: &mut Losses) -> Option<SocketAddr> {
         self.seen += 1;
         if self.seen.is_multiple_of(SWEEP) {
             self.sweep(frame.time_ns);
@@ -85,8 +80,7 @@ impl Transfers {
             self.close(client);
         }
         losses.add(&losses::LEFT_OUT, self.left_out);
-        self.finished
-            .sort_by_key(|transfer| (transfer.request_ns, transfer.client));
+        self.finished.sort_by_key(|transfer| (transfer.request_ns, transfer.client));
         self.finished
     }
 
@@ -104,12 +98,7 @@ impl Transfers {
         None
     }
 
-    fn request(
-        &mut self,
-        frame: &Frame<'_>,
-        datagram: &Datagram<'_>,
-        losses: &mut Losses,
-    ) -> Option<SocketAddr> {
+    fn request(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>, losses: &mut Losses) -> Option<SocketAddr> {
         let client = datagram.source;
         let (request, write) = match Message::parse(datagram.payload, datagram.payload_bytes) {
             Ok(Message::ReadRequest(request)) => (request, false),
@@ -147,8 +136,7 @@ impl Transfers {
         }
         let mac: Option<MacAddress> = frame.source;
         let ends = (client, datagram.destination);
-        self.open
-            .insert(client, Open::new(&arrival, ends, mac, request, write));
+        self.open.insert(client, Open::new(&arrival, ends, mac, request, write));
         Some(client)
     }
 
@@ -168,10 +156,7 @@ impl Transfers {
     }
 
     fn close_quietest(&mut self) {
-        let quietest = self
-            .open
-            .values()
-            .min_by_key(|open| (open.last_ns, open.client));
+        let quietest = self.open.values().min_by_key(|open| (open.last_ns, open.client));
         if let Some(client) = quietest.map(|open| open.client) {
             self.close(client);
         }

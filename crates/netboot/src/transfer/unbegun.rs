@@ -42,15 +42,13 @@ impl Unbegun {
                 }
                 false
             }
-            Ok(Message::Acknowledgment { block, .. }) => {
-                match self.pairs.get_mut(&(destination, source)) {
-                    Some(last) if *last == Some(block) => {
-                        *last = None;
-                        true
-                    }
-                    _ => false,
+            Ok(Message::Acknowledgment { block, .. }) => match self.pairs.get_mut(&(destination, source)) {
+                Some(last) if *last == Some(block) => {
+                    *last = None;
+                    true
                 }
-            }
+                _ => false,
+            },
             _ => false,
         }
     }

@@ -72,10 +72,7 @@ impl Mode {
 pub fn text() -> String {
     let mut xml = Xml::default();
     xml.line("<?xml version=\"1.0\" encoding=\"utf-8\"?>");
-    xml.line(&format!(
-        "<!-- Written by 'onoff record', version {}. -->",
-        env!("CARGO_PKG_VERSION")
-    ));
+    xml.line(&format!("<!-- Written by 'onoff record', version {}. -->", env!("CARGO_PKG_VERSION")));
     xml.open("WindowsPerformanceRecorder Version=\"1.0\" Author=\"onoff\"");
     xml.open("Profiles");
     collectors(&mut xml);
@@ -113,10 +110,7 @@ fn collectors(xml: &mut Xml) {
         }
     }
     for mode in Mode::ALL {
-        xml.open(&format!(
-            "EventCollector Id=\"EventCollector_{}\" Name=\"onoff\"",
-            mode.word()
-        ));
+        xml.open(&format!("EventCollector Id=\"EventCollector_{}\" Name=\"onoff\"", mode.word()));
         xml.empty("BufferSize Value=\"1024\"");
         match mode {
             Mode::File => xml.empty("Buffers Value=\"64\""),
@@ -127,10 +121,7 @@ fn collectors(xml: &mut Xml) {
 }
 
 fn system_provider(xml: &mut Xml, detail: Detail) {
-    xml.open(&format!(
-        "SystemProvider Id=\"SystemProvider_{}\"",
-        detail.word()
-    ));
+    xml.open(&format!("SystemProvider Id=\"SystemProvider_{}\"", detail.word()));
     xml.open("Keywords");
     for flag in detail.flags() {
         xml.empty(&format!("Keyword Value=\"{}\"", flag.profile));
@@ -148,22 +139,14 @@ fn system_provider(xml: &mut Xml, detail: Detail) {
 
 fn event_provider(xml: &mut Xml, provider: &Provider) {
     // The GUID: names are known only where the provider is registered, early in a boot none is.
-    let non_paged = if provider.in_kernel {
-        " NonPagedMemory=\"true\""
-    } else {
-        ""
-    };
+    let non_paged = if provider.in_kernel { " NonPagedMemory=\"true\"" } else { "" };
     xml.open(&format!(
         "EventProvider Id=\"EventProvider_{}\" Name=\"{}\"{non_paged} Level=\"{}\"",
         provider.name, provider.guid, provider.level
     ));
     xml.open("Keywords");
     // None stands for all of them.
-    let keyword = if provider.keyword == u64::MAX {
-        0
-    } else {
-        provider.keyword
-    };
+    let keyword = if provider.keyword == u64::MAX { 0 } else { provider.keyword };
     xml.empty(&format!("Keyword Value=\"{keyword:#x}\""));
     xml.close("Keywords");
     xml.close("EventProvider");
@@ -179,22 +162,13 @@ fn profile(xml: &mut Xml, detail: Detail, mode: Mode) {
     xml.empty("ProblemCategory Value=\"First Level Triage\"");
     xml.close("ProblemCategories");
     xml.open("Collectors");
-    xml.open(&format!(
-        "SystemCollectorId Value=\"SystemCollector_{detail_word}_{mode_word}\""
-    ));
-    xml.empty(&format!(
-        "SystemProviderId Value=\"SystemProvider_{detail_word}\""
-    ));
+    xml.open(&format!("SystemCollectorId Value=\"SystemCollector_{detail_word}_{mode_word}\""));
+    xml.empty(&format!("SystemProviderId Value=\"SystemProvider_{detail_word}\""));
     xml.close("SystemCollectorId");
-    xml.open(&format!(
-        "EventCollectorId Value=\"EventCollector_{mode_word}\""
-    ));
+    xml.open(&format!("EventCollectorId Value=\"EventCollector_{mode_word}\""));
     xml.open("EventProviders");
     for provider in &PROVIDERS {
-        xml.empty(&format!(
-            "EventProviderId Value=\"EventProvider_{}\"",
-            provider.name
-        ));
+        xml.empty(&format!("EventProviderId Value=\"EventProvider_{}\"", provider.name));
     }
     xml.close("EventProviders");
     xml.close("EventCollectorId");

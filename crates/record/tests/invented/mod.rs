@@ -67,15 +67,9 @@ impl Invented {
         self.put("/proc/sys/kernel/random/boot_id", "boot-0\n");
         self.put("/proc/cmdline", "root=LABEL=root rw\n");
         self.put("/proc/cpuinfo", "processor\t: 0\n\nprocessor\t: 1\n");
-        self.put(
-            "/proc/meminfo",
-            "MemTotal:        2013580 kB\nMemFree: 1 kB\n",
-        );
+        self.put("/proc/meminfo", "MemTotal:        2013580 kB\nMemFree: 1 kB\n");
         self.put("/proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\n");
-        self.put(
-            "/proc/swaps",
-            "Filename Type Size Used Priority\n/dev/vdc partition 2097148 0 -2\n",
-        );
+        self.put("/proc/swaps", "Filename Type Size Used Priority\n/dev/vdc partition 2097148 0 -2\n");
         self.put(
             "/proc/self/mountinfo",
             "1 0 0:1 / / rw - rootfs rootfs rw\n29 1 254:2 / / rw,relatime shared:1 - ext4 /dev/vda2 rw\n30 29 0:5 / /dev rw - devtmpfs udev rw\n",
@@ -100,25 +94,16 @@ impl Invented {
                 continue;
             }
             available += &format!("{event}\n");
-            self.put(
-                &format!("{tracefs}/events/{}/enable", event.replace(':', "/")),
-                "0\n",
-            );
+            self.put(&format!("{tracefs}/events/{}/enable", event.replace(':', "/")), "0\n");
         }
         self.put(&format!("{tracefs}/available_events"), available);
         self.put(&format!("{tracefs}/trace"), "# tracer: nop\n");
         self.put(&format!("{tracefs}/trace_marker"), "");
         self.put(&format!("{tracefs}/tracing_on"), "1\n");
-        self.put(
-            &format!("{tracefs}/trace_clock"),
-            "[local] global counter uptime perf mono mono_raw boot\n",
-        );
+        self.put(&format!("{tracefs}/trace_clock"), "[local] global counter uptime perf mono mono_raw boot\n");
         self.put(&format!("{tracefs}/buffer_size_kb"), "7 (expanded: 1408)\n");
         self.put(&format!("{tracefs}/saved_cmdlines"), "1 systemd\n");
-        self.put(
-            &format!("{tracefs}/per_cpu/cpu0/stats"),
-            "entries: 1\noverrun: 0\n",
-        );
+        self.put(&format!("{tracefs}/per_cpu/cpu0/stats"), "entries: 1\noverrun: 0\n");
         match loader {
             Loader::SystemdBoot => {
                 self.variable("LoaderInfo", &utf_16("systemd-boot 252.39"));
@@ -132,10 +117,7 @@ impl Invented {
                 self.put("/boot/efi/loader/loader.conf", "default debian.conf\n");
             }
             Loader::Grub => {
-                self.put(
-                    "/etc/default/grub",
-                    "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n",
-                );
+                self.put("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n");
                 self.put("/usr/sbin/update-grub", "#!/bin/sh\n");
                 self.put("/boot/grub/grub.cfg", "");
                 self.update_grub();
@@ -163,43 +145,23 @@ impl Invented {
     /// What the computer does when it restarts: another boot, with the options of the entry that the boot loader takes.
     pub fn restart(&mut self, comes_up: bool) {
         let number: u32 = self.boot_id()["boot-".len()..].parse().unwrap();
-        self.put(
-            "/proc/sys/kernel/random/boot_id",
-            format!("boot-{}\n", number + 1),
-        );
+        self.put("/proc/sys/kernel/random/boot_id", format!("boot-{}\n", number + 1));
         let one_shot = format!("/sys/firmware/efi/efivars/LoaderEntryOneShot-{LOADER}");
         let chosen = self.read(&one_shot);
         let _ = fs::remove_file(self.at(&one_shot));
         let mut options = "root=LABEL=root rw\n".to_owned();
         if let Some(chosen) = chosen.filter(|_| comes_up) {
-            let name: Vec<u16> = chosen[4..]
-                .chunks(2)
-                .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
-                .collect();
+            let name: Vec<u16> = chosen[4..].chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
             let name = String::from_utf16(&name).unwrap();
-            let entry = self
-                .read_text(&format!(
-                    "/boot/efi/loader/entries/{}",
-                    name.trim_end_matches('\0')
-                ))
-                .unwrap();
+            let entry = self.read_text(&format!("/boot/efi/loader/entries/{}", name.trim_end_matches('\0'))).unwrap();
             self.variable("LoaderEntrySelected", &chosen[4..]);
-            options = entry
-                .lines()
-                .filter_map(|line| line.strip_prefix("options "))
-                .collect::<Vec<_>>()
-                .join(" ");
-        } else if self.exists(&format!(
-            "/sys/firmware/efi/efivars/LoaderEntrySelected-{LOADER}"
-        )) {
+            options = entry.lines().filter_map(|line| line.strip_prefix("options ")).collect::<Vec<_>>().join(" ");
+        } else if self.exists(&format!("/sys/firmware/efi/efivars/LoaderEntrySelected-{LOADER}")) {
             self.variable("LoaderEntrySelected", &utf_16("debian.conf"));
         }
         let menu = self.read_text("/boot/grub/grub.cfg").unwrap_or_default();
         if let Some((_, added)) = menu.split_once("$GRUB_CMDLINE_LINUX_DEFAULT ") {
-            options = format!(
-                "root=LABEL=root rw quiet {}",
-                added.trim_end().trim_end_matches('"')
-            );
+            options = format!("root=LABEL=root rw quiet {}", added.trim_end().trim_end_matches('"'));
         }
         self.put("/proc/cmdline", options);
     }
@@ -209,9 +171,7 @@ impl Invented {
         let mut all = BTreeMap::new();
         walk(self.tree.path(), self.tree.path(), &mut all);
         all.retain(|path, _| {
-            !path.starts_with("/proc/")
-                && !path.starts_with("/out")
-                && !path.contains("/LoaderEntrySelected-")
+            !path.starts_with("/proc/") && !path.starts_with("/out") && !path.contains("/LoaderEntrySelected-")
         });
         all
     }
@@ -219,10 +179,7 @@ impl Invented {
 
 /// Text as firmware variables hold it.
 fn utf_16(text: &str) -> Vec<u8> {
-    text.encode_utf16()
-        .chain([0])
-        .flat_map(u16::to_le_bytes)
-        .collect()
+    text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
 }
 
 fn walk(root: &Path, folder: &Path, all: &mut BTreeMap<String, String>) {
@@ -234,17 +191,11 @@ fn walk(root: &Path, folder: &Path, all: &mut BTreeMap<String, String>) {
             all.insert(name, "folder".to_owned());
             walk(root, &path, all);
         } else if meta.is_symlink() {
-            all.insert(
-                name,
-                format!("link to {}", fs::read_link(&path).unwrap().display()),
-            );
+            all.insert(name, format!("link to {}", fs::read_link(&path).unwrap().display()));
         } else {
             let mode = meta.permissions().mode() & 0o7777;
             let bytes = fs::read(&path).unwrap();
-            all.insert(
-                name,
-                format!("{mode:o} {}", String::from_utf8_lossy(&bytes)),
-            );
+            all.insert(name, format!("{mode:o} {}", String::from_utf8_lossy(&bytes)));
         }
     }
 }
@@ -269,11 +220,7 @@ impl Machine for Invented {
             ["dmesg"] => "[    0.000000] Linux version 6.1.0\n",
             _ => "",
         };
-        Ok(Outcome {
-            code: Some(0),
-            stdout: answer.into(),
-            stderr: Vec::new(),
-        })
+        Ok(Outcome { code: Some(0), stdout: answer.into(), stderr: Vec::new() })
     }
 
     fn clocks(&self) -> Clocks {

@@ -24,12 +24,7 @@ pub fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
             onoff_analysis::compare::Unit::Bytes => "bytes",
             onoff_analysis::compare::Unit::Count => "count",
         };
-        for (at, (configuration, spread)) in comparison
-            .configurations
-            .iter()
-            .zip(&measure.values)
-            .enumerate()
-        {
+        for (at, (configuration, spread)) in comparison.configurations.iter().zip(&measure.values).enumerate() {
             let change = at.checked_sub(1).and_then(|at| measure.changes.get(at));
             let (runs, left_out) = (spread.runs.to_string(), spread.left_out.to_string());
             let [median, least, most, noise, difference, low, high] = [

@@ -11,44 +11,16 @@ use super::row;
 /// # Errors
 /// What `out` answers.
 pub fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "kind,text,module,guid,phase,start_ns,end_ns,duration_ns,self_ns,depth,caller,handle,apic"
-    )?;
+    writeln!(out, "kind,text,module,guid,phase,start_ns,end_ns,duration_ns,self_ns,depth,caller,handle,apic")?;
     for stage in &report.stages {
-        let [start, end, took] =
-            [stage.start_ns, stage.end_ns, stage.duration_ns].map(|ns| ns.to_string());
-        let cells = [
-            "stage",
-            stage.name.as_str(),
-            "",
-            "",
-            "",
-            &start,
-            &end,
-            &took,
-        ];
+        let [start, end, took] = [stage.start_ns, stage.end_ns, stage.duration_ns].map(|ns| ns.to_string());
+        let cells = ["stage", stage.name.as_str(), "", "", "", &start, &end, &took];
         row(cells.into_iter().chain([""; 5]), out)?;
     }
     for phase in &report.phases {
-        let [start, end, took, own] = [
-            phase.start_ns,
-            phase.end_ns,
-            phase.duration_ns,
-            phase.self_ns,
-        ]
-        .map(|ns| ns.to_string());
-        let cells = [
-            "phase",
-            &phase.name,
-            "",
-            "",
-            &phase.inside,
-            &start,
-            &end,
-            &took,
-            &own,
-        ];
+        let [start, end, took, own] =
+            [phase.start_ns, phase.end_ns, phase.duration_ns, phase.self_ns].map(|ns| ns.to_string());
+        let cells = ["phase", &phase.name, "", "", &phase.inside, &start, &end, &took, &own];
         row(cells.into_iter().chain([""; 4]), out)?;
     }
     for work in &report.work {
@@ -75,15 +47,7 @@ pub fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
         for mark in marks {
             let time = mark.time_ns.to_string();
             let end = if ends { time.as_str() } else { "" };
-            let cells = [
-                mark.work.as_str(),
-                &mark.text,
-                &mark.module,
-                &mark.guid,
-                "",
-                &time,
-                end,
-            ];
+            let cells = [mark.work.as_str(), &mark.text, &mark.module, &mark.guid, "", &time, end];
             row(cells.into_iter().chain([""; 6]), out)?;
         }
     }

@@ -31,17 +31,8 @@ pub fn write(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
 
 fn stages(client: &str, boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     for stage in &boot.stages {
-        let [start, end, took] =
-            [stage.start_ns, stage.end_ns, stage.duration_ns].map(|ns| ns.to_string());
-        let cells = [
-            client,
-            "stage",
-            stage.kind.as_str(),
-            &stage.detail,
-            &start,
-            &end,
-            &took,
-        ];
+        let [start, end, took] = [stage.start_ns, stage.end_ns, stage.duration_ns].map(|ns| ns.to_string());
+        let cells = [client, "stage", stage.kind.as_str(), &stage.detail, &start, &end, &took];
         row(cells.into_iter().chain([""; 12]), out)?;
     }
     Ok(())
@@ -75,19 +66,14 @@ fn transfers(client: &str, boot: &NetworkBoot, out: &mut dyn Write) -> io::Resul
             known(file.model.map(|model| model.unexplained_ns)),
         ];
         let cells = [client, "tftp", &file.file, outcome];
-        row(
-            cells.into_iter().chain(numbers.iter().map(String::as_str)),
-            out,
-        )?;
+        row(cells.into_iter().chain(numbers.iter().map(String::as_str)), out)?;
     }
     Ok(())
 }
 
 fn downloads(client: &str, boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     for download in &boot.downloads {
-        let status = download
-            .status
-            .map_or(String::new(), |status| status.to_string());
+        let status = download.status.map_or(String::new(), |status| status.to_string());
         let numbers = [
             download.start_ns.to_string(),
             download.end_ns.to_string(),

@@ -55,11 +55,7 @@ struct Hexadecimal(u64, u8);
 
 impl Serialize for Hexadecimal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!(
-            "{:#0width$x}",
-            self.0,
-            width = usize::from(self.1) + 2
-        ))
+        serializer.collect_str(&format_args!("{:#0width$x}", self.0, width = usize::from(self.1) + 2))
     }
 }
 
@@ -84,9 +80,7 @@ impl Serialize for Value<'_> {
             FieldValue::Boolean(flag) => serializer.serialize_bool(*flag),
             FieldValue::Signed(number) => serializer.serialize_i64(*number),
             FieldValue::Unsigned(number) => serializer.serialize_u64(*number),
-            FieldValue::Hexadecimal(number, digits) => {
-                Hexadecimal(*number, *digits).serialize(serializer)
-            }
+            FieldValue::Hexadecimal(number, digits) => Hexadecimal(*number, *digits).serialize(serializer),
             FieldValue::Float(number) => serializer.serialize_f64(*number),
             FieldValue::Text(text) => serializer.serialize_str(text),
             FieldValue::List(values) => {
@@ -119,11 +113,8 @@ impl Serialize for Follows<'_> {
                 map.serialize_entry(name, &ns)?;
             }
         }
-        let texts = [
-            ("old_state", derived.old_state),
-            ("old_wait_reason", derived.old_wait_reason),
-            ("file", derived.file),
-        ];
+        let texts =
+            [("old_state", derived.old_state), ("old_wait_reason", derived.old_wait_reason), ("file", derived.file)];
         for (name, text) in texts {
             if let Some(text) = text {
                 map.serialize_entry(name, text)?;

@@ -18,41 +18,20 @@ impl TableReport for CpuList {
         let mut columns = Vec::new();
         if by(CpuGroup::Process) || by(CpuGroup::Thread) {
             columns.extend([
-                new("image", "process", Kind::Name, |row| {
-                    Value::text_or_unknown(&row.image)
-                })
-                .wide(32),
-                new("pid", "pid", Kind::Id, |row| {
-                    Value::of(row.pid, |pid| Value::Id(pid.into()))
-                }),
+                new("image", "process", Kind::Name, |row| Value::text_or_unknown(&row.image)).wide(32),
+                new("pid", "pid", Kind::Id, |row| Value::of(row.pid, |pid| Value::Id(pid.into()))),
             ]);
         }
         if by(CpuGroup::Thread) {
             columns.extend([
-                new("tid", "thread", Kind::Id, |row| {
-                    Value::of(row.tid, |tid| Value::Id(tid.into()))
-                }),
-                new("thread_name", "name", Kind::Name, |row| {
-                    Value::text(&row.thread_name)
-                })
-                .wide(24),
-                new("service", "service", Kind::Name, |row| {
-                    Value::text(&row.service)
-                })
-                .wide(24),
-                new("start_module", "begins in", Kind::Name, |row| {
-                    Value::text(&row.start_module)
-                })
-                .wide(24),
+                new("tid", "thread", Kind::Id, |row| Value::of(row.tid, |tid| Value::Id(tid.into()))),
+                new("thread_name", "name", Kind::Name, |row| Value::text(&row.thread_name)).wide(24),
+                new("service", "service", Kind::Name, |row| Value::text(&row.service)).wide(24),
+                new("start_module", "begins in", Kind::Name, |row| Value::text(&row.start_module)).wide(24),
             ]);
         }
         if by(CpuGroup::Module) {
-            columns.push(
-                new("module", "module", Kind::Name, |row| {
-                    Value::text_or_unknown(&row.module)
-                })
-                .wide(40),
-            );
+            columns.push(new("module", "module", Kind::Name, |row| Value::text_or_unknown(&row.module)).wide(40));
         }
         if by(CpuGroup::Priority) {
             columns.push(new("priority", "priority", Kind::Id, |row| {
@@ -65,30 +44,16 @@ impl TableReport for CpuList {
             }));
         }
         columns.extend([
-            new("cpu_ns", "cpu", Kind::Quantity, |row| {
-                Value::Duration(row.cpu_ns)
-            }),
-            new("percent", "share", Kind::Quantity, |row| {
-                Value::Percent(row.percent)
-            }),
+            new("cpu_ns", "cpu", Kind::Quantity, |row| Value::Duration(row.cpu_ns)),
+            new("percent", "share", Kind::Quantity, |row| Value::Percent(row.percent)),
             new("interrupted_ns", "in interrupts", Kind::Quantity, |row| {
                 Value::of(row.interrupted_ns, Value::Duration)
             }),
-            new("switches", "switched in", Kind::Quantity, |row| {
-                Value::of(row.switches, Value::Count)
-            }),
-            new("samples", "samples", Kind::Quantity, |row| {
-                Value::of(row.samples, Value::Count)
-            }),
-            new("ready_ns", "ready, waiting", Kind::Quantity, |row| {
-                Value::of(row.ready_ns, Value::Duration)
-            }),
-            new("ready_longest_ns", "longest", Kind::Quantity, |row| {
-                Value::of(row.ready_longest_ns, Value::Duration)
-            }),
-            new("ready_waits", "", Kind::Quantity, |row| {
-                Value::of(row.ready_waits, Value::Count)
-            }),
+            new("switches", "switched in", Kind::Quantity, |row| Value::of(row.switches, Value::Count)),
+            new("samples", "samples", Kind::Quantity, |row| Value::of(row.samples, Value::Count)),
+            new("ready_ns", "ready, waiting", Kind::Quantity, |row| Value::of(row.ready_ns, Value::Duration)),
+            new("ready_longest_ns", "longest", Kind::Quantity, |row| Value::of(row.ready_longest_ns, Value::Duration)),
+            new("ready_waits", "", Kind::Quantity, |row| Value::of(row.ready_waits, Value::Count)),
         ]);
         columns
     }
@@ -103,13 +68,8 @@ impl TableReport for CpuList {
 
     fn nothing(&self) -> String {
         match self.cpu.source {
-            CpuSource::None => format!(
-                "nothing tells who ran; missing: {}",
-                self.missing.join("; ")
-            ),
-            _ if self.cpu.busy_ns == 0 => {
-                "no thread ran in that range, as far as it was recorded".to_owned()
-            }
+            CpuSource::None => format!("nothing tells who ran; missing: {}", self.missing.join("; ")),
+            _ if self.cpu.busy_ns == 0 => "no thread ran in that range, as far as it was recorded".to_owned(),
             _ => format!(
                 "nothing that was asked for ran in that range; threads of other processes ran for {}",
                 duration(self.cpu.busy_ns)
@@ -118,10 +78,7 @@ impl TableReport for CpuList {
     }
 
     fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
-        let answer = format!(
-            "Processors {} busy",
-            percent(share(self.cpu.busy_ns, self.cpu.capacity_ns))
-        );
+        let answer = format!("Processors {} busy", percent(share(self.cpu.busy_ns, self.cpu.capacity_ns)));
         headline(&answer, self.range, out)?;
         processors_line(&self.cpu, out)?;
         if let Some(ns) = self.interrupts_ns {

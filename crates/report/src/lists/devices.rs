@@ -15,48 +15,22 @@ impl TableReport for DeviceList {
     fn columns(&self) -> Vec<Column<Device>> {
         let new = Column::<Device>::new;
         vec![
-            new("driver", "driver", Kind::Name, |row| {
-                Value::text(&row.driver)
-            })
-            .wide(28),
-            new("device", "device", Kind::Name, |row| {
-                Value::text(&row.device)
-            })
-            .wide(44),
-            new("kind", "operation", Kind::Name, |row| {
-                Value::text(row.kind.as_str())
-            }),
-            new("start_ns", "begins", Kind::Time, |row| {
-                Value::Time(row.start_ns)
-            }),
-            new("duration_ns", "took", Kind::Quantity, |row| {
-                Value::of(row.duration_ns, Value::Duration)
-            }),
-            new("pre_pend_ns", "until pending", Kind::Quantity, |row| {
-                Value::of(row.pre_pend_ns, Value::Duration)
-            }),
+            new("driver", "driver", Kind::Name, |row| Value::text(&row.driver)).wide(28),
+            new("device", "device", Kind::Name, |row| Value::text(&row.device)).wide(44),
+            new("kind", "operation", Kind::Name, |row| Value::text(row.kind.as_str())),
+            new("start_ns", "begins", Kind::Time, |row| Value::Time(row.start_ns)),
+            new("duration_ns", "took", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
+            new("pre_pend_ns", "until pending", Kind::Quantity, |row| Value::of(row.pre_pend_ns, Value::Duration)),
             new("pended_ns", "pended", Kind::Quantity, pended),
-            new("pend_ns", "", Kind::Time, |row| {
-                Value::of(row.pend_ns, Value::Time)
-            }),
-            new("end_ns", "", Kind::Time, |row| {
-                Value::of(row.end_ns, Value::Time)
-            }),
-            new("phase", "phase", Kind::Name, |row| {
-                Value::text(row.phase.as_str())
-            }),
+            new("pend_ns", "", Kind::Time, |row| Value::of(row.pend_ns, Value::Time)),
+            new("end_ns", "", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
+            new("phase", "phase", Kind::Name, |row| Value::text(row.phase.as_str())),
             new("status", "status", Kind::Name, |row| match row.status {
                 Some(0) | None => Value::Nothing,
                 Some(status) => Value::Text(format!("{status:#010x}").into()),
             }),
-            new("friendly_name", "name", Kind::Name, |row| {
-                Value::text(&row.friendly_name)
-            })
-            .wide(36),
-            new("description", "description", Kind::Name, |row| {
-                Value::text(&row.description)
-            })
-            .wide(36),
+            new("friendly_name", "name", Kind::Name, |row| Value::text(&row.friendly_name)).wide(36),
+            new("description", "description", Kind::Name, |row| Value::text(&row.description)).wide(36),
         ]
     }
 
@@ -85,11 +59,7 @@ impl TableReport for DeviceList {
     }
 
     fn write_before(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
-        let unfinished = self
-            .devices
-            .iter()
-            .filter(|row| row.end_ns.is_none())
-            .count();
+        let unfinished = self.devices.iter().filter(|row| row.end_ns.is_none()).count();
         let mut answer = format!("Devices and drivers: {}", counted(rows as u64, "operation"));
         if unfinished > 0 {
             answer += &format!(", {} unfinished", count(unfinished as u64));
@@ -104,7 +74,5 @@ impl TableReport for DeviceList {
 
 /// From "pending" to the end; nothing for work that was not pended.
 fn pended(row: &Device) -> Value<'_> {
-    Value::of(row.pend_ns.zip(row.end_ns), |(pend, end)| {
-        Value::Duration(end.saturating_sub(pend).max(0))
-    })
+    Value::of(row.pend_ns.zip(row.end_ns), |(pend, end)| Value::Duration(end.saturating_sub(pend).max(0)))
 }

@@ -26,63 +26,25 @@ impl TableReport for DiskReport {
         let mut columns = grouped::columns(&self.by);
         columns.extend(grouped::disk_columns(&self.by));
         columns.extend([
-            new("service_ns", "service", quantity, |row| {
-                Value::Duration(row.amounts.service_ns)
-            }),
-            new("bytes", "size", quantity, |row| {
-                Value::Bytes(row.amounts.bytes)
-            }),
-            new("requests", "", quantity, |row| {
-                Value::Count(row.amounts.requests)
-            }),
-            new("reads", "reads", quantity, |row| {
-                Value::Count(row.amounts.reads)
-            })
-            .sparse(),
-            new("read_bytes", "", quantity, |row| {
-                Value::Bytes(row.amounts.read_bytes)
-            })
-            .sparse(),
-            new("read_service_ns", "read service", quantity, |row| {
-                Value::Duration(row.amounts.read_service_ns)
-            })
-            .sparse(),
-            new("writes", "writes", quantity, |row| {
-                Value::Count(row.amounts.writes)
-            })
-            .sparse(),
-            new("write_bytes", "", quantity, |row| {
-                Value::Bytes(row.amounts.write_bytes)
-            })
-            .sparse(),
-            new("write_service_ns", "write service", quantity, |row| {
-                Value::Duration(row.amounts.write_service_ns)
-            })
-            .sparse(),
-            new("flushes", "flushes", quantity, |row| {
-                Value::Count(row.amounts.flushes)
-            })
-            .sparse(),
-            new("flush_service_ns", "", quantity, |row| {
-                Value::Duration(row.amounts.flush_service_ns)
-            })
-            .sparse(),
-            new("response_ns", "", quantity, |row| {
-                Value::Duration(row.amounts.response_ns)
-            }),
-            new("mean_response_ns", "mean response", quantity, |row| {
-                Value::Duration(row.amounts.mean_response_ns)
-            }),
-            new("longest_response_ns", "longest", quantity, |row| {
-                Value::Duration(row.amounts.longest_response_ns)
-            }),
-            new("queued_before", "", quantity, |row| {
-                Value::Count(row.amounts.queued_before)
-            }),
-            new("longest_queue_before", "queue", quantity, |row| {
-                Value::Count(row.amounts.longest_queue_before.into())
-            })
-            .sparse(),
+            new("service_ns", "service", quantity, |row| Value::Duration(row.amounts.service_ns)),
+            new("bytes", "size", quantity, |row| Value::Bytes(row.amounts.bytes)),
+            new("requests", "", quantity, |row| Value::Count(row.amounts.requests)),
+            new("reads", "reads", quantity, |row| Value::Count(row.amounts.reads)).sparse(),
+            new("read_bytes", "", quantity, |row| Value::Bytes(row.amounts.read_bytes)).sparse(),
+            new("read_service_ns", "read service", quantity, |row| Value::Duration(row.amounts.read_service_ns))
+                .sparse(),
+            new("writes", "writes", quantity, |row| Value::Count(row.amounts.writes)).sparse(),
+            new("write_bytes", "", quantity, |row| Value::Bytes(row.amounts.write_bytes)).sparse(),
+            new("write_service_ns", "write service", quantity, |row| Value::Duration(row.amounts.write_service_ns))
+                .sparse(),
+            new("flushes", "flushes", quantity, |row| Value::Count(row.amounts.flushes)).sparse(),
+            new("flush_service_ns", "", quantity, |row| Value::Duration(row.amounts.flush_service_ns)).sparse(),
+            new("response_ns", "", quantity, |row| Value::Duration(row.amounts.response_ns)),
+            new("mean_response_ns", "mean response", quantity, |row| Value::Duration(row.amounts.mean_response_ns)),
+            new("longest_response_ns", "longest", quantity, |row| Value::Duration(row.amounts.longest_response_ns)),
+            new("queued_before", "", quantity, |row| Value::Count(row.amounts.queued_before)),
+            new("longest_queue_before", "queue", quantity, |row| Value::Count(row.amounts.longest_queue_before.into()))
+                .sparse(),
         ]);
         columns
     }
@@ -96,9 +58,7 @@ impl TableReport for DiskReport {
     }
 
     fn nothing_on_linux(&self) -> Option<&'static str> {
-        (self.recorded == 0).then_some(
-            "the recording holds no disk requests; the trace events of block:* record them",
-        )
+        (self.recorded == 0).then_some("the recording holds no disk requests; the trace events of block:* record them")
     }
 
     fn nothing(&self) -> String {
@@ -148,13 +108,7 @@ fn write_disks(disks: &[DiskActivity], out: &mut dyn Write) -> io::Result<()> {
         .right("longest queue");
     for disk in disks {
         let operations = &disk.operations;
-        let of = |number: u64, text: fn(u64) -> String| {
-            cell(if number == 0 {
-                String::new()
-            } else {
-                text(number)
-            })
-        };
+        let of = |number: u64, text: fn(u64) -> String| cell(if number == 0 { String::new() } else { text(number) });
         let busy = share(disk.busy_ns, disk.busy_ns.saturating_add(disk.idle_ns));
         table.row([
             cell(format!("disk {}", disk.disk)),

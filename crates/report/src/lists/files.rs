@@ -29,68 +29,24 @@ impl TableReport for FileReport {
         let quantity = Kind::Quantity;
         let mut columns = grouped::columns(&self.by);
         columns.extend([
-            new("time_ns", "time", quantity, |row| {
-                Value::Duration(row.amounts.time_ns)
-            }),
-            new("longest_ns", "longest", quantity, |row| {
-                Value::Duration(row.amounts.longest_ns)
-            }),
-            new("operations", "operations", quantity, |row| {
-                Value::Count(row.amounts.operations)
-            }),
-            new("opens", "opens", quantity, |row| {
-                Value::Count(row.amounts.opens)
-            })
-            .sparse(),
-            new("failed_opens", "failed", quantity, |row| {
-                Value::Count(row.amounts.failed_opens)
-            })
-            .sparse(),
-            new("reads", "reads", quantity, |row| {
-                Value::Count(row.amounts.reads)
-            })
-            .sparse(),
-            new("read_bytes", "read", quantity, |row| {
-                Value::Bytes(row.amounts.read_bytes)
-            })
-            .sparse(),
-            new("writes", "writes", quantity, |row| {
-                Value::Count(row.amounts.writes)
-            })
-            .sparse(),
-            new("write_bytes", "written", quantity, |row| {
-                Value::Bytes(row.amounts.write_bytes)
-            })
-            .sparse(),
-            new("flushes", "flushes", quantity, |row| {
-                Value::Count(row.amounts.flushes)
-            })
-            .sparse(),
-            new("others", "", quantity, |row| {
-                Value::Count(row.amounts.others)
-            }),
-            new("failed", "", quantity, |row| {
-                Value::Count(row.amounts.failed)
-            }),
-            new("unfinished", "", quantity, |row| {
-                Value::Count(row.amounts.unfinished)
-            }),
-            new("disk_requests", "disk requests", quantity, |row| {
-                Value::Count(row.amounts.disk_requests)
-            })
-            .sparse(),
-            new("disk_read_bytes", "", quantity, |row| {
-                Value::Bytes(row.amounts.disk_read_bytes)
-            })
-            .sparse(),
-            new("disk_write_bytes", "", quantity, |row| {
-                Value::Bytes(row.amounts.disk_write_bytes)
-            })
-            .sparse(),
-            new("disk_service_ns", "disk service", quantity, |row| {
-                Value::Duration(row.amounts.disk_service_ns)
-            })
-            .sparse(),
+            new("time_ns", "time", quantity, |row| Value::Duration(row.amounts.time_ns)),
+            new("longest_ns", "longest", quantity, |row| Value::Duration(row.amounts.longest_ns)),
+            new("operations", "operations", quantity, |row| Value::Count(row.amounts.operations)),
+            new("opens", "opens", quantity, |row| Value::Count(row.amounts.opens)).sparse(),
+            new("failed_opens", "failed", quantity, |row| Value::Count(row.amounts.failed_opens)).sparse(),
+            new("reads", "reads", quantity, |row| Value::Count(row.amounts.reads)).sparse(),
+            new("read_bytes", "read", quantity, |row| Value::Bytes(row.amounts.read_bytes)).sparse(),
+            new("writes", "writes", quantity, |row| Value::Count(row.amounts.writes)).sparse(),
+            new("write_bytes", "written", quantity, |row| Value::Bytes(row.amounts.write_bytes)).sparse(),
+            new("flushes", "flushes", quantity, |row| Value::Count(row.amounts.flushes)).sparse(),
+            new("others", "", quantity, |row| Value::Count(row.amounts.others)),
+            new("failed", "", quantity, |row| Value::Count(row.amounts.failed)),
+            new("unfinished", "", quantity, |row| Value::Count(row.amounts.unfinished)),
+            new("disk_requests", "disk requests", quantity, |row| Value::Count(row.amounts.disk_requests)).sparse(),
+            new("disk_read_bytes", "", quantity, |row| Value::Bytes(row.amounts.disk_read_bytes)).sparse(),
+            new("disk_write_bytes", "", quantity, |row| Value::Bytes(row.amounts.disk_write_bytes)).sparse(),
+            new("disk_service_ns", "disk service", quantity, |row| Value::Duration(row.amounts.disk_service_ns))
+                .sparse(),
         ]);
         columns
     }
@@ -128,11 +84,7 @@ impl TableReport for FileReport {
 
     fn write_before(&self, _rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let total = &self.total;
-        let answer = format!(
-            "{}, {}",
-            counted(total.operations, "file operation"),
-            duration(total.time_ns)
-        );
+        let answer = format!("{}, {}", counted(total.operations, "file operation"), duration(total.time_ns));
         headline(&answer, self.range, out)?;
         writeln!(
             out,

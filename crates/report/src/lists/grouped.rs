@@ -15,42 +15,24 @@ pub(super) trait Grouped: 'static {
 pub(super) fn columns<R: Grouped>(by: &[Key]) -> Vec<Column<R>> {
     let new = Column::<R>::new;
     let asked = |key: Key, title: &'static str| if by.contains(&key) { title } else { "" };
-    let path = if by.contains(&Key::Path) || (by == [Key::Process]) {
-        "path"
-    } else {
-        ""
-    };
+    let path = if by.contains(&Key::Path) || (by == [Key::Process]) { "path" } else { "" };
     vec![
-        new("image", asked(Key::Process, "process"), Kind::Name, |row| {
-            name(row.shared().image.as_deref())
-        })
-        .wide(28),
+        new("image", asked(Key::Process, "process"), Kind::Name, |row| name(row.shared().image.as_deref())).wide(28),
         new("pid", asked(Key::Process, "pid"), Kind::Id, |row| {
             Value::of(row.shared().pid, |pid| Value::Id(pid.into()))
         }),
-        new("path", path, Kind::Name, |row| {
-            name(row.shared().path.as_deref())
-        })
-        .wide(56),
-        new("file", asked(Key::File, "file"), Kind::Name, |row| {
-            name(row.shared().file.as_deref())
-        }),
-        new(
-            "extension",
-            asked(Key::Extension, "extension"),
-            Kind::Name,
-            |row| match row.shared().extension.as_deref() {
+        new("path", path, Kind::Name, |row| name(row.shared().path.as_deref())).wide(56),
+        new("file", asked(Key::File, "file"), Kind::Name, |row| name(row.shared().file.as_deref())),
+        new("extension", asked(Key::Extension, "extension"), Kind::Name, |row| {
+            match row.shared().extension.as_deref() {
                 Some("") => Value::text("(none)"),
                 extension => Value::of(extension, Value::text),
-            },
-        )
+            }
+        })
         .wide(16),
-        new(
-            "operation",
-            asked(Key::Operation, "operation"),
-            Kind::Name,
-            |row| Value::of(row.shared().operation, Value::text),
-        ),
+        new("operation", asked(Key::Operation, "operation"), Kind::Name, |row| {
+            Value::of(row.shared().operation, Value::text)
+        }),
     ]
 }
 
@@ -62,16 +44,9 @@ pub(super) fn disk_columns<R: Grouped>(by: &[Key]) -> Vec<Column<R>> {
         new("disk", asked(Key::Disk, "disk"), Kind::Id, |row| {
             Value::of(row.shared().disk, |disk| Value::Id(disk.into()))
         }),
-        new(
-            "priority",
-            asked(Key::Priority, "priority"),
-            Kind::Name,
-            |row| {
-                Value::of(row.shared().priority, |priority| {
-                    Value::text(priority.as_str())
-                })
-            },
-        ),
+        new("priority", asked(Key::Priority, "priority"), Kind::Name, |row| {
+            Value::of(row.shared().priority, |priority| Value::text(priority.as_str()))
+        }),
     ]
 }
 

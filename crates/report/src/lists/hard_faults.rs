@@ -23,18 +23,10 @@ impl TableReport for HardFaultReport {
         let new = Column::<HardFaultGroup>::new;
         let mut columns = grouped::columns(&self.by);
         columns.extend([
-            new("waited_ns", "waited", Kind::Quantity, |row| {
-                Value::Duration(row.amounts.waited_ns)
-            }),
-            new("longest_ns", "longest", Kind::Quantity, |row| {
-                Value::Duration(row.amounts.longest_ns)
-            }),
-            new("faults", "faults", Kind::Quantity, |row| {
-                Value::Count(row.amounts.faults)
-            }),
-            new("bytes", "read", Kind::Quantity, |row| {
-                Value::Bytes(row.amounts.bytes)
-            }),
+            new("waited_ns", "waited", Kind::Quantity, |row| Value::Duration(row.amounts.waited_ns)),
+            new("longest_ns", "longest", Kind::Quantity, |row| Value::Duration(row.amounts.longest_ns)),
+            new("faults", "faults", Kind::Quantity, |row| Value::Count(row.amounts.faults)),
+            new("bytes", "read", Kind::Quantity, |row| Value::Bytes(row.amounts.bytes)),
         ]);
         // Every hard fault is a read.
         columns.retain(|column| column.name != "operation");
@@ -50,9 +42,7 @@ impl TableReport for HardFaultReport {
     }
 
     fn nothing_on_linux(&self) -> Option<&'static str> {
-        (true).then_some(
-            "hard faults are read from recordings of Windows only; 'onoff disk' shows what was read",
-        )
+        (true).then_some("hard faults are read from recordings of Windows only; 'onoff disk' shows what was read")
     }
 
     fn nothing(&self) -> String {

@@ -18,46 +18,25 @@ impl TableReport for InterruptList {
         let by = |group| self.by.contains(&group);
         let mut columns = Vec::new();
         if by(InterruptGroup::Module) || by(InterruptGroup::Routine) {
-            columns.push(new("module", "driver", Kind::Name, |row| {
-                Value::text_or_unknown(&row.module)
-            }));
+            columns.push(new("module", "driver", Kind::Name, |row| Value::text_or_unknown(&row.module)));
         }
         if by(InterruptGroup::Routine) {
-            columns.push(new("routine", "routine", Kind::Name, |row| {
-                Value::text(&row.routine)
-            }));
+            columns.push(new("routine", "routine", Kind::Name, |row| Value::text(&row.routine)));
         }
-        columns.push(new("kind", "kind", Kind::Name, |row| {
-            Value::text(row.kind.as_str())
-        }));
+        columns.push(new("kind", "kind", Kind::Name, |row| Value::text(row.kind.as_str())));
         if by(InterruptGroup::Processor) {
             columns.push(new("processor", "processor", Kind::Id, |row| {
                 Value::of(row.processor, |processor| Value::Id(processor.into()))
             }));
         }
         columns.extend([
-            new("count", "count", Kind::Quantity, |row| {
-                Value::Count(row.count)
-            }),
-            new("total_ns", "total", Kind::Quantity, |row| {
-                Value::Duration(row.total_ns)
-            }),
-            new("percent", "share", Kind::Quantity, |row| {
-                Value::Percent(row.percent)
-            }),
-            new("mean_ns", "mean", Kind::Quantity, |row| {
-                Value::Duration(row.mean_ns)
-            }),
-            new("longest_ns", "longest", Kind::Quantity, |row| {
-                Value::Duration(row.longest_ns)
-            }),
-            new("longest_start_ns", "longest at", Kind::Time, |row| {
-                Value::Time(row.longest_start_ns)
-            }),
-            new("histogram", "how long: how many", Kind::Name, |row| {
-                Value::Text(histogram(row).into())
-            })
-            .wide(100),
+            new("count", "count", Kind::Quantity, |row| Value::Count(row.count)),
+            new("total_ns", "total", Kind::Quantity, |row| Value::Duration(row.total_ns)),
+            new("percent", "share", Kind::Quantity, |row| Value::Percent(row.percent)),
+            new("mean_ns", "mean", Kind::Quantity, |row| Value::Duration(row.mean_ns)),
+            new("longest_ns", "longest", Kind::Quantity, |row| Value::Duration(row.longest_ns)),
+            new("longest_start_ns", "longest at", Kind::Time, |row| Value::Time(row.longest_start_ns)),
+            new("histogram", "how long: how many", Kind::Name, |row| Value::Text(histogram(row).into())).wide(100),
         ]);
         columns
     }
@@ -80,10 +59,7 @@ impl TableReport for InterruptList {
         match self.recorded {
             0 => "the recording holds no interrupts and no DPCs; the recorder's keywords INTERRUPT and DPC record them"
                 .to_owned(),
-            recorded => format!(
-                "none of the recording's {} ended in that range",
-                counted(recorded, "interrupt")
-            ),
+            recorded => format!("none of the recording's {} ended in that range", counted(recorded, "interrupt")),
         }
     }
 
@@ -91,19 +67,13 @@ impl TableReport for InterruptList {
         let sum = |of: fn(&onoff_analysis::lists::interrupts::ProcessorInterrupts) -> u64| {
             self.processors.iter().map(of).sum::<u64>()
         };
-        let answer = format!(
-            "{} and {}",
-            counted(sum(|row| row.interrupts), "interrupt"),
-            counted(sum(|row| row.dpcs), "DPC"),
-        );
+        let answer =
+            format!("{} and {}", counted(sum(|row| row.interrupts), "interrupt"), counted(sum(|row| row.dpcs), "DPC"),);
         headline(&answer, self.range, out)
     }
 
     fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(
-            out,
-            "\n{TITLE}By processor{TITLE:#}  {QUIET}nested ones counted once in the share{QUIET:#}"
-        )?;
+        writeln!(out, "\n{TITLE}By processor{TITLE:#}  {QUIET}nested ones counted once in the share{QUIET:#}")?;
         let mut table = Table::new()
             .right("processor")
             .right("interrupts")

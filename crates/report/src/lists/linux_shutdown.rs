@@ -89,22 +89,12 @@ impl TableReport for ShutdownRows {
         vec![
             Column::new("kind", "kind", Kind::Name, |row| Value::text(row.kind)),
             Column::new("name", "name", Kind::Name, |row| Value::text(&row.name)),
-            Column::new("pid", "pid", Kind::Id, |row| {
-                Value::of(row.pid, |pid| Value::Id(pid.into()))
-            }),
+            Column::new("pid", "pid", Kind::Id, |row| Value::of(row.pid, |pid| Value::Id(pid.into()))),
             Column::new("unit", "unit", Kind::Name, |row| Value::text(&row.unit)),
-            Column::new("start_ns", "begins", Kind::Time, |row| {
-                Value::of(row.start_ns, Value::Time)
-            }),
-            Column::new("end_ns", "ends", Kind::Time, |row| {
-                Value::of(row.end_ns, Value::Time)
-            }),
-            Column::new("duration_ns", "took", Kind::Quantity, |row| {
-                Value::of(row.duration_ns, Value::Duration)
-            }),
-            Column::new("time_out_ns", "time-out", Kind::Quantity, |row| {
-                Value::of(row.time_out_ns, Value::Duration)
-            }),
+            Column::new("start_ns", "begins", Kind::Time, |row| Value::of(row.start_ns, Value::Time)),
+            Column::new("end_ns", "ends", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
+            Column::new("duration_ns", "took", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
+            Column::new("time_out_ns", "time-out", Kind::Quantity, |row| Value::of(row.time_out_ns, Value::Duration)),
         ]
     }
 

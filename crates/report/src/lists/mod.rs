@@ -39,10 +39,7 @@ fn processors_line(cpu: &CpuTotals, out: &mut dyn Write) -> io::Result<()> {
         CpuSource::ContextSwitches => "from context switches",
         CpuSource::Samples => "estimated from samples",
         CpuSource::None => {
-            return writeln!(
-                out,
-                "Processor times are not known: neither context switches nor samples were recorded."
-            );
+            return writeln!(out, "Processor times are not known: neither context switches nor samples were recorded.");
         }
     };
     let plural = if cpu.processors == 1 { "" } else { "s" };
@@ -54,19 +51,10 @@ fn processors_line(cpu: &CpuTotals, out: &mut dyn Write) -> io::Result<()> {
         percent(cpu.percent(cpu.busy_ns)),
     )?;
     if cpu.unknown_ns > 0 {
-        write!(
-            out,
-            ", not recorded {} ({})",
-            duration(cpu.unknown_ns),
-            percent(cpu.percent(cpu.unknown_ns))
-        )?;
+        write!(out, ", not recorded {} ({})", duration(cpu.unknown_ns), percent(cpu.percent(cpu.unknown_ns)))?;
     }
     if cpu.unattributed_ns > 0 {
-        write!(
-            out,
-            ", of no known process {}",
-            duration(cpu.unattributed_ns)
-        )?;
+        write!(out, ", of no known process {}", duration(cpu.unattributed_ns))?;
     }
     writeln!(out, "; {source}")
 }

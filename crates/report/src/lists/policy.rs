@@ -16,28 +16,14 @@ impl TableReport for PolicyList {
     fn columns(&self) -> Vec<Column<Work>> {
         let new = Column::<Work>::new;
         vec![
-            new("kind", "what", Kind::Name, |row| {
-                Value::text(kind(row.kind))
-            }),
+            new("kind", "what", Kind::Name, |row| Value::text(kind(row.kind))),
             new("name", "name", Kind::Name, |row| Value::text(&row.name)).wide(48),
-            new("start_ns", "begins", Kind::Time, |row| {
-                Value::Time(row.start_ns)
-            }),
-            new("duration_ns", "took", Kind::Quantity, |row| {
-                Value::of(row.duration_ns, Value::Duration)
-            }),
-            new("end_ns", "", Kind::Time, |row| {
-                Value::of(row.end_ns, Value::Time)
-            }),
-            new("session", "session", Kind::Id, |row| {
-                Value::of(row.session, |session| Value::Id(session.into()))
-            }),
-            new("pid", "pid", Kind::Id, |row| {
-                Value::of(row.pid, |pid| Value::Id(pid.into()))
-            }),
-            new("detail", "detail", Kind::Name, |row| {
-                Value::text(&row.detail)
-            }),
+            new("start_ns", "begins", Kind::Time, |row| Value::Time(row.start_ns)),
+            new("duration_ns", "took", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
+            new("end_ns", "", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
+            new("session", "session", Kind::Id, |row| Value::of(row.session, |session| Value::Id(session.into()))),
+            new("pid", "pid", Kind::Id, |row| Value::of(row.pid, |pid| Value::Id(pid.into()))),
+            new("detail", "detail", Kind::Name, |row| Value::text(&row.detail)),
             new("event", "", Kind::Name, |row| Value::text(&row.event)),
         ]
     }

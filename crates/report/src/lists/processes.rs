@@ -14,45 +14,19 @@ impl TableReport for ProcessList {
     fn columns(&self) -> Vec<Column<ProcessRow>> {
         let new = Column::<ProcessRow>::new;
         vec![
-            new("image", "process", Kind::Name, |row| {
-                Value::text_or_unknown(&row.life.image)
-            })
-            .wide(32),
+            new("image", "process", Kind::Name, |row| Value::text_or_unknown(&row.life.image)).wide(32),
             new("pid", "pid", Kind::Id, |row| Value::Id(row.life.pid.into())),
-            new("cpu_ns", "cpu", Kind::Quantity, |row| {
-                Value::of(row.cpu_ns, Value::Duration)
-            }),
-            new("cpu_percent", "share", Kind::Quantity, |row| {
-                Value::of(row.cpu_percent, Value::Percent)
-            }),
-            new("disk_service_ns", "disk time", Kind::Quantity, |row| {
-                Value::of(row.disk_service_ns, Value::Duration)
-            }),
-            new("disk_bytes", "disk bytes", Kind::Quantity, |row| {
-                Value::of(row.disk_bytes, Value::Bytes)
-            }),
-            new("disk_operations", "", Kind::Quantity, |row| {
-                Value::of(row.disk_operations, Value::Count)
-            }),
-            new("threads", "threads", Kind::Quantity, |row| {
-                Value::of(row.threads, Value::Count)
-            }),
-            new("start_ns", "start", Kind::Time, |row| {
-                Value::of(row.life.start_ns, Value::Time)
-            }),
-            new("end_ns", "end", Kind::Time, |row| {
-                Value::of(row.life.end_ns, Value::Time)
-            }),
-            new("lifetime_ns", "lived", Kind::Quantity, |row| {
-                Value::of(row.life.lifetime_ns, Value::Duration)
-            }),
-            new("session", "session", Kind::Id, |row| {
-                Value::of(row.life.session, |session| Value::Id(session.into()))
-            }),
-            new("parent_image", "started by", Kind::Name, |row| {
-                Value::text(&row.parent_image)
-            })
-            .wide(24),
+            new("cpu_ns", "cpu", Kind::Quantity, |row| Value::of(row.cpu_ns, Value::Duration)),
+            new("cpu_percent", "share", Kind::Quantity, |row| Value::of(row.cpu_percent, Value::Percent)),
+            new("disk_service_ns", "disk time", Kind::Quantity, |row| Value::of(row.disk_service_ns, Value::Duration)),
+            new("disk_bytes", "disk bytes", Kind::Quantity, |row| Value::of(row.disk_bytes, Value::Bytes)),
+            new("disk_operations", "", Kind::Quantity, |row| Value::of(row.disk_operations, Value::Count)),
+            new("threads", "threads", Kind::Quantity, |row| Value::of(row.threads, Value::Count)),
+            new("start_ns", "start", Kind::Time, |row| Value::of(row.life.start_ns, Value::Time)),
+            new("end_ns", "end", Kind::Time, |row| Value::of(row.life.end_ns, Value::Time)),
+            new("lifetime_ns", "lived", Kind::Quantity, |row| Value::of(row.life.lifetime_ns, Value::Duration)),
+            new("session", "session", Kind::Id, |row| Value::of(row.life.session, |session| Value::Id(session.into()))),
+            new("parent_image", "started by", Kind::Name, |row| Value::text(&row.parent_image)).wide(24),
             new("parent_pid", "parent pid", Kind::Id, |row| {
                 Value::of(row.life.parent_pid, |pid| Value::Id(pid.into()))
             }),
@@ -64,10 +38,7 @@ impl TableReport for ProcessList {
                 }
             }),
             new("user", "", Kind::Name, |row| Value::text(&row.user)),
-            new("command_line", "command line", Kind::Name, |row| {
-                Value::text(&row.life.command_line)
-            })
-            .wide(60),
+            new("command_line", "command line", Kind::Name, |row| Value::text(&row.life.command_line)).wide(60),
         ]
     }
 
@@ -82,10 +53,9 @@ impl TableReport for ProcessList {
     fn nothing(&self) -> String {
         match self.recorded {
             0 => "the recording names no process".to_owned(),
-            recorded => format!(
-                "none of the recording's {} is what was asked for in that range",
-                counted_processes(recorded)
-            ),
+            recorded => {
+                format!("none of the recording's {} is what was asked for in that range", counted_processes(recorded))
+            }
         }
     }
 

@@ -16,49 +16,24 @@ impl TableReport for ServiceList {
         let new = Column::<Service>::new;
         vec![
             new("name", "service", Kind::Name, |row| Value::text(&row.name)).wide(32),
-            new("kind", "change", Kind::Name, |row| {
-                Value::text(row.kind.as_str())
-            }),
-            new("start_ns", "begins", Kind::Time, |row| {
-                Value::Time(row.start_ns)
-            }),
-            new("total_ns", "took", Kind::Quantity, |row| {
-                Value::of(row.total_ns, Value::Duration)
-            }),
-            new("container_ns", "container", Kind::Quantity, |row| {
-                Value::of(row.container_ns, Value::Duration)
-            }),
-            new("image_load_ns", "image load", Kind::Quantity, |row| {
-                Value::of(row.image_load_ns, Value::Duration)
-            }),
-            new("initialisation_ns", "init", Kind::Quantity, |row| {
-                Value::of(row.initialisation_ns, Value::Duration)
-            }),
-            new("end_ns", "", Kind::Time, |row| {
-                Value::of(row.end_ns, Value::Time)
-            }),
-            new("outcome", "outcome", Kind::Name, |row| {
-                Value::text(row.outcome.as_str())
-            }),
-            new("held_up_in_turn", "held up", Kind::Quantity, |row| {
-                Value::Count(row.held_up_in_turn)
-            }),
+            new("kind", "change", Kind::Name, |row| Value::text(row.kind.as_str())),
+            new("start_ns", "begins", Kind::Time, |row| Value::Time(row.start_ns)),
+            new("total_ns", "took", Kind::Quantity, |row| Value::of(row.total_ns, Value::Duration)),
+            new("container_ns", "container", Kind::Quantity, |row| Value::of(row.container_ns, Value::Duration)),
+            new("image_load_ns", "image load", Kind::Quantity, |row| Value::of(row.image_load_ns, Value::Duration)),
+            new("initialisation_ns", "init", Kind::Quantity, |row| Value::of(row.initialisation_ns, Value::Duration)),
+            new("end_ns", "", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
+            new("outcome", "outcome", Kind::Name, |row| Value::text(row.outcome.as_str())),
+            new("held_up_in_turn", "held up", Kind::Quantity, |row| Value::Count(row.held_up_in_turn)),
             new("waited_for", "waited for", Kind::Name, |row| {
                 let waited = row.waited_for.as_ref();
                 Value::of(waited, |waited| Value::text(&waited.name))
             })
             .wide(24),
             new("group", "group", Kind::Name, |row| Value::text(&row.group)).wide(28),
-            new("container_image", "process", Kind::Name, |row| {
-                Value::text(&row.container_image)
-            })
-            .wide(24),
-            new("container_pid", "pid", Kind::Id, |row| {
-                Value::of(row.container_pid, |pid| Value::Id(pid.into()))
-            }),
-            new("container", "", Kind::Name, |row| {
-                Value::text(&row.container)
-            }),
+            new("container_image", "process", Kind::Name, |row| Value::text(&row.container_image)).wide(24),
+            new("container_pid", "pid", Kind::Id, |row| Value::of(row.container_pid, |pid| Value::Id(pid.into()))),
+            new("container", "", Kind::Name, |row| Value::text(&row.container)),
         ]
     }
 

@@ -3,9 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::transition::linux::suspend::LinuxSuspendReport;
-use onoff_analysis::transition::suspend::{
-    PowerDevice, PowerPhaseName, PowerTransition, SuspendReport,
-};
+use onoff_analysis::transition::suspend::{PowerDevice, PowerPhaseName, PowerTransition, SuspendReport};
 use serde::Serialize;
 
 use crate::table::{Column, Kind, TableReport, Value};
@@ -73,11 +71,7 @@ impl SuspendRows {
                     start_ns: Some(callback.start_ns),
                     end_ns: callback.end_ns,
                     duration_ns: callback.duration_ns,
-                    ..row(
-                        callback.phase.map_or("", |phase| phase.as_str()),
-                        "device",
-                        &callback.device,
-                    )
+                    ..row(callback.phase.map_or("", |phase| phase.as_str()), "device", &callback.device)
                 });
             }
         }
@@ -152,28 +146,16 @@ impl TableReport for SuspendRows {
 
     fn columns(&self) -> Vec<Column<SuspendRow>> {
         vec![
-            Column::new("transition", "no", Kind::Id, |row| {
-                Value::Id(row.transition.into())
-            }),
+            Column::new("transition", "no", Kind::Id, |row| Value::Id(row.transition.into())),
             Column::new("kind", "kind", Kind::Name, |row| Value::text(row.kind)),
             Column::new("phase", "phase", Kind::Name, |row| Value::text(row.phase)),
             Column::new("what", "what", Kind::Name, |row| Value::text(row.what)),
             Column::new("name", "name", Kind::Name, |row| Value::text(&row.name)),
-            Column::new("driver", "driver", Kind::Name, |row| {
-                Value::text(&row.driver)
-            }),
-            Column::new("pid", "pid", Kind::Id, |row| {
-                Value::of(row.pid, |pid| Value::Id(pid.into()))
-            }),
-            Column::new("start_ns", "begins", Kind::Time, |row| {
-                Value::of(row.start_ns, Value::Time)
-            }),
-            Column::new("end_ns", "ends", Kind::Time, |row| {
-                Value::of(row.end_ns, Value::Time)
-            }),
-            Column::new("duration_ns", "took", Kind::Quantity, |row| {
-                Value::of(row.duration_ns, Value::Duration)
-            }),
+            Column::new("driver", "driver", Kind::Name, |row| Value::text(&row.driver)),
+            Column::new("pid", "pid", Kind::Id, |row| Value::of(row.pid, |pid| Value::Id(pid.into()))),
+            Column::new("start_ns", "begins", Kind::Time, |row| Value::of(row.start_ns, Value::Time)),
+            Column::new("end_ns", "ends", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
+            Column::new("duration_ns", "took", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
         ]
     }
 

@@ -33,9 +33,6 @@ mod tests {
     #[test]
     fn names_cannot_leave_their_place() {
         assert_eq!(escaped("boot.wim"), "boot.wim");
-        assert_eq!(
-            escaped("<script>a&\"b'\u{1b}"),
-            "&lt;script&gt;a&amp;&quot;b&#39;\\u{1b}"
-        );
+        assert_eq!(escaped("<script>a&\"b'\u{1b}"), "&lt;script&gt;a&amp;&quot;b&#39;\\u{1b}");
     }
 }

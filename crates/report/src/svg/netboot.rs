@@ -27,17 +27,13 @@ const LABEL_CHARACTERS: usize = 40;
 /// # Errors
 /// What `out` answers.
 pub fn write(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
-    let charts: Vec<(&NetworkBoot, Vec<&Stage>)> =
-        report.boots.iter().map(|boot| (boot, rows(boot))).collect();
+    let charts: Vec<(&NetworkBoot, Vec<&Stage>)> = report.boots.iter().map(|boot| (boot, rows(boot))).collect();
     let height: i64 = charts.iter().map(|(_, rows)| height(rows)).sum();
     writeln!(
         out,
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="12">"#
     )?;
-    writeln!(
-        out,
-        r##"<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>"##
-    )?;
+    writeln!(out, r##"<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>"##)?;
     let mut top = 0;
     for (boot, rows) in &charts {
         chart(boot, rows, top, out)?;
@@ -192,9 +188,7 @@ fn color(kind: StageKind) -> &'static str {
         StageKind::Menu => "#f0e442",
         StageKind::SizeProbe | StageKind::Refused => "#d55e00",
         StageKind::BootProgram | StageKind::Loader | StageKind::Configuration => "#56b4e9",
-        StageKind::Kernel | StageKind::Ramdisk | StageKind::OtherFile | StageKind::Http => {
-            "#0072b2"
-        }
+        StageKind::Kernel | StageKind::Ramdisk | StageKind::OtherFile | StageKind::Http => "#0072b2",
         StageKind::OperatingSystem => "#009e73",
     }
 }
@@ -205,12 +199,9 @@ mod tests {
 
     #[test]
     fn steps_are_round_and_few() {
-        for (duration_ns, expected) in [
-            (4_930_000_000, 500_000_000),
-            (110_500_000_000, 20_000_000_000),
-            (9_999_999_999, 1_000_000_000),
-            (0, 1),
-        ] {
+        for (duration_ns, expected) in
+            [(4_930_000_000, 500_000_000), (110_500_000_000, 20_000_000_000), (9_999_999_999, 1_000_000_000), (0, 1)]
+        {
             assert_eq!(step(duration_ns), expected, "{duration_ns}");
         }
         assert!(i64::MAX / step(i64::MAX) < 10);

@@ -30,11 +30,7 @@ pub fn write<T: TableReport>(report: &T, out: &mut dyn Write) -> io::Result<()> 
 
 /// `text` in quotes when it needs them.
 pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
-    if text.contains([',', '"']) {
-        format!("\"{}\"", text.replace('"', "\"\"")).into()
-    } else {
-        text.into()
-    }
+    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")).into() } else { text.into() }
 }
 
 #[cfg(test)]
@@ -46,9 +42,6 @@ mod tests {
     fn commas_and_quotes_are_quoted_and_the_unknown_is_empty() {
         let mut out = Vec::new();
         write(&report(), &mut out).unwrap();
-        assert_eq!(
-            String::from_utf8(out).unwrap(),
-            "name,cpu_ns,start_ns\n\"a,\"\"x\"\"\",,7\nb,20,\nC,10,5\n"
-        );
+        assert_eq!(String::from_utf8(out).unwrap(), "name,cpu_ns,start_ns\n\"a,\"\"x\"\"\",,7\nb,20,\nC,10,5\n");
     }
 }

@@ -63,14 +63,7 @@ impl<R> Column<R> {
         kind: Kind,
         value: for<'row> fn(&'row R) -> Value<'row>,
     ) -> Self {
-        Self {
-            name,
-            title,
-            kind,
-            width: 44,
-            sparse: false,
-            value,
-        }
+        Self { name, title, kind, width: 44, sparse: false, value }
     }
 
     /// The same column, at most `width` terminal cells wide in text.
@@ -82,10 +75,7 @@ impl<R> Column<R> {
     /// The same column for quantities of which most rows have none: text leaves those blank, and the others stand out.
     #[must_use]
     pub const fn sparse(self) -> Self {
-        Self {
-            sparse: true,
-            ..self
-        }
+        Self { sparse: true, ..self }
     }
 
     /// What text shows in a row.
@@ -151,18 +141,8 @@ mod tests {
 
     /// Three rows that need quotes, lack a value and differ in case.
     pub(super) fn report() -> Report {
-        let row = |name: &str, cpu_ns, start_ns| Row {
-            name: name.to_owned(),
-            cpu_ns,
-            start_ns,
-        };
-        Report {
-            rows: vec![
-                row("a,\"x\"", None, Some(7)),
-                row("b", Some(20), None),
-                row("C", Some(10), Some(5)),
-            ],
-        }
+        let row = |name: &str, cpu_ns, start_ns| Row { name: name.to_owned(), cpu_ns, start_ns };
+        Report { rows: vec![row("a,\"x\"", None, Some(7)), row("b", Some(20), None), row("C", Some(10), Some(5))] }
     }
 
     impl TableReport for Report {
@@ -171,12 +151,8 @@ mod tests {
         fn columns(&self) -> Vec<Column<Row>> {
             vec![
                 Column::new("name", "name", Kind::Name, |row| Value::text(&row.name)),
-                Column::new("cpu_ns", "processor time", Kind::Quantity, |row| {
-                    Value::of(row.cpu_ns, Value::Duration)
-                }),
-                Column::new("start_ns", "start", Kind::Time, |row| {
-                    Value::of(row.start_ns, Value::Time)
-                }),
+                Column::new("cpu_ns", "processor time", Kind::Quantity, |row| Value::of(row.cpu_ns, Value::Duration)),
+                Column::new("start_ns", "start", Kind::Time, |row| Value::of(row.start_ns, Value::Time)),
             ]
         }
 

@@ -26,12 +26,7 @@ pub struct UnknownColumn {
 
 impl fmt::Display for UnknownColumn {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "there is no column '{}'; there are {}",
-            self.asked,
-            self.columns.join(", ")
-        )
+        write!(formatter, "there is no column '{}'; there are {}", self.asked, self.columns.join(", "))
     }
 }
 
@@ -72,11 +67,7 @@ fn find<R>(columns: &[Column<R>], asked: &str) -> Result<Column<R>, UnknownColum
     columns
         .iter()
         .find(|column| named(column.name))
-        .or_else(|| {
-            columns
-                .iter()
-                .find(|column| !wanted.is_empty() && column.title.to_lowercase() == wanted)
-        })
+        .or_else(|| columns.iter().find(|column| !wanted.is_empty() && column.title.to_lowercase() == wanted))
         .copied()
         .ok_or_else(|| UnknownColumn {
             asked: asked.to_owned(),
@@ -106,10 +97,7 @@ mod tests {
     }
 
     fn by(sort: &str) -> Order {
-        Order {
-            sort: Some(sort.to_owned()),
-            ..Order::default()
-        }
+        Order { sort: Some(sort.to_owned()), ..Order::default() }
     }
 
     #[test]
@@ -118,20 +106,13 @@ mod tests {
         assert_eq!(names(&by("cpu")).0, ["b", "C", "a,\"x\""]);
         assert_eq!(names(&by("Processor Time")).0, ["b", "C", "a,\"x\""]);
         assert_eq!(names(&by("name")).0, ["a,\"x\"", "b", "C"]);
-        let reversed = Order {
-            reverse: true,
-            top: Some(2),
-            ..by("name")
-        };
+        let reversed = Order { reverse: true, top: Some(2), ..by("name") };
         assert_eq!(names(&reversed), (vec!["C".to_owned(), "b".to_owned()], 1));
     }
 
     #[test]
     fn an_unknown_column_is_answered_with_those_there_are() {
         let error = arrange(&mut report(), &by("speed")).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "there is no column 'speed'; there are name, cpu, start"
-        );
+        assert_eq!(error.to_string(), "there is no column 'speed'; there are name, cpu, start");
     }
 }

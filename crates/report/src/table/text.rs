@@ -17,11 +17,7 @@ pub const TEXT_ROWS: usize = 25;
 pub fn write<T: TableReport>(report: &T, left_out: usize, out: &mut dyn Write) -> io::Result<()> {
     report.write_before(report.rows().len() + left_out, out)?;
     writeln!(out)?;
-    let columns: Vec<Column<T::Row>> = report
-        .columns()
-        .into_iter()
-        .filter(|column| !column.title.is_empty())
-        .collect();
+    let columns: Vec<Column<T::Row>> = report.columns().into_iter().filter(|column| !column.title.is_empty()).collect();
     let mut table = Table::new();
     for column in &columns {
         table = match column.kind {
@@ -35,11 +31,7 @@ pub fn write<T: TableReport>(report: &T, left_out: usize, out: &mut dyn Write) -
     table.write(out)?;
     if left_out > 0 {
         let rows = if left_out == 1 { "row" } else { "rows" };
-        writeln!(
-            out,
-            "  {QUIET}and {} more {rows}; --top 0 shows all{QUIET:#}",
-            count(left_out as u64)
-        )?;
+        writeln!(out, "  {QUIET}and {} more {rows}; --top 0 shows all{QUIET:#}", count(left_out as u64))?;
     }
     report.write_after(out)
 }

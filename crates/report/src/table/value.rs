@@ -33,21 +33,13 @@ impl<'a> Value<'a> {
     /// A name; nothing when it is empty.
     #[must_use]
     pub fn text(text: &'a str) -> Self {
-        if text.is_empty() {
-            Self::Nothing
-        } else {
-            Self::Text(Cow::Borrowed(text))
-        }
+        if text.is_empty() { Self::Nothing } else { Self::Text(Cow::Borrowed(text)) }
     }
 
     /// A name; unknown when it is empty.
     #[must_use]
     pub fn text_or_unknown(text: &'a str) -> Self {
-        if text.is_empty() {
-            Self::Unknown
-        } else {
-            Self::Text(Cow::Borrowed(text))
-        }
+        if text.is_empty() { Self::Unknown } else { Self::Text(Cow::Borrowed(text)) }
     }
 
     /// `value`, if there is one, as what `kind` makes of it.
@@ -92,9 +84,7 @@ impl<'a> Value<'a> {
         match self {
             Self::Nothing | Self::Unknown => Cow::Borrowed(""),
             Self::Text(text) => Cow::Borrowed(text),
-            Self::Id(number) | Self::Time(number) | Self::Duration(number) => {
-                number.to_string().into()
-            }
+            Self::Id(number) | Self::Time(number) | Self::Duration(number) => number.to_string().into(),
             Self::Count(number) | Self::Bytes(number) => number.to_string().into(),
             Self::Percent(share) => format!("{share:.4}").into(),
         }
@@ -108,11 +98,7 @@ impl<'a> Value<'a> {
             (true, false) => Ordering::Less,
             (true, true) => {
                 let ascending = self.ascending(other);
-                if kind == Kind::Quantity {
-                    ascending.reverse()
-                } else {
-                    ascending
-                }
+                if kind == Kind::Quantity { ascending.reverse() } else { ascending }
             }
         }
     }
@@ -123,9 +109,7 @@ impl<'a> Value<'a> {
 
     fn ascending(&self, other: &Self) -> Ordering {
         match (self, other) {
-            (Self::Text(a), Self::Text(b)) => {
-                a.to_lowercase().cmp(&b.to_lowercase()).then(a.cmp(b))
-            }
+            (Self::Text(a), Self::Text(b)) => a.to_lowercase().cmp(&b.to_lowercase()).then(a.cmp(b)),
             (Self::Percent(a), Self::Percent(b)) => a.total_cmp(b),
             _ => self.number().cmp(&other.number()),
         }
@@ -161,11 +145,7 @@ mod tests {
             (Value::Id(12345), "12345", "12345"),
             (Value::Count(12345), "12,345", "12345"),
             (Value::Time(12_345_678_901), "12.345679s", "12345678901"),
-            (
-                Value::Time(i64::MIN),
-                "-9223372036.854776s",
-                "-9223372036854775808",
-            ),
+            (Value::Time(i64::MIN), "-9223372036.854776s", "-9223372036854775808"),
             (Value::Duration(12_345_678_901), "12.3 s", "12345678901"),
             (Value::Bytes(2048), "2.00 KiB", "2048"),
             (Value::Bytes(0), "0", "0"),
@@ -177,20 +157,10 @@ mod tests {
 
     #[test]
     fn zero_is_a_quantity_and_no_id() {
-        for value in [
-            Value::Count(0),
-            Value::Bytes(0),
-            Value::Duration(0),
-            Value::Percent(0.0),
-        ] {
+        for value in [Value::Count(0), Value::Bytes(0), Value::Duration(0), Value::Percent(0.0)] {
             assert!(value.is_zero(), "{value:?}");
         }
-        for value in [
-            Value::Nothing,
-            Value::Id(0),
-            Value::Time(0),
-            Value::Count(1),
-        ] {
+        for value in [Value::Nothing, Value::Id(0), Value::Time(0), Value::Count(1)] {
             assert!(!value.is_zero(), "{value:?}");
         }
     }
@@ -199,9 +169,6 @@ mod tests {
     fn a_point_in_time_is_one_that_a_range_takes() {
         use crate::xperf::time_point::TimePoint;
         let shown = Value::Time(1_234_567_000).shown().into_owned();
-        assert_eq!(
-            TimePoint::parse(&shown),
-            Some(TimePoint::SinceStart(1_234_567_000))
-        );
+        assert_eq!(TimePoint::parse(&shown), Some(TimePoint::SinceStart(1_234_567_000)));
     }
 }

@@ -15,11 +15,7 @@ impl Axis {
     /// An axis; an empty or reversed span draws nothing.
     #[must_use]
     pub fn new(start_ns: i64, end_ns: i64, cells: usize) -> Self {
-        Self {
-            start_ns,
-            end_ns,
-            cells,
-        }
+        Self { start_ns, end_ns, cells }
     }
 
     /// The bar of an interval: blanks up to its start, then blocks. What lasted at all shows at least an eighth.
@@ -45,8 +41,7 @@ impl Axis {
         if span <= 0 {
             return 0;
         }
-        let offset =
-            i128::from(time_ns.clamp(self.start_ns, self.end_ns)) - i128::from(self.start_ns);
+        let offset = i128::from(time_ns.clamp(self.start_ns, self.end_ns)) - i128::from(self.start_ns);
         let eighths = offset * (self.cells as i128 * 8) / span;
         usize::try_from(eighths).unwrap_or(0)
     }
@@ -65,9 +60,6 @@ mod tests {
         assert_eq!(axis.bar(79, 80), "         █");
         assert_eq!(axis.bar(30, 30), "");
         assert_eq!(Axis::new(5, 5, 10).bar(0, 9), "");
-        assert_eq!(
-            Axis::new(i64::MIN, i64::MAX, 8).bar(0, i64::MAX),
-            "    ████"
-        );
+        assert_eq!(Axis::new(i64::MIN, i64::MAX, 8).bar(0, i64::MAX), "    ████");
     }
 }

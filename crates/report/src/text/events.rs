@@ -44,14 +44,8 @@ mod tests {
     #[test]
     fn a_line_names_thread_event_and_fields() {
         let fields = [
-            Field {
-                name: "comm".into(),
-                value: FieldValue::Text("Web Content".into()),
-            },
-            Field {
-                name: "pid".into(),
-                value: FieldValue::Signed(7),
-            },
+            Field { name: "comm".into(), value: FieldValue::Text("Web Content".into()) },
+            Field { name: "pid".into(), value: FieldValue::Signed(7) },
         ];
         let event = DescribedEvent {
             time_ns: 12_440_007_123,

@@ -22,11 +22,7 @@ pub struct GateTextOptions {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    report: &GateReport,
-    options: &GateTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(report: &GateReport, options: &GateTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let style = style(report.verdict);
     writeln!(out, "{style}{}{style:#}", headline(report))?;
     configurations(&report.configurations, out)?;
@@ -40,24 +36,12 @@ pub fn write(
 /// The verdict as a sentence.
 #[must_use]
 pub fn headline(report: &GateReport) -> String {
-    let of = |verdict: GateVerdict| {
-        report
-            .limits
-            .iter()
-            .filter(|limit| limit.verdict == verdict)
-            .count() as u64
-    };
+    let of = |verdict: GateVerdict| report.limits.iter().filter(|limit| limit.verdict == verdict).count() as u64;
     let all = counted(report.limits.len() as u64, "limit");
     match report.verdict {
         GateVerdict::Pass => format!("Pass: {all} kept."),
-        GateVerdict::Regression => format!(
-            "Regression: {} of {all} exceeded.",
-            count(of(GateVerdict::Regression))
-        ),
-        GateVerdict::NoVerdict => format!(
-            "No verdict: {} of {all} cannot be told.",
-            count(of(GateVerdict::NoVerdict))
-        ),
+        GateVerdict::Regression => format!("Regression: {} of {all} exceeded.", count(of(GateVerdict::Regression))),
+        GateVerdict::NoVerdict => format!("No verdict: {} of {all} cannot be told.", count(of(GateVerdict::NoVerdict))),
     }
 }
 
@@ -67,10 +51,7 @@ pub fn sentence(limit: &str, check: &LimitCheck) -> String {
     let key = printable(&check.key);
     let numbers = match (check.was, check.is, check.difference) {
         (Some(was), Some(is), Some(difference)) => {
-            let percent = check
-                .percent
-                .map(|percent| format!(" ({})", signed_percent(percent)))
-                .unwrap_or_default();
+            let percent = check.percent.map(|percent| format!(" ({})", signed_percent(percent))).unwrap_or_default();
             format!(
                 "{key}: {}, was {}: {}{percent}",
                 value(check.unit, is),
@@ -80,10 +61,7 @@ pub fn sentence(limit: &str, check: &LimitCheck) -> String {
         }
         _ => key.into_owned(),
     };
-    let noise = check
-        .noise_floor
-        .map(|floor| format!("; noise {}", value(check.unit, floor)))
-        .unwrap_or_default();
+    let noise = check.noise_floor.map(|floor| format!("; noise {}", value(check.unit, floor))).unwrap_or_default();
     match check.verdict {
         GateVerdict::Pass => format!("{numbers}, within {limit}"),
         GateVerdict::Regression => format!("{numbers}, more than {limit}{noise}"),
@@ -91,29 +69,18 @@ pub fn sentence(limit: &str, check: &LimitCheck) -> String {
     }
 }
 
-fn write_limit(
-    limit: &LimitReport,
-    options: &GateTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_limit(limit: &LimitReport, options: &GateTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let note = match limit.checks.len() {
         0 | 1 => word(limit.verdict).to_owned(),
-        all => format!(
-            "{} · {}",
-            word(limit.verdict),
-            counted(all as u64, "measure")
-        ),
+        all => format!("{} · {}", word(limit.verdict), counted(all as u64, "measure")),
     };
     title(&printable(&limit.limit), &note, out)?;
     if !limit.because.is_empty() {
         return writeln!(out, "  {DOUBT}{}{DOUBT:#}", printable(&limit.because));
     }
     let single = limit.checks.len() == 1;
-    let told: Vec<&LimitCheck> = limit
-        .checks
-        .iter()
-        .filter(|check| single || check.verdict != GateVerdict::Pass)
-        .collect();
+    let told: Vec<&LimitCheck> =
+        limit.checks.iter().filter(|check| single || check.verdict != GateVerdict::Pass).collect();
     if told.is_empty() {
         return Ok(());
     }
@@ -127,27 +94,14 @@ fn write_limit(
         .left("", 14)
         .left("", 110);
     for check in told.iter().take(options.top) {
-        let amount = |number: Option<i64>| {
-            number.map_or_else(|| "-".to_owned(), |number| value(check.unit, number))
-        };
+        let amount = |number: Option<i64>| number.map_or_else(|| "-".to_owned(), |number| value(check.unit, number));
         table.row([
             cell(printable(&check.key)),
             cell(amount(check.was)),
             cell(amount(check.is)),
-            cell(
-                check
-                    .difference
-                    .map(|difference| signed(check.unit, difference))
-                    .unwrap_or_default(),
-            ),
+            cell(check.difference.map(|difference| signed(check.unit, difference)).unwrap_or_default()),
             cell(check.percent.map(signed_percent).unwrap_or_default()),
-            styled_cell(
-                QUIET,
-                check
-                    .noise_floor
-                    .map(|floor| value(check.unit, floor))
-                    .unwrap_or_default(),
-            ),
+            styled_cell(QUIET, check.noise_floor.map(|floor| value(check.unit, floor)).unwrap_or_default()),
             styled_cell(style(check.verdict), word(check.verdict)),
             styled_cell(QUIET, printable(&check.because)),
         ]);

@@ -28,11 +28,7 @@ impl Default for InfoTextOptions {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    summary: &RecordingSummary,
-    options: &InfoTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(summary: &RecordingSummary, options: &InfoTextOptions, out: &mut dyn Write) -> io::Result<()> {
     write_recording(summary, out)?;
     write_machine(summary, out)?;
     write_providers(summary, options.top, out)?;
@@ -42,11 +38,7 @@ pub fn write(
 }
 
 fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
-    let recorder = if summary.recorder.is_empty() {
-        "an unnamed session"
-    } else {
-        &summary.recorder
-    };
+    let recorder = if summary.recorder.is_empty() { "an unnamed session" } else { &summary.recorder };
     writeln!(
         out,
         "{HEADLINE}{} over {}, recorded by {}.{HEADLINE:#}",
@@ -67,78 +59,38 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
         if !file.finished {
             notes.push("never finished by its recorder".to_owned());
         }
-        let what = if file.content.is_empty() {
-            "file"
-        } else {
-            file.content
-        };
-        let name = file
-            .name
-            .strip_prefix(folder)
-            .map_or(&*file.name, |name| name.trim_start_matches('/'));
-        table.row([
-            styled_cell(QUIET, what),
-            cell(format!("{name} ({})", notes.join(", "))),
-        ]);
+        let what = if file.content.is_empty() { "file" } else { file.content };
+        let name = file.name.strip_prefix(folder).map_or(&*file.name, |name| name.trim_start_matches('/'));
+        table.row([styled_cell(QUIET, what), cell(format!("{name} ({})", notes.join(", ")))]);
     }
     let unknown = || "not recorded".to_owned();
-    table.row([
-        styled_cell(QUIET, "start"),
-        cell(summary.start_utc.clone().unwrap_or_else(unknown)),
-    ]);
-    table.row([
-        styled_cell(QUIET, "last event"),
-        cell(summary.end_utc.clone().unwrap_or_else(unknown)),
-    ]);
+    table.row([styled_cell(QUIET, "start"), cell(summary.start_utc.clone().unwrap_or_else(unknown))]);
+    table.row([styled_cell(QUIET, "last event"), cell(summary.end_utc.clone().unwrap_or_else(unknown))]);
     if !summary.clock.is_empty() {
         let rate = match summary.clock_ticks_per_second {
             0 => String::new(),
             ticks => format!(", {} ticks per second", count(ticks)),
         };
-        table.row([
-            styled_cell(QUIET, "clock"),
-            cell(format!("{}{rate}", summary.clock)),
-        ]);
+        table.row([styled_cell(QUIET, "clock"), cell(format!("{}{rate}", summary.clock))]);
     }
     for conversion in &summary.clock_conversions {
-        table.row([
-            styled_cell(QUIET, format!("clock of {}", conversion.from)),
-            cell(conversion_text(conversion)),
-        ]);
+        table.row([styled_cell(QUIET, format!("clock of {}", conversion.from)), cell(conversion_text(conversion))]);
     }
-    let lost = format!(
-        "{}, {}",
-        counted(summary.events_lost, "event"),
-        counted(summary.buffers_lost, "buffer")
-    );
-    let style = if summary.events_lost > 0 || summary.buffers_lost > 0 {
-        DOUBT
-    } else {
-        anstyle::Style::new()
-    };
-    table.row([
-        styled_cell(QUIET, "lost by the recorder"),
-        styled_cell(style, lost),
-    ]);
+    let lost = format!("{}, {}", counted(summary.events_lost, "event"), counted(summary.buffers_lost, "buffer"));
+    let style = if summary.events_lost > 0 || summary.buffers_lost > 0 { DOUBT } else { anstyle::Style::new() };
+    table.row([styled_cell(QUIET, "lost by the recorder"), styled_cell(style, lost)]);
     table.write(out)
 }
 
 /// The folder or archive that all parts lie in; empty where files are no parts or there is none.
 fn shared_folder(summary: &RecordingSummary) -> &str {
-    let mut names = summary
-        .files
-        .iter()
-        .map(|file| file.name.rsplit_once('/').map_or("", |(folder, _)| folder));
+    let mut names = summary.files.iter().map(|file| file.name.rsplit_once('/').map_or("", |(folder, _)| folder));
     let parts = summary.files.iter().all(|file| !file.content.is_empty());
     let Some(first) = names.next().filter(|_| parts && summary.files.len() > 1) else {
         return "";
     };
     names.fold(first, |mut shared, name| {
-        while !(name == shared
-            || name
-                .strip_prefix(shared)
-                .is_some_and(|rest| rest.starts_with('/')))
-        {
+        while !(name == shared || name.strip_prefix(shared).is_some_and(|rest| rest.starts_with('/'))) {
             shared = shared.rsplit_once('/').map_or("", |(folder, _)| folder);
             if shared.is_empty() {
                 break;
@@ -177,26 +129,11 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
             table.row([styled_cell(QUIET, name), cell(text)]);
         }
     };
-    let os = if summary.os.is_empty() {
-        "Windows"
-    } else {
-        &summary.os
-    };
-    let build = if summary.os_build > 0 {
-        format!(" build {}", summary.os_build)
-    } else {
-        String::new()
-    };
-    let laboratory = if system.os_build_text.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", system.os_build_text)
-    };
-    let bits = if summary.pointer_bits > 0 {
-        format!(", {}-bit", summary.pointer_bits)
-    } else {
-        String::new()
-    };
+    let os = if summary.os.is_empty() { "Windows" } else { &summary.os };
+    let build = if summary.os_build > 0 { format!(" build {}", summary.os_build) } else { String::new() };
+    let laboratory =
+        if system.os_build_text.is_empty() { String::new() } else { format!(" ({})", system.os_build_text) };
+    let bits = if summary.pointer_bits > 0 { format!(", {}-bit", summary.pointer_bits) } else { String::new() };
     row("system", format!("{os}{build}{laboratory}{bits}"));
     row("computer", joined(&[&system.computer, &system.model]));
     row("command line", system.kernel_command_line.clone());
@@ -209,46 +146,17 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
         processors += &format!(", {} MHz", system.processor_mhz);
     }
     row("processors", processors);
-    row(
-        "memory",
-        if system.memory_bytes > 0 {
-            size(system.memory_bytes)
-        } else {
-            String::new()
-        },
-    );
+    row("memory", if system.memory_bytes > 0 { size(system.memory_bytes) } else { String::new() });
     for disk in &system.disks {
-        row(
-            &format!("disk {}", disk.number),
-            joined(&[&disk.model, &known_size(disk.size_bytes)]),
-        );
+        row(&format!("disk {}", disk.number), joined(&[&disk.model, &known_size(disk.size_bytes)]));
     }
     for volume in &system.volumes {
-        let name = if volume.drive.is_empty() {
-            "volume"
-        } else {
-            &volume.drive
-        };
+        let name = if volume.drive.is_empty() { "volume" } else { &volume.drive };
         let place = format!("disk {}, partition {}", volume.disk, volume.partition);
-        row(
-            name,
-            joined(&[
-                &volume.file_system,
-                &known_size(volume.size_bytes),
-                &place,
-                &volume.device_path,
-            ]),
-        );
+        row(name, joined(&[&volume.file_system, &known_size(volume.size_bytes), &place, &volume.device_path]));
     }
     for adapter in &system.network_adapters {
-        row(
-            "network",
-            joined(&[
-                &adapter.description,
-                &adapter.physical_address,
-                &adapter.addresses,
-            ]),
-        );
+        row("network", joined(&[&adapter.description, &adapter.physical_address, &adapter.addresses]));
     }
     for adapter in &system.display_adapters {
         let resolution = match (adapter.width, adapter.height) {
@@ -258,18 +166,8 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
         row("display", joined(&[&adapter.name, &resolution]));
     }
     row("sleep states", system.sleep_states.join(", "));
-    for (what, number) in [
-        ("services", system.services.len()),
-        ("devices", system.devices.len()),
-    ] {
-        row(
-            what,
-            if number > 0 {
-                count(number as u64)
-            } else {
-                String::new()
-            },
-        );
+    for (what, number) in [("services", system.services.len()), ("devices", system.devices.len())] {
+        row(what, if number > 0 { count(number as u64) } else { String::new() });
     }
     writeln!(out, "\n{TITLE}Machine{TITLE:#}")?;
     table.write(out)
@@ -277,36 +175,18 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
 
 /// A size; empty for zero, which means that it was not recorded.
 fn known_size(bytes: u64) -> String {
-    if bytes > 0 {
-        size(bytes)
-    } else {
-        String::new()
-    }
+    if bytes > 0 { size(bytes) } else { String::new() }
 }
 
 fn joined(parts: &[&str]) -> String {
-    parts
-        .iter()
-        .filter(|part| !part.is_empty())
-        .copied()
-        .collect::<Vec<_>>()
-        .join(", ")
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(", ")
 }
 
 fn write_providers(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new()
-        .right("events")
-        .right("share")
-        .right("bytes")
-        .left("provider", 70)
-        .left("", 36);
+    let mut table = Table::new().right("events").right("share").right("bytes").left("provider", 70).left("", 36);
     for provider in summary.providers.iter().take(top) {
         // A provider without a name shows its GUID once.
-        let guid = if provider.name == provider.guid {
-            ""
-        } else {
-            &provider.guid
-        };
+        let guid = if provider.name == provider.guid { "" } else { &provider.guid };
         table.row([
             cell(count(provider.events)),
             cell(share_of(provider.events, summary.events)),
@@ -319,18 +199,9 @@ fn write_providers(summary: &RecordingSummary, top: usize, out: &mut dyn Write) 
 }
 
 fn write_kinds(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new()
-        .right("events")
-        .right("share")
-        .right("bytes")
-        .left("event", 90)
-        .left("", 60);
+    let mut table = Table::new().right("events").right("share").right("bytes").left("event", 90).left("", 60);
     for kind in summary.kinds.iter().take(top) {
-        let provider = if kind.name.starts_with(&kind.provider) {
-            ""
-        } else {
-            &kind.provider
-        };
+        let provider = if kind.name.starts_with(&kind.provider) { "" } else { &kind.provider };
         table.row([
             cell(count(kind.events)),
             cell(share_of(kind.events, summary.events)),
@@ -343,11 +214,7 @@ fn write_kinds(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> i
 }
 
 fn share_of(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        String::new()
-    } else {
-        percent(part as f64 * 100.0 / whole as f64)
-    }
+    if whole == 0 { String::new() } else { percent(part as f64 * 100.0 / whole as f64) }
 }
 
 fn list(name: &str, table: Table, total: usize, top: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -355,11 +222,7 @@ fn list(name: &str, table: Table, total: usize, top: usize, out: &mut dyn Write)
         return Ok(());
     }
     let note = if total > top {
-        format!(
-            "{} of {}; --top shows more",
-            count(top as u64),
-            count(total as u64)
-        )
+        format!("{} of {}; --top shows more", count(top as u64), count(total as u64))
     } else {
         count(total as u64)
     };

@@ -17,29 +17,15 @@ pub fn write(lacking: &Lacking, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     title("What the recording lacked", "", out)?;
-    let mut table = Table::new()
-        .left("to know", 80)
-        .left("record", 60)
-        .left("keywords", 20)
-        .left("level", 5)
-        .left("", 40);
+    let mut table =
+        Table::new().left("to know", 80).left("record", 60).left("keywords", 20).left("level", 5).left("", 40);
     for item in &lacking.items {
         let [source, keywords, level, guid] = source(item);
-        table.row([
-            cell(&*item.question),
-            cell(source),
-            cell(keywords),
-            cell(level),
-            styled_cell(QUIET, guid),
-        ]);
+        table.row([cell(&*item.question), cell(source), cell(keywords), cell(level), styled_cell(QUIET, guid)]);
     }
     table.write(out)?;
     for command in &lacking.record {
-        writeln!(
-            out,
-            "  {QUIET}With {}, {}:{QUIET:#}",
-            command.tool, command.purpose
-        )?;
+        writeln!(out, "  {QUIET}With {}, {}:{QUIET:#}", command.tool, command.purpose)?;
         for line in &command.lines {
             writeln!(out, "    {line}")?;
         }
@@ -51,21 +37,11 @@ pub fn write(lacking: &Lacking, out: &mut dyn Write) -> io::Result<()> {
 fn source(item: &LackingItem) -> [String; 4] {
     if item.provider.is_empty() {
         let flags = item.kernel_flags.join("+");
-        return [
-            format!("kernel flags {flags}"),
-            String::new(),
-            String::new(),
-            String::new(),
-        ];
+        return [format!("kernel flags {flags}"), String::new(), String::new(), String::new()];
     }
     let keywords = match item.keyword.as_str() {
         "0xffffffffffffffff" => "all".to_owned(),
         keyword => keyword.to_owned(),
     };
-    [
-        item.provider.clone(),
-        keywords,
-        item.level.to_string(),
-        format!("{{{}}}", item.guid),
-    ]
+    [item.provider.clone(), keywords, item.level.to_string(), format!("{{{}}}", item.guid)]
 }

@@ -49,9 +49,5 @@ pub fn write_touching(names: &[String], out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let names: Vec<String> = names.iter().map(|name| name.replace('_', " ")).collect();
-    writeln!(
-        out,
-        "  {DOUBT}May be incomplete: {}.{DOUBT:#}",
-        names.join(", ")
-    )
+    writeln!(out, "  {DOUBT}May be incomplete: {}.{DOUBT:#}", names.join(", "))
 }

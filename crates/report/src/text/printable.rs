@@ -36,9 +36,6 @@ mod tests {
     fn escapes_what_a_terminal_would_obey_and_nothing_else() {
         assert_eq!(printable("svchost.exe"), "svchost.exe");
         assert_eq!(printable("Gerät 装置"), "Gerät 装置");
-        assert_eq!(
-            printable("a\u{1b}[2Jb\nc\u{202e}d"),
-            "a\\u{1b}[2Jb\\nc\\u{202e}d"
-        );
+        assert_eq!(printable("a\u{1b}[2Jb\nc\u{202e}d"), "a\\u{1b}[2Jb\\nc\\u{202e}d");
     }
 }

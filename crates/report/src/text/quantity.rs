@@ -74,11 +74,7 @@ pub fn percent(percent: f64) -> String {
 /// `part` of `whole` in percent; nothing of nothing is 0.
 #[must_use]
 pub fn share(part: i64, whole: i64) -> f64 {
-    if whole <= 0 {
-        0.0
-    } else {
-        part as f64 * 100.0 / whole as f64
-    }
+    if whole <= 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
 }
 
 /// One thing or several, e.g. `1 file`, `2 files`.

@@ -23,10 +23,6 @@ pub fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// What `out` answers.
 pub fn write_news(told: &[String], names: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let news: Vec<String> = names
-        .iter()
-        .filter(|name| !told.contains(name))
-        .cloned()
-        .collect();
+    let news: Vec<String> = names.iter().filter(|name| !told.contains(name)).cloned().collect();
     losses::write_touching(&news, out)
 }

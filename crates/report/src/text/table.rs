@@ -38,10 +38,7 @@ pub fn cell(text: impl Into<String>) -> Cell {
 
 /// A cell in a style.
 pub fn styled_cell(style: Style, text: impl Into<String>) -> Cell {
-    Cell {
-        text: text.into(),
-        style,
-    }
+    Cell { text: text.into(), style }
 }
 
 /// A table in the making: columns first, then rows.
@@ -61,31 +58,24 @@ impl Table {
     /// Adds a column of names, at most `limit` cells wide.
     #[must_use]
     pub fn left(mut self, title: impl Into<Cow<'static, str>>, limit: usize) -> Self {
-        self.columns.push(Column {
-            title: title.into(),
-            align: Align::Left,
-            limit,
-        });
+        self.columns.push(Column { title: title.into(), align: Align::Left, limit });
         self
     }
 
     /// Adds a column of numbers.
     #[must_use]
     pub fn right(mut self, title: impl Into<Cow<'static, str>>) -> Self {
-        self.columns.push(Column {
-            title: title.into(),
-            align: Align::Right,
-            limit: usize::MAX,
-        });
+        self.columns.push(Column { title: title.into(), align: Align::Right, limit: usize::MAX });
         self
     }
 
     /// Appends a row: one cell per column, in their order.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
-        let row = self.columns.iter().zip(cells).map(|(column, cell)| Cell {
-            text: shortened(&cell.text, column.limit),
-            style: cell.style,
-        });
+        let row = self
+            .columns
+            .iter()
+            .zip(cells)
+            .map(|(column, cell)| Cell { text: shortened(&cell.text, column.limit), style: cell.style });
         self.rows.push(row.collect());
     }
 
@@ -102,37 +92,22 @@ impl Table {
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let widths: Vec<usize> = (0..self.columns.len()).map(|at| self.width(at)).collect();
         let shown: Vec<usize> = (0..self.columns.len())
-            .filter(|&at| {
-                self.rows
-                    .iter()
-                    .any(|row| row.get(at).is_some_and(|cell| !cell.text.is_empty()))
-            })
+            .filter(|&at| self.rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.text.is_empty())))
             .collect();
         if self.columns.iter().any(|column| !column.title.is_empty()) {
-            let titles = shown
-                .iter()
-                .map(|&at| (at, self.columns[at].title.as_ref(), QUIET));
+            let titles = shown.iter().map(|&at| (at, self.columns[at].title.as_ref(), QUIET));
             self.write_line(out, &widths, titles)?;
         }
         for row in &self.rows {
-            let cells = shown
-                .iter()
-                .filter_map(|&at| row.get(at).map(|cell| (at, cell.text.as_str(), cell.style)));
+            let cells = shown.iter().filter_map(|&at| row.get(at).map(|cell| (at, cell.text.as_str(), cell.style)));
             self.write_line(out, &widths, cells)?;
         }
         Ok(())
     }
 
     fn width(&self, at: usize) -> usize {
-        let cells = self
-            .rows
-            .iter()
-            .filter_map(|row| row.get(at))
-            .map(|cell| cell.text.width());
-        cells
-            .chain([self.columns[at].title.width()])
-            .max()
-            .unwrap_or(0)
+        let cells = self.rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.text.width());
+        cells.chain([self.columns[at].title.width()]).max().unwrap_or(0)
     }
 
     fn write_line<'a>(
@@ -199,35 +174,21 @@ mod tests {
     fn written(table: &Table) -> String {
         let mut out = Vec::new();
         table.write(&mut out).unwrap();
-        String::from_utf8(out)
-            .unwrap()
-            .replace('\u{1b}', "")
-            .replace("[2m", "")
-            .replace("[0m", "")
+        String::from_utf8(out).unwrap().replace('\u{1b}', "").replace("[2m", "").replace("[0m", "")
     }
 
     #[test]
     fn columns_are_aligned_and_empty_ones_left_out() {
-        let mut table = Table::new()
-            .left("name", 40)
-            .right("took")
-            .left("note", 40)
-            .left("empty", 40);
+        let mut table = Table::new().left("name", 40).right("took").left("note", 40).left("empty", 40);
         table.row([cell("a"), cell("245 ms"), cell(""), cell("")]);
         table.row([cell("longer"), cell("1.20 s"), cell("late"), cell("")]);
-        assert_eq!(
-            written(&table),
-            "  name      took  note\n  a       245 ms\n  longer  1.20 s  late\n"
-        );
+        assert_eq!(written(&table), "  name      took  note\n  a       245 ms\n  longer  1.20 s  late\n");
     }
 
     #[test]
     fn a_wide_text_keeps_both_ends_and_its_width_is_that_of_a_terminal() {
         assert_eq!(shortened("short", 10), "short");
-        assert_eq!(
-            shortened(r"\Device\HarddiskVolume3\Windows\explorer.exe", 20),
-            r"\Device\H…plorer.exe"
-        );
+        assert_eq!(shortened(r"\Device\HarddiskVolume3\Windows\explorer.exe", 20), r"\Device\H…plorer.exe");
         assert_eq!(shortened("装置装置装置", 7).width(), 5);
     }
 }

@@ -35,15 +35,8 @@ const NOTABLE_PERCENT: f64 = 1.0;
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write_processors(
-    phases: &[PhaseUse<'_>],
-    told: &[String],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let usages: Vec<(&PhaseUse<'_>, &CpuUsage)> = phases
-        .iter()
-        .filter_map(|phase| Some((phase, phase.cpu?)))
-        .collect();
+pub fn write_processors(phases: &[PhaseUse<'_>], told: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let usages: Vec<(&PhaseUse<'_>, &CpuUsage)> = phases.iter().filter_map(|phase| Some((phase, phase.cpu?))).collect();
     let Some((_, first)) = usages.first() else {
         return Ok(());
     };
@@ -53,24 +46,14 @@ pub fn write_processors(
         _ => "busy share of all processors; some of it not recorded",
     };
     title("Processors", note, out)?;
-    let mut table = Table::new()
-        .left("phase", 24)
-        .right("busy")
-        .right("busy time")
-        .left("most by", 100);
+    let mut table = Table::new().left("phase", 24).right("busy").right("busy time").left("most by", 100);
     for (phase, cpu) in &usages {
         let names: Vec<String> = cpu
             .by_process
             .iter()
             .filter(|process| share(process.cpu_ns, cpu.busy_ns) >= NOTABLE_PERCENT)
             .take(NAMES)
-            .map(|process| {
-                format!(
-                    "{} {}",
-                    process_name(&process.image, process.pid),
-                    duration(process.cpu_ns)
-                )
-            })
+            .map(|process| format!("{} {}", process_name(&process.image, process.pid), duration(process.cpu_ns)))
             .collect();
         table.row([
             cell(phase.name),
@@ -87,15 +70,9 @@ pub fn write_processors(
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write_disks(
-    phases: &[PhaseUse<'_>],
-    told: &[String],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let usages: Vec<(&PhaseUse<'_>, &DiskUsage)> = phases
-        .iter()
-        .filter_map(|phase| Some((phase, phase.disk?)))
-        .collect();
+pub fn write_disks(phases: &[PhaseUse<'_>], told: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let usages: Vec<(&PhaseUse<'_>, &DiskUsage)> =
+        phases.iter().filter_map(|phase| Some((phase, phase.disk?))).collect();
     let Some((_, first)) = usages.first() else {
         return Ok(());
     };
@@ -112,11 +89,7 @@ pub fn write_disks(
         .left("most for", 90);
     for (phase, disk) in &usages {
         let (read, write) = (&disk.operations.read, &disk.operations.write);
-        let working = if disk.service_ns > 0 {
-            duration(disk.service_ns)
-        } else {
-            "idle".to_owned()
-        };
+        let working = if disk.service_ns > 0 { duration(disk.service_ns) } else { "idle".to_owned() };
         table.row([
             cell(phase.name),
             cell(working),
@@ -128,9 +101,7 @@ pub fn write_disks(
             cell(some(read.operations > 0, || count(read.operations))),
             cell(some(write.operations > 0, || size(write.bytes))),
             cell(some(write.operations > 0, || count(write.operations))),
-            cell(some(disk.read_ahead.operations > 0, || {
-                size(disk.read_ahead.bytes)
-            })),
+            cell(some(disk.read_ahead.operations > 0, || size(disk.read_ahead.bytes))),
             styled_cell(QUIET, most_for(disk)),
         ]);
     }

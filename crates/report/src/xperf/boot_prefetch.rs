@@ -60,29 +60,13 @@ fn title(phase: PhaseName) -> &'static str {
 /// What `out` answers.
 pub fn write_disk_time(answer: &BootPrefetch, out: &mut dyn Write) -> io::Result<()> {
     for disk in &answer.disks {
-        let kind = if disk.is_system {
-            "System"
-        } else {
-            "NonSystem"
-        };
+        let kind = if disk.is_system { "System" } else { "NonSystem" };
         writeln!(out, "{kind} Disk {}", disk.disk)?;
-        writeln!(
-            out,
-            "{:<40}, {:>10}, {:>8}, {:>7}",
-            "", "Time (s)", "%", "#"
-        )?;
+        writeln!(out, "{:<40}, {:>10}, {:>8}, {:>7}", "", "Time (s)", "%", "#")?;
         let mut row = |name: &str, ns: i64, count: Option<u64>| {
-            let percent = if disk.total_ns > 0 {
-                ns as f64 * 100.0 / disk.total_ns as f64
-            } else {
-                0.0
-            };
+            let percent = if disk.total_ns > 0 { ns as f64 * 100.0 / disk.total_ns as f64 } else { 0.0 };
             let count = count.map_or_else(String::new, |count| count.to_string());
-            writeln!(
-                out,
-                "{name:<40}, {:>10.3}, {percent:>8.2}, {count:>7}",
-                seconds(ns)
-            )
+            writeln!(out, "{name:<40}, {:>10.3}, {percent:>8.2}, {count:>7}", seconds(ns))
         };
         for (name, work) in [
             ("Prefetching", &disk.prefetch),
@@ -115,10 +99,7 @@ pub fn write_events(answer: &ReadyBoot, out: &mut dyn Write) -> io::Result<()> {
         )?;
         writeln!(out)?;
     }
-    writeln!(
-        out,
-        " TimeStamp,     ByteOffset,     IOSize,      Flags, FileName"
-    )?;
+    writeln!(out, " TimeStamp,     ByteOffset,     IOSize,      Flags, FileName")?;
     for request in &answer.requests {
         writeln!(
             out,
@@ -131,11 +112,7 @@ pub fn write_events(answer: &ReadyBoot, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     if answer.left_out > 0 {
-        writeln!(
-            out,
-            "Requests beyond the number that is kept: {}",
-            answer.left_out
-        )?;
+        writeln!(out, "Requests beyond the number that is kept: {}", answer.left_out)?;
     }
     Ok(())
 }

@@ -53,11 +53,7 @@ fn write_process_summary(report: &BootReport, out: &mut dyn Write) -> io::Result
         ("unexpectedVeryShortlived", Lifetime::VeryShortLived),
     ] {
         writeln!(out, "<{element}>")?;
-        for process in report
-            .processes
-            .iter()
-            .filter(|process| process.lifetime == lifetime)
-        {
+        for process in report.processes.iter().filter(|process| process.lifetime == lifetime) {
             write_process(process, out)?;
         }
         writeln!(out, "</{element}>")?;
@@ -76,21 +72,14 @@ fn write_process(process: &ProcessLife, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-fn write_timing(
-    report: &BootReport,
-    options: &BootXmlOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_timing(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     let desktop = milliseconds(report.main_path_boot.end_ns);
     let required = rounded(report.post_boot.metric.required_idle_ns, 1_000_000);
     // Readers add these up, so they add up here, however each would round by itself.
     let (disturbance, settled) = match report.post_boot.end_ns {
         Some(_) if desktop >= 0 => {
             let disturbance = rounded(report.post_boot.busy_ns, 1_000_000);
-            (
-                disturbance,
-                desktop.saturating_add(required).saturating_add(disturbance),
-            )
+            (disturbance, desktop.saturating_add(required).saturating_add(disturbance))
         }
         _ => (-1, -1),
     };
@@ -99,14 +88,8 @@ fn write_timing(
         "<timing bootDoneViaExplorer=\"{desktop}\" bootDoneViaPostBoot=\"{settled}\" osLoaderDuration=\"{}\"",
         milliseconds(report.os_loader_ns),
     )?;
-    write!(
-        out,
-        "postBootRequiredIdleTime=\"{required}\" postBootDisturbance=\"{disturbance}\""
-    )?;
-    for (prefix, phase) in [
-        ("pnpBootStart", DevicePhase::BootStart),
-        ("pnpSystemStart", DevicePhase::SystemStart),
-    ] {
+    write!(out, "postBootRequiredIdleTime=\"{required}\" postBootDisturbance=\"{disturbance}\"")?;
+    for (prefix, phase) in [("pnpBootStart", DevicePhase::BootStart), ("pnpSystemStart", DevicePhase::SystemStart)] {
         let span = device_phase(report, phase);
         write!(
             out,
@@ -176,11 +159,7 @@ fn write_service(service: &Service, out: &mut dyn Write) -> io::Result<()> {
         whole_milliseconds(service.total_ns),
         whole_milliseconds(Some(checkpoint.saturating_sub(service.start_ns))),
         whole_milliseconds(service.end_ns.map(|end| end.saturating_sub(checkpoint))),
-        attribute(&container(
-            &service.container,
-            &service.container_image,
-            service.container_pid
-        )),
+        attribute(&container(&service.container, &service.container_image, service.container_pid)),
         whole_milliseconds(Some(service.start_ns)),
         whole_milliseconds(Some(checkpoint)),
         whole_milliseconds(service.end_ns),
@@ -203,11 +182,7 @@ fn write_pnp(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write)
             .devices
             .iter()
             .filter(|device| device.phase == phase.name)
-            .filter(|device| {
-                device
-                    .duration_ns
-                    .is_none_or(|ns| ns >= options.min_device_ns)
-            })
+            .filter(|device| device.duration_ns.is_none_or(|ns| ns >= options.min_device_ns))
         {
             write_device(device, out)?;
         }

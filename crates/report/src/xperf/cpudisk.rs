@@ -13,13 +13,7 @@ use crate::text::quantity::share;
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    rows: &[CpuDiskRow],
-    range: Range,
-    processors: u32,
-    threads: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(rows: &[CpuDiskRow], range: Range, processors: u32, threads: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "CPU and disk usage from {} us to {} us:",

@@ -21,31 +21,19 @@ pub struct CswitchOptions {
 /// # Errors
 /// What `out` answers.
 pub fn write(list: &CpuList, options: CswitchOptions, out: &mut dyn Write) -> io::Result<()> {
-    let idle = CpuRow {
-        image: "Idle".to_owned(),
-        pid: Some(0),
-        tid: Some(0),
-        cpu_ns: list.cpu.idle_ns,
-        ..CpuRow::default()
-    };
+    let idle =
+        CpuRow { image: "Idle".to_owned(), pid: Some(0), tid: Some(0), cpu_ns: list.cpu.idle_ns, ..CpuRow::default() };
     let time_ns = |row: &CpuRow| {
         let interrupted_ns = row.interrupted_ns.filter(|_| options.without_interrupts);
         row.cpu_ns.saturating_sub(interrupted_ns.unwrap_or(0))
     };
-    let mut rows: Vec<&CpuRow> = std::iter::once(&idle)
-        .filter(|idle| idle.cpu_ns > 0)
-        .chain(&list.rows)
-        .collect();
+    let mut rows: Vec<&CpuRow> = std::iter::once(&idle).filter(|idle| idle.cpu_ns > 0).chain(&list.rows).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(time_ns(row)));
     let thread = if options.threads { ",        TID" } else { "" };
     writeln!(out, "{:>12},    Process Name ( PID){thread}", "Usec")?;
     for row in rows {
         let time = microseconds(Some(time_ns(row)));
-        write!(
-            out,
-            "{time:>12}, {}",
-            ProcessName(Some(&row.image), row.pid)
-        )?;
+        write!(out, "{time:>12}, {}", ProcessName(Some(&row.image), row.pid))?;
         if options.threads {
             write!(out, ", {:>10}", row.tid.map_or(-1, i64::from))?;
         }

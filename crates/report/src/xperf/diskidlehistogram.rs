@@ -36,17 +36,8 @@ impl Default for DiskIdleOptions {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    trace: &Trace,
-    scope: &Scope,
-    options: &DiskIdleOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let ignored: Vec<String> = options
-        .ignored
-        .iter()
-        .map(|part| part.to_lowercase())
-        .collect();
+pub fn write(trace: &Trace, scope: &Scope, options: &DiskIdleOptions, out: &mut dyn Write) -> io::Result<()> {
+    let ignored: Vec<String> = options.ignored.iter().map(|part| part.to_lowercase()).collect();
     let is_ignored = |path: &str| {
         !ignored.is_empty() && {
             let path = path.to_lowercase();
@@ -62,12 +53,7 @@ pub fn write(
     Ok(())
 }
 
-fn write_disk(
-    disk: &DiskGaps,
-    range_ns: i64,
-    options: &DiskIdleOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_disk(disk: &DiskGaps, range_ns: i64, options: &DiskIdleOptions, out: &mut dyn Write) -> io::Result<()> {
     let mut buckets = vec![(0_u64, 0_i64); options.buckets_ns.len() + 1];
     let mut idle_ns: i64 = 0;
     for gap in &disk.gaps {
@@ -88,15 +74,11 @@ fn write_disk(
         whole_microseconds(range_ns),
         share(idle_ns)
     )?;
-    writeln!(
-        out,
-        "   Idle, > us,    AND <= us,    Count,         Time,       %"
-    )?;
+    writeln!(out, "   Idle, > us,    AND <= us,    Count,         Time,       %")?;
     let mut from = 0;
     for (at, &(count, sum_ns)) in buckets.iter().enumerate() {
         let end = options.buckets_ns.get(at).copied();
-        let end_text =
-            end.map_or_else(|| "-".to_owned(), |end| whole_microseconds(end).to_string());
+        let end_text = end.map_or_else(|| "-".to_owned(), |end| whole_microseconds(end).to_string());
         writeln!(
             out,
             "{:>13}, {end_text:>12}, {count:>8}, {:>12}, {:>7.2}",
@@ -108,13 +90,9 @@ fn write_disk(
     }
     if let Some(spindown_ns) = options.spindown_ns {
         let long = disk.gaps.iter().map(|gap| gap.length_ns());
-        let stopped: Vec<i64> = long
-            .filter(|&length| length > spindown_ns)
-            .map(|length| length - spindown_ns)
-            .collect();
-        let sum_ns = stopped
-            .iter()
-            .fold(0_i64, |sum, &length| sum.saturating_add(length));
+        let stopped: Vec<i64> =
+            long.filter(|&length| length > spindown_ns).map(|length| length - spindown_ns).collect();
+        let sum_ns = stopped.iter().fold(0_i64, |sum, &length| sum.saturating_add(length));
         writeln!(
             out,
             "Spun down after {} us: {} times, {} us, {:.2}%",
@@ -177,10 +155,7 @@ Disk 2: idle 85000 us of 100000 us, 85.00%
 Spun down after 40000 us: 1 times, 20000 us, 20.00%
 "
         );
-        let ignoring = DiskIdleOptions {
-            ignored: vec!["pagefile".to_owned()],
-            ..options
-        };
+        let ignoring = DiskIdleOptions { ignored: vec!["pagefile".to_owned()], ..options };
         assert!(written(&ignoring).starts_with("Disk 2: idle 100000 us of 100000 us"));
     }
 }

@@ -45,23 +45,10 @@ IACB - Number of IOs that initialized after start time and completed before end 
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    trace: &Trace,
-    scope: &Scope,
-    options: &DiskIoOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let DiskIoOptions {
-        summary,
-        counts,
-        detail,
-        overlap,
-        ..
-    } = *options;
+pub fn write(trace: &Trace, scope: &Scope, options: &DiskIoOptions, out: &mut dyn Write) -> io::Result<()> {
+    let DiskIoOptions { summary, counts, detail, overlap, .. } = *options;
     let utilisation_ns = match options.utilisation_ns {
-        None if !(summary || counts || detail || overlap) => {
-            Some(DiskIoOptions::DEFAULT_INTERVAL_NS)
-        }
+        None if !(summary || counts || detail || overlap) => Some(DiskIoOptions::DEFAULT_INTERVAL_NS),
         interval => interval,
     };
     let mut between = Separator::default();
@@ -103,12 +90,7 @@ impl Separator {
     }
 }
 
-fn write_utilisation(
-    trace: &Trace,
-    range: Range,
-    interval_ns: i64,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_utilisation(trace: &Trace, range: Range, interval_ns: i64, out: &mut dyn Write) -> io::Result<()> {
     let found = utilisation(trace, range, interval_ns);
     write!(out, " StartTime,   EndTime")?;
     for disk in &found.disks {
@@ -117,12 +99,7 @@ fn write_utilisation(
     writeln!(out)?;
     for interval in &found.intervals {
         let (start, end) = (interval.range.start_ns, interval.range.end_ns);
-        write!(
-            out,
-            "{:>10},{:>10}",
-            whole_microseconds(start),
-            whole_microseconds(end)
-        )?;
+        write!(out, "{:>10},{:>10}", whole_microseconds(start), whole_microseconds(end))?;
         for &busy_ns in &interval.busy_ns {
             let share = busy_ns as f64 * 100.0 / interval.range.length_ns().max(1) as f64;
             write!(out, ", {share:>6.2}")?;
@@ -139,12 +116,7 @@ fn write_summary(trace: &Trace, scope: &Scope, out: &mut dyn Write) -> io::Resul
     )?;
     for group in disk::analyse(trace, scope, &[Key::Path]).groups {
         let amounts = group.amounts;
-        let times = [
-            amounts.service_ns,
-            amounts.read_service_ns,
-            amounts.write_service_ns,
-            amounts.response_ns,
-        ];
+        let times = [amounts.service_ns, amounts.read_service_ns, amounts.write_service_ns, amounts.response_ns];
         let [service, read_service, write_service, response] = times.map(whole_microseconds);
         let path = group.shared.path.unwrap_or_default();
         writeln!(
@@ -164,10 +136,7 @@ fn write_summary(trace: &Trace, scope: &Scope, out: &mut dyn Write) -> io::Resul
 }
 
 fn write_counts(trace: &Trace, scope: &Scope, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "    Process Name ( PID), Disk,    Count,  R-Count,  W-Count,  F-Count,   R-Size,   W-Size"
-    )?;
+    writeln!(out, "    Process Name ( PID), Disk,    Count,  R-Count,  W-Count,  F-Count,   R-Size,   W-Size")?;
     let report = disk::analyse(trace, scope, &[Key::Process, Key::Disk]);
     for group in report.groups {
         let (shared, amounts) = (group.shared, group.amounts);
@@ -274,10 +243,7 @@ mod tests {
     fn posted() -> Trace {
         let mut trace = Trace::default();
         let image = trace.strings.intern("System");
-        trace.processes.push(Process {
-            image,
-            ..Process::unknown(4)
-        });
+        trace.processes.push(Process { image, ..Process::unknown(4) });
         let log = trace.strings.intern(r"C:\kernel.etl");
         for (start, end, size, offset) in [
             (368_013_044, 368_013_253, 0x1_0000, 0xb9_523_000),
@@ -290,11 +256,7 @@ mod tests {
                 issue_ns: Some(start * MICROSECOND),
                 complete_ns: end * MICROSECOND,
                 disk: 0,
-                operation: if flush {
-                    DiskOperation::Flush
-                } else {
-                    DiskOperation::Write
-                },
+                operation: if flush { DiskOperation::Flush } else { DiskOperation::Write },
                 offset,
                 size,
                 priority: IoPriority::Normal,
@@ -321,10 +283,7 @@ mod tests {
 
     #[test]
     fn the_rows_of_a_posted_detail_report() {
-        let detail = DiskIoOptions {
-            detail: true,
-            ..DiskIoOptions::default()
-        };
+        let detail = DiskIoOptions { detail: true, ..DiskIoOptions::default() };
         let text = written(detail);
         let posted = [
             r"   IO Type, Start Time,   End Time,    IO Time,  Disk SrvT,    IO Size,  Byte Offset,  Pri, QD/I, QD/C, IBCB, IBCA, IACB,     Process Name ( PID), Disk, Filename",
@@ -341,10 +300,7 @@ mod tests {
 
     #[test]
     fn the_layout_of_a_posted_summary_report() {
-        let summary = DiskIoOptions {
-            summary: true,
-            ..DiskIoOptions::default()
-        };
+        let summary = DiskIoOptions { summary: true, ..DiskIoOptions::default() };
         assert_eq!(
             written(summary),
             "\
@@ -373,9 +329,7 @@ Count,     Size,     SrvT,  R-Count,   R-Size,   R-SrvT,  W-Count,   W-Size,   W
         );
         assert_eq!(
             reports[2].lines().nth(1),
-            Some(
-                "          System (   4),    0,        4,        0,        3,        1,        0,   196608"
-            )
+            Some("          System (   4),    0,        4,        0,        3,        1,        0,   196608")
         );
         assert_eq!(
             reports[5],
@@ -383,9 +337,6 @@ Count,     Size,     SrvT,  R-Count,   R-Size,   R-SrvT,  W-Count,   W-Size,   W
              0,           0,    1903822,   95.19,        4\n   \
              0,           1,      96178,    4.81,        0\n"
         );
-        assert_eq!(
-            written(DiskIoOptions::default()).lines().next(),
-            Some(" StartTime,   EndTime, Disk 0")
-        );
+        assert_eq!(written(DiskIoOptions::default()).lines().next(), Some(" StartTime,   EndTime, Disk 0"));
     }
 }

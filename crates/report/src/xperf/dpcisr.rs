@@ -26,12 +26,7 @@ pub fn write_usage(found: &InterruptModules, cuts: &[i64], out: &mut dyn Write) 
     let width = found.processors as usize;
     for (interval, ends) in cuts.windows(2).enumerate() {
         let (start_ns, end_ns) = (ends[0], ends[1]);
-        writeln!(
-            out,
-            "CPU Usage from {} us to {} us:\n",
-            microseconds(Some(start_ns)),
-            microseconds(Some(end_ns))
-        )?;
+        writeln!(out, "CPU Usage from {} us to {} us:\n", microseconds(Some(start_ns)), microseconds(Some(end_ns)))?;
         for processor in 0..width {
             write!(out, "{:>16},", format!("CPU {processor} Usage"))?;
         }
@@ -41,10 +36,7 @@ pub fn write_usage(found: &InterruptModules, cuts: &[i64], out: &mut dyn Write) 
         }
         writeln!(out, " Module")?;
         for module in &found.modules {
-            let cells = module
-                .taken_ns
-                .get(interval * width..(interval + 1) * width)
-                .unwrap_or_default();
+            let cells = module.taken_ns.get(interval * width..(interval + 1) * width).unwrap_or_default();
             if cells.iter().all(|&ns| ns == 0) {
                 continue;
             }
@@ -63,11 +55,7 @@ pub fn write_usage(found: &InterruptModules, cuts: &[i64], out: &mut dyn Write) 
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write_histograms(
-    found: &InterruptModules,
-    bounds_ns: &[i64],
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write_histograms(found: &InterruptModules, bounds_ns: &[i64], out: &mut dyn Write) -> io::Result<()> {
     let mut all = vec![0_u64; bounds_ns.len() + 1];
     for module in &found.modules {
         for (sum, count) in all.iter_mut().zip(&module.histogram) {
@@ -89,10 +77,7 @@ fn write_histogram(counts: &[u64], bounds_ns: &[i64], out: &mut dyn Write) -> io
     let used = counts.iter().rposition(|&count| count > 0).unwrap_or(0);
     let mut over_us = 0;
     for (at, &count) in counts.iter().enumerate().take(used + 1) {
-        let share = share(
-            i64::try_from(count).unwrap_or(i64::MAX),
-            i64::try_from(total).unwrap_or(i64::MAX),
-        );
+        let share = share(i64::try_from(count).unwrap_or(i64::MAX), i64::try_from(total).unwrap_or(i64::MAX));
         write!(out, "Elapsed Time, > {over_us:>8} usecs")?;
         if let Some(&bound) = bounds_ns.get(at) {
             let up_to_us = bound / 1_000;
@@ -105,11 +90,7 @@ fn write_histogram(counts: &[u64], bounds_ns: &[i64], out: &mut dyn Write) -> io
 }
 
 fn name(module: &ModuleInterrupts) -> String {
-    if module.module.is_empty() {
-        "Unknown".to_owned()
-    } else {
-        printable(&module.module).into_owned()
-    }
+    if module.module.is_empty() { "Unknown".to_owned() } else { printable(&module.module).into_owned() }
 }
 
 #[cfg(test)]
@@ -159,9 +140,6 @@ mod tests {
         let mut out = Vec::new();
         write_histogram(&[0, 2], &[2_048 * US], &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(
-            text.contains("Elapsed Time, >     2048 usecs,      2, or 100.00%\n"),
-            "{text}"
-        );
+        assert!(text.contains("Elapsed Time, >     2048 usecs,      2, or 100.00%\n"), "{text}");
     }
 }

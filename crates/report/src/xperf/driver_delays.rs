@@ -45,26 +45,14 @@ pub fn write(answer: &DriverCalls, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     if answer.unfinished > 0 {
-        writeln!(
-            out,
-            "\nCalls that did not return in the recording: {}",
-            answer.unfinished
-        )?;
+        writeln!(out, "\nCalls that did not return in the recording: {}", answer.unfinished)?;
     }
     if answer.left_out > 0 {
-        writeln!(
-            out,
-            "\nCalls beyond the number that is kept: {}",
-            answer.left_out
-        )?;
+        writeln!(out, "\nCalls beyond the number that is kept: {}", answer.left_out)?;
     }
     Ok(())
 }
 
 fn name(driver: &str) -> std::borrow::Cow<'_, str> {
-    if driver.is_empty() {
-        "Unknown".into()
-    } else {
-        printable(driver)
-    }
+    if driver.is_empty() { "Unknown".into() } else { printable(driver) }
 }

@@ -60,16 +60,10 @@ impl FileNames {
     /// What `out` answers.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let volumes = self.volumes.iter();
-        let paths = DrivePaths::from_volumes(
-            volumes.map(|(device, drive)| (device.as_str(), drive.as_str())),
-        );
+        let paths = DrivePaths::from_volumes(volumes.map(|(device, drive)| (device.as_str(), drive.as_str())));
         writeln!(out, "        FileObject, FileName")?;
         for (name, key) in &self.names {
-            writeln!(
-                out,
-                "0x{key:016x}, \"{}\"",
-                printable(&paths.readable(name))
-            )?;
+            writeln!(out, "0x{key:016x}, \"{}\"", printable(&paths.readable(name)))?;
         }
         Ok(())
     }

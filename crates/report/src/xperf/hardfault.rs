@@ -27,23 +27,11 @@ pub struct HardFaultOptions {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    trace: &Trace,
-    scope: &Scope,
-    options: &HardFaultOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let (major, minor) = if options.by_file {
-        (Key::Path, Key::Process)
-    } else {
-        (Key::Process, Key::Path)
-    };
+pub fn write(trace: &Trace, scope: &Scope, options: &HardFaultOptions, out: &mut dyn Write) -> io::Result<()> {
+    let (major, minor) = if options.by_file { (Key::Path, Key::Process) } else { (Key::Process, Key::Path) };
     let mut parts: BTreeMap<Name, Vec<HardFaultGroup>> = BTreeMap::new();
     for group in hard_faults::analyse(trace, scope, &[Key::Process, Key::Path]).groups {
-        parts
-            .entry(Name::of(&group, major))
-            .or_default()
-            .push(group);
+        parts.entry(Name::of(&group, major)).or_default().push(group);
     }
     let mut wholes = hard_faults::analyse(trace, scope, &[major]).groups;
     arrange(&mut wholes, options);
@@ -95,11 +83,7 @@ const MOST_ROOM: usize = 120;
 fn write_lines(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
     let longest = lines.iter().map(|Line(name, ..)| name.chars().count());
     let width = longest.max().unwrap_or_default().min(MOST_ROOM);
-    writeln!(
-        out,
-        "{:<width$} {:>8} {:>12} {:>12}  PID",
-        "Name", "Count", "Bytes", "IOTime"
-    )?;
+    writeln!(out, "{:<width$} {:>8} {:>12} {:>12}  PID", "Name", "Count", "Bytes", "IOTime")?;
     for Line(name, pid, amounts) in lines {
         write!(
             out,
@@ -125,10 +109,7 @@ mod tests {
         let mut trace = Trace::default();
         for (pid, image) in [(100, "editor.exe"), (2000, "mail.exe")] {
             let image = trace.strings.intern(image);
-            trace.processes.push(Process {
-                image,
-                ..Process::unknown(pid)
-            });
+            trace.processes.push(Process { image, ..Process::unknown(pid) });
         }
         for (pid, size, file) in [
             (100, 4096, r"C:\Windows\a.dll"),
@@ -187,10 +168,7 @@ mod tests {
 
     #[test]
     fn files_first_by_bytes() {
-        let options = HardFaultOptions {
-            by_file: true,
-            by_bytes: true,
-        };
+        let options = HardFaultOptions { by_file: true, by_bytes: true };
         let line = |inner, name: &str, count| (inner, name.to_owned(), count);
         assert_eq!(
             words(options),

@@ -22,8 +22,8 @@ pub fn write(trace: &Trace, from_ns: i64, until_ns: i64, out: &mut dyn Write) ->
     )?;
     let names = ProcessImages::of(trace);
     for image in trace.images.iter() {
-        let was_there = image.load_ns.is_none_or(|load| load < until_ns)
-            && image.unload_ns.is_none_or(|unload| unload >= from_ns);
+        let was_there =
+            image.load_ns.is_none_or(|load| load < until_ns) && image.unload_ns.is_none_or(|unload| unload >= from_ns);
         if was_there {
             write_image(trace, &names, &image, out)?;
         }
@@ -31,18 +31,11 @@ pub fn write(trace: &Trace, from_ns: i64, until_ns: i64, out: &mut dyn Write) ->
     Ok(())
 }
 
-fn write_image(
-    trace: &Trace,
-    names: &ProcessImages<'_>,
-    image: &Image,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_image(trace: &Trace, names: &ProcessImages<'_>, image: &Image, out: &mut dyn Write) -> io::Result<()> {
     let digits = (trace.system.pointer_bits / 4).max(8) as usize + 2;
     let at_ns = image.load_ns.unwrap_or(0);
     // A process's own image may be loaded the moment before the process is known.
-    let name = names
-        .at(image.pid, at_ns)
-        .or_else(|| names.at(image.pid, image.unload_ns.unwrap_or(trace.duration_ns)));
+    let name = names.at(image.pid, at_ns).or_else(|| names.at(image.pid, image.unload_ns.unwrap_or(trace.duration_ns)));
     writeln!(
         out,
         "{:>10}, {:>10}, {}, {:#0digits$x}, {:#0digits$x}, {:#010x}, {:>13}, \"{}\"",
@@ -59,10 +52,7 @@ fn write_image(
 
 /// A time in µs, or what xperf writes for one beyond the recording's edge.
 fn edge(time_ns: Option<i64>, beyond: &str) -> String {
-    time_ns.map_or_else(
-        || beyond.to_owned(),
-        |ns| microseconds(Some(ns)).to_string(),
-    )
+    time_ns.map_or_else(|| beyond.to_owned(), |ns| microseconds(Some(ns)).to_string())
 }
 
 /// Which columns the list of symbols has.
@@ -100,10 +90,7 @@ pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write)
         match (columns.image_id, columns.debug_id) {
             (true, false) => writeln!(out, "   {time_stamp:#010x}, {size:#010x}, \"{name}\"")?,
             (false, true) => writeln!(out, "\"{name}\", \"{symbols}\"")?,
-            _ => writeln!(
-                out,
-                "   {time_stamp:#010x}, {size:#010x}, \"{name}\", \"{symbols}\""
-            )?,
+            _ => writeln!(out, "   {time_stamp:#010x}, {size:#010x}, \"{name}\", \"{symbols}\"")?,
         }
     }
     Ok(())
@@ -114,21 +101,14 @@ pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write)
 fn codeview(id: &str, name: &str) -> String {
     let parsed = id.split_at_checked(32).and_then(|(guid, age)| {
         let age = u32::from_str_radix(age, 16).ok()?;
-        guid.bytes()
-            .all(|digit| digit.is_ascii_hexdigit())
-            .then(|| (guid.to_ascii_lowercase(), age))
+        guid.bytes().all(|digit| digit.is_ascii_hexdigit()).then(|| (guid.to_ascii_lowercase(), age))
     });
     let Some((guid, age)) = parsed else {
         return String::new();
     };
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
-    let guid = parts
-        .map(|part| guid.get(part).unwrap_or_default().to_owned())
-        .join("-");
-    format!(
-        "[RSDS] PdbSig: {{{guid}}}; Age: {age}; Pdb: {}",
-        printable(name)
-    )
+    let guid = parts.map(|part| guid.get(part).unwrap_or_default().to_owned()).join("-");
+    format!("[RSDS] PdbSig: {{{guid}}}; Age: {age}; Pdb: {}", printable(name))
 }
 
 #[cfg(test)]
@@ -138,18 +118,10 @@ mod tests {
     #[test]
     fn a_symbol_store_s_identity_becomes_the_posted_record() {
         assert_eq!(
-            codeview(
-                "7B2A902887CD448D85001A18CDCF61662F1",
-                r"u:\buildbot\client.pdb"
-            ),
+            codeview("7B2A902887CD448D85001A18CDCF61662F1", r"u:\buildbot\client.pdb"),
             r"[RSDS] PdbSig: {7b2a9028-87cd-448d-8500-1a18cdcf6166}; Age: 753; Pdb: u:\buildbot\client.pdb"
         );
-        for wrong in [
-            "",
-            "7B2A",
-            "7B2A902887CD448D85001A18CDCF6166",
-            "é7B2A902887CD448D85001A18CDCF61662F1",
-        ] {
+        for wrong in ["", "7B2A", "7B2A902887CD448D85001A18CDCF6166", "é7B2A902887CD448D85001A18CDCF61662F1"] {
             assert_eq!(codeview(wrong, "a.pdb"), "", "{wrong}");
         }
     }

@@ -25,16 +25,9 @@ pub(super) fn write_cpu(cpu: &CpuUsage, min_percent: f64, out: &mut dyn Write) -
         "<perProcessCPUUsage name=\"Idle\" time=\"{}\" percentOfInterval=\"{idle:.2}\"/>",
         milliseconds(Some(cpu.idle_ns)),
     )?;
-    let shown = cpu
-        .by_process
-        .iter()
-        .filter(|process| process.percent >= min_percent);
+    let shown = cpu.by_process.iter().filter(|process| process.percent >= min_percent);
     for process in shown {
-        let name = if process.image.is_empty() {
-            "Unknown"
-        } else {
-            &process.image
-        };
+        let name = if process.image.is_empty() { "Unknown" } else { &process.image };
         writeln!(
             out,
             "<perProcessCPUUsage name=\"{}\" time=\"{}\" percentOfInterval=\"{:.2}\"/>",
@@ -57,32 +50,16 @@ pub(super) fn write_cpu(cpu: &CpuUsage, min_percent: f64, out: &mut dyn Write) -
     writeln!(out, "</perPriority>")
 }
 
-pub(super) fn write_disk(
-    disk: &DiskUsage,
-    max_files: Option<usize>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_disk(disk: &DiskUsage, max_files: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let most = max_files.unwrap_or(usize::MAX);
     writeln!(out, "<diskIO {}>", disk_attributes(&disk.operations))?;
     writeln!(out, "<byFile>")?;
     if disk.read_ahead.operations > 0 {
-        let read_ahead = DiskOperations {
-            read: disk.read_ahead,
-            ..DiskOperations::default()
-        };
-        writeln!(
-            out,
-            "<file name=\"{READ_AHEAD_FILE}\" {}/>",
-            disk_attributes(&read_ahead)
-        )?;
+        let read_ahead = DiskOperations { read: disk.read_ahead, ..DiskOperations::default() };
+        writeln!(out, "<file name=\"{READ_AHEAD_FILE}\" {}/>", disk_attributes(&read_ahead))?;
     }
     for file in disk.by_file.iter().take(most) {
-        writeln!(
-            out,
-            "<file name=\"{}\" {}/>",
-            attribute(&file.name),
-            disk_attributes(&file.operations)
-        )?;
+        writeln!(out, "<file name=\"{}\" {}/>", attribute(&file.name), disk_attributes(&file.operations))?;
     }
     writeln!(out, "</byFile>")?;
     writeln!(out, "<byExtension>")?;
@@ -128,16 +105,10 @@ fn disk_attributes(operations: &DiskOperations) -> String {
 pub(super) fn container(command_line: &str, image: &str, pid: Option<u32>) -> String {
     let pid = pid.map_or_else(|| "-1".to_owned(), |pid| pid.to_string());
     let mut words = command_line.split_ascii_whitespace();
-    let group = words
-        .by_ref()
-        .find(|word| word.eq_ignore_ascii_case("-k"))
-        .and_then(|_| words.next());
+    let group = words.by_ref().find(|word| word.eq_ignore_ascii_case("-k")).and_then(|_| words.next());
     match (group, image) {
         (_, "") => String::new(),
-        (Some(group), image) => format!(
-            "{group} {} ({pid})",
-            image.strip_suffix(".exe").unwrap_or(image)
-        ),
+        (Some(group), image) => format!("{group} {} ({pid})", image.strip_suffix(".exe").unwrap_or(image)),
         (None, image) => format!("{image} ({pid})"),
     }
 }
@@ -148,16 +119,8 @@ mod tests {
 
     #[test]
     fn sums_of_nonsense_stay_at_the_largest_number() {
-        let most = DiskWork {
-            operations: u64::MAX,
-            bytes: u64::MAX,
-            service_ns: i64::MAX,
-        };
-        let attributes = disk_attributes(&DiskOperations {
-            read: most,
-            write: most,
-            flush: most,
-        });
+        let most = DiskWork { operations: u64::MAX, bytes: u64::MAX, service_ns: i64::MAX };
+        let attributes = disk_attributes(&DiskOperations { read: most, write: most, flush: most });
         assert!(attributes.contains(&format!("totalBytes=\"{}\"", u64::MAX)));
     }
 

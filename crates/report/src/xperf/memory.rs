@@ -13,10 +13,7 @@ use crate::text::printable::printable;
 /// # Errors
 /// What `out` answers.
 pub fn write_pool(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "Image, Tag, Alloc #, Alloc KB, Out Alloc#, Out Alloc KB"
-    )?;
+    writeln!(out, "Image, Tag, Alloc #, Alloc KB, Out Alloc#, Out Alloc KB")?;
     for row in &answer.tags {
         writeln!(
             out,
@@ -36,25 +33,11 @@ pub fn write_pool(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// What `out` answers.
 pub fn write_pool_tags(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        " Tag,     Type,    Alloc #,   Alloc KB,  Out Alloc #, Out Alloc KB"
-    )?;
+    writeln!(out, " Tag,     Type,    Alloc #,   Alloc KB,  Out Alloc #, Out Alloc KB")?;
     for row in &answer.tags {
-        let PoolTag {
-            tag,
-            pool_type,
-            allocations,
-            bytes,
-            outstanding,
-            outstanding_bytes,
-        } = row;
+        let PoolTag { tag, pool_type, allocations, bytes, outstanding, outstanding_bytes } = row;
         // The lowest bit of a POOL_TYPE tells paged from nonpaged.
-        let kind = if pool_type & 1 == 0 {
-            "NonPaged"
-        } else {
-            "Paged"
-        };
+        let kind = if pool_type & 1 == 0 { "NonPaged" } else { "Paged" };
         writeln!(
             out,
             "{:>4}, {kind:>8}, {allocations:>10}, {:>10}, {outstanding:>12}, {:>12}",
@@ -67,11 +50,7 @@ pub fn write_pool_tags(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> 
 }
 
 fn write_rest(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "\nFrees of what was not seen to be allocated: {}",
-        answer.other_frees
-    )?;
+    writeln!(out, "\nFrees of what was not seen to be allocated: {}", answer.other_frees)?;
     write_left_out(answer.left_out, out)
 }
 
@@ -98,11 +77,7 @@ pub fn write_heaps(answer: &HeapUse, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     if answer.unreadable > 0 {
-        writeln!(
-            out,
-            "Events of a layout that is not known: {}",
-            answer.unreadable
-        )?;
+        writeln!(out, "Events of a layout that is not known: {}", answer.unreadable)?;
     }
     write_left_out(answer.left_out, out)
 }
@@ -110,10 +85,7 @@ pub fn write_heaps(answer: &HeapUse, out: &mut dyn Write) -> io::Result<()> {
 fn write_left_out(left_out: u64, out: &mut dyn Write) -> io::Result<()> {
     match left_out {
         0 => Ok(()),
-        left_out => writeln!(
-            out,
-            "Allocations beyond the number that is kept: {left_out}"
-        ),
+        left_out => writeln!(out, "Allocations beyond the number that is kept: {left_out}"),
     }
 }
 

@@ -39,11 +39,7 @@ pub mod utilization;
 /// can one of 19 between 47039 and 47057 in a posted table of services.
 fn rounded(ns: i64, unit_ns: i64) -> i64 {
     let half = unit_ns / 2;
-    if ns >= 0 {
-        ns.saturating_add(half) / unit_ns
-    } else {
-        ns.saturating_sub(half) / unit_ns
-    }
+    if ns >= 0 { ns.saturating_add(half) / unit_ns } else { ns.saturating_sub(half) / unit_ns }
 }
 
 /// Milliseconds; -1 for what is not known or did not happen in the recording.
@@ -69,11 +65,7 @@ fn whole_microseconds(ns: i64) -> i64 {
 
 /// `name.exe (PID)` as xperf shows it: the name to the right of 16 characters, the id to the right of four.
 fn process_cell(image: &str, pid: Option<u32>) -> String {
-    let image = if image.is_empty() {
-        "Unknown".into()
-    } else {
-        crate::text::printable::printable(image)
-    };
+    let image = if image.is_empty() { "Unknown".into() } else { crate::text::printable::printable(image) };
     let pid = pid.map_or(-1, i64::from);
     format!("{image:>16} ({pid:>4})")
 }
@@ -93,14 +85,7 @@ mod tests {
         let (start, checkpoint, end) = (9_247_900_000, 9_295_200_000, 9_313_100_000);
         let cut = |ns| whole_milliseconds(Some(ns));
         assert_eq!((cut(start), cut(checkpoint), cut(end)), (9247, 9295, 9313));
-        assert_eq!(
-            (
-                cut(checkpoint - start),
-                cut(end - checkpoint),
-                cut(end - start)
-            ),
-            (47, 17, 65)
-        );
+        assert_eq!((cut(checkpoint - start), cut(end - checkpoint), cut(end - start)), (47, 17, 65));
         assert_eq!(milliseconds(None), -1);
         assert_eq!(milliseconds(Some(-1_600_000)), -2);
         assert_eq!(microseconds(Some(1_499)), 1);

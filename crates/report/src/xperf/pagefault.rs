@@ -35,10 +35,7 @@ impl PageFaults {
     /// Nothing told yet. With `detail` each fault is a row, else they are summed by process.
     #[must_use]
     pub fn new(detail: bool) -> Self {
-        Self {
-            detail,
-            ..Self::default()
-        }
+        Self { detail, ..Self::default() }
     }
 
     /// Page faults told so far.
@@ -63,10 +60,7 @@ impl PageFaults {
         if !self.detail {
             let counts = match self.by_process.get_mut(&(event.pid, image.into())) {
                 Some(counts) => counts,
-                None => self
-                    .by_process
-                    .entry((event.pid, image.into()))
-                    .or_default(),
+                None => self.by_process.entry((event.pid, image.into())).or_default(),
             };
             if let Some(count) = counts.get_mut(kind) {
                 *count += 1;

@@ -16,11 +16,7 @@ pub fn write(operations: &[Device], out: &mut dyn Write) -> io::Result<()> {
     let mut devices: Vec<&Device> = operations.iter().collect();
     devices.sort_by_key(|device| device.start_ns);
     for device in devices {
-        let path = if device.device.is_empty() {
-            &device.driver
-        } else {
-            &device.device
-        };
+        let path = if device.device.is_empty() { &device.driver } else { &device.device };
         writeln!(
             out,
             "{}, {}, {}, {}, {}",
@@ -37,10 +33,7 @@ pub fn write(operations: &[Device], out: &mut dyn Write) -> io::Result<()> {
 
 fn write_totals(what: &str, totals: &[DeviceTotal], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
-    writeln!(
-        out,
-        "{what}, Operations, TotalInitTime, PrePendInitTime, PostPendInitTime"
-    )?;
+    writeln!(out, "{what}, Operations, TotalInitTime, PrePendInitTime, PostPendInitTime")?;
     for total in totals {
         writeln!(
             out,

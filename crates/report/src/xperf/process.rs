@@ -29,18 +29,9 @@ pub struct ProcessOptions {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    trace: &Trace,
-    range: Range,
-    options: &ProcessOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(trace: &Trace, range: Range, options: &ProcessOptions, out: &mut dyn Write) -> io::Result<()> {
     let sid = if options.with_sid { ", UserSid" } else { "" };
-    let command_line = if options.with_command_line {
-        ", Command Line"
-    } else {
-        ""
-    };
+    let command_line = if options.with_command_line { ", Command Line" } else { "" };
     writeln!(
         out,
         "{:>11}, {:>10}, Process,          UniqueKey,    Process Name ( PID),  ParentPID,  SessionID, DirectoryTableBase{sid}{command_line}",
@@ -77,10 +68,8 @@ impl Writer<'_> {
         if self.options.tree {
             for (row, process) in self.trace.processes.iter().enumerate() {
                 let created_ns = process.start_ns.unwrap_or(0);
-                let parent = process
-                    .parent_pid
-                    .and_then(|pid| lives.row_at(pid, created_ns))
-                    .filter(|&parent| parent != row);
+                let parent =
+                    process.parent_pid.and_then(|pid| lives.row_at(pid, created_ns)).filter(|&parent| parent != row);
                 if let Some(parent) = parent {
                     self.children.entry(parent).or_default().push(row);
                 }
@@ -138,13 +127,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn write_process(
-        &self,
-        row: usize,
-        process: &Process,
-        depth: usize,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    fn write_process(&self, row: usize, process: &Process, depth: usize, out: &mut dyn Write) -> io::Result<()> {
         let indent = depth.min(32) * 2;
         let digits = usize::from(self.trace.system.pointer_bits == 64) * 8 + 8;
         write!(
@@ -163,11 +146,7 @@ impl Writer<'_> {
             write!(out, ", {}", printable(self.trace.text(process.user)))?;
         }
         if self.options.with_command_line {
-            write!(
-                out,
-                ", {}",
-                printable(self.trace.text(process.command_line))
-            )?;
+            write!(out, ", {}", printable(self.trace.text(process.command_line)))?;
         }
         writeln!(out)?;
         let of = |rows: &BTreeMap<usize, Vec<usize>>| rows.get(&row).cloned().unwrap_or_default();

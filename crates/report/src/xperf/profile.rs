@@ -15,10 +15,7 @@ use crate::text::quantity::share;
 /// # Errors
 /// What `out` answers.
 pub fn write_detail(list: &CpuList, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "   Process Name ( PID),     Weight,    Usage %,          Module Name!Function Name"
-    )?;
+    writeln!(out, "   Process Name ( PID),     Weight,    Usage %,          Module Name!Function Name")?;
     // By process; each has the time of all its modules.
     let mut processes: Vec<(i64, Vec<&CpuRow>)> = Vec::new();
     let mut places = std::collections::BTreeMap::new();
@@ -33,11 +30,7 @@ pub fn write_detail(list: &CpuList, out: &mut dyn Write) -> io::Result<()> {
     }
     processes.sort_by_key(|(sum, _)| std::cmp::Reverse(*sum));
     for row in processes.iter().flat_map(|(_, rows)| rows) {
-        let module = if row.module.is_empty() {
-            "Unknown"
-        } else {
-            &row.module
-        };
+        let module = if row.module.is_empty() { "Unknown" } else { &row.module };
         writeln!(
             out,
             "{}, {:>10}, {:>10.2}, {:>20}",
@@ -60,10 +53,7 @@ pub fn write_frequency(list: &CpuList, out: &mut dyn Write) -> io::Result<()> {
     rows.sort_by_key(|row| row.processor);
     for row in rows {
         let samples = row.samples.unwrap_or(0);
-        let each_ns = row
-            .cpu_ns
-            .checked_div(i64::try_from(samples).unwrap_or(i64::MAX))
-            .unwrap_or(0);
+        let each_ns = row.cpu_ns.checked_div(i64::try_from(samples).unwrap_or(i64::MAX)).unwrap_or(0);
         writeln!(
             out,
             "{:>3}, {samples:>10}, {:>10}, {:>8}",

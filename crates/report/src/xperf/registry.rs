@@ -31,10 +31,7 @@ pub fn write_unknown(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()
     write_left_out(answer, out)
 }
 
-fn write_keys<'a>(
-    keys: impl Iterator<Item = &'a RegistryKey>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_keys<'a>(keys: impl Iterator<Item = &'a RegistryKey>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "     Count,     Failed,  Time (us), Key")?;
     for key in keys {
         write_row(&key.work, &key.path, out)?;
@@ -56,10 +53,7 @@ fn write_row(work: &RegistryWork, name: &str, out: &mut dyn Write) -> io::Result
 fn write_left_out(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
     match answer.left_out {
         0 => Ok(()),
-        left_out => writeln!(
-            out,
-            "{left_out:>10}, operations on keys beyond the number that is kept"
-        ),
+        left_out => writeln!(out, "{left_out:>10}, operations on keys beyond the number that is kept"),
     }
 }
 
@@ -76,12 +70,7 @@ pub fn write_tree(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
     let mut sums: BTreeMap<Vec<&str>, (u64, u64, i64)> = BTreeMap::new();
     for key in answer.keys.iter().filter(|key| key.known) {
         let mut path = Vec::new();
-        for step in key
-            .path
-            .split('\\')
-            .filter(|step| !step.is_empty())
-            .take(DEEPEST)
-        {
+        for step in key.path.split('\\').filter(|step| !step.is_empty()).take(DEEPEST) {
             path.push(step);
             let sum = sums.entry(path.clone()).or_default();
             sum.0 += key.work.lengths.count;
@@ -116,31 +105,17 @@ mod tests {
         let key = |path: &str, count: u64| RegistryKey {
             path: path.to_owned(),
             known: true,
-            work: RegistryWork {
-                lengths: Lengths {
-                    count,
-                    total_ns: 1_000,
-                    longest_ns: 1_000,
-                },
-                failed: 0,
-            },
+            work: RegistryWork { lengths: Lengths { count, total_ns: 1_000, longest_ns: 1_000 }, failed: 0 },
         };
         let answer = RegistryUse {
-            keys: vec![
-                key(r"\REGISTRY\MACHINE\A\B", 3),
-                key(r"\REGISTRY\MACHINE\A", 1),
-                key(r"\REGISTRY\USER", 2),
-            ],
+            keys: vec![key(r"\REGISTRY\MACHINE\A\B", 3), key(r"\REGISTRY\MACHINE\A", 1), key(r"\REGISTRY\USER", 2)],
             ..RegistryUse::default()
         };
         let mut text = Vec::new();
         write_tree(&answer, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         let rows: Vec<&str> = text.lines().skip(1).map(|row| &row[36..]).collect();
-        assert_eq!(
-            rows,
-            ["REGISTRY", "  MACHINE", "    A", "      B", "  USER"]
-        );
+        assert_eq!(rows, ["REGISTRY", "  MACHINE", "    A", "      B", "  USER"]);
         let counts: Vec<&str> = text.lines().skip(1).map(|row| row[..10].trim()).collect();
         assert_eq!(counts, ["6", "4", "4", "3", "2"]);
     }

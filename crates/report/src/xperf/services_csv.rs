@@ -24,12 +24,7 @@ pub struct PointsOfInterest {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    window: &Span,
-    services: &[Service],
-    points: &PointsOfInterest,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(window: &Span, services: &[Service], points: &PointsOfInterest, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "AutoStart, StartTime, EndTime, Duration")?;
     writeln!(
         out,
@@ -49,11 +44,7 @@ pub fn write(
     write_points(services, points, out)
 }
 
-fn write_points(
-    services: &[Service],
-    points: &PointsOfInterest,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_points(services: &[Service], points: &PointsOfInterest, out: &mut dyn Write) -> io::Result<()> {
     if *points == PointsOfInterest::default() {
         return Ok(());
     }
@@ -62,11 +53,7 @@ fn write_points(
         for (part, took, threshold) in [
             ("ContainerInit", service.container_ns, points.container_ns),
             ("ImageLoad", service.image_load_ns, points.image_load_ns),
-            (
-                "ServiceInit",
-                service.initialisation_ns,
-                points.initialisation_ns,
-            ),
+            ("ServiceInit", service.initialisation_ns, points.initialisation_ns),
         ] {
             if let (Some(took), Some(threshold)) = (took, threshold)
                 && took > threshold

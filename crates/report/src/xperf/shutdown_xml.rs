@@ -6,8 +6,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::transition::shutdown::{
-    ApplicationEnd, ServiceEnd, ServiceNotification, SessionEnd, ShutdownInterval, ShutdownPhase,
-    ShutdownReport,
+    ApplicationEnd, ServiceEnd, ServiceNotification, SessionEnd, ShutdownInterval, ShutdownPhase, ShutdownReport,
 };
 
 use super::interval_xml::{attribute, container, write_cpu, write_disk};
@@ -26,11 +25,7 @@ pub struct ShutdownXmlOptions {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    report: &ShutdownReport,
-    options: &ShutdownXmlOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results timeFormat=\"msec\">")?;
     writeln!(out, "<shutdown>")?;
     writeln!(
@@ -71,11 +66,7 @@ fn write_sessions(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()
 
 fn write_application(application: &ApplicationEnd, out: &mut dyn Write) -> io::Result<()> {
     let number = |value: Option<u32>| value.map_or(-1, i64::from);
-    let name = if application.image.is_empty() {
-        "Unknown"
-    } else {
-        &application.image
-    };
+    let name = if application.image.is_empty() { "Unknown" } else { &application.image };
     writeln!(
         out,
         "<shutdownProcess name=\"{}\" shutdownStartTime=\"{}\" shutdownEndTime=\"{}\"",
@@ -89,49 +80,26 @@ fn write_application(application: &ApplicationEnd, out: &mut dyn Write) -> io::R
         whole_milliseconds(application.process_end_ns),
         whole_milliseconds(application.duration_ns),
     )?;
-    writeln!(
-        out,
-        "shutdownLevel=\"{}\" shutdownFlags=\"{}\"/>",
-        number(application.level),
-        number(application.flags),
-    )
+    writeln!(out, "shutdownLevel=\"{}\" shutdownFlags=\"{}\"/>", number(application.level), number(application.flags),)
 }
 
 /// The phases and what lies between them, by time.
-fn write_intervals(
-    report: &ShutdownReport,
-    options: &ShutdownXmlOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_intervals(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     enum Interval<'a> {
         Phase(&'a ShutdownPhase),
         Between(&'a ShutdownInterval),
     }
-    let phases = report
-        .phases
-        .iter()
-        .filter_map(|phase| Some((phase.start_ns?, Interval::Phase(phase))));
-    let between = report
-        .intervals
-        .iter()
-        .map(|interval| (interval.start_ns, Interval::Between(interval)));
+    let phases = report.phases.iter().filter_map(|phase| Some((phase.start_ns?, Interval::Phase(phase))));
+    let between = report.intervals.iter().map(|interval| (interval.start_ns, Interval::Between(interval)));
     let mut intervals: Vec<(i64, Interval<'_>)> = phases.chain(between).collect();
     intervals.sort_by_key(|interval| interval.0);
     writeln!(out, "<intervals>")?;
     for (start, interval) in intervals {
         let (name, end, duration, phase) = match &interval {
-            Interval::Phase(phase) => (
-                phase.name.as_str(),
-                phase.end_ns,
-                phase.duration_ns,
-                Some(phase),
-            ),
-            Interval::Between(interval) => (
-                interval.name.as_str(),
-                Some(interval.end_ns),
-                Some(interval.duration_ns),
-                None,
-            ),
+            Interval::Phase(phase) => (phase.name.as_str(), phase.end_ns, phase.duration_ns, Some(phase)),
+            Interval::Between(interval) => {
+                (interval.name.as_str(), Some(interval.end_ns), Some(interval.duration_ns), None)
+            }
         };
         writeln!(
             out,
@@ -153,12 +121,7 @@ fn write_intervals(
 }
 
 fn write_services(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
-    let told = || {
-        report
-            .services
-            .iter()
-            .filter(|service| service.notification != ServiceNotification::Earlier)
-    };
+    let told = || report.services.iter().filter(|service| service.notification != ServiceNotification::Earlier);
     writeln!(out, "<unresponsiveServices>")?;
     for service in told().filter(|service| service.unresponsive) {
         write_service(service, out)?;
@@ -185,11 +148,7 @@ fn write_service(service: &ServiceEnd, out: &mut dyn Write) -> io::Result<()> {
         whole_milliseconds(service.duration_ns),
         whole_milliseconds(Some(pending.saturating_sub(service.start_ns))),
         whole_milliseconds(service.end_ns.map(|end| end.saturating_sub(pending))),
-        attribute(&container(
-            &service.container,
-            &service.container_image,
-            service.container_pid
-        )),
+        attribute(&container(&service.container, &service.container_image, service.container_pid)),
         whole_milliseconds(Some(service.start_ns)),
         whole_milliseconds(Some(pending)),
         whole_milliseconds(service.end_ns),

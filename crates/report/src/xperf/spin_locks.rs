@@ -41,13 +41,7 @@ pub fn write_counts(answer: &SpinLockUse, most: usize, out: &mut dyn Write) -> i
     writeln!(out, "{TITLES},               Lock, Image!Function")?;
     for lock in answer.locks.iter().take(most) {
         write_sums(lock, out)?;
-        writeln!(
-            out,
-            ", {:#018x}, {}!{:#x}",
-            lock.lock,
-            name(&lock.module),
-            lock.caller
-        )?;
+        writeln!(out, ", {:#018x}, {}!{:#x}", lock.lock, name(&lock.module), lock.caller)?;
     }
     write_left_out(answer, out)
 }
@@ -61,19 +55,12 @@ fn write_sums(lock: &SpinLock, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn name(module: &str) -> std::borrow::Cow<'_, str> {
-    if module.is_empty() {
-        "Unknown".into()
-    } else {
-        printable(module)
-    }
+    if module.is_empty() { "Unknown".into() } else { printable(module) }
 }
 
 fn write_left_out(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()> {
     match answer.left_out {
         0 => Ok(()),
-        left_out => writeln!(
-            out,
-            "{left_out:>10}, of locks beyond the number that is kept"
-        ),
+        left_out => writeln!(out, "{left_out:>10}, of locks beyond the number that is kept"),
     }
 }

@@ -101,11 +101,7 @@ const NODES: [(PowerPhaseName, &str, &str); 12] = [
     (PowerPhaseName::QueryApps, "queryapps", "application"),
     (PowerPhaseName::QueryServices, "queryservices", "service"),
     (PowerPhaseName::SuspendApps, "suspendapps", "application"),
-    (
-        PowerPhaseName::SuspendServices,
-        "suspendservices",
-        "service",
-    ),
+    (PowerPhaseName::SuspendServices, "suspendservices", "service"),
     (PowerPhaseName::ShowUi, "showui", ""),
     (PowerPhaseName::Superfetch, "superfetch", ""),
     (PowerPhaseName::QueryDevices, "querydevices", "device"),
@@ -120,11 +116,7 @@ const NODES: [(PowerPhaseName, &str, &str); 12] = [
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    report: &SuspendReport,
-    options: &SuspendXmlOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(report: &SuspendReport, options: &SuspendXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results timeFormat=\"{}\">", options.unit.name())?;
     for transition in &report.transitions {
         write_scenario(transition, options, out)?;
@@ -132,30 +124,11 @@ pub fn write(
     writeln!(out, "</results>")
 }
 
-fn write_scenario(
-    transition: &PowerTransition,
-    options: &SuspendXmlOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let length = |name| {
-        transition
-            .phases
-            .iter()
-            .find(|phase| phase.name == name)
-            .and_then(|phase| phase.duration_ns)
-    };
-    let suspend = total(
-        transition.suspend.kernel_ns,
-        transition.suspend.measured.duration_ns,
-    );
-    let resume = total(
-        transition.resume.kernel_ns,
-        transition.resume.measured.duration_ns,
-    );
-    let both = suspend
-        .zip(resume)
-        .map(|(down, up)| down.saturating_add(up))
-        .or(transition.work_ns);
+fn write_scenario(transition: &PowerTransition, options: &SuspendXmlOptions, out: &mut dyn Write) -> io::Result<()> {
+    let length = |name| transition.phases.iter().find(|phase| phase.name == name).and_then(|phase| phase.duration_ns);
+    let suspend = total(transition.suspend.kernel_ns, transition.suspend.measured.duration_ns);
+    let resume = total(transition.resume.kernel_ns, transition.resume.measured.duration_ns);
+    let both = suspend.zip(resume).map(|(down, up)| down.saturating_add(up)).or(transition.work_ns);
     write!(
         out,
         "<scenario type=\"{}\" start=\"{}\" duration=\"{}\" suspend=\"{}\"",
@@ -169,14 +142,8 @@ fn write_scenario(
         None => Ok(()),
     };
     optional("biosinit", length(PowerPhaseName::BiosInit), out)?;
-    let critical =
-        length(PowerPhaseName::ResumeCritical).or_else(|| length(PowerPhaseName::ResumeDevices));
-    write!(
-        out,
-        " resumecritical=\"{}\" resume=\"{}\"",
-        options.text(critical),
-        options.text(resume)
-    )?;
+    let critical = length(PowerPhaseName::ResumeCritical).or_else(|| length(PowerPhaseName::ResumeDevices));
+    write!(out, " resumecritical=\"{}\" resume=\"{}\"", options.text(critical), options.text(resume))?;
     optional("hiberwrite", length(PowerPhaseName::HiberWrite), out)?;
     optional("hiberread", length(PowerPhaseName::HiberRead), out)?;
     writeln!(out, ">")?;
@@ -208,19 +175,12 @@ fn write_phase(
     )?;
     if !child.is_empty() {
         let children = phase.children_total_ns.unwrap_or(0);
-        write!(
-            out,
-            " totalChildrenDuration=\"{}\"",
-            options.text(Some(children))
-        )?;
+        write!(out, " totalChildrenDuration=\"{}\"", options.text(Some(children)))?;
     }
     let shown = |ns: Option<i64>| ns.is_none_or(|ns| ns >= options.min_ns);
     if child == "device" {
-        let mut rows: Vec<&PowerDevice> = transition
-            .devices
-            .iter()
-            .filter(|row| row.phase == Some(phase.name) && shown(row.duration_ns))
-            .collect();
+        let mut rows: Vec<&PowerDevice> =
+            transition.devices.iter().filter(|row| row.phase == Some(phase.name) && shown(row.duration_ns)).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
         if rows.is_empty() {
             return writeln!(out, "/>");
@@ -230,11 +190,8 @@ fn write_phase(
             write_device(row, options, out)?;
         }
     } else {
-        let mut rows: Vec<&PowerNotification> = transition
-            .notifications
-            .iter()
-            .filter(|row| row.phase == phase.name && shown(row.duration_ns))
-            .collect();
+        let mut rows: Vec<&PowerNotification> =
+            transition.notifications.iter().filter(|row| row.phase == phase.name && shown(row.duration_ns)).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
         if rows.is_empty() {
             return writeln!(out, "/>");
@@ -253,27 +210,14 @@ fn write_told(
     options: &SuspendXmlOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (start, duration) = (
-        options.text(Some(row.start_ns)),
-        options.text(row.duration_ns),
-    );
+    let (start, duration) = (options.text(Some(row.start_ns)), options.text(row.duration_ns));
     let is_service = matches!(
         row.kind,
-        NotificationKind::ServiceQuerySuspend
-            | NotificationKind::ServiceSuspend
-            | NotificationKind::ServiceResume
+        NotificationKind::ServiceQuerySuspend | NotificationKind::ServiceSuspend | NotificationKind::ServiceResume
     );
-    let path = if row.path.is_empty() {
-        &row.name
-    } else {
-        &row.path
-    };
+    let path = if row.path.is_empty() { &row.name } else { &row.path };
     if is_service {
-        writeln!(
-            out,
-            "<{element} start=\"{start}\" duration=\"{duration}\" name=\"{}\"/>",
-            attribute(path)
-        )
+        writeln!(out, "<{element} start=\"{start}\" duration=\"{duration}\" name=\"{}\"/>", attribute(path))
     } else {
         let pid = row.pid.map_or(-1, i64::from);
         writeln!(
@@ -284,11 +228,7 @@ fn write_told(
     }
 }
 
-fn write_device(
-    row: &PowerDevice,
-    options: &SuspendXmlOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_device(row: &PowerDevice, options: &SuspendXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     let name = [&row.device, &row.friendly_name, &row.driver]
         .into_iter()
         .find(|name| !name.is_empty())
@@ -331,11 +271,7 @@ mod tests {
     #[test]
     fn times_are_rounded_to_the_unit_and_its_decimals() {
         let text = |unit, decimals, ns| {
-            let options = SuspendXmlOptions {
-                unit,
-                decimals,
-                min_ns: 0,
-            };
+            let options = SuspendXmlOptions { unit, decimals, min_ns: 0 };
             options.text(Some(ns))
         };
         assert_eq!(text(TimeUnit::Microseconds, 0, 1_320_415_499), "1320415");
@@ -343,10 +279,7 @@ mod tests {
         assert_eq!(text(TimeUnit::Milliseconds, 3, 1_320_415_499), "1320.415");
         assert_eq!(text(TimeUnit::Seconds, 2, -5_000_000), "-0.01");
         assert_eq!(text(TimeUnit::Seconds, 9, i64::MAX), "9223372036.854775807");
-        assert_eq!(
-            text(TimeUnit::Nanoseconds, 9, i64::MIN),
-            "-9223372036854775808.000000000"
-        );
+        assert_eq!(text(TimeUnit::Nanoseconds, 9, i64::MIN), "-9223372036854775808.000000000");
         assert_eq!(SuspendXmlOptions::default().text(None), "-1");
         assert_eq!(TimeUnit::parse("MS"), Some(TimeUnit::Milliseconds));
         assert_eq!(TimeUnit::parse("min"), None);

@@ -201,12 +201,7 @@ fn disks(system: &SystemConfiguration) -> Vec<Item> {
                 ("SizeMB", number(disk.size_bytes >> 20)),
                 ("BytesPerSector", number(disk.sector_bytes)),
                 ("BootDrive", disk.boot_drive.clone()),
-                (
-                    "WriteCache",
-                    disk.write_cache
-                        .map_or("", |on| if on { "on" } else { "off" })
-                        .to_owned(),
-                ),
+                ("WriteCache", disk.write_cache.map_or("", |on| if on { "on" } else { "off" }).to_owned()),
             ]
         })
         .collect();

@@ -25,10 +25,7 @@ impl TimePoint {
                 Some(text) => (text, true),
                 None => (text, false),
             };
-            return Some(Self::Calendar {
-                unix_ns: calendar(text)?,
-                utc,
-            });
+            return Some(Self::Calendar { unix_ns: calendar(text)?, utc });
         }
         let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
         let unit = match &text[digits.len()..] {
@@ -58,9 +55,7 @@ impl TimePoint {
             Self::SinceStart(ns) => Some(ns),
             Self::Calendar { unix_ns, utc } => {
                 let bias = if utc { 0 } else { i64::from(bias_minutes?) };
-                unix_ns
-                    .checked_add(bias.checked_mul(60_000_000_000)?)?
-                    .checked_sub(start_unix_ns?)
+                unix_ns.checked_add(bias.checked_mul(60_000_000_000)?)?.checked_sub(start_unix_ns?)
             }
         }
     }
@@ -116,16 +111,7 @@ mod tests {
         assert_eq!(TimePoint::parse("12.5s"), since(12_500_000_000));
         assert_eq!(TimePoint::parse("245ms"), since(245_000_000));
         assert_eq!(TimePoint::parse("7ns"), since(7));
-        for wrong in [
-            "",
-            "s",
-            "-1",
-            "1h",
-            "1.2.3",
-            "1e3",
-            "99999999999999999999",
-            "0x10",
-        ] {
+        for wrong in ["", "s", "-1", "1h", "1.2.3", "1e3", "99999999999999999999", "0x10"] {
             assert_eq!(TimePoint::parse(wrong), None, "{wrong}");
         }
     }
@@ -142,10 +128,7 @@ mod tests {
         let point = TimePoint::parse("2000/02/29:01:00:01.5").unwrap();
         assert_eq!(point.resolve(&header), Some(1_500_000_000));
         assert_eq!(point.resolve(&StreamHeader::default()), None);
-        let nonsense = StreamHeader {
-            utc_bias_minutes: Some(i32::MAX),
-            ..header
-        };
+        let nonsense = StreamHeader { utc_bias_minutes: Some(i32::MAX), ..header };
         assert_eq!(point.resolve(&nonsense), None);
         assert_eq!(TimePoint::parse("2000/02/30:00:00:00"), None);
     }

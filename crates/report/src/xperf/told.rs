@@ -16,10 +16,7 @@ use crate::text::printable::printable;
 /// # Errors
 /// What `out` answers.
 pub fn write_work(rows: &[ReportedWork], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        " StartTime,    EndTime,   Duration,     Process Name ( PID),   ThreadID, Task, Details"
-    )?;
+    writeln!(out, " StartTime,    EndTime,   Duration,     Process Name ( PID),   ThreadID, Task, Details")?;
     for row in rows {
         let tid = row.tid.map_or(-1, i64::from);
         writeln!(
@@ -41,23 +38,15 @@ pub fn write_work(rows: &[ReportedWork], out: &mut dyn Write) -> io::Result<()> 
 /// # Errors
 /// What `out` answers.
 pub fn write_focus(rows: &[Focus], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        " StartTime,    EndTime,   Duration, SessionID,     Process Name ( PID)"
-    )?;
+    writeln!(out, " StartTime,    EndTime,   Duration, SessionID,     Process Name ( PID)")?;
     for row in rows {
         let session = row.session.map_or(-1, i64::from);
-        let duration = row
-            .start_ns
-            .zip(row.end_ns)
-            .map(|(start, end)| end.saturating_sub(start));
+        let duration = row.start_ns.zip(row.end_ns).map(|(start, end)| end.saturating_sub(start));
         writeln!(
             out,
             "{:>10}, {:>10}, {:>10}, {session:>9}, {}",
-            row.start_ns
-                .map_or_else(|| "MIN".to_owned(), |ns| microseconds(Some(ns)).to_string()),
-            row.end_ns
-                .map_or_else(|| "MAX".to_owned(), |ns| microseconds(Some(ns)).to_string()),
+            row.start_ns.map_or_else(|| "MIN".to_owned(), |ns| microseconds(Some(ns)).to_string()),
+            row.end_ns.map_or_else(|| "MAX".to_owned(), |ns| microseconds(Some(ns)).to_string()),
             microseconds(duration),
             ProcessName(Some(&row.process.image), row.process.pid)
         )?;
@@ -78,11 +67,7 @@ pub struct TimeUnit {
 
 impl TimeUnit {
     /// Whole microseconds.
-    pub const MICROSECONDS: Self = Self {
-        ns: 1_000,
-        name: "us",
-        decimals: 0,
-    };
+    pub const MICROSECONDS: Self = Self { ns: 1_000, name: "us", decimals: 0 };
 
     /// The unit of that name: `ns`, `us`, `ms` or `s`.
     #[must_use]
@@ -116,8 +101,7 @@ pub fn write_prefetch(rows: &[Prefetch], unit: TimeUnit, out: &mut dyn Write) ->
         "Start ({name:>2}),   End ({name:>2}), Time ({name:>2}),      Pages,  ReadLists, Type,       Hash, Task, Scenario"
     )?;
     for row in rows {
-        let number =
-            |number: Option<u64>| number.map_or("-1".to_owned(), |number| number.to_string());
+        let number = |number: Option<u64>| number.map_or("-1".to_owned(), |number| number.to_string());
         writeln!(
             out,
             "{:>10}, {:>10}, {:>9}, {:>10}, {:>10}, {:>4}, {:#010x}, {}, {}",

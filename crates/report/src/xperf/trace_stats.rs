@@ -23,26 +23,10 @@ pub struct TraceStatsOptions {
 pub fn write(trace: &Trace, options: TraceStatsOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Number of Processors : {}", trace.system.processors)?;
     let end_ns = trace.duration_ns;
-    writeln!(
-        out,
-        "Start time{} : {}",
-        zone(trace, options),
-        time(trace, 0, options)
-    )?;
-    writeln!(
-        out,
-        "End time{} : {} (+ {})",
-        zone(trace, options),
-        time(trace, end_ns, options),
-        length(end_ns)
-    )?;
+    writeln!(out, "Start time{} : {}", zone(trace, options), time(trace, 0, options))?;
+    writeln!(out, "End time{} : {} (+ {})", zone(trace, options), time(trace, end_ns, options), length(end_ns))?;
     for file in &trace.files {
-        writeln!(
-            out,
-            "Trace : {} ({} bytes)",
-            printable(&file.name),
-            file.bytes
-        )?;
+        writeln!(out, "Trace : {} ({} bytes)", printable(&file.name), file.bytes)?;
     }
     writeln!(out, "# Lost Buffers : {}", trace.buffers_lost)?;
     writeln!(out, "# Lost Events : {}", trace.events_lost)?;
@@ -55,11 +39,7 @@ pub fn write(trace: &Trace, options: TraceStatsOptions, out: &mut dyn Write) -> 
 }
 
 fn zone(trace: &Trace, options: TraceStatsOptions) -> &'static str {
-    if options.utc || trace.clock.utc_bias_minutes.is_none() {
-        " (UTC)"
-    } else {
-        ""
-    }
+    if options.utc || trace.clock.utc_bias_minutes.is_none() { " (UTC)" } else { "" }
 }
 
 /// `yyyy/mm/dd:hh:mm:ss.fffffff`.
@@ -68,26 +48,13 @@ fn time(trace: &Trace, time_ns: i64, options: TraceStatsOptions) -> String {
         true => 0,
         false => i64::from(trace.clock.utc_bias_minutes.unwrap_or(0)),
     };
-    let unix_ns = trace
-        .clock
-        .unix_ns(time_ns)
-        .and_then(|unix_ns| unix_ns.checked_sub(bias.checked_mul(60_000_000_000)?));
+    let unix_ns =
+        trace.clock.unix_ns(time_ns).and_then(|unix_ns| unix_ns.checked_sub(bias.checked_mul(60_000_000_000)?));
     let Some(unix_ns) = unix_ns else {
         return "unknown".to_owned();
     };
-    let CivilTime {
-        year,
-        month,
-        day,
-        hour,
-        minute,
-        second,
-        nanosecond,
-    } = CivilTime::from_unix_ns(unix_ns);
-    format!(
-        "{year:04}/{month:02}/{day:02}:{hour:02}:{minute:02}:{second:02}.{:07}",
-        nanosecond / 100
-    )
+    let CivilTime { year, month, day, hour, minute, second, nanosecond } = CivilTime::from_unix_ns(unix_ns);
+    format!("{year:04}/{month:02}/{day:02}:{hour:02}:{minute:02}:{second:02}.{:07}", nanosecond / 100)
 }
 
 /// `hh:mm:ss.fffffff`, with `d:` before it from a day on.
@@ -100,23 +67,13 @@ fn length(ns: i64) -> String {
         0 => String::new(),
         _ => format!("{days}:"),
     };
-    format!(
-        "{days}{hours:02}:{minutes:02}:{seconds:02}.{:07}",
-        ns % 1_000_000_000 / 100
-    )
+    format!("{days}{hours:02}:{minutes:02}:{seconds:02}.{:07}", ns % 1_000_000_000 / 100)
 }
 
 fn write_detail(inventory: &Inventory, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
-    writeln!(
-        out,
-        "{:<38} {:>12} {:>14} Name",
-        "Provider", "TotalCount", "TotalSize"
-    )?;
-    writeln!(
-        out,
-        "      Id Level Version        Count           Size Name"
-    )?;
+    writeln!(out, "{:<38} {:>12} {:>14} Name", "Provider", "TotalCount", "TotalSize")?;
+    writeln!(out, "      Id Level Version        Count           Size Name")?;
     for provider in &inventory.providers {
         writeln!(
             out,
@@ -126,10 +83,8 @@ fn write_detail(inventory: &Inventory, out: &mut dyn Write) -> io::Result<()> {
             provider.bytes,
             printable(&provider.name)
         )?;
-        let of_provider = inventory
-            .kinds
-            .iter()
-            .filter(|kind| kind.detail.guid == provider.guid && kind.provider == provider.name);
+        let of_provider =
+            inventory.kinds.iter().filter(|kind| kind.detail.guid == provider.guid && kind.provider == provider.name);
         for kind in of_provider {
             writeln!(
                 out,
@@ -147,20 +102,12 @@ fn write_detail(inventory: &Inventory, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn braced(guid: &str) -> String {
-    if guid.is_empty() {
-        "-".to_owned()
-    } else {
-        format!("{{{guid}}}")
-    }
+    if guid.is_empty() { "-".to_owned() } else { format!("{{{guid}}}") }
 }
 
 /// A kernel event's type, without its group; the id of others.
 fn number(kind: &KindCount) -> u32 {
-    if is_kernel(kind) {
-        kind.id & 0xff
-    } else {
-        kind.id
-    }
+    if is_kernel(kind) { kind.id & 0xff } else { kind.id }
 }
 
 /// Whether the kind's number is a hook. A kernel class names its events, and has no keywords.
@@ -171,17 +118,10 @@ fn is_kernel(kind: &KindCount) -> bool {
 /// `Class: Event` for the kernel's, as posted; `Task/Opcode` for others.
 fn name(kind: &KindCount) -> String {
     let text = if is_kernel(kind) {
-        format!(
-            "{}: {}",
-            kind.provider,
-            kind.name.rsplit('/').next().unwrap_or_default()
-        )
+        format!("{}: {}", kind.provider, kind.name.rsplit('/').next().unwrap_or_default())
     } else {
         let short = kind.name.strip_prefix(&kind.provider);
-        short
-            .and_then(|short| short.strip_prefix('/'))
-            .unwrap_or(&kind.name)
-            .to_owned()
+        short.and_then(|short| short.strip_prefix('/')).unwrap_or(&kind.name).to_owned()
     };
     printable(&text).into_owned()
 }
@@ -192,12 +132,7 @@ fn name(kind: &KindCount) -> String {
 /// What `out` answers.
 pub fn write_metadata(inventory: &Inventory, out: &mut dyn Write) -> io::Result<()> {
     for provider in &inventory.providers {
-        writeln!(
-            out,
-            "{} {}",
-            braced(&provider.guid),
-            printable(&provider.name)
-        )?;
+        writeln!(out, "{} {}", braced(&provider.guid), printable(&provider.name))?;
         let mut kinds: Vec<&KindCount> = inventory
             .kinds
             .iter()
@@ -221,10 +156,7 @@ pub fn write_metadata(inventory: &Inventory, out: &mut dyn Write) -> io::Result<
             let fields: Vec<_> = detail.fields.iter().map(|field| printable(field)).collect();
             match detail.described {
                 true => writeln!(out, "      Fields: {}", dash(&fields.join(", ")))?,
-                false => writeln!(
-                    out,
-                    "      Fields: not described by the recording or the catalogue"
-                )?,
+                false => writeln!(out, "      Fields: not described by the recording or the catalogue")?,
             }
         }
     }
@@ -232,11 +164,7 @@ pub fn write_metadata(inventory: &Inventory, out: &mut dyn Write) -> io::Result<
 }
 
 fn dash(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.is_empty() {
-        "-".into()
-    } else {
-        printable(text)
-    }
+    if text.is_empty() { "-".into() } else { printable(text) }
 }
 
 #[cfg(test)]

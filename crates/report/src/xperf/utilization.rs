@@ -27,12 +27,7 @@ pub fn write(grid: &ProcessorGrid, of: Share, out: &mut dyn Write) -> io::Result
     }
     writeln!(out)?;
     for (at, &(start_ns, end_ns)) in grid.intervals.iter().enumerate() {
-        write!(
-            out,
-            "{:>10}, {:>9}",
-            microseconds(Some(start_ns)),
-            microseconds(Some(end_ns))
-        )?;
+        write!(out, "{:>10}, {:>9}", microseconds(Some(start_ns)), microseconds(Some(end_ns)))?;
         for &busy_ns in grid.interval(at) {
             let busy = share(busy_ns, end_ns.saturating_sub(start_ns)).clamp(0.0, 100.0);
             let shown = match of {

@@ -4,8 +4,7 @@ use onoff_netboot::losses;
 use onoff_trace::losses::Counter;
 use pcap_parser::nom::Err as Fault;
 use pcap_parser::pcap::{
-    LegacyPcapBlock, PcapHeader, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified,
-    parse_pcap_header,
+    LegacyPcapBlock, PcapHeader, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified, parse_pcap_header,
 };
 use pcap_parser::pcapng::{Block, OptionCode, PcapNGOption, parse_block_be, parse_block_le};
 
@@ -77,19 +76,12 @@ impl<'a> Container<'a> {
         let (at, form, snap_length) = if bytes.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A]) {
             (0, Form::Pcapng(Section::default()), None)
         } else {
-            let (rest, header) = parse_pcap_header(bytes).map_err(|_| Error::CaptureHeader {
-                name: name.to_owned(),
-                bytes: bytes.len() as u64,
-            })?;
+            let (rest, header) = parse_pcap_header(bytes)
+                .map_err(|_| Error::CaptureHeader { name: name.to_owned(), bytes: bytes.len() as u64 })?;
             let snap_length = Some(header.snaplen).filter(|length| (1..65_535).contains(length));
             (bytes.len() - rest.len(), Form::Pcap(header), snap_length)
         };
-        Ok(Self {
-            bytes,
-            at,
-            form,
-            snap_length,
-        })
+        Ok(Self { bytes, at, form, snap_length })
     }
 
     /// How far it was read, bytes.
@@ -157,13 +149,13 @@ fn pcap_frame<'a>(header: &PcapHeader, rest: &'a [u8]) -> Step<'a> {
         (false, false) => parse_pcap_frame,
     };
     let length = rest.get(8..12).and_then(|part| part.try_into().ok());
-    let length = length.map_or(0, |part: [u8; 4]| {
-        if header.is_bigendian() {
-            u32::from_be_bytes(part)
-        } else {
-            u32::from_le_bytes(part)
-        }
-    });
+    let length =
+        length.map_or(
+            0,
+            |part: [u8; 4]| {
+                if header.is_bigendian() { u32::from_be_bytes(part) } else { u32::from_le_bytes(part) }
+            },
+        );
     if length > LONGEST_FRAME {
         return Step::Over(&losses::CAPTURE_DAMAGED);
     }
@@ -184,29 +176,18 @@ fn pcap_frame<'a>(header: &PcapHeader, rest: &'a [u8]) -> Step<'a> {
 }
 
 fn pcap_time(header: &PcapHeader, block: &LegacyPcapBlock<'_>) -> i64 {
-    let fraction = if header.is_nanosecond_precision() {
-        i64::from(block.ts_usec)
-    } else {
-        i64::from(block.ts_usec) * 1_000
-    };
+    let fraction =
+        if header.is_nanosecond_precision() { i64::from(block.ts_usec) } else { i64::from(block.ts_usec) * 1_000 };
     i64::from(block.ts_sec) * 1_000_000_000 + fraction
 }
 
-fn pcapng_block<'a>(
-    section: &mut Section,
-    rest: &'a [u8],
-    snap_length: &mut Option<u32>,
-) -> Step<'a> {
+fn pcapng_block<'a>(section: &mut Section, rest: &'a [u8], snap_length: &mut Option<u32>) -> Step<'a> {
     let begins_section = rest.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A]);
     if begins_section && let Some(magic) = rest.get(8..12) {
         section.big_endian = magic == [0x1A, 0x2B, 0x3C, 0x4D];
         section.interfaces.clear();
     }
-    let parsed = if section.big_endian {
-        parse_block_be(rest)
-    } else {
-        parse_block_le(rest)
-    };
+    let parsed = if section.big_endian { parse_block_be(rest) } else { parse_block_le(rest) };
     let (after, block) = match parsed {
         Ok(parsed) => parsed,
         Err(fault) => {
@@ -230,8 +211,7 @@ fn pcapng_block<'a>(
             section.interfaces.push(Interface {
                 link: description.linktype.0,
                 resolution: description.if_tsresol,
-                offset_s: number(&description.options, TIME_OFFSET, section.big_endian)
-                    .map_or(0, u64::cast_signed),
+                offset_s: number(&description.options, TIME_OFFSET, section.big_endian).map_or(0, u64::cast_signed),
                 dropped: 0,
             });
             Step::Nothing(length)
@@ -279,20 +259,12 @@ fn pcapng_block<'a>(
 fn number(options: &[PcapNGOption<'_>], code: OptionCode, big_endian: bool) -> Option<u64> {
     let option = options.iter().find(|option| option.code == code)?;
     let bytes = *option.value().first_chunk::<8>()?;
-    Some(if big_endian {
-        u64::from_be_bytes(bytes)
-    } else {
-        u64::from_le_bytes(bytes)
-    })
+    Some(if big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
 }
 
 fn block_length(section: &Section, rest: &[u8]) -> Option<usize> {
     let part: [u8; 4] = rest.get(4..8)?.try_into().ok()?;
-    let length = if section.big_endian {
-        u32::from_be_bytes(part)
-    } else {
-        u32::from_le_bytes(part)
-    } as usize;
+    let length = if section.big_endian { u32::from_be_bytes(part) } else { u32::from_le_bytes(part) } as usize;
     (length >= 12 && length.is_multiple_of(4) && length <= rest.len()).then_some(length)
 }
 
@@ -320,12 +292,7 @@ mod tests {
 
     #[test]
     fn clocks_of_interfaces() {
-        let interface = |resolution, offset_s| Interface {
-            link: 1,
-            resolution,
-            offset_s,
-            dropped: 0,
-        };
+        let interface = |resolution, offset_s| Interface { link: 1, resolution, offset_s, dropped: 0 };
         assert_eq!(interface(6, 0).unix_ns(1_500_000), 1_500_000_000);
         assert_eq!(interface(9, 2).unix_ns(7), 2_000_000_007);
         // 2^-10 s: no library function of the container gives it.

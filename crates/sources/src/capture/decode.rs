@@ -3,8 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use etherparse::{
-    LaxIpv4Slice, LaxIpv6Slice, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpSlice, UdpSlice,
-    ip_number,
+    LaxIpv4Slice, LaxIpv6Slice, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpSlice, UdpSlice, ip_number,
 };
 use onoff_netboot::frame::{Datagram, FragmentKey, Frame, Packet, Segment};
 use onoff_netboot::losses;
@@ -44,9 +43,9 @@ pub(super) fn decode<'a>(time_ns: i64, raw: &RawFrame<'a>) -> Result<Frame<'a>, 
         Some(LaxNetSlice::Arp(arp)) => {
             let target: Option<[u8; 4]> = arp.target_protocol_addr().try_into().ok();
             match target {
-                Some(target) if arp.operation().0 == ARP_REQUEST => Packet::AddressProbe {
-                    target: IpAddr::V4(Ipv4Addr::from(target)),
-                },
+                Some(target) if arp.operation().0 == ARP_REQUEST => {
+                    Packet::AddressProbe { target: IpAddr::V4(Ipv4Addr::from(target)) }
+                }
                 _ => Packet::Other,
             }
         }
@@ -56,13 +55,7 @@ pub(super) fn decode<'a>(time_ns: i64, raw: &RawFrame<'a>) -> Result<Frame<'a>, 
         }
         None => Packet::Other,
     };
-    Ok(Frame {
-        time_ns,
-        wire_bytes: raw.wire_bytes,
-        source: opened.source,
-        destination: opened.destination,
-        packet,
-    })
+    Ok(Frame { time_ns, wire_bytes: raw.wire_bytes, source: opened.source, destination: opened.destination, packet })
 }
 
 /// The two ends of a packet and the bytes it carries, by its own length.
@@ -88,9 +81,7 @@ fn ipv4_packet<'a>(packet: &LaxIpv4Slice<'a>) -> Packet<'a> {
     let payload = packet.payload().payload;
     let number = packet.payload_ip_number();
     if number == ip_number::ICMP && payload.first() == Some(&ICMP_ECHO) {
-        return Packet::AddressProbe {
-            target: between.destination,
-        };
+        return Packet::AddressProbe { target: between.destination };
     }
     transport(between, fragment, number.0, payload)
 }
@@ -113,22 +104,14 @@ fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Packet<'a> {
     transport(between, fragment, payload.ip_number.0, payload.payload)
 }
 
-fn transport<'a>(
-    between: Between,
-    fragment: Option<(u32, u16)>,
-    number: u8,
-    payload: &'a [u8],
-) -> Packet<'a> {
+fn transport<'a>(between: Between, fragment: Option<(u32, u16)>, number: u8, payload: &'a [u8]) -> Packet<'a> {
     let key = fragment.map(|(identification, _)| FragmentKey {
         source: between.source,
         destination: between.destination,
         identification,
     });
     if let (Some(of), Some((_, 1..))) = (key, fragment) {
-        return Packet::LaterFragment {
-            of,
-            bytes: between.payload_bytes,
-        };
+        return Packet::LaterFragment { of, bytes: between.payload_bytes };
     }
     if number == ip_number::UDP.0 {
         udp(between, key, payload)
@@ -163,13 +146,10 @@ fn tcp<'a>(between: Between, payload: &'a [u8]) -> Packet<'a> {
     };
     let head = u32::from(segment.data_offset()) * 4;
     let window_shift = segment.syn().then(|| {
-        segment
-            .to_header()
-            .options_iterator()
-            .find_map(|option| match option {
-                Ok(TcpOptionElement::WindowScale(shift)) => Some(shift),
-                _ => None,
-            })
+        segment.to_header().options_iterator().find_map(|option| match option {
+            Ok(TcpOptionElement::WindowScale(shift)) => Some(shift),
+            _ => None,
+        })
     });
     let payload_bytes = between.payload_bytes.saturating_sub(head);
     let captured = payload.get(head as usize..).unwrap_or_default();

@@ -35,9 +35,7 @@ fn walk(mut kind: u8, mut rest: &[u8]) -> Option<(u32, u16)> {
                 // The lowest bit says that more follow; a packet that is whole may carry the header, too.
                 return (place & !6 != 0).then_some((identification, place & !7));
             }
-            HOP_BY_HOP | ROUTING | DESTINATION | MOBILITY | HOST_IDENTITY | SHIM => {
-                (usize::from(head[1]) + 1) * 8
-            }
+            HOP_BY_HOP | ROUTING | DESTINATION | MOBILITY | HOST_IDENTITY | SHIM => (usize::from(head[1]) + 1) * 8,
             AUTHENTICATION => (usize::from(head[1]) + 2) * 4,
             _ => return None,
         };
@@ -61,11 +59,7 @@ mod tests {
 
     #[test]
     fn fragments_are_found_behind_other_headers_and_never_past_the_end() {
-        let headers = [
-            &[FRAGMENT, 0, 1, 4, 0, 0, 0, 0][..],
-            &[17, 0, 0x05, 0xC9, 0, 0, 0, 7],
-        ]
-        .concat();
+        let headers = [&[FRAGMENT, 0, 1, 4, 0, 0, 0, 0][..], &[17, 0, 0x05, 0xC9, 0, 0, 0, 7]].concat();
         assert_eq!(walk(HOP_BY_HOP, &headers), Some((7, 1480)));
         // Whole, in spite of the header.
         assert_eq!(walk(FRAGMENT, &[17, 0, 0, 0, 0, 0, 0, 7]), None);

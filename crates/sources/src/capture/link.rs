@@ -72,21 +72,11 @@ fn split<const N: usize>(bytes: &[u8]) -> Result<(&[u8; N], &[u8]), Fault> {
 }
 
 fn cooked(source: Option<MacAddress>, kind: EtherType, payload: &[u8]) -> Opened<'_> {
-    Opened {
-        source: source.filter(|mac| !mac.is_group_or_zero()),
-        destination: None,
-        kind,
-        payload,
-    }
+    Opened { source: source.filter(|mac| !mac.is_group_or_zero()), destination: None, kind, payload }
 }
 
 fn plain(kind: EtherType, payload: &[u8]) -> Opened<'_> {
-    Opened {
-        source: None,
-        destination: None,
-        kind,
-        payload,
-    }
+    Opened { source: None, destination: None, kind, payload }
 }
 
 fn mac(bytes: &[u8]) -> MacAddress {

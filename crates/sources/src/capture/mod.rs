@@ -34,11 +34,8 @@ pub fn open_capture(paths: &[PathBuf], options: &Options) -> Result<Capture, Err
 /// Files that are no captures.
 pub fn read_capture(files: &Files, options: &Options) -> Result<Capture, Error> {
     files.must_be(RecordingKind::NetworkCapture)?;
-    let mut order: Vec<(Option<i64>, usize, &OpenedFile)> = files
-        .iter()
-        .enumerate()
-        .map(|(index, file)| (first_time(file), index, file))
-        .collect();
+    let mut order: Vec<(Option<i64>, usize, &OpenedFile)> =
+        files.iter().enumerate().map(|(index, file)| (first_time(file), index, file)).collect();
     order.sort_by_key(|(time, index, _)| (*time, *index));
     let mut reading = Reading {
         follower: Follower::default(),
@@ -54,10 +51,7 @@ pub fn read_capture(files: &Files, options: &Options) -> Result<Capture, Error> 
     for (first_ns, index, file) in order {
         if first_ns.is_some_and(|first| first < reading.last_unix_ns) {
             let place = || file.name().to_owned();
-            reading
-                .follower
-                .losses()
-                .add_at(&losses::FILES_OVERLAP, place);
+            reading.follower.losses().add_at(&losses::FILES_OVERLAP, place);
         }
         described.push(reading.file(index, file)?);
     }
@@ -124,10 +118,7 @@ impl Reading<'_> {
             if offset - released >= STEP {
                 self.files.release(index, released..offset);
                 released = offset;
-                self.options.report(Progress {
-                    done_bytes: self.done_bytes + offset,
-                    total_bytes: self.total_bytes,
-                });
+                self.options.report(Progress { done_bytes: self.done_bytes + offset, total_bytes: self.total_bytes });
             }
         }
         self.done_bytes += file.bytes().len() as u64;

@@ -14,8 +14,7 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// Whether a text holds such a table.
 pub(super) fn is_it(text: &str) -> bool {
-    text.lines()
-        .any(|line| title(line).is_some_and(|name| NAMES.contains(&name)))
+    text.lines().any(|line| title(line).is_some_and(|name| NAMES.contains(&name)))
 }
 
 /// Adds the tables of `text`.
@@ -34,19 +33,14 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
             continue;
         };
         match hexadecimal_line(line) {
-            Some((offset, more)) if offset == bytes.len() && bytes.len() < MOST_BYTES => {
-                bytes.extend(more)
-            }
+            Some((offset, more)) if offset == bytes.len() && bytes.len() < MOST_BYTES => bytes.extend(more),
             None if line.trim().is_empty() => finish(&mut table, gathering),
             _ => {
                 gathering.fault(
                     FirmwareFaultKind::UnreadableText,
                     Severity::Error,
                     format!("{name}: line {}", number + 1),
-                    format!(
-                        "not the line with byte {:#x} of the table; the table ends here",
-                        bytes.len()
-                    ),
+                    format!("not the line with byte {:#x} of the table; the table ends here", bytes.len()),
                     0,
                 );
                 finish(&mut table, gathering);
@@ -90,15 +84,9 @@ mod tests {
     #[test]
     fn lines_with_their_characters_beside() {
         let line = "    0030: 41 42 00 FF                                      AB..";
-        assert_eq!(
-            hexadecimal_line(line),
-            Some((0x30, vec![0x41, 0x42, 0, 0xff]))
-        );
+        assert_eq!(hexadecimal_line(line), Some((0x30, vec![0x41, 0x42, 0, 0xff])));
         let full = "  0000: 46 50 44 54 44 00 00 00 01 CE 49 4E 54 45 4C 20  FPDTD.....INTEL ";
-        assert_eq!(
-            hexadecimal_line(full).map(|(_, bytes)| bytes.len()),
-            Some(16)
-        );
+        assert_eq!(hexadecimal_line(full).map(|(_, bytes)| bytes.len()), Some(16));
         assert_eq!(hexadecimal_line("rubbish: here"), None);
         assert_eq!(title("FPDT @ 0x00000000BDF4C000"), Some("FPDT"));
         assert_eq!(title("    FPDT @ 0xBDF4C000"), Some("FPDT"));

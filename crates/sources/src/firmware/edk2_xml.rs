@@ -3,8 +3,7 @@
 use onoff_firmware::{BasicBoot, Event, EventForm, MAX_RECORDS, S3Resume, S3Suspend, Uuid};
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
-    FirmwareFaultKind, FirmwareForm, FirmwareRecordCount, FirmwareResume, FirmwareSuspend,
-    FirmwareTable,
+    FirmwareFaultKind, FirmwareForm, FirmwareRecordCount, FirmwareResume, FirmwareSuspend, FirmwareTable,
 };
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event as Node};
@@ -14,8 +13,7 @@ use super::{tables, text};
 
 /// Whether a text is such a document.
 pub(super) fn is_it(text: &str) -> bool {
-    text.trim_start().starts_with('<')
-        && (text.contains("<FpdtParserData") || text.contains("<Fbpt"))
+    text.trim_start().starts_with('<') && (text.contains("<FpdtParserData") || text.contains("<Fbpt"))
 }
 
 /// A record while its element is open.
@@ -37,10 +35,7 @@ pub(super) fn add(name: &str, document: &str, gathering: &mut Gathering) {
     gathering.input(name, FirmwareForm::Edk2Xml);
     let mut reading = Reading {
         name,
-        boot: Boot {
-            from: name.to_owned(),
-            ..Boot::default()
-        },
+        boot: Boot { from: name.to_owned(), ..Boot::default() },
         counts: Vec::new(),
         records: 0,
         gathering,
@@ -60,8 +55,7 @@ pub(super) fn add(name: &str, document: &str, gathering: &mut Gathering) {
                 if let Some(record) = &mut open
                     && record.fields.len() < MOST_FIELDS
                 {
-                    let field =
-                        attribute(&element, "RawValue").or_else(|| attribute(&element, "Value"));
+                    let field = attribute(&element, "RawValue").or_else(|| attribute(&element, "Value"));
                     let field_name = element.name().as_ref().to_owned();
                     record.fields.push((field_name, field.unwrap_or_default()));
                 }
@@ -110,22 +104,13 @@ fn begin(element: &BytesStart<'_>, empty: bool) -> Option<Open> {
     if empty {
         fields.push(("Element".to_owned(), name.clone()));
     }
-    Some(Open {
-        name,
-        number: u16::try_from(number).ok()?,
-        bytes: bytes.unwrap_or(0),
-        fields,
-    })
+    Some(Open { name, number: u16::try_from(number).ok()?, bytes: bytes.unwrap_or(0), fields })
 }
 
 fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
     let found = element.try_get_attribute(name).ok()??;
     let raw = found.value.into_owned();
-    Some(
-        quick_xml::escape::unescape(&raw)
-            .map(std::borrow::Cow::into_owned)
-            .unwrap_or(raw),
-    )
+    Some(quick_xml::escape::unescape(&raw).map(std::borrow::Cow::into_owned).unwrap_or(raw))
 }
 
 struct Reading<'a> {
@@ -160,14 +145,8 @@ impl Reading<'_> {
                 0,
             );
         }
-        let (Ok(at) | Err(at)) = self
-            .counts
-            .binary_search_by_key(&record.number, |(number, _)| *number);
-        if self
-            .counts
-            .get(at)
-            .is_none_or(|(number, _)| *number != record.number)
-        {
+        let (Ok(at) | Err(at)) = self.counts.binary_search_by_key(&record.number, |(number, _)| *number);
+        if self.counts.get(at).is_none_or(|(number, _)| *number != record.number) {
             let count = FirmwareRecordCount {
                 number: format!("{:#06x}", record.number),
                 name: record.name,
@@ -199,31 +178,17 @@ impl Reading<'_> {
             last_ns: record.number_of("FullResume")?,
             average_ns: record.number_of("AverageResume")?,
         };
-        let last_ns = self
-            .gathering
-            .time_ns(resume.last_ns, "the last resume", place);
-        let average_ns = self
-            .gathering
-            .time_ns(resume.average_ns, "the mean resume", place);
-        self.gathering.resume(FirmwareResume {
-            count: resume.count.into(),
-            last_ns,
-            average_ns,
-        });
+        let last_ns = self.gathering.time_ns(resume.last_ns, "the last resume", place);
+        let average_ns = self.gathering.time_ns(resume.average_ns, "the mean resume", place);
+        self.gathering.resume(FirmwareResume { count: resume.count.into(), last_ns, average_ns });
         Some(())
     }
 
     fn suspend(&mut self, record: &Open, place: &str) -> Option<()> {
-        let suspend = S3Suspend {
-            start_ns: record.number_of("SuspendStart")?,
-            end_ns: record.number_of("SuspendEnd")?,
-        };
-        let start_ns = self
-            .gathering
-            .time_ns(suspend.start_ns, "the suspend's begin", place)?;
-        let end_ns = self
-            .gathering
-            .time_ns(suspend.end_ns, "the suspend's end", place)?;
+        let suspend =
+            S3Suspend { start_ns: record.number_of("SuspendStart")?, end_ns: record.number_of("SuspendEnd")? };
+        let start_ns = self.gathering.time_ns(suspend.start_ns, "the suspend's begin", place)?;
+        let end_ns = self.gathering.time_ns(suspend.end_ns, "the suspend's end", place)?;
         self.gathering.suspend(FirmwareSuspend { start_ns, end_ns });
         Some(())
     }
@@ -238,16 +203,10 @@ impl Reading<'_> {
             time_ns: record.number_of("Timestamp")?,
             guid: guid("GUID").or_else(|| guid("GUID1"))?,
             second_guid: guid("GUID2"),
-            handle: if has_handle {
-                Some(record.number_of("Qword")?)
-            } else {
-                None
-            },
+            handle: if has_handle { Some(record.number_of("Qword")?) } else { None },
             text: record.text_of("String").unwrap_or_default().to_owned(),
         };
-        self.boot
-            .events
-            .extend(tables::model_event(event, place, self.gathering));
+        self.boot.events.extend(tables::model_event(event, place, self.gathering));
         Some(())
     }
 
@@ -268,10 +227,7 @@ impl Reading<'_> {
 
 impl Open {
     fn text_of(&self, name: &str) -> Option<&str> {
-        let field = self
-            .fields
-            .iter()
-            .find(|(field, _)| field.eq_ignore_ascii_case(name))?;
+        let field = self.fields.iter().find(|(field, _)| field.eq_ignore_ascii_case(name))?;
         Some(&field.1)
     }
 

@@ -23,15 +23,8 @@ const MOST_FILES: usize = 20_000;
 const MOST_DEPTH: usize = 8;
 
 /// Adds a file that was named, or everything useful in a folder.
-pub(super) fn add_path(
-    path: &Path,
-    limits: &Limits,
-    gathering: &mut Gathering,
-) -> Result<(), Error> {
-    let failed = |source| Error::Read {
-        path: path.into(),
-        source,
-    };
+pub(super) fn add_path(path: &Path, limits: &Limits, gathering: &mut Gathering) -> Result<(), Error> {
+    let failed = |source| Error::Read { path: path.into(), source };
     let metadata = fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
         return add_folder(path, gathering);
@@ -39,27 +32,15 @@ pub(super) fn add_path(
     let name = path.display().to_string();
     let bytes = read_at_most(path, MOST_BYTES).map_err(failed)?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(Error::TooLarge {
-            name,
-            stored: metadata.len(),
-            limit: MOST_BYTES,
-        });
+        return Err(Error::TooLarge { name, stored: metadata.len(), limit: MOST_BYTES });
     }
     add_bytes(&name, &bytes, limits, gathering)
 }
 
 /// Adds a file that was named, by its bytes.
-pub(super) fn add_bytes(
-    name: &str,
-    bytes: &[u8],
-    limits: &Limits,
-    gathering: &mut Gathering,
-) -> Result<(), Error> {
+pub(super) fn add_bytes(name: &str, bytes: &[u8], limits: &Limits, gathering: &mut Gathering) -> Result<(), Error> {
     if let Content::Packed(packing) = sniff(bytes) {
-        let limits = Limits {
-            unpacked_bytes: limits.unpacked_bytes.min(MOST_BYTES),
-            ..*limits
-        };
+        let limits = Limits { unpacked_bytes: limits.unpacked_bytes.min(MOST_BYTES), ..*limits };
         for (name, bytes) in unpack(name, packing, bytes, &limits)?.files {
             add_plain(&name, &bytes, gathering)?;
         }
@@ -75,10 +56,7 @@ fn add_plain(name: &str, bytes: &[u8], gathering: &mut Gathering) -> Result<(), 
     if consider(name, bytes, gathering) {
         return Ok(());
     }
-    Err(Error::NotFirmware {
-        name: name.to_owned(),
-        beginning: crate::opened::beginning(bytes),
-    })
+    Err(Error::NotFirmware { name: name.to_owned(), beginning: crate::opened::beginning(bytes) })
 }
 
 /// Adds the file if it is of a known form.
@@ -106,9 +84,7 @@ fn consider(name: &str, bytes: &[u8], gathering: &mut Gathering) -> bool {
 
 /// Whether the four letters begin a text such as `FPDT @ 0x..` and no table: a length is never that long.
 fn text_follows(bytes: &[u8]) -> bool {
-    bytes
-        .get(4..8)
-        .is_some_and(|length| length.iter().all(|byte| (b' '..0x7f).contains(byte)))
+    bytes.get(4..8).is_some_and(|length| length.iter().all(|byte| (b' '..0x7f).contains(byte)))
 }
 
 fn add_folder(root: &Path, gathering: &mut Gathering) -> Result<(), Error> {
@@ -116,10 +92,7 @@ fn add_folder(root: &Path, gathering: &mut Gathering) -> Result<(), Error> {
     let mut files = sysfs::Files::default();
     let mut folders = vec![(root.to_path_buf(), 0)];
     while let Some((folder, depth)) = folders.pop() {
-        let failed = |source| Error::Read {
-            path: folder.clone(),
-            source,
-        };
+        let failed = |source| Error::Read { path: folder.clone(), source };
         let mut paths: Vec<(PathBuf, fs::FileType)> = Vec::new();
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
@@ -170,9 +143,7 @@ fn add_found(path: &Path, root: &Path, files: &mut sysfs::Files, gathering: &mut
                     FirmwareFaultKind::TableCut,
                     Severity::Error,
                     name,
-                    format!(
-                        "more than {MOST_FOUND_BYTES} bytes; name the file itself to have it read"
-                    ),
+                    format!("more than {MOST_FOUND_BYTES} bytes; name the file itself to have it read"),
                     0,
                 );
             }
@@ -218,12 +189,7 @@ fn is_tar(bytes: &[u8]) -> bool {
 }
 
 fn add_archive(name: &str, bytes: &[u8], gathering: &mut Gathering) -> Result<(), Error> {
-    let failed = |source| Error::Unpack {
-        name: name.to_owned(),
-        packing: "tar",
-        offset: 0,
-        source,
-    };
+    let failed = |source| Error::Unpack { name: name.to_owned(), packing: "tar", offset: 0, source };
     let mut files = sysfs::Files::default();
     let mut archive = tar::Archive::new(bytes);
     for entry in archive.entries().map_err(failed)?.take(MOST_FILES) {

@@ -2,8 +2,8 @@
 
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
-    FirmwareCheckpoints, FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareForm,
-    FirmwareInput, FirmwareRecording, FirmwareResume, FirmwareSuspend, FirmwareTable,
+    FirmwareCheckpoints, FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareForm, FirmwareInput,
+    FirmwareRecording, FirmwareResume, FirmwareSuspend, FirmwareTable,
 };
 
 /// Most faults that are kept one by one: a hostile input may have one in every byte.
@@ -38,10 +38,7 @@ pub(super) struct Gathering {
 
 impl Gathering {
     pub(super) fn input(&mut self, name: &str, form: FirmwareForm) {
-        self.inputs.push(FirmwareInput {
-            name: name.to_owned(),
-            form,
-        });
+        self.inputs.push(FirmwareInput { name: name.to_owned(), form });
     }
 
     pub(super) fn table(&mut self, table: FirmwareTable) {
@@ -75,13 +72,7 @@ impl Gathering {
             self.more_skipped_bytes = self.more_skipped_bytes.saturating_add(skipped_bytes);
             return;
         }
-        self.faults.push(FirmwareFault {
-            kind,
-            severity,
-            place,
-            text,
-            skipped_bytes,
-        });
+        self.faults.push(FirmwareFault { kind, severity, place, text, skipped_bytes });
     }
 
     /// A time as the model counts it. One beyond 292 years is a fault and no time.
@@ -101,9 +92,7 @@ impl Gathering {
 
     pub(super) fn finish(mut self) -> FirmwareRecording {
         // The first of those that tell most: what only repeats it comes later in no order that matters.
-        let best = (0..self.boots.len())
-            .rev()
-            .max_by_key(|&at| self.boots[at].worth());
+        let best = (0..self.boots.len()).rev().max_by_key(|&at| self.boots[at].worth());
         let mut chosen = best.map(|at| self.boots.remove(at)).unwrap_or_default();
         for other in std::mem::take(&mut self.boots) {
             match (chosen.checkpoints, other.checkpoints) {

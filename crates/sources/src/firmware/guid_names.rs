@@ -24,25 +24,17 @@ const MOST_BYTES: u64 = 64 << 20;
 pub fn read_guid_names(paths: &[PathBuf]) -> Result<GuidNames, Error> {
     let mut names = GuidNames::new();
     for path in paths {
-        let failed = |source| Error::Read {
-            path: path.clone(),
-            source,
-        };
+        let failed = |source| Error::Read { path: path.clone(), source };
         let length = fs::metadata(path).map_err(failed)?.len();
         if length > MOST_BYTES {
-            return Err(Error::TooLarge {
-                name: path.display().to_string(),
-                stored: length,
-                limit: MOST_BYTES,
-            });
+            return Err(Error::TooLarge { name: path.display().to_string(), stored: length, limit: MOST_BYTES });
         }
         let bytes = fs::read(path).map_err(failed)?;
         let found = parse(&text::decoded(&bytes));
         if found.is_empty() {
             return Err(Error::Schema {
                 path: path.clone(),
-                reason: "names no GUID; a line is 'GUID name', or the file a .inf, .dec or .fdf"
-                    .to_owned(),
+                reason: "names no GUID; a line is 'GUID name', or the file a .inf, .dec or .fdf".to_owned(),
             });
         }
         names.extend(found);
@@ -57,10 +49,7 @@ fn parse(list: &str) -> GuidNames {
     // The file of a flash description whose name is still to come.
     let mut flash_file = None;
     for line in list.lines() {
-        let line = line
-            .split_once('#')
-            .map_or(line, |(before, _)| before)
-            .trim();
+        let line = line.split_once('#').map_or(line, |(before, _)| before).trim();
         if line.is_empty() || line.starts_with("//") {
             continue;
         }
@@ -75,9 +64,7 @@ fn parse(list: &str) -> GuidNames {
                 continue;
             }
             if key.to_ascii_uppercase().starts_with("FILE ") {
-                let guid = value
-                    .split(|letter: char| letter == '{' || letter.is_whitespace())
-                    .next();
+                let guid = value.split(|letter: char| letter == '{' || letter.is_whitespace()).next();
                 flash_file = guid.and_then(FirmwareGuid::parse);
                 continue;
             }
@@ -111,8 +98,7 @@ fn insert(names: &mut GuidNames, guid: FirmwareGuid, name: &str) {
 
 /// `GUID name`, `name GUID`, `name = GUID`, `GUID,name`.
 fn plain(line: &str) -> Option<(FirmwareGuid, String)> {
-    let separates =
-        |letter: char| letter.is_whitespace() || matches!(letter, '=' | ',' | ';' | '"');
+    let separates = |letter: char| letter.is_whitespace() || matches!(letter, '=' | ',' | ';' | '"');
     let mut guid = None;
     let mut name = Vec::new();
     for word in line.split(separates).filter(|word| !word.is_empty()) {
@@ -162,7 +148,8 @@ mod tests {
             format!("PcdPeim = {GUID}"),
             format!("[Defines]\n  BASE_NAME = PcdPeim\n  FILE_GUID = {GUID} # its own\n"),
             format!("[Defines]\n  FILE_GUID = {GUID}\n  BASE_NAME = PcdPeim\n"),
-            "[Guids]\n PcdPeim = { 0x9b3ada4f, 0xae56, 0x4c24, { 0x8d, 0xea, 0xf0, 0x3b, 0x75, 0x58, 0xae, 0x50 }}".to_owned(),
+            "[Guids]\n PcdPeim = { 0x9b3ada4f, 0xae56, 0x4c24, { 0x8d, 0xea, 0xf0, 0x3b, 0x75, 0x58, 0xae, 0x50 }}"
+                .to_owned(),
             format!("FILE PEIM = {GUID} {{\n  SECTION PE32 = a.efi\n  SECTION UI = \"PcdPeim\"\n}}"),
         ] {
             assert_eq!(named(&list).as_deref(), Some("PcdPeim"), "{list}");
@@ -172,9 +159,7 @@ mod tests {
     #[test]
     fn what_names_nothing_is_left_out() {
         assert_eq!(
-            parse(
-                "no guid here\nname = { 0x1, 0x2 }\nx = { 0x1ffffffff, 1, 1, 1,1,1,1,1,1,1,1 }\n"
-            ),
+            parse("no guid here\nname = { 0x1, 0x2 }\nx = { 0x1ffffffff, 1, 1, 1,1,1,1,1,1,1,1 }\n"),
             GuidNames::new()
         );
         assert_eq!(named(GUID), None);

@@ -43,11 +43,7 @@ pub fn open_firmware(paths: &[PathBuf], limits: &Limits) -> Result<FirmwareRecor
 ///
 /// # Errors
 /// Bytes that are packed and damaged, or of no known form.
-pub fn open_firmware_bytes(
-    name: &str,
-    bytes: &[u8],
-    limits: &Limits,
-) -> Result<FirmwareRecording, Error> {
+pub fn open_firmware_bytes(name: &str, bytes: &[u8], limits: &Limits) -> Result<FirmwareRecording, Error> {
     let mut gathering = Gathering::default();
     folder::add_bytes(name, bytes, limits, &mut gathering)?;
     Ok(gathering.finish())

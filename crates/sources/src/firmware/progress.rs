@@ -10,14 +10,8 @@ pub(super) fn meaning(progress: u16) -> (FirmwareWork, FirmwareEdge, u16) {
     }
     // Below 0x10 begins are odd and ends follow them; above, a begin's low digit is 0.
     let (class, edge) = match progress {
-        0..0x10 => (
-            (progress - 1) / 2 * 2 + 1,
-            if progress % 2 == 1 { Begin } else { End },
-        ),
-        _ => (
-            progress & !0xf,
-            if progress & 0xf == 0 { Begin } else { End },
-        ),
+        0..0x10 => ((progress - 1) / 2 * 2 + 1, if progress % 2 == 1 { Begin } else { End }),
+        _ => (progress & !0xf, if progress & 0xf == 0 { Begin } else { End }),
     };
     let work = match class {
         0x01 => FirmwareWork::EntryPoint,

@@ -14,9 +14,7 @@ const SUSPEND: &str = "FPDT: S3 Suspend Performance - ";
 
 /// Whether a text holds such lines.
 pub(super) fn is_it(text: &str) -> bool {
-    [BOOT, RESUME, SUSPEND]
-        .into_iter()
-        .any(|start| text.contains(start))
+    [BOOT, RESUME, SUSPEND].into_iter().any(|start| text.contains(start))
 }
 
 /// Adds the last boot, suspend and resume of `log`.
@@ -35,10 +33,7 @@ pub(super) fn add(name: &str, log: &str, gathering: &mut Gathering) {
             let Some((what, value)) = rest.split_once('=') else {
                 return;
             };
-            let Some(at) = names
-                .iter()
-                .position(|name| name.eq_ignore_ascii_case(what.trim()))
-            else {
+            let Some(at) = names.iter().position(|name| name.eq_ignore_ascii_case(what.trim())) else {
                 return;
             };
             let digits = value.split_whitespace().next().unwrap_or_default();
@@ -70,18 +65,8 @@ pub(super) fn add(name: &str, log: &str, gathering: &mut Gathering) {
             &mut boot,
             &mut boots,
         );
-        take(
-            RESUME,
-            &["ResumeCount", "FullResume", "AverageResume"],
-            &mut resume,
-            &mut 1,
-        );
-        take(
-            SUSPEND,
-            &["SuspendStart", "SuspendEnd"],
-            &mut suspend,
-            &mut 1,
-        );
+        take(RESUME, &["ResumeCount", "FullResume", "AverageResume"], &mut resume, &mut 1);
+        take(SUSPEND, &["SuspendStart", "SuspendEnd"], &mut suspend, &mut 1);
     }
     if boots > 1 {
         gathering.fault(
@@ -93,38 +78,19 @@ pub(super) fn add(name: &str, log: &str, gathering: &mut Gathering) {
         );
     }
     if boots > 0 {
-        let [
-            reset_end_ns,
-            loader_load_ns,
-            loader_start_ns,
-            exit_begin_ns,
-            exit_end_ns,
-        ] = boot.map(|value| value.unwrap_or(0));
-        let times = BasicBoot {
-            reset_end_ns,
-            loader_load_ns,
-            loader_start_ns,
-            exit_begin_ns,
-            exit_end_ns,
-        };
+        let [reset_end_ns, loader_load_ns, loader_start_ns, exit_begin_ns, exit_end_ns] =
+            boot.map(|value| value.unwrap_or(0));
+        let times = BasicBoot { reset_end_ns, loader_load_ns, loader_start_ns, exit_begin_ns, exit_end_ns };
         let mut checkpoints = tables::checkpoints(times, name, gathering);
         if boot[0].is_none() {
             checkpoints.reset_end_ns = None;
         }
-        gathering.boot(Boot {
-            from: name.to_owned(),
-            checkpoints: Some(checkpoints),
-            events: Vec::new(),
-        });
+        gathering.boot(Boot { from: name.to_owned(), checkpoints: Some(checkpoints), events: Vec::new() });
     }
     if let Some(count) = resume[0] {
         let last_ns = resume[1].and_then(|ns| gathering.time_ns(ns, "the last resume", name));
         let average_ns = resume[2].and_then(|ns| gathering.time_ns(ns, "the mean resume", name));
-        gathering.resume(FirmwareResume {
-            count,
-            last_ns,
-            average_ns,
-        });
+        gathering.resume(FirmwareResume { count, last_ns, average_ns });
     }
     if let [Some(start), Some(end)] = suspend {
         let start_ns = gathering.time_ns(start, "the suspend's begin", name);

@@ -38,13 +38,7 @@ impl Files {
     }
 
     /// Takes the value of file number `which`. A file that was met already belongs to another machine.
-    pub(super) fn take(
-        &mut self,
-        which: usize,
-        path: &str,
-        bytes: &[u8],
-        gathering: &mut Gathering,
-    ) {
+    pub(super) fn take(&mut self, which: usize, path: &str, bytes: &[u8], gathering: &mut Gathering) {
         let text = text::decoded(bytes);
         let Some(value) = text::number(&text) else {
             gathering.fault(
@@ -71,24 +65,9 @@ impl Files {
         if self.values.iter().all(Option::is_none) {
             return;
         }
-        let name = if self.folder.is_empty() {
-            "."
-        } else {
-            &self.folder
-        };
+        let name = if self.folder.is_empty() { "." } else { &self.folder };
         gathering.input(name, FirmwareForm::Sysfs);
-        let [
-            start,
-            load,
-            launch,
-            begin,
-            end,
-            suspended,
-            asleep,
-            count,
-            last,
-            average,
-        ] = self.values;
+        let [start, load, launch, begin, end, suspended, asleep, count, last, average] = self.values;
         if load.or(launch).or(begin).or(end).or(start).is_some() {
             let times = BasicBoot {
                 reset_end_ns: start.unwrap_or(0),
@@ -101,20 +80,12 @@ impl Files {
             if start.is_none() {
                 checkpoints.reset_end_ns = None;
             }
-            gathering.boot(Boot {
-                from: name.to_owned(),
-                checkpoints: Some(checkpoints),
-                events: Vec::new(),
-            });
+            gathering.boot(Boot { from: name.to_owned(), checkpoints: Some(checkpoints), events: Vec::new() });
         }
         if let Some(count) = count {
             let last_ns = last.and_then(|ns| gathering.time_ns(ns, "the last resume", name));
             let average_ns = average.and_then(|ns| gathering.time_ns(ns, "the mean resume", name));
-            gathering.resume(FirmwareResume {
-                count,
-                last_ns,
-                average_ns,
-            });
+            gathering.resume(FirmwareResume { count, last_ns, average_ns });
         }
         if let (Some(start), Some(end)) = (suspended, asleep) {
             let start_ns = gathering.time_ns(start, "the suspend's begin", name);

@@ -1,12 +1,10 @@
 //! The bytes of tables.
 
-use onoff_firmware::{
-    BasicBoot, Content, Event, EventForm, Issue, IssueKind, Record, Signature, Table, read,
-};
+use onoff_firmware::{BasicBoot, Content, Event, EventForm, Issue, IssueKind, Record, Signature, Table, read};
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
-    FirmwareCheckpoints, FirmwareEvent, FirmwareFaultKind, FirmwareGuid, FirmwarePointer,
-    FirmwareRecordCount, FirmwareResume, FirmwareSuspend, FirmwareTable,
+    FirmwareCheckpoints, FirmwareEvent, FirmwareFaultKind, FirmwareGuid, FirmwarePointer, FirmwareRecordCount,
+    FirmwareResume, FirmwareSuspend, FirmwareTable,
 };
 
 use super::gathering::{Boot, Gathering};
@@ -28,10 +26,7 @@ fn add_table(name: &str, table: Table, gathering: &mut Gathering) {
         add_issue(name, issue, gathering);
     }
     gathering.table(describe(name, &table));
-    let mut boot = Boot {
-        from: name.to_owned(),
-        ..Boot::default()
-    };
+    let mut boot = Boot { from: name.to_owned(), ..Boot::default() };
     for record in table.records {
         let place = place(name, record.offset);
         match record.content {
@@ -53,11 +48,7 @@ fn add_table(name: &str, table: Table, gathering: &mut Gathering) {
             Content::S3Resume(resume) => {
                 let last_ns = gathering.time_ns(resume.last_ns, "the last resume", &place);
                 let average_ns = gathering.time_ns(resume.average_ns, "the mean resume", &place);
-                gathering.resume(FirmwareResume {
-                    count: resume.count.into(),
-                    last_ns,
-                    average_ns,
-                });
+                gathering.resume(FirmwareResume { count: resume.count.into(), last_ns, average_ns });
             }
             Content::S3Suspend(suspend) => {
                 let start_ns = gathering.time_ns(suspend.start_ns, "the suspend's begin", &place);
@@ -73,11 +64,7 @@ fn add_table(name: &str, table: Table, gathering: &mut Gathering) {
     gathering.boot(boot);
 }
 
-pub(super) fn checkpoints(
-    times: BasicBoot,
-    place: &str,
-    gathering: &mut Gathering,
-) -> FirmwareCheckpoints {
+pub(super) fn checkpoints(times: BasicBoot, place: &str, gathering: &mut Gathering) -> FirmwareCheckpoints {
     let stored = [
         ("the end of reset", times.reset_end_ns),
         ("the loader's load", times.loader_load_ns),
@@ -91,11 +78,7 @@ pub(super) fn checkpoints(
     checkpoints
 }
 
-pub(super) fn model_event(
-    event: Event,
-    place: &str,
-    gathering: &mut Gathering,
-) -> Option<FirmwareEvent> {
+pub(super) fn model_event(event: Event, place: &str, gathering: &mut Gathering) -> Option<FirmwareEvent> {
     let (work, edge, class) = meaning(event.progress);
     let guid = |guid: onoff_firmware::Uuid| FirmwareGuid(guid.into_bytes());
     Some(FirmwareEvent {
@@ -144,11 +127,8 @@ fn describe(name: &str, table: &Table) -> FirmwareTable {
             });
         }
     }
-    let (oem, oem_table) = table
-        .header
-        .as_ref()
-        .map(|header| (header.oem.clone(), header.oem_table.clone()))
-        .unwrap_or_default();
+    let (oem, oem_table) =
+        table.header.as_ref().map(|header| (header.oem.clone(), header.oem_table.clone())).unwrap_or_default();
     FirmwareTable {
         signature: table.signature.as_str().to_owned(),
         input: name.to_owned(),
@@ -201,18 +181,9 @@ fn add_issue(name: &str, issue: &Issue, gathering: &mut Gathering) {
     // Up to one header's bytes are stepped over and reading went on; more is what the table lost.
     let (severity, then) = match issue.skipped_bytes {
         0 => (Severity::Warning, String::new()),
-        1..=4 => (
-            Severity::Warning,
-            format!("; reading went on {} bytes later", issue.skipped_bytes),
-        ),
+        1..=4 => (Severity::Warning, format!("; reading went on {} bytes later", issue.skipped_bytes)),
         bytes => (Severity::Error, format!("; {bytes} bytes are not read")),
     };
     let text = format!("{}{then}", issue.kind);
-    gathering.fault(
-        kind,
-        severity,
-        place(name, issue.offset),
-        text,
-        issue.skipped_bytes,
-    );
+    gathering.fault(kind, severity, place(name, issue.offset), text, issue.skipped_bytes);
 }

@@ -6,11 +6,7 @@ use std::borrow::Cow;
 pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     let units = |rest: &[u8], number: fn([u8; 2]) -> u16| {
         let units = rest.as_chunks::<2>().0.iter().map(|&pair| number(pair));
-        Cow::Owned(
-            char::decode_utf16(units)
-                .map(|found| found.unwrap_or(char::REPLACEMENT_CHARACTER))
-                .collect(),
-        )
+        Cow::Owned(char::decode_utf16(units).map(|found| found.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
     };
     match bytes {
         [0xff, 0xfe, rest @ ..] => units(rest, u16::from_le_bytes),
@@ -22,8 +18,7 @@ pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Whether bytes may be text at all: no zeros at their beginning, unless they say that they are UTF-16.
 pub(super) fn may_be_text(bytes: &[u8]) -> bool {
-    matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
-        || !bytes.iter().take(4096).any(|&byte| byte == 0)
+    matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) || !bytes.iter().take(4096).any(|&byte| byte == 0)
 }
 
 /// A number in decimal, or in hexadecimal after `0x`.

@@ -2,10 +2,9 @@
 
 use hashbrown::HashMap;
 use onoff_trace::{
-    Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, Interrupts, Inventory, Losses,
-    Milestone, Notification, PowerRequest, ProviderCount, ReadyThreads, ServiceDependency,
-    ServiceTransition, StringId, StringPool, SystemConfiguration, SystemKind, TableName, Tables,
-    Trace,
+    Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, Interrupts, Inventory, Losses, Milestone,
+    Notification, PowerRequest, ProviderCount, ReadyThreads, ServiceDependency, ServiceTransition, StringId,
+    StringPool, SystemConfiguration, SystemKind, TableName, Tables, Trace,
 };
 
 use onoff_trace::system::Disk;
@@ -56,10 +55,7 @@ impl Assembly {
             default_target: String::new(),
             texts: StringPool::new(),
             losses: Losses::new(),
-            system: SystemConfiguration {
-                kind: SystemKind::Linux,
-                ..SystemConfiguration::default()
-            },
+            system: SystemConfiguration { kind: SystemKind::Linux, ..SystemConfiguration::default() },
             processes: ProcessTracker::default(),
             context_switches: Batches::default(),
             ready_threads: Batches::default(),
@@ -98,11 +94,7 @@ impl Assembly {
     /// Time of the last milestone called `name`.
     pub(super) fn last_time_of(&self, name: &str) -> Option<i64> {
         let name = self.texts.find(name)?;
-        self.milestones
-            .iter()
-            .filter(|row| row.name == name)
-            .map(|row| row.time_ns)
-            .max()
+        self.milestones.iter().filter(|row| row.name == name).map(|row| row.time_ns).max()
     }
 
     /// Number of the disk with these major and minor numbers.
@@ -119,14 +111,7 @@ impl Assembly {
     }
 
     /// Adds a milestone without a process; `event` names the record, e.g. `systemd manager property FinishTimestampMonotonic`.
-    pub(super) fn milestone(
-        &mut self,
-        time_ns: i64,
-        name: &str,
-        detail: &str,
-        value: Option<i64>,
-        event: &str,
-    ) {
+    pub(super) fn milestone(&mut self, time_ns: i64, name: &str, detail: &str, value: Option<i64>, event: &str) {
         let row = Milestone {
             time_ns,
             name: self.text(name),
@@ -147,8 +132,7 @@ impl Assembly {
         self.power_requests.sort_by_key(|row| row.start_ns);
         self.device_operations.sort_by_key(|row| row.start_ns);
         self.service_transitions.sort_by_key(|row| row.start_ns);
-        self.service_dependencies
-            .sort_by_key(|row| (row.service, row.on, row.kind as u8));
+        self.service_dependencies.sort_by_key(|row| (row.service, row.on, row.kind as u8));
         let wanted = self.wanted;
         let wants = |table| wanted.contains(table);
         trace.context_switches = self.context_switches;
@@ -224,9 +208,7 @@ fn counted(mut inventory: Inventory) -> Inventory {
         }
     }
     providers.sort_by(|a, b| b.events.cmp(&a.events).then(a.name.cmp(&b.name)));
-    inventory
-        .kinds
-        .sort_by(|a, b| b.events.cmp(&a.events).then(a.name.cmp(&b.name)));
+    inventory.kinds.sort_by(|a, b| b.events.cmp(&a.events).then(a.name.cmp(&b.name)));
     inventory.providers = providers;
     inventory
 }

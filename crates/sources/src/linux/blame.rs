@@ -41,9 +41,8 @@ pub(super) fn recognises(text: &str) -> bool {
 /// Unit and length, ns, of a line such as `1min 2.345s dev-vda2.device`.
 fn entry(line: &str) -> Option<(&str, i64)> {
     let (span, unit) = line.trim().rsplit_once(' ')?;
-    let is_unit = unit
-        .rsplit_once('.')
-        .is_some_and(|(name, kind)| !name.is_empty() && kind.chars().all(char::is_alphabetic));
+    let is_unit =
+        unit.rsplit_once('.').is_some_and(|(name, kind)| !name.is_empty() && kind.chars().all(char::is_alphabetic));
     // A number alone is no length here.
     let has_unit = span.ends_with(char::is_alphabetic);
     (is_unit && has_unit).then(|| Some((unit, time_span_ns(span)?)))?
@@ -57,9 +56,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
             continue;
         }
         let Some((unit, length_ns)) = entry(line).filter(|_| assembly.blamed.len() < MOST) else {
-            assembly
-                .losses
-                .add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
+            assembly.losses.add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
             continue;
         };
         let unit = assembly.text(unit);
@@ -93,9 +90,7 @@ pub(super) fn settle(assembly: &mut Assembly, properties: StringId) {
         }
     }
     for (unit, (distance, at)) in nearest {
-        let (Some(&length_ns), Some(row)) =
-            (blamed.get(&unit), assembly.service_transitions.get_mut(at))
-        else {
+        let (Some(&length_ns), Some(row)) = (blamed.get(&unit), assembly.service_transitions.get_mut(at)) else {
             continue;
         };
         if distance > NEAR_NS {
@@ -126,18 +121,9 @@ mod tests {
     #[test]
     fn lines_are_lengths_and_units() {
         for (line, expected) in [
-            (
-                "  15.591s dev-vda2.device",
-                Some(("dev-vda2.device", 15_591_000_000)),
-            ),
-            (
-                "1min 2.5s a@b.service",
-                Some(("a@b.service", 62_500_000_000)),
-            ),
-            (
-                "   43ms systemd-sysctl.service",
-                Some(("systemd-sysctl.service", 43_000_000)),
-            ),
+            ("  15.591s dev-vda2.device", Some(("dev-vda2.device", 15_591_000_000))),
+            ("1min 2.5s a@b.service", Some(("a@b.service", 62_500_000_000))),
+            ("   43ms systemd-sysctl.service", Some(("systemd-sysctl.service", 43_000_000))),
             ("12 a.service", None),
             ("1s", None),
             ("1s .service", None),

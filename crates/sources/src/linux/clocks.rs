@@ -74,10 +74,7 @@ impl Pairs {
             return;
         };
         let pair = Pair { from_ns, offset_ns };
-        let of_kind = self
-            .found
-            .iter_mut()
-            .find(|(of, _, by, _)| (*of, *by) == (clock, how));
+        let of_kind = self.found.iter_mut().find(|(of, _, by, _)| (*of, *by) == (clock, how));
         match of_kind {
             Some((.., pairs)) if pairs.len() < MOST_PAIRS => pairs.push(pair),
             Some(_) => {}
@@ -103,16 +100,12 @@ impl Pairs {
 
     /// Whether anything is known of `clock`.
     pub(super) fn knows(&self, clock: SourceClock) -> bool {
-        self.found.iter().any(|(of, ..)| *of == clock)
-            || self.same.iter().any(|(of, _)| *of == clock)
+        self.found.iter().any(|(of, ..)| *of == clock) || self.same.iter().any(|(of, _)| *of == clock)
     }
 
     /// The conversions that the pairs give: of each clock by its best kind of evidence.
     pub(super) fn finish(mut self) -> Clocks {
-        let mut clocks = Clocks {
-            same: std::mem::take(&mut self.same),
-            ..Clocks::default()
-        };
+        let mut clocks = Clocks { same: std::mem::take(&mut self.same), ..Clocks::default() };
         for clock in SourceClock::ALL {
             let best = self
                 .found
@@ -120,9 +113,7 @@ impl Pairs {
                 .filter(|(of, ..)| *of == clock)
                 .max_by_key(|(_, evidence, _, pairs)| (*evidence, pairs.len()));
             if let Some((_, evidence, how, pairs)) = best {
-                clocks
-                    .conversions
-                    .push((clock, Conversion::of(std::mem::take(pairs), *evidence, how)));
+                clocks.conversions.push((clock, Conversion::of(std::mem::take(pairs), *evidence, how)));
             }
         }
         clocks
@@ -147,35 +138,20 @@ impl Conversion {
         pairs.dedup();
         let count = pairs.len() as u64;
         let steps = match evidence {
-            Evidence::Receipt => pairs
-                .iter()
-                .min_by_key(|pair| pair.offset_ns)
-                .copied()
-                .into_iter()
-                .collect(),
+            Evidence::Receipt => pairs.iter().min_by_key(|pair| pair.offset_ns).copied().into_iter().collect(),
             Evidence::Reading => pairs,
             Evidence::SameStep => (0..pairs.len())
                 .filter_map(|at| {
                     let from = at.saturating_sub(NEIGHBOURS / 2);
                     let until = (from + NEIGHBOURS).min(pairs.len());
-                    let mut near: Vec<i64> = pairs
-                        .get(until.saturating_sub(NEIGHBOURS)..until)?
-                        .iter()
-                        .map(|pair| pair.offset_ns)
-                        .collect();
+                    let mut near: Vec<i64> =
+                        pairs.get(until.saturating_sub(NEIGHBOURS)..until)?.iter().map(|pair| pair.offset_ns).collect();
                     near.sort_unstable();
-                    Some(Pair {
-                        from_ns: pairs.get(at)?.from_ns,
-                        offset_ns: *near.get(near.len() / 2)?,
-                    })
+                    Some(Pair { from_ns: pairs.get(at)?.from_ns, offset_ns: *near.get(near.len() / 2)? })
                 })
                 .collect(),
         };
-        Self {
-            how,
-            pairs: count,
-            steps,
-        }
+        Self { how, pairs: count, steps }
     }
 
     /// The offset of the pair that is nearest.
@@ -183,11 +159,7 @@ impl Conversion {
         let behind = self.steps.partition_point(|pair| pair.from_ns <= from_ns);
         let before = behind.checked_sub(1).and_then(|at| self.steps.get(at));
         let distance = |pair: &Pair| pair.from_ns.abs_diff(from_ns);
-        before
-            .into_iter()
-            .chain(self.steps.get(behind))
-            .min_by_key(|pair| distance(pair))
-            .map(|pair| pair.offset_ns)
+        before.into_iter().chain(self.steps.get(behind)).min_by_key(|pair| distance(pair)).map(|pair| pair.offset_ns)
     }
 
     fn summary(&self, clock: SourceClock) -> Option<ClockConversion> {
@@ -238,10 +210,7 @@ impl Clocks {
     }
 
     fn conversion(&self, clock: SourceClock) -> Option<&Conversion> {
-        self.conversions
-            .iter()
-            .find(|(of, _)| *of == clock)
-            .map(|(_, conversion)| conversion)
+        self.conversions.iter().find(|(of, _)| *of == clock).map(|(_, conversion)| conversion)
     }
 
     /// Offset of `clock` at its first pair.
@@ -260,10 +229,7 @@ impl Clocks {
             },
             ..ClockConversion::default()
         });
-        let converted = self
-            .conversions
-            .iter()
-            .filter_map(|(clock, conversion)| conversion.summary(*clock));
+        let converted = self.conversions.iter().filter_map(|(clock, conversion)| conversion.summary(*clock));
         same.chain(converted).collect()
     }
 }
@@ -277,13 +243,7 @@ mod tests {
         let mut pairs = Pairs::default();
         for step in 0..20 {
             let late = if step == 10 { 5_000 } else { 0 };
-            pairs.add(
-                SourceClock::KernelLog,
-                Evidence::SameStep,
-                "steps",
-                step * 100,
-                step * 100 + 40 + late,
-            );
+            pairs.add(SourceClock::KernelLog, Evidence::SameStep, "steps", step * 100, step * 100 + 40 + late);
         }
         // The receipt is no match for it.
         pairs.add(SourceClock::KernelLog, Evidence::Receipt, "receipt", 0, 9);
@@ -297,10 +257,7 @@ mod tests {
         assert_eq!(clocks.axis_ns(SourceClock::RealTime, 600), None);
         let summary = clocks.summary();
         assert_eq!(summary.len(), 2);
-        assert_eq!(
-            (summary[0].offset_ns, summary[0].spread_ns, summary[0].pairs),
-            (40, 0, 20)
-        );
+        assert_eq!((summary[0].offset_ns, summary[0].spread_ns, summary[0].pairs), (40, 0, 20));
     }
 
     #[test]

@@ -25,10 +25,8 @@ pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
         if line.starts_with("->") {
             unit = "";
         }
-        let Some((key, value)) = line
-            .strip_prefix('\t')
-            .and_then(|line| line.split_once(": "))
-            .filter(|_| !unit.is_empty())
+        let Some((key, value)) =
+            line.strip_prefix('\t').and_then(|line| line.split_once(": ")).filter(|_| !unit.is_empty())
         else {
             continue;
         };
@@ -68,11 +66,7 @@ mod tests {
 
     fn read_dump(text: &[u8]) -> Trace {
         let mut assembly = Assembly::new(Tables::all());
-        let part = Part {
-            kind: super::super::parts::PartKind::Dump,
-            name: "dump",
-            bytes: text,
-        };
+        let part = Part { kind: super::super::parts::PartKind::Dump, name: "dump", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
         let mut trace = Trace::default();
         assembly.finish(&mut trace);
@@ -90,13 +84,7 @@ mod tests {
         let mut rows: Vec<(&str, &str, &str)> = trace
             .service_dependencies
             .iter()
-            .map(|row| {
-                (
-                    trace.text(row.service),
-                    row.kind.as_str(),
-                    trace.text(row.on),
-                )
-            })
+            .map(|row| (trace.text(row.service), row.kind.as_str(), trace.text(row.on)))
             .collect();
         rows.sort_unstable();
         assert_eq!(

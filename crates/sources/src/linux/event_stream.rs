@@ -4,9 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use onoff_ftrace::{Body, Event, Kind, RecordValue};
-use onoff_trace::{
-    Derived, DescribedEvent, Directory, EventOrigin, Field, FieldValue, Losses, StreamHeader,
-};
+use onoff_trace::{Derived, DescribedEvent, Directory, EventOrigin, Field, FieldValue, Losses, StreamHeader};
 
 use super::clocks::{Clocks, SourceClock};
 use super::ftrace::files::{Chosen, chosen, count};
@@ -40,24 +38,16 @@ impl<'f> LinuxEventStream<'f> {
         let mut pairs = clock_pairs_of(&parts);
         let traces = chosen(&parts, &mut pairs)?;
         if traces.traces.is_empty() {
-            return Err(Error::NoTrace {
-                name: parts.first().map_or("", |part| part.name).to_owned(),
-            });
+            return Err(Error::NoTrace { name: parts.first().map_or("", |part| part.name).to_owned() });
         }
         let clocks = pairs.finish();
         let header = StreamHeader {
             bytes: traces.traces.iter().map(TraceFile::bytes).sum(),
-            start_unix_ns: clocks
-                .first_offset_ns(SourceClock::RealTime)
-                .and_then(i64::checked_neg),
+            start_unix_ns: clocks.first_offset_ns(SourceClock::RealTime).and_then(i64::checked_neg),
             name: traces.traces.first().map_or("", TraceFile::name).to_owned(),
             ..StreamHeader::default()
         };
-        Ok(Self {
-            traces,
-            clocks,
-            header,
-        })
+        Ok(Self { traces, clocks, header })
     }
 
     /// What is known before the first event.
@@ -100,11 +90,7 @@ impl<'f> LinuxEventStream<'f> {
                 break;
             }
         }
-        StreamEnd {
-            outcome,
-            shown,
-            losses,
-        }
+        StreamEnd { outcome, shown, losses }
     }
 
     fn described<'e>(
@@ -116,10 +102,7 @@ impl<'f> LinuxEventStream<'f> {
     ) -> DescribedEvent<'e> {
         DescribedEvent {
             time_ns,
-            unix_ns: self
-                .header
-                .start_unix_ns
-                .and_then(|start| start.checked_add(time_ns)),
+            unix_ns: self.header.start_unix_ns.and_then(|start| start.checked_add(time_ns)),
             cpu: event.cpu,
             pid: Some(event.pid),
             tid: Some(event.pid),
@@ -145,36 +128,19 @@ impl<'f> LinuxEventStream<'f> {
 }
 
 fn is_chosen(event: &Event<'_>, time_ns: i64, filter: &EventFilter) -> bool {
-    let EventFilter {
-        providers,
-        events,
-        processes,
-        from_ns,
-        until_ns,
-    } = filter;
+    let EventFilter { providers, events, processes, from_ns, until_ns } = filter;
     from_ns.is_none_or(|from| time_ns >= from)
         && until_ns.is_none_or(|until| time_ns < until)
         && (providers.is_empty() || providers.iter().any(|pattern| pattern.matches(PROVIDER)))
         && (events.is_empty() || events.iter().any(|pattern| pattern.matches(event.name)))
         && (processes.is_empty() || {
-            let is_about = |pid: u32, task: &str| {
-                processes
-                    .iter()
-                    .any(|pattern| pattern.is_number(pid) || pattern.matches(task))
-            };
+            let is_about =
+                |pid: u32, task: &str| processes.iter().any(|pattern| pattern.is_number(pid) || pattern.matches(task));
             is_about(event.pid, event.task)
                 || match Kind::of(event) {
-                    Some(Kind::Switch {
-                        next_task,
-                        next_pid,
-                        ..
-                    }) => is_about(next_pid, next_task),
+                    Some(Kind::Switch { next_task, next_pid, .. }) => is_about(next_pid, next_task),
                     Some(Kind::Waking { task, pid, .. }) => is_about(pid, task),
-                    Some(Kind::Fork {
-                        child_task,
-                        child_pid,
-                        ..
-                    }) => is_about(child_pid, child_task),
+                    Some(Kind::Fork { child_task, child_pid, .. }) => is_about(child_pid, child_task),
                     _ => false,
                 }
         })
@@ -215,11 +181,7 @@ fn worded<'e>(event: &Event<'e>, name: &str, number: i64) -> FieldValue<'e> {
 
 fn hexadecimal(bytes: &[u8]) -> String {
     const SHOWN: usize = 32;
-    let mut text: String = bytes
-        .iter()
-        .take(SHOWN)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let mut text: String = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
     if bytes.len() > SHOWN {
         text.push('…');
     }
@@ -231,12 +193,8 @@ fn fields_of_text(text: &str) -> Vec<Field<'_>> {
     let mut begins: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;
     for word in text.split(' ') {
-        let is_key = |key: &str| {
-            !key.is_empty()
-                && key
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        };
+        let is_key =
+            |key: &str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if let Some((key, _)) = word.split_once('=')
             && is_key(key)
         {
@@ -244,22 +202,11 @@ fn fields_of_text(text: &str) -> Vec<Field<'_>> {
         }
         at += word.len() + 1;
     }
-    let whole = || Field {
-        name: Cow::Borrowed("text"),
-        value: FieldValue::Text(Cow::Borrowed(text)),
-    };
+    let whole = || Field { name: Cow::Borrowed("text"), value: FieldValue::Text(Cow::Borrowed(text)) };
     if begins.first().is_none_or(|(first, _)| *first > 0) {
-        return if text.is_empty() {
-            Vec::new()
-        } else {
-            vec![whole()]
-        };
+        return if text.is_empty() { Vec::new() } else { vec![whole()] };
     }
-    let ends = begins
-        .iter()
-        .skip(1)
-        .map(|(begin, _)| begin - 1)
-        .chain([text.len()]);
+    let ends = begins.iter().skip(1).map(|(begin, _)| begin - 1).chain([text.len()]);
     begins
         .iter()
         .zip(ends)
@@ -269,9 +216,7 @@ fn fields_of_text(text: &str) -> Vec<Field<'_>> {
             Some(Field {
                 name: Cow::Borrowed(text.get(begin..equals)?),
                 value: match value.parse() {
-                    Ok(number) if !value.starts_with(['0', '+']) || value == "0" => {
-                        FieldValue::Signed(number)
-                    }
+                    Ok(number) if !value.starts_with(['0', '+']) || value == "0" => FieldValue::Signed(number),
                     _ => FieldValue::Text(Cow::Borrowed(value)),
                 },
             })
@@ -286,10 +231,7 @@ mod tests {
     #[test]
     fn a_lines_keys_are_fields_whatever_their_values_hold() {
         let named = |text: &'static str| -> Vec<(String, FieldValue<'static>)> {
-            fields_of_text(text)
-                .into_iter()
-                .map(|field| (field.name.into_owned(), field.value))
-                .collect()
+            fields_of_text(text).into_iter().map(|field| (field.name.into_owned(), field.value)).collect()
         };
         let text = |text: &'static str| FieldValue::Text(text.into());
         assert_eq!(
@@ -302,10 +244,7 @@ mod tests {
                 ("next_pid".to_owned(), FieldValue::Signed(0)),
             ]
         );
-        assert_eq!(
-            named("254,0 R 4096 () 32 + 8 [x]"),
-            [("text".to_owned(), text("254,0 R 4096 () 32 + 8 [x]"))]
-        );
+        assert_eq!(named("254,0 R 4096 () 32 + 8 [x]"), [("text".to_owned(), text("254,0 R 4096 () 32 + 8 [x]"))]);
         assert!(named("").is_empty());
     }
 }

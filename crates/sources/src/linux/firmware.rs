@@ -25,10 +25,7 @@ const NS_PER_US: i64 = 1000;
 /// Adds the milestones of firmware and loader, unless another part has told them. Where there are both, the firmware's table
 /// counts: it knows when the firmware handed over, the loader's variables only when the loader was done (systemd does the same).
 pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
-    let tables = parts
-        .iter()
-        .filter(|part| part.kind == PartKind::FirmwareTable)
-        .map(|part| (part.name, part.bytes));
+    let tables = parts.iter().filter(|part| part.kind == PartKind::FirmwareTable).map(|part| (part.name, part.bytes));
     let firmware = of_parts(tables);
     assembly.losses.add(&FAULTS, firmware.faults.len() as u64);
     let event = "firmware performance table";
@@ -72,22 +69,10 @@ pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
     let last_wake = assembly.last_time_of(milestone::WAKE).unwrap_or(0);
     let resume = firmware.resume.filter(|resume| resume.count > 0);
     for (name, value) in [
-        (
-            milestone::FIRMWARE_SUSPEND_BEGIN,
-            firmware.suspend.map(|suspend| suspend.start_ns),
-        ),
-        (
-            milestone::FIRMWARE_SUSPEND_END,
-            firmware.suspend.map(|suspend| suspend.end_ns),
-        ),
-        (
-            milestone::FIRMWARE_RESUME_TIME,
-            resume.and_then(|resume| resume.last_ns),
-        ),
-        (
-            milestone::FIRMWARE_RESUME_AVERAGE,
-            resume.and_then(|resume| resume.average_ns),
-        ),
+        (milestone::FIRMWARE_SUSPEND_BEGIN, firmware.suspend.map(|suspend| suspend.start_ns)),
+        (milestone::FIRMWARE_SUSPEND_END, firmware.suspend.map(|suspend| suspend.end_ns)),
+        (milestone::FIRMWARE_RESUME_TIME, resume.and_then(|resume| resume.last_ns)),
+        (milestone::FIRMWARE_RESUME_AVERAGE, resume.and_then(|resume| resume.average_ns)),
     ] {
         // A table that was never filled holds zeros.
         if let Some(value) = value.filter(|&value| value > 0) {
@@ -103,13 +88,7 @@ fn before_kernel(init_ns: i64, exec_ns: i64, event: &str, assembly: &mut Assembl
     }
     let loader_ns = exec_ns - init_ns;
     assembly.milestone(-exec_ns, milestone::FIRMWARE, "", Some(init_ns), event);
-    assembly.milestone(
-        -loader_ns,
-        milestone::BOOT_MANAGER,
-        "",
-        Some(loader_ns),
-        event,
-    );
+    assembly.milestone(-loader_ns, milestone::BOOT_MANAGER, "", Some(loader_ns), event);
 }
 
 /// The variable's value: four bytes of attributes, then digits in UTF-16, ended by zero (Boot Loader Interface).

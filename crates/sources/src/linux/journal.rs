@@ -92,11 +92,7 @@ impl<'a> Entry<'a> {
 
     /// Whether the system's service manager sent it, through the journal or, while that does not run, the kernel's log.
     pub fn is_service_manager(&self) -> bool {
-        if self.is_kernel() {
-            self.identifier == "systemd"
-        } else {
-            self.pid == Some(1)
-        }
+        if self.is_kernel() { self.identifier == "systemd" } else { self.pid == Some(1) }
     }
 
     /// When it was sent, ns since the kernel's start: the sender's own monotonic time, which of a kernel message is that of
@@ -176,11 +172,7 @@ pub(crate) fn id(text: &str) -> u128 {
 }
 
 /// Calls `take` with every entry of a journal, in export format or JSON, whichever it is.
-pub(crate) fn entries<'a>(
-    bytes: &'a [u8],
-    faults: &mut JournalFaults,
-    take: impl FnMut(&Entry<'a>),
-) {
+pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, take: impl FnMut(&Entry<'a>)) {
     let begin = bytes.trim_ascii_start();
     if begin.starts_with(b"{") || begin.starts_with(b"data: {") || begin.starts_with(b"\x1e{") {
         journal_json::entries(bytes, faults, take);
@@ -202,11 +194,7 @@ mod tests {
         let mut faults = JournalFaults::default();
         let mut found = Vec::new();
         entries(bytes, &mut faults, |entry| {
-            found.push((
-                entry.message.clone().into_owned(),
-                entry.time_ns(),
-                entry.unit.clone().into_owned(),
-            ));
+            found.push((entry.message.clone().into_owned(), entry.time_ns(), entry.unit.clone().into_owned()));
         });
         (found, faults)
     }
@@ -243,22 +231,14 @@ mod tests {
             }
             entry.time_ns()
         };
-        let got = [
-            ("__REALTIME_TIMESTAMP", "1000900"),
-            ("__MONOTONIC_TIMESTAMP", "900"),
-        ];
+        let got = [("__REALTIME_TIMESTAMP", "1000900"), ("__MONOTONIC_TIMESTAMP", "900")];
         assert_eq!(at(&got), Some(900_000));
         let sent = [got[0], got[1], ("_SOURCE_REALTIME_TIMESTAMP", "1000600")];
         assert_eq!(at(&sent), Some(600_000));
         // A wall clock ahead of journald's was set back in between.
         let later = [got[0], got[1], ("_SOURCE_REALTIME_TIMESTAMP", "2000600")];
         assert_eq!(at(&later), Some(900_000));
-        let kernel = [
-            got[0],
-            got[1],
-            ("_SOURCE_MONOTONIC_TIMESTAMP", "500"),
-            ("_TRANSPORT", "kernel"),
-        ];
+        let kernel = [got[0], got[1], ("_SOURCE_MONOTONIC_TIMESTAMP", "500"), ("_TRANSPORT", "kernel")];
         assert_eq!(at(&kernel), Some(500_000));
     }
 

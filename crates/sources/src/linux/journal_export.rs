@@ -7,11 +7,7 @@ use std::borrow::Cow;
 use super::journal::{Entry, JournalFaults};
 
 /// Calls `take` with every entry of `bytes`, in their order.
-pub(crate) fn entries<'a>(
-    bytes: &'a [u8],
-    faults: &mut JournalFaults,
-    mut take: impl FnMut(&Entry<'a>),
-) {
+pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'a>)) {
     let mut entry = Entry::default();
     let mut rest = bytes;
     loop {

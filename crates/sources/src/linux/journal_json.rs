@@ -14,11 +14,7 @@ use super::journal::{Entry, JournalFaults};
 const LONGEST_LINE: usize = 64 << 20;
 
 /// Calls `take` with every entry of `bytes`, in their order.
-pub(crate) fn entries<'a>(
-    bytes: &'a [u8],
-    faults: &mut JournalFaults,
-    mut take: impl FnMut(&Entry<'a>),
-) {
+pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'a>)) {
     // `journalctl -o json-sse` and `json-seq` put a word or a control character before the object.
     for line in bytes.split(|&byte| byte == b'\n') {
         let line = line.strip_prefix(b"data: ").unwrap_or(line);
@@ -29,10 +25,7 @@ pub(crate) fn entries<'a>(
         let mut entry = Entry::default();
         let read = line.len() <= LONGEST_LINE && {
             let mut reader = serde_json::Deserializer::from_slice(line);
-            Fields(&mut entry)
-                .deserialize(&mut reader)
-                .and_then(|()| reader.end())
-                .is_ok()
+            Fields(&mut entry).deserialize(&mut reader).and_then(|()| reader.end()).is_ok()
         };
         if read {
             take(&entry);
@@ -126,16 +119,11 @@ impl<'a> Visitor<'a> for Value {
                 Member::Text(text) => first = first.or(text),
             }
         }
-        Ok(first.or_else(|| {
-            (!bytes.is_empty()).then(|| Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))
-        }))
+        Ok(first.or_else(|| (!bytes.is_empty()).then(|| Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))))
     }
 
     fn visit_map<M: MapAccess<'a>>(self, mut members: M) -> Result<Self::Value, M::Error> {
-        while members
-            .next_entry::<de::IgnoredAny, de::IgnoredAny>()?
-            .is_some()
-        {}
+        while members.next_entry::<de::IgnoredAny, de::IgnoredAny>()?.is_some() {}
         Ok(None)
     }
 }
@@ -178,9 +166,7 @@ impl<'a> Visitor<'a> for MemberSeed {
 
     // Old journalctl writes bytes above 127 as negative numbers.
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(i8::try_from(number).map_or(Member::Text(None), |byte| {
-            Member::Byte(byte.cast_unsigned())
-        }))
+        Ok(i8::try_from(number).map_or(Member::Text(None), |byte| Member::Byte(byte.cast_unsigned())))
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {

@@ -3,8 +3,7 @@
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{
-    Notification, NotificationKind, ServiceChange, ServiceOutcome, ServiceTransition, StringId,
-    milestone,
+    Notification, NotificationKind, ServiceChange, ServiceOutcome, ServiceTransition, StringId, milestone,
 };
 
 use super::assembly::Assembly;
@@ -17,12 +16,7 @@ use super::unit_messages::{Step, step};
 
 /// Adds the rows of one boot of a journal.
 pub(super) fn read(part: &Part<'_>, boot: Option<u128>, clocks: &Clocks, assembly: &mut Assembly) {
-    let mut reader = Reader {
-        assembly,
-        open: HashMap::new(),
-        last: HashMap::new(),
-        processes: HashSet::new(),
-    };
+    let mut reader = Reader { assembly, open: HashMap::new(), last: HashMap::new(), processes: HashSet::new() };
     // What was wrong with it the survey has counted.
     let mut faults = JournalFaults::default();
     entries(part.bytes, &mut faults, |entry| {
@@ -79,11 +73,7 @@ impl Reader<'_> {
             }
             Step::Result(result) => {
                 let result = self.assembly.text(&result);
-                if let Some(row) = self
-                    .last
-                    .get(&unit)
-                    .and_then(|&at| self.assembly.service_transitions.get_mut(at))
-                {
+                if let Some(row) = self.last.get(&unit).and_then(|&at| self.assembly.service_transitions.get_mut(at)) {
                     row.result = result;
                 }
             }
@@ -114,19 +104,13 @@ impl Reader<'_> {
             && self.processes.insert(pid)
         {
             let name = self.assembly.text(&entry.comm);
-            let command_line = if entry.command_line.is_empty() {
-                &entry.executable
-            } else {
-                &entry.command_line
-            };
+            let command_line = if entry.command_line.is_empty() { &entry.executable } else { &entry.command_line };
             let command_line = self.assembly.text(command_line);
             let user = match entry.uid {
                 Some(uid) => self.assembly.text(&uid.to_string()),
                 None => StringId::EMPTY,
             };
-            self.assembly
-                .processes
-                .identify(pid, name, command_line, user);
+            self.assembly.processes.identify(pid, name, command_line, user);
         }
     }
 
@@ -176,13 +160,7 @@ impl Reader<'_> {
         self.assembly.texts.get(unit).ends_with(".target")
     }
 
-    fn target_stops(
-        &mut self,
-        unit: StringId,
-        change: ServiceChange,
-        time_ns: i64,
-        entry: &Entry<'_>,
-    ) {
+    fn target_stops(&mut self, unit: StringId, change: ServiceChange, time_ns: i64, entry: &Entry<'_>) {
         if change == ServiceChange::Stop && self.is_target(unit) {
             self.target(milestone::TARGET_STOPPED, unit, time_ns, entry);
         }
@@ -198,8 +176,7 @@ impl Reader<'_> {
     fn started(&mut self, entry: &Entry<'_>) {
         let event = event_name(entry);
         let ns = |us: Option<i64>| us.and_then(|us| us.checked_mul(1_000));
-        let (Some(kernel), Some(user_space)) = (ns(entry.kernel_us), ns(entry.user_space_us))
-        else {
+        let (Some(kernel), Some(user_space)) = (ns(entry.kernel_us), ns(entry.user_space_us)) else {
             return;
         };
         let initrd = ns(entry.initrd_us).unwrap_or(0);
@@ -237,20 +214,14 @@ impl Reader<'_> {
 /// When the message was sent, on the axis.
 pub(super) fn time_ns(entry: &Entry<'_>, clocks: &Clocks) -> Option<i64> {
     match entry.source_monotonic_us {
-        Some(us) if entry.is_kernel() => {
-            Some(clocks.axis_or_same_ns(SourceClock::KernelLog, us.checked_mul(1_000)?))
-        }
+        Some(us) if entry.is_kernel() => Some(clocks.axis_or_same_ns(SourceClock::KernelLog, us.checked_mul(1_000)?)),
         _ => entry.time_ns(),
     }
 }
 
 /// What a row of this message names as its record.
 fn event_name(entry: &Entry<'_>) -> String {
-    if entry.message_id == 0 {
-        "journal".to_owned()
-    } else {
-        format!("journal {:032x}", entry.message_id)
-    }
+    if entry.message_id == 0 { "journal".to_owned() } else { format!("journal {:032x}", entry.message_id) }
 }
 
 fn event(entry: &Entry<'_>, assembly: &mut Assembly) -> StringId {

@@ -49,10 +49,7 @@ impl Boot {
         self.stopped |= entry.message_id == JOURNAL_STOPPED;
         if let Some((real, monotonic)) = entry.realtime_us.zip(entry.monotonic_us)
             && self.pairs.len() < MOST_PAIRS
-            && self
-                .pairs
-                .last()
-                .is_none_or(|(_, last)| monotonic.saturating_sub(*last) >= PAIR_DISTANCE_US)
+            && self.pairs.last().is_none_or(|(_, last)| monotonic.saturating_sub(*last) >= PAIR_DISTANCE_US)
         {
             self.pairs.push((real, monotonic));
         }
@@ -87,11 +84,7 @@ impl JournalSurvey {
     ///
     /// # Errors
     /// No boot is the one asked for.
-    pub(super) fn of(
-        parts: &[Part<'_>],
-        asked: Option<&str>,
-        offset_ns: Option<i64>,
-    ) -> Result<Self, Error> {
+    pub(super) fn of(parts: &[Part<'_>], asked: Option<&str>, offset_ns: Option<i64>) -> Result<Self, Error> {
         let mut survey = Self::default();
         let mut places: HashMap<u128, usize> = HashMap::new();
         let Self { boots, faults, .. } = &mut survey;
@@ -108,10 +101,7 @@ impl JournalSurvey {
                 }
                 let at = *places.entry(entry.boot).or_insert_with(|| {
                     if of_part.len() < MOST_BOOTS {
-                        of_part.push(Boot {
-                            id: entry.boot,
-                            ..Boot::default()
-                        });
+                        of_part.push(Boot { id: entry.boot, ..Boot::default() });
                     }
                     of_part.len().saturating_sub(1)
                 });
@@ -129,10 +119,11 @@ impl JournalSurvey {
         }
         survey.boots.sort_by_key(|boot| boot.first_realtime_us);
         survey.chosen = match asked {
-            Some(asked) => Some(survey.asked_for(asked).ok_or_else(|| Error::NoSuchBoot {
-                asked: asked.to_owned(),
-                boots: survey.boots.len(),
-            })?),
+            Some(asked) => Some(
+                survey
+                    .asked_for(asked)
+                    .ok_or_else(|| Error::NoSuchBoot { asked: asked.to_owned(), boots: survey.boots.len() })?,
+            ),
             None => survey.of_recording(offset_ns),
         };
         Ok(survey)
@@ -142,16 +133,12 @@ impl JournalSurvey {
     fn asked_for(&self, asked: &str) -> Option<usize> {
         let at = match asked.parse::<i64>() {
             Ok(number) if number > 0 && asked.len() < 32 => usize::try_from(number).ok()? - 1,
-            Ok(number) if asked.len() < 32 => self
-                .boots
-                .len()
-                .checked_sub(1)?
-                .checked_sub(usize::try_from(number.unsigned_abs()).ok()?)?,
+            Ok(number) if asked.len() < 32 => {
+                self.boots.len().checked_sub(1)?.checked_sub(usize::try_from(number.unsigned_abs()).ok()?)?
+            }
             _ => {
                 let id = id(asked);
-                self.boots
-                    .iter()
-                    .position(|boot| id != 0 && boot.id == id)?
+                self.boots.iter().position(|boot| id != 0 && boot.id == id)?
             }
         };
         (at < self.boots.len()).then_some(at)
@@ -184,22 +171,13 @@ impl JournalSurvey {
             return;
         };
         for &(real, monotonic) in &boot.pairs {
-            if let Some((real, monotonic)) =
-                real.checked_mul(1_000).zip(monotonic.checked_mul(1_000))
-            {
+            if let Some((real, monotonic)) = real.checked_mul(1_000).zip(monotonic.checked_mul(1_000)) {
                 let how = "wall clock and monotonic clock of journal entries";
-                pairs.add(
-                    SourceClock::RealTime,
-                    Evidence::Reading,
-                    how,
-                    real,
-                    monotonic,
-                );
+                pairs.add(SourceClock::RealTime, Evidence::Reading, how, real, monotonic);
             }
         }
-        if let Some((sent, got)) = boot
-            .kernel
-            .and_then(|(sent, got)| sent.checked_mul(1_000).zip(got.checked_mul(1_000)))
+        if let Some((sent, got)) =
+            boot.kernel.and_then(|(sent, got)| sent.checked_mul(1_000).zip(got.checked_mul(1_000)))
         {
             let how = "the kernel message that reached the journal soonest";
             pairs.add(SourceClock::KernelLog, Evidence::Receipt, how, sent, got);
@@ -216,8 +194,7 @@ impl JournalSurvey {
             .enumerate()
             .map(|(at, boot)| RecordedBoot {
                 id: format!("{:032x}", boot.id),
-                number: i64::try_from(at + 1).unwrap_or(i64::MAX)
-                    - i64::try_from(last).unwrap_or(i64::MAX),
+                number: i64::try_from(at + 1).unwrap_or(i64::MAX) - i64::try_from(last).unwrap_or(i64::MAX),
                 first_unix_ns: ns(boot.first_realtime_us),
                 last_unix_ns: ns(boot.last_realtime_us),
                 entries: boot.entries,
@@ -240,14 +217,8 @@ mod tests {
          MESSAGE_ID=b07a249cd024414a82dd00cd181378ff\n\n";
 
     fn survey(asked: Option<&str>, offset_ns: Option<i64>) -> Option<u128> {
-        let part = Part {
-            kind: PartKind::JournalExport,
-            name: "journal",
-            bytes: JOURNAL.as_bytes(),
-        };
-        JournalSurvey::of(&[part, part], asked, offset_ns)
-            .ok()?
-            .boot()
+        let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: JOURNAL.as_bytes() };
+        JournalSurvey::of(&[part, part], asked, offset_ns).ok()?.boot()
     }
 
     #[test]
@@ -277,24 +248,11 @@ mod tests {
 
     #[test]
     fn a_journal_in_both_formats_counts_once() {
-        let part = Part {
-            kind: PartKind::JournalExport,
-            name: "journal",
-            bytes: JOURNAL.as_bytes(),
-        };
+        let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: JOURNAL.as_bytes() };
         let survey = JournalSurvey::of(&[part, part], None, None).unwrap();
         let boots = survey.finish(&mut Losses::new());
-        let rows: Vec<(i64, u64, bool, bool)> = boots
-            .iter()
-            .map(|boot| (boot.number, boot.entries, boot.started, boot.read))
-            .collect();
-        assert_eq!(
-            rows,
-            [
-                (-2, 1, false, false),
-                (-1, 1, true, true),
-                (0, 1, false, false)
-            ]
-        );
+        let rows: Vec<(i64, u64, bool, bool)> =
+            boots.iter().map(|boot| (boot.number, boot.entries, boot.started, boot.read)).collect();
+        assert_eq!(rows, [(-2, 1, false, false), (-1, 1, true, true), (0, 1, false, false)]);
     }
 }

@@ -13,17 +13,13 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
             let mut words = text.split_ascii_whitespace().skip(1);
             set(&mut system.computer, words.next());
             set(&mut system.os_build_text, words.next());
-            if words
-                .any(|word| matches!(word, "x86_64" | "aarch64" | "riscv64" | "ppc64le" | "s390x"))
-            {
+            if words.any(|word| matches!(word, "x86_64" | "aarch64" | "riscv64" | "ppc64le" | "s390x")) {
                 system.pointer_bits = 64;
             }
         }
         PartKind::OsRelease => {
-            let name = text
-                .lines()
-                .find_map(|line| line.strip_prefix("PRETTY_NAME="))
-                .map(|name| name.trim_matches('"'));
+            let name =
+                text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME=")).map(|name| name.trim_matches('"'));
             set(&mut system.os, name);
         }
         PartKind::MemoryInfo => {
@@ -37,19 +33,14 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
         }
         PartKind::ProcessorInfo => {
             let value = |key: &str| {
-                text.lines()
-                    .find_map(|line| line.strip_prefix(key)?.split_once(':'))
-                    .map(|(_, value)| value.trim())
+                text.lines().find_map(|line| line.strip_prefix(key)?.split_once(':')).map(|(_, value)| value.trim())
             };
             set(&mut system.processor_name, value("model name"));
             let megahertz = value("cpu MHz").and_then(|text| text.parse::<f64>().ok());
             if let Some(megahertz) = megahertz.filter(|number| (1.0..1e6).contains(number)) {
                 system.processor_mhz = megahertz as u32;
             }
-            let processors = text
-                .lines()
-                .filter(|line| line.starts_with("processor") && line.contains(':'))
-                .count();
+            let processors = text.lines().filter(|line| line.starts_with("processor") && line.contains(':')).count();
             if let (1.., Ok(processors)) = (processors, u32::try_from(processors)) {
                 system.processors = processors;
             }
@@ -60,9 +51,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
                 if let Some((pid, name)) = line.split_once(' ')
                     && let Ok(pid) = pid.trim().parse()
                 {
-                    assembly
-                        .processes
-                        .name_if_known(pid, name, &mut assembly.texts);
+                    assembly.processes.name_if_known(pid, name, &mut assembly.texts);
                 }
             }
         }

@@ -17,22 +17,10 @@ pub(super) fn clock_pairs(_part: &Part<'_>, _pairs: &mut Pairs) {}
 const MILESTONES: [(&str, &str); 7] = [
     ("InitRDTimestampMonotonic", milestone::INITRD_BEGIN),
     ("UserspaceTimestampMonotonic", milestone::USER_SPACE_BEGIN),
-    (
-        "GeneratorsStartTimestampMonotonic",
-        milestone::GENERATORS_BEGIN,
-    ),
-    (
-        "GeneratorsFinishTimestampMonotonic",
-        milestone::GENERATORS_END,
-    ),
-    (
-        "UnitsLoadStartTimestampMonotonic",
-        milestone::UNITS_LOAD_BEGIN,
-    ),
-    (
-        "UnitsLoadFinishTimestampMonotonic",
-        milestone::UNITS_LOAD_END,
-    ),
+    ("GeneratorsStartTimestampMonotonic", milestone::GENERATORS_BEGIN),
+    ("GeneratorsFinishTimestampMonotonic", milestone::GENERATORS_END),
+    ("UnitsLoadStartTimestampMonotonic", milestone::UNITS_LOAD_BEGIN),
+    ("UnitsLoadFinishTimestampMonotonic", milestone::UNITS_LOAD_END),
     ("FinishTimestampMonotonic", milestone::STARTUP_FINISHED),
 ];
 
@@ -59,9 +47,7 @@ pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
 
 /// The time that `property` has, ns; 0 is never.
 fn time_ns(text: &str, property: &str) -> Option<i64> {
-    let value = text
-        .lines()
-        .find_map(|line| line.strip_prefix(property)?.strip_prefix('='))?;
+    let value = text.lines().find_map(|line| line.strip_prefix(property)?.strip_prefix('='))?;
     time_span_ns(value).filter(|&ns| ns > 0)
 }
 
@@ -78,11 +64,7 @@ mod tests {
 
     fn read_manager(text: &[u8]) -> Trace {
         let mut assembly = Assembly::new(Tables::all());
-        let part = Part {
-            kind: super::super::parts::PartKind::Manager,
-            name: "manager",
-            bytes: text,
-        };
+        let part = Part { kind: super::super::parts::PartKind::Manager, name: "manager", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
         read(&part, &Clocks::default(), &mut assembly);
         let mut trace = Trace::default();
@@ -97,11 +79,8 @@ mod tests {
               InitRDTimestampMonotonic=0\nUserspaceTimestampMonotonic=11261759\nFinishTimestampMonotonic=34678924\n\
               WatchdogLastPingTimestampMonotonic=18446744073709551615\n",
         );
-        let rows: Vec<(&str, i64, Option<i64>)> = trace
-            .milestones
-            .iter()
-            .map(|row| (trace.text(row.name), row.time_ns, row.value))
-            .collect();
+        let rows: Vec<(&str, i64, Option<i64>)> =
+            trace.milestones.iter().map(|row| (trace.text(row.name), row.time_ns, row.value)).collect();
         assert_eq!(
             rows,
             [

@@ -110,9 +110,7 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
             })
             .collect(),
         clock: Clock {
-            start_unix_ns: clocks
-                .first_offset_ns(SourceClock::RealTime)
-                .and_then(i64::checked_neg),
+            start_unix_ns: clocks.first_offset_ns(SourceClock::RealTime).and_then(i64::checked_neg),
             source: "CLOCK_MONOTONIC",
             ticks_per_second: 1_000_000_000,
             ..Clock::default()
@@ -138,11 +136,7 @@ fn parts_of(files: &Files) -> Vec<Part<'_>> {
         .iter()
         .filter_map(|file| {
             let kind = parts::kind_of(file.name(), file.bytes())?;
-            Some(Part {
-                kind,
-                name: file.name(),
-                bytes: file.bytes(),
-            })
+            Some(Part { kind, name: file.name(), bytes: file.bytes() })
         })
         .filter(|part| met.insert((part.kind, part.bytes)))
         .collect();

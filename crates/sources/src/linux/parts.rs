@@ -149,10 +149,7 @@ pub(crate) fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
 /// nothing.
 pub(crate) fn is_for_people(name: &str) -> bool {
     /// Namespaces of firmware variables: the UEFI specification's own and the boot loader interface's.
-    const NAMESPACES: [&str; 2] = [
-        "-8be4df61-93ca-11d2-aa0d-00e098032b8c",
-        "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f",
-    ];
+    const NAMESPACES: [&str; 2] = ["-8be4df61-93ca-11d2-aa0d-00e098032b8c", "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"];
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     matches!(
         file,
@@ -185,9 +182,7 @@ fn by_text(text: &str) -> Option<PartKind> {
             return Some(PartKind::JournalJson);
         }
         let inside = text.get(1..).unwrap_or_default().trim_start();
-        return inside
-            .starts_with("\"dmesg\"")
-            .then_some(PartKind::KernelLogJson);
+        return inside.starts_with("\"dmesg\"").then_some(PartKind::KernelLogJson);
     }
     if begins("Manager: systemd") || begins("Timestamp firmware:") || begins("-> Unit ") {
         return Some(PartKind::Dump);
@@ -213,11 +208,7 @@ fn by_text(text: &str) -> Option<PartKind> {
     (text.contains(" mono=") && text.contains(" real=") && text.lines().count() < 1000)
         .then_some(PartKind::ClockReadings)
         .filter(|_| !begins("#") && !begins("["))
-        .filter(|_| {
-            text.lines()
-                .next()
-                .is_some_and(|line| line.contains("mono="))
-        })
+        .filter(|_| text.lines().next().is_some_and(|line| line.contains("mono=")))
 }
 
 fn by_name(file: &str, text: &str) -> Option<PartKind> {
@@ -245,15 +236,9 @@ const LOG_LINES: usize = 40;
 /// Whether most of the first lines are the kernel's. What `journalctl -o short-monotonic` writes looks alike but names the
 /// computer in every line.
 fn is_kernel_log(text: &str) -> bool {
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .take(LOG_LINES)
-        .collect();
-    let messages: Vec<&str> = lines
-        .iter()
-        .filter_map(|line| Some(super::kernel_log::line::line(line)?.message))
-        .collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(LOG_LINES).collect();
+    let messages: Vec<&str> =
+        lines.iter().filter_map(|line| Some(super::kernel_log::line::line(line)?.message)).collect();
     if messages.is_empty() || messages.len() * 2 < lines.len() {
         return false;
     }
@@ -263,11 +248,7 @@ fn is_kernel_log(text: &str) -> bool {
         (identifier.ends_with(':') && !computer.ends_with(':')).then(|| computer.to_owned())
     };
     let first = messages.first().and_then(|message| computer(message));
-    first.is_none()
-        || !messages
-            .iter()
-            .take(10)
-            .all(|message| computer(message) == first)
+    first.is_none() || !messages.iter().take(10).all(|message| computer(message) == first)
 }
 
 #[cfg(test)]
@@ -297,26 +278,14 @@ mod tests {
             ("\u{17}\u{8}Dtracing6\0", PartKind::TraceData),
             ("[    0.000000] Linux version 6.1\n", PartKind::KernelLog),
             ("<5>[    0.000000] Linux version 6.1\n", PartKind::KernelLog),
-            (
-                "[    0.000000][    T0] Linux version\n",
-                PartKind::KernelLog,
-            ),
+            ("[    0.000000][    T0] Linux version\n", PartKind::KernelLog),
             ("{\n   \"dmesg\": [\n", PartKind::KernelLogJson),
-            (
-                "Version=252\nUserspaceTimestampMonotonic=1\n",
-                PartKind::Manager,
-            ),
+            ("Version=252\nUserspaceTimestampMonotonic=1\n", PartKind::Manager),
             ("Id=a.service\nLoadState=loaded\n", PartKind::Units),
             ("Manager: systemd 252\n", PartKind::Dump),
-            (
-                "__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\n",
-                PartKind::JournalExport,
-            ),
+            ("__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\n", PartKind::JournalExport),
             ("{\"__CURSOR\":\"s\"}\n", PartKind::JournalJson),
-            (
-                "lab:clock end mono=1.5 raw=1.6 boot=1.7 real=9.0\n",
-                PartKind::ClockReadings,
-            ),
+            ("lab:clock end mono=1.5 raw=1.6 boot=1.7 real=9.0\n", PartKind::ClockReadings),
             ("local global [mono] boot\n", PartKind::TraceClock),
             ("MemTotal:        1969152 kB\n", PartKind::MemoryInfo),
             ("9.378s dev-vda2.device\n", PartKind::Blame),
@@ -324,28 +293,14 @@ mod tests {
             assert_eq!(kind("any name", text), Some(expected), "{text}");
         }
         assert_eq!(kind("uname", "Linux lab 6.1\n"), Some(PartKind::Uname));
-        assert_eq!(
-            kind("lab/cmdline", "root=/dev/vda\n"),
-            Some(PartKind::CommandLine)
-        );
+        assert_eq!(kind("lab/cmdline", "root=/dev/vda\n"), Some(PartKind::CommandLine));
         let variable = "LoaderTimeExecUSec-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
-        assert_eq!(
-            kind_of(variable, b"\x06\0\0\x005\0"),
-            Some(PartKind::LoaderTimeExec)
-        );
-        assert_eq!(
-            kind_of("FBPT.bin", b"FBPT\x30\0\0\0"),
-            Some(PartKind::FirmwareTable)
-        );
-        assert_eq!(
-            kind("lab/fpdt/boot/exitbootservice_end_ns", "4809919164\n"),
-            Some(PartKind::FirmwareTable)
-        );
-        for other in [
-            "",
-            "blame\n",
-            "[    0.000000] labguest kernel: Linux version\n[    0.100000] labguest systemd[1]: up\n",
-        ] {
+        assert_eq!(kind_of(variable, b"\x06\0\0\x005\0"), Some(PartKind::LoaderTimeExec));
+        assert_eq!(kind_of("FBPT.bin", b"FBPT\x30\0\0\0"), Some(PartKind::FirmwareTable));
+        assert_eq!(kind("lab/fpdt/boot/exitbootservice_end_ns", "4809919164\n"), Some(PartKind::FirmwareTable));
+        for other in
+            ["", "blame\n", "[    0.000000] labguest kernel: Linux version\n[    0.100000] labguest systemd[1]: up\n"]
+        {
             assert_eq!(kind("x", other), None, "{other}");
         }
     }

@@ -1,8 +1,8 @@
 //! Suspend and hibernation as rows, whichever part tells of them: a whole cycle, its phases, sleep and wake, devices' callbacks.
 
 use onoff_trace::{
-    Activity, ActivityKind, PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind,
-    StringId, milestone, power_phase,
+    Activity, ActivityKind, PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind, StringId, milestone,
+    power_phase,
 };
 
 use super::assembly::Assembly;
@@ -50,18 +50,10 @@ pub(super) fn runtime_request(
     device: StringId,
     event: StringId,
 ) -> PowerRequest {
-    PowerRequest {
-        event,
-        ..to_device(kind, start_ns, tid, device)
-    }
+    PowerRequest { event, ..to_device(kind, start_ns, tid, device) }
 }
 
-const fn to_device(
-    kind: PowerRequestKind,
-    start_ns: i64,
-    tid: u32,
-    device: StringId,
-) -> PowerRequest {
+const fn to_device(kind: PowerRequestKind, start_ns: i64, tid: u32, device: StringId) -> PowerRequest {
     PowerRequest {
         kind,
         scope: PowerRequestScope::Device,
@@ -194,11 +186,7 @@ impl Steps {
         }
         let detail = cycle.state.unwrap_or_default();
         if step.action == "machine_suspend" {
-            let name = if step.begin {
-                milestone::SLEEP
-            } else {
-                milestone::WAKE
-            };
+            let name = if step.begin { milestone::SLEEP } else { milestone::WAKE };
             cycle.wake_unexplained = !step.begin;
             assembly.milestone(step.time_ns, name, detail, None, STEP);
         }
@@ -219,17 +207,9 @@ impl Steps {
                 end_ns: None,
                 tid: step.tid,
             });
-        } else if let Some(at) = self
-            .open
-            .iter()
-            .rposition(|open| open.action == step.action)
-        {
+        } else if let Some(at) = self.open.iter().rposition(|open| open.action == step.action) {
             let open = self.open.remove(at);
-            let detail = if step.action.starts_with("dpm_") {
-                event(step.value)
-            } else {
-                detail
-            };
+            let detail = if step.action.starts_with("dpm_") { event(step.value) } else { detail };
             push_phase(&open, Some(step.time_ns), detail, assembly);
         }
         if step.action == "thaw_processes" && !step.begin {
@@ -285,10 +265,7 @@ fn push_phase(open: &OpenPhase, end_ns: Option<i64>, detail: &str, assembly: &mu
         return;
     };
     let row = phase_row(name, detail, open.start_ns, end_ns, STEP, assembly);
-    assembly.activities.push(Activity {
-        pid: Some(open.tid),
-        ..row
-    });
+    assembly.activities.push(Activity { pid: Some(open.tid), ..row });
 }
 
 /// The row of a phase.
@@ -316,10 +293,8 @@ pub(super) fn phase_row(
 /// How long the machine slept, into the milestones of its sleeps and wakes: what the clock that goes on gained on the one that
 /// stands.
 pub(super) fn fill_slept(clocks: &Clocks, assembly: &mut Assembly) {
-    let (Some(sleep), Some(wake)) = (
-        assembly.texts.find(milestone::SLEEP),
-        assembly.texts.find(milestone::WAKE),
-    ) else {
+    let (Some(sleep), Some(wake)) = (assembly.texts.find(milestone::SLEEP), assembly.texts.find(milestone::WAKE))
+    else {
         return;
     };
     assembly.milestones.sort_by_key(|row| row.time_ns);
@@ -335,9 +310,7 @@ pub(super) fn fill_slept(clocks: &Clocks, assembly: &mut Assembly) {
                 continue;
             };
             let slept_from = assembly.milestones.get(from).map_or(0, |row| row.time_ns);
-            let slept = row
-                .value
-                .or_else(|| clocks.slept_ns(slept_from, row.time_ns));
+            let slept = row.value.or_else(|| clocks.slept_ns(slept_from, row.time_ns));
             for at in [from, at] {
                 if let Some(row) = assembly.milestones.get_mut(at) {
                     row.value = row.value.or(slept);

@@ -79,10 +79,7 @@ impl ProcessTracker {
 
     /// The task `pid` is called `name`, if it was met and nothing has named it.
     pub(super) fn name_if_known(&mut self, pid: u32, name: &str, texts: &mut StringPool) {
-        if let Some(life) = self
-            .current
-            .get(&pid)
-            .and_then(|&at| self.lives.get_mut(at))
+        if let Some(life) = self.current.get(&pid).and_then(|&at| self.lives.get_mut(at))
             && life.name.is_empty()
         {
             life.name = texts.intern(name);
@@ -95,10 +92,7 @@ impl ProcessTracker {
         life.fresh = false;
         let known = texts.get(life.name);
         // The whole name is known from its program; the kernel cuts it.
-        let cut = known
-            .as_bytes()
-            .get(..NAME_BYTES)
-            .unwrap_or(known.as_bytes());
+        let cut = known.as_bytes().get(..NAME_BYTES).unwrap_or(known.as_bytes());
         if known != name && (life.program.is_empty() || cut != name.as_bytes()) {
             life.name = texts.intern(name);
         }
@@ -106,22 +100,12 @@ impl ProcessTracker {
 
     /// `parent_pid` made the task `pid`.
     pub(super) fn fork(&mut self, time_ns: i64, parent_pid: u32, pid: u32, name: StringId) {
-        self.begin(Life {
-            parent_pid: Some(parent_pid),
-            start_ns: Some(time_ns),
-            name,
-            fresh: true,
-            ..Life::of(pid)
-        });
+        self.begin(Life { parent_pid: Some(parent_pid), start_ns: Some(time_ns), name, fresh: true, ..Life::of(pid) });
     }
 
     /// The task `pid` is woken for the first time, by the one that made it.
     pub(super) fn first_run(&mut self, time_ns: i64, parent_pid: u32, pid: u32, name: StringId) {
-        let fresh = self
-            .current
-            .get(&pid)
-            .and_then(|&at| self.lives.get(at))
-            .is_some_and(|life| life.fresh);
+        let fresh = self.current.get(&pid).and_then(|&at| self.lives.get(at)).is_some_and(|life| life.fresh);
         if !fresh {
             self.fork(time_ns, parent_pid, pid, name);
         }
@@ -150,19 +134,10 @@ impl ProcessTracker {
     }
 
     /// What the journal or the service manager says of process `pid`; empty texts say nothing.
-    pub(super) fn identify(
-        &mut self,
-        pid: u32,
-        name: StringId,
-        command_line: StringId,
-        user: StringId,
-    ) {
+    pub(super) fn identify(&mut self, pid: u32, name: StringId, command_line: StringId, user: StringId) {
         let known = self.identities.entry(pid).or_default();
-        for (slot, told) in [
-            (&mut known.name, name),
-            (&mut known.command_line, command_line),
-            (&mut known.user, user),
-        ] {
+        for (slot, told) in [(&mut known.name, name), (&mut known.command_line, command_line), (&mut known.user, user)]
+        {
             if slot.is_empty() {
                 *slot = told;
             }
@@ -178,27 +153,18 @@ impl ProcessTracker {
         for pid in told {
             self.life(pid);
         }
-        self.lives
-            .sort_by_key(|life| (life.start_ns.unwrap_or(i64::MIN), life.pid));
+        self.lives.sort_by_key(|life| (life.start_ns.unwrap_or(i64::MIN), life.pid));
         let mut processes = Processes::new();
         let mut threads = Threads::new();
         for life in &self.lives {
             let identity = self.identities.get(&life.pid).copied().unwrap_or_default();
-            let name = if life.name.is_empty() {
-                identity.name
-            } else {
-                life.name
-            };
+            let name = if life.name.is_empty() { identity.name } else { life.name };
             processes.push(Process {
                 parent_pid: life.parent_pid,
                 start_ns: life.start_ns,
                 end_ns: life.end_ns,
                 image: name,
-                command_line: if identity.command_line.is_empty() {
-                    life.program
-                } else {
-                    identity.command_line
-                },
+                command_line: if identity.command_line.is_empty() { life.program } else { identity.command_line },
                 user: identity.user,
                 ..Process::unknown(life.pid)
             });

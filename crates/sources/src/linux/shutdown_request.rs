@@ -11,9 +11,7 @@ pub(super) fn asked(entry: &Entry<'_>) -> Option<&'static str> {
     }
     let text = entry.message.trim_end_matches(['.', '!']);
     let text = text.strip_suffix(" now").unwrap_or(text);
-    let what = text
-        .strip_prefix("The system will ")
-        .or_else(|| text.strip_prefix("System is "))?;
+    let what = text.strip_prefix("The system will ").or_else(|| text.strip_prefix("System is "))?;
     // A reason may follow in brackets.
     let what = what.split(" (").next().unwrap_or(what);
     match what {

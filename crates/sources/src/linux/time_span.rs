@@ -16,14 +16,11 @@ pub(crate) fn time_span_ns(text: &str) -> Option<i64> {
         return i64::try_from(us).ok()?.checked_mul(1_000);
     }
     while !rest.is_empty() {
-        let number_end = rest
-            .find(|character: char| !character.is_ascii_digit() && character != '.')
-            .unwrap_or(rest.len());
+        let number_end =
+            rest.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(rest.len());
         let (number, after) = rest.split_at(number_end);
         let after = after.trim_start();
-        let unit_end = after
-            .find(|character: char| !character.is_alphabetic())
-            .unwrap_or(after.len());
+        let unit_end = after.find(|character: char| !character.is_alphabetic()).unwrap_or(after.len());
         let (unit, after) = after.split_at(unit_end);
         let unit_ns: i128 = match unit {
             "us" | "µs" | "usec" => 1_000,
@@ -44,11 +41,7 @@ pub(crate) fn time_span_ns(text: &str) -> Option<i64> {
 /// A decimal number times `unit_ns`, without rounding through a binary fraction.
 fn scaled(number: &str, unit_ns: i128) -> Option<i128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let mut value = whole
-        .parse::<u64>()
-        .ok()
-        .map(i128::from)?
-        .checked_mul(unit_ns)?;
+    let mut value = whole.parse::<u64>().ok().map(i128::from)?.checked_mul(unit_ns)?;
     let mut place = unit_ns;
     for digit in fraction.chars() {
         place /= 10;

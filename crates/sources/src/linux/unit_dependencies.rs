@@ -43,8 +43,7 @@ impl UnitDependencies {
     /// `later` is started after `unit`.
     pub(super) fn before(&mut self, unit: &str, later: String) {
         if self.found.len() < MOST {
-            self.found
-                .push((later, DependencyKind::After, unit.to_owned()));
+            self.found.push((later, DependencyKind::After, unit.to_owned()));
         } else {
             self.refused += 1;
         }
@@ -57,21 +56,14 @@ impl UnitDependencies {
 
     /// Adds what is not there yet as rows.
     pub(super) fn finish(self, assembly: &mut Assembly) {
-        let mut met: HashSet<_> = assembly
-            .service_dependencies
-            .iter()
-            .map(|row| (row.service, row.kind, row.on))
-            .collect();
+        let mut met: HashSet<_> =
+            assembly.service_dependencies.iter().map(|row| (row.service, row.kind, row.on)).collect();
         assembly.losses.add(&TOO_MANY, self.refused);
         for (unit, kind, on) in &self.found {
             let service = assembly.texts.intern(self.unit(unit));
             let on = assembly.texts.intern(self.unit(on));
             if service != on && met.insert((service, *kind, on)) {
-                assembly.service_dependencies.push(ServiceDependency {
-                    service,
-                    kind: *kind,
-                    on,
-                });
+                assembly.service_dependencies.push(ServiceDependency { service, kind: *kind, on });
             }
         }
     }

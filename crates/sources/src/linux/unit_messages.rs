@@ -118,8 +118,7 @@ fn about(message: &str) -> Option<(&str, Step<'_>)> {
         return Some((name, Step::Result(Cow::Borrowed(result))));
     }
     let (pid, rest) = rest.strip_prefix("Killing process ")?.split_once(' ')?;
-    rest.contains("SIGKILL")
-        .then(|| Some((name, Step::Kills(pid.parse().ok()?))))?
+    rest.contains("SIGKILL").then(|| Some((name, Step::Kills(pid.parse().ok()?))))?
 }
 
 fn was_skipped(message: &str) -> bool {
@@ -150,50 +149,17 @@ mod tests {
     #[test]
     fn ids_and_words_say_the_same() {
         for (message, expected) in [
-            (
-                "Starting a.service - A...",
-                Some(("a.service", Step::Begins(Start))),
-            ),
-            (
-                "Starting a.service...",
-                Some(("a.service", Step::Begins(Start))),
-            ),
-            (
-                "Finished a.service - A.",
-                Some(("a.service", Step::Ends(Start, Completed))),
-            ),
-            (
-                "Failed to start a.service - A.",
-                Some(("a.service", Step::Ends(Start, Failed))),
-            ),
-            (
-                "Stopped target b.target - B.",
-                Some(("b.target", Step::Ends(Stop, Completed))),
-            ),
-            (
-                "Stopped a.service.",
-                Some(("a.service", Step::Ends(Stop, Completed))),
-            ),
-            (
-                "Unmounted -.mount",
-                Some(("-.mount", Step::Ends(Stop, Completed))),
-            ),
-            (
-                "a.service - A was skipped because of an unmet condition check (X).",
-                Some(("a.service", Step::Skipped)),
-            ),
-            (
-                "a.service: Failed with result 'timeout'.",
-                Some(("a.service", Step::Result("timeout".into()))),
-            ),
-            (
-                "a.service: Killing process 17 (x y) with signal SIGKILL.",
-                Some(("a.service", Step::Kills(17))),
-            ),
-            (
-                "a.service: Killing process 17 (x) with signal SIGTERM.",
-                None,
-            ),
+            ("Starting a.service - A...", Some(("a.service", Step::Begins(Start)))),
+            ("Starting a.service...", Some(("a.service", Step::Begins(Start)))),
+            ("Finished a.service - A.", Some(("a.service", Step::Ends(Start, Completed)))),
+            ("Failed to start a.service - A.", Some(("a.service", Step::Ends(Start, Failed)))),
+            ("Stopped target b.target - B.", Some(("b.target", Step::Ends(Stop, Completed)))),
+            ("Stopped a.service.", Some(("a.service", Step::Ends(Stop, Completed)))),
+            ("Unmounted -.mount", Some(("-.mount", Step::Ends(Stop, Completed)))),
+            ("a.service - A was skipped because of an unmet condition check (X).", Some(("a.service", Step::Skipped))),
+            ("a.service: Failed with result 'timeout'.", Some(("a.service", Step::Result("timeout".into())))),
+            ("a.service: Killing process 17 (x y) with signal SIGKILL.", Some(("a.service", Step::Kills(17)))),
+            ("a.service: Killing process 17 (x) with signal SIGTERM.", None),
             ("Starting Journal Service...", None),
             ("Inserted module 'autofs4'", None),
             ("", None),
@@ -202,33 +168,13 @@ mod tests {
             assert_eq!(found(&[("MESSAGE", message)]), expected, "{message}");
         }
         let id = |id: &str, result: &str| {
-            found(&[
-                ("MESSAGE_ID", id),
-                ("UNIT", "a.service"),
-                ("JOB_RESULT", result),
-                ("MESSAGE", "x"),
-            ])
-            .map(|(_, step)| step)
+            found(&[("MESSAGE_ID", id), ("UNIT", "a.service"), ("JOB_RESULT", result), ("MESSAGE", "x")])
+                .map(|(_, step)| step)
         };
-        assert_eq!(
-            id("7d4958e842da4a758f6c1cdc7b36dcc5", ""),
-            Some(Step::Begins(Start))
-        );
-        assert_eq!(
-            id("39f53479d3a045ac8e11786248231fbf", "done"),
-            Some(Step::Ends(Start, Completed))
-        );
-        assert_eq!(
-            id("be02cf6855d2428ba40df7e9d022f03d", "timeout"),
-            Some(Step::Ends(Start, Failed))
-        );
-        assert_eq!(
-            id("de5b426a63be47a7b6ac3eaac82e2f6f", ""),
-            Some(Step::Begins(Stop))
-        );
-        assert_eq!(
-            id("9d1aaa27d60140bd96365438aad20286", "done"),
-            Some(Step::Ends(Stop, Completed))
-        );
+        assert_eq!(id("7d4958e842da4a758f6c1cdc7b36dcc5", ""), Some(Step::Begins(Start)));
+        assert_eq!(id("39f53479d3a045ac8e11786248231fbf", "done"), Some(Step::Ends(Start, Completed)));
+        assert_eq!(id("be02cf6855d2428ba40df7e9d022f03d", "timeout"), Some(Step::Ends(Start, Failed)));
+        assert_eq!(id("de5b426a63be47a7b6ac3eaac82e2f6f", ""), Some(Step::Begins(Stop)));
+        assert_eq!(id("9d1aaa27d60140bd96365438aad20286", "done"), Some(Step::Ends(Stop, Completed)));
     }
 }

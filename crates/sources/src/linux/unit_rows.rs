@@ -3,9 +3,7 @@
 
 use std::cmp::Reverse;
 
-use onoff_trace::{
-    Milestone, ServiceChange, ServiceOutcome, ServiceTransition, StringId, milestone,
-};
+use onoff_trace::{Milestone, ServiceChange, ServiceOutcome, ServiceTransition, StringId, milestone};
 
 use super::assembly::Assembly;
 use super::blame;
@@ -25,21 +23,12 @@ pub(super) fn settle(assembly: &mut Assembly) {
 }
 
 fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId) {
-    rows.sort_by_key(|row| {
-        (
-            row.service,
-            row.kind as u8,
-            row.event != properties,
-            row.start_ns,
-            Reverse(row.end_ns),
-        )
-    });
+    rows.sort_by_key(|row| (row.service, row.kind as u8, row.event != properties, row.start_ns, Reverse(row.end_ns)));
     let mut kept: Vec<ServiceTransition> = Vec::with_capacity(rows.len());
     // Of the properties' rows of one unit and change: begins, and the latest end so far.
     let mut known: Vec<(i64, i64)> = Vec::new();
     for row in rows.drain(..) {
-        let same_change =
-            |kept: &&ServiceTransition| (kept.service, kept.kind) == (row.service, row.kind);
+        let same_change = |kept: &&ServiceTransition| (kept.service, kept.kind) == (row.service, row.kind);
         let before = kept.last().filter(same_change);
         if before.is_none() {
             known.clear();
@@ -49,9 +38,7 @@ fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId) {
         }
         let end_ns = row.end_ns.unwrap_or(row.start_ns);
         if row.event == properties {
-            let latest = known
-                .last()
-                .map_or(end_ns, |&(_, latest)| latest.max(end_ns));
+            let latest = known.last().map_or(end_ns, |&(_, latest)| latest.max(end_ns));
             known.push((row.start_ns, latest));
         } else {
             let until = end_ns.saturating_add(NEAR_NS);
@@ -71,21 +58,16 @@ fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId) {
 
 /// Leaves each milestone of the service manager once.
 fn settle_milestones(assembly: &mut Assembly, properties: StringId) {
-    let [reached, stopped] =
-        [milestone::TARGET_REACHED, milestone::TARGET_STOPPED].map(|name| assembly.text(name));
+    let [reached, stopped] = [milestone::TARGET_REACHED, milestone::TARGET_STOPPED].map(|name| assembly.text(name));
     let mut rows = std::mem::take(&mut assembly.milestones);
     rows.sort_by_key(|row| (row.name, row.detail, row.event != properties, row.time_ns));
     let mut kept: Vec<Milestone> = Vec::with_capacity(rows.len());
     for row in rows {
-        let same = kept
-            .last()
-            .filter(|kept| (kept.name, kept.detail) == (row.name, row.detail));
+        let same = kept.last().filter(|kept| (kept.name, kept.detail) == (row.name, row.detail));
         let again = same.is_some_and(|kept| {
             let of_target = row.name == reached || row.name == stopped;
             kept.time_ns == row.time_ns && kept.value == row.value
-                || of_target
-                    && kept.event == properties
-                    && kept.time_ns.abs_diff(row.time_ns) <= NEAR_NS.unsigned_abs()
+                || of_target && kept.event == properties && kept.time_ns.abs_diff(row.time_ns) <= NEAR_NS.unsigned_abs()
         });
         if !again {
             kept.push(row);

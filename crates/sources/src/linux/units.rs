@@ -5,8 +5,7 @@
 use std::borrow::Cow;
 
 use onoff_trace::{
-    Counter, DependencyKind, ServiceChange, ServiceOutcome, ServiceTransition, Severity, StringId,
-    TableName, milestone,
+    Counter, DependencyKind, ServiceChange, ServiceOutcome, ServiceTransition, Severity, StringId, TableName, milestone,
 };
 
 use super::assembly::Assembly;
@@ -71,25 +70,13 @@ impl<'a> Unit<'a> {
             b"TimeoutStopUSec" => self.stop_timeout_ns = time_span_ns(&text()),
             b"TimeoutUSec" => self.timeout_ns = time_span_ns(&text()),
             b"JobRunningTimeoutUSec" => self.job_timeout_ns = time_span_ns(&text()),
-            b"After" => self
-                .dependencies
-                .push((Some(DependencyKind::After), text())),
+            b"After" => self.dependencies.push((Some(DependencyKind::After), text())),
             b"Before" => self.dependencies.push((None, text())),
-            b"Requires" => self
-                .dependencies
-                .push((Some(DependencyKind::Requires), text())),
-            b"Requisite" => self
-                .dependencies
-                .push((Some(DependencyKind::Requisite), text())),
-            b"BindsTo" => self
-                .dependencies
-                .push((Some(DependencyKind::BindsTo), text())),
-            b"PartOf" => self
-                .dependencies
-                .push((Some(DependencyKind::PartOf), text())),
-            b"Wants" => self
-                .dependencies
-                .push((Some(DependencyKind::Wants), text())),
+            b"Requires" => self.dependencies.push((Some(DependencyKind::Requires), text())),
+            b"Requisite" => self.dependencies.push((Some(DependencyKind::Requisite), text())),
+            b"BindsTo" => self.dependencies.push((Some(DependencyKind::BindsTo), text())),
+            b"PartOf" => self.dependencies.push((Some(DependencyKind::PartOf), text())),
+            b"Wants" => self.dependencies.push((Some(DependencyKind::Wants), text())),
             _ => {}
         }
     }
@@ -97,9 +84,7 @@ impl<'a> Unit<'a> {
     /// When the last start was over, µs: active, or gone again, as for a unit that only does one thing. The rule is that of
     /// `systemd-analyze blame`.
     fn started_us(&self) -> Option<i64> {
-        [self.active_enter_us, self.inactive_enter_us]
-            .into_iter()
-            .find(|&end| end > 0 && end >= self.inactive_exit_us)
+        [self.active_enter_us, self.inactive_enter_us].into_iter().find(|&end| end > 0 && end >= self.inactive_exit_us)
     }
 
     fn failed(&self) -> bool {
@@ -130,9 +115,7 @@ pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
 
 fn add(unit: &Unit<'_>, dependencies: &mut UnitDependencies, assembly: &mut Assembly) {
     if unit.id.is_empty() {
-        assembly
-            .losses
-            .add(&WITHOUT_NAME, u64::from(unit.lines > 0));
+        assembly.losses.add(&WITHOUT_NAME, u64::from(unit.lines > 0));
         return;
     }
     for name in names(&unit.names) {
@@ -153,9 +136,7 @@ fn add(unit: &Unit<'_>, dependencies: &mut UnitDependencies, assembly: &mut Asse
     if let Some(pid) = unit.main_pid {
         let name = program(command);
         let (name, command) = (assembly.text(name), assembly.text(command));
-        assembly
-            .processes
-            .identify(pid, name, command, StringId::EMPTY);
+        assembly.processes.identify(pid, name, command, StringId::EMPTY);
     }
     start(unit, command, assembly);
     stop(unit, command, assembly);
@@ -178,10 +159,7 @@ fn start(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
         checkpoint_ns: (unit.main_start_us > 0).then(|| ns(unit.main_start_us)),
         end_ns: end_us.map(ns),
         outcome,
-        timeout_ns: unit
-            .start_timeout_ns
-            .or(unit.timeout_ns)
-            .or(unit.job_timeout_ns),
+        timeout_ns: unit.start_timeout_ns.or(unit.timeout_ns).or(unit.job_timeout_ns),
         ..row(unit, command, assembly)
     };
     if unit.id.ends_with(".target")
@@ -211,13 +189,7 @@ fn stop(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
         ..row(unit, command, assembly)
     };
     if unit.id.ends_with(".target") {
-        assembly.milestone(
-            row.start_ns,
-            milestone::TARGET_STOPPED,
-            &unit.id,
-            None,
-            EVENT,
-        );
+        assembly.milestone(row.start_ns, milestone::TARGET_STOPPED, &unit.id, None, EVENT);
     }
     push(row, assembly);
 }
@@ -272,11 +244,7 @@ mod tests {
 
     pub(crate) fn read_units(text: &[u8]) -> Trace {
         let mut assembly = Assembly::new(Tables::all());
-        let part = Part {
-            kind: super::super::parts::PartKind::Units,
-            name: "units",
-            bytes: text,
-        };
+        let part = Part { kind: super::super::parts::PartKind::Units, name: "units", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
         let mut trace = Trace::default();
         assembly.finish(&mut trace);
@@ -300,40 +268,14 @@ mod tests {
         let rows: Vec<_> = trace
             .service_transitions
             .iter()
-            .map(|row| {
-                (
-                    trace.text(row.service).to_owned(),
-                    row.start_ns,
-                    row.checkpoint_ns,
-                    row.end_ns,
-                    row.outcome,
-                )
-            })
+            .map(|row| (trace.text(row.service).to_owned(), row.start_ns, row.checkpoint_ns, row.end_ns, row.outcome))
             .collect();
         assert_eq!(
             rows,
             [
-                (
-                    "slow.service".to_owned(),
-                    10_000,
-                    Some(11_000),
-                    Some(6_010_000),
-                    ServiceOutcome::Completed
-                ),
-                (
-                    "once.service".to_owned(),
-                    20_000,
-                    None,
-                    Some(50_000),
-                    ServiceOutcome::Failed
-                ),
-                (
-                    "graphical.target".to_owned(),
-                    70_000,
-                    None,
-                    Some(70_000),
-                    ServiceOutcome::Completed
-                ),
+                ("slow.service".to_owned(), 10_000, Some(11_000), Some(6_010_000), ServiceOutcome::Completed),
+                ("once.service".to_owned(), 20_000, None, Some(50_000), ServiceOutcome::Failed),
+                ("graphical.target".to_owned(), 70_000, None, Some(70_000), ServiceOutcome::Completed),
             ]
         );
         let first = trace.service_transitions.get(0).unwrap();

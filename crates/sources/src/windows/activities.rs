@@ -35,8 +35,7 @@ enum Key {
 impl ActivityTracker {
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) {
         let Some(rule) = RULES.iter().find(|rule| {
-            rule.provider == event.provider
-                && (rule.begin.contains(&event.id) || rule.end.contains(&event.id))
+            rule.provider == event.provider && (rule.begin.contains(&event.id) || rule.end.contains(&event.id))
         }) else {
             return;
         };
@@ -57,12 +56,7 @@ impl ActivityTracker {
             self.rows.push(row);
             return;
         }
-        let Some(row) = self
-            .under_way
-            .get_mut(&key)
-            .and_then(Vec::pop)
-            .and_then(|row| self.rows.get_mut(row))
-        else {
+        let Some(row) = self.under_way.get_mut(&key).and_then(Vec::pop).and_then(|row| self.rows.get_mut(row)) else {
             self.unmatched += 1;
             return;
         };
@@ -82,18 +76,12 @@ impl ActivityTracker {
 
     /// The table, by begin.
     pub(super) fn finish(self, processes: &ProcessTracker, losses: &mut Losses) -> Activities {
-        let Self {
-            mut rows,
-            unmatched,
-            ..
-        } = self;
+        let Self { mut rows, unmatched, .. } = self;
         // Each session has a process of its own that ends its applications.
         for row in &mut rows {
             if row.kind == ActivityKind::SessionShutdown {
-                row.session = row
-                    .pid
-                    .and_then(|pid| processes.at(pid, row.start_ns))
-                    .and_then(|process| process.session);
+                row.session =
+                    row.pid.and_then(|pid| processes.at(pid, row.start_ns)).and_then(|process| process.session);
             }
         }
         rows.sort_by_key(|row| row.start_ns);
@@ -122,13 +110,10 @@ fn key(pairing: Pairing, event: &PhaseEvent<'_>, texts: &mut Texts) -> Key {
         Pairing::Thread => Key::Thread(event.record.thread_id()),
         Pairing::Process => Key::Process(pid),
         Pairing::Field(field) => Key::Text(event.text(field, texts).unwrap_or_default()),
-        Pairing::ProcessField(field) => {
-            Key::ProcessText(pid, event.text(field, texts).unwrap_or_default())
+        Pairing::ProcessField(field) => Key::ProcessText(pid, event.text(field, texts).unwrap_or_default()),
+        Pairing::ActivityField(field) => {
+            Key::Activity(event.record.activity_id(), event.text(field, texts).unwrap_or_default())
         }
-        Pairing::ActivityField(field) => Key::Activity(
-            event.record.activity_id(),
-            event.text(field, texts).unwrap_or_default(),
-        ),
         Pairing::Alone(name) => Key::Alone(name),
     }
 }

@@ -3,8 +3,8 @@
 use onoff_trace::{ActivityKind, power_phase, shutdown_step};
 
 use super::phase_events::{
-    CSR, GROUP_POLICY, KERNEL_POWER, KERNEL_PREFETCH, Provider, SERVICES, SHELL_CORE, SMSS,
-    USER_PROFILES, WININIT, WINLOGON,
+    CSR, GROUP_POLICY, KERNEL_POWER, KERNEL_PREFETCH, Provider, SERVICES, SHELL_CORE, SMSS, USER_PROFILES, WININIT,
+    WINLOGON,
 };
 
 /// Where a rule finds that.
@@ -49,106 +49,36 @@ const fn rule(
     pairing: Pairing,
     name: Name,
 ) -> Rule {
-    Rule {
-        provider,
-        begin,
-        end,
-        kind,
-        pairing,
-        name,
-        detail: "",
-        session: "",
-    }
+    Rule { provider, begin, end, kind, pairing, name, detail: "", session: "" }
 }
 
 /// A step of shutting down a session: there is one system and one shutdown.
-const fn shutdown(
-    provider: Provider,
-    begin: &'static [u16],
-    end: &'static [u16],
-    step: &'static str,
-) -> Rule {
+const fn shutdown(provider: Provider, begin: &'static [u16], end: &'static [u16], step: &'static str) -> Rule {
     let kind = ActivityKind::ShutdownStep;
-    rule(
-        provider,
-        begin,
-        end,
-        kind,
-        Pairing::Alone(step),
-        Name::Literal(step),
-    )
+    rule(provider, begin, end, kind, Pairing::Alone(step), Name::Literal(step))
 }
 
 /// A step of the kernel's shutdown.
 const fn kernel_shutdown(begin: &'static [u16], end: &'static [u16], step: &'static str) -> Rule {
     let kind = ActivityKind::KernelShutdownStep;
-    rule(
-        KERNEL_POWER,
-        begin,
-        end,
-        kind,
-        Pairing::Alone(step),
-        Name::Literal(step),
-    )
+    rule(KERNEL_POWER, begin, end, kind, Pairing::Alone(step), Name::Literal(step))
 }
 
 /// A phase of a power transition. Work is handed from thread to thread, so that the phase itself is what pairs.
 const fn power(begin: &'static [u16], end: &'static [u16], phase: &'static str) -> Rule {
     let kind = ActivityKind::PowerPhase;
-    rule(
-        KERNEL_POWER,
-        begin,
-        end,
-        kind,
-        Pairing::Alone(phase),
-        Name::Literal(phase),
-    )
+    rule(KERNEL_POWER, begin, end, kind, Pairing::Alone(phase), Name::Literal(phase))
 }
 
 pub(super) const RULES: &[Rule] = &[
-    rule(
-        SMSS,
-        &[1],
-        &[2],
-        ActivityKind::SessionProgram,
-        Pairing::Thread,
-        Name::Field("ImageName"),
-    ),
+    rule(SMSS, &[1], &[2], ActivityKind::SessionProgram, Pairing::Thread, Name::Field("ImageName")),
     Rule {
         session: "SessionId",
-        ..rule(
-            SMSS,
-            &[23],
-            &[24],
-            ActivityKind::SessionSubsystem,
-            Pairing::Thread,
-            Name::Field("ImageName"),
-        )
+        ..rule(SMSS, &[23], &[24], ActivityKind::SessionSubsystem, Pairing::Thread, Name::Field("ImageName"))
     },
-    rule(
-        WINLOGON,
-        &[1],
-        &[2],
-        ActivityKind::Authentication,
-        Pairing::Process,
-        Name::Literal(""),
-    ),
-    rule(
-        WINLOGON,
-        &[201],
-        &[202],
-        ActivityKind::WelcomeScreen,
-        Pairing::Process,
-        Name::Literal(""),
-    ),
-    rule(
-        WINLOGON,
-        &[203],
-        &[204],
-        ActivityKind::CredentialRequest,
-        Pairing::Process,
-        Name::Literal(""),
-    ),
+    rule(WINLOGON, &[1], &[2], ActivityKind::Authentication, Pairing::Process, Name::Literal("")),
+    rule(WINLOGON, &[201], &[202], ActivityKind::WelcomeScreen, Pairing::Process, Name::Literal("")),
+    rule(WINLOGON, &[203], &[204], ActivityKind::CredentialRequest, Pairing::Process, Name::Literal("")),
     // 805 and 806 are about telling a subscriber, 811 and 812 about the call inside.
     Rule {
         detail: "Event",
@@ -161,30 +91,9 @@ pub(super) const RULES: &[Rule] = &[
             Name::Field("SubscriberName"),
         )
     },
-    rule(
-        SERVICES,
-        &[103],
-        &[104],
-        ActivityKind::ServiceGroup,
-        Pairing::Field("GroupName"),
-        Name::Field("GroupName"),
-    ),
-    rule(
-        SHELL_CORE,
-        &[9701],
-        &[9702],
-        ActivityKind::StartupEnumeration,
-        Pairing::Thread,
-        Name::Literal("RunOnceEx"),
-    ),
-    rule(
-        SHELL_CORE,
-        &[9703],
-        &[9704],
-        ActivityKind::StartupEnumeration,
-        Pairing::Thread,
-        Name::Literal("RunOnce"),
-    ),
+    rule(SERVICES, &[103], &[104], ActivityKind::ServiceGroup, Pairing::Field("GroupName"), Name::Field("GroupName")),
+    rule(SHELL_CORE, &[9701], &[9702], ActivityKind::StartupEnumeration, Pairing::Thread, Name::Literal("RunOnceEx")),
+    rule(SHELL_CORE, &[9703], &[9704], ActivityKind::StartupEnumeration, Pairing::Thread, Name::Literal("RunOnce")),
     rule(
         SHELL_CORE,
         &[9705],
@@ -207,9 +116,7 @@ pub(super) const RULES: &[Rule] = &[
         ..rule(
             GROUP_POLICY,
             &[4000, 4002, 4004, 4006],
-            &[
-                6000, 6002, 6004, 6006, 7000, 7002, 7004, 7006, 8000, 8002, 8004, 8006,
-            ],
+            &[6000, 6002, 6004, 6006, 7000, 7002, 7004, 7006, 8000, 8002, 8004, 8006],
             ActivityKind::GroupPolicy,
             Pairing::ActivityField(""),
             Name::Literal("computer"),
@@ -220,9 +127,7 @@ pub(super) const RULES: &[Rule] = &[
         ..rule(
             GROUP_POLICY,
             &[4001, 4003, 4005, 4007],
-            &[
-                6001, 6003, 6005, 6007, 7001, 7003, 7005, 7007, 8001, 8003, 8005, 8007,
-            ],
+            &[6001, 6003, 6005, 6007, 7001, 7003, 7005, 7007, 8001, 8003, 8005, 8007],
             ActivityKind::GroupPolicy,
             Pairing::ActivityField(""),
             Name::Literal("user"),
@@ -286,29 +191,12 @@ pub(super) const RULES: &[Rule] = &[
         Pairing::ProcessField("Event"),
         Name::Field("Event"),
     ),
-    rule(
-        CSR,
-        &[1],
-        &[2],
-        ActivityKind::SessionShutdown,
-        Pairing::Process,
-        Name::Literal(""),
-    ),
+    rule(CSR, &[1], &[2], ActivityKind::SessionShutdown, Pairing::Process, Name::Literal("")),
     shutdown(WINLOGON, &[401], &[402], shutdown_step::SHUTDOWN_WINDOWS),
     shutdown(WINLOGON, &[403], &[404], shutdown_step::INITIATE_SHUTDOWN),
     shutdown(WININIT, &[1], &[2], shutdown_step::WAIT_FOR_SESSION),
-    shutdown(
-        WININIT,
-        &[3],
-        &[4],
-        shutdown_step::PRE_SHUTDOWN_NOTIFICATION,
-    ),
-    shutdown(
-        WININIT,
-        &[5],
-        &[6],
-        shutdown_step::WAIT_FOR_SYSTEM_PROCESSES,
-    ),
+    shutdown(WININIT, &[3], &[4], shutdown_step::PRE_SHUTDOWN_NOTIFICATION),
+    shutdown(WININIT, &[5], &[6], shutdown_step::WAIT_FOR_SYSTEM_PROCESSES),
     shutdown(WININIT, &[7], &[8], shutdown_step::SYSTEM_RESTORE),
     shutdown(WININIT, &[9], &[10], shutdown_step::SHUTDOWN_WINDOWS),
     kernel_shutdown(&[47], &[48], shutdown_step::GRACEFUL_SHUTDOWN),
@@ -319,14 +207,7 @@ pub(super) const RULES: &[Rule] = &[
     kernel_shutdown(&[518], &[519], shutdown_step::FILE_SYSTEMS),
     Rule {
         detail: "Flags",
-        ..rule(
-            KERNEL_POWER,
-            &[1],
-            &[2],
-            ActivityKind::PowerTransition,
-            Pairing::Alone(""),
-            Name::Field("Reason"),
-        )
+        ..rule(KERNEL_POWER, &[1], &[2], ActivityKind::PowerTransition, Pairing::Alone(""), Name::Field("Reason"))
     },
     rule(
         KERNEL_POWER,

@@ -3,14 +3,12 @@
 use onoff_etl::{Clock, Record};
 use onoff_etw::Schemas;
 use onoff_etw::kernel::{
-    CompactContextSwitches, DirectoryOperation, DiskFlush, DiskRequestStart, DiskTransfer,
-    FileInformation, FileMapping, FileName, FileOpen, FileOperation, FileOperationEnd,
-    FileTransfer, HardFault, Image, ImageIdentification, KernelPayload, Mark, Process,
-    StackKeyDefinition, Thread, ThreadName,
+    CompactContextSwitches, DirectoryOperation, DiskFlush, DiskRequestStart, DiskTransfer, FileInformation,
+    FileMapping, FileName, FileOpen, FileOperation, FileOperationEnd, FileTransfer, HardFault, Image,
+    ImageIdentification, KernelPayload, Mark, Process, StackKeyDefinition, Thread, ThreadName,
 };
 use onoff_trace::{
-    ActivityKind, Batches, ContextSwitches, Interrupts, Losses, ReadyThreads, Samples, TableName,
-    Trace,
+    ActivityKind, Batches, ContextSwitches, Interrupts, Losses, ReadyThreads, Samples, TableName, Trace,
 };
 
 use super::compact_switches::CompactSwitchTracker;
@@ -94,18 +92,14 @@ impl<'r> Assembly<'r> {
     /// Takes the next piece; pieces must come in the order of their windows.
     pub(super) fn absorb(&mut self, mut piece: Piece) {
         for &(row, cpu) in &piece.unattributed {
-            piece
-                .ready_threads
-                .readying_tid
-                .set(row, self.running.get(cpu));
+            piece.ready_threads.readying_tid.set(row, self.running.get(cpu));
         }
         self.running.update(&piece.running);
         self.context_switches.push(piece.context_switches);
         self.ready_threads.push(piece.ready_threads);
         self.samples.push(piece.samples);
         self.interrupts.push(piece.interrupts);
-        self.stacks
-            .absorb(piece.stacks, &piece.stack_pool, piece.stack_references);
+        self.stacks.absorb(piece.stacks, &piece.stack_pool, piece.stack_references);
         self.generic.absorb(piece.generic, &mut self.texts);
         self.replay(&piece.ordered);
         self.at_end.append(&piece.at_end);
@@ -118,41 +112,27 @@ impl<'r> Assembly<'r> {
     pub(super) fn replay(&mut self, records: &Copies) {
         for record in records.iter() {
             if self.on_record(&record).is_none() {
-                self.losses
-                    .add_at(&counters::SHORT_PAYLOAD, || describe(&record));
+                self.losses.add_at(&counters::SHORT_PAYLOAD, || describe(&record));
             }
         }
     }
 
     /// Takes a record whose meaning depends on those before it. `None` when its payload is too short.
     fn on_record(&mut self, record: &Record<'_>) -> Option<()> {
-        let Self {
-            clock,
-            texts,
-            losses,
-            ..
-        } = self;
+        let Self { clock, texts, losses, .. } = self;
         let time_ns = record.time_ns();
-        let Some(hook) = record.hook().or_else(|| {
-            record
-                .class_guid()
-                .and_then(|class| class_hook(class, record.opcode()))
-        }) else {
+        let Some(hook) =
+            record.hook().or_else(|| record.class_guid().and_then(|class| class_hook(class, record.opcode())))
+        else {
             match ImageIdentification::parse(record) {
                 Some(identification) => {
-                    self.images
-                        .on_identification(time_ns, &identification, texts);
+                    self.images.on_identification(time_ns, &identification, texts);
                 }
                 None => self.system.on_record(record)?,
             }
             return Some(());
         };
-        let payload = KernelPayload::new(
-            hook,
-            record.version(),
-            record.payload(),
-            record.pointer_size(),
-        );
+        let payload = KernelPayload::new(hook, record.version(), record.payload(), record.pointer_size());
         match hook {
             0x010a | 0x010b | 0x0137 | 0x0138 => {
                 let transfer = DiskTransfer::read(payload)?;
@@ -168,8 +148,7 @@ impl<'r> Assembly<'r> {
             }
             CompactContextSwitches::HOOK => {
                 let batch = CompactContextSwitches::read(payload)?;
-                self.compact_switches
-                    .on_batch(record, &batch, clock, losses);
+                self.compact_switches.on_batch(record, &batch, clock, losses);
             }
             HardFault::HOOK => {
                 let fault = HardFault::read(payload)?;
@@ -177,8 +156,7 @@ impl<'r> Assembly<'r> {
             }
             0x0301..=0x0304 | 0x0327 => {
                 let process = Process::read(payload)?;
-                self.processes
-                    .on_process(time_ns, &process, clock, texts, losses);
+                self.processes.on_process(time_ns, &process, clock, texts, losses);
             }
             0x0501..=0x0504 => {
                 let thread = Thread::read(payload)?;
@@ -192,8 +170,7 @@ impl<'r> Assembly<'r> {
             0x0400 | 0x0420 | 0x0423 | 0x0424 => {
                 let name = FileName::read(payload)?;
                 let text = texts.utf16(name.file_name);
-                self.file_names
-                    .on_name(time_ns, name.file_key, name.kind, text);
+                self.file_names.on_name(time_ns, name.file_key, name.kind, text);
             }
             FileOpen::HOOK => {
                 let open = FileOpen::read(payload)?;
@@ -209,8 +186,7 @@ impl<'r> Assembly<'r> {
             }
             0x0445..=0x0447 | 0x044a | 0x044b | 0x044f..=0x0451 => {
                 let information = FileInformation::read(payload)?;
-                self.file_operations
-                    .on_information(record, &information, texts);
+                self.file_operations.on_information(record, &information, texts);
             }
             0x0448 | 0x044d => {
                 let directory = DirectoryOperation::read(payload)?;
@@ -226,8 +202,7 @@ impl<'r> Assembly<'r> {
             }
             Mark::HOOK => {
                 let mark = Mark::read(payload)?;
-                self.milestones
-                    .on_mark(time_ns, record.process_id(), &mark, texts);
+                self.milestones.on_mark(time_ns, record.process_id(), &mark, texts);
             }
             _ if kernel_power::HOOKS.contains(&hook) => {
                 self.power.on_record(record, payload, texts)?;
@@ -267,18 +242,14 @@ impl<'r> Assembly<'r> {
             trace.disk_ios = self.disk.finish(&self.file_names, &owners, losses);
         }
         if wants(TableName::FileIos) {
-            trace.file_ios = self
-                .file_operations
-                .finish(&self.file_names, &owners, losses);
+            trace.file_ios = self.file_operations.finish(&self.file_names, &owners, losses);
         }
         if wants(TableName::HardFaults) {
             trace.hard_faults = self.hard_faults.finish(&self.file_names, &owners, losses);
         }
         if wants(TableName::ServiceTransitions) {
             trace.service_transitions =
-                phases
-                    .services
-                    .finish(&trace.system.services, &phases.processes, texts, losses);
+                phases.services.finish(&trace.system.services, &phases.processes, texts, losses);
         }
         if wants(TableName::DeviceOperations) {
             trace.device_operations = phases.devices.finish(&trace.system.devices, texts, losses);
@@ -299,11 +270,7 @@ impl<'r> Assembly<'r> {
             trace.notifications = phases.notifications.finish(&phases.processes, losses);
         }
         if wants(TableName::PowerRequests) {
-            let requests = if phases.power_requests.is_empty() {
-                kernel_power.1
-            } else {
-                phases.power_requests
-            };
+            let requests = if phases.power_requests.is_empty() { kernel_power.1 } else { phases.power_requests };
             trace.power_requests = requests.finish(&trace.system.devices, texts, losses);
         }
         if wants(TableName::Processes) {
@@ -315,11 +282,8 @@ impl<'r> Assembly<'r> {
         if wants(TableName::Images) {
             trace.images = phases.images.finish();
         }
-        trace.context_switches = if self.context_switches.is_empty() {
-            self.compact_switches.finish()
-        } else {
-            self.context_switches
-        };
+        trace.context_switches =
+            if self.context_switches.is_empty() { self.compact_switches.finish() } else { self.context_switches };
         trace.ready_threads = self.ready_threads;
         trace.samples = self.samples;
         trace.interrupts = self.interrupts;
@@ -335,10 +299,5 @@ impl<'r> Assembly<'r> {
 }
 
 fn describe(record: &Record<'_>) -> String {
-    format!(
-        "hook {:#06x} version {} at {} ns",
-        record.hook().unwrap_or_default(),
-        record.version(),
-        record.time_ns()
-    )
+    format!("hook {:#06x} version {} at {} ns", record.hook().unwrap_or_default(), record.version(), record.time_ns())
 }

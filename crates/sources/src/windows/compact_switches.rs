@@ -36,11 +36,7 @@ impl CompactSwitchTracker {
     /// For a recording of the system with this build number. Windows 7 has 37 wait reasons; Windows 8 and early
     /// Windows 10 have 39 (10240). Later builds added some, which can make a state of a rare wait reason.
     pub(super) fn new(build: u32) -> Self {
-        Self {
-            wait_reasons: if build < 9200 { 37 } else { 39 },
-            open: Vec::new(),
-            rows: Vec::new(),
-        }
+        Self { wait_reasons: if build < 9200 { 37 } else { 39 }, open: Vec::new(), rows: Vec::new() }
     }
 
     /// Takes the batch that `record` carries.

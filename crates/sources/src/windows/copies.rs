@@ -35,10 +35,7 @@ impl Copies {
     pub(super) fn append(&mut self, other: &Copies) {
         let before = self.bytes.len();
         self.bytes.extend_from_slice(&other.bytes);
-        self.places.extend(other.places.iter().map(|place| Place {
-            end: before + place.end,
-            ..*place
-        }));
+        self.places.extend(other.places.iter().map(|place| Place { end: before + place.end, ..*place }));
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = Record<'_>> {

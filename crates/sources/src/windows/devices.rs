@@ -10,9 +10,7 @@
 
 use hashbrown::HashMap;
 use onoff_trace::system::InstalledDevice;
-use onoff_trace::{
-    DeviceOperation, DeviceOperationKind, DeviceOperations, DevicePhase, Losses, StringId,
-};
+use onoff_trace::{DeviceOperation, DeviceOperationKind, DeviceOperations, DevicePhase, Losses, StringId};
 
 use super::counters;
 use super::phase_events::{KERNEL_PNP, PhaseEvent};
@@ -68,11 +66,7 @@ impl DeviceTracker {
         match edge {
             Edge::Start => {
                 let of_device = matches!(kind, DeviceStart | DeviceEnum);
-                let (device, driver) = if of_device {
-                    (name, StringId::EMPTY)
-                } else {
-                    (StringId::EMPTY, name)
-                };
+                let (device, driver) = if of_device { (name, StringId::EMPTY) } else { (StringId::EMPTY, name) };
                 let begun = self.under_way.entry((kind, name)).or_default();
                 if begun.len() == MOST_UNDER_WAY {
                     begun.remove(0);
@@ -107,11 +101,7 @@ impl DeviceTracker {
                         row.end_ns = Some(time_ns);
                         row.status = event.number32("Status");
                         // Under the name it began with, which need not be the one it ends with.
-                        let began_as = if row.device.is_empty() {
-                            row.driver
-                        } else {
-                            row.device
-                        };
+                        let began_as = if row.device.is_empty() { row.driver } else { row.device };
                         if let Some(rows) = self.under_way.get_mut(&(kind, began_as)) {
                             rows.retain(|&row| Some(row) != begun);
                         }
@@ -145,19 +135,12 @@ impl DeviceTracker {
             let latest = rows.iter().copied().rev().find(|&row| of_thread(row));
             return latest.or(Some(first));
         }
-        if matches!(
-            kind,
-            DeviceOperationKind::DeviceStart | DeviceOperationKind::DeviceEnum
-        ) {
+        if matches!(kind, DeviceOperationKind::DeviceStart | DeviceOperationKind::DeviceEnum) {
             return None;
         }
         let recent = self.rows.len().saturating_sub(MOST_UNDER_WAY)..self.rows.len();
         recent.rev().find(|&row| {
-            of_thread(row)
-                && self
-                    .rows
-                    .get(row)
-                    .is_some_and(|row| row.kind == kind && row.end_ns.is_none())
+            of_thread(row) && self.rows.get(row).is_some_and(|row| row.kind == kind && row.end_ns.is_none())
         })
     }
 
@@ -166,8 +149,7 @@ impl DeviceTracker {
         let [boot_begin, boot_end] = self.boot_start;
         let [system_begin, system_end] = self.system_start;
         let before = |end: Option<i64>| end.is_some_and(|end_ns| time_ns <= end_ns);
-        if before(boot_end) || (boot_begin.is_some() && boot_end.is_none() && before(system_begin))
-        {
+        if before(boot_end) || (boot_begin.is_some() && boot_end.is_none() && before(system_begin)) {
             DevicePhase::BootStart
         } else if before(system_end)
             || (system_begin.is_some_and(|begin_ns| begin_ns <= time_ns) && system_end.is_none())
@@ -187,10 +169,8 @@ impl DeviceTracker {
     ) -> DeviceOperations {
         losses.add(&counters::DEVICE_END_WITHOUT_BEGIN, self.unmatched);
         // Case is not significant in instance paths, and the two sources write it differently.
-        let installed: HashMap<String, &InstalledDevice> = devices
-            .iter()
-            .map(|device| (device.instance.to_ascii_lowercase(), device))
-            .collect();
+        let installed: HashMap<String, &InstalledDevice> =
+            devices.iter().map(|device| (device.instance.to_ascii_lowercase(), device)).collect();
         let mut unfinished = 0;
         let mut rows = std::mem::take(&mut self.rows);
         for row in &mut rows {

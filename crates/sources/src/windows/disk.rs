@@ -49,10 +49,7 @@ impl DiskTracker {
         self.starts_recorded = true;
         self.started.insert(
             start.irp,
-            Started {
-                time_ns: record.time_ns(),
-                tid: start.issuing_thread_id.or(record.thread_id()),
-            },
+            Started { time_ns: record.time_ns(), tid: start.issuing_thread_id.or(record.thread_id()) },
         );
     }
 
@@ -81,13 +78,7 @@ impl DiskTracker {
         self.complete(record, completion, clock, losses);
     }
 
-    pub(super) fn on_flush(
-        &mut self,
-        record: &Record<'_>,
-        flush: &DiskFlush,
-        clock: &Clock,
-        losses: &mut Losses,
-    ) {
+    pub(super) fn on_flush(&mut self, record: &Record<'_>, flush: &DiskFlush, clock: &Clock, losses: &mut Losses) {
         if flush.optical {
             losses.add(&counters::OPTICAL_LEFT_OUT, 1);
             return;
@@ -106,13 +97,7 @@ impl DiskTracker {
         self.complete(record, completion, clock, losses);
     }
 
-    fn complete(
-        &mut self,
-        record: &Record<'_>,
-        completion: Completion,
-        clock: &Clock,
-        losses: &mut Losses,
-    ) {
+    fn complete(&mut self, record: &Record<'_>, completion: Completion, clock: &Clock, losses: &mut Losses) {
         let complete_ns = record.time_ns();
         let started = self.started.remove(&completion.irp);
         if started.is_none() && self.starts_recorded {
@@ -129,10 +114,7 @@ impl DiskTracker {
             }
             issue_ns.min(complete_ns)
         });
-        let before_ns = self
-            .completed_ns
-            .insert(completion.disk, complete_ns)
-            .unwrap_or(i64::MIN);
+        let before_ns = self.completed_ns.insert(completion.disk, complete_ns).unwrap_or(i64::MIN);
         let begun_ns = issue_ns.unwrap_or(complete_ns).max(before_ns);
         // The thread that a completion is logged on is whichever the processor ran, unless Windows 7 or older logged it:
         // there the header is that of the issuer.
@@ -160,12 +142,7 @@ impl DiskTracker {
     }
 
     /// The table, by completion, with files and processes resolved.
-    pub(super) fn finish(
-        self,
-        names: &FileNames,
-        owners: &ThreadOwners,
-        losses: &mut Losses,
-    ) -> DiskIos {
+    pub(super) fn finish(self, names: &FileNames, owners: &ThreadOwners, losses: &mut Losses) -> DiskIos {
         losses.add(&counters::DISK_UNFINISHED, self.started.len() as u64);
         let mut unnamed = 0;
         let table = self

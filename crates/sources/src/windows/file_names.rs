@@ -37,11 +37,7 @@ impl FileNames {
         {
             return;
         }
-        statements.push(Named {
-            time_ns,
-            name,
-            ends,
-        });
+        statements.push(Named { time_ns, name, ends });
     }
 
     /// The file that `key` stood for at `time_ns`; empty when no name was recorded.

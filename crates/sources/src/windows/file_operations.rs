@@ -3,8 +3,8 @@
 use hashbrown::HashMap;
 use onoff_etl::Record;
 use onoff_etw::kernel::{
-    DirectoryOperation, FileInformation, FileInformationKind, FileMapping, FileMappingKind,
-    FileOpen, FileOperation, FileOperationEnd, FileOperationKind, FileSubject, FileTransfer,
+    DirectoryOperation, FileInformation, FileInformationKind, FileMapping, FileMappingKind, FileOpen, FileOperation,
+    FileOperationEnd, FileOperationKind, FileSubject, FileTransfer,
 };
 use onoff_trace::{FileIo, FileIos, Losses, StringId};
 
@@ -41,23 +41,10 @@ impl FileOperationTracker {
     pub(super) fn on_open(&mut self, record: &Record<'_>, open: &FileOpen<'_>, texts: &mut Texts) {
         let path = texts.utf16(open.open_path);
         self.opened.insert(open.file_object, path);
-        let subject = FileSubject {
-            irp: open.irp,
-            file_object: open.file_object,
-            file_key: 0,
-            thread_id: open.thread_id,
-        };
+        let subject =
+            FileSubject { irp: open.irp, file_object: open.file_object, file_key: 0, thread_id: open.thread_id };
         let operation = onoff_trace::FileOperation::Create;
-        self.begin(
-            record,
-            Begin {
-                operation,
-                subject,
-                offset: 0,
-                size: 0,
-                path,
-            },
-        );
+        self.begin(record, Begin { operation, subject, offset: 0, size: 0, path });
     }
 
     pub(super) fn on_operation(&mut self, record: &Record<'_>, event: &FileOperation) {
@@ -70,11 +57,8 @@ impl FileOperationTracker {
     }
 
     pub(super) fn on_transfer(&mut self, record: &Record<'_>, transfer: &FileTransfer) {
-        let operation = if transfer.write {
-            onoff_trace::FileOperation::Write
-        } else {
-            onoff_trace::FileOperation::Read
-        };
+        let operation =
+            if transfer.write { onoff_trace::FileOperation::Write } else { onoff_trace::FileOperation::Read };
         self.begin(
             record,
             Begin {
@@ -85,33 +69,16 @@ impl FileOperationTracker {
         );
     }
 
-    pub(super) fn on_information(
-        &mut self,
-        record: &Record<'_>,
-        event: &FileInformation<'_>,
-        texts: &mut Texts,
-    ) {
+    pub(super) fn on_information(&mut self, record: &Record<'_>, event: &FileInformation<'_>, texts: &mut Texts) {
         let operation = match event.kind {
-            FileInformationKind::Set | FileInformationKind::SetLinkPath => {
-                onoff_trace::FileOperation::SetInformation
-            }
-            FileInformationKind::Delete | FileInformationKind::DeletePath => {
-                onoff_trace::FileOperation::Delete
-            }
-            FileInformationKind::Rename | FileInformationKind::RenamePath => {
-                onoff_trace::FileOperation::Rename
-            }
+            FileInformationKind::Set | FileInformationKind::SetLinkPath => onoff_trace::FileOperation::SetInformation,
+            FileInformationKind::Delete | FileInformationKind::DeletePath => onoff_trace::FileOperation::Delete,
+            FileInformationKind::Rename | FileInformationKind::RenamePath => onoff_trace::FileOperation::Rename,
             FileInformationKind::Query => onoff_trace::FileOperation::QueryInformation,
             FileInformationKind::FileSystemControl => onoff_trace::FileOperation::FileSystemControl,
         };
         let path = texts.utf16(event.path);
-        self.begin(
-            record,
-            Begin {
-                path,
-                ..Begin::plain(operation, event.subject)
-            },
-        );
+        self.begin(record, Begin { path, ..Begin::plain(operation, event.subject) });
     }
 
     pub(super) fn on_directory(&mut self, record: &Record<'_>, event: &DirectoryOperation<'_>) {
@@ -120,13 +87,7 @@ impl FileOperationTracker {
         } else {
             onoff_trace::FileOperation::DirectoryEnumeration
         };
-        self.begin(
-            record,
-            Begin {
-                size: u64::from(event.length),
-                ..Begin::plain(operation, event.subject)
-            },
-        );
+        self.begin(record, Begin { size: u64::from(event.length), ..Begin::plain(operation, event.subject) });
     }
 
     /// Mapping a file is done when it is logged.
@@ -191,18 +152,8 @@ impl FileOperationTracker {
     }
 
     /// The table, by begin, with files and processes resolved.
-    pub(super) fn finish(
-        self,
-        names: &FileNames,
-        owners: &ThreadOwners,
-        losses: &mut Losses,
-    ) -> FileIos {
-        let Self {
-            rows,
-            opened,
-            unmatched_ends,
-            ..
-        } = self;
+    pub(super) fn finish(self, names: &FileNames, owners: &ThreadOwners, losses: &mut Losses) -> FileIos {
+        let Self { rows, opened, unmatched_ends, .. } = self;
         let (mut unnamed, mut unfinished) = (0, 0);
         let table = rows
             .into_iter()
@@ -230,12 +181,6 @@ impl FileOperationTracker {
 
 impl Begin {
     fn plain(operation: onoff_trace::FileOperation, subject: FileSubject) -> Begin {
-        Begin {
-            operation,
-            subject,
-            offset: 0,
-            size: 0,
-            path: StringId::EMPTY,
-        }
+        Begin { operation, subject, offset: 0, size: 0, path: StringId::EMPTY }
     }
 }

@@ -2,9 +2,7 @@
 
 use onoff_etl::{HeaderKind, Record};
 use onoff_etw::{Fields, SchemaSource, Schemas, Status, Value};
-use onoff_trace::{
-    Batches, Event, EventField, EventFields, Events, Losses, StringId, StringPool, Table,
-};
+use onoff_trace::{Batches, Event, EventField, EventFields, Events, Losses, StringId, StringPool, Table};
 
 use super::counters;
 use super::texts::Texts;
@@ -109,12 +107,7 @@ pub(super) struct GenericEventTables {
 impl GenericEventTables {
     /// Takes the events of the next window.
     pub(super) fn absorb(&mut self, window: GenericEvents, texts: &mut Texts) {
-        let GenericEvents {
-            mut events,
-            mut fields,
-            texts: own,
-            ..
-        } = window;
+        let GenericEvents { mut events, mut fields, texts: own, .. } = window;
         let mut renaming = Renaming::new(&own.pool, &mut texts.pool);
         for column in [&mut events.provider, &mut events.task, &mut events.opcode] {
             renaming.apply(column);
@@ -139,11 +132,7 @@ struct Renaming<'p> {
 
 impl<'p> Renaming<'p> {
     fn new(from: &'p StringPool, to: &'p mut StringPool) -> Self {
-        Self {
-            known: vec![None; from.len()],
-            from,
-            to,
-        }
+        Self { known: vec![None; from.len()], from, to }
     }
 
     fn apply(&mut self, ids: &mut [StringId]) {

@@ -41,12 +41,7 @@ impl HardFaultTracker {
     }
 
     /// The table, by end, with files and processes resolved.
-    pub(super) fn finish(
-        self,
-        names: &FileNames,
-        owners: &ThreadOwners,
-        losses: &mut Losses,
-    ) -> HardFaults {
+    pub(super) fn finish(self, names: &FileNames, owners: &ThreadOwners, losses: &mut Losses) -> HardFaults {
         let mut unnamed = 0;
         let table = self
             .rows

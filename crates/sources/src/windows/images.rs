@@ -39,13 +39,7 @@ impl ImageTracker {
         self.rows.is_empty()
     }
 
-    pub(super) fn on_image(
-        &mut self,
-        time_ns: i64,
-        event: &kernel::Image<'_>,
-        texts: &mut Texts,
-        losses: &mut Losses,
-    ) {
+    pub(super) fn on_image(&mut self, time_ns: i64, event: &kernel::Image<'_>, texts: &mut Texts, losses: &mut Losses) {
         let image = Image {
             pid: event.process_id,
             base: event.image_base,
@@ -69,12 +63,7 @@ impl ImageTracker {
         }
     }
 
-    pub(super) fn on_identification(
-        &mut self,
-        time_ns: i64,
-        event: &ImageIdentification<'_>,
-        texts: &mut Texts,
-    ) {
+    pub(super) fn on_identification(&mut self, time_ns: i64, event: &ImageIdentification<'_>, texts: &mut Texts) {
         match event {
             ImageIdentification::Info(info) => {
                 let place = (info.process_id, info.image_base);
@@ -84,12 +73,7 @@ impl ImageTracker {
                 let pdb_name = texts.ansi(id.pdb_file_name);
                 let pdb_id = symbol_identity(id.guid, id.age, texts);
                 let ids = self.debug_ids.entry((id.process_id, id.image_base));
-                ids.or_default().push(DebugId {
-                    time_ns,
-                    managed: id.managed,
-                    pdb_name,
-                    pdb_id,
-                });
+                ids.or_default().push(DebugId { time_ns, managed: id.managed, pdb_name, pdb_id });
             }
             ImageIdentification::FileVersion(version) => {
                 let text = texts.utf16(version.file_version);
@@ -113,10 +97,7 @@ impl ImageTracker {
         }
         self.alive.insert(place, self.rows.len());
         self.rows.push(Tracked {
-            image: Image {
-                load_ns: Some(time_ns),
-                ..image
-            },
+            image: Image { load_ns: Some(time_ns), ..image },
             first_ns: time_ns,
             last_ns: time_ns,
         });
@@ -131,17 +112,10 @@ impl ImageTracker {
     }
 
     fn living(&mut self, time_ns: i64, image: Image) -> usize {
-        let row = *self
-            .alive
-            .entry((image.pid, image.base))
-            .or_insert_with(|| {
-                self.rows.push(Tracked {
-                    image,
-                    first_ns: time_ns,
-                    last_ns: time_ns,
-                });
-                self.rows.len() - 1
-            });
+        let row = *self.alive.entry((image.pid, image.base)).or_insert_with(|| {
+            self.rows.push(Tracked { image, first_ns: time_ns, last_ns: time_ns });
+            self.rows.len() - 1
+        });
         let present = &mut self.rows[row];
         present.last_ns = time_ns;
         if present.image.path.is_empty() {
@@ -152,13 +126,7 @@ impl ImageTracker {
 
     /// The table, by load.
     pub(super) fn finish(self) -> Images {
-        let Self {
-            rows,
-            debug_ids,
-            time_stamps,
-            versions,
-            ..
-        } = self;
+        let Self { rows, debug_ids, time_stamps, versions, .. } = self;
         let mut images: Vec<Image> = rows
             .into_iter()
             .map(|tracked| {
@@ -170,9 +138,7 @@ impl ImageTracker {
                 if let Some(&version) = versions.get(&(image.size, image.time_stamp)) {
                     image.version = version;
                 }
-                if let Some(id) = debug_ids
-                    .get(&place)
-                    .and_then(|ids| closest(ids, tracked.first_ns, tracked.last_ns))
+                if let Some(id) = debug_ids.get(&place).and_then(|ids| closest(ids, tracked.first_ns, tracked.last_ns))
                 {
                     image.pdb_name = id.pdb_name;
                     image.pdb_id = id.pdb_id;
@@ -189,11 +155,7 @@ impl ImageTracker {
 /// managed code: its own names its machine code.
 fn closest(ids: &[DebugId], first_ns: i64, last_ns: i64) -> Option<&DebugId> {
     ids.iter().min_by_key(|id| {
-        let outside = if id.time_ns < first_ns {
-            first_ns - id.time_ns
-        } else {
-            (id.time_ns - last_ns).max(0)
-        };
+        let outside = if id.time_ns < first_ns { first_ns - id.time_ns } else { (id.time_ns - last_ns).max(0) };
         (outside, id.managed)
     })
 }

@@ -2,8 +2,8 @@
 
 use onoff_etl::Record;
 use onoff_etw::kernel::{
-    DevicePowerEnd, DevicePowerStart, DevicesStateEnd, DevicesStateStart, KernelPayload,
-    PowerActionEnd, PowerActionStart,
+    DevicePowerEnd, DevicePowerStart, DevicesStateEnd, DevicesStateStart, KernelPayload, PowerActionEnd,
+    PowerActionStart,
 };
 use onoff_trace::{Activity, ActivityKind, StringId, power_phase, shutdown_step};
 
@@ -46,13 +46,7 @@ impl KernelPowerTracker {
                 let start = PowerActionStart::read(payload)?;
                 self.action = Some(self.activities.len());
                 let name = texts.display(start.power_action);
-                self.begin(
-                    record,
-                    ActivityKind::PowerTransition,
-                    name,
-                    "Power/ActionStart",
-                    texts,
-                );
+                self.begin(record, ActivityKind::PowerTransition, name, "Power/ActionStart", texts);
             }
             PowerActionEnd::HOOK => {
                 let end = PowerActionEnd::read(payload)?;
@@ -83,21 +77,12 @@ impl KernelPowerTracker {
                 let start = DevicePowerStart::read(payload)?;
                 self.requests.on_start(record, &start, texts);
             }
-            _ => self
-                .requests
-                .on_end(time_ns, &DevicePowerEnd::read(payload)?),
+            _ => self.requests.on_end(time_ns, &DevicePowerEnd::read(payload)?),
         }
         Some(())
     }
 
-    fn begin(
-        &mut self,
-        record: &Record<'_>,
-        kind: ActivityKind,
-        name: StringId,
-        event: &str,
-        texts: &mut Texts,
-    ) {
+    fn begin(&mut self, record: &Record<'_>, kind: ActivityKind, name: StringId, event: &str, texts: &mut Texts) {
         self.activities.push(Activity {
             kind,
             name,

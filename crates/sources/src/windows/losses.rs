@@ -15,9 +15,7 @@ pub(super) fn count(recording: &Recording<'_>, walked: &onoff_etl::Losses, losse
         if let Some(place) = place {
             let file = recording.files().get(place.file);
             let name = file.map_or("", |file| file.name.as_str());
-            losses.place(&counter, || {
-                format!("{name}, byte offset {:#x}", place.offset)
-            });
+            losses.place(&counter, || format!("{name}, byte offset {:#x}", place.offset));
         }
     }
 }

@@ -16,13 +16,7 @@ pub(super) struct MilestoneTracker {
 
 impl MilestoneTracker {
     /// A mark that somebody set while recording.
-    pub(super) fn on_mark(
-        &mut self,
-        time_ns: i64,
-        pid: Option<u32>,
-        mark: &Mark<'_>,
-        texts: &mut Texts,
-    ) {
+    pub(super) fn on_mark(&mut self, time_ns: i64, pid: Option<u32>, mark: &Mark<'_>, texts: &mut Texts) {
         self.rows.push(Milestone {
             time_ns,
             name: texts.str(name::MARK),
@@ -34,12 +28,7 @@ impl MilestoneTracker {
     }
 
     /// Takes a phase event; `None` when it lacks a field it needs.
-    pub(super) fn on_event(
-        &mut self,
-        event: &PhaseEvent<'_>,
-        processor_mhz: u32,
-        texts: &mut Texts,
-    ) -> Option<()> {
+    pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, processor_mhz: u32, texts: &mut Texts) -> Option<()> {
         if event.is(KERNEL_PNP, 204) {
             let value = os_loader_ns(event, processor_mhz)?;
             self.push(event, name::OS_LOADER, StringId::EMPTY, Some(value), texts);
@@ -62,10 +51,7 @@ impl MilestoneTracker {
             }
             let value = value(quantity, event);
             if value.is_none() && NEED_VALUE.contains(&milestone) {
-                if !MAY_LACK
-                    .iter()
-                    .any(|&(provider, id)| event.is(provider, id))
-                {
+                if !MAY_LACK.iter().any(|&(provider, id)| event.is(provider, id)) {
                     readable = None;
                 }
                 continue;

@@ -71,11 +71,7 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
     let selection = Selection::new(wanted);
     let mut trace = describe(&recording, files, wanted);
     let header = recording.header();
-    let mut assembly = Assembly::new(
-        recording.clock(),
-        header.os_build,
-        SystemTracker::new(header),
-    );
+    let mut assembly = Assembly::new(recording.clock(), header.os_build, SystemTracker::new(header));
     let mut walk_losses = onoff_etl::Losses::default();
     if selection.survey {
         let survey = Survey::of(&recording, &selection, files, options);
@@ -90,14 +86,7 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
         }
     }
     if selection.in_order {
-        read_in_order(
-            files,
-            &recording,
-            &selection,
-            &schemas,
-            &mut assembly,
-            options,
-        );
+        read_in_order(files, &recording, &selection, &schemas, &mut assembly, options);
     }
     walk_losses.merge(&assembly.finish(&mut schemas, &mut trace));
     losses::count(&recording, &walk_losses, &mut trace.losses);
@@ -136,11 +125,7 @@ fn describe(recording: &Recording<'_>, files: &Files, wanted: Tables) -> Trace {
 }
 
 fn total(recording: &Recording<'_>, counter: impl Fn(&LogfileHeader) -> u32) -> u64 {
-    recording
-        .files()
-        .iter()
-        .map(|file| u64::from(counter(&file.header)))
-        .sum()
+    recording.files().iter().map(|file| u64::from(counter(&file.header))).sum()
 }
 
 /// Bytes of payload that a window is aimed to hold: enough to make up for its own cost, few enough that several fit in
@@ -187,24 +172,13 @@ fn read_in_order(
                 files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
             }
         }
-        options.report(Progress {
-            done_bytes,
-            total_bytes,
-        });
+        options.report(Progress { done_bytes, total_bytes });
     }
     absorb(assembly, before);
 }
 
-fn decode(
-    windows: &[Window<'_>],
-    selection: &Selection,
-    schemas: &Schemas,
-    clock: &onoff_etl::Clock,
-) -> Vec<Piece> {
-    windows
-        .par_iter()
-        .map(|window| Piece::decode(window, selection, schemas, clock))
-        .collect()
+fn decode(windows: &[Window<'_>], selection: &Selection, schemas: &Schemas, clock: &onoff_etl::Clock) -> Vec<Piece> {
+    windows.par_iter().map(|window| Piece::decode(window, selection, schemas, clock)).collect()
 }
 
 fn absorb(assembly: &mut Assembly<'_>, pieces: Vec<Piece>) {

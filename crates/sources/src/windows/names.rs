@@ -10,9 +10,7 @@ use super::selection::class_hook;
 #[inline]
 pub(super) fn kernel_hook(record: &Record<'_>) -> Option<u16> {
     record.hook().or_else(|| match record.kind() {
-        HeaderKind::Full | HeaderKind::Instance => {
-            class_hook(record.class_guid()?, record.opcode())
-        }
+        HeaderKind::Full | HeaderKind::Instance => class_hook(record.class_guid()?, record.opcode()),
         _ => None,
     })
 }
@@ -38,28 +36,13 @@ pub(super) fn event_name(record: &Record<'_>, description: &Description<'_>) -> 
     let is_step = |step: &&str| !step.is_empty();
     match (record.kind(), record.descriptor()) {
         (HeaderKind::Message, _) => {
-            format!(
-                "{provider}/message {}",
-                record.message_number().unwrap_or_default()
-            )
+            format!("{provider}/message {}", record.message_number().unwrap_or_default())
         }
-        (HeaderKind::Event, Some(descriptor))
-            if description.source == SchemaSource::TraceLogging =>
-        {
-            format!(
-                "{provider}/{}",
-                if event.is_empty() {
-                    descriptor.id.to_string()
-                } else {
-                    event.to_owned()
-                }
-            )
+        (HeaderKind::Event, Some(descriptor)) if description.source == SchemaSource::TraceLogging => {
+            format!("{provider}/{}", if event.is_empty() { descriptor.id.to_string() } else { event.to_owned() })
         }
         (HeaderKind::Event, Some(descriptor)) => {
-            let steps: Vec<&str> = [description.task, description.opcode]
-                .into_iter()
-                .filter(is_step)
-                .collect();
+            let steps: Vec<&str> = [description.task, description.opcode].into_iter().filter(is_step).collect();
             match (description.task.is_empty(), event.is_empty()) {
                 (false, _) => format!("{provider}/{}", steps.join("/")),
                 (true, false) => format!("{provider}/{event}"),

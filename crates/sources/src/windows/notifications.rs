@@ -30,62 +30,14 @@ type Rule = (Provider, u16, u16, NotificationKind, Subject);
 
 const RULES: &[Rule] = &[
     (CSR, 3, 4, Kind::ApplicationShutdown, Process("ProcessId")),
-    (
-        WINSRV,
-        12009,
-        12010,
-        Kind::WindowsShutdown,
-        Process("ProcessId"),
-    ),
-    (
-        WINSRV,
-        12001,
-        12002,
-        Kind::ThreadShutdown,
-        Thread("ThreadId"),
-    ),
-    (
-        WINSRV,
-        12005,
-        12006,
-        Kind::Termination,
-        Process("ProcessId"),
-    ),
-    (
-        WINSRV,
-        12007,
-        12008,
-        Kind::ProcessWait,
-        Process("ProcessId"),
-    ),
-    (
-        WINSRV,
-        12011,
-        12012,
-        Kind::Broadcast,
-        Everybody("EventType"),
-    ),
-    (
-        KERNEL_POWER,
-        12,
-        13,
-        Kind::ApplicationQuerySuspend,
-        Process("Pid"),
-    ),
-    (
-        KERNEL_POWER,
-        14,
-        15,
-        Kind::ServiceQuerySuspend,
-        Service("Name"),
-    ),
-    (
-        KERNEL_POWER,
-        16,
-        17,
-        Kind::ApplicationSuspend,
-        Process("Pid"),
-    ),
+    (WINSRV, 12009, 12010, Kind::WindowsShutdown, Process("ProcessId")),
+    (WINSRV, 12001, 12002, Kind::ThreadShutdown, Thread("ThreadId")),
+    (WINSRV, 12005, 12006, Kind::Termination, Process("ProcessId")),
+    (WINSRV, 12007, 12008, Kind::ProcessWait, Process("ProcessId")),
+    (WINSRV, 12011, 12012, Kind::Broadcast, Everybody("EventType")),
+    (KERNEL_POWER, 12, 13, Kind::ApplicationQuerySuspend, Process("Pid")),
+    (KERNEL_POWER, 14, 15, Kind::ServiceQuerySuspend, Service("Name")),
+    (KERNEL_POWER, 16, 17, Kind::ApplicationSuspend, Process("Pid")),
     (KERNEL_POWER, 18, 19, Kind::ServiceSuspend, Service("Name")),
     (KERNEL_POWER, 28, 0, Kind::ApplicationResume, Process("Pid")),
     (KERNEL_POWER, 29, 0, Kind::ServiceResume, Service("Name")),
@@ -114,21 +66,14 @@ impl NotificationTracker {
             return;
         };
         let key = match subject {
-            Process(field) | Thread(field) | Everybody(field) => {
-                event.number(field).map(Key::Number)
-            }
+            Process(field) | Thread(field) | Everybody(field) => event.number(field).map(Key::Number),
             Service(field) => event.text(field, texts).map(Key::Text),
         };
         let teller = Key::Teller(event.record.thread_id());
-        if RULES
-            .iter()
-            .any(|&(provider, begin, ..)| event.is(provider, begin))
-        {
+        if RULES.iter().any(|&(provider, begin, ..)| event.is(provider, begin)) {
             self.begin(event, kind, subject, [Some(teller), key], texts);
         } else {
-            let row = key
-                .and_then(|key| self.open(kind, key))
-                .or_else(|| self.open(kind, teller));
+            let row = key.and_then(|key| self.open(kind, key)).or_else(|| self.open(kind, teller));
             match row.and_then(|row| self.rows.get_mut(row)) {
                 Some(row) => {
                     row.end_ns = Some(event.time_ns());
@@ -153,10 +98,7 @@ impl NotificationTracker {
             _ => None,
         };
         for key in keys.into_iter().flatten() {
-            self.under_way
-                .entry((kind, key))
-                .or_default()
-                .push(self.rows.len());
+            self.under_way.entry((kind, key)).or_default().push(self.rows.len());
         }
         self.rows.push(Notification {
             kind,
@@ -196,10 +138,8 @@ impl NotificationTracker {
         self.rows
             .into_iter()
             .map(|mut row| {
-                row.session = row
-                    .teller_pid
-                    .and_then(|pid| processes.at(pid, row.start_ns))
-                    .and_then(|process| process.session);
+                row.session =
+                    row.teller_pid.and_then(|pid| processes.at(pid, row.start_ns)).and_then(|process| process.session);
                 row
             })
             .collect()

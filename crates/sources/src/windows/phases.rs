@@ -39,13 +39,7 @@ pub(super) struct Phases {
 }
 
 impl Phases {
-    pub(super) fn replay(
-        &mut self,
-        records: &Copies,
-        schemas: &Schemas,
-        texts: &mut Texts,
-        losses: &mut Losses,
-    ) {
+    pub(super) fn replay(&mut self, records: &Copies, schemas: &Schemas, texts: &mut Texts, losses: &mut Losses) {
         let mut spare: Fields<'static> = Fields::new();
         for record in records.iter() {
             let mut fields = spare.reuse();
@@ -53,20 +47,13 @@ impl Phases {
             if let Some(event) = PhaseEvent::new(&record, &fields)
                 && self.take(&event, texts, losses).is_none()
             {
-                losses.add_at(&counters::PHASE_EVENT_UNREADABLE, || {
-                    format!("{}/{}", event.provider.name, event.id)
-                });
+                losses.add_at(&counters::PHASE_EVENT_UNREADABLE, || format!("{}/{}", event.provider.name, event.id));
             }
             spare = fields.reuse();
         }
     }
 
-    fn take(
-        &mut self,
-        event: &PhaseEvent<'_>,
-        texts: &mut Texts,
-        losses: &mut Losses,
-    ) -> Option<()> {
+    fn take(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
         if event.provider == KERNEL_PROCESS {
             return self.kernel_process(event, texts, losses);
         }
@@ -83,12 +70,7 @@ impl Phases {
     }
 
     /// The Kernel-Process provider, for recordings without the kernel logger's own events.
-    fn kernel_process(
-        &mut self,
-        event: &PhaseEvent<'_>,
-        texts: &mut Texts,
-        losses: &mut Losses,
-    ) -> Option<()> {
+    fn kernel_process(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
         let time_ns = event.time_ns();
         let pid = event.number32("ProcessID")?;
         match event.id {

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 
 use onoff_etl::{Clock, ExtendedItem, HeaderKind, Record, Window};
 use onoff_etw::kernel::{
-    self, DeferredProcedureCall, DeferredProcedureCallKind, Frames, InterruptServiceRoutine,
-    KernelPayload, SampledProfile, StackKeyReference,
+    self, DeferredProcedureCall, DeferredProcedureCallKind, Frames, InterruptServiceRoutine, KernelPayload,
+    SampledProfile, StackKeyReference,
 };
 use onoff_etw::{Reader, Schemas};
 use onoff_trace::{
-    ContextSwitch, ContextSwitches, Interrupt, InterruptKind, Interrupts, Losses, ReadyThread,
-    ReadyThreads, Sample, Samples, StackId, StackPool, Stacks, StringId,
+    ContextSwitch, ContextSwitches, Interrupt, InterruptKind, Interrupts, Losses, ReadyThread, ReadyThreads, Sample,
+    Samples, StackId, StackPool, Stacks, StringId,
 };
 
 use super::copies::Copies;
@@ -81,12 +81,7 @@ impl Running {
 
 impl Piece {
     /// Decodes what `selection` asks for of `window`.
-    pub(super) fn decode(
-        window: &Window<'_>,
-        selection: &Selection,
-        schemas: &Schemas,
-        clock: &Clock,
-    ) -> Piece {
+    pub(super) fn decode(window: &Window<'_>, selection: &Selection, schemas: &Schemas, clock: &Clock) -> Piece {
         let mut piece = Piece::default();
         let walk = window.for_each(|record| {
             piece.take(record, selection, schemas, clock);
@@ -107,13 +102,7 @@ impl Piece {
     }
 
     #[inline]
-    fn take(
-        &mut self,
-        record: &Record<'_>,
-        selection: &Selection,
-        schemas: &Schemas,
-        clock: &Clock,
-    ) {
+    fn take(&mut self, record: &Record<'_>, selection: &Selection, schemas: &Schemas, clock: &Clock) {
         let interest = match record.hook() {
             Some(hook) => selection.of_hook(hook),
             None => return self.take_other(record, selection, schemas),
@@ -236,9 +225,7 @@ impl Piece {
         let kind = match call.kind {
             DeferredProcedureCallKind::Threaded => InterruptKind::ThreadedDpc,
             DeferredProcedureCallKind::Ordinary => InterruptKind::Dpc,
-            DeferredProcedureCallKind::Timer | DeferredProcedureCallKind::IoTimer => {
-                InterruptKind::TimerDpc
-            }
+            DeferredProcedureCallKind::Timer | DeferredProcedureCallKind::IoTimer => InterruptKind::TimerDpc,
         };
         self.interrupt(record, clock, call.start_ticks, kind, call.routine, 0);
         Some(())
@@ -247,14 +234,7 @@ impl Piece {
     #[inline]
     fn interrupt_service_routine(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
         let routine = InterruptServiceRoutine::read(KernelPayload::of(record)?)?;
-        self.interrupt(
-            record,
-            clock,
-            routine.start_ticks,
-            InterruptKind::Interrupt,
-            routine.routine,
-            routine.vector,
-        );
+        self.interrupt(record, clock, routine.start_ticks, InterruptKind::Interrupt, routine.routine, routine.vector);
         Some(())
     }
 
@@ -300,8 +280,7 @@ impl Piece {
 
     fn stack_reference(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
         let stack = StackKeyReference::read(KernelPayload::of(record)?)?;
-        self.stack_references
-            .push((self.stacks.len(), stack.stack_key));
+        self.stack_references.push((self.stacks.len(), stack.stack_key));
         self.stacks.push(onoff_trace::Stack {
             time_ns: clock.ns(stack.event_ticks),
             pid: stack.process_id,
@@ -338,12 +317,7 @@ impl Piece {
             } else {
                 self.intern(Frames::new(fields.rest(), pointer_size))
             };
-            self.stacks.push(onoff_trace::Stack {
-                time_ns: record.time_ns(),
-                pid,
-                tid,
-                stack,
-            });
+            self.stacks.push(onoff_trace::Stack { time_ns: record.time_ns(), pid, tid, stack });
         }
     }
 

@@ -11,10 +11,7 @@ use hashbrown::HashMap;
 use onoff_etl::Record;
 use onoff_etw::kernel::{DevicePowerEnd, DevicePowerStart};
 use onoff_trace::system::InstalledDevice;
-use onoff_trace::{
-    Losses, PowerRequest, PowerRequestKind, PowerRequestScope, PowerRequests, PowerStateKind,
-    StringId,
-};
+use onoff_trace::{Losses, PowerRequest, PowerRequestKind, PowerRequestScope, PowerRequests, PowerStateKind, StringId};
 
 use super::counters;
 use super::phase_events::{KERNEL_POWER, PhaseEvent};
@@ -53,9 +50,7 @@ impl PowerRequestTracker {
                     kind: kind(event.number("MinorFunction")?),
                     device: event.text("InstanceName", texts).unwrap_or_default(),
                     state_kind: state_kind(event.number32("PowerStateType")),
-                    state: event
-                        .number("PowerState")
-                        .and_then(|state| state.try_into().ok()),
+                    state: event.number("PowerState").and_then(|state| state.try_into().ok()),
                     tid: event.record.thread_id(),
                     event: event.label(texts),
                     ..unknown(PowerRequestScope::Device, time_ns, irp)
@@ -110,12 +105,7 @@ impl PowerRequestTracker {
     }
 
     /// The kernel logger's own record of a request.
-    pub(super) fn on_start(
-        &mut self,
-        record: &Record<'_>,
-        start: &DevicePowerStart<'_>,
-        texts: &mut Texts,
-    ) {
+    pub(super) fn on_start(&mut self, record: &Record<'_>, start: &DevicePowerStart<'_>, texts: &mut Texts) {
         self.requests.insert(start.irp, self.rows.len());
         self.rows.push(PowerRequest {
             kind: kind(start.minor_function.into()),
@@ -145,20 +135,13 @@ impl PowerRequestTracker {
     }
 
     /// The table, by begin, with what `devices` says of each instance.
-    pub(super) fn finish(
-        self,
-        devices: &[InstalledDevice],
-        texts: &mut Texts,
-        losses: &mut Losses,
-    ) -> PowerRequests {
+    pub(super) fn finish(self, devices: &[InstalledDevice], texts: &mut Texts, losses: &mut Losses) -> PowerRequests {
         losses.add(&counters::POWER_REQUEST_END_WITHOUT_BEGIN, self.unmatched);
         let unfinished = self.rows.iter().filter(|row| row.end_ns.is_none()).count();
         losses.add(&counters::POWER_REQUEST_UNFINISHED, unfinished as u64);
         // Case is not significant in instance paths, and the two sources write it differently.
-        let installed: HashMap<String, &InstalledDevice> = devices
-            .iter()
-            .map(|device| (device.instance.to_ascii_lowercase(), device))
-            .collect();
+        let installed: HashMap<String, &InstalledDevice> =
+            devices.iter().map(|device| (device.instance.to_ascii_lowercase(), device)).collect();
         self.rows
             .into_iter()
             .map(|mut row| {

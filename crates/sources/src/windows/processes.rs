@@ -45,9 +45,7 @@ impl ProcessTracker {
             image: texts.ansi(event.image_file_name),
             command_line: texts.utf16(event.command_line),
             session: Some(event.session_id).filter(|&session| session != UNKNOWN_SESSION),
-            user: event
-                .user_sid
-                .map_or(StringId::EMPTY, |sid| texts.display(sid)),
+            user: event.user_sid.map_or(StringId::EMPTY, |sid| texts.display(sid)),
             unique_key: event.unique_process_key,
             page_directory: event.directory_table_base,
             package: texts.utf16(event.package_full_name),
@@ -90,10 +88,7 @@ impl ProcessTracker {
             present.end_ns = Some(time_ns);
             losses.add(&counters::PROCESS_END_MISSING, 1);
         }
-        let row = self.push(Process {
-            start_ns: Some(time_ns),
-            ..known
-        });
+        let row = self.push(Process { start_ns: Some(time_ns), ..known });
         self.alive.insert(known.pid, row);
     }
 
@@ -145,9 +140,7 @@ impl ProcessTracker {
             start_ns.is_none_or(|start_ns| start_ns <= time_ns)
         };
         let after = rows.partition_point(begun);
-        after
-            .checked_sub(1)
-            .and_then(|last| self.rows.get(rows[last]))
+        after.checked_sub(1).and_then(|last| self.rows.get(rows[last]))
     }
 
     /// The table, by start.
@@ -171,10 +164,7 @@ fn fill(row: &mut Process, known: &Process) {
             *field = value;
         }
     }
-    for (field, value) in [
-        (&mut row.unique_key, known.unique_key),
-        (&mut row.page_directory, known.page_directory),
-    ] {
+    for (field, value) in [(&mut row.unique_key, known.unique_key), (&mut row.page_directory, known.page_directory)] {
         if *field == 0 {
             *field = value;
         }

@@ -11,8 +11,7 @@ use crate::Options;
 use crate::error::Error;
 
 /// Class of the records that merging adds to describe events (`EventMetadata`).
-pub(super) const EVENT_METADATA_CLASS: Guid =
-    Guid::from_u128(0xbbccf6c1_6cd1_48c4_80ff_839482e37671);
+pub(super) const EVENT_METADATA_CLASS: Guid = Guid::from_u128(0xbbccf6c1_6cd1_48c4_80ff_839482e37671);
 
 const MANIFEST_EVENT: u16 = 0xFFFE;
 const MANIFEST_OPCODE: u8 = 0xFE;
@@ -23,9 +22,7 @@ pub(super) fn explains(record: &Record<'_>) -> bool {
     match record.kind() {
         HeaderKind::Event => {
             record.opcode() == MANIFEST_OPCODE
-                && record
-                    .descriptor()
-                    .is_some_and(|descriptor| descriptor.id == MANIFEST_EVENT)
+                && record.descriptor().is_some_and(|descriptor| descriptor.id == MANIFEST_EVENT)
         }
         HeaderKind::Full => record.class_guid() == Some(EVENT_METADATA_CLASS),
         _ => false,
@@ -45,22 +42,12 @@ pub(crate) fn known(options: &Options) -> Result<Schemas, Error> {
 }
 
 fn add(schemas: &mut Schemas, path: &Path) -> Result<(), Error> {
-    let bytes = std::fs::read(path).map_err(|source| Error::Read {
-        path: path.into(),
-        source,
-    })?;
-    let refused = |reason: String| Error::Schema {
-        path: path.into(),
-        reason,
-    };
+    let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
+    let refused = |reason: String| Error::Schema { path: path.into(), reason };
     let providers = if bytes.starts_with(b"MZ") {
-        schemas
-            .add_provider_binary(&bytes)
-            .map_err(|error| refused(error.to_string()))?
+        schemas.add_provider_binary(&bytes).map_err(|error| refused(error.to_string()))?
     } else {
-        schemas
-            .add_manifest(&text(&bytes))
-            .map_err(|error| refused(error.to_string()))?
+        schemas.add_manifest(&text(&bytes)).map_err(|error| refused(error.to_string()))?
     };
     if providers == 0 {
         return Err(refused("describes no event provider".into()));
@@ -73,9 +60,7 @@ fn text(bytes: &[u8]) -> String {
     let units = |bytes: &[u8], from: fn([u8; 2]) -> u16| {
         let (pairs, _) = bytes.as_chunks::<2>();
         let units = pairs.iter().map(|&pair| from(pair));
-        char::decode_utf16(units)
-            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-            .collect()
+        char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
     };
     match bytes {
         [0xFF, 0xFE, rest @ ..] => units(rest, u16::from_le_bytes),
@@ -89,9 +74,6 @@ fn text(bytes: &[u8]) -> String {
 pub(super) fn count(schemas: &Schemas, losses: &mut Losses) {
     let lost = schemas.losses();
     losses.add(&counters::SCHEMA_MALFORMED, lost.malformed_records);
-    losses.add(
-        &counters::MANIFEST_REFUSED,
-        lost.refused_chunks + lost.refused_manifests,
-    );
+    losses.add(&counters::MANIFEST_REFUSED, lost.refused_chunks + lost.refused_manifests);
     losses.add(&counters::SCHEMAS_TOO_MANY, lost.too_many);
 }

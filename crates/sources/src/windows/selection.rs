@@ -3,8 +3,8 @@
 use hashbrown::{HashMap, HashSet};
 use onoff_etl::{Guid, HeaderKind, Record};
 use onoff_etw::kernel::{
-    CompactContextSwitches, ContextSwitch, FileOpen, FileOperationEnd, HardFault, IMAGE_ID_CLASS,
-    Mark, PERF_INFO_CLASS, ReadyThread, SYSTEM_CONFIG_EX_CLASS, SampledProfile, Stack, ThreadName,
+    CompactContextSwitches, ContextSwitch, FileOpen, FileOperationEnd, HardFault, IMAGE_ID_CLASS, Mark,
+    PERF_INFO_CLASS, ReadyThread, SYSTEM_CONFIG_EX_CLASS, SampledProfile, Stack, ThreadName,
 };
 use onoff_trace::{TableName, Tables};
 
@@ -63,11 +63,7 @@ impl Selection {
     pub(super) fn new(wanted: Tables) -> Selection {
         use TableName as T;
         let wants = |tables: &[TableName]| tables.iter().any(|&table| wanted.contains(table));
-        let generic = if wants(&[T::Events]) {
-            Interest::Generic
-        } else {
-            Interest::Skip
-        };
+        let generic = if wants(&[T::Events]) { Interest::Generic } else { Interest::Skip };
         let mut hooks = vec![generic; HOOKS];
         let mut select = |interest, numbers: &[u16]| {
             for &hook in numbers {
@@ -127,11 +123,7 @@ impl Selection {
         }
 
         let mut classes = HashMap::from([(SYSTEM_CONFIG_EX_CLASS, Interest::Ordered)]);
-        let image_ids = if wants(&[T::Images]) {
-            Interest::Ordered
-        } else {
-            Interest::Skip
-        };
+        let image_ids = if wants(&[T::Images]) { Interest::Ordered } else { Interest::Skip };
         classes.insert(IMAGE_ID_CLASS, image_ids);
         classes.insert(EVENT_METADATA_CLASS, Interest::Skip);
         let at_end = phase_events::wanted(wanted).collect();
@@ -151,10 +143,7 @@ impl Selection {
     /// What to do with a record of the kernel.
     #[inline]
     pub(super) fn of_hook(&self, hook: u16) -> Interest {
-        self.hooks
-            .get(usize::from(hook))
-            .copied()
-            .unwrap_or(Interest::Skip)
+        self.hooks.get(usize::from(hook)).copied().unwrap_or(Interest::Skip)
     }
 
     /// What to do with a record that has no hook, and the hook of its class if that is the kernel's.
@@ -165,8 +154,7 @@ impl Selection {
         match record.kind() {
             HeaderKind::Full | HeaderKind::Instance => match self.classes.get(&class) {
                 Some(&interest) => interest,
-                None => class_hook(class, record.opcode())
-                    .map_or(self.others, |hook| self.of_class_hook(hook)),
+                None => class_hook(class, record.opcode()).map_or(self.others, |hook| self.of_class_hook(hook)),
             },
             _ => self.others,
         }
@@ -200,9 +188,7 @@ const PROCESS: &[u16] = &[0x0301, 0x0302, 0x0303, 0x0304, 0x0327];
 const THREAD: &[u16] = &[0x0501, 0x0502, 0x0503, 0x0504, ThreadName::HOOK];
 const IMAGE: &[u16] = &[0x030a, 0x1402, 0x1403, 0x1404];
 const FILE_NAME: &[u16] = &[0x0400, 0x0420, 0x0423, 0x0424];
-const DISK: &[u16] = &[
-    0x010a, 0x010b, 0x010c, 0x010d, 0x010e, 0x010f, 0x0137, 0x0138, 0x0139, 0x013a, 0x013b, 0x013c,
-];
+const DISK: &[u16] = &[0x010a, 0x010b, 0x010c, 0x010d, 0x010e, 0x010f, 0x0137, 0x0138, 0x0139, 0x013a, 0x013b, 0x013c];
 const FILE_OPERATION: &[u16] = &[
     FileOpen::HOOK,
     0x0441,
@@ -227,9 +213,7 @@ const FILE_OPERATION: &[u16] = &[
 /// Hooks whose events are rows of a table of their own, or describe the recording itself.
 const OF_TABLES: &[u16] = &{
     const GROUPS: [&[u16]; 13] = [
-        &[
-            0x0000, 0x0005, 0x0008, 0x0020, 0x0040, 0x0042, 0x0043, 0x0050, 0x0052,
-        ],
+        &[0x0000, 0x0005, 0x0008, 0x0020, 0x0040, 0x0042, 0x0043, 0x0050, 0x0052],
         &[0x0524, 0x0525, 0x0532, 0x0f2e, 0x0f22, 0x0220],
         DPC,
         ISR,
@@ -254,11 +238,7 @@ const OF_TABLES: &[u16] = &{
     let mut all = [0; LENGTH];
     let (mut place, mut group) = (0, 0);
     while group <= GROUPS.len() {
-        let numbers = if group < GROUPS.len() {
-            GROUPS[group]
-        } else {
-            FILE_OPERATION
-        };
+        let numbers = if group < GROUPS.len() { GROUPS[group] } else { FILE_OPERATION };
         let mut index = 0;
         while index < numbers.len() {
             all[place] = numbers[index];

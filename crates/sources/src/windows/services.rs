@@ -14,9 +14,7 @@
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::system::InstalledService;
-use onoff_trace::{
-    Losses, ServiceChange, ServiceOutcome, ServiceTransition, ServiceTransitions, StringId,
-};
+use onoff_trace::{Losses, ServiceChange, ServiceOutcome, ServiceTransition, ServiceTransitions, StringId};
 
 use super::counters;
 use super::phase_events::{PhaseEvent, SERVICES, SVCHOST};
@@ -103,15 +101,11 @@ impl ServiceTracker {
         let state = event.number32("CurrentState")?;
         let pid = event.number32("PID").filter(|&pid| pid != 0);
         let image = event.text("ImageName", texts).unwrap_or_default();
-        let automatic =
-            event.number32("ExecutionPhase") == Some(AUTO_START_PHASE) || self.in_auto_start;
+        let automatic = event.number32("ExecutionPhase") == Some(AUTO_START_PHASE) || self.in_auto_start;
         let in_shutdown = event.number32("ExecutionPhase") == Some(SHUTDOWN_PHASE);
         let time_ns = event.time_ns();
         let service = self.services.entry(name).or_default();
-        let under_way = service
-            .under_way
-            .and_then(|row| self.rows.get(row))
-            .map(|row| row.kind);
+        let under_way = service.under_way.and_then(|row| self.rows.get(row)).map(|row| row.kind);
 
         use ServiceChange::{Start, Stop};
         let (begins, ends) = match (state, under_way) {
@@ -121,9 +115,7 @@ impl ServiceTracker {
             (RUNNING, Some(Start)) => (None, Some(ServiceOutcome::Completed)),
             // A running service that reports "running" again was sent a control; it stops if a report of that follows. Of
             // one that ran before the recording began, the first such report may be it.
-            (RUNNING, None) if service.running || in_shutdown || !service.known => {
-                (Some(Stop), None)
-            }
+            (RUNNING, None) if service.running || in_shutdown || !service.known => (Some(Stop), None),
             (STOP_PENDING, None) => (Some(Stop), None),
             (STOP_PENDING, Some(Start)) => (Some(Stop), Some(ServiceOutcome::Failed)),
             (STOPPED, Some(Stop)) => (None, Some(ServiceOutcome::Completed)),
@@ -131,10 +123,7 @@ impl ServiceTracker {
             _ => (None, None),
         };
         if let Some(outcome) = ends
-            && let Some(row) = service
-                .under_way
-                .take()
-                .and_then(|row| self.rows.get_mut(row))
+            && let Some(row) = service.under_way.take().and_then(|row| self.rows.get_mut(row))
         {
             row.end_ns = Some(time_ns);
             row.outcome = outcome;
@@ -202,26 +191,16 @@ impl ServiceTracker {
         texts: &mut Texts,
         losses: &mut Losses,
     ) -> ServiceTransitions {
-        let Self {
-            rows,
-            groups,
-            services,
-            ..
-        } = self;
+        let Self { rows, groups, services, .. } = self;
         let mut configured: HashMap<String, &InstalledService> = HashMap::new();
         for service in installed {
             configured.insert(service.name.to_ascii_lowercase(), service);
         }
-        let knows_groups = installed
-            .iter()
-            .any(|service| !service.load_order_group.is_empty());
+        let knows_groups = installed.iter().any(|service| !service.load_order_group.is_empty());
         // A running service that reported "running" again and nothing more did not stop; while the system shuts down it
         // did not answer.
-        let silent: HashSet<usize> = services
-            .values()
-            .filter(|service| service.in_shutdown)
-            .filter_map(|service| service.under_way)
-            .collect();
+        let silent: HashSet<usize> =
+            services.values().filter(|service| service.in_shutdown).filter_map(|service| service.under_way).collect();
         let mut unfinished = 0;
         let mut rows: Vec<ServiceTransition> = rows
             .into_iter()

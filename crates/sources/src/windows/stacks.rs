@@ -38,20 +38,13 @@ impl StackTracker {
     }
 
     /// Takes over the stacks of one window, whose ids are those of `pool`.
-    pub(super) fn absorb(
-        &mut self,
-        mut stacks: Stacks,
-        pool: &StackPool,
-        references: Vec<(usize, u64)>,
-    ) {
+    pub(super) fn absorb(&mut self, mut stacks: Stacks, pool: &StackPool, references: Vec<(usize, u64)>) {
         if stacks.is_empty() {
             return;
         }
         let mut ids: HashMap<StackId, StackId> = HashMap::from([(StackId::EMPTY, StackId::EMPTY)]);
         for id in &mut stacks.stack {
-            *id = *ids
-                .entry(*id)
-                .or_insert_with(|| self.pool.intern(pool.get(*id)));
+            *id = *ids.entry(*id).or_insert_with(|| self.pool.intern(pool.get(*id)));
         }
         self.pieces.push(Piece { stacks, references });
     }

@@ -33,28 +33,11 @@ pub(super) struct Survey {
 /// What makes two records of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
-    Kernel {
-        hook: u16,
-        version: u8,
-    },
-    Manifest {
-        provider: Guid,
-        id: u16,
-        version: u8,
-    },
-    TraceLogging {
-        provider: Guid,
-        name: u64,
-    },
-    Class {
-        class: Guid,
-        opcode: u8,
-        version: u16,
-    },
-    Message {
-        guid: Option<Guid>,
-        number: u16,
-    },
+    Kernel { hook: u16, version: u8 },
+    Manifest { provider: Guid, id: u16, version: u8 },
+    TraceLogging { provider: Guid, name: u64 },
+    Class { class: Guid, opcode: u8, version: u16 },
+    Message { guid: Option<Guid>, number: u16 },
     Other(u8),
 }
 
@@ -67,12 +50,7 @@ struct Count {
 }
 
 impl Survey {
-    pub(super) fn of(
-        recording: &Recording<'_>,
-        selection: &Selection,
-        files: &Files,
-        options: &Options,
-    ) -> Survey {
+    pub(super) fn of(recording: &Recording<'_>, selection: &Selection, files: &Files, options: &Options) -> Survey {
         let total_bytes = recording.buffers().iter().map(stored).sum();
         let done_bytes = AtomicU64::new(0);
         // Few enough for each task to be worth it, many enough to share them out.
@@ -87,10 +65,8 @@ impl Survey {
                     files.release(buffer.file, buffer.offset as u64..end as u64);
                 }
                 let read: u64 = buffers.iter().map(stored).sum();
-                options.report(Progress {
-                    done_bytes: done_bytes.fetch_add(read, Ordering::Relaxed) + read,
-                    total_bytes,
-                });
+                options
+                    .report(Progress { done_bytes: done_bytes.fetch_add(read, Ordering::Relaxed) + read, total_bytes });
                 survey
             })
             .reduce(Survey::default, Survey::merge)
@@ -176,9 +152,7 @@ impl Survey {
                 continue;
             };
             let description = schemas.describe(&example);
-            let guid = description
-                .provider_guid
-                .map_or_else(String::new, |guid| guid.to_string());
+            let guid = description.provider_guid.map_or_else(String::new, |guid| guid.to_string());
             let provider = names::provider_name(&description);
             let (id, version) = kind.number();
             let name = names::event_name(&example, &description);
@@ -197,26 +171,14 @@ impl Survey {
         }
         let mut providers: Vec<ProviderCount> = providers
             .into_iter()
-            .map(|((guid, name), (events, bytes))| ProviderCount {
-                guid,
-                name,
-                events,
-                bytes,
-            })
+            .map(|((guid, name), (events, bytes))| ProviderCount { guid, name, events, bytes })
             .collect();
         providers.sort_by(|a, b| (b.events, &a.name, &a.guid).cmp(&(a.events, &b.name, &b.guid)));
         kinds.sort_by(|a, b| {
             let order = |kind: &KindCount| (kind.id, kind.version);
-            b.events
-                .cmp(&a.events)
-                .then_with(|| a.name.cmp(&b.name))
-                .then_with(|| order(a).cmp(&order(b)))
+            b.events.cmp(&a.events).then_with(|| a.name.cmp(&b.name)).then_with(|| order(a).cmp(&order(b)))
         });
-        Inventory {
-            events,
-            providers,
-            kinds,
-        }
+        Inventory { events, providers, kinds }
     }
 }
 
@@ -224,14 +186,10 @@ fn detail(example: &Record<'_>, description: &Description<'_>, schemas: &Schemas
     let mut fields = Fields::new();
     schemas.decode(example, &mut fields);
     KindDetail {
-        guid: description
-            .provider_guid
-            .map_or_else(String::new, |guid| guid.to_string()),
+        guid: description.provider_guid.map_or_else(String::new, |guid| guid.to_string()),
         opcode: example.opcode(),
         level: example.level(),
-        keyword: example
-            .descriptor()
-            .map_or(0, |descriptor| descriptor.keyword),
+        keyword: example.descriptor().map_or(0, |descriptor| descriptor.keyword),
         task: description.task.to_owned(),
         opcode_name: description.opcode.to_owned(),
         described: description.source != SchemaSource::Unknown,
@@ -251,9 +209,7 @@ impl Kind {
             Kind::Kernel { hook, version } => (hook.into(), version.into()),
             Kind::Manifest { id, version, .. } => (id.into(), version.into()),
             Kind::TraceLogging { .. } => (0, 0),
-            Kind::Class {
-                opcode, version, ..
-            } => (opcode.into(), version),
+            Kind::Class { opcode, version, .. } => (opcode.into(), version),
             Kind::Message { number, .. } => (number.into(), 0),
             Kind::Other(number) => (number.into(), 0),
         }
@@ -271,26 +227,14 @@ fn kind(record: &Record<'_>) -> Kind {
     match (record.kind(), guid, record.descriptor()) {
         (HeaderKind::Event, Some(provider), Some(descriptor)) => {
             match record.extended_item(ExtendedItem::EVENT_SCHEMA_TRACELOGGING) {
-                Some(metadata) => Kind::TraceLogging {
-                    provider,
-                    name: fingerprint(event_name(metadata.data)),
-                },
-                None => Kind::Manifest {
-                    provider,
-                    id: descriptor.id,
-                    version: descriptor.version,
-                },
+                Some(metadata) => Kind::TraceLogging { provider, name: fingerprint(event_name(metadata.data)) },
+                None => Kind::Manifest { provider, id: descriptor.id, version: descriptor.version },
             }
         }
-        (HeaderKind::Full | HeaderKind::Instance, Some(class), _) => Kind::Class {
-            class,
-            opcode: record.opcode(),
-            version: record.version(),
-        },
-        (HeaderKind::Message, guid, _) => Kind::Message {
-            guid,
-            number: record.message_number().unwrap_or_default(),
-        },
+        (HeaderKind::Full | HeaderKind::Instance, Some(class), _) => {
+            Kind::Class { class, opcode: record.opcode(), version: record.version() }
+        }
+        (HeaderKind::Message, guid, _) => Kind::Message { guid, number: record.message_number().unwrap_or_default() },
         (HeaderKind::Other(number), ..) => Kind::Other(number),
         _ => Kind::Other(0),
     }
@@ -300,15 +244,11 @@ fn kind(record: &Record<'_>) -> Kind {
 fn event_name(metadata: &[u8]) -> &[u8] {
     let rest = metadata.get(2..).unwrap_or_default();
     let tag = rest.iter().position(|byte| byte & 0x80 == 0);
-    let name = tag
-        .and_then(|last| rest.get(last + 1..))
-        .unwrap_or_default();
+    let name = tag.and_then(|last| rest.get(last + 1..)).unwrap_or_default();
     name.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
 /// FNV-1a, 64 bits: names apart that are never compared with anything else.
 fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }

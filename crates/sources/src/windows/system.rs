@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 
 use onoff_etl::{LogfileHeader, Record};
 use onoff_etw::kernel::{
-    BuildLab, LogicalDisk, NetworkAdapter, PhysicalDisk, Platform, PlugAndPlayDevice,
-    PowerConfiguration, ProcessorConfiguration, ProcessorDescription, ServiceConfiguration,
-    SystemConfigEx, VideoAdapter,
+    BuildLab, LogicalDisk, NetworkAdapter, PhysicalDisk, Platform, PlugAndPlayDevice, PowerConfiguration,
+    ProcessorConfiguration, ProcessorDescription, ServiceConfiguration, SystemConfigEx, VideoAdapter,
 };
 use onoff_trace::system::{self, Disk, DisplayAdapter, InstalledDevice, InstalledService, Volume};
 use onoff_trace::{Losses, SystemConfiguration, SystemKind};
@@ -81,14 +80,8 @@ impl SystemTracker {
             }
             Some(Platform::HOOK) => {
                 let platform = Platform::parse(record)?;
-                set(
-                    &mut system.model,
-                    format_args!("{} {}", platform.manufacturer, platform.product_name),
-                );
-                set(
-                    &mut system.firmware,
-                    format_args!("{} {}", platform.bios_version, platform.bios_date),
-                );
+                set(&mut system.model, format_args!("{} {}", platform.manufacturer, platform.product_name));
+                set(&mut system.firmware, format_args!("{} {}", platform.bios_version, platform.bios_date));
             }
             Some(PhysicalDisk::HOOK) => {
                 let disk = PhysicalDisk::parse(record)?;
@@ -199,19 +192,13 @@ impl SystemTracker {
                         friendly_name: text(device.friendly_name),
                         driver: text(device.service_name),
                         physical_device_object: text(device.pdo_name),
-                        class: device
-                            .class_guid
-                            .map_or_else(String::new, |class| class.to_string()),
+                        class: device.class_guid.map_or_else(String::new, |class| class.to_string()),
                     },
                     left_out,
                 );
             }
             _ => match SystemConfigEx::parse(record) {
-                Some(SystemConfigEx::BuildInfo {
-                    build_lab,
-                    product_name,
-                    ..
-                }) => {
+                Some(SystemConfigEx::BuildInfo { build_lab, product_name, .. }) => {
                     set(&mut system.os_build_text, build_lab);
                     set(&mut self.product, product_name);
                 }
@@ -227,12 +214,7 @@ impl SystemTracker {
 
     /// The configuration.
     pub(super) fn finish(self, losses: &mut Losses) -> SystemConfiguration {
-        let Self {
-            mut system,
-            product,
-            mappings,
-            left_out,
-        } = self;
+        let Self { mut system, product, mappings, left_out } = self;
         losses.add(&counters::CONFIGURATION_LEFT_OUT, left_out);
         if !product.is_empty() {
             system.os = product;
@@ -243,11 +225,7 @@ impl SystemTracker {
             if !device_path.starts_with(r"\Device\") || drive.is_empty() {
                 continue;
             }
-            match system
-                .volumes
-                .iter_mut()
-                .find(|volume| volume.drive.eq_ignore_ascii_case(drive))
-            {
+            match system.volumes.iter_mut().find(|volume| volume.drive.eq_ignore_ascii_case(drive)) {
                 Some(volume) => volume.device_path = device_path.into(),
                 None => system.volumes.push(Volume {
                     drive: drive.into(),

@@ -67,10 +67,7 @@ impl ThreadTracker {
             losses.add(&counters::THREAD_END_MISSING, 1);
         }
         self.alive.insert(known.tid, self.rows.len());
-        self.rows.push(Thread {
-            start_ns: Some(time_ns),
-            ..known
-        });
+        self.rows.push(Thread { start_ns: Some(time_ns), ..known });
     }
 
     /// A thread ended.
@@ -152,8 +149,6 @@ impl ThreadOwners {
     pub(super) fn process(&self, tid: u32, time_ns: i64) -> Option<u32> {
         let owners = self.lives.get(&tid)?;
         let after = owners.partition_point(|&(start_ns, _)| start_ns <= time_ns);
-        owners
-            .get(after.saturating_sub(1))
-            .map(|&(_, process)| process)
+        owners.get(after.saturating_sub(1)).map(|&(_, process)| process)
     }
 }

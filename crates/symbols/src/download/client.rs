@@ -27,21 +27,14 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) const fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            agent: None,
-        }
+        Self { limits, agent: None }
     }
 
     /// Writes what `url` has into `file`.
     pub(super) fn get(&mut self, url: &str, file: &mut File) -> Result<Answer, Failure> {
         let limits = self.limits;
         let agent = self.agent.get_or_insert_with(|| agent(limits));
-        let request = agent
-            .get(url)
-            .config()
-            .https_only(url.starts_with("https:"))
-            .build();
+        let request = agent.get(url).config().https_only(url.starts_with("https:")).build();
         let response = request.call().map_err(failure)?;
         match response.status().as_u16() {
             200 => {}
@@ -54,13 +47,11 @@ impl Client {
             return Err(Fault::TooLarge(most).into());
         }
         let mut reader = body.into_reader().take(most.saturating_add(1));
-        let length = io::copy(&mut reader, file)
-            .map_err(|error| Failure::Fault(Fault::Broken(error.to_string())))?;
+        let length = io::copy(&mut reader, file).map_err(|error| Failure::Fault(Fault::Broken(error.to_string())))?;
         if length > most {
             return Err(Fault::TooLarge(most).into());
         }
-        file.seek(SeekFrom::Start(0))
-            .map_err(|error| Failure::Fault(Fault::Broken(error.to_string())))?;
+        file.seek(SeekFrom::Start(0)).map_err(|error| Failure::Fault(Fault::Broken(error.to_string())))?;
         Ok(Answer::File)
     }
 }
@@ -68,10 +59,9 @@ impl Client {
 /// Only what this one request is about counts against the file; everything else against the server.
 fn failure(error: Error) -> Failure {
     match error {
-        Error::TooManyRedirects
-        | Error::Protocol(_)
-        | Error::RequireHttpsOnly(_)
-        | Error::LargeResponseHeader(..) => Failure::Fault(Fault::Broken(error.to_string())),
+        Error::TooManyRedirects | Error::Protocol(_) | Error::RequireHttpsOnly(_) | Error::LargeResponseHeader(..) => {
+            Failure::Fault(Fault::Broken(error.to_string()))
+        }
         other => Failure::Silent(other.to_string()),
     }
 }

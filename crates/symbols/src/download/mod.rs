@@ -66,12 +66,7 @@ impl Downloads {
     /// With these limits. Nothing is sent yet.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            client: Client::new(limits),
-            silent: BTreeMap::new(),
-            listener: Box::new(|_, _| {}),
-        }
+        Self { limits, client: Client::new(limits), silent: BTreeMap::new(), listener: Box::new(|_, _| {}) }
     }
 
     /// With someone who is told of each file (name, server) before it is asked for.
@@ -123,13 +118,7 @@ impl Downloads {
     }
 
     /// Fetches a file into `store`; `None` when the server has none.
-    fn fetch(
-        &mut self,
-        server: &str,
-        store: &Path,
-        name: &str,
-        identity: &str,
-    ) -> Result<Option<PathBuf>, Failure> {
+    fn fetch(&mut self, server: &str, store: &Path, name: &str, identity: &str) -> Result<Option<PathBuf>, Failure> {
         let unkept = |error| Fault::Unkept(store.to_owned(), error);
         std::fs::create_dir_all(store).map_err(unkept)?;
         let new_file = || new_file(store).map_err(unkept);
@@ -138,21 +127,13 @@ impl Downloads {
         let base = format!("{}/{encoded}/{identity}", server.trim_end_matches('/'));
 
         let mut file = new_file()?;
-        let mut answer = self
-            .client
-            .get(&format!("{base}/{encoded}"), file.as_file_mut())?;
+        let mut answer = self.client.get(&format!("{base}/{encoded}"), file.as_file_mut())?;
         if let (Answer::NotThere, Some(packed_name)) = (answer, packed(name)) {
             let encoded = utf8_percent_encode(&packed_name, AS_IT_IS);
             let mut packed = new_file()?;
-            answer = self
-                .client
-                .get(&format!("{base}/{encoded}"), packed.as_file_mut())?;
+            answer = self.client.get(&format!("{base}/{encoded}"), packed.as_file_mut())?;
             if answer == Answer::File {
-                cabinet::unpack(
-                    packed.as_file_mut(),
-                    file.as_file_mut(),
-                    self.limits.most_bytes,
-                )?;
+                cabinet::unpack(packed.as_file_mut(), file.as_file_mut(), self.limits.most_bytes)?;
             }
         }
         if answer == Answer::NotThere {

@@ -92,11 +92,7 @@ impl Buffer {
     /// Appends the file bytes of the buffer.
     pub fn encode(&self, session: &Session, out: &mut Vec<u8>) {
         let header_buffer = self.kind == kind::HEADER;
-        let logger_size = if header_buffer {
-            session.header_buffer_size
-        } else {
-            session.buffer_size
-        } as usize;
+        let logger_size = if header_buffer { session.header_buffer_size } else { session.buffer_size } as usize;
         let fill = BUFFER_HEADER_SIZE + self.records.len();
         let packed = match session.compression {
             Some(compression) if !header_buffer && !self.store_uncompressed => {
@@ -117,10 +113,9 @@ impl Buffer {
         if header_buffer && let Some(compression) = session.compression {
             state = compression.format();
         }
-        let size = packed.as_ref().map_or_else(
-            || logger_size.max(fill.next_multiple_of(8)),
-            |packed| BUFFER_HEADER_SIZE + packed.len(),
-        );
+        let size = packed
+            .as_ref()
+            .map_or_else(|| logger_size.max(fill.next_multiple_of(8)), |packed| BUFFER_HEADER_SIZE + packed.len());
         let size = self.announced_size.unwrap_or(size as u32);
         let context = match session.processor_field {
             ProcessorField::Byte => [self.processor as u8, 8, 2, 0],

@@ -28,12 +28,7 @@ impl EtlBuilder {
     /// A file with nothing but its logfile header.
     #[must_use]
     pub fn new(session: Session) -> Self {
-        Self {
-            packer: Packer::new(&session),
-            session,
-            buffers: Vec::new(),
-            defects: Vec::new(),
-        }
+        Self { packer: Packer::new(&session), session, buffers: Vec::new(), defects: Vec::new() }
     }
 
     /// The session, for changing counters before the file is finished.

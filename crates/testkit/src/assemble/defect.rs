@@ -63,11 +63,7 @@ pub enum Defect {
 impl Defect {
     pub(super) fn apply_to_buffers(self, buffers: &mut Vec<Buffer>) {
         match self {
-            Self::RecordSize {
-                buffer,
-                record,
-                size,
-            } => {
+            Self::RecordSize { buffer, record, size } => {
                 if let Some(bytes) = record_bytes(buffers, buffer, record) {
                     // Headers with a typed version word keep their size at +4, others at +0.
                     let at = match bytes.get(2..4) {
@@ -79,14 +75,8 @@ impl Defect {
                     }
                 }
             }
-            Self::RecordMarker {
-                buffer,
-                record,
-                marker,
-            } => {
-                if let Some(byte) =
-                    record_bytes(buffers, buffer, record).and_then(|bytes| bytes.get_mut(3))
-                {
+            Self::RecordMarker { buffer, record, marker } => {
+                if let Some(byte) = record_bytes(buffers, buffer, record).and_then(|bytes| bytes.get_mut(3)) {
                     *byte = marker;
                 }
             }
@@ -136,11 +126,6 @@ fn record_bytes(buffers: &mut [Buffer], buffer: usize, record: usize) -> Option<
 /// Offset in the file of a record of an uncompressed, undamaged file: buffers are numbered as in
 /// [`Defect`], `start` is the record's offset in its buffer's records.
 #[must_use]
-pub fn file_offset(
-    header_buffer_size: u32,
-    buffer_size: u32,
-    buffer: usize,
-    start: usize,
-) -> usize {
+pub fn file_offset(header_buffer_size: u32, buffer_size: u32, buffer: usize, start: usize) -> usize {
     header_buffer_size as usize + buffer * buffer_size as usize + BUFFER_HEADER_SIZE + start
 }

@@ -43,18 +43,13 @@ impl Packer {
     /// Adds a record of a processor; returns the buffer that had to be closed to make room.
     /// Processors beyond the session's are added on first use.
     pub fn push(&mut self, processor: u16, record: &Record<'_>) -> Option<Buffer> {
-        let slot = if self.single_stream {
-            0
-        } else {
-            usize::from(processor)
-        };
+        let slot = if self.single_stream { 0 } else { usize::from(processor) };
         while self.open.len() <= slot {
             let next = u16::try_from(self.open.len()).unwrap_or(u16::MAX);
             self.open.push(Buffer::new(next));
         }
         let buffer = &self.open[slot];
-        let full = !buffer.records.is_empty()
-            && buffer.aligned_len() + record.encoded_len() > self.capacity;
+        let full = !buffer.records.is_empty() && buffer.aligned_len() + record.encoded_len() > self.capacity;
         let closed = if full { self.close(slot) } else { None };
         let buffer = &mut self.open[slot];
         buffer.push(record);
@@ -67,10 +62,7 @@ impl Packer {
 
     /// Closes one processor's buffer if it holds anything.
     pub fn close(&mut self, slot: usize) -> Option<Buffer> {
-        let buffer = self
-            .open
-            .get_mut(slot)
-            .filter(|buffer| !buffer.records.is_empty())?;
+        let buffer = self.open.get_mut(slot).filter(|buffer| !buffer.records.is_empty())?;
         let mut closed = std::mem::replace(buffer, Buffer::new(buffer.processor));
         closed.sequence = self.next_sequence;
         self.next_sequence += 1;
@@ -79,9 +71,7 @@ impl Packer {
 
     /// Closes every buffer, as stopping a session does; the last carries the flush marker.
     pub fn close_all(&mut self) -> Vec<Buffer> {
-        let mut closed: Vec<Buffer> = (0..self.open.len())
-            .filter_map(|slot| self.close(slot))
-            .collect();
+        let mut closed: Vec<Buffer> = (0..self.open.len()).filter_map(|slot| self.close(slot)).collect();
         if let Some(last) = closed.last_mut() {
             last.flags |= flag::FLUSH_MARKER;
         }

@@ -36,10 +36,7 @@ impl Payload {
     /// An empty payload whose pointers have the given size.
     #[must_use]
     pub fn new(pointer_size: PointerSize) -> Self {
-        Self {
-            bytes: Vec::new(),
-            pointer_size,
-        }
+        Self { bytes: Vec::new(), pointer_size }
     }
 
     /// An empty payload of a 64-bit writer.
@@ -193,9 +190,7 @@ impl Payload {
     /// Appends the `TOKEN_USER` image kernel process events carry: two pointers, then the SID.
     #[must_use]
     pub fn token_user(self, sub_authorities: &[u32]) -> Self {
-        self.pointer(0xFFFF_C000_1234_5678)
-            .pointer(0)
-            .sid(sub_authorities)
+        self.pointer(0xFFFF_C000_1234_5678).pointer(0).sid(sub_authorities)
     }
 
     /// Length so far, bytes.

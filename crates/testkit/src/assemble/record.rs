@@ -155,63 +155,20 @@ const NO_EXTENSION: &[u64] = &[];
 impl<'a> Record<'a> {
     /// A kernel event with a system header, logged by `thread` of `process`.
     #[must_use]
-    pub fn system(
-        hook: u16,
-        version: u8,
-        ticks: u64,
-        thread: u32,
-        process: u32,
-        payload: Payload,
-    ) -> Self {
-        Self::new(
-            ticks,
-            Header::System(Classic {
-                hook,
-                version,
-                thread,
-                process,
-                ..Classic::default()
-            }),
-            payload,
-        )
+    pub fn system(hook: u16, version: u8, ticks: u64, thread: u32, process: u32, payload: Payload) -> Self {
+        Self::new(ticks, Header::System(Classic { hook, version, thread, process, ..Classic::default() }), payload)
     }
 
     /// A kernel event with a compact header.
     #[must_use]
-    pub fn compact(
-        hook: u16,
-        version: u8,
-        ticks: u64,
-        thread: u32,
-        process: u32,
-        payload: Payload,
-    ) -> Self {
-        Self::new(
-            ticks,
-            Header::Compact(Classic {
-                hook,
-                version,
-                thread,
-                process,
-                ..Classic::default()
-            }),
-            payload,
-        )
+    pub fn compact(hook: u16, version: u8, ticks: u64, thread: u32, process: u32, payload: Payload) -> Self {
+        Self::new(ticks, Header::Compact(Classic { hook, version, thread, process, ..Classic::default() }), payload)
     }
 
     /// A kernel event with a performance-information header.
     #[must_use]
     pub fn perfinfo(hook: u16, version: u8, ticks: u64, payload: Payload) -> Self {
-        Self::new(
-            ticks,
-            Header::Perfinfo {
-                hook,
-                version,
-                pebs_index: None,
-                counters: NO_EXTENSION,
-            },
-            payload,
-        )
+        Self::new(ticks, Header::Perfinfo { hook, version, pebs_index: None, counters: NO_EXTENSION }, payload)
     }
 
     /// A classic event of a class GUID.
@@ -235,23 +192,13 @@ impl<'a> Record<'a> {
     /// Bytes put where a record is expected: for defects.
     #[must_use]
     pub fn raw(bytes: &'a [u8]) -> Self {
-        Self {
-            ticks: 0,
-            pointer_size: PointerSize::Eight,
-            header: Header::Raw,
-            payload: Cow::Borrowed(bytes),
-        }
+        Self { ticks: 0, pointer_size: PointerSize::Eight, header: Header::Raw, payload: Cow::Borrowed(bytes) }
     }
 
     /// Any header with a payload.
     #[must_use]
     pub fn new(ticks: u64, header: Header<'a>, payload: Payload) -> Self {
-        Self {
-            ticks,
-            pointer_size: payload.pointer_size(),
-            header,
-            payload: Cow::Owned(payload.into_bytes()),
-        }
+        Self { ticks, pointer_size: payload.pointer_size(), header, payload: Cow::Owned(payload.into_bytes()) }
     }
 
     /// Length of the encoded record without padding, bytes.
@@ -260,11 +207,9 @@ impl<'a> Record<'a> {
         let header = match &self.header {
             Header::System(_) => 0x20,
             Header::Compact(_) => 0x18,
-            Header::Perfinfo {
-                pebs_index,
-                counters,
-                ..
-            } => 0x10 + 8 * (usize::from(pebs_index.is_some()) + counters.len().min(7)),
+            Header::Perfinfo { pebs_index, counters, .. } => {
+                0x10 + 8 * (usize::from(pebs_index.is_some()) + counters.len().min(7))
+            }
             Header::Full(_) => 0x30,
             Header::Instance { .. } => 0x48,
             Header::Event(event) => 0x50 + event.extended.iter().map(item_len).sum::<usize>(),
@@ -288,15 +233,9 @@ impl<'a> Record<'a> {
             Header::Compact(classic) => {
                 self.classic(classic, if wide { 0x04 } else { 0x03 }, size, out);
             }
-            Header::Perfinfo {
-                hook,
-                version,
-                pebs_index,
-                counters,
-            } => {
+            Header::Perfinfo { hook, version, pebs_index, counters } => {
                 let counters = &counters[..counters.len().min(7)];
-                let extension =
-                    if pebs_index.is_some() { 0x80 } else { 0 } | (counters.len() as u8);
+                let extension = if pebs_index.is_some() { 0x80 } else { 0 } | (counters.len() as u8);
                 out.extend_from_slice(&[*version, extension, if wide { 0x11 } else { 0x10 }, 0xC0]);
                 out.extend_from_slice(&size.to_le_bytes());
                 out.extend_from_slice(&hook.to_le_bytes());
@@ -305,15 +244,8 @@ impl<'a> Record<'a> {
                     out.extend_from_slice(&value.to_le_bytes());
                 }
             }
-            Header::Full(event) => {
-                self.class_event(event, if wide { 0x14 } else { 0x0A }, size, out)
-            }
-            Header::Instance {
-                event,
-                instance,
-                parent,
-                parent_class,
-            } => {
+            Header::Full(event) => self.class_event(event, if wide { 0x14 } else { 0x0A }, size, out),
+            Header::Instance { event, instance, parent, parent_class } => {
                 self.class_event(event, if wide { 0x15 } else { 0x0B }, size, out);
                 out.extend_from_slice(&instance.to_le_bytes());
                 out.extend_from_slice(&parent.to_le_bytes());

@@ -160,11 +160,7 @@ impl Session {
     /// `LogFileMode` as the header shows it.
     #[must_use]
     pub fn log_file_mode(&self) -> u32 {
-        if self.compression.is_some() {
-            self.mode | mode::COMPRESSED
-        } else {
-            self.mode
-        }
+        if self.compression.is_some() { self.mode | mode::COMPRESSED } else { self.mode }
     }
 
     /// The logfile header record (hook 0x0000), with the given number of buffers written.
@@ -206,13 +202,6 @@ impl Session {
             .u32(self.buffers_lost)
             .text(&self.logger_name)
             .text(&self.file_name);
-        Record::system(
-            0,
-            2,
-            self.start_ticks,
-            self.header_thread,
-            self.header_process,
-            payload,
-        )
+        Record::system(0, 2, self.start_ticks, self.header_thread, self.header_process, payload)
     }
 }

@@ -24,21 +24,12 @@ pub struct Wrote {
 
 impl Container {
     /// Every kind.
-    pub const ALL: [Container; 4] = [
-        Self::Pcap,
-        Self::PcapNanosecondsBigEndian,
-        Self::Pcapng,
-        Self::PcapngBigEndian,
-    ];
+    pub const ALL: [Container; 4] = [Self::Pcap, Self::PcapNanosecondsBigEndian, Self::Pcapng, Self::PcapngBigEndian];
 
     /// Begins a file of frames of a link type, cut to `snap_length` bytes.
     #[must_use]
     pub fn begin(self, link: u16, snap_length: usize) -> Wrote {
-        let mut wrote = Wrote {
-            container: self,
-            snap_length,
-            bytes: Vec::new(),
-        };
+        let mut wrote = Wrote { container: self, snap_length, bytes: Vec::new() };
         wrote.header(link);
         wrote
     }
@@ -50,20 +41,12 @@ impl Container {
 
 impl Wrote {
     fn u16(&mut self, value: u16) {
-        let bytes = if self.container.big_endian() {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        };
+        let bytes = if self.container.big_endian() { value.to_be_bytes() } else { value.to_le_bytes() };
         self.bytes.extend(bytes);
     }
 
     fn u32(&mut self, value: u32) {
-        let bytes = if self.container.big_endian() {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        };
+        let bytes = if self.container.big_endian() { value.to_be_bytes() } else { value.to_le_bytes() };
         self.bytes.extend(bytes);
     }
 
@@ -71,11 +54,7 @@ impl Wrote {
         let snap_length = self.snap_length as u32;
         match self.container {
             Container::Pcap | Container::PcapNanosecondsBigEndian => {
-                let magic = if self.container == Container::Pcap {
-                    0xA1B2_C3D4
-                } else {
-                    0xA1B2_3C4D
-                };
+                let magic = if self.container == Container::Pcap { 0xA1B2_C3D4 } else { 0xA1B2_3C4D };
                 self.u32(magic);
                 self.u16(2);
                 self.u16(4);
@@ -101,11 +80,7 @@ impl Wrote {
                 self.u32(snap_length);
                 self.u16(9);
                 self.u16(1);
-                let resolution = if self.container == Container::Pcapng {
-                    9
-                } else {
-                    0x80 | 20
-                };
+                let resolution = if self.container == Container::Pcapng { 9 } else { 0x80 | 20 };
                 self.bytes.extend([resolution, 0, 0, 0]);
                 self.u32(0);
                 self.u32(32);
@@ -119,11 +94,7 @@ impl Wrote {
         let (seconds, ns) = (unix_ns / 1_000_000_000, unix_ns % 1_000_000_000);
         match self.container {
             Container::Pcap | Container::PcapNanosecondsBigEndian => {
-                let fraction = if self.container == Container::Pcap {
-                    ns / 1000
-                } else {
-                    ns
-                };
+                let fraction = if self.container == Container::Pcap { ns / 1000 } else { ns };
                 self.u32(seconds as u32);
                 self.u32(fraction as u32);
                 self.u32(kept.len() as u32);
@@ -162,11 +133,7 @@ impl Wrote {
         self.u32(0);
         self.u16(5);
         self.u16(8);
-        let bytes = if self.container.big_endian() {
-            frames.to_be_bytes()
-        } else {
-            frames.to_le_bytes()
-        };
+        let bytes = if self.container.big_endian() { frames.to_be_bytes() } else { frames.to_le_bytes() };
         self.bytes.extend(bytes);
         self.u32(0);
         self.u32(40);

@@ -49,12 +49,7 @@ pub struct TftpServer {
 impl TftpServer {
     /// Plays a transfer from `start_ns`; answers when its last acknowledgment was sent.
     pub fn play(&self, transfer: &TftpTransfer, start_ns: u64, capture: &mut Wrote) -> u64 {
-        let mut player = Player {
-            server: *self,
-            transfer,
-            capture,
-            now_ns: start_ns,
-        };
+        let mut player = Player { server: *self, transfer, capture, now_ns: start_ns };
         player.run();
         player.now_ns
     }
@@ -70,29 +65,19 @@ struct Player<'a> {
 impl Player<'_> {
     fn send_to_client(&mut self, payload: &[u8]) {
         let packet = udp(self.transfer.server, self.transfer.client, payload);
-        let frame = self
-            .server
-            .link
-            .wrap(self.server.mac, self.transfer.client_mac, &packet);
+        let frame = self.server.link.wrap(self.server.mac, self.transfer.client_mac, &packet);
         self.capture.frame(self.now_ns, &frame);
     }
 
     fn send_to_server(&mut self, port: u16, payload: &[u8]) {
         let server = SocketAddr::new(self.transfer.server.ip(), port);
         let packet = udp(self.transfer.client, server, payload);
-        let frame = self
-            .server
-            .link
-            .wrap(self.transfer.client_mac, self.server.mac, &packet);
+        let frame = self.server.link.wrap(self.transfer.client_mac, self.server.mac, &packet);
         self.capture.frame(self.now_ns, &frame);
     }
 
     fn number(&self, block: u64) -> u16 {
-        if self.transfer.after_last == 0 {
-            block as u16
-        } else {
-            ((block + 65_534) % 65_535 + 1) as u16
-        }
+        if self.transfer.after_last == 0 { block as u16 } else { ((block + 65_534) % 65_535 + 1) as u16 }
     }
 
     fn run(&mut self) {
@@ -150,11 +135,7 @@ impl Player<'_> {
                 self.transfer.block_size.into()
             };
             let number = self.number(block).to_be_bytes();
-            let payload = [
-                &[0, 3, number[0], number[1]],
-                &vec![0xA5; bytes as usize][..],
-            ]
-            .concat();
+            let payload = [&[0, 3, number[0], number[1]], &vec![0xA5; bytes as usize][..]].concat();
             for _ in 0..self.times(block) {
                 self.send_to_client(&payload);
             }

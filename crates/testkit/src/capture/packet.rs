@@ -21,14 +21,7 @@ pub enum Link {
 
 impl Link {
     /// Every kind.
-    pub const ALL: [Link; 6] = [
-        Self::Ethernet,
-        Self::Vlan,
-        Self::Cooked,
-        Self::Cooked2,
-        Self::Null,
-        Self::Raw,
-    ];
+    pub const ALL: [Link; 6] = [Self::Ethernet, Self::Vlan, Self::Cooked, Self::Cooked2, Self::Null, Self::Raw];
 
     /// Its number in the registry of link types.
     #[must_use]
@@ -139,12 +132,7 @@ pub fn ipv6(
 /// A UDP datagram in an IP packet.
 #[must_use]
 pub fn udp(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Vec<u8> {
-    ip(
-        source.ip(),
-        destination.ip(),
-        17,
-        &datagram(source, destination, payload),
-    )
+    ip(source.ip(), destination.ip(), 17, &datagram(source, destination, payload))
 }
 
 fn datagram(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Vec<u8> {
@@ -159,12 +147,8 @@ fn datagram(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Vec<
 
 fn ip(source: IpAddr, destination: IpAddr, protocol: u8, payload: &[u8]) -> Vec<u8> {
     match (source, destination) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => {
-            ipv4(source, destination, protocol, payload, None)
-        }
-        (IpAddr::V6(source), IpAddr::V6(destination)) => {
-            ipv6(source, destination, protocol, payload, None)
-        }
+        (IpAddr::V4(source), IpAddr::V4(destination)) => ipv4(source, destination, protocol, payload, None),
+        (IpAddr::V6(source), IpAddr::V6(destination)) => ipv6(source, destination, protocol, payload, None),
         _ => panic!("both ends of a packet are of one family"),
     }
 }

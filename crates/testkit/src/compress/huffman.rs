@@ -38,9 +38,7 @@ fn unlimited_lengths(weights: &[u64]) -> Vec<u8> {
         .filter(|&(_, &weight)| weight > 0)
         .map(|(node, &weight)| Reverse((weight, node)))
         .collect();
-    while let (Some(Reverse((light, left))), Some(Reverse((heavy, right)))) =
-        (heap.pop(), heap.pop())
-    {
+    while let (Some(Reverse((light, left))), Some(Reverse((heavy, right)))) = (heap.pop(), heap.pop()) {
         let parent = parents.len();
         parents.push(usize::MAX);
         parents[left] = parent;
@@ -71,11 +69,7 @@ pub(super) fn canonical_codes(lengths: &[u8]) -> Vec<u16> {
     let mut next: u32 = 0;
     for length in 1..=LONGEST {
         next <<= 1;
-        for (symbol, _) in lengths
-            .iter()
-            .enumerate()
-            .filter(|&(_, &own)| own == length)
-        {
+        for (symbol, _) in lengths.iter().enumerate().filter(|&(_, &own)| own == length) {
             codes[symbol] = next as u16;
             next += 1;
         }

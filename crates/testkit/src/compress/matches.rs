@@ -31,13 +31,7 @@ pub(super) struct Matcher<'a> {
 
 impl<'a> Matcher<'a> {
     pub(super) fn new(input: &'a [u8], window: usize) -> Self {
-        Self {
-            input,
-            window,
-            head: vec![NONE; 1 << HASH_BITS],
-            previous: vec![NONE; input.len()],
-            position: 0,
-        }
+        Self { input, window, head: vec![NONE; 1 << HASH_BITS], previous: vec![NONE; input.len()], position: 0 }
     }
 
     /// The next token, none of which reaches beyond `end` (a block boundary). `None` at `end`.
@@ -71,11 +65,8 @@ impl<'a> Matcher<'a> {
             if distance > self.window {
                 break;
             }
-            let length = self.input[start..]
-                .iter()
-                .zip(&self.input[here..end])
-                .take_while(|(old, new)| old == new)
-                .count();
+            let length =
+                self.input[start..].iter().zip(&self.input[here..end]).take_while(|(old, new)| old == new).count();
             if length >= MINIMUM && best.is_none_or(|(_, longest)| length > longest) {
                 best = Some((distance, length));
             }

@@ -32,19 +32,14 @@ impl Encoder {
         // Unused flags at the end are ones, as the format's own encoder writes them.
         let unused = 32 - self.used;
         let ones = ((1u64 << unused) - 1) as u32;
-        let word = if unused == 32 {
-            ones
-        } else {
-            self.flags << unused | ones
-        };
+        let word = if unused == 32 { ones } else { self.flags << unused | ones };
         self.out[self.flags_at..self.flags_at + 4].copy_from_slice(&word.to_le_bytes());
     }
 
     fn copy(&mut self, distance: usize, length: usize) {
         let mut rest = length - 3;
         let short = rest.min(7);
-        self.out
-            .extend_from_slice(&(((distance - 1) << 3 | short) as u16).to_le_bytes());
+        self.out.extend_from_slice(&(((distance - 1) << 3 | short) as u16).to_le_bytes());
         if short < 7 {
             return;
         }
@@ -77,13 +72,7 @@ impl Encoder {
 }
 
 pub(super) fn compress(input: &[u8]) -> Vec<u8> {
-    let mut encoder = Encoder {
-        out: vec![0; 4],
-        flags_at: 0,
-        flags: 0,
-        used: 0,
-        half_used: None,
-    };
+    let mut encoder = Encoder { out: vec![0; 4], flags_at: 0, flags: 0, used: 0, half_used: None };
     let mut matcher = Matcher::new(input, WINDOW);
     while let Some(token) = matcher.next(input.len()) {
         match token {

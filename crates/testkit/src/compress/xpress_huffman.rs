@@ -12,9 +12,7 @@ const END_OF_STREAM: usize = 256;
 fn symbol(token: Token) -> usize {
     match token {
         Token::Literal(byte) => usize::from(byte),
-        Token::Copy { distance, length } => {
-            256 + (distance.ilog2() as usize) * 16 + (length - 3).min(15)
-        }
+        Token::Copy { distance, length } => 256 + (distance.ilog2() as usize) * 16 + (length - 3).min(15),
     }
 }
 
@@ -32,13 +30,7 @@ impl<'a> BitWriter<'a> {
     fn new(out: &'a mut Vec<u8>) -> Self {
         let current = out.len();
         out.extend_from_slice(&[0; 4]);
-        Self {
-            out,
-            current,
-            following: current + 2,
-            word: 0,
-            free: 16,
-        }
+        Self { out, current, following: current + 2, word: 0, free: 16 }
     }
 
     fn bits(&mut self, count: u32, value: u32) {
@@ -116,10 +108,7 @@ fn block(tokens: &[Token], last: bool, out: &mut Vec<u8>) {
         }
     }
     if last {
-        bits.bits(
-            u32::from(lengths[END_OF_STREAM]),
-            u32::from(codes[END_OF_STREAM]),
-        );
+        bits.bits(u32::from(lengths[END_OF_STREAM]), u32::from(codes[END_OF_STREAM]));
     }
     bits.finish();
 }

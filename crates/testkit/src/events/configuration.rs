@@ -9,13 +9,7 @@ const NOBODY: u32 = u32::MAX;
 
 /// Processors and memory (hook 0x0B0A, version 3).
 #[must_use]
-pub fn cpu(
-    ticks: u64,
-    mhz: u32,
-    processors: u32,
-    memory_mib: u32,
-    computer: &str,
-) -> Record<'static> {
+pub fn cpu(ticks: u64, mhz: u32, processors: u32, memory_mib: u32, computer: &str) -> Record<'static> {
     let payload = Payload::wide()
         .u32(mhz)
         .u32(processors)
@@ -37,13 +31,7 @@ pub fn cpu(
 
 /// A physical disk (hook 0x0B0B, version 2).
 #[must_use]
-pub fn physical_disk(
-    ticks: u64,
-    number: u32,
-    size_bytes: u64,
-    model: &str,
-    boot_drive: &str,
-) -> Record<'static> {
+pub fn physical_disk(ticks: u64, number: u32, size_bytes: u64, model: &str, boot_drive: &str) -> Record<'static> {
     // Capacity follows from the geometry: 512 * 63 * 255 bytes a cylinder.
     let payload = Payload::wide()
         .u32(number)
@@ -66,13 +54,7 @@ pub fn physical_disk(
 
 /// A volume (hook 0x0B0C, version 2).
 #[must_use]
-pub fn logical_disk(
-    ticks: u64,
-    disk: u32,
-    offset: u64,
-    size_bytes: u64,
-    drive: &str,
-) -> Record<'static> {
+pub fn logical_disk(ticks: u64, disk: u32, offset: u64, size_bytes: u64, drive: &str) -> Record<'static> {
     let clusters = (size_bytes / 4096) as i64;
     let payload = Payload::wide()
         .u64(offset)
@@ -132,13 +114,7 @@ impl RunningService<'_> {
 
 /// A device (hook 0x0B16, version 5).
 #[must_use]
-pub fn device(
-    ticks: u64,
-    instance: &str,
-    description: &str,
-    friendly_name: &str,
-    driver: &str,
-) -> Record<'static> {
+pub fn device(ticks: u64, instance: &str, description: &str, friendly_name: &str, driver: &str) -> Record<'static> {
     let payload = Payload::wide()
         .guid(&Uuid::from_u128(0x4d36e97d_e325_11ce_bfc1_08002be10318))
         .u32(0)
@@ -155,18 +131,8 @@ pub fn device(
 
 /// Manufacturer, model and firmware (hook 0x0B19, version 2).
 #[must_use]
-pub fn platform(
-    ticks: u64,
-    manufacturer: &str,
-    product: &str,
-    firmware_date: &str,
-    firmware: &str,
-) -> Record<'static> {
-    let payload = Payload::wide()
-        .text(manufacturer)
-        .text(product)
-        .text(firmware_date)
-        .text(firmware);
+pub fn platform(ticks: u64, manufacturer: &str, product: &str, firmware_date: &str, firmware: &str) -> Record<'static> {
+    let payload = Payload::wide().text(manufacturer).text(product).text(firmware_date).text(firmware);
     Record::system(0x0B19, 2, ticks, NOBODY, NOBODY, payload)
 }
 
@@ -181,9 +147,7 @@ pub fn power(ticks: u64) -> Record<'static> {
 /// kernel's event version.
 #[must_use]
 pub fn extension(end: bool, ticks: u64, masks: [u32; 8]) -> Record<'static> {
-    let payload = masks
-        .iter()
-        .fold(Payload::wide(), |payload, &mask| payload.u32(mask));
+    let payload = masks.iter().fold(Payload::wide(), |payload, &mask| payload.u32(mask));
     let hook = if end { 0x0020 } else { 0x0005 };
     Record::system(hook, 2, ticks, 4, 4, payload.u32(70))
 }

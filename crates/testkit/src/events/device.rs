@@ -12,25 +12,13 @@ const BOOT_DIAGNOSTICS: Provider = Provider::new(0x96ac7637_5950_4a30_b8f7_e07e8
 /// Begin (200) or end (201) of boot-start driver initialisation.
 #[must_use]
 pub fn boot_start(begin: bool) -> Occurrence {
-    PNP.event(
-        if begin { 200 } else { 201 },
-        200,
-        if begin { START } else { STOP },
-        0x20,
-        Payload::wide(),
-    )
+    PNP.event(if begin { 200 } else { 201 }, 200, if begin { START } else { STOP }, 0x20, Payload::wide())
 }
 
 /// Begin (202) or end (203) of system-start driver initialisation.
 #[must_use]
 pub fn system_start(begin: bool) -> Occurrence {
-    PNP.event(
-        if begin { 202 } else { 203 },
-        202,
-        if begin { START } else { STOP },
-        0x20,
-        Payload::wide(),
-    )
+    PNP.event(if begin { 202 } else { 203 }, 202, if begin { START } else { STOP }, 0x20, Payload::wide())
 }
 
 /// Loader times (204 v0), in ticks of the processor's time-stamp counter.
@@ -42,131 +30,69 @@ pub fn os_loader(start: u64, end: u64) -> Occurrence {
 /// A boot driver's initialisation begins (210).
 #[must_use]
 pub fn boot_init_start(driver: &str) -> Occurrence {
-    PNP.event(
-        210,
-        210,
-        START,
-        0x1020,
-        Payload::wide().counted_text(driver),
-    )
+    PNP.event(210, 210, START, 0x1020, Payload::wide().counted_text(driver))
 }
 
 /// A boot driver's initialisation ends (211).
 #[must_use]
 pub fn boot_init_stop(driver: &str, status: u32) -> Occurrence {
-    PNP.event(
-        211,
-        210,
-        STOP,
-        0x1020,
-        Payload::wide().counted_text(driver).u32(status),
-    )
+    PNP.event(211, 210, STOP, 0x1020, Payload::wide().counted_text(driver).u32(status))
 }
 
 /// Loading of a driver begins (212).
 #[must_use]
 pub fn driver_load_start(driver: &str) -> Occurrence {
-    PNP.event(
-        212,
-        212,
-        START,
-        0x2020,
-        Payload::wide().counted_text(driver),
-    )
+    PNP.event(212, 212, START, 0x2020, Payload::wide().counted_text(driver))
 }
 
 /// Loading of a driver ends (213).
 #[must_use]
 pub fn driver_load_stop(service: &str, status: u32, driver: &str) -> Occurrence {
-    let payload = Payload::wide()
-        .counted_text(service)
-        .u32(status)
-        .counted_text(driver)
-        .u32(0);
+    let payload = Payload::wide().counted_text(service).u32(status).counted_text(driver).u32(0);
     PNP.event(213, 212, STOP, 0x2020, payload)
 }
 
 /// A device gets its start request (216).
 #[must_use]
 pub fn device_start(instance: &str) -> Occurrence {
-    PNP.event(
-        216,
-        216,
-        START,
-        0x8020,
-        Payload::wide().counted_text(instance),
-    )
+    PNP.event(216, 216, START, 0x8020, Payload::wide().counted_text(instance))
 }
 
 /// A device's driver returned "pending" to the start request (217).
 #[must_use]
 pub fn device_start_pended(instance: &str) -> Occurrence {
-    PNP.event(
-        217,
-        216,
-        SUSPEND,
-        0x8020,
-        Payload::wide().counted_text(instance),
-    )
+    PNP.event(217, 216, SUSPEND, 0x8020, Payload::wide().counted_text(instance))
 }
 
 /// A device completed its start request (218).
 #[must_use]
 pub fn device_start_stop(instance: &str, status: u32) -> Occurrence {
-    let payload = Payload::wide()
-        .counted_text(instance)
-        .u32(status)
-        .counted_text("")
-        .u32(0);
+    let payload = Payload::wide().counted_text(instance).u32(status).counted_text("").u32(0);
     PNP.event(218, 216, STOP, 0x8020, payload)
 }
 
 /// A device is asked for its children (220).
 #[must_use]
 pub fn device_enum(instance: &str) -> Occurrence {
-    PNP.event(
-        220,
-        220,
-        START,
-        0x1_0020,
-        Payload::wide().counted_text(instance),
-    )
+    PNP.event(220, 220, START, 0x1_0020, Payload::wide().counted_text(instance))
 }
 
 /// A device's driver returned "pending" to the question for children (221).
 #[must_use]
 pub fn device_enum_pended(instance: &str) -> Occurrence {
-    PNP.event(
-        221,
-        220,
-        SUSPEND,
-        0x1_0020,
-        Payload::wide().counted_text(instance),
-    )
+    PNP.event(221, 220, SUSPEND, 0x1_0020, Payload::wide().counted_text(instance))
 }
 
 /// A device named its children (222).
 #[must_use]
 pub fn device_enum_stop(instance: &str) -> Occurrence {
-    PNP.event(
-        222,
-        220,
-        STOP,
-        0x1_0020,
-        Payload::wide().counted_text(instance),
-    )
+    PNP.event(222, 220, STOP, 0x1_0020, Payload::wide().counted_text(instance))
 }
 
 /// Boot manager time (Kernel-Boot 7), ms.
 #[must_use]
 pub fn boot_manager(milliseconds: u64) -> Occurrence {
-    BOOT.event(
-        7,
-        19,
-        0,
-        0x2000_0000_0000,
-        Payload::wide().u64(milliseconds),
-    )
+    BOOT.event(7, 19, 0, 0x2000_0000_0000, Payload::wide().u64(milliseconds))
 }
 
 /// Time before the boot manager (Kernel-Boot 11), ms.
@@ -178,31 +104,21 @@ pub fn pre_boot(milliseconds: u64) -> Occurrence {
 /// Kind of boot (Kernel-Boot 27 v1): 0 cold, 1 fast startup, 2 resume from hibernation.
 #[must_use]
 pub fn boot_type(kind: u32) -> Occurrence {
-    BOOT.event(27, 33, 0, 0, Payload::wide())
-        .version(1, Payload::wide().u32(kind).ansi(" NOEXECUTE=OPTIN"))
+    BOOT.event(27, 33, 0, 0, Payload::wide()).version(1, Payload::wide().u32(kind).ansi(" NOEXECUTE=OPTIN"))
 }
 
 /// The firmware's own performance record (Kernel-Boot 30), ns since processor reset: reset
 /// ended, loader loaded, loader started, boot services being left, boot services left.
 #[must_use]
 pub fn firmware_boot_data(times: [u64; 5]) -> Occurrence {
-    let payload = times
-        .iter()
-        .fold(Payload::wide(), |payload, &time| payload.u64(time));
+    let payload = times.iter().fold(Payload::wide(), |payload, &time| payload.u64(time));
     BOOT.event(30, 21, 0, 0, payload)
 }
 
 /// The operating system started (Kernel-General 12).
 #[must_use]
 pub fn system_started(build: u32, boot_mode: u32, start_time: u64) -> Occurrence {
-    let payload = Payload::wide()
-        .u32(10)
-        .u32(0)
-        .u32(build)
-        .u32(0)
-        .u16(0)
-        .u32(boot_mode)
-        .u64(start_time);
+    let payload = Payload::wide().u32(10).u32(0).u32(build).u32(0).u16(0).u32(boot_mode).u64(start_time);
     GENERAL.event(12, 1, 0, 0x80, payload)
 }
 

@@ -130,21 +130,8 @@ impl Image<'_> {
 
     /// The symbol identity merge tools add (ImageID DbgID_RSDS, opcode 36).
     #[must_use]
-    pub fn symbols(
-        &self,
-        pdb: &str,
-        id: Uuid,
-        age: u32,
-        ticks: u64,
-        thread: u32,
-        process: u32,
-    ) -> Record<'static> {
-        let payload = Payload::wide()
-            .pointer(self.base)
-            .u32(self.process)
-            .guid(&id)
-            .u32(age)
-            .ansi(pdb);
+    pub fn symbols(&self, pdb: &str, id: Uuid, age: u32, ticks: u64, thread: u32, process: u32) -> Record<'static> {
+        let payload = Payload::wide().pointer(self.base).u32(self.process).guid(&id).u32(age).ansi(pdb);
         let event = ClassEvent {
             class: Uuid::from_u128(0xb3e675d7_2554_4f18_830b_2762732560de),
             opcode: 36,
@@ -168,40 +155,19 @@ pub struct Left {
 
 impl Left {
     /// Preempted by another thread: ready again.
-    pub const PREEMPTED: Self = Self {
-        state: 1,
-        wait_reason: 32,
-    };
+    pub const PREEMPTED: Self = Self { state: 1, wait_reason: 32 };
     /// Its quantum ended: ready again.
-    pub const QUANTUM_END: Self = Self {
-        state: 1,
-        wait_reason: 30,
-    };
+    pub const QUANTUM_END: Self = Self { state: 1, wait_reason: 30 };
     /// Waits for a timer.
-    pub const DELAY: Self = Self {
-        state: 5,
-        wait_reason: 4,
-    };
+    pub const DELAY: Self = Self { state: 5, wait_reason: 4 };
     /// Waits for an object.
-    pub const WAITING: Self = Self {
-        state: 5,
-        wait_reason: 6,
-    };
+    pub const WAITING: Self = Self { state: 5, wait_reason: 6 };
     /// Waits for a page or file.
-    pub const DISK: Self = Self {
-        state: 5,
-        wait_reason: 0,
-    };
+    pub const DISK: Self = Self { state: 5, wait_reason: 0 };
     /// Ended.
-    pub const TERMINATED: Self = Self {
-        state: 4,
-        wait_reason: 22,
-    };
+    pub const TERMINATED: Self = Self { state: 4, wait_reason: 22 };
     /// The idle thread: never leaves the running state.
-    pub const IDLE: Self = Self {
-        state: 2,
-        wait_reason: 0,
-    };
+    pub const IDLE: Self = Self { state: 2, wait_reason: 0 };
 }
 
 /// A context switch (hook 0x0524, version 4).
@@ -242,16 +208,7 @@ impl ContextSwitch {
 #[must_use]
 pub fn ready_thread(thread: u32, adjust_reason: u8, adjust_increment: i8, flags: u8) -> [u8; 8] {
     let id = thread.to_le_bytes();
-    [
-        id[0],
-        id[1],
-        id[2],
-        id[3],
-        adjust_reason,
-        adjust_increment.to_le_bytes()[0],
-        flags,
-        0,
-    ]
+    [id[0], id[1], id[2], id[3], adjust_reason, adjust_increment.to_le_bytes()[0], flags, 0]
 }
 
 /// The payload of a profile sample (hook 0x0F2E, version 2).
@@ -268,42 +225,25 @@ pub fn sampled_profile(address: u64, thread: u32) -> [u8; 16] {
 #[must_use]
 pub fn stack(ticks: u64, of: u64, process: u32, thread: u32, frames: &[u64]) -> Record<'static> {
     let payload = Payload::wide().u64(of).u32(process).u32(thread);
-    let payload = frames
-        .iter()
-        .fold(payload, |payload, &frame| payload.pointer(frame));
+    let payload = frames.iter().fold(payload, |payload, &frame| payload.pointer(frame));
     Record::perfinfo(0x1820, 2, ticks, payload)
 }
 
 /// A deferred procedure call that began at `began` and ends now (hook 0x0F44, version 2).
 #[must_use]
 pub fn dpc(ticks: u64, began: u64, routine: u64) -> Record<'static> {
-    Record::perfinfo(
-        0x0F44,
-        2,
-        ticks,
-        Payload::wide().u64(began).pointer(routine),
-    )
+    Record::perfinfo(0x0F44, 2, ticks, Payload::wide().u64(began).pointer(routine))
 }
 
 /// An interrupt service routine that began at `began` and ends now (hook 0x0F43, version 2).
 #[must_use]
 pub fn isr(ticks: u64, began: u64, routine: u64, vector: u16) -> Record<'static> {
-    let payload = Payload::wide()
-        .u64(began)
-        .pointer(routine)
-        .u8(1)
-        .u16(vector)
-        .u8(0);
+    let payload = Payload::wide().u64(began).pointer(routine).u8(1).u16(vector).u8(0);
     Record::perfinfo(0x0F43, 2, ticks, payload)
 }
 
 /// A mark with text (hook 0x0F22, version 0).
 #[must_use]
 pub fn mark(ticks: u64, text: &str) -> Record<'static> {
-    Record::perfinfo(
-        0x0F22,
-        0,
-        ticks,
-        Payload::new(PointerSize::Eight).ansi(text),
-    )
+    Record::perfinfo(0x0F22, 0, ticks, Payload::new(PointerSize::Eight).ansi(text))
 }

@@ -13,13 +13,7 @@ const READYBOOST: Provider = Provider::new(0xe6307a09_292c_497e_aad6_498f68e2b61
 /// The session manager creates a process (1).
 #[must_use]
 pub fn execute_image_start(image: &str) -> Occurrence {
-    SMSS.event(
-        1,
-        1,
-        START,
-        0x1_0000,
-        Payload::wide().u32(0).counted_text(image),
-    )
+    SMSS.event(1, 1, START, 0x1_0000, Payload::wide().u32(0).counted_text(image))
 }
 
 /// The session manager created the process (2).
@@ -31,37 +25,19 @@ pub fn execute_image_stop(process: u32) -> Occurrence {
 /// The session manager initialises the registry: begin (3) or end (4).
 #[must_use]
 pub fn initialize_registry(begin: bool) -> Occurrence {
-    SMSS.event(
-        if begin { 3 } else { 4 },
-        3,
-        if begin { START } else { STOP },
-        0x1_0000,
-        Payload::wide(),
-    )
+    SMSS.event(if begin { 3 } else { 4 }, 3, if begin { START } else { STOP }, 0x1_0000, Payload::wide())
 }
 
 /// The session manager runs the boot-execute list: begin (7) or end (8).
 #[must_use]
 pub fn boot_execute_list(begin: bool) -> Occurrence {
-    SMSS.event(
-        if begin { 7 } else { 8 },
-        7,
-        if begin { START } else { STOP },
-        0x1_0000,
-        Payload::wide(),
-    )
+    SMSS.event(if begin { 7 } else { 8 }, 7, if begin { START } else { STOP }, 0x1_0000, Payload::wide())
 }
 
 /// A subsystem is loaded into a session (23).
 #[must_use]
 pub fn load_subsystem_start(session: u32, image: &str) -> Occurrence {
-    SMSS.event(
-        23,
-        21,
-        START,
-        0x1_0000,
-        Payload::wide().u32(session).counted_text(image),
-    )
+    SMSS.event(23, 21, START, 0x1_0000, Payload::wide().u32(session).counted_text(image))
 }
 
 /// The subsystem was loaded (24).
@@ -132,26 +108,13 @@ pub fn user_shell_launch() -> Occurrence {
 pub fn system_boot_stop(session: u32, training_count: u32) -> Occurrence {
     WINLOGON
         .event(5007, 5007, STOP, 0x2_0000, Payload::wide())
-        .version(
-            2,
-            Payload::wide()
-                .u32(session)
-                .u32(training_count)
-                .u32(0)
-                .u32(0),
-        )
+        .version(2, Payload::wide().u32(session).u32(training_count).u32(0).u32(0))
 }
 
 /// Explorer initialises: begin (9601) or end (9602).
 #[must_use]
 pub fn initializing_explorer(begin: bool) -> Occurrence {
-    SHELL.event(
-        if begin { 9601 } else { 9602 },
-        9601,
-        if begin { START } else { STOP },
-        0x401_0000,
-        Payload::wide(),
-    )
+    SHELL.event(if begin { 9601 } else { 9602 }, 9601, if begin { START } else { STOP }, 0x401_0000, Payload::wide())
 }
 
 /// From Explorer's start to a ready desktop: begin (27230) or end (27231).
@@ -187,13 +150,7 @@ pub fn run_key_command_start(command: &str) -> Occurrence {
 /// Explorer started the program (9708).
 #[must_use]
 pub fn run_key_command_stop(process: u32, command: &str) -> Occurrence {
-    SHELL.event(
-        9708,
-        9707,
-        STOP,
-        0x401_0000,
-        Payload::wide().u32(process).text(command),
-    )
+    SHELL.event(9708, 9707, STOP, 0x401_0000, Payload::wide().u32(process).text(command))
 }
 
 /// The system's own idle detection begins after a boot (PerfTrack 1100).
@@ -219,8 +176,5 @@ pub fn idle_detection_stop() -> Occurrence {
 pub fn ready_boot_history(history: u32, plan_age: u32) -> Occurrence {
     READYBOOST
         .event(1024, 1016, 0, 0x2000, Payload::wide())
-        .version(
-            2,
-            Payload::wide().u32(history).u32(plan_age).u32(7200).u32(0),
-        )
+        .version(2, Payload::wide().u32(history).u32(plan_age).u32(7200).u32(0))
 }

@@ -28,11 +28,7 @@ impl Occurrence {
     /// The record of this event at a time, logged by a thread of a process.
     #[must_use]
     pub fn at(&self, ticks: u64, thread: u32, process: u32) -> Record<'static> {
-        let event = ManifestEvent {
-            thread,
-            process,
-            ..self.event.clone()
-        };
+        let event = ManifestEvent { thread, process, ..self.event.clone() };
         Record::manifest(event, ticks, self.payload.clone())
     }
 
@@ -83,10 +79,7 @@ struct Provider {
 
 impl Provider {
     const fn new(guid: u128) -> Self {
-        Self {
-            guid: Uuid::from_u128(guid),
-            channel_bit: 0x8000_0000_0000_0000,
-        }
+        Self { guid: Uuid::from_u128(guid), channel_bit: 0x8000_0000_0000_0000 }
     }
 
     fn event(&self, id: u16, task: u16, opcode: u8, keyword: u64, payload: Payload) -> Occurrence {

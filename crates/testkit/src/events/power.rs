@@ -24,9 +24,7 @@ pub mod minor {
 #[must_use]
 pub fn transition_start(reason: u32, flags: u32) -> Occurrence {
     let payload = Payload::wide().u32(reason).u32(flags).u64(0);
-    POWER
-        .event(1, 33, START, 0x3009, payload)
-        .with_wall_clock(8)
+    POWER.event(1, 33, START, 0x3009, payload).with_wall_clock(8)
 }
 
 /// The transition is over (2), with the wall clock's time; version 1 names what woke the system.
@@ -90,13 +88,7 @@ pub fn phase(first: u16, begin: bool) -> Occurrence {
         (3 | 5, false) => Payload::wide().u32(0),
         _ => Payload::wide(),
     };
-    POWER.event(
-        if begin { first } else { last },
-        task,
-        opcode,
-        keyword,
-        payload,
-    )
+    POWER.event(if begin { first } else { last }, task, opcode, keyword, payload)
 }
 
 /// Devices are asked or told (35).
@@ -122,13 +114,7 @@ pub fn application_start(id: u16, process: u32, name: &str) -> Occurrence {
 /// It has answered (13 or 17).
 #[must_use]
 pub fn application_stop(id: u16, process: u32) -> Occurrence {
-    POWER.event(
-        id,
-        task_of(id - 1),
-        STOP,
-        0x808,
-        Payload::wide().u32(process),
-    )
+    POWER.event(id, task_of(id - 1), STOP, 0x808, Payload::wide().u32(process))
 }
 
 /// Something is said to a service: begin, by id (14 query, 18 suspend, 29 resume).
@@ -182,11 +168,7 @@ impl Request<'_> {
             .pointer(0xFFFF_8000_1000_0000 | self.irp & 0xFFF_FFFF)
             .counted_text(self.instance);
         let event = POWER.event(7, 39, START, 0x8, payload.clone());
-        if version == 0 {
-            event
-        } else {
-            event.version(1, payload.u8(self.state))
-        }
+        if version == 0 { event } else { event.version(1, payload.u8(self.state)) }
     }
 
     /// Payload of the kernel logger's own record (hook 0x1226, version 2).
@@ -212,10 +194,7 @@ pub fn logger_request_stop(irp: u64, status: u32) -> Payload {
 /// Payload of a decided transition in the kernel logger's own group (hook 0x1222, version 2).
 #[must_use]
 pub fn logger_action_start(action: u32, state: u32) -> Payload {
-    Payload::wide()
-        .pointer(0xFFFF_9C00_0000_1000)
-        .u32(action)
-        .u32(state)
+    Payload::wide().pointer(0xFFFF_9C00_0000_1000).u32(action).u32(state)
 }
 
 /// Payload of its end (hook 0x1223, version 2).
@@ -234,11 +213,7 @@ pub fn request_stop(irp: u64, status: u32) -> Occurrence {
 /// The same as newer versions repeat it (523).
 #[must_use]
 pub fn request_info(irp: u64, status: u32, elapsed: u64) -> Occurrence {
-    let payload = Payload::wide()
-        .pointer(irp)
-        .u32(status)
-        .text("")
-        .u64(elapsed);
+    let payload = Payload::wide().pointer(irp).u32(status).text("").u64(elapsed);
     POWER.event(523, 39, 0, 0x2000_0000_0008, payload)
 }
 
@@ -258,13 +233,7 @@ pub fn driver_start(irp: u64, device: u64, driver: &str) -> Occurrence {
 /// The driver is done with it (21).
 #[must_use]
 pub fn driver_stop(irp: u64, device: u64) -> Occurrence {
-    POWER.event(
-        21,
-        40,
-        STOP,
-        0x8,
-        Payload::wide().pointer(irp).pointer(device),
-    )
+    POWER.event(21, 40, STOP, 0x8, Payload::wide().pointer(irp).pointer(device))
 }
 
 /// The memory image is about to be written (34).
@@ -276,14 +245,9 @@ pub fn hibernate() -> Occurrence {
 /// The last record before the system sleeps (42 v2).
 #[must_use]
 pub fn pre_sleep(target: u32, effective: u32, reason: u32, flags: u32) -> Occurrence {
-    POWER.event(42, 64, 0, 0x404, Payload::wide()).version(
-        2,
-        Payload::wide()
-            .u32(target)
-            .u32(effective)
-            .u32(reason)
-            .u32(flags),
-    )
+    POWER
+        .event(42, 64, 0, 0x404, Payload::wide())
+        .version(2, Payload::wide().u32(target).u32(effective).u32(reason).u32(flags))
 }
 
 /// The first record after it (107 v0).
@@ -358,17 +322,7 @@ pub fn image_resume(times: &ImageResume) -> Occurrence {
     fields[23] = times.hibernate;
     fields[24] = times.kernel_read;
     fields[27] = times.devices;
-    let payload = all(&fields)
-        .u64(0)
-        .u32(0)
-        .u64(0)
-        .u32(0)
-        .u32(0)
-        .u32(0)
-        .u32(0)
-        .u32(0)
-        .u32(0)
-        .u32(0);
+    let payload = all(&fields).u64(0).u32(0).u64(0).u32(0).u32(0).u32(0).u32(0).u32(0).u32(0).u32(0);
     POWER.event(117, 33, 0, 0xc0c, payload)
 }
 
@@ -381,17 +335,13 @@ pub fn hibernate_totals(size_kib: u32, total: u32, file: u32) -> Occurrence {
 /// Resume by the kernel's account (121 v1), ms: devices, all, firmware, applications, services.
 #[must_use]
 pub fn resume_totals(values: [u32; 5]) -> Occurrence {
-    POWER
-        .event(121, 33, 0, 0x809, Payload::wide())
-        .version(1, all(&values))
+    POWER.event(121, 33, 0, 0x809, Payload::wide()).version(1, all(&values))
 }
 
 /// A fast startup's shutdown by the kernel's account (123 v1): size of the file, then ms.
 #[must_use]
 pub fn hybrid_shutdown_totals(size: u32, total: u32, file: u32, system: u32) -> Occurrence {
-    POWER
-        .event(123, 33, 0, 0x809, Payload::wide())
-        .version(1, all(&[size, total, file, system]))
+    POWER.event(123, 33, 0, 0x809, Payload::wide()).version(1, all(&[size, total, file, system]))
 }
 
 /// Firmware's record of a suspend (130), ns since reset.
@@ -414,13 +364,7 @@ pub fn standby_enter(reason: u32) -> Occurrence {
 
 /// Modern standby is left (507 v2), times in microseconds.
 #[must_use]
-pub fn standby_exit(
-    reason: u32,
-    total: u64,
-    deepest: u64,
-    hardware: u64,
-    latency: u64,
-) -> Occurrence {
+pub fn standby_exit(reason: u32, total: u64, deepest: u64, hardware: u64, latency: u64) -> Occurrence {
     let payload = Payload::wide()
         .u32(120)
         .u64(total - deepest)
@@ -437,9 +381,7 @@ pub fn standby_exit(
         .boolean(false)
         .u64(hardware)
         .u64(latency);
-    POWER
-        .event(507, 158, 0, 0x604, Payload::wide())
-        .version(2, payload)
+    POWER.event(507, 158, 0, 0x604, Payload::wide()).version(2, payload)
 }
 
 /// The clock was set (Kernel-General 1 v4) by so many milliseconds, at the wall clock's time.
@@ -456,21 +398,14 @@ pub fn clock_set(delta_ms: i64) -> Occurrence {
         .i32(-60)
         .boolean(false)
         .boolean(false);
-    GENERAL
-        .event(1, 5, 0, 0x10, Payload::wide())
-        .version(4, payload)
-        .with_wall_clock(0)
+    GENERAL.event(1, 5, 0, 0x10, Payload::wide()).version(4, payload).with_wall_clock(0)
 }
 
 /// The system's own idle detection begins after a transition (PerfTrack, by id: 1001 and 1101
 /// sleep, 1002 and 1102 hibernation, 1111 fast startup, 1112 modern standby).
 #[must_use]
 pub fn idle_detection(id: u16) -> Occurrence {
-    let payload = if id < 1100 {
-        Payload::wide()
-    } else {
-        Payload::wide().text("").u64(0)
-    };
+    let payload = if id < 1100 { Payload::wide() } else { Payload::wide().text("").u64(0) };
     let task = if id < 1100 { id + 100 } else { id };
     PERFTRACK.event(id, task, START, 0, payload)
 }
@@ -483,9 +418,7 @@ pub fn hybrid_boot(main_path: u32, firmware: u32, resume: u32) -> Occurrence {
 }
 
 fn all(values: &[u32]) -> Payload {
-    values
-        .iter()
-        .fold(Payload::wide(), |payload, &value| payload.u32(value))
+    values.iter().fold(Payload::wide(), |payload, &value| payload.u32(value))
 }
 
 /// The system's own idle detection ends (PerfTrack 1103; 1003 before Windows 8).

@@ -24,13 +24,7 @@ pub mod state {
 /// The automatic start phase begins (101) or ends (102).
 #[must_use]
 pub fn auto_start(begin: bool) -> Occurrence {
-    SERVICES.event(
-        if begin { 101 } else { 102 },
-        101,
-        if begin { START } else { STOP },
-        0x1_0000,
-        Payload::wide(),
-    )
+    SERVICES.event(if begin { 101 } else { 102 }, 101, if begin { START } else { STOP }, 0x1_0000, Payload::wide())
 }
 
 /// The services of a load-order group are started: begin (103) or end (104).
@@ -48,45 +42,21 @@ pub fn starting_group(begin: bool, group: &str) -> Occurrence {
 /// A service changed state (105). `execution_phase` is the manager's own: 1 during automatic
 /// start, 0 after it. `process` is 0 until the host exists.
 #[must_use]
-pub fn status_change(
-    execution_phase: u32,
-    state: u32,
-    process: u32,
-    service: &str,
-    image: &str,
-) -> Occurrence {
-    let payload = Payload::wide()
-        .u32(execution_phase)
-        .u32(state)
-        .u32(2)
-        .u32(process)
-        .text(service)
-        .text(image);
+pub fn status_change(execution_phase: u32, state: u32, process: u32, service: &str, image: &str) -> Occurrence {
+    let payload = Payload::wide().u32(execution_phase).u32(state).u32(2).u32(process).text(service).text(image);
     SERVICES.event(105, 105, 101, 0x1_0000, payload)
 }
 
 /// Performance-critical services begin (106) or have started (107).
 #[must_use]
 pub fn critical_auto_start(begin: bool) -> Occurrence {
-    SERVICES.event(
-        if begin { 106 } else { 107 },
-        107,
-        if begin { START } else { STOP },
-        0x1_0000,
-        Payload::wide(),
-    )
+    SERVICES.event(if begin { 106 } else { 107 }, 107, if begin { START } else { STOP }, 0x1_0000, Payload::wide())
 }
 
 /// svchost enters (101) or has entered (102) a service's main function.
 #[must_use]
 pub fn service_main(begin: bool, service: &str) -> Occurrence {
-    SVCHOST.event(
-        if begin { 101 } else { 102 },
-        1,
-        if begin { START } else { STOP },
-        0,
-        Payload::wide().text(service),
-    )
+    SVCHOST.event(if begin { 101 } else { 102 }, 1, if begin { START } else { STOP }, 0, Payload::wide().text(service))
 }
 
 /// Policy processing begins at boot (4000, computer) or logon (4001, user), version 1.
@@ -102,13 +72,7 @@ pub fn policy_start(computer: bool, principal: &str, activity: Uuid) -> Occurren
         .boolean(false)
         .u32(0);
     GROUP_POLICY
-        .event(
-            if computer { 4000 } else { 4001 },
-            0,
-            START,
-            0,
-            Payload::wide(),
-        )
+        .event(if computer { 4000 } else { 4001 }, 0, START, 0, Payload::wide())
         .version(1, payload)
         .in_activity(activity)
 }
@@ -116,20 +80,9 @@ pub fn policy_start(computer: bool, principal: &str, activity: Uuid) -> Occurren
 /// Policy processing ended well (8000 or 8001, version 1).
 #[must_use]
 pub fn policy_stop(computer: bool, principal: &str, activity: Uuid, elapsed_s: u32) -> Occurrence {
-    let payload = Payload::wide()
-        .u32(elapsed_s)
-        .u32(0)
-        .text(principal)
-        .u32(u32::from(computer))
-        .boolean(false);
+    let payload = Payload::wide().u32(elapsed_s).u32(0).text(principal).u32(u32::from(computer)).boolean(false);
     GROUP_POLICY
-        .event(
-            if computer { 8000 } else { 8001 },
-            0,
-            STOP,
-            0,
-            Payload::wide(),
-        )
+        .event(if computer { 8000 } else { 8001 }, 0, STOP, 0, Payload::wide())
         .version(1, payload)
         .in_activity(activity)
 }
@@ -137,48 +90,28 @@ pub fn policy_stop(computer: bool, principal: &str, activity: Uuid, elapsed_s: u
 /// A client-side extension begins (4016).
 #[must_use]
 pub fn policy_extension_start(id: Uuid, name: &str, activity: Uuid) -> Occurrence {
-    let payload = Payload::wide()
-        .guid(&id)
-        .text(name)
-        .boolean(false)
-        .boolean(true)
-        .text("Changed")
-        .text("")
-        .text("");
-    GROUP_POLICY
-        .event(4016, 0, START, 0, payload)
-        .in_activity(activity)
+    let payload = Payload::wide().guid(&id).text(name).boolean(false).boolean(true).text("Changed").text("").text("");
+    GROUP_POLICY.event(4016, 0, START, 0, payload).in_activity(activity)
 }
 
 /// A client-side extension ended well (5016).
 #[must_use]
 pub fn policy_extension_stop(id: Uuid, name: &str, activity: Uuid, elapsed_ms: u32) -> Occurrence {
     let payload = Payload::wide().u32(elapsed_ms).u32(0).text(name).guid(&id);
-    GROUP_POLICY
-        .event(5016, 0, STOP, 0, payload)
-        .in_activity(activity)
+    GROUP_POLICY.event(5016, 0, STOP, 0, payload).in_activity(activity)
 }
 
 /// Scripts begin (4018). `script_type`: 1 logon, 2 logoff, 3 startup, 4 shutdown.
 #[must_use]
 pub fn policy_script_start(principal: &str, script_type: u32, session: u32) -> Occurrence {
-    let payload = Payload::wide()
-        .text(principal)
-        .u32(script_type)
-        .boolean(true)
-        .boolean(true)
-        .boolean(false)
-        .u32(session);
+    let payload =
+        Payload::wide().text(principal).u32(script_type).boolean(true).boolean(true).boolean(false).u32(session);
     GROUP_POLICY.event(4018, 0, START, 0, payload)
 }
 
 /// Scripts ended (5018).
 #[must_use]
 pub fn policy_script_stop(principal: &str, script_type: u32, elapsed_s: u32) -> Occurrence {
-    let payload = Payload::wide()
-        .u32(elapsed_s)
-        .u32(0)
-        .text(principal)
-        .u32(script_type);
+    let payload = Payload::wide().u32(elapsed_s).u32(0).text(principal).u32(script_type);
     GROUP_POLICY.event(5018, 0, STOP, 0, payload)
 }

@@ -42,27 +42,19 @@ pub fn process_start(process: u32, level: u32, flags: u32) -> Occurrence {
 #[must_use]
 pub fn process_stop(version: u8, process: u32, status: u32) -> Occurrence {
     let event = CSR.event(4, 3, STOP, 0x1_0000, Payload::wide().u32(status));
-    if version == 0 {
-        event
-    } else {
-        event.version(1, Payload::wide().u32(status).u32(process))
-    }
+    if version == 0 { event } else { event.version(1, Payload::wide().u32(status).u32(process)) }
 }
 
 /// The window server asks the windows of a process (Winsrv 12009 v1).
 #[must_use]
 pub fn windows_start(process: u32, flags: u32) -> Occurrence {
-    WINSRV
-        .event(12009, 12009, START, 0x100, Payload::wide())
-        .version(1, Payload::wide().u32(process).u32(flags))
+    WINSRV.event(12009, 12009, START, 0x100, Payload::wide()).version(1, Payload::wide().u32(process).u32(flags))
 }
 
 /// The window server is done with the process (Winsrv 12010 v1).
 #[must_use]
 pub fn windows_stop(process: u32, status: u32) -> Occurrence {
-    WINSRV
-        .event(12010, 12009, STOP, 0x100, Payload::wide())
-        .version(1, Payload::wide().u32(process).u32(status))
+    WINSRV.event(12010, 12009, STOP, 0x100, Payload::wide()).version(1, Payload::wide().u32(process).u32(status))
 }
 
 /// A thread with windows is asked (Winsrv 12001); version 1 names its process too.
@@ -70,11 +62,7 @@ pub fn windows_stop(process: u32, status: u32) -> Occurrence {
 pub fn thread_start(version: u8, thread: u32, flags: u32, process: u32) -> Occurrence {
     let payload = Payload::wide().u32(thread).u32(flags);
     let event = WINSRV.event(12001, 12001, START, 0x100, payload.clone());
-    if version == 0 {
-        event
-    } else {
-        event.version(1, payload.u32(process))
-    }
+    if version == 0 { event } else { event.version(1, payload.u32(process)) }
 }
 
 /// A message was sent to the thread's windows (Winsrv 12003).
@@ -82,11 +70,7 @@ pub fn thread_start(version: u8, thread: u32, flags: u32, process: u32) -> Occur
 pub fn thread_message(version: u8, message: u32, flags: u32, thread: u32) -> Occurrence {
     let payload = Payload::wide().u32(message).u32(flags);
     let event = WINSRV.event(12003, 12003, 0, 0x100, payload.clone());
-    if version == 0 {
-        event
-    } else {
-        event.version(1, payload.u32(thread))
-    }
+    if version == 0 { event } else { event.version(1, payload.u32(thread)) }
 }
 
 /// The thread answered or was given up (Winsrv 12002); only version 1 names it.
@@ -94,44 +78,28 @@ pub fn thread_message(version: u8, message: u32, flags: u32, thread: u32) -> Occ
 pub fn thread_stop(version: u8, command: u32, thread: u32) -> Occurrence {
     let payload = Payload::wide().u32(command);
     let event = WINSRV.event(12002, 12001, STOP, 0x100, payload.clone());
-    if version == 0 {
-        event
-    } else {
-        event.version(1, payload.u32(thread))
-    }
+    if version == 0 { event } else { event.version(1, payload.u32(thread)) }
 }
 
 /// A process is terminated (Winsrv 12005); only version 1 names it.
 #[must_use]
 pub fn terminate_start(version: u8, process: u32) -> Occurrence {
     let event = WINSRV.event(12005, 12005, START, 0x100, Payload::wide());
-    if version == 0 {
-        event
-    } else {
-        event.version(1, Payload::wide().u32(process))
-    }
+    if version == 0 { event } else { event.version(1, Payload::wide().u32(process)) }
 }
 
 /// The process was terminated (Winsrv 12006).
 #[must_use]
 pub fn terminate_stop(version: u8, process: u32, status: u32) -> Occurrence {
     let event = WINSRV.event(12006, 12005, STOP, 0x100, Payload::wide());
-    if version == 0 {
-        event
-    } else {
-        event.version(1, Payload::wide().u32(process).u32(status))
-    }
+    if version == 0 { event } else { event.version(1, Payload::wide().u32(process).u32(status)) }
 }
 
 /// Waiting for a process to be gone (Winsrv 12007); only version 1 names it.
 #[must_use]
 pub fn process_wait_start(version: u8, process: u32) -> Occurrence {
     let event = WINSRV.event(12007, 12007, START, 0x100, Payload::wide());
-    if version == 0 {
-        event
-    } else {
-        event.version(1, Payload::wide().u32(process))
-    }
+    if version == 0 { event } else { event.version(1, Payload::wide().u32(process)) }
 }
 
 /// The process is gone (Winsrv 12008).
@@ -139,20 +107,14 @@ pub fn process_wait_start(version: u8, process: u32) -> Occurrence {
 pub fn process_wait_stop(version: u8, status: u32, process: u32) -> Occurrence {
     let payload = Payload::wide().u32(status);
     let event = WINSRV.event(12008, 12007, STOP, 0x100, payload.clone());
-    if version == 0 {
-        event
-    } else {
-        event.version(1, payload.u32(process))
-    }
+    if version == 0 { event } else { event.version(1, payload.u32(process)) }
 }
 
 /// All are notified of something, by number: begin (Winsrv 12011 v1) or end (12012).
 #[must_use]
 pub fn broadcast(begin: bool, event_type: u32) -> Occurrence {
     let id = of_pair(12011, begin);
-    WINSRV
-        .event(id, 12010, opcode(begin), 0x100, Payload::wide())
-        .version(1, Payload::wide().u32(event_type))
+    WINSRV.event(id, 12010, opcode(begin), 0x100, Payload::wide()).version(1, Payload::wide().u32(event_type))
 }
 
 /// Wininit's steps, by the id that begins them: 1 wait for the user's session, 3 pre-shutdown
@@ -185,19 +147,8 @@ pub fn sent_logoff_request(session: u32, flags: u32) -> Occurrence {
 
 /// A shutdown was asked for (Wininit 55).
 #[must_use]
-pub fn received_shutdown_request(
-    session: u32,
-    flags: u32,
-    reason: u32,
-    message: &str,
-) -> Occurrence {
-    let payload = Payload::wide()
-        .u32(session)
-        .u32(0)
-        .u32(0)
-        .u32(flags)
-        .u32(reason)
-        .text(message);
+pub fn received_shutdown_request(session: u32, flags: u32, reason: u32, message: &str) -> Occurrence {
+    let payload = Payload::wide().u32(session).u32(0).u32(0).u32(flags).u32(reason).text(message);
     WININIT.event(55, 55, 0, 0x1_0000, payload)
 }
 
@@ -225,11 +176,7 @@ pub fn initiate_shutdown(begin: bool, value: u32) -> Occurrence {
 #[must_use]
 pub fn notification(begin: bool, number: u32) -> Occurrence {
     let id = of_pair(801, begin);
-    let keyword = if begin {
-        0x2000_0009_0000
-    } else {
-        0x2000_0001_0000
-    };
+    let keyword = if begin { 0x2000_0009_0000 } else { 0x2000_0001_0000 };
     WINLOGON.event(id, 801, opcode(begin), keyword, Payload::wide().u32(number))
 }
 
@@ -260,7 +207,5 @@ pub fn shutdown_action(action: u32, event_code: u32, reason: u32) -> Occurrence 
 /// The operating system stops (Kernel-General 13), with the wall clock's time.
 #[must_use]
 pub fn system_stopped() -> Occurrence {
-    GENERAL
-        .event(13, 2, 0, 0x80, Payload::wide().u64(0))
-        .with_wall_clock(0)
+    GENERAL.event(13, 2, 0, 0x80, Payload::wide().u64(0)).with_wall_clock(0)
 }

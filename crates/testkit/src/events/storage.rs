@@ -77,20 +77,9 @@ impl DiskRequest {
         let flags = self.priority.flags() | 0x5;
         let payload = Payload::wide().u32(self.disk);
         let (hook, payload) = match self.operation {
-            Operation::Flush => (
-                0x010E,
-                payload
-                    .u32(flags)
-                    .u64(duration)
-                    .pointer(self.irp)
-                    .u32(self.thread),
-            ),
+            Operation::Flush => (0x010E, payload.u32(flags).u64(duration).pointer(self.irp).u32(self.thread)),
             operation => {
-                let (hook, bit) = if operation == Operation::Read {
-                    (0x010A, 0x100)
-                } else {
-                    (0x010B, 0x200)
-                };
+                let (hook, bit) = if operation == Operation::Read { (0x010A, 0x100) } else { (0x010B, 0x200) };
                 let payload = payload
                     .u32(flags | bit)
                     .u32(self.size)
@@ -114,12 +103,7 @@ impl DiskRequest {
             Operation::Write => 0x010D,
             Operation::Flush => 0x010F,
         };
-        Record::perfinfo(
-            hook,
-            3,
-            ticks,
-            Payload::wide().pointer(self.irp).u32(self.thread),
-        )
+        Record::perfinfo(hook, 3, ticks, Payload::wide().pointer(self.irp).u32(self.thread))
     }
 }
 
@@ -148,41 +132,15 @@ pub fn file_operation_end(ticks: u64, packet: u64) -> Record<'static> {
 
 /// A file's name: created (hook 0x0420) or in the rundown (0x0424), version 2.
 #[must_use]
-pub fn file_name(
-    rundown: bool,
-    ticks: u64,
-    thread: u32,
-    process: u32,
-    file: u64,
-    path: &str,
-) -> Record<'static> {
+pub fn file_name(rundown: bool, ticks: u64, thread: u32, process: u32, file: u64, path: &str) -> Record<'static> {
     let hook = if rundown { 0x0424 } else { 0x0420 };
-    Record::system(
-        hook,
-        2,
-        ticks,
-        thread,
-        process,
-        Payload::wide().pointer(file).text(path),
-    )
+    Record::system(hook, 2, ticks, thread, process, Payload::wide().pointer(file).text(path))
 }
 
 /// A hard fault that began at `began` and ends now (hook 0x0220, version 2).
 #[must_use]
-pub fn hard_fault(
-    ticks: u64,
-    began: u64,
-    file: u64,
-    offset: u64,
-    size: u32,
-    thread: u32,
-) -> Record<'static> {
-    let payload = Payload::wide()
-        .u64(began)
-        .u64(offset)
-        .pointer(0x7FF8_0000_0000 + offset)
-        .pointer(file)
-        .u32(thread)
-        .u32(size);
+pub fn hard_fault(ticks: u64, began: u64, file: u64, offset: u64, size: u32, thread: u32) -> Record<'static> {
+    let payload =
+        Payload::wide().u64(began).u64(offset).pointer(0x7FF8_0000_0000 + offset).pointer(file).u32(thread).u32(size);
     Record::perfinfo(0x0220, 2, ticks, payload)
 }

@@ -166,15 +166,11 @@ impl Accounting {
                 }
             }
         }
-        self.satisfied_at
-            .map(|slices| ready + slices as u64 * SLICE)
+        self.satisfied_at.map(|slices| ready + slices as u64 * SLICE)
     }
 
     fn slice(&self, index: usize) -> Slice {
-        let (cpu, disk) = self
-            .slices
-            .get(index)
-            .map_or((0, 0), |bucket| (bucket.cpu_busy, bucket.disk_busy));
+        let (cpu, disk) = self.slices.get(index).map_or((0, 0), |bucket| (bucket.cpu_busy, bucket.disk_busy));
         Slice {
             cpu_busy_ns: cpu as i64 * NANOSECONDS,
             disk_busy_ns: disk as i64 * NANOSECONDS,
@@ -204,17 +200,10 @@ impl Accounting {
         let mut post_boot = Usage::default();
         let mut tail = Usage::default();
         for (index, bucket) in self.slices.iter().enumerate() {
-            let total = if index < end {
-                &mut post_boot
-            } else {
-                &mut tail
-            };
+            let total = if index < end { &mut post_boot } else { &mut tail };
             add(total, &bucket.usage);
         }
-        let phases = std::mem::take(&mut self.phases)
-            .into_iter()
-            .map(|bucket| bucket.usage)
-            .collect();
+        let phases = std::mem::take(&mut self.phases).into_iter().map(|bucket| bucket.usage).collect();
         (phases, post_boot, tail)
     }
 

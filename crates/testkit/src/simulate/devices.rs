@@ -38,11 +38,7 @@ pub(super) fn steps(plan: &mut Plan, drivers: &[Driver], boot: bool) -> Vec<Step
 }
 
 fn operation(plan: &mut Plan, kind: &'static str, name: String) -> usize {
-    plan.devices.push(Device {
-        kind,
-        name,
-        ..Device::default()
-    });
+    plan.devices.push(Device { kind, name, ..Device::default() });
     plan.devices.len() - 1
 }
 
@@ -50,28 +46,18 @@ fn load(plan: &mut Plan, driver: &Driver, boot: bool, steps: &mut Vec<Step>) {
     let name = format!("\\Driver\\{}", driver.name);
     let kind = if boot { "BootInit" } else { "DriverLoad" };
     let index = operation(plan, kind, name.clone());
-    let begin = if boot {
-        device::boot_init_start(&name)
-    } else {
-        device::driver_load_start(&name)
-    };
+    let begin = if boot { device::boot_init_start(&name) } else { device::driver_load_start(&name) };
     steps.push(Step::tell_note(begin, Note::DeviceStart(index)));
     steps.push(Step::Begin);
     if !boot {
-        let image = driver
-            .image
-            .clone()
-            .unwrap_or_else(|| format!("\\SystemRoot\\System32\\drivers\\{}.sys", driver.name));
+        let image =
+            driver.image.clone().unwrap_or_else(|| format!("\\SystemRoot\\System32\\drivers\\{}.sys", driver.name));
         steps.push(Step::Load(image));
     }
     steps.extend(plan.steps(&driver.work));
     compute(driver, driver.load.0, steps);
     steps.push(Step::Pad(driver.load.0));
-    let end = if boot {
-        device::boot_init_stop(&name, 0)
-    } else {
-        device::driver_load_stop(&driver.name, 0, &name)
-    };
+    let end = if boot { device::boot_init_stop(&name, 0) } else { device::driver_load_stop(&driver.name, 0, &name) };
     steps.push(Step::tell_note(end, Note::DeviceEnd(index)));
 }
 
@@ -83,17 +69,9 @@ fn compute(driver: &Driver, time: u64, steps: &mut Vec<Step>) {
 }
 
 /// Starts a device; returns the event of its completion when the request was pended.
-fn start(
-    plan: &mut Plan,
-    driver: &Driver,
-    instance: &str,
-    steps: &mut Vec<Step>,
-) -> Option<Signal> {
+fn start(plan: &mut Plan, driver: &Driver, instance: &str, steps: &mut Vec<Step>) -> Option<Signal> {
     let index = operation(plan, "DeviceStart", instance.to_owned());
-    steps.push(Step::tell_note(
-        device::device_start(instance),
-        Note::DeviceStart(index),
-    ));
+    steps.push(Step::tell_note(device::device_start(instance), Note::DeviceStart(index)));
     steps.push(Step::Begin);
     let Some(returns_after) = driver.pend_start else {
         compute(driver, driver.start.0, steps);
@@ -104,29 +82,14 @@ fn start(
     };
     let pended = device::device_start_pended(instance);
     let end = device::device_start_stop(instance, 0);
-    Some(pend(
-        plan,
-        index,
-        [pended, end],
-        returns_after.0,
-        driver.start.0,
-        steps,
-    ))
+    Some(pend(plan, index, [pended, end], returns_after.0, driver.start.0, steps))
 }
 
 /// Asks a device for its children; returns the event of the answer when it was pended.
-fn enumerate(
-    plan: &mut Plan,
-    driver: &Driver,
-    instance: &str,
-    steps: &mut Vec<Step>,
-) -> Option<Signal> {
+fn enumerate(plan: &mut Plan, driver: &Driver, instance: &str, steps: &mut Vec<Step>) -> Option<Signal> {
     let time = driver.enumerate?;
     let index = operation(plan, "DeviceEnum", instance.to_owned());
-    steps.push(Step::tell_note(
-        device::device_enum(instance),
-        Note::DeviceStart(index),
-    ));
+    steps.push(Step::tell_note(device::device_enum(instance), Note::DeviceStart(index)));
     steps.push(Step::Begin);
     let Some(returns_after) = driver.pend_enumerate else {
         compute(driver, time.0, steps);
@@ -137,14 +100,7 @@ fn enumerate(
     };
     let pended = device::device_enum_pended(instance);
     let end = device::device_enum_stop(instance);
-    Some(pend(
-        plan,
-        index,
-        [pended, end],
-        returns_after.0,
-        time.0,
-        steps,
-    ))
+    Some(pend(plan, index, [pended, end], returns_after.0, time.0, steps))
 }
 
 /// The manager goes on after `returns_after`; a thread of the driver completes the request.
@@ -165,12 +121,7 @@ fn pend(
     plan.thread(
         SYSTEM,
         BOOT_PRIORITY,
-        vec![
-            Step::Wait(begun),
-            Step::Sleep(rest),
-            Step::tell_note(end, Note::DeviceEnd(index)),
-            Step::Set(done),
-        ],
+        vec![Step::Wait(begun), Step::Sleep(rest), Step::tell_note(end, Note::DeviceEnd(index)), Step::Set(done)],
     );
     done
 }

@@ -61,11 +61,7 @@ impl Disk {
     pub(super) fn locate(&mut self, path: &str, size: u32) -> (u64, u64, bool) {
         let fresh = !self.files.contains_key(path);
         if fresh {
-            let key = if path.is_empty() {
-                0
-            } else {
-                0xFFFF_F8A0_0000_0000 + self.next_file * 0x180
-            };
+            let key = if path.is_empty() { 0 } else { 0xFFFF_F8A0_0000_0000 + self.next_file * 0x180 };
             let offset = FIRST_FILE + self.next_file * FILE_SPACING;
             self.next_file += 1;
             self.files.insert(path.to_owned(), File { key, offset });
@@ -82,12 +78,8 @@ impl Disk {
 
     /// Names and keys of all files, in order of their keys.
     pub(super) fn names(&self) -> Vec<(u64, &str)> {
-        let mut names: Vec<(u64, &str)> = self
-            .files
-            .iter()
-            .filter(|(_, file)| file.key != 0)
-            .map(|(path, file)| (file.key, path.as_str()))
-            .collect();
+        let mut names: Vec<(u64, &str)> =
+            self.files.iter().filter(|(_, file)| file.key != 0).map(|(path, file)| (file.key, path.as_str())).collect();
         names.sort_unstable();
         names
     }

@@ -41,11 +41,7 @@ enum Event {
     /// A processor's current computation or quantum is over, unless its generation moved on.
     Slice { cpu: usize, generation: u64 },
     /// A wait has lasted as long as it may, unless it has ended.
-    Timeout {
-        thread: usize,
-        signal: usize,
-        wait: u64,
-    },
+    Timeout { thread: usize, signal: usize, wait: u64 },
     /// The disk's request is done.
     DiskDone,
     /// A slice of the idle metric is over.
@@ -179,13 +175,7 @@ impl<'s> Machine<'s> {
             processes: processes
                 .into_iter()
                 .zip(live)
-                .map(|(plan, live_threads)| Process {
-                    plan,
-                    start: None,
-                    end: None,
-                    images: Vec::new(),
-                    live_threads,
-                })
+                .map(|(plan, live_threads)| Process { plan, start: None, end: None, images: Vec::new(), live_threads })
                 .collect(),
             threads: threads
                 .into_iter()
@@ -206,13 +196,7 @@ impl<'s> Machine<'s> {
                 })
                 .collect(),
             cpus: (0..settings.processors)
-                .map(|_| Cpu {
-                    current: None,
-                    accounted: 0,
-                    computing_since: None,
-                    quantum_end: 0,
-                    generation: 0,
-                })
+                .map(|_| Cpu { current: None, accounted: 0, computing_since: None, quantum_end: 0, generation: 0 })
                 .collect(),
             ready: vec![VecDeque::new(); 32],
             signals: vec![(false, Vec::new()); signals],
@@ -258,12 +242,7 @@ impl<'s> Machine<'s> {
         let record = Record {
             ticks: self.recorder.clock(time),
             pointer_size: PointerSize::Eight,
-            header: Header::Perfinfo {
-                hook,
-                version,
-                pebs_index: None,
-                counters: &[],
-            },
+            header: Header::Perfinfo { hook, version, pebs_index: None, counters: &[] },
             payload: Cow::Borrowed(payload),
         };
         self.put(cpu, &record);
@@ -282,10 +261,7 @@ impl<'s> Machine<'s> {
             }
         }
         for thread in 0..self.threads.len() {
-            if self.processes[self.threads[thread].plan.process]
-                .plan
-                .existing
-            {
+            if self.processes[self.threads[thread].plan.process].plan.existing {
                 self.make_ready(thread, 0, By::Thread);
             }
         }
@@ -313,11 +289,7 @@ impl<'s> Machine<'s> {
                     self.make_ready(thread, cpu, By::Dpc);
                 }
                 Event::Slice { cpu, generation } => self.slice_over(cpu, generation),
-                Event::Timeout {
-                    thread,
-                    signal,
-                    wait,
-                } => self.timed_out(thread, signal, wait),
+                Event::Timeout { thread, signal, wait } => self.timed_out(thread, signal, wait),
                 Event::DiskDone => self.disk_done(),
                 Event::Metric => self.metric(time),
                 Event::Sample => self.sample(time),
@@ -357,11 +329,7 @@ impl<'s> Machine<'s> {
     fn address_in(&mut self, process: usize) -> u64 {
         let images = &self.processes[process].images;
         let pick = self.random.below(images.len() as u64) as usize;
-        images
-            .get(pick)
-            .map_or(0xFFFF_F800_0000_1000, |&(base, size, _)| {
-                base + self.random.below(size.max(1))
-            })
+        images.get(pick).map_or(0xFFFF_F800_0000_1000, |&(base, size, _)| base + self.random.below(size.max(1)))
     }
 
     /// A call stack of one of the process's threads.
@@ -378,13 +346,7 @@ impl<'s> Machine<'s> {
         let frames = self.frames(process);
         let time = self.stamp();
         let id = self.processes[process].plan.id;
-        let record = kernel::stack(
-            self.recorder.clock(time),
-            self.recorder.clock(of),
-            id,
-            thread,
-            &frames,
-        );
+        let record = kernel::stack(self.recorder.clock(time), self.recorder.clock(of), id, thread, &frames);
         self.put(cpu, &record);
     }
 
@@ -409,8 +371,7 @@ impl<'s> Machine<'s> {
             self.account(cpu, self.now);
         }
         if let Some((queued, accounted)) = self.disk.active {
-            self.accounting
-                .disk_busy(queued.request.priority, accounted, self.now);
+            self.accounting.disk_busy(queued.request.priority, accounted, self.now);
             self.disk.active = Some((queued, self.now));
         }
     }
@@ -469,10 +430,7 @@ impl<'s> Machine<'s> {
 
     /// Takes the computation of a processor's thread off the clock.
     fn pause(&mut self, cpu: usize) {
-        if let (Some(since), Some(thread)) = (
-            self.cpus[cpu].computing_since.take(),
-            self.cpus[cpu].current,
-        ) {
+        if let (Some(since), Some(thread)) = (self.cpus[cpu].computing_since.take(), self.cpus[cpu].current) {
             let left = &mut self.threads[thread].compute_left;
             *left = left.saturating_sub(self.now - since);
         }
@@ -500,11 +458,8 @@ impl<'s> Machine<'s> {
         }
         self.leave(cpu, Left::DELAY);
         let later: Vec<_> = self.events.drain().collect();
-        self.events.extend(
-            later
-                .into_iter()
-                .map(|Reverse((time, order, event))| Reverse((time + ticks, order, event))),
-        );
+        self.events
+            .extend(later.into_iter().map(|Reverse((time, order, event))| Reverse((time + ticks, order, event))));
         self.now += ticks;
         self.is_off = false;
         self.make_ready(thread, cpu, By::Dpc);
@@ -535,9 +490,7 @@ impl<'s> Machine<'s> {
         };
         let (new_thread, new_priority) = describe(to);
         let (old_thread, old_priority) = describe(old);
-        let waited = to.map_or(0, |thread| {
-            (time - self.threads[thread].ready_since) / CLOCK_INTERVAL
-        });
+        let waited = to.map_or(0, |thread| (time - self.threads[thread].ready_since) / CLOCK_INTERVAL);
         if self.settings.context_switches {
             let payload = ContextSwitch {
                 new_thread,
@@ -596,9 +549,7 @@ impl<'s> Machine<'s> {
 
     /// Thread id to process id of everything played.
     pub(super) fn identities(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.threads
-            .iter()
-            .map(|thread| (thread.plan.id, self.processes[thread.plan.process].plan.id))
+        self.threads.iter().map(|thread| (thread.plan.id, self.processes[thread.plan.process].plan.id))
     }
 }
 

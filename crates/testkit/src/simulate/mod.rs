@@ -30,9 +30,7 @@ use std::io::{Cursor, Seek, Write};
 pub use scenario::{Expect, ExpectDevice, ExpectService, Scenario, ScenarioError};
 pub use span::{Size, Span, TICKS_PER_SECOND};
 pub use timeline::Timeline;
-pub use transition::truth::{
-    Activity, Milestone, Notification, PowerRequest, ServiceStop, Transitions,
-};
+pub use transition::truth::{Activity, Milestone, Notification, PowerRequest, ServiceStop, Transitions};
 pub use truth::{Device, Phase, PostBoot, Process, Service, Slice, Truth, Usage};
 pub use work::{Transfer, Work};
 
@@ -90,8 +88,7 @@ impl Scenario {
             .transpose()?;
         let recorder = Recorder::new(
             &mut kernel,
-            user.as_mut()
-                .map(|user| user as &mut dyn crate::assemble::RecordSink),
+            user.as_mut().map(|user| user as &mut dyn crate::assemble::RecordSink),
             start_ticks,
             start_time,
         );
@@ -130,21 +127,13 @@ impl Scenario {
         }
     }
 
-    fn play(
-        &self,
-        plan: Plan,
-        recorder: Recorder<'_>,
-        at_least: Option<u64>,
-    ) -> Result<Truth, ScenarioError> {
+    fn play(&self, plan: Plan, recorder: Recorder<'_>, at_least: Option<u64>) -> Result<Truth, ScenarioError> {
         let settings = Settings {
             processors: self.machine.processors,
             disk_access: self.machine.disk_access.0,
             disk_per_mib: self.machine.disk_per_mib.0,
             seed: self.seed,
-            sample_interval: self
-                .recording
-                .sample_interval
-                .map(|interval| interval.0.max(1_000)),
+            sample_interval: self.recording.sample_interval.map(|interval| interval.0.max(1_000)),
             switch_stacks_percent: self.recording.switch_stacks_percent,
             disk_issue: self.recording.disk_issue,
             context_switches: self.recording.context_switches,
@@ -160,11 +149,7 @@ impl Scenario {
             services: plan.services.clone(),
             transitions: plan.transitions.clone(),
             devices: plan.devices.clone(),
-            service_groups: plan
-                .groups
-                .iter()
-                .map(|group| (group.clone(), 0, 0))
-                .collect(),
+            service_groups: plan.groups.iter().map(|group| (group.clone(), 0, 0)).collect(),
             startup_applications: plan
                 .startup
                 .iter()
@@ -242,10 +227,7 @@ impl Scenario {
             machine.rundown_image(SYSTEM, format!("\\SystemRoot\\system32\\{image}"));
         }
         for driver in &self.kernel.boot_start {
-            machine.rundown_image(
-                SYSTEM,
-                format!("\\SystemRoot\\System32\\drivers\\{}.sys", driver.name),
-            );
+            machine.rundown_image(SYSTEM, format!("\\SystemRoot\\System32\\drivers\\{}.sys", driver.name));
         }
     }
 
@@ -253,76 +235,40 @@ impl Scenario {
     fn end(&self, machine: &mut Machine<'_>, services: &[Service]) {
         let settings = &self.machine;
         machine.state(|clock| {
-            configuration::cpu(
-                clock,
-                settings.mhz,
-                settings.processors,
-                settings.memory_mib,
-                &settings.computer,
-            )
+            configuration::cpu(clock, settings.mhz, settings.processors, settings.memory_mib, &settings.computer)
         });
         let size = settings.disk_size.0;
         machine.state(|clock| configuration::physical_disk(clock, 0, size, &settings.disk, "C"));
-        machine
-            .state(|clock| configuration::logical_disk(clock, 0, 1 << 20, size - (1 << 20), "C:"));
+        machine.state(|clock| configuration::logical_disk(clock, 0, 1 << 20, size - (1 << 20), "C:"));
         machine.state(configuration::power);
-        machine.state(|clock| {
-            configuration::platform(
-                clock,
-                "onoff testkit",
-                "Simulated machine",
-                "01/09/2024",
-                "1.0",
-            )
-        });
+        machine
+            .state(|clock| configuration::platform(clock, "onoff testkit", "Simulated machine", "01/09/2024", "1.0"));
         for (index, service) in services.iter().enumerate() {
-            let scenario = self
-                .services
-                .service
-                .iter()
-                .find(|candidate| candidate.name == service.name);
+            let scenario = self.services.service.iter().find(|candidate| candidate.name == service.name);
             machine.state(|clock| {
                 configuration::RunningService {
                     process: service.container_pid,
                     tag: index as u32 + 1,
                     name: &service.name,
                     display_name: scenario.map_or("", |scenario| &scenario.display_name),
-                    image: service
-                        .container
-                        .split(' ')
-                        .next()
-                        .and_then(|path| path.rsplit('\\').next())
-                        .unwrap_or(""),
+                    image: service.container.split(' ').next().and_then(|path| path.rsplit('\\').next()).unwrap_or(""),
                     load_order_group: &service.group,
-                    svchost_group: scenario
-                        .and_then(|scenario| scenario.host.as_deref())
-                        .unwrap_or(""),
+                    svchost_group: scenario.and_then(|scenario| scenario.host.as_deref()).unwrap_or(""),
                 }
                 .record(clock)
             });
         }
         let kernel = &self.kernel;
-        for driver in kernel
-            .boot_start
-            .iter()
-            .chain(&kernel.system_start)
-            .chain(&kernel.later)
-        {
+        for driver in kernel.boot_start.iter().chain(&kernel.system_start).chain(&kernel.later) {
             if let Some(instance) = &driver.device {
-                machine.state(|clock| {
-                    configuration::device(clock, instance, &driver.description, "", &driver.name)
-                });
+                machine.state(|clock| configuration::device(clock, instance, &driver.description, "", &driver.name));
             }
         }
         for device in &self.devices {
             let (instance, description) = (&device.instance, &device.description);
-            machine.state(|clock| {
-                configuration::device(clock, instance, description, "", &device.driver)
-            });
+            machine.state(|clock| configuration::device(clock, instance, description, "", &device.driver));
         }
-        machine.state(|clock| {
-            configuration::volume_mapping(clock, "\\Device\\HarddiskVolume2\\", "C:\\")
-        });
+        machine.state(|clock| configuration::volume_mapping(clock, "\\Device\\HarddiskVolume2\\", "C:\\"));
         machine.state(configuration::rundown_complete);
     }
 }
@@ -413,40 +359,16 @@ const PHASES: [&str; 4] = ["PreSMSS", "SMSSInit", "WinLogonInit", "ExplorerInit"
 
 fn phases(truth: &mut Truth, machine: &mut Machine<'_>) {
     let end = nanoseconds(machine.now());
-    let starts: Vec<i64> = machine
-        .accounting
-        .phase_starts()
-        .iter()
-        .map(|&start| nanoseconds(start))
-        .collect();
+    let starts: Vec<i64> = machine.accounting.phase_starts().iter().map(|&start| nanoseconds(start)).collect();
     let (usages, post_boot, tail) = machine.accounting.usages();
     truth.post_boot = machine.accounting.post_boot();
     for (index, usage) in usages.into_iter().enumerate().take(PHASES.len()) {
         let next = starts.get(index + 1).copied().or(truth.desktop_ready_ns);
-        truth.phases.push(Phase {
-            name: PHASES[index],
-            start_ns: starts[index],
-            end_ns: next.unwrap_or(end),
-            usage,
-        });
+        truth.phases.push(Phase { name: PHASES[index], start_ns: starts[index], end_ns: next.unwrap_or(end), usage });
     }
     if let (Some(ready), Some(metric)) = (truth.desktop_ready_ns, &truth.post_boot) {
-        let over = if metric.satisfied {
-            ready + metric.idle_ns + metric.busy_ns
-        } else {
-            end
-        };
-        truth.phases.push(Phase {
-            name: "PostBoot",
-            start_ns: ready,
-            end_ns: over,
-            usage: post_boot,
-        });
-        truth.phases.push(Phase {
-            name: "TraceTail",
-            start_ns: over,
-            end_ns: end,
-            usage: tail,
-        });
+        let over = if metric.satisfied { ready + metric.idle_ns + metric.busy_ns } else { end };
+        truth.phases.push(Phase { name: "PostBoot", start_ns: ready, end_ns: over, usage: post_boot });
+        truth.phases.push(Phase { name: "TraceTail", start_ns: over, end_ns: end, usage: tail });
     }
 }

@@ -54,9 +54,12 @@ impl Plan {
                 .service
                 .iter()
                 .filter_map(|service| service.host_id)
-                .chain(scenario.applications.iter().flat_map(|application| {
-                    application.id.into_iter().chain(application.thread_id)
-                }))
+                .chain(
+                    scenario
+                        .applications
+                        .iter()
+                        .flat_map(|application| application.id.into_iter().chain(application.thread_id)),
+                )
                 .collect(),
         };
         plan.processes.push(ProcessPlan {
@@ -102,13 +105,7 @@ impl Plan {
     }
 
     /// A process that a step of another will start.
-    pub(super) fn process(
-        &mut self,
-        parent: usize,
-        session: u32,
-        image: &str,
-        command: &str,
-    ) -> usize {
+    pub(super) fn process(&mut self, parent: usize, session: u32, image: &str, command: &str) -> usize {
         let id = self.fresh_id();
         self.process_with_id(id, parent, session, image, command)
     }
@@ -171,18 +168,9 @@ impl Plan {
                 Work::Cpu(span) => steps.push(Step::Compute(span.0)),
                 Work::Sleep(span) => steps.push(Step::Sleep(span.0)),
                 Work::Until(span) => steps.push(Step::Until(span.0)),
-                Work::Disk {
-                    transfer,
-                    count,
-                    size,
-                    path,
-                } => {
+                Work::Disk { transfer, count, size, path } => {
                     for _ in 0..*count {
-                        steps.push(Step::Disk {
-                            transfer: *transfer,
-                            size: *size,
-                            path: path.clone(),
-                        });
+                        steps.push(Step::Disk { transfer: *transfer, size: *size, path: path.clone() });
                     }
                 }
                 Work::Flush => steps.push(Step::Flush),
@@ -201,15 +189,9 @@ impl Plan {
                     steps.push(Step::DpcEnd(driver.clone()));
                 }
                 Work::Mark(text) => steps.push(Step::Mark(text.clone())),
-                Work::Loop {
-                    burst,
-                    pause,
-                    until,
-                } => steps.push(Step::Loop {
-                    burst: burst.0,
-                    pause: pause.0,
-                    until: until.map(|until| until.0),
-                }),
+                Work::Loop { burst, pause, until } => {
+                    steps.push(Step::Loop { burst: burst.0, pause: pause.0, until: until.map(|until| until.0) })
+                }
             }
         }
         steps
@@ -230,22 +212,13 @@ impl Plan {
 
     /// The scenario's own processes: started by a launcher thread of `services` (session 0) or
     /// `shell`.
-    pub(super) fn scenario_processes(
-        &mut self,
-        processes: &[Process],
-        services: usize,
-        shell: usize,
-    ) {
+    pub(super) fn scenario_processes(&mut self, processes: &[Process], services: usize, shell: usize) {
         for process in processes {
             if process.at.is_none() && process.on.is_none() {
                 self.scenario_threads(SYSTEM, &process.thread, &[]);
                 continue;
             }
-            let parent = if process.session == 0 {
-                services
-            } else {
-                shell
-            };
+            let parent = if process.session == 0 { services } else { shell };
             let command = process.command.as_deref().unwrap_or(&process.image);
             let index = self.process(parent, process.session, &process.image, command);
             self.processes[index].symbols = process.symbols;
@@ -271,11 +244,7 @@ impl Plan {
     /// Every processor has a little kernel work of its own, as real ones do.
     fn housekeeping(&mut self, scenario: &Scenario) {
         for cpu in 0..scenario.machine.processors {
-            let steps = vec![Step::Loop {
-                burst: 200,
-                pause: 150_000,
-                until: None,
-            }];
+            let steps = vec![Step::Loop { burst: 200, pause: 150_000, until: None }];
             let index = self.thread(SYSTEM, 12, steps);
             self.threads[index].first_cpu = cpu as usize;
         }

@@ -77,24 +77,13 @@ pub(super) enum Step {
     /// Records an event, and notes its time.
     Tell(Box<Occurrence>, Vec<Note>),
     /// Records an event of the kernel's own logger.
-    Kernel {
-        hook: u16,
-        payload: Payload,
-        notes: Vec<Note>,
-    },
+    Kernel { hook: u16, payload: Payload, notes: Vec<Note> },
     /// The computer is off for so many ticks.
-    Off {
-        ticks: u64,
-        clock_stands_still: bool,
-    },
+    Off { ticks: u64, clock_stands_still: bool },
     /// Records a mark.
     Mark(String),
     /// A disk request; waits for it.
-    Disk {
-        transfer: Transfer,
-        size: u32,
-        path: String,
-    },
+    Disk { transfer: Transfer, size: u32, path: String },
     /// A flush; waits for it.
     Flush,
     /// Sets a signal.
@@ -122,11 +111,7 @@ pub(super) enum Step {
     /// Loads a module into the thread's process.
     Load(String),
     /// Computes and sleeps by turns.
-    Loop {
-        burst: u64,
-        pause: u64,
-        until: Option<u64>,
-    },
+    Loop { burst: u64, pause: u64, until: Option<u64> },
 }
 
 impl Step {

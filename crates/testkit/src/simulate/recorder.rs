@@ -75,19 +75,14 @@ impl<'s> Recorder<'s> {
 
     /// Stores a record.
     pub(super) fn record(&mut self, cpu: u16, record: &Record<'_>) {
-        if self
-            .lost_between
-            .is_some_and(|(from, to)| (from..to).contains(&record.ticks))
-        {
+        if self.lost_between.is_some_and(|(from, to)| (from..to).contains(&record.ticks)) {
             self.lost += 1;
             return;
         }
         let kind = match &record.header {
             Header::System(classic) | Header::Compact(classic) => Kind::Hook(classic.hook),
             Header::Perfinfo { hook, .. } => Kind::Hook(*hook),
-            Header::Full(event) | Header::Instance { event, .. } => {
-                Kind::Class(event.class, event.opcode)
-            }
+            Header::Full(event) | Header::Instance { event, .. } => Kind::Class(event.class, event.opcode),
             Header::Event(event) => Kind::Manifest(event.provider, event.id),
             Header::Message(_) | Header::Raw => return,
         };

@@ -129,9 +129,7 @@ impl std::str::FromStr for CompressionName {
             "lznt1" => Ok(Self::Lznt1),
             "xpress" => Ok(Self::Xpress),
             "xpress_huffman" => Ok(Self::XpressHuffman),
-            _ => Err(format!(
-                "`{name}`: expected lznt1, xpress or xpress_huffman"
-            )),
+            _ => Err(format!("`{name}`: expected lznt1, xpress or xpress_huffman")),
         }
     }
 }
@@ -471,8 +469,7 @@ pub struct Process {
 
 fn identity<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Option<Uuid>, D::Error> {
     let text = Option::<String>::deserialize(text)?;
-    text.map(|text| text.parse().map_err(serde::de::Error::custom))
-        .transpose()
+    text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
 }
 
 /// A thread of a process.
@@ -591,15 +588,10 @@ impl Scenario {
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self = toml::from_str(text).map_err(Box::new)?;
         if !(1..=1024).contains(&scenario.machine.processors) {
-            return Err(ScenarioError::Impossible(
-                "processors must be 1 to 1024".to_owned(),
-            ));
+            return Err(ScenarioError::Impossible("processors must be 1 to 1024".to_owned()));
         }
-        if scenario.recording.buffer_size.0 < 0x1000 || scenario.recording.buffer_size.0 > 16 << 20
-        {
-            return Err(ScenarioError::Impossible(
-                "a buffer has 4 KiB to 16 MiB".to_owned(),
-            ));
+        if scenario.recording.buffer_size.0 < 0x1000 || scenario.recording.buffer_size.0 > 16 << 20 {
+            return Err(ScenarioError::Impossible("a buffer has 4 KiB to 16 MiB".to_owned()));
         }
         Ok(scenario)
     }

@@ -19,11 +19,7 @@ struct Host {
 }
 
 /// Plans the manager's thread in its process, and every service.
-pub(super) fn plan(
-    plan: &mut Plan,
-    scenario: &Scenario,
-    manager: usize,
-) -> Result<(), ScenarioError> {
+pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Result<(), ScenarioError> {
     let services = &scenario.services;
     let mut groups: Vec<&str> = Vec::new();
     for service in &services.service {
@@ -34,9 +30,7 @@ pub(super) fn plan(
     if let Some(gate) = &services.logon_waits_for_group
         && !groups.contains(&gate.as_str())
     {
-        return Err(ScenarioError::Impossible(format!(
-            "no service is in the group `{gate}`"
-        )));
+        return Err(ScenarioError::Impossible(format!("no service is in the group `{gate}`")));
     }
     let gate = plan.signal("logon services");
     let mut hosts = HashMap::new();
@@ -44,37 +38,18 @@ pub(super) fn plan(
     if let Some(at) = services.auto_start_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Step::tell_note(
-        service::auto_start(true),
-        Note::AutoStart(Edge::Begin),
-    ));
+    steps.push(Step::tell_note(service::auto_start(true), Note::AutoStart(Edge::Begin)));
     steps.push(Step::tell(service::critical_auto_start(true)));
     for group in groups {
         let index = plan.groups.len();
         plan.groups.push(group.to_owned());
-        steps.push(Step::tell_note(
-            service::starting_group(true, group),
-            Note::Group(index, Edge::Begin),
-        ));
+        steps.push(Step::tell_note(service::starting_group(true, group), Note::Group(index, Edge::Begin)));
         let mut running = Vec::new();
-        for service in services
-            .service
-            .iter()
-            .filter(|service| service.group == group)
-        {
-            running.push(start(
-                plan,
-                (&services.service, service),
-                manager,
-                &mut hosts,
-                &mut steps,
-            )?);
+        for service in services.service.iter().filter(|service| service.group == group) {
+            running.push(start(plan, (&services.service, service), manager, &mut hosts, &mut steps)?);
         }
         steps.extend(running.into_iter().map(Step::Wait));
-        steps.push(Step::tell_note(
-            service::starting_group(false, group),
-            Note::Group(index, Edge::End),
-        ));
+        steps.push(Step::tell_note(service::starting_group(false, group), Note::Group(index, Edge::End)));
         if services.logon_waits_for_group.as_deref() == Some(group) {
             steps.push(Step::tell(service::critical_auto_start(false)));
             steps.push(Step::Set(gate));
@@ -85,27 +60,14 @@ pub(super) fn plan(
         steps.push(Step::Set(gate));
     }
     let mut running = Vec::new();
-    for service in services
-        .service
-        .iter()
-        .filter(|service| service.group.is_empty())
-    {
-        running.push(start(
-            plan,
-            (&services.service, service),
-            manager,
-            &mut hosts,
-            &mut steps,
-        )?);
+    for service in services.service.iter().filter(|service| service.group.is_empty()) {
+        running.push(start(plan, (&services.service, service), manager, &mut hosts, &mut steps)?);
     }
     steps.extend(running.into_iter().map(Step::Wait));
     if let Some(at) = services.auto_start_end_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Step::tell_note(
-        service::auto_start(false),
-        Note::AutoStart(Edge::End),
-    ));
+    steps.push(Step::tell_note(service::auto_start(false), Note::AutoStart(Edge::End)));
     steps.push(Step::Set(plan.signal("services_running")));
     steps.push(Step::Wait(plan.signal("never")));
     plan.thread(manager, BOOT_PRIORITY, steps);
@@ -136,10 +98,7 @@ fn start(
     let host = host(plan, service, manager, hosts);
     let (process, command, fresh) = (host.process, host.command.clone(), !host.started);
     host.started = true;
-    if let Some(place) = scenario_services
-        .iter()
-        .position(|candidate| candidate.name == service.name)
-    {
+    if let Some(place) = scenario_services.iter().position(|candidate| candidate.name == service.name) {
         plan.service_hosts[place] = process;
     }
     let process_id = plan.processes[process].id;
@@ -172,15 +131,9 @@ fn start(
     let mut own = vec![
         Step::Wait(go),
         Step::Begin,
-        Step::Load(format!(
-            "\\Device\\HarddiskVolume2\\Windows\\System32\\{}.dll",
-            service.name.to_lowercase()
-        )),
+        Step::Load(format!("\\Device\\HarddiskVolume2\\Windows\\System32\\{}.dll", service.name.to_lowercase())),
         Step::Pad(service.load.0),
-        Step::tell_note(
-            service::service_main(true, &service.name),
-            Note::ServiceLoad(index),
-        ),
+        Step::tell_note(service::service_main(true, &service.name), Note::ServiceLoad(index)),
         Step::Begin,
     ];
     own.extend(plan.steps(&service.work));
@@ -209,12 +162,7 @@ fn start(
     Ok(runs)
 }
 
-fn host<'h>(
-    plan: &mut Plan,
-    service: &Service,
-    manager: usize,
-    hosts: &'h mut HashMap<String, Host>,
-) -> &'h mut Host {
+fn host<'h>(plan: &mut Plan, service: &Service, manager: usize, hosts: &'h mut HashMap<String, Host>) -> &'h mut Host {
     // An own host cannot collide with a shared one: group names have no space before a slash.
     let key = match &service.host {
         Some(group) => group.clone(),
@@ -222,10 +170,7 @@ fn host<'h>(
     };
     hosts.entry(key).or_insert_with(|| {
         let (image, command) = match (&service.host, &service.image) {
-            (Some(group), _) => (
-                SVCHOST.to_owned(),
-                format!("C:\\Windows\\System32\\svchost.exe -k {group}"),
-            ),
+            (Some(group), _) => (SVCHOST.to_owned(), format!("C:\\Windows\\System32\\svchost.exe -k {group}")),
             (None, Some(image)) => (image.clone(), format!("C:{image}")),
             (None, None) => {
                 let image = format!("\\Windows\\System32\\{}.exe", service.name);
@@ -237,10 +182,6 @@ fn host<'h>(
             Some(id) => plan.process_with_id(id, manager, 0, &image, &command),
             None => plan.process(manager, 0, &image, &command),
         };
-        Host {
-            process,
-            command,
-            started: false,
-        }
+        Host { process, command, started: false }
     })
 }

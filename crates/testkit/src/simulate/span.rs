@@ -32,30 +32,20 @@ impl FromStr for Span {
             "us" => TICKS_PER_SECOND / 1_000_000,
             "ns" => 0,
             _ => {
-                return Err(format!(
-                    "`{text}` is not a duration: expected s, ms, us or ns"
-                ));
+                return Err(format!("`{text}` is not a duration: expected s, ms, us or ns"));
             }
         };
         if unit == "ns" {
-            let value: u64 = number
-                .parse()
-                .map_err(|_| format!("`{text}` is not a duration"))?;
+            let value: u64 = number.parse().map_err(|_| format!("`{text}` is not a duration"))?;
             return Ok(Self(value / 100));
         }
         // Decimal text to ticks without floating point, so that truth stays exact.
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let whole: u64 = whole
-            .parse()
-            .map_err(|_| format!("`{text}` is not a duration"))?;
-        let mut ticks = whole
-            .checked_mul(per_unit)
-            .ok_or_else(|| format!("`{text}` is too long"))?;
+        let whole: u64 = whole.parse().map_err(|_| format!("`{text}` is not a duration"))?;
+        let mut ticks = whole.checked_mul(per_unit).ok_or_else(|| format!("`{text}` is too long"))?;
         let mut weight = per_unit;
         for digit in fraction.chars() {
-            let digit = digit
-                .to_digit(10)
-                .ok_or_else(|| format!("`{text}` is not a duration"))?;
+            let digit = digit.to_digit(10).ok_or_else(|| format!("`{text}` is not a duration"))?;
             weight /= 10;
             ticks += u64::from(digit) * weight;
         }
@@ -65,9 +55,7 @@ impl FromStr for Span {
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(D::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
@@ -104,17 +92,13 @@ impl FromStr for Size {
 
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(D::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
 fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
-    let at = text
-        .find(|character: char| !character.is_ascii_digit() && character != '.')
-        .unwrap_or(text.len());
+    let at = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
     (&text[..at], text[at..].trim())
 }
 

@@ -24,25 +24,19 @@ pub struct Timeline {
 
 impl Timeline {
     pub(super) fn new(processors: u32) -> Self {
-        Self {
-            processors,
-            ..Self::default()
-        }
+        Self { processors, ..Self::default() }
     }
 
     pub(super) fn cpu(&mut self, ran: Ran, from: u64, to: u64) {
-        self.cpu
-            .push((ran, from as i64 * NANOSECONDS, to as i64 * NANOSECONDS));
+        self.cpu.push((ran, from as i64 * NANOSECONDS, to as i64 * NANOSECONDS));
     }
 
     pub(super) fn disk_busy(&mut self, priority: IoPriority, from: u64, to: u64) {
-        self.disk
-            .push((priority, from as i64 * NANOSECONDS, to as i64 * NANOSECONDS));
+        self.disk.push((priority, from as i64 * NANOSECONDS, to as i64 * NANOSECONDS));
     }
 
     pub(super) fn disk_completed(&mut self, operation: Operation, size: u32, at: u64) {
-        self.requests
-            .push((operation, size, at as i64 * NANOSECONDS));
+        self.requests.push((operation, size, at as i64 * NANOSECONDS));
     }
 
     /// What happened from one time to another, ns; requests count where they completed.
@@ -94,9 +88,7 @@ impl Timeline {
             while from < to {
                 let index = (from - start_ns) / slice_ns;
                 let part = (start_ns + (index + 1) * slice_ns).min(to) - from;
-                let slot = usize::try_from(index)
-                    .ok()
-                    .and_then(|index| busy.get_mut(index));
+                let slot = usize::try_from(index).ok().and_then(|index| busy.get_mut(index));
                 match slot {
                     Some(slot) if disk => slot.1 += part,
                     Some(slot) => slot.0 += part,
@@ -120,13 +112,8 @@ impl Timeline {
             if metric.satisfied {
                 break;
             }
-            let idle = cpu_busy_ns * 5 <= slice_ns * i64::from(self.processors)
-                && disk_busy_ns * 5 <= slice_ns;
-            metric.slices.push(Slice {
-                cpu_busy_ns,
-                disk_busy_ns,
-                idle,
-            });
+            let idle = cpu_busy_ns * 5 <= slice_ns * i64::from(self.processors) && disk_busy_ns * 5 <= slice_ns;
+            metric.slices.push(Slice { cpu_busy_ns, disk_busy_ns, idle });
             if idle {
                 metric.idle_ns += slice_ns;
             } else {

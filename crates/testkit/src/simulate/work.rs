@@ -111,9 +111,7 @@ impl FromStr for Work {
                 let (count, path) = rest.split_once(' ').unwrap_or((rest, ""));
                 Ok(Self::Disk {
                     transfer: Transfer::Fault,
-                    count: count
-                        .parse()
-                        .map_err(|_| format!("`{line}`: expected a count"))?,
+                    count: count.parse().map_err(|_| format!("`{line}`: expected a count"))?,
                     size: FAULT_SIZE,
                     path: path.trim().to_owned(),
                 })
@@ -128,9 +126,7 @@ impl FromStr for Work {
             "mark" => Ok(Self::Mark(rest.to_owned())),
             "loop" => {
                 let (cycle, until) = rest.split_once(' ').unwrap_or((rest, ""));
-                let (burst, pause) = cycle
-                    .split_once('/')
-                    .ok_or_else(|| format!("`{line}`: expected BURST/PAUSE"))?;
+                let (burst, pause) = cycle.split_once('/').ok_or_else(|| format!("`{line}`: expected BURST/PAUSE"))?;
                 Ok(Self::Loop {
                     burst: burst.parse()?,
                     pause: pause.parse()?,
@@ -149,35 +145,20 @@ fn driver(verb: &str, rest: &str, line: &str) -> Result<Work, String> {
     match verb {
         "open" => {
             let (driver, path) = rest.split_once(' ').ok_or_else(lacking)?;
-            Ok(Work::Device {
-                time,
-                driver: driver.to_owned(),
-                open: Some(path.trim().to_owned()),
-            })
+            Ok(Work::Device { time, driver: driver.to_owned(), open: Some(path.trim().to_owned()) })
         }
-        "dpc" => Ok(Work::Dpc {
-            time,
-            driver: rest.to_owned(),
-        }),
-        _ => Ok(Work::Device {
-            time,
-            driver: rest.to_owned(),
-            open: None,
-        }),
+        "dpc" => Ok(Work::Dpc { time, driver: rest.to_owned() }),
+        _ => Ok(Work::Device { time, driver: rest.to_owned(), open: None }),
     }
 }
 
 fn disk(transfer: Transfer, rest: &str, line: &str) -> Result<Work, String> {
     let (amount, path) = rest.split_once(' ').unwrap_or((rest, ""));
-    let (count, size) = amount
-        .split_once('x')
-        .ok_or_else(|| format!("`{line}`: expected COUNTxSIZE"))?;
+    let (count, size) = amount.split_once('x').ok_or_else(|| format!("`{line}`: expected COUNTxSIZE"))?;
     let Size(size) = size.parse()?;
     Ok(Work::Disk {
         transfer,
-        count: count
-            .parse()
-            .map_err(|_| format!("`{line}`: expected COUNTxSIZE"))?,
+        count: count.parse().map_err(|_| format!("`{line}`: expected COUNTxSIZE"))?,
         size: u32::try_from(size).map_err(|_| format!("`{line}`: a request is at most 4 GiB"))?,
         path: path.trim().to_owned(),
     })
@@ -185,8 +166,6 @@ fn disk(transfer: Transfer, rest: &str, line: &str) -> Result<Work, String> {
 
 impl<'de> serde::Deserialize<'de> for Work {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }

@@ -104,10 +104,7 @@ impl PowerRequestKind {
     /// Whether it is of one device's own power management, and of no sleep of the system.
     #[must_use]
     pub const fn is_runtime(self) -> bool {
-        matches!(
-            self,
-            Self::RuntimeSuspend | Self::RuntimeResume | Self::RuntimeIdle
-        )
+        matches!(self, Self::RuntimeSuspend | Self::RuntimeResume | Self::RuntimeIdle)
     }
 }
 

@@ -48,9 +48,7 @@ pub struct Limit {
 
 /// A text is no limit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "'{text}' is no limit: {reason}; write a measure and by how much it may grow, as in 'boot.total 5% and 500ms'"
-)]
+#[error("'{text}' is no limit: {reason}; write a measure and by how much it may grow, as in 'boot.total 5% and 500ms'")]
 pub struct NotALimit {
     text: String,
     reason: String,
@@ -65,10 +63,7 @@ impl Limit {
     /// # Errors
     /// The text is no limit.
     pub fn parse(text: &str) -> Result<Self, NotALimit> {
-        let refuse = |reason: &str| NotALimit {
-            text: text.chars().take(200).collect(),
-            reason: reason.to_owned(),
-        };
+        let refuse = |reason: &str| NotALimit { text: text.chars().take(200).collect(), reason: reason.to_owned() };
         if text.len() > MOST_BYTES {
             return Err(refuse("it is too long"));
         }
@@ -78,11 +73,8 @@ impl Limit {
         let mut all: Vec<Amount> = Vec::new();
         let mut rest = words.as_slice();
         while let [before @ .., last] = rest {
-            let amount = amount(last).ok_or_else(|| {
-                refuse(&format!(
-                    "'{last}' is no amount such as 5%, 500ms, 2s, 10MiB or 3"
-                ))
-            })?;
+            let amount = amount(last)
+                .ok_or_else(|| refuse(&format!("'{last}' is no amount such as 5%, 500ms, 2s, 10MiB or 3")))?;
             all.push(amount);
             rest = before;
             match rest {
@@ -102,12 +94,7 @@ impl Limit {
         if any_of_all.iter().any(Vec::is_empty) {
             return Err(refuse("an amount is missing"));
         }
-        Ok(Self {
-            text: words.join(" "),
-            pattern: Pattern::new(&key),
-            key,
-            any_of_all,
-        })
+        Ok(Self { text: words.join(" "), pattern: Pattern::new(&key), key, any_of_all })
     }
 
     /// The measure's key, or a pattern of keys.
@@ -136,9 +123,7 @@ impl Limit {
     /// Whether growing by `difference` from `was` is too much.
     #[must_use]
     pub fn is_exceeded(&self, difference: i64, was: i64) -> bool {
-        self.any_of_all
-            .iter()
-            .any(|all| all.iter().all(|amount| amount.is_exceeded(difference, was)))
+        self.any_of_all.iter().any(|all| all.iter().all(|amount| amount.is_exceeded(difference, was)))
     }
 }
 
@@ -150,9 +135,7 @@ impl fmt::Display for Limit {
 
 /// A number and its unit, without a blank between.
 fn amount(word: &str) -> Option<Amount> {
-    let digits = word
-        .find(|character: char| !character.is_ascii_digit() && character != '.')
-        .unwrap_or(word.len());
+    let digits = word.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(word.len());
     let (number, unit) = word.split_at(digits);
     let value: f64 = number.parse().ok()?;
     let (factor, what) = match unit {
@@ -185,17 +168,13 @@ mod tests {
     fn and_binds_stronger_than_or() {
         let limit = Limit::parse("boot.total 5% and 500ms or 10s").unwrap();
         assert_eq!(limit.key(), "boot.total");
-        let exceeded =
-            |difference_ms: i64, was_ms: i64| limit.is_exceeded(difference_ms * MS, was_ms * MS);
+        let exceeded = |difference_ms: i64, was_ms: i64| limit.is_exceeded(difference_ms * MS, was_ms * MS);
         assert!(exceeded(600, 10_000), "6 % and 600 ms");
         assert!(!exceeded(600, 20_000), "3 % only");
         assert!(!exceeded(400, 4_000), "10 %, but 400 ms only");
         assert!(exceeded(10_001, 1_000_000), "1 %, but over 10 s");
         assert!(!exceeded(-20_000, 40_000));
-        assert!(
-            !Limit::parse("a 5%").unwrap().is_exceeded(5, 100),
-            "5 % is within 5 %"
-        );
+        assert!(!Limit::parse("a 5%").unwrap().is_exceeded(5, 100), "5 % is within 5 %");
     }
 
     #[test]
@@ -204,15 +183,9 @@ mod tests {
         assert_eq!(limit.key(), "boot.file.*Program Files*and more.dll");
         assert!(limit.is_about("boot.file.\\Program Files\\X and more.dll"));
         assert!(limit.names_many());
-        assert_eq!(
-            limit.amounts().collect::<Vec<_>>(),
-            [&Amount::Absolute(250_000, Unit::Ns)]
-        );
+        assert_eq!(limit.amounts().collect::<Vec<_>>(), [&Amount::Absolute(250_000, Unit::Ns)]);
         let limit = Limit::parse("boot.disk_read 1.5MiB").unwrap();
-        assert_eq!(
-            limit.amounts().collect::<Vec<_>>(),
-            [&Amount::Absolute(1_572_864, Unit::Bytes)]
-        );
+        assert_eq!(limit.amounts().collect::<Vec<_>>(), [&Amount::Absolute(1_572_864, Unit::Bytes)]);
         assert!(!limit.amounts().next().unwrap().is_about(Unit::Ns));
     }
 

@@ -19,21 +19,9 @@ use super::{CompareOptions, summaries};
 /// Judges `comparison` by `limits`, each of every configuration beside the baseline.
 #[must_use]
 pub fn judge(comparison: &Comparison, limits: &[Limit]) -> GateReport {
-    let limits: Vec<LimitReport> = limits
-        .iter()
-        .map(|limit| of_limit(comparison, limit))
-        .collect();
-    let verdict = limits
-        .iter()
-        .map(|limit| limit.verdict)
-        .max()
-        .unwrap_or(GateVerdict::Pass);
-    GateReport {
-        verdict,
-        transition: comparison.transition,
-        configurations: comparison.configurations.clone(),
-        limits,
-    }
+    let limits: Vec<LimitReport> = limits.iter().map(|limit| of_limit(comparison, limit)).collect();
+    let verdict = limits.iter().map(|limit| limit.verdict).max().unwrap_or(GateVerdict::Pass);
+    GateReport { verdict, transition: comparison.transition, configurations: comparison.configurations.clone(), limits }
 }
 
 /// The report where there is no comparison: every limit is open, because of `why`.
@@ -67,11 +55,7 @@ pub fn cannot_judge(
 
 fn of_limit(comparison: &Comparison, limit: &Limit) -> LimitReport {
     let mut checks: Vec<LimitCheck> = Vec::new();
-    for measure in comparison
-        .measures
-        .iter()
-        .filter(|measure| limit.is_about(&measure.key))
-    {
+    for measure in comparison.measures.iter().filter(|measure| limit.is_about(&measure.key)) {
         for (at, change) in measure.changes.iter().enumerate() {
             checks.push(check(comparison, measure, at, change, limit));
         }
@@ -85,42 +69,18 @@ fn of_limit(comparison: &Comparison, limit: &Limit) -> LimitReport {
         };
     }
     // What matters first: regressions, then what is open; within those the largest.
-    checks.sort_by_key(|check| {
-        (
-            std::cmp::Reverse(check.verdict),
-            std::cmp::Reverse(check.difference),
-        )
-    });
-    let verdict = checks
-        .iter()
-        .map(|check| check.verdict)
-        .max()
-        .unwrap_or(GateVerdict::Pass);
-    LimitReport {
-        limit: limit.to_string(),
-        verdict,
-        because: String::new(),
-        checks,
-    }
+    checks.sort_by_key(|check| (std::cmp::Reverse(check.verdict), std::cmp::Reverse(check.difference)));
+    let verdict = checks.iter().map(|check| check.verdict).max().unwrap_or(GateVerdict::Pass);
+    LimitReport { limit: limit.to_string(), verdict, because: String::new(), checks }
 }
 
-fn check(
-    comparison: &Comparison,
-    measure: &ComparedMeasure,
-    at: usize,
-    change: &Change,
-    limit: &Limit,
-) -> LimitCheck {
+fn check(comparison: &Comparison, measure: &ComparedMeasure, at: usize, change: &Change, limit: &Limit) -> LimitCheck {
     let values = |at: usize| measure.values.get(at).copied().unwrap_or_default();
     let (before, after) = (values(0), values(at + 1));
     let (verdict, because) = decide(comparison, measure, (&before, &after), change, limit);
     LimitCheck {
         key: measure.key.clone(),
-        configuration: comparison
-            .configurations
-            .get(at + 1)
-            .map(|it| it.name.clone())
-            .unwrap_or_default(),
+        configuration: comparison.configurations.get(at + 1).map(|it| it.name.clone()).unwrap_or_default(),
         unit: measure.unit,
         was: before.median,
         is: after.median,
@@ -160,15 +120,9 @@ fn decide(
             };
             // What starts in some boots only cannot be held to a number of runs.
             if limit.names_many() && spread.left_out == 0 {
-                return (
-                    GateVerdict::Pass,
-                    format!("in {} of the {side}'s runs only", spread.runs),
-                );
+                return (GateVerdict::Pass, format!("in {} of the {side}'s runs only", spread.runs));
             }
-            return open(format!(
-                "{} of the {side}, {least} needed{left_out}",
-                runs(spread.runs)
-            ));
+            return open(format!("{} of the {side}, {least} needed{left_out}", runs(spread.runs)));
         }
     }
     let Some((difference, was)) = change.difference.zip(before.median) else {
@@ -197,9 +151,5 @@ fn decide(
 }
 
 fn runs(count: u64) -> String {
-    if count == 1 {
-        "1 run".to_owned()
-    } else {
-        format!("{count} runs")
-    }
+    if count == 1 { "1 run".to_owned() } else { format!("{count} runs") }
 }

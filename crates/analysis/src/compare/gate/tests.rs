@@ -1,9 +1,7 @@
 //! Verdicts of a gate on hand-made runs.
 
 use super::*;
-use crate::compare::{
-    CompareOptions, Configuration, Measure, Run, SetApart, SetApartReason, TransitionName, compare,
-};
+use crate::compare::{CompareOptions, Configuration, Measure, Run, SetApart, SetApartReason, TransitionName, compare};
 
 const MS: i64 = 1_000_000;
 
@@ -36,30 +34,19 @@ fn configuration(name: &str, runs: &[&[(&str, Category, i64)]]) -> Configuration
 }
 
 fn total(values: &[i64]) -> Vec<Vec<(&'static str, Category, i64)>> {
-    values
-        .iter()
-        .map(|&value| vec![("boot.total", Category::Total, value)])
-        .collect()
+    values.iter().map(|&value| vec![("boot.total", Category::Total, value)]).collect()
 }
 
 fn verdict(baseline: &[i64], candidate: &[i64], limit: &str, least_runs: usize) -> GateVerdict {
     let (baseline, candidate) = (total(baseline), total(candidate));
-    let slices = |runs: &'_ [Vec<(&'static str, Category, i64)>]| -> Vec<Vec<(&'static str, Category, i64)>> { runs.to_vec() };
+    let slices =
+        |runs: &'_ [Vec<(&'static str, Category, i64)>]| -> Vec<Vec<(&'static str, Category, i64)>> { runs.to_vec() };
     let (baseline, candidate) = (slices(&baseline), slices(&candidate));
     let baseline: Vec<&[(&str, Category, i64)]> = baseline.iter().map(Vec::as_slice).collect();
     let candidate: Vec<&[(&str, Category, i64)]> = candidate.iter().map(Vec::as_slice).collect();
-    let options = CompareOptions {
-        least_runs,
-        ..CompareOptions::default()
-    };
-    let comparison = compare(
-        &[
-            configuration("before", &baseline),
-            configuration("after", &candidate),
-        ],
-        &options,
-    )
-    .unwrap();
+    let options = CompareOptions { least_runs, ..CompareOptions::default() };
+    let comparison =
+        compare(&[configuration("before", &baseline), configuration("after", &candidate)], &options).unwrap();
     judge(&comparison, &[Limit::parse(limit).unwrap()]).verdict
 }
 
@@ -67,42 +54,21 @@ fn verdict(baseline: &[i64], candidate: &[i64], limit: &str, least_runs: usize) 
 fn within_the_limit_beyond_it_and_beyond_it_but_within_noise() {
     let limit = "boot.total 5% and 500ms";
     let calm = [10_000, 10_020, 10_040];
-    assert_eq!(
-        verdict(&calm, &[10_400, 10_420, 10_440], limit, 3),
-        GateVerdict::Pass
-    );
-    assert_eq!(
-        verdict(&calm, &[10_700, 10_720, 10_740], limit, 3),
-        GateVerdict::Regression
-    );
-    assert_eq!(
-        verdict(&calm, &[9_000, 9_020, 9_040], limit, 3),
-        GateVerdict::Pass
-    );
+    assert_eq!(verdict(&calm, &[10_400, 10_420, 10_440], limit, 3), GateVerdict::Pass);
+    assert_eq!(verdict(&calm, &[10_700, 10_720, 10_740], limit, 3), GateVerdict::Regression);
+    assert_eq!(verdict(&calm, &[9_000, 9_020, 9_040], limit, 3), GateVerdict::Pass);
     // The baseline's own runs lie 900 ms apart.
     let restless = [9_600, 10_000, 10_500];
-    assert_eq!(
-        verdict(&restless, &[10_600, 10_700, 10_800], limit, 3),
-        GateVerdict::NoVerdict
-    );
+    assert_eq!(verdict(&restless, &[10_600, 10_700, 10_800], limit, 3), GateVerdict::NoVerdict);
 }
 
 #[test]
 fn too_few_runs_give_no_verdict_unless_the_caller_asks_for_one() {
     let limit = "boot.total 5%";
-    assert_eq!(
-        verdict(&[10_000, 10_020], &[20_000, 20_010, 20_020], limit, 3),
-        GateVerdict::NoVerdict
-    );
-    assert_eq!(
-        verdict(&[10_000], &[10_000], limit, 3),
-        GateVerdict::NoVerdict
-    );
+    assert_eq!(verdict(&[10_000, 10_020], &[20_000, 20_010, 20_020], limit, 3), GateVerdict::NoVerdict);
+    assert_eq!(verdict(&[10_000], &[10_000], limit, 3), GateVerdict::NoVerdict);
     assert_eq!(verdict(&[10_000], &[10_400], limit, 1), GateVerdict::Pass);
-    assert_eq!(
-        verdict(&[10_000], &[20_000], limit, 1),
-        GateVerdict::Regression
-    );
+    assert_eq!(verdict(&[10_000], &[20_000], limit, 1), GateVerdict::Regression);
 }
 
 #[test]
@@ -114,23 +80,16 @@ fn what_losses_touch_gives_no_verdict() {
     for run in &mut after.runs {
         run.measures[0].doubtful = true;
     }
-    let limits =
-        ["boot.service.Spooler 5%", "boot.service.* 5%"].map(|it| Limit::parse(it).unwrap());
+    let limits = ["boot.service.Spooler 5%", "boot.service.* 5%"].map(|it| Limit::parse(it).unwrap());
     let configurations = [before, after];
     let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
     let report = judge(&comparison, &limits);
     for limit in &report.limits {
         assert_eq!(limit.verdict, GateVerdict::NoVerdict);
         let because = &limit.checks[0].because;
-        assert!(
-            because.contains("3 left out because losses touch it"),
-            "{because}"
-        );
+        assert!(because.contains("3 left out because losses touch it"), "{because}");
     }
-    let options = CompareOptions {
-        include: vec![SetApartReason::Losses],
-        ..CompareOptions::default()
-    };
+    let options = CompareOptions { include: vec![SetApartReason::Losses], ..CompareOptions::default() };
     let comparison = compare(&configurations, &options).unwrap();
     assert_eq!(judge(&comparison, &limits).verdict, GateVerdict::Regression);
 }
@@ -158,40 +117,24 @@ fn without_any_run_every_limit_is_open() {
 
 #[test]
 fn the_heaviest_verdict_of_all_limits_counts_and_patterns_pass_what_is_new() {
-    let before: &[(&str, Category, i64)] = &[
-        ("boot.total", Category::Total, 10_000),
-        ("boot.service.Spooler", Category::Service, 100),
-    ];
+    let before: &[(&str, Category, i64)] =
+        &[("boot.total", Category::Total, 10_000), ("boot.service.Spooler", Category::Service, 100)];
     let after: &[(&str, Category, i64)] = &[
         ("boot.total", Category::Total, 10_000),
         ("boot.service.Spooler", Category::Service, 900),
         ("boot.service.Chat", Category::Service, 5_000),
     ];
     let comparison = compare(
-        &[
-            configuration("before", &[before; 3]),
-            configuration("after", &[after; 3]),
-        ],
+        &[configuration("before", &[before; 3]), configuration("after", &[after; 3])],
         &CompareOptions::default(),
     )
     .unwrap();
-    let limits = [
-        "boot.total 5%",
-        "boot.service.* 500ms",
-        "boot.phase.Never 1s",
-    ]
-    .map(|text| Limit::parse(text).unwrap());
+    let limits =
+        ["boot.total 5%", "boot.service.* 500ms", "boot.phase.Never 1s"].map(|text| Limit::parse(text).unwrap());
     let report = judge(&comparison, &limits);
     assert_eq!(report.verdict, GateVerdict::Regression);
     let verdicts: Vec<GateVerdict> = report.limits.iter().map(|limit| limit.verdict).collect();
-    assert_eq!(
-        verdicts,
-        [
-            GateVerdict::Pass,
-            GateVerdict::Regression,
-            GateVerdict::NoVerdict
-        ]
-    );
+    assert_eq!(verdicts, [GateVerdict::Pass, GateVerdict::Regression, GateVerdict::NoVerdict]);
     let services = &report.limits[1].checks;
     assert_eq!(services[0].key, "boot.service.Spooler");
     assert_eq!(services[0].difference, Some(800 * MS));

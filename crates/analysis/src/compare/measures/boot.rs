@@ -35,60 +35,37 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
         measures.total(name, phase.span.duration_ns);
     }
     let labels = Labels::of(&report.processes);
-    let of_boot = || {
-        report
-            .phases
-            .iter()
-            .filter(|phase| phase.name != PhaseName::TraceTail)
-    };
+    let of_boot = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
     for phase in of_boot() {
         measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
         let of_phase = phase.cpu.as_ref();
-        measures.usage_as(of_phase, phase.disk.as_ref(), |process| {
-            labels.name(process)
-        });
+        measures.usage_as(of_phase, phase.disk.as_ref(), |process| labels.name(process));
     }
     numbers(report, &mut measures);
     let doubtful = !report.services_touched_by.is_empty();
     for service in &report.services {
         if service.kind == ServiceChange::Start {
-            measures.thing(
-                Category::Service,
-                &service.name,
-                service.start_ns,
-                service.total_ns,
-                doubtful,
-            );
+            measures.thing(Category::Service, &service.name, service.start_ns, service.total_ns, doubtful);
         }
     }
     let doubtful = !report.devices_touched_by.is_empty();
     operations(&report.devices, doubtful, &mut measures);
-    let touched_by: Vec<String> = of_boot()
-        .flat_map(|phase| phase.touched_by.iter().cloned())
-        .collect();
+    let touched_by: Vec<String> = of_boot().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
         transition: TransitionName::Boot,
         kind: kind(earlier.boot_kind).to_owned(),
-        set_apart: [
-            untrained(&report.read_ahead),
-            losses(&report.losses, &touched_by),
-            origin.set_apart(),
-        ]
-        .into_iter()
-        .flatten()
-        .collect(),
+        set_apart: [untrained(&report.read_ahead), losses(&report.losses, &touched_by), origin.set_apart()]
+            .into_iter()
+            .flatten()
+            .collect(),
         measures: measures.finish(),
     }
 }
 
 /// The half of a fast startup that comes back, which is what a boot is on such a computer.
 #[must_use]
-pub fn of_fast_startup(
-    origin: &Origin,
-    transition: &PowerTransition,
-    lost: &onoff_trace::Losses,
-) -> Run {
+pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition, lost: &onoff_trace::Losses) -> Run {
     let mut measures = Collector::new(TransitionName::Boot);
     // The desktop is there when the shell's phase ends.
     let desktop_ns = transition
@@ -96,21 +73,13 @@ pub fn of_fast_startup(
         .iter()
         .find(|phase| phase.name == PowerPhaseName::ExplorerInit)
         .and_then(|phase| phase.end_ns);
-    let resumed_ns = desktop_ns
-        .zip(transition.resume.measured.start_ns)
-        .map(|(end, start)| end.saturating_sub(start));
+    let resumed_ns = desktop_ns.zip(transition.resume.measured.start_ns).map(|(end, start)| end.saturating_sub(start));
     let settling = &transition.post_resume;
     let settled = settling.end_ns.and(resumed_ns);
-    measures.total(
-        "total",
-        settled.map(|ns| ns.saturating_add(settling.busy_ns)),
-    );
+    measures.total("total", settled.map(|ns| ns.saturating_add(settling.busy_ns)));
     measures.total(
         "total_with_idle",
-        settled.map(|ns| {
-            ns.saturating_add(settling.busy_ns)
-                .saturating_add(settling.idle_ns)
-        }),
+        settled.map(|ns| ns.saturating_add(settling.busy_ns).saturating_add(settling.idle_ns)),
     );
     measures.total("main_path", resumed_ns);
     if let Some(parts) = &transition.resume_parts {
@@ -129,10 +98,7 @@ pub fn of_fast_startup(
         name: origin.name.clone(),
         transition: TransitionName::Boot,
         kind: kind(BootKind::FastStartup).to_owned(),
-        set_apart: [losses(lost, &transition.touched_by), origin.set_apart()]
-            .into_iter()
-            .flatten()
-            .collect(),
+        set_apart: [losses(lost, &transition.touched_by), origin.set_apart()].into_iter().flatten().collect(),
         measures: measures.finish(),
     }
 }
@@ -161,11 +127,7 @@ fn to_desktop(report: &BootReport) -> Option<i64> {
 
 fn numbers(report: &BootReport, measures: &mut Collector) {
     let disks = || {
-        report
-            .phases
-            .iter()
-            .filter(|phase| phase.name != PhaseName::TraceTail)
-            .filter_map(|phase| phase.disk.as_ref())
+        report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail).filter_map(|phase| phase.disk.as_ref())
     };
     if disks().next().is_some() {
         let bytes = |of: fn(&crate::disk::DiskOperations) -> u64| {
@@ -177,11 +139,7 @@ fn numbers(report: &BootReport, measures: &mut Collector) {
     }
     let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let started = |process: &&crate::processes::ProcessLife| process.start_ns.is_some();
-    measures.number(
-        "processes",
-        Unit::Count,
-        count(report.processes.iter().filter(started).count()),
-    );
+    measures.number("processes", Unit::Count, count(report.processes.iter().filter(started).count()));
 }
 
 /// What processes are called: of hosts of services, the group and service that they host too, for there are many.
@@ -189,9 +147,7 @@ struct Labels<'a>(HashMap<(u32, &'a str), String>);
 
 impl<'a> Labels<'a> {
     fn of(processes: &'a [ProcessLife]) -> Self {
-        let hosts = processes
-            .iter()
-            .filter(|life| life.image.eq_ignore_ascii_case("svchost.exe"));
+        let hosts = processes.iter().filter(|life| life.image.eq_ignore_ascii_case("svchost.exe"));
         Self(
             hosts
                 .filter_map(|life| {
@@ -220,16 +176,12 @@ impl<'a> Labels<'a> {
 fn untrained(read_ahead: &ReadAhead) -> Option<SetApart> {
     let text = match (read_ahead.state, read_ahead.training_count) {
         (TrainingState::Untrained, _) => "the boot read-ahead had learnt from no boot".to_owned(),
-        (TrainingState::Training, Some(count)) => format!(
-            "the boot read-ahead had learnt from {count} of {} boots",
-            ReadAhead::TRAINED_BOOTS
-        ),
+        (TrainingState::Training, Some(count)) => {
+            format!("the boot read-ahead had learnt from {count} of {} boots", ReadAhead::TRAINED_BOOTS)
+        }
         _ => return None,
     };
-    Some(SetApart {
-        reason: SetApartReason::Untrained,
-        text,
-    })
+    Some(SetApart { reason: SetApartReason::Untrained, text })
 }
 
 const fn kind(kind: BootKind) -> &'static str {

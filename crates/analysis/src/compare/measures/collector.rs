@@ -50,14 +50,7 @@ impl Collector {
             self.phases.insert(at, (name.to_owned(), start_ns));
         }
         if let Some(ns) = duration_ns {
-            self.add(
-                self.key(Category::Phase, name),
-                Category::Phase,
-                Unit::Ns,
-                ns,
-                None,
-                false,
-            );
+            self.add(self.key(Category::Phase, name), Category::Phase, Unit::Ns, ns, None, false);
         }
     }
 
@@ -73,14 +66,7 @@ impl Collector {
         let Some(ns) = duration_ns.filter(|_| !name.is_empty()) else {
             return;
         };
-        self.add(
-            self.key(category, name),
-            category,
-            Unit::Ns,
-            ns,
-            Some(start_ns),
-            doubtful,
-        );
+        self.add(self.key(category, name), category, Unit::Ns, ns, Some(start_ns), doubtful);
     }
 
     /// What the machine did in a phase.
@@ -118,25 +104,15 @@ impl Collector {
 
     /// The measures: totals and phases as they came, then things by begin, then shares, most first.
     pub(super) fn finish(mut self) -> Vec<Measure> {
-        for (category, shares) in [
-            (Category::Cpu, std::mem::take(&mut self.cpu)),
-            (Category::File, std::mem::take(&mut self.files)),
-        ] {
-            let mut shares: Vec<(String, (i64, bool))> = shares
-                .into_iter()
-                .filter(|(_, (ns, _))| *ns >= LEAST_SHARE_NS)
-                .collect();
+        for (category, shares) in
+            [(Category::Cpu, std::mem::take(&mut self.cpu)), (Category::File, std::mem::take(&mut self.files))]
+        {
+            let mut shares: Vec<(String, (i64, bool))> =
+                shares.into_iter().filter(|(_, (ns, _))| *ns >= LEAST_SHARE_NS).collect();
             shares.sort_by(|(a, (a_ns, _)), (b, (b_ns, _))| b_ns.cmp(a_ns).then_with(|| a.cmp(b)));
             shares.truncate(MOST_SHARES);
             for (name, (ns, doubtful)) in shares {
-                self.add(
-                    self.key(category, &name),
-                    category,
-                    Unit::Ns,
-                    ns,
-                    None,
-                    doubtful,
-                );
+                self.add(self.key(category, &name), category, Unit::Ns, ns, None, doubtful);
             }
         }
         self.measures
@@ -146,20 +122,8 @@ impl Collector {
         format!("{}.{}.{name}", self.transition.as_str(), category.as_str())
     }
 
-    fn add(
-        &mut self,
-        key: String,
-        category: Category,
-        unit: Unit,
-        value: i64,
-        start_ns: Option<i64>,
-        doubtful: bool,
-    ) {
-        if let Some(known) = self
-            .by_key
-            .get(&key)
-            .and_then(|&at| self.measures.get_mut(at))
-        {
+    fn add(&mut self, key: String, category: Category, unit: Unit, value: i64, start_ns: Option<i64>, doubtful: bool) {
+        if let Some(known) = self.by_key.get(&key).and_then(|&at| self.measures.get_mut(at)) {
             known.value = known.value.saturating_add(value);
             known.doubtful |= doubtful;
             return;
@@ -171,15 +135,7 @@ impl Collector {
         });
         let (phase, since_phase_ns) = phase.unzip();
         self.by_key.insert(key.clone(), self.measures.len());
-        self.measures.push(Measure {
-            key,
-            category,
-            unit,
-            value,
-            phase,
-            since_phase_ns,
-            doubtful,
-        });
+        self.measures.push(Measure { key, category, unit, value, phase, since_phase_ns, doubtful });
     }
 }
 
@@ -202,22 +158,10 @@ mod tests {
         collector.thing(Category::Device, "", 50, Some(1), false);
         let measures = collector.finish();
         let keys: Vec<&str> = measures.iter().map(|it| it.key.as_str()).collect();
-        assert_eq!(
-            keys,
-            [
-                "boot.total",
-                "boot.phase.B",
-                "boot.phase.A",
-                "boot.service.Spooler",
-                "boot.service.Early"
-            ]
-        );
+        assert_eq!(keys, ["boot.total", "boot.phase.B", "boot.phase.A", "boot.service.Spooler", "boot.service.Early"]);
         let spooler = &measures[3];
         assert_eq!((spooler.value, spooler.doubtful), (11, true));
-        assert_eq!(
-            (spooler.phase.as_deref(), spooler.since_phase_ns),
-            (Some("B"), Some(7))
-        );
+        assert_eq!((spooler.phase.as_deref(), spooler.since_phase_ns), (Some("B"), Some(7)));
         assert_eq!(spooler.name(), "Spooler");
         assert_eq!(measures[4].phase, None);
     }
@@ -226,12 +170,7 @@ mod tests {
     fn shares_below_a_millisecond_are_left_out_and_the_rest_is_by_time() {
         let mut collector = Collector::new(TransitionName::Boot);
         let cpu = |image: &str, cpu_ns| CpuUsage {
-            by_process: vec![crate::cpu::ProcessCpu {
-                pid: Some(8),
-                image: image.to_owned(),
-                cpu_ns,
-                percent: 0.0,
-            }],
+            by_process: vec![crate::cpu::ProcessCpu { pid: Some(8), image: image.to_owned(), cpu_ns, percent: 0.0 }],
             ..CpuUsage::default()
         };
         collector.usage(Some(&cpu("a.exe", LEAST_SHARE_NS - 1)), None);
@@ -240,9 +179,6 @@ mod tests {
         collector.usage(Some(&cpu("c.exe", 2 * LEAST_SHARE_NS)), None);
         let measures = collector.finish();
         let shares: Vec<(&str, i64)> = measures.iter().map(|it| (it.name(), it.value)).collect();
-        assert_eq!(
-            shares,
-            [("c.exe", 2 * LEAST_SHARE_NS), ("b.exe", LEAST_SHARE_NS)]
-        );
+        assert_eq!(shares, [("c.exe", 2 * LEAST_SHARE_NS), ("b.exe", LEAST_SHARE_NS)]);
     }
 }

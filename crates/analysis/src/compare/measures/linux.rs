@@ -18,31 +18,18 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
     let target = report.default_target.as_ref();
     measures.total("default_target", target.map(|target| target.reached_ns));
     measures.total("manager", report.manager.whole.duration_ns);
-    let of_boot = || {
-        report
-            .phases
-            .iter()
-            .filter(|phase| phase.name != LinuxPhaseName::TraceTail)
-    };
+    let of_boot = || report.phases.iter().filter(|phase| phase.name != LinuxPhaseName::TraceTail);
     for phase in of_boot() {
         measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
         measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
     }
     let doubtful = !report.units_touched_by.is_empty();
     for unit in report.units.iter().filter(|unit| unit.automatic) {
-        measures.thing(
-            Category::Service,
-            &unit.name,
-            unit.start_ns,
-            unit.total_ns,
-            doubtful,
-        );
+        measures.thing(Category::Service, &unit.name, unit.start_ns, unit.total_ns, doubtful);
     }
     let doubtful = !report.devices_touched_by.is_empty();
     operations(&report.devices, doubtful, &mut measures);
-    let touched_by: Vec<String> = of_boot()
-        .flat_map(|phase| phase.touched_by.iter().cloned())
-        .collect();
+    let touched_by: Vec<String> = of_boot().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
         transition: TransitionName::Boot,
@@ -64,13 +51,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
         measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
     }
     for unit in &report.units {
-        measures.thing(
-            Category::Service,
-            &unit.name,
-            unit.start_ns,
-            unit.duration_ns,
-            false,
-        );
+        measures.thing(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, false);
     }
     Run {
         name: origin.name.clone(),
@@ -83,9 +64,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
             LinuxShutdownKind::Unknown => "",
         }
         .to_owned(),
-        set_apart: losses(&report.losses, &report.touched_by)
-            .into_iter()
-            .collect(),
+        set_apart: losses(&report.losses, &report.touched_by).into_iter().collect(),
         measures: measures.finish(),
     }
 }
@@ -107,10 +86,7 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep, lost: &Losses) -> Run
         let Some(phase) = callback.phase else {
             continue;
         };
-        for (category, name) in [
-            (Category::Driver, &callback.driver),
-            (Category::Device, &callback.device),
-        ] {
+        for (category, name) in [(Category::Driver, &callback.driver), (Category::Device, &callback.device)] {
             if !name.is_empty() {
                 measures.thing(
                     category,

@@ -40,9 +40,9 @@ impl Origin {
         let kinds = trace.inventory.iter().flat_map(|counts| &counts.kinds);
         Self {
             name,
-            has_stacks: kinds.into_iter().any(|kind| {
-                kind.events > 0 && STACKS.contains(&kind.id) && kind.provider == STACK_PROVIDER
-            }),
+            has_stacks: kinds
+                .into_iter()
+                .any(|kind| kind.events > 0 && STACKS.contains(&kind.id) && kind.provider == STACK_PROVIDER),
         }
     }
 
@@ -88,10 +88,9 @@ fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
             DeviceOperationKind::Initcall => "initcall",
             DeviceOperationKind::Probe => "probe",
         };
-        for (category, name) in [
-            (Category::Driver, driver(&operation.driver)),
-            (Category::Device, operation.device.as_str()),
-        ] {
+        for (category, name) in
+            [(Category::Driver, driver(&operation.driver)), (Category::Device, operation.device.as_str())]
+        {
             if !name.is_empty() {
                 measures.thing(
                     category,

@@ -18,13 +18,7 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
     }
     let doubtful = !report.services_touched_by.is_empty();
     for service in &report.services {
-        measures.thing(
-            Category::Service,
-            &service.name,
-            service.start_ns,
-            service.duration_ns,
-            doubtful,
-        );
+        measures.thing(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
     }
     let doubtful = !report.sessions_touched_by.is_empty();
     for application in report.sessions.iter().flat_map(|it| &it.applications) {
@@ -36,42 +30,18 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
             doubtful,
         );
     }
-    for work in report
-        .kernel_steps
-        .iter()
-        .chain(&report.subscribers)
-        .chain(&report.scripts)
-    {
-        measures.thing(
-            Category::Step,
-            &work.name,
-            work.start_ns,
-            work.duration_ns,
-            false,
-        );
+    for work in report.kernel_steps.iter().chain(&report.subscribers).chain(&report.scripts) {
+        measures.thing(Category::Step, &work.name, work.start_ns, work.duration_ns, false);
     }
     for device in &report.devices {
-        measures.thing(
-            Category::Device,
-            &device.device,
-            device.start_ns,
-            device.duration_ns,
-            false,
-        );
+        measures.thing(Category::Device, &device.device, device.start_ns, device.duration_ns, false);
     }
-    let touched_by: Vec<String> = report
-        .phases
-        .iter()
-        .flat_map(|phase| phase.touched_by.iter().cloned())
-        .collect();
+    let touched_by: Vec<String> = report.phases.iter().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
         transition: TransitionName::Shutdown,
         kind: kind(report.kind).to_owned(),
-        set_apart: [losses(&report.losses, &touched_by), origin.set_apart()]
-            .into_iter()
-            .flatten()
-            .collect(),
+        set_apart: [losses(&report.losses, &touched_by), origin.set_apart()].into_iter().flatten().collect(),
         measures: measures.finish(),
     }
 }

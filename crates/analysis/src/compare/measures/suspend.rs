@@ -15,10 +15,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) 
     measures.total("suspend", transition.suspend.measured.duration_ns);
     measures.total("resume", transition.resume.measured.duration_ns);
     let settled = transition.post_resume.end_ns.is_some();
-    measures.total(
-        "post_resume",
-        settled.then_some(transition.post_resume.busy_ns),
-    );
+    measures.total("post_resume", settled.then_some(transition.post_resume.busy_ns));
     if let Some(bytes) = transition.hibernate_file_bytes {
         measures.number("hibernate_file", Unit::Bytes, bytes);
     }
@@ -29,11 +26,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) 
         }
     }
     for told in &transition.notifications {
-        let category = if told.phase.as_str().contains("Services") {
-            Category::Service
-        } else {
-            Category::Application
-        };
+        let category = if told.phase.as_str().contains("Services") { Category::Service } else { Category::Application };
         let name = format!("{}.{}", told.phase.as_str(), told.name);
         if !told.name.is_empty() {
             measures.thing(category, &name, told.start_ns, told.duration_ns, false);
@@ -61,10 +54,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) 
             PowerTransitionKind::Unknown => String::new(),
             kind => kind.as_str().to_owned(),
         },
-        set_apart: [losses(lost, &transition.touched_by), origin.set_apart()]
-            .into_iter()
-            .flatten()
-            .collect(),
+        set_apart: [losses(lost, &transition.touched_by), origin.set_apart()].into_iter().flatten().collect(),
         measures: measures.finish(),
     }
 }
@@ -73,12 +63,6 @@ fn add_device(device: &PowerDevice, measures: &mut Collector) {
     let phase = device.phase.map_or("", |phase| phase.as_str());
     if !device.device.is_empty() && !phase.is_empty() {
         let name = format!("{}.{phase}", device.device);
-        measures.thing(
-            Category::Device,
-            &name,
-            device.start_ns,
-            device.duration_ns,
-            false,
-        );
+        measures.thing(Category::Device, &name, device.start_ns, device.duration_ns, false);
     }
 }

@@ -22,24 +22,17 @@ pub fn interval(baseline: &[i64], candidate: &[i64]) -> Option<Interval> {
     if baseline.len() < 2 || candidate.len() < 2 {
         return None;
     }
-    let mut differences: Vec<(i64, f64)> =
-        if baseline.len() <= MOST_EXACT && candidate.len() <= MOST_EXACT {
-            let was = medians(baseline);
-            let is = medians(candidate);
-            is.iter()
-                .flat_map(|&(is, likely)| {
-                    was.iter()
-                        .map(move |&(was, too)| (is.saturating_sub(was), likely * too))
-                })
-                .collect()
-        } else {
-            drawn(baseline, candidate)
-        };
+    let mut differences: Vec<(i64, f64)> = if baseline.len() <= MOST_EXACT && candidate.len() <= MOST_EXACT {
+        let was = medians(baseline);
+        let is = medians(candidate);
+        is.iter()
+            .flat_map(|&(is, likely)| was.iter().map(move |&(was, too)| (is.saturating_sub(was), likely * too)))
+            .collect()
+    } else {
+        drawn(baseline, candidate)
+    };
     differences.sort_unstable_by_key(|&(difference, _)| difference);
-    Some(Interval {
-        low: quantile(&differences, OUTSIDE),
-        high: quantile(&differences, 1.0 - OUTSIDE),
-    })
+    Some(Interval { low: quantile(&differences, OUTSIDE), high: quantile(&differences, 1.0 - OUTSIDE) })
 }
 
 /// The smallest value up to which the probabilities reach `share`.
@@ -62,11 +55,7 @@ fn medians(ascending: &[i64]) -> Vec<(i64, f64)> {
     if count % 2 == 1 {
         // The median is at most the k-th value when more than half of the draws are.
         let up_to = |k: usize| at_least(count, half + 1, k as f64 / count as f64);
-        return ascending
-            .iter()
-            .enumerate()
-            .map(|(at, &value)| (value, up_to(at + 1) - up_to(at)))
-            .collect();
+        return ascending.iter().enumerate().map(|(at, &value)| (value, up_to(at + 1) - up_to(at))).collect();
     }
     let share = |part: usize| part as f64 / count as f64;
     let power = i32::try_from(half).unwrap_or(i32::MAX);
@@ -114,11 +103,7 @@ fn power(base: f64, exponent: usize) -> f64 {
 fn drawn(baseline: &[i64], candidate: &[i64]) -> Vec<(i64, f64)> {
     let mut random = Random(0x6f6e_6f66_6600_0001);
     let mut draw = |from: &[i64]| {
-        let mut values: Vec<i64> = from
-            .iter()
-            .filter_map(|_| from.get(random.below(from.len())))
-            .copied()
-            .collect();
+        let mut values: Vec<i64> = from.iter().filter_map(|_| from.get(random.below(from.len()))).copied().collect();
         values.sort_unstable();
         median(&values).unwrap_or(0)
     };
@@ -155,19 +140,10 @@ mod tests {
             (&[100, 110, 130], &[105, 140, 150], -25, 50),
             (&[100, 110, 130, 134], &[105, 140, 150, 152, 190], -15, 70),
             (&[10, 20], &[31, 41], 11, 31),
-            (
-                &[100, 104, 110, 118, 130, 200],
-                &[90, 105, 140, 150, 160, 170],
-                -33,
-                54,
-            ),
+            (&[100, 104, 110, 118, 130, 200], &[90, 105, 140, 150, 160, 170], -33, 54),
         ];
         for (baseline, candidate, low, high) in cases {
-            assert_eq!(
-                interval(baseline, candidate),
-                Some(Interval { low, high }),
-                "{baseline:?} {candidate:?}"
-            );
+            assert_eq!(interval(baseline, candidate), Some(Interval { low, high }), "{baseline:?} {candidate:?}");
         }
         assert_eq!(interval(&[1], &[1, 2]), None);
     }
@@ -184,11 +160,7 @@ mod tests {
             same.map(|it| it.1).sum()
         };
         for (value, expected) in [(100, 0.050_781), (105, 0.117_188), (120, 0.210_938)] {
-            assert!(
-                (of(value) - expected).abs() < 1e-6,
-                "{value}: {}",
-                of(value)
-            );
+            assert!((of(value) - expected).abs() < 1e-6, "{value}: {}", of(value));
         }
         for count in 2..=MOST_EXACT {
             let values: Vec<i64> = (0..).take(count).collect();

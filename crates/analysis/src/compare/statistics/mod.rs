@@ -33,8 +33,7 @@ pub fn spread(ascending: &[i64]) -> i64 {
     let outside = if count > 5 { count / 4 } else { 0 };
     let low = ascending.get(outside);
     let high = ascending.get(count.saturating_sub(1 + outside));
-    low.zip(high)
-        .map_or(0, |(low, high)| high.saturating_sub(*low))
+    low.zip(high).map_or(0, |(low, high)| high.saturating_sub(*low))
 }
 
 /// Cliff's delta: the share of pairs in which the candidate's value is larger, less the share in which it is smaller.

@@ -39,30 +39,20 @@ pub fn chance(baseline: &[i64], candidate: &[i64]) -> Option<Chance> {
     } else {
         approximated(&ranks, chosen, of_candidate)
     };
-    Some(Chance {
-        p_value,
-        least_p_value: (2.0 / ways(ranks.len(), chosen)).min(1.0),
-    })
+    Some(Chance { p_value, least_p_value: (2.0 / ways(ranks.len(), chosen)).min(1.0) })
 }
 
 /// Twice the rank of every value, and the sum of those of the candidate.
 fn doubled_ranks(baseline: &[i64], candidate: &[i64]) -> (Vec<usize>, usize) {
-    let mut values: Vec<(i64, bool)> = baseline
-        .iter()
-        .map(|&value| (value, false))
-        .chain(candidate.iter().map(|&value| (value, true)))
-        .collect();
+    let mut values: Vec<(i64, bool)> =
+        baseline.iter().map(|&value| (value, false)).chain(candidate.iter().map(|&value| (value, true))).collect();
     values.sort_unstable();
     let mut ranks = Vec::with_capacity(values.len());
     let mut of_candidate = 0;
     for tied in values.chunk_by(|a, b| a.0 == b.0) {
         // Ranks first + 1 to first + length: twice their middle.
         let doubled = 2 * ranks.len() + tied.len() + 1;
-        of_candidate += doubled
-            * tied
-                .iter()
-                .filter(|(_, is_candidate)| *is_candidate)
-                .count();
+        of_candidate += doubled * tied.iter().filter(|(_, is_candidate)| *is_candidate).count();
         ranks.extend(tied.iter().map(|_| doubled));
     }
     (ranks, of_candidate)
@@ -86,12 +76,7 @@ fn counted(ranks: &[usize], chosen: usize, sum: usize) -> f64 {
     let far = |sum: usize| (sum * ranks.len()).abs_diff(most * chosen);
     let here = far(sum);
     let all: f64 = ways[chosen].iter().sum();
-    let uneven: f64 = ways[chosen]
-        .iter()
-        .enumerate()
-        .filter(|&(sum, _)| far(sum) >= here)
-        .map(|(_, ways)| ways)
-        .sum();
+    let uneven: f64 = ways[chosen].iter().enumerate().filter(|&(sum, _)| far(sum) >= here).map(|(_, ways)| ways).sum();
     (uneven / all).min(1.0)
 }
 
@@ -100,12 +85,8 @@ fn approximated(ranks: &[usize], chosen: usize, sum: usize) -> f64 {
     let all = ranks.len() as f64;
     let (candidate, baseline) = (chosen as f64, all - chosen as f64);
     let mean = candidate * (all + 1.0) / 2.0;
-    let of_ties: f64 = ranks
-        .chunk_by(|a, b| a == b)
-        .map(|tied| (tied.len() as f64).powi(3) - tied.len() as f64)
-        .sum();
-    let variance =
-        candidate * baseline / 12.0 * (all + 1.0 - of_ties / (all * (all - 1.0)).max(1.0));
+    let of_ties: f64 = ranks.chunk_by(|a, b| a == b).map(|tied| (tied.len() as f64).powi(3) - tied.len() as f64).sum();
+    let variance = candidate * baseline / 12.0 * (all + 1.0 - of_ties / (all * (all - 1.0)).max(1.0));
     if variance <= 0.0 {
         return 1.0;
     }
@@ -116,18 +97,14 @@ fn approximated(ranks: &[usize], chosen: usize, sum: usize) -> f64 {
 /// erfc for arguments from 0, to 1.5e-7 (Abramowitz and Stegun, 7.1.26).
 fn complementary_error(x: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
-    let polynomial = t
-        * (0.254_829_592
-            + t * (-0.284_496_736
-                + t * (1.421_413_741 + t * (-1.453_152_027 + t * 1.061_405_429))));
+    let polynomial =
+        t * (0.254_829_592 + t * (-0.284_496_736 + t * (1.421_413_741 + t * (-1.453_152_027 + t * 1.061_405_429))));
     polynomial * (-x * x).exp()
 }
 
 /// In how many ways `chosen` can be taken from `all`.
 fn ways(all: usize, chosen: usize) -> f64 {
-    (1..=chosen).fold(1.0, |ways, at| {
-        ways * (all - chosen + at) as f64 / at as f64
-    })
+    (1..=chosen).fold(1.0, |ways, at| ways * (all - chosen + at) as f64 / at as f64)
 }
 
 #[cfg(test)]
@@ -151,10 +128,7 @@ mod tests {
         ];
         for (baseline, candidate, expected) in cases {
             let is = chance(baseline, candidate).unwrap().p_value;
-            assert!(
-                is_close(is, expected, 1e-9),
-                "{baseline:?} {candidate:?}: {is}"
-            );
+            assert!(is_close(is, expected, 1e-9), "{baseline:?} {candidate:?}: {is}");
             let other_way = chance(candidate, baseline).unwrap().p_value;
             assert!(is_close(other_way, expected, 1e-9), "{other_way}");
         }
@@ -171,21 +145,12 @@ mod tests {
         let candidate: Vec<i64> = (0..25).map(|at| 3 + at / 3).collect();
         let is = chance(&baseline, &candidate).unwrap().p_value;
         assert!(is_close(is, 0.792_700_945_088, 1e-6), "{is}");
-        assert_eq!(
-            chance(&[5; 30], &[5; 30]).unwrap().p_value,
-            1.0,
-            "all ties say nothing"
-        );
+        assert_eq!(chance(&[5; 30], &[5; 30]).unwrap().p_value, 1.0, "all ties say nothing");
     }
 
     #[test]
     fn what_so_few_runs_can_show_at_all() {
-        for (baseline, candidate, expected) in [
-            (1, 1, 1.0),
-            (2, 2, 1.0 / 3.0),
-            (3, 3, 0.1),
-            (5, 5, 2.0 / 252.0),
-        ] {
+        for (baseline, candidate, expected) in [(1, 1, 1.0), (2, 2, 1.0 / 3.0), (3, 3, 0.1), (5, 5, 2.0 / 252.0)] {
             let one: Vec<i64> = (0..baseline).collect();
             let other: Vec<i64> = (100..100 + candidate).collect();
             let chance = chance(&one, &other).unwrap();

@@ -3,12 +3,8 @@
 use super::{Facts, Finding};
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let fragmented = facts
-        .boot
-        .transfers
-        .iter()
-        .filter(|file| file.counts.fragmented > 0)
-        .max_by_key(|file| file.counts.fragmented);
+    let fragmented =
+        facts.boot.transfers.iter().filter(|file| file.counts.fragmented > 0).max_by_key(|file| file.counts.fragmented);
     let Some(file) = fragmented else {
         return Vec::new();
     };

@@ -10,11 +10,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let mut worst: Option<(&str, u32, i64)> = None;
     for file in &facts.boot.transfers {
         // EDK II leaves room for extension headers with IPv6: 1228 there is on purpose.
-        let small = if file.client.starts_with('[') {
-            1200
-        } else {
-            SMALL
-        };
+        let small = if file.client.starts_with('[') { 1200 } else { SMALL };
         let Some(model) = file.model.filter(|_| file.block_size < small) else {
             continue;
         };

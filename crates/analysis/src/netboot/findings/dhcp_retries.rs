@@ -3,11 +3,7 @@
 use super::{Facts, Finding, time};
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let repeated = facts
-        .boot
-        .dhcp
-        .iter()
-        .filter(|exchange| exchange.waits_ns.iter().any(|&wait| wait > 0));
+    let repeated = facts.boot.dhcp.iter().filter(|exchange| exchange.waits_ns.iter().any(|&wait| wait > 0));
     repeated
         .filter(|exchange| exchange.attempts > 1 || exchange.request_attempts > 1)
         .map(|exchange| {

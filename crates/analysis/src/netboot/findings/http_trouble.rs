@@ -10,15 +10,11 @@ const NOTABLE_PERCENT: f64 = 0.1;
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let downloads = &facts.boot.downloads;
-    let mut findings: Vec<Finding> = downloads
-        .iter()
-        .filter_map(|download| refused(download, !facts.boot.loaded))
-        .collect();
+    let mut findings: Vec<Finding> =
+        downloads.iter().filter_map(|download| refused(download, !facts.boot.loaded)).collect();
     // Counts are those of a connection: its first request stands for it.
     let connections = || downloads.iter().filter(|download| !download.reused);
-    let closed_ns = connections().fold(0_i64, |sum, download| {
-        sum.saturating_add(download.zero_window_ns)
-    });
+    let closed_ns = connections().fold(0_i64, |sum, download| sum.saturating_add(download.zero_window_ns));
     let closed: u64 = connections().map(|download| download.zero_windows).sum();
     if closed_ns >= WORTH_NS {
         findings.push(Finding {
@@ -30,9 +26,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
             source: "RFC 9293, 3.8.6",
         });
     }
-    let repeated: u64 = connections()
-        .map(|download| download.repeated_segments)
-        .sum();
+    let repeated: u64 = connections().map(|download| download.repeated_segments).sum();
     let segments: u64 = connections().map(|download| download.data_segments).sum();
     let percent = repeated as f64 * 100.0 / segments.max(1) as f64;
     if repeated > 0 && percent >= NOTABLE_PERCENT {
@@ -55,7 +49,8 @@ fn refused(download: &Download, stops_boot: bool) -> Option<Finding> {
         what: format!("the server answered {status} for {}", download.url),
         cost_ns: Some(download.duration_ns),
         stops_boot,
-        advice: "put the file where the client looks, or correct the URL in the DHCP or loader configuration".to_owned(),
+        advice: "put the file where the client looks, or correct the URL in the DHCP or loader configuration"
+            .to_owned(),
         source: "RFC 9110, 15",
     })
 }

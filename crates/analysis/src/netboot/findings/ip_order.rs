@@ -6,10 +6,7 @@ use super::{Facts, Finding, time};
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let boot = facts.boot;
-    let first_file = boot
-        .transfers
-        .iter()
-        .find(|file| file.outcome == Outcome::Complete);
+    let first_file = boot.transfers.iter().find(|file| file.outcome == Outcome::Complete);
     let Some(file) = first_file else {
         return Vec::new();
     };
@@ -19,12 +16,8 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         .iter()
         .filter(|exchange| exchange.ip_version != winner && exchange.start_ns < file.request_ns)
         .collect();
-    let (Some(first), Some(next)) = (
-        vain.first(),
-        boot.dhcp
-            .iter()
-            .find(|exchange| exchange.ip_version == winner),
-    ) else {
+    let (Some(first), Some(next)) = (vain.first(), boot.dhcp.iter().find(|exchange| exchange.ip_version == winner))
+    else {
         return Vec::new();
     };
     let cost = next.start_ns.saturating_sub(first.start_ns);
@@ -34,10 +27,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let other = if winner == 4 { 6 } else { 4 };
     vec![Finding {
         rule: "ip_order",
-        what: format!(
-            "IPv{other} was tried first, for {}; the boot came over IPv{winner}",
-            time(cost)
-        ),
+        what: format!("IPv{other} was tried first, for {}; the boot came over IPv{winner}", time(cost)),
         cost_ns: Some(cost),
         stops_boot: false,
         advice: format!("put the boot entry for IPv{winner} before the one for IPv{other}"),

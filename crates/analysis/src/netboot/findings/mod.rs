@@ -65,9 +65,7 @@ const RULES: [Rule; 14] = [
 pub(super) fn findings(boot: &NetworkBoot, bits_per_s: u64) -> Vec<Finding> {
     let facts = Facts { boot, bits_per_s };
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&facts)).collect();
-    findings.sort_by_key(|finding| {
-        std::cmp::Reverse((finding.stops_boot, finding.cost_ns.unwrap_or(0)))
-    });
+    findings.sort_by_key(|finding| std::cmp::Reverse((finding.stops_boot, finding.cost_ns.unwrap_or(0))));
     findings
 }
 
@@ -84,9 +82,5 @@ fn time(ns: i64) -> String {
 }
 
 fn plural(count: u64, one: &str) -> String {
-    if count == 1 {
-        format!("1 {one}")
-    } else {
-        format!("{count} {one}s")
-    }
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }

@@ -3,12 +3,7 @@
 use super::{Facts, Finding};
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let large: u64 = facts
-        .boot
-        .transfers
-        .iter()
-        .map(|file| file.counts.oversized_frames)
-        .sum();
+    let large: u64 = facts.boot.transfers.iter().map(|file| file.counts.oversized_frames).sum();
     if large == 0 {
         return Vec::new();
     }

@@ -8,9 +8,7 @@ const NOTABLE_PERCENT: f64 = 0.1;
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let files = &facts.boot.transfers;
     let timeouts: u64 = files.iter().map(|file| file.timeout_count).sum();
-    let lost_ns = files
-        .iter()
-        .fold(0_i64, |sum, file| sum.saturating_add(file.timeout_ns));
+    let lost_ns = files.iter().fold(0_i64, |sum, file| sum.saturating_add(file.timeout_ns));
     let repeated: u64 = files.iter().map(|file| file.counts.repeated_data).sum();
     let packets: u64 = files.iter().map(|file| file.counts.data_packets).sum();
     let percent = repeated as f64 * 100.0 / packets.max(1) as f64;
@@ -19,11 +17,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     }
     let mut what = format!("{repeated} of {packets} DATA packets were sent again ({percent:.2} %)");
     if timeouts > 0 {
-        what += &format!(
-            "; {} of half a second or more took {}",
-            plural(timeouts, "time-out"),
-            time(lost_ns)
-        );
+        what += &format!("; {} of half a second or more took {}", plural(timeouts, "time-out"), time(lost_ns));
     }
     vec![Finding {
         rule: "retransmissions",

@@ -11,23 +11,15 @@ const QUICK_NS: i64 = 500_000;
 const WORTH_NS: i64 = 100_000_000;
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let longest = facts
-        .boot
-        .transfers
-        .iter()
-        .filter(|file| file.model.is_some())
-        .max_by_key(|file| file.client_turn.total_ns);
+    let longest =
+        facts.boot.transfers.iter().filter(|file| file.model.is_some()).max_by_key(|file| file.client_turn.total_ns);
     let Some(file) = longest else {
         return Vec::new();
     };
-    let (Some(client), Some(server)) = (file.client_turn.usual_ns, file.server_turn.usual_ns)
-    else {
+    let (Some(client), Some(server)) = (file.client_turn.usual_ns, file.server_turn.usual_ns) else {
         return Vec::new();
     };
-    let cost_ns = file
-        .client_turn
-        .total_ns
-        .saturating_sub(file.client_turn.pause_ns);
+    let cost_ns = file.client_turn.total_ns.saturating_sub(file.client_turn.pause_ns);
     if cost_ns < WORTH_NS || client < QUICK_NS || client < server.saturating_mul(TIMES) {
         return Vec::new();
     }

@@ -16,11 +16,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     };
     let asked = first.asked.window.unwrap_or(1);
     let granted = first.window;
-    let got = if granted == 1 {
-        "granted none".to_owned()
-    } else {
-        format!("granted {granted}")
-    };
+    let got = if granted == 1 { "granted none".to_owned() } else { format!("granted {granted}") };
     vec![Finding {
         rule: "window_refused",
         what: format!(
@@ -30,7 +26,9 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         ),
         cost_ns: None,
         stops_boot: false,
-        advice: "use a TFTP server that knows windowsize (RFC 7440): atftpd 0.8 does; dnsmasq 2.90 and tftpd-hpa 5.2 do not".to_owned(),
+        advice:
+            "use a TFTP server that knows windowsize (RFC 7440): atftpd 0.8 does; dnsmasq 2.90 and tftpd-hpa 5.2 do not"
+                .to_owned(),
         source: "RFC 7440; measured with those servers",
     }]
 }

@@ -12,20 +12,11 @@ const WORTH_NS: i64 = 100_000_000;
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let (mut saved, mut spent, mut files, mut smallest) = (0_i64, 0_i64, 0_u64, u32::MAX);
     for file in &facts.boot.transfers {
-        let Some(model) = file
-            .model
-            .filter(|_| file.window <= SMALL && !file.variable_window)
-        else {
+        let Some(model) = file.model.filter(|_| file.window <= SMALL && !file.variable_window) else {
             continue;
         };
         let ipv6 = file.client.starts_with('[');
-        let better = model.with(
-            file.counts.bytes,
-            file.block_size,
-            BETTER,
-            ipv6,
-            facts.bits_per_s,
-        );
+        let better = model.with(file.counts.bytes, file.block_size, BETTER, ipv6, facts.bits_per_s);
         saved = saved.saturating_add(model.steady_ns.saturating_sub(better).max(0));
         spent = spent.saturating_add(model.measured_ns);
         files += 1;

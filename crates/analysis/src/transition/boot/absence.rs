@@ -36,8 +36,7 @@ pub(super) fn holds_a_boot(trace: &Trace) -> bool {
     };
     let session_manager = || {
         trace.activities.iter().any(|row| {
-            row.kind == ActivityKind::SessionProgram
-                && trace.text(row.name).to_lowercase().contains("wininit")
+            row.kind == ActivityKind::SessionProgram && trace.text(row.name).to_lowercase().contains("wininit")
         })
     };
     milestones || programs() || session_manager()
@@ -84,19 +83,13 @@ mod tests {
 
     #[test]
     fn a_shutdown_is_recognised() {
-        let mut trace = Trace {
-            duration_ns: 3_250_000_000,
-            ..Trace::default()
-        };
+        let mut trace = Trace { duration_ns: 3_250_000_000, ..Trace::default() };
         for pid in 0..60 {
             process(&mut trace, 100 + pid * 4, "app.exe", None, Some(1));
         }
         assert!(!holds_a_boot(&trace));
         let absence = not_a_boot(&trace);
-        assert_eq!(
-            (absence.processes_before, absence.processes_ended),
-            (60, 60)
-        );
+        assert_eq!((absence.processes_before, absence.processes_ended), (60, 60));
         assert_eq!(
             absence.to_string(),
             "the recording holds no boot (no start of smss.exe, wininit.exe, or of the device and service phases); \

@@ -7,59 +7,40 @@ use onoff_trace::{Milestone, Trace, milestone};
 
 use onoff_trace::firmware::FirmwareCheckpoints;
 
-use super::report::{
-    BeforeKernel, BootKind, EarlierStage, EarlierTime, FirmwareBeforeKernel, GivenFirmware,
-};
+use super::report::{BeforeKernel, BootKind, EarlierStage, EarlierTime, FirmwareBeforeKernel, GivenFirmware};
 use crate::evidence::Certainty;
 use crate::firmware::{checkpoint_faults, counts_over_resets, stages};
 
 /// Everything the recording, and the firmware itself, say about the time before the kernel, which starts at `kernel_ns`.
-pub(super) fn before_kernel(
-    trace: &Trace,
-    given: Option<&GivenFirmware>,
-    kernel_ns: Option<i64>,
-) -> BeforeKernel {
+pub(super) fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Option<i64>) -> BeforeKernel {
     BeforeKernel {
         boot_kind: boot_kind(trace),
         firmware_table: firmware_table(trace, given, kernel_ns),
-        firmware: given.and_then(given_firmware).unwrap_or_else(|| earlier(
-            trace,
-            &[
-                (
-                    milestone::FIRMWARE,
-                    "the kernel's record of the time before the boot manager",
-                    Certainty::Measured,
-                ),
-                (
-                    milestone::FIRMWARE_LOADER_STARTED,
-                    "the firmware performance table: processor reset to the start of the boot manager",
-                    Certainty::Inferred,
-                ),
-            ],
-        )),
+        firmware: given.and_then(given_firmware).unwrap_or_else(|| {
+            earlier(
+                trace,
+                &[
+                    (
+                        milestone::FIRMWARE,
+                        "the kernel's record of the time before the boot manager",
+                        Certainty::Measured,
+                    ),
+                    (
+                        milestone::FIRMWARE_LOADER_STARTED,
+                        "the firmware performance table: processor reset to the start of the boot manager",
+                        Certainty::Inferred,
+                    ),
+                ],
+            )
+        }),
         boot_manager: earlier(
             trace,
-            &[(
-                milestone::BOOT_MANAGER,
-                "the kernel's record of the boot manager's time",
-                Certainty::Measured,
-            )],
+            &[(milestone::BOOT_MANAGER, "the kernel's record of the boot manager's time", Certainty::Measured)],
         ),
-        os_loader: earlier(
-            trace,
-            &[(
-                milestone::OS_LOADER,
-                "the loader's own begin and end",
-                Certainty::Measured,
-            )],
-        ),
+        os_loader: earlier(trace, &[(milestone::OS_LOADER, "the loader's own begin and end", Certainty::Measured)]),
         user_input: earlier(
             trace,
-            &[(
-                milestone::BOOT_USER_INPUT,
-                "the kernel's record of the time a person took",
-                Certainty::Measured,
-            )],
+            &[(milestone::BOOT_USER_INPUT, "the kernel's record of the time a person took", Certainty::Measured)],
         ),
     }
 }
@@ -71,9 +52,7 @@ fn given_firmware(given: &GivenFirmware) -> Option<EarlierTime> {
     }
     Some(EarlierTime {
         duration_ns: Some(given.checkpoints.loader_start_ns?),
-        rule:
-            "the given firmware performance table: processor reset to the start of the boot manager"
-                .to_owned(),
+        rule: "the given firmware performance table: processor reset to the start of the boot manager".to_owned(),
         event: given.from.clone(),
         certainty: Certainty::Inferred,
     })
@@ -98,9 +77,7 @@ pub(crate) fn firmware_table(
     disagreements.extend(loader_too_long(trace, &checkpoints));
     let faults = checkpoint_faults(&checkpoints);
     // Nothing runs between the return of ExitBootServices and the kernel but the loader's last steps, which nobody times.
-    let shift = kernel_ns
-        .zip(checkpoints.exit_end_ns)
-        .map(|(kernel, end)| kernel.saturating_sub(end));
+    let shift = kernel_ns.zip(checkpoints.exit_end_ns).map(|(kernel, end)| kernel.saturating_sub(end));
     let placed = |shift: i64| {
         let stages = stages(&checkpoints).into_iter().map(|stage| EarlierStage {
             name: stage.name,
@@ -139,29 +116,18 @@ fn recorded_checkpoints(trace: &Trace) -> Option<(FirmwareCheckpoints, String)> 
         milestone::FIRMWARE_EXIT_END,
     ];
     let found = names.map(|name| value(trace, name).filter(|&(ns, _)| ns >= 0));
-    let event = found
-        .iter()
-        .flatten()
-        .next()
-        .map(|(_, row)| trace.text(row.event).to_owned())?;
-    let mut checkpoints =
-        FirmwareCheckpoints::of_stored(found.map(|time| time.map_or(0, |(ns, _)| ns)));
+    let event = found.iter().flatten().next().map(|(_, row)| trace.text(row.event).to_owned())?;
+    let mut checkpoints = FirmwareCheckpoints::of_stored(found.map(|time| time.map_or(0, |(ns, _)| ns)));
     checkpoints.reset_end_ns = found[0].map(|(ns, _)| ns);
     // A record of zeros: firmware without the table.
-    let any = checkpoints
-        .named()
-        .into_iter()
-        .skip(1)
-        .any(|(_, ns)| ns.is_some());
+    let any = checkpoints.named().into_iter().skip(1).any(|(_, ns)| ns.is_some());
     any.then_some((checkpoints, event))
 }
 
 /// The loader runs between its start and `ExitBootServices`: if the recording has it run longer, one of the two is wrong.
 fn loader_too_long(trace: &Trace, checkpoints: &FirmwareCheckpoints) -> Option<String> {
     let (loader_ns, _) = value(trace, milestone::OS_LOADER)?;
-    let room_ns = checkpoints
-        .exit_end_ns?
-        .checked_sub(checkpoints.loader_start_ns?)?;
+    let room_ns = checkpoints.exit_end_ns?.checked_sub(checkpoints.loader_start_ns?)?;
     (loader_ns > room_ns && room_ns >= 0).then(|| {
         format!("OSLoader: {loader_ns} ns in the recording, where the firmware has {room_ns} ns from the loader's start to the kernel")
     })
@@ -171,8 +137,7 @@ fn disagreements(given: &FirmwareCheckpoints, recorded: &FirmwareCheckpoints) ->
     let both = given.named().into_iter().zip(recorded.named());
     let different = both.filter_map(|((name, given), (_, recorded))| {
         let (given, recorded) = (given?, recorded?);
-        (given != recorded)
-            .then(|| format!("{name}: {given} ns in the file, {recorded} ns in the recording"))
+        (given != recorded).then(|| format!("{name}: {given} ns in the file, {recorded} ns in the recording"))
     });
     different.collect()
 }
@@ -200,20 +165,13 @@ fn earlier(trace: &Trace, rules: &[(&str, &str, Certainty)]) -> EarlierTime {
             };
         }
     }
-    EarlierTime {
-        rule: "not recorded".to_owned(),
-        ..EarlierTime::default()
-    }
+    EarlierTime { rule: "not recorded".to_owned(), ..EarlierTime::default() }
 }
 
 /// The value of the first milestone `name` that carries one.
 pub(super) fn value(trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
     let name = trace.strings.find(name)?;
-    trace
-        .milestones
-        .iter()
-        .filter(|row| row.name == name)
-        .find_map(|row| row.value.map(|value| (value, row)))
+    trace.milestones.iter().filter(|row| row.name == name).find_map(|row| row.value.map(|value| (value, row)))
 }
 
 #[cfg(test)]
@@ -224,13 +182,7 @@ mod tests {
     #[test]
     fn lengths_come_from_the_best_record() {
         let mut trace = Trace::default();
-        milestone_value(
-            &mut trace,
-            5,
-            milestone::FIRMWARE_LOADER_STARTED,
-            "",
-            Some(4000 * MS),
-        );
+        milestone_value(&mut trace, 5, milestone::FIRMWARE_LOADER_STARTED, "", Some(4000 * MS));
         milestone_value(&mut trace, 6, milestone::OS_LOADER, "", Some(1926 * MS));
         milestone_value(&mut trace, 6, milestone::BOOT_TYPE, "", Some(1));
         let before = before_kernel(&trace, None, Some(0));
@@ -241,20 +193,14 @@ mod tests {
         assert_eq!(before.boot_manager.certainty, Certainty::Missing);
         assert_eq!(before.boot_kind, BootKind::FastStartup);
         milestone_value(&mut trace, 7, milestone::FIRMWARE, "", Some(3900 * MS));
-        assert_eq!(
-            before_kernel(&trace, None, Some(0)).firmware.duration_ns,
-            Some(3900 * MS)
-        );
+        assert_eq!(before_kernel(&trace, None, Some(0)).firmware.duration_ns, Some(3900 * MS));
     }
 
     #[test]
     fn a_negative_length_is_not_a_time() {
         let mut trace = Trace::default();
         milestone_value(&mut trace, 6, milestone::OS_LOADER, "", Some(-1));
-        assert_eq!(
-            before_kernel(&trace, None, Some(0)).os_loader.duration_ns,
-            None
-        );
+        assert_eq!(before_kernel(&trace, None, Some(0)).os_loader.duration_ns, None);
     }
 
     /// Table 2 of the paper on PXE performance, the boot from disk, ns.
@@ -279,15 +225,10 @@ mod tests {
     fn the_firmwares_stages_end_where_the_kernel_begins() {
         let mut trace = Trace::default();
         record(&mut trace, &disk_boot());
-        let table = before_kernel(&trace, None, Some(3 * MS))
-            .firmware_table
-            .unwrap();
+        let table = before_kernel(&trace, None, Some(3 * MS)).firmware_table.unwrap();
         assert_eq!(table.reset_ns, Some(-8_859 * MS));
-        let stages: Vec<(&str, i64, i64)> = table
-            .stages
-            .iter()
-            .map(|stage| (stage.name.as_str(), stage.start_ns / MS, stage.end_ns / MS))
-            .collect();
+        let stages: Vec<(&str, i64, i64)> =
+            table.stages.iter().map(|stage| (stage.name.as_str(), stage.start_ns / MS, stage.end_ns / MS)).collect();
         assert_eq!(
             stages,
             [
@@ -305,39 +246,21 @@ mod tests {
     fn a_given_file_is_preferred_and_its_disagreement_said() {
         let mut trace = Trace::default();
         record(&mut trace, &disk_boot());
-        let mut given = GivenFirmware {
-            checkpoints: disk_boot(),
-            from: "FBPT.bin".to_owned(),
-        };
+        let mut given = GivenFirmware { checkpoints: disk_boot(), from: "FBPT.bin".to_owned() };
         let agreeing = before_kernel(&trace, Some(&given), Some(0));
         let table = agreeing.firmware_table.unwrap();
-        assert_eq!(
-            (table.from.as_str(), table.disagreements.len()),
-            ("FBPT.bin", 0)
-        );
+        assert_eq!((table.from.as_str(), table.disagreements.len()), ("FBPT.bin", 0));
         assert_eq!(agreeing.firmware.duration_ns, Some(5_512 * MS));
         given.checkpoints.loader_start_ns = Some(5_513 * MS);
-        let table = before_kernel(&trace, Some(&given), Some(0))
-            .firmware_table
-            .unwrap();
-        assert_eq!(
-            table.disagreements,
-            ["loader's start: 5513000000 ns in the file, 5512000000 ns in the recording"]
-        );
+        let table = before_kernel(&trace, Some(&given), Some(0)).firmware_table.unwrap();
+        assert_eq!(table.disagreements, ["loader's start: 5513000000 ns in the file, 5512000000 ns in the recording"]);
     }
 
     #[test]
     fn times_that_run_on_over_resets_do_not_tell_when_this_boots_reset_was() {
-        let late = disk_boot()
-            .named()
-            .map(|(_, ns)| ns.unwrap() + 9_000_000 * MS);
-        let given = GivenFirmware {
-            checkpoints: FirmwareCheckpoints::of_stored(late),
-            from: String::new(),
-        };
-        let table = before_kernel(&Trace::default(), Some(&given), Some(0))
-            .firmware_table
-            .unwrap();
+        let late = disk_boot().named().map(|(_, ns)| ns.unwrap() + 9_000_000 * MS);
+        let given = GivenFirmware { checkpoints: FirmwareCheckpoints::of_stored(late), from: String::new() };
+        let table = before_kernel(&Trace::default(), Some(&given), Some(0)).firmware_table.unwrap();
         assert_eq!(table.reset_ns, None);
         assert_eq!(table.faults.len(), 1);
     }

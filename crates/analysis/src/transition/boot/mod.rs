@@ -36,11 +36,7 @@ pub const TABLES: Tables = Tables::of(&[
 ]);
 
 /// The tables that set phase boundaries.
-const BOUNDARY_TABLES: [TableName; 3] = [
-    TableName::Processes,
-    TableName::Milestones,
-    TableName::Activities,
-];
+const BOUNDARY_TABLES: [TableName; 3] = [TableName::Processes, TableName::Milestones, TableName::Activities];
 
 /// Analyses the boot that `trace` holds.
 ///
@@ -61,22 +57,14 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         },
     };
     let phases = describe_phases(trace, &path, &post_boot);
-    let before_kernel =
-        before_kernel::before_kernel(trace, options.firmware.as_ref(), path.kernel_start.time_ns);
+    let before_kernel = before_kernel::before_kernel(trace, options.firmware.as_ref(), path.kernel_start.time_ns);
     let os_loader_ns = before_kernel.os_loader.duration_ns;
 
-    let total_with_idle_ns = path
-        .kernel_start
-        .time_ns
-        .zip(post_boot.end_ns)
-        .map(|(start, end)| end.saturating_sub(start));
+    let total_with_idle_ns =
+        path.kernel_start.time_ns.zip(post_boot.end_ns).map(|(start, end)| end.saturating_sub(start));
     let total_ns = total_with_idle_ns.map(|ns| ns.saturating_sub(post_boot.idle_ns));
     let total_certainty = match total_ns {
-        Some(_) => path
-            .kernel_start
-            .certainty
-            .and(path.desktop_ready.certainty)
-            .and(post_boot.certainty),
+        Some(_) => path.kernel_start.certainty.and(path.desktop_ready.certainty).and(post_boot.certainty),
         None => Certainty::Missing,
     };
 
@@ -86,9 +74,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     Ok(BootReport {
         total_ns,
         total_with_idle_ns,
-        total_with_loader_ns: total_ns
-            .zip(os_loader_ns)
-            .map(|(total, loader)| total.saturating_add(loader)),
+        total_with_loader_ns: total_ns.zip(os_loader_ns).map(|(total, loader)| total.saturating_add(loader)),
         total_from_reset_ns: before_kernel
             .firmware_table
             .as_ref()
@@ -96,8 +82,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
             .zip(path.kernel_start.time_ns)
             .zip(total_ns)
             .map(|((reset, kernel), total)| total.saturating_add(kernel.saturating_sub(reset))),
-        total_at_least_ns: total_ns
-            .unwrap_or_else(|| path.latest_ns().saturating_add(post_boot.busy_ns)),
+        total_at_least_ns: total_ns.unwrap_or_else(|| path.latest_ns().saturating_add(post_boot.busy_ns)),
         total_certainty,
         os_loader_ns,
         before_kernel,
@@ -129,25 +114,19 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
 /// Begin and end of each phase but the tail of the recording, ns, without what the machine did in them; none when the
 /// recording holds no boot.
 #[must_use]
-pub(crate) fn spans(
-    trace: &Trace,
-    options: &BootOptions,
-) -> Vec<(PhaseName, Option<i64>, Option<i64>)> {
+pub(crate) fn spans(trace: &Trace, options: &BootOptions) -> Vec<(PhaseName, Option<i64>, Option<i64>)> {
     if !absence::holds_a_boot(trace) {
         return Vec::new();
     }
     let path = phases::main_path(trace, options);
     let ready_ns = path.desktop_ready.time_ns;
-    let settled_ns =
-        ready_ns.and_then(|start_ns| idle::settle(trace, start_ns, options.idle).end_ns);
+    let settled_ns = ready_ns.and_then(|start_ns| idle::settle(trace, start_ns, options.idle).end_ns);
     PhaseName::ALL
         .into_iter()
         .filter_map(|name| match name {
             PhaseName::TraceTail => None,
             PhaseName::PostBoot => Some((name, ready_ns, settled_ns)),
-            _ => path
-                .ends(name)
-                .map(|(start, end)| (name, start.time_ns, end.time_ns)),
+            _ => path.ends(name).map(|(start, end)| (name, start.time_ns, end.time_ns)),
         })
         .collect()
 }

@@ -41,16 +41,11 @@ impl MainPath {
 
     /// The latest boundary known.
     pub(super) fn latest_ns(&self) -> i64 {
-        [
-            &self.session_manager,
-            &self.logon_process,
-            &self.shell_start,
-            &self.desktop_ready,
-        ]
-        .into_iter()
-        .filter_map(|boundary| boundary.time_ns)
-        .max()
-        .unwrap_or(0)
+        [&self.session_manager, &self.logon_process, &self.shell_start, &self.desktop_ready]
+            .into_iter()
+            .filter_map(|boundary| boundary.time_ns)
+            .max()
+            .unwrap_or(0)
     }
 }
 
@@ -74,21 +69,12 @@ pub(super) fn main_path(trace: &Trace, options: &BootOptions) -> MainPath {
     let shell_start = first_of(&shell_start_rules(trace, shell), reached);
     reached = shell_start.time_ns.unwrap_or(reached);
     let desktop_ready = first_of(&desktop_ready_rules(trace), reached);
-    MainPath {
-        kernel_start,
-        session_manager,
-        logon_process,
-        shell_start,
-        desktop_ready,
-    }
+    MainPath { kernel_start, session_manager, logon_process, shell_start, desktop_ready }
 }
 
 /// Whether the session manager ran when the recording began.
 pub(super) fn began_too_late(trace: &Trace) -> bool {
-    trace
-        .processes
-        .iter()
-        .any(|process| process.start_ns.is_none() && runs(trace, &process, "smss.exe"))
+    trace.processes.iter().any(|process| process.start_ns.is_none() && runs(trace, &process, "smss.exe"))
 }
 
 /// The recording's first event is the kernel's start; a session manager that starts later confirms it.
@@ -107,52 +93,37 @@ fn kernel_start(session_manager: &Boundary) -> Boundary {
 
 fn session_manager_rules(trace: &Trace) -> Vec<Rule<'_>> {
     vec![
-        Rule::measured("the first start of smss.exe", |from| {
-            process_start(trace, "smss.exe", from, 0)
-        }),
+        Rule::measured("the first start of smss.exe", |from| process_start(trace, "smss.exe", from, 0)),
         Rule::inferred("the session manager's first program or subsystem", |from| {
             [ActivityKind::SessionProgram, ActivityKind::SessionSubsystem]
                 .into_iter()
                 .filter_map(|kind| activity(trace, kind, from, |_| true))
                 .min()
         }),
-        Rule::inferred("the first start of csrss.exe", |from| {
-            process_start(trace, "csrss.exe", from, 0)
-        }),
+        Rule::inferred("the first start of csrss.exe", |from| process_start(trace, "csrss.exe", from, 0)),
     ]
 }
 
 fn logon_process_rules(trace: &Trace) -> Vec<Rule<'_>> {
     vec![
-        Rule::measured("the first start of winlogon.exe", |from| {
-            process_start(trace, "winlogon.exe", from, 0)
-        }),
+        Rule::measured("the first start of winlogon.exe", |from| process_start(trace, "winlogon.exe", from, 0)),
         Rule::inferred("the session manager's execution of winlogon.exe", |from| {
-            activity(trace, ActivityKind::SessionProgram, from, |name| {
-                contains(name, "winlogon")
-            })
+            activity(trace, ActivityKind::SessionProgram, from, |name| contains(name, "winlogon"))
         }),
-        Rule::inferred("the second start of csrss.exe", |from| {
-            process_start(trace, "csrss.exe", from, 1)
+        Rule::inferred("the second start of csrss.exe", |from| process_start(trace, "csrss.exe", from, 1)),
+        Rule::inferred("the end of the session manager's last subsystem load", |from| {
+            last_subsystem_loaded(trace, from)
         }),
-        Rule::inferred(
-            "the end of the session manager's last subsystem load",
-            |from| last_subsystem_loaded(trace, from),
-        ),
     ]
 }
 
 fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Rule<'a>> {
     vec![
-        Rule::measured(format!("the first start of {shell}"), move |from| {
-            process_start(trace, shell, from, 0)
-        }),
+        Rule::measured(format!("the first start of {shell}"), move |from| process_start(trace, shell, from, 0)),
         Rule::inferred("the logon process's launch of the shell", |from| {
             milestone_at(trace, milestone::SHELL_LAUNCH, from)
         }),
-        Rule::inferred("the first start of userinit.exe", |from| {
-            process_start(trace, "userinit.exe", from, 0)
-        }),
+        Rule::inferred("the first start of userinit.exe", |from| process_start(trace, "userinit.exe", from, 0)),
         Rule::inferred("the begin of the shell's initialisation", |from| {
             milestone_at(trace, milestone::SHELL_INITIALISATION_BEGIN, from)
         }),
@@ -167,19 +138,16 @@ fn desktop_ready_rules(trace: &Trace) -> Vec<Rule<'_>> {
         Rule::measured("the shell's report of a ready desktop", |from| {
             milestone_at(trace, milestone::DESKTOP_READY, from)
         }),
-        Rule::measured("the mark ExplorerReady", |from| {
-            explorer_ready_mark(trace, from)
-        }),
+        Rule::measured("the mark ExplorerReady", |from| explorer_ready_mark(trace, from)),
         Rule::inferred("the end of the shell's initialisation", |from| {
             milestone_at(trace, milestone::SHELL_INITIALISATION_END, from)
         }),
         Rule::inferred("the logon process's end of the user's boot", |from| {
             milestone_at(trace, milestone::USER_BOOT_END, from)
         }),
-        Rule::inferred(
-            "the end of the logon screen's process LogonUI.exe",
-            |from| first_process_end(trace, "logonui.exe", from),
-        ),
+        Rule::inferred("the end of the logon screen's process LogonUI.exe", |from| {
+            first_process_end(trace, "logonui.exe", from)
+        }),
     ]
 }
 
@@ -192,11 +160,7 @@ fn process_start(trace: &Trace, image: &str, from: i64, skip: usize) -> Option<F
         .filter_map(|process| process.start_ns)
         .collect();
     starts.sort_unstable();
-    starts
-        .into_iter()
-        .skip(skip)
-        .find(|&start| start >= from)
-        .map(|start| (start, format!("Process/Start {image}")))
+    starts.into_iter().skip(skip).find(|&start| start >= from).map(|start| (start, format!("Process/Start {image}")))
 }
 
 fn first_process_end(trace: &Trace, image: &str, from: i64) -> Option<Found> {
@@ -221,12 +185,7 @@ fn explorer_ready_mark(trace: &Trace, from: i64) -> Option<Found> {
         .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
 }
 
-fn activity(
-    trace: &Trace,
-    kind: ActivityKind,
-    from: i64,
-    named: impl Fn(&str) -> bool,
-) -> Option<Found> {
+fn activity(trace: &Trace, kind: ActivityKind, from: i64, named: impl Fn(&str) -> bool) -> Option<Found> {
     trace
         .activities
         .iter()
@@ -257,10 +216,7 @@ mod tests {
     use crate::hand_made::{activity, milestone, process};
 
     fn boot() -> Trace {
-        let mut trace = Trace {
-            duration_ns: 1000,
-            ..Trace::default()
-        };
+        let mut trace = Trace { duration_ns: 1000, ..Trace::default() };
         process(&mut trace, 4, "System", None, None);
         process(&mut trace, 300, "smss.exe", Some(100), None);
         process(&mut trace, 400, "csrss.exe", Some(150), None);
@@ -271,14 +227,8 @@ mod tests {
     }
 
     fn times(path: &MainPath) -> [Option<i64>; 5] {
-        [
-            &path.kernel_start,
-            &path.session_manager,
-            &path.logon_process,
-            &path.shell_start,
-            &path.desktop_ready,
-        ]
-        .map(|boundary| boundary.time_ns)
+        [&path.kernel_start, &path.session_manager, &path.logon_process, &path.shell_start, &path.desktop_ready]
+            .map(|boundary| boundary.time_ns)
     }
 
     #[test]
@@ -288,10 +238,7 @@ mod tests {
         milestone(&mut trace, 390, milestone::SHELL_INITIALISATION_END, "");
         milestone(&mut trace, 400, milestone::DESKTOP_READY, "");
         let path = main_path(&trace, &BootOptions::default());
-        assert_eq!(
-            times(&path),
-            [Some(0), Some(100), Some(200), Some(300), Some(400)]
-        );
+        assert_eq!(times(&path), [Some(0), Some(100), Some(200), Some(300), Some(400)]);
         assert_eq!(path.desktop_ready.certainty, Certainty::Measured);
         assert_eq!(path.desktop_ready.event, "event of shell.desktop_ready.end");
         assert!(path.desktop_ready.missing.is_empty());
@@ -303,10 +250,7 @@ mod tests {
         process(&mut trace, 700, "LogonUI.exe", Some(250), Some(360));
         let ready = |trace: &Trace| main_path(trace, &BootOptions::default()).desktop_ready;
         let end = ready(&trace);
-        assert_eq!(
-            (end.time_ns, end.certainty),
-            (Some(360), Certainty::Inferred)
-        );
+        assert_eq!((end.time_ns, end.certainty), (Some(360), Certainty::Inferred));
         assert_eq!(end.missing.len(), 4);
 
         milestone(&mut trace, 500, milestone::USER_BOOT_END, "");
@@ -315,10 +259,7 @@ mod tests {
         assert_eq!(ready(&trace).time_ns, Some(450));
         milestone(&mut trace, 470, milestone::MARK, "Xperf ExplorerReady");
         let end = ready(&trace);
-        assert_eq!(
-            (end.time_ns, end.certainty),
-            (Some(470), Certainty::Measured)
-        );
+        assert_eq!((end.time_ns, end.certainty), (Some(470), Certainty::Measured));
         assert_eq!(end.missing, ["the shell's report of a ready desktop"]);
         milestone(&mut trace, 480, milestone::DESKTOP_READY, "");
         assert_eq!(ready(&trace).time_ns, Some(480));
@@ -327,31 +268,13 @@ mod tests {
     #[test]
     fn the_session_managers_events_stand_in_for_processes() {
         let mut trace = Trace::default();
-        activity(
-            &mut trace,
-            ActivityKind::SessionSubsystem,
-            "Windows",
-            110,
-            Some(190),
-        );
-        activity(
-            &mut trace,
-            ActivityKind::SessionProgram,
-            r"%SystemRoot%\system32\csrss.exe",
-            120,
-            Some(160),
-        );
+        activity(&mut trace, ActivityKind::SessionSubsystem, "Windows", 110, Some(190));
+        activity(&mut trace, ActivityKind::SessionProgram, r"%SystemRoot%\system32\csrss.exe", 120, Some(160));
         let path = main_path(&trace, &BootOptions::default());
         assert_eq!(path.session_manager.time_ns, Some(110));
         assert_eq!(path.logon_process.time_ns, Some(190));
         assert_eq!(path.logon_process.certainty, Certainty::Inferred);
-        activity(
-            &mut trace,
-            ActivityKind::SessionProgram,
-            "C:\\Windows\\System32\\WinLogon.exe",
-            210,
-            None,
-        );
+        activity(&mut trace, ActivityKind::SessionProgram, "C:\\Windows\\System32\\WinLogon.exe", 210, None);
         let path = main_path(&trace, &BootOptions::default());
         assert_eq!(path.logon_process.time_ns, Some(210));
         assert_eq!(path.shell_start.certainty, Certainty::Missing);
@@ -373,10 +296,7 @@ mod tests {
     fn another_shell_can_be_named() {
         let mut trace = boot();
         process(&mut trace, 604, "kiosk.exe", Some(350), None);
-        let options = BootOptions {
-            shell: "KIOSK.exe".to_owned(),
-            ..BootOptions::default()
-        };
+        let options = BootOptions { shell: "KIOSK.exe".to_owned(), ..BootOptions::default() };
         assert_eq!(main_path(&trace, &options).shell_start.time_ns, Some(350));
     }
 

@@ -70,14 +70,8 @@ pub enum PhaseName {
 
 impl PhaseName {
     /// Every phase, in order.
-    pub const ALL: [PhaseName; 6] = [
-        Self::PreSmss,
-        Self::SmssInit,
-        Self::WinLogonInit,
-        Self::ExplorerInit,
-        Self::PostBoot,
-        Self::TraceTail,
-    ];
+    pub const ALL: [PhaseName; 6] =
+        [Self::PreSmss, Self::SmssInit, Self::WinLogonInit, Self::ExplorerInit, Self::PostBoot, Self::TraceTail];
 
     /// The name, as in JSON.
     #[must_use]

@@ -48,14 +48,7 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
         && let Some(row) = programs(stem).into_iter().find(|row| row.start_ns >= start)
     {
         let event = trace.text(row.event).to_owned();
-        return span(
-            start,
-            row.start_ns,
-            Certainty::Inferred,
-            best,
-            event,
-            Vec::new(),
-        );
+        return span(start, row.start_ns, Certainty::Inferred, best, event, Vec::new());
     }
 
     let starts = |image: &str| -> Vec<i64> {
@@ -74,14 +67,7 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
         let rule = format!(
             "from the {ordinal} start of csrss.exe to the start of {next}: an upper bound, since it includes the start of csrss.exe itself"
         );
-        return span(
-            start,
-            end,
-            Certainty::Inferred,
-            rule,
-            "Process/Start".to_owned(),
-            vec![best],
-        );
+        return span(start, end, Certainty::Inferred, rule, "Process/Start".to_owned(), vec![best]);
     }
     Span::absent([best])
 }
@@ -103,10 +89,7 @@ pub(super) fn logon(trace: &Trace) -> Logon {
 
 /// Time that the works cover, ns, counted once where they overlap; works without an end cover nothing.
 fn covered_ns(works: &[Work]) -> i64 {
-    let mut stretches: Vec<(i64, i64)> = works
-        .iter()
-        .filter_map(|work| Some((work.start_ns, work.end_ns?)))
-        .collect();
+    let mut stretches: Vec<(i64, i64)> = works.iter().filter_map(|work| Some((work.start_ns, work.end_ns?))).collect();
     stretches.sort_unstable();
     let mut covered = 0_i64;
     let mut done = i64::MIN;
@@ -137,8 +120,7 @@ pub(super) fn group_policy(trace: &Trace) -> GroupPolicy {
 
 /// The boot read-ahead and how far it is trained.
 pub(super) fn read_ahead(trace: &Trace) -> ReadAhead {
-    let found = value(trace, milestone::READ_AHEAD_TRAINING)
-        .or_else(|| value(trace, milestone::SYSTEM_BOOT_END));
+    let found = value(trace, milestone::READ_AHEAD_TRAINING).or_else(|| value(trace, milestone::SYSTEM_BOOT_END));
     let training_count = found.map(|(count, _)| count);
     ReadAhead {
         training_count,
@@ -149,9 +131,7 @@ pub(super) fn read_ahead(trace: &Trace) -> ReadAhead {
             Some(_) => TrainingState::Trained,
         },
         work: of_kind(trace, ActivityKind::Prefetch),
-        event: found
-            .map(|(_, row)| trace.text(row.event).to_owned())
-            .unwrap_or_default(),
+        event: found.map(|(_, row)| trace.text(row.event).to_owned()).unwrap_or_default(),
     }
 }
 
@@ -164,34 +144,10 @@ mod tests {
     fn video_initialisation_lies_between_the_subsystem_and_the_next_program() {
         let mut trace = Trace::default();
         let program = ActivityKind::SessionProgram;
-        activity(
-            &mut trace,
-            program,
-            r"\SystemRoot\system32\csrss.exe",
-            100 * MS,
-            Some(300 * MS),
-        );
-        activity(
-            &mut trace,
-            program,
-            r"\SystemRoot\system32\wininit.exe",
-            900 * MS,
-            Some(910 * MS),
-        );
-        activity(
-            &mut trace,
-            program,
-            r"\SystemRoot\system32\csrss.exe",
-            950 * MS,
-            Some(1000 * MS),
-        );
-        activity(
-            &mut trace,
-            program,
-            r"\SystemRoot\system32\winlogon.exe",
-            1250 * MS,
-            None,
-        );
+        activity(&mut trace, program, r"\SystemRoot\system32\csrss.exe", 100 * MS, Some(300 * MS));
+        activity(&mut trace, program, r"\SystemRoot\system32\wininit.exe", 900 * MS, Some(910 * MS));
+        activity(&mut trace, program, r"\SystemRoot\system32\csrss.exe", 950 * MS, Some(1000 * MS));
+        activity(&mut trace, program, r"\SystemRoot\system32\winlogon.exe", 1250 * MS, None);
         let video = video(&trace);
         assert_eq!(video.system_session.duration_ns, Some(600 * MS));
         assert_eq!(video.user_session.duration_ns, Some(250 * MS));
@@ -230,11 +186,7 @@ mod tests {
         activity(&mut trace, script, "short.cmd", 10, Some(20));
         activity(&mut trace, script, "long.cmd", 30, Some(90));
         activity(&mut trace, script, "endless.cmd", 95, None);
-        let names: Vec<_> = group_policy(&trace)
-            .scripts
-            .into_iter()
-            .map(|work| work.name)
-            .collect();
+        let names: Vec<_> = group_policy(&trace).scripts.into_iter().map(|work| work.name).collect();
         assert_eq!(names, ["endless.cmd", "long.cmd", "short.cmd"]);
     }
 

@@ -22,23 +22,12 @@ pub(super) fn startup_applications(trace: &Trace, phases: &[Phase]) -> StartupAp
         .collect();
     programs.sort_by_key(|program| {
         let cost = |ns: Option<i64>| ns.unwrap_or(0);
-        (
-            Reverse(cost(program.cpu_ns).saturating_add(cost(program.disk_service_ns))),
-            program.start_ns,
-        )
+        (Reverse(cost(program.cpu_ns).saturating_add(cost(program.disk_service_ns))), program.start_ns)
     });
-    StartupApplications {
-        programs,
-        lists: of_kind(trace, ActivityKind::StartupEnumeration),
-    }
+    StartupApplications { programs, lists: of_kind(trace, ActivityKind::StartupEnumeration) }
 }
 
-fn program(
-    trace: &Trace,
-    children: &Children,
-    costs: &Costs<'_>,
-    work: Work,
-) -> StartupApplication {
+fn program(trace: &Trace, children: &Children, costs: &Costs<'_>, work: Work) -> StartupApplication {
     let process = children.started(trace, &work);
     let image = process.map_or("", |process| file_name(trace.text(process.image)));
     let cost = |recorded: bool, by_process: &HashMap<(u32, &str), i64>| {
@@ -80,12 +69,7 @@ impl<'a> Costs<'a> {
         for disk in phases.iter().filter_map(|phase| phase.disk.as_ref()) {
             costs.disk_recorded = true;
             for row in &disk.by_process {
-                add(
-                    &mut costs.disk_service_ns,
-                    row.pid,
-                    &row.image,
-                    row.service_ns,
-                );
+                add(&mut costs.disk_service_ns, row.pid, &row.image, row.service_ns);
             }
         }
         costs
@@ -120,9 +104,7 @@ impl Children {
         let shell = work.pid?;
         let end = work.end_ns?;
         let command = work.name.to_lowercase();
-        let first = self
-            .rows
-            .partition_point(|&(parent, start, _)| (parent, start) < (shell, work.start_ns));
+        let first = self.rows.partition_point(|&(parent, start, _)| (parent, start) < (shell, work.start_ns));
         self.rows
             .get(first..)?
             .iter()
@@ -148,37 +130,18 @@ mod tests {
         let mut trace = Trace::default();
         crate::hand_made::milestone(&mut trace, 0, milestone::SYSTEM_START, "");
         let kind = ActivityKind::StartupApplication;
-        activity(
-            &mut trace,
-            kind,
-            r#""C:\Cloud\Box.exe" /startup"#,
-            100 * MS,
-            Some(200 * MS),
-        );
+        activity(&mut trace, kind, r#""C:\Cloud\Box.exe" /startup"#, 100 * MS, Some(200 * MS));
         activity(&mut trace, kind, "gone.exe", 300 * MS, Some(310 * MS));
         // The hand-made processes are created by process 4: so let that be the shell.
-        trace.activities = trace
-            .activities
-            .iter()
-            .map(|row| Activity {
-                pid: Some(4),
-                ..row
-            })
-            .collect();
+        trace.activities = trace.activities.iter().map(|row| Activity { pid: Some(4), ..row }).collect();
         process(&mut trace, 50, "other.exe", Some(120 * MS), None);
         process(&mut trace, 54, "box.exe", Some(150 * MS), Some(900 * MS));
         process(&mut trace, 58, "box.exe", Some(250 * MS), None);
         let report = analyse(&trace, &BootOptions::default()).unwrap();
         let programs = report.startup_applications.programs;
-        let found: Vec<_> = programs
-            .iter()
-            .map(|program| (program.process_pid, program.image.as_str()))
-            .collect();
+        let found: Vec<_> = programs.iter().map(|program| (program.process_pid, program.image.as_str())).collect();
         assert_eq!(found, [(Some(54), "box.exe"), (None, "")]);
         assert_eq!(programs[0].process_end_ns, Some(900 * MS));
-        assert_eq!(
-            programs[0].cpu_ns, None,
-            "neither switches nor samples were recorded"
-        );
+        assert_eq!(programs[0].cpu_ns, None, "neither switches nor samples were recorded");
     }
 }

@@ -23,12 +23,8 @@ fn boot(run: &Run) -> Trace {
         at += length * MS + 300 * US;
         at
     });
-    let (smss, winlogon, explorer, ready) = (
-        ends.next().unwrap(),
-        ends.next().unwrap(),
-        ends.next().unwrap(),
-        ends.next().unwrap(),
-    );
+    let (smss, winlogon, explorer, ready) =
+        (ends.next().unwrap(), ends.next().unwrap(), ends.next().unwrap(), ends.next().unwrap());
     process(&mut trace, 4, "System", None, None);
     process(&mut trace, 300, "smss.exe", Some(smss), None);
     process(&mut trace, 500, "winlogon.exe", Some(winlogon), None);
@@ -40,21 +36,10 @@ fn boot(run: &Run) -> Trace {
     let quiet = ready + run.post_boot_busy * MS;
     switches(
         &mut trace,
-        &[
-            (1, 0, 0, 0, 0),
-            (explorer, 0, 0, 604, 9),
-            (quiet, 0, 604, 0, 0),
-            (quiet + 30_000 * MS, 0, 0, 0, 0),
-        ],
+        &[(1, 0, 0, 0, 0), (explorer, 0, 0, 604, 9), (quiet, 0, 604, 0, 0), (quiet + 30_000 * MS, 0, 0, 0, 0)],
     );
     disk(&mut trace, smss - MS, 5 * MS, IoPriority::Normal, "");
-    disk(
-        &mut trace,
-        explorer + 10 * MS,
-        4 * MS,
-        IoPriority::Normal,
-        r"\Windows\explorer.exe",
-    );
+    disk(&mut trace, explorer + 10 * MS, 4 * MS, IoPriority::Normal, r"\Windows\explorer.exe");
     trace.duration_ns = quiet + 30_000 * MS;
     trace
 }
@@ -70,38 +55,15 @@ fn analysed(trace: &Trace) -> BootReport {
 #[test]
 fn table_five_phase_by_phase() {
     let runs = [
-        (
-            Run {
-                phases: [10_753, 5461, 3697, 4861],
-                post_boot_busy: 6200,
-            },
-            16_200,
-            24_773,
-            30_973,
-        ),
-        (
-            Run {
-                phases: [10_642, 5601, 3947, 3408],
-                post_boot_busy: 7100,
-            },
-            17_100,
-            23_599,
-            30_699,
-        ),
+        (Run { phases: [10_753, 5461, 3697, 4861], post_boot_busy: 6200 }, 16_200, 24_773, 30_973),
+        (Run { phases: [10_642, 5601, 3947, 3408], post_boot_busy: 7100 }, 17_100, 23_599, 30_699),
     ];
     for (run, post_boot, via_explorer, total) in runs {
         let trace = boot(&run);
         let report = analysed(&trace);
-        let lengths: Vec<_> = report
-            .phases
-            .iter()
-            .map(|phase| ms(phase.duration_ns))
-            .collect();
+        let lengths: Vec<_> = report.phases.iter().map(|phase| ms(phase.duration_ns)).collect();
         let [pre_smss, smss, winlogon, explorer] = run.phases.map(Some);
-        assert_eq!(
-            lengths[..5],
-            [pre_smss, smss, winlogon, explorer, Some(post_boot)]
-        );
+        assert_eq!(lengths[..5], [pre_smss, smss, winlogon, explorer, Some(post_boot)]);
         assert_eq!(ms(report.main_path_boot.duration_ns), Some(via_explorer));
         assert_eq!(ms(report.total_ns), Some(total));
         assert_eq!(ms(report.total_with_idle_ns), Some(total + 10_000));
@@ -116,43 +78,18 @@ fn table_five_phase_by_phase() {
 
 #[test]
 fn phases_follow_each_other_to_the_end_of_the_recording() {
-    let trace = boot(&Run {
-        phases: [100, 200, 300, 400],
-        post_boot_busy: 500,
-    });
+    let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     let report = analysed(&trace);
     assert_eq!(report.phases[0].start_ns, Some(0));
-    assert!(
-        report
-            .phases
-            .windows(2)
-            .all(|pair| pair[0].end_ns == pair[1].start_ns)
-    );
+    assert!(report.phases.windows(2).all(|pair| pair[0].end_ns == pair[1].start_ns));
     assert_eq!(report.phases[5].end_ns, Some(trace.duration_ns));
-    let names: Vec<_> = report
-        .phases
-        .iter()
-        .map(|phase| phase.name.as_str())
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "PreSMSS",
-            "SMSSInit",
-            "WinLogonInit",
-            "ExplorerInit",
-            "PostBoot",
-            "TraceTail"
-        ]
-    );
+    let names: Vec<_> = report.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names, ["PreSMSS", "SMSSInit", "WinLogonInit", "ExplorerInit", "PostBoot", "TraceTail"]);
 }
 
 #[test]
 fn each_phase_says_who_worked() {
-    let trace = boot(&Run {
-        phases: [100, 200, 300, 400],
-        post_boot_busy: 500,
-    });
+    let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     let report = analysed(&trace);
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
     let cpu = explorer.cpu.as_ref().unwrap();
@@ -170,18 +107,10 @@ fn each_phase_says_who_worked() {
 
 #[test]
 fn without_the_shells_event_the_answer_is_inferred() {
-    let run = Run {
-        phases: [100, 200, 300, 400],
-        post_boot_busy: 500,
-    };
+    let run = Run { phases: [100, 200, 300, 400], post_boot_busy: 500 };
     let mut trace = boot(&run);
     trace.milestones = onoff_trace::Milestones::new();
-    milestone(
-        &mut trace,
-        1100 * MS,
-        milestone::SHELL_INITIALISATION_END,
-        "",
-    );
+    milestone(&mut trace, 1100 * MS, milestone::SHELL_INITIALISATION_END, "");
     let report = analysed(&trace);
     assert_eq!(report.main_path_boot.end_ns, Some(1100 * MS));
     assert_eq!(report.main_path_boot.certainty, Certainty::Inferred);
@@ -194,35 +123,20 @@ fn without_the_shells_event_the_answer_is_inferred() {
 
 #[test]
 fn a_desktop_that_never_comes_leaves_the_rest_open() {
-    let mut trace = boot(&Run {
-        phases: [100, 200, 300, 400],
-        post_boot_busy: 500,
-    });
+    let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     trace.milestones = onoff_trace::Milestones::new();
     let report = analysed(&trace);
-    assert_eq!(
-        (report.total_ns, report.total_certainty),
-        (None, Certainty::Missing)
-    );
+    assert_eq!((report.total_ns, report.total_certainty), (None, Certainty::Missing));
     assert_eq!(report.total_at_least_ns, 600 * MS + 900 * US);
     assert_eq!(report.phase(PhaseName::ExplorerInit).unwrap().end_ns, None);
-    assert_eq!(
-        report.phase(PhaseName::PostBoot).unwrap().certainty,
-        Certainty::Missing
-    );
-    assert_eq!(
-        report.phase(PhaseName::WinLogonInit).unwrap().certainty,
-        Certainty::Measured
-    );
+    assert_eq!(report.phase(PhaseName::PostBoot).unwrap().certainty, Certainty::Missing);
+    assert_eq!(report.phase(PhaseName::WinLogonInit).unwrap().certainty, Certainty::Measured);
     assert!(report.phase(PhaseName::WinLogonInit).unwrap().cpu.is_some());
 }
 
 #[test]
 fn a_recording_cut_off_in_post_boot_gives_a_lower_bound() {
-    let mut trace = boot(&Run {
-        phases: [100, 200, 300, 400],
-        post_boot_busy: 500,
-    });
+    let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     let ready = 1001 * MS + 200 * US;
     trace.duration_ns = ready + 2500 * MS;
     let report = analysed(&trace);
@@ -236,14 +150,8 @@ fn a_recording_cut_off_in_post_boot_gives_a_lower_bound() {
 
 #[test]
 fn the_assessments_metric_is_a_choice() {
-    let trace = boot(&Run {
-        phases: [100, 200, 300, 400],
-        post_boot_busy: 500,
-    });
-    let options = BootOptions {
-        idle: IdleMetric::ADK,
-        ..BootOptions::default()
-    };
+    let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
+    let options = BootOptions { idle: IdleMetric::ADK, ..BootOptions::default() };
     let report = analyse(&trace, &options).unwrap();
     assert_eq!(report.post_boot.idle_ns, 5000 * MS);
     assert_eq!(report.post_boot.busy_ns, 500 * MS);
@@ -258,18 +166,12 @@ fn losses_are_named_where_they_touch() {
         help: "lost",
         touches: &[TableName::ContextSwitches],
     };
-    let mut trace = boot(&Run {
-        phases: [100, 200, 300, 400],
-        post_boot_busy: 500,
-    });
+    let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     trace.losses.add(&SWITCHES, 3);
     let report = analysed(&trace);
     assert_eq!(report.post_boot.touched_by, ["switches_lost"]);
     assert!(report.phases[0].touched_by.is_empty());
-    assert_eq!(
-        report.phases[0].cpu.as_ref().unwrap().touched_by,
-        ["switches_lost"]
-    );
+    assert_eq!(report.phases[0].cpu.as_ref().unwrap().touched_by, ["switches_lost"]);
     assert!(report.services_touched_by.is_empty());
 }
 
@@ -285,20 +187,12 @@ fn anything_gets_an_answer() {
     for seed in 0..600 {
         let trace = hostile(seed);
         for idle in [IdleMetric::XPERF, IdleMetric::ADK] {
-            let options = BootOptions {
-                idle,
-                ..BootOptions::default()
-            };
+            let options = BootOptions { idle, ..BootOptions::default() };
             if let Ok(report) = analyse(&trace, &options) {
                 answered += 1;
                 assert_eq!(report.phases.len(), 6, "seed {seed}");
-                let known: Vec<i64> = report
-                    .phases
-                    .iter()
-                    .take(5)
-                    .flat_map(|phase| [phase.start_ns, phase.end_ns])
-                    .flatten()
-                    .collect();
+                let known: Vec<i64> =
+                    report.phases.iter().take(5).flat_map(|phase| [phase.start_ns, phase.end_ns]).flatten().collect();
                 assert!(known.is_sorted(), "seed {seed}: {known:?}");
             }
         }

@@ -15,10 +15,6 @@ pub struct MissingPart {
 
 impl MissingPart {
     pub(crate) fn new(part: &str, unknown: &str, record: &str) -> Self {
-        Self {
-            part: part.to_owned(),
-            unknown: unknown.to_owned(),
-            record: record.to_owned(),
-        }
+        Self { part: part.to_owned(), unknown: unknown.to_owned(), record: record.to_owned() }
     }
 }

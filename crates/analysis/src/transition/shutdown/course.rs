@@ -58,11 +58,7 @@ pub(super) struct Facts<'a> {
 impl<'a> Facts<'a> {
     pub(super) fn of(trace: &'a Trace, burst: Option<Burst>) -> Self {
         let rows = |kind: ActivityKind| -> Vec<Activity> {
-            let mut rows: Vec<Activity> = trace
-                .activities
-                .iter()
-                .filter(|row| row.kind == kind)
-                .collect();
+            let mut rows: Vec<Activity> = trace.activities.iter().filter(|row| row.kind == kind).collect();
             rows.sort_by_key(|row| row.start_ns);
             rows
         };
@@ -94,9 +90,7 @@ impl<'a> Facts<'a> {
     }
 
     fn step(&self, rows: &[Activity], name: &str) -> Option<Activity> {
-        rows.iter()
-            .find(|row| self.trace.text(row.name) == name)
-            .copied()
+        rows.iter().find(|row| self.trace.text(row.name) == name).copied()
     }
 
     fn found(&self, time_ns: i64, row: &Activity) -> Found {
@@ -167,9 +161,7 @@ impl<'a> Facts<'a> {
                 Rule::inferred("the request to log off", |from| {
                     milestone_at(self.trace, milestone::LOGOFF_REQUEST, from)
                 }),
-                Rule::inferred("the first step of ending a session", |_| {
-                    self.begin(self.steps.first().copied())
-                }),
+                Rule::inferred("the first step of ending a session", |_| self.begin(self.steps.first().copied())),
                 Rule::inferred("the first session whose applications were told", |_| {
                     self.begin(self.sessions.first().copied())
                 }),
@@ -177,9 +169,7 @@ impl<'a> Facts<'a> {
                 Rule::inferred("the request to the kernel", |from| {
                     milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
                 }),
-                Rule::inferred("the kernel's first step", |_| {
-                    self.begin(self.kernel_steps.first().copied())
-                }),
+                Rule::inferred("the kernel's first step", |_| self.begin(self.kernel_steps.first().copied())),
                 Rule::inferred("the first end of a process", |_| {
                     Some((self.burst?.first_ns, "Process/End".to_owned()))
                 }),
@@ -209,23 +199,12 @@ impl<'a> Facts<'a> {
             ShutdownKind::Logoff => Some(user.1.clone()),
             _ => None,
         };
-        Course {
-            kind,
-            kind_rule,
-            starts,
-            ends: ends.unwrap_or_else(|| kernel.1.clone()),
-            user,
-            system,
-            kernel,
-        }
+        Course { kind, kind_rule, starts, ends: ends.unwrap_or_else(|| kernel.1.clone()), user, system, kernel }
     }
 
     fn user(&self, from: i64) -> (Boundary, Boundary) {
-        let rows: Vec<&Activity> = self
-            .sessions
-            .iter()
-            .filter(|row| row.session != Some(0) && row.start_ns >= from)
-            .collect();
+        let rows: Vec<&Activity> =
+            self.sessions.iter().filter(|row| row.session != Some(0) && row.start_ns >= from).collect();
         let told: Vec<_> = self
             .applications()
             .filter(|row| row.session.is_some_and(|session| session > 0) && row.start_ns >= from)
@@ -233,23 +212,18 @@ impl<'a> Facts<'a> {
         // Ends of processes speak only where nothing better does.
         let exits = || {
             let silent = self.sessions.is_empty() && told.is_empty();
-            self.burst
-                .filter(|_| silent && self.steps.is_empty())
-                .and_then(|burst| burst.users)
+            self.burst.filter(|_| silent && self.steps.is_empty()).and_then(|burst| burst.users)
         };
         let starts = first_of(
             &[
-                Rule::measured(
-                    "the first user's session whose applications were told",
-                    |_| self.begin(rows.first().map(|&&row| row)),
-                ),
+                Rule::measured("the first user's session whose applications were told", |_| {
+                    self.begin(rows.first().map(|&&row| row))
+                }),
                 Rule::inferred("the first application of a user told", |_| {
                     let first = told.iter().min_by_key(|row| row.start_ns)?;
                     Some((first.start_ns, self.trace.text(first.event).to_owned()))
                 }),
-                Rule::inferred("the first end of a user's program", |_| {
-                    Some((exits()?.0, "Process/End".to_owned()))
-                }),
+                Rule::inferred("the first end of a user's program", |_| Some((exits()?.0, "Process/End".to_owned()))),
             ],
             from,
         );
@@ -271,9 +245,7 @@ impl<'a> Facts<'a> {
                     let end = last.end_ns.filter(|_| answered)?;
                     Some((end, self.trace.text(last.event).to_owned()))
                 }),
-                Rule::inferred("the last end of a user's program", |_| {
-                    Some((exits()?.1, "Process/End".to_owned()))
-                }),
+                Rule::inferred("the last end of a user's program", |_| Some((exits()?.1, "Process/End".to_owned()))),
             ],
             reached,
         );
@@ -291,24 +263,21 @@ impl<'a> Facts<'a> {
             self.burst.filter(|_| silent)?.last_host_ns
         };
         let first_stop = |from: i64| {
-            let stops =
-                self.trace.service_transitions.iter().filter(|row| {
-                    row.kind == onoff_trace::ServiceChange::Stop && row.start_ns >= from
-                });
+            let stops = self
+                .trace
+                .service_transitions
+                .iter()
+                .filter(|row| row.kind == onoff_trace::ServiceChange::Stop && row.start_ns >= from);
             let first = stops.min_by_key(|row| row.start_ns)?;
             Some((first.start_ns, self.trace.text(first.event).to_owned()))
         };
         let starts = first_of(
             &[
-                Rule::measured(
-                    "services that asked for it are told before all others",
-                    |_| self.begin(pre_shutdown),
-                ),
+                Rule::measured("services that asked for it are told before all others", |_| self.begin(pre_shutdown)),
                 Rule::measured("the system's session is told", |_| self.begin(session)),
-                Rule::inferred(
-                    "the first service told to stop after the users' sessions",
-                    |from| first_stop(from).filter(|_| !self.ends_with_user_sessions()),
-                ),
+                Rule::inferred("the first service told to stop after the users' sessions", |from| {
+                    first_stop(from).filter(|_| !self.ends_with_user_sessions())
+                }),
                 Rule::inferred("the last end of a user's program", |from| {
                     exits().filter(|&last| last >= from)?;
                     Some((self.burst?.users?.1.max(from), "Process/End".to_owned()))
@@ -330,8 +299,7 @@ impl<'a> Facts<'a> {
                 }),
                 Rule::inferred("the kernel's first step", |from| {
                     starts.time_ns?;
-                    self.begin(self.kernel_steps.first().copied())
-                        .filter(|found| found.0 >= from)
+                    self.begin(self.kernel_steps.first().copied()).filter(|found| found.0 >= from)
                 }),
                 Rule::inferred("the last end of a service's host", |from| {
                     let last = exits().filter(|&last| last >= from)?;
@@ -343,12 +311,7 @@ impl<'a> Facts<'a> {
         (starts, ends)
     }
 
-    fn kernel(
-        &self,
-        kind: ShutdownKind,
-        system_ends: &Boundary,
-        from: i64,
-    ) -> (Boundary, Boundary) {
+    fn kernel(&self, kind: ShutdownKind, system_ends: &Boundary, from: i64) -> (Boundary, Boundary) {
         if matches!(kind, ShutdownKind::FastStartup | ShutdownKind::Logoff) {
             return (not_part(kind), not_part(kind));
         }
@@ -358,8 +321,7 @@ impl<'a> Facts<'a> {
                     milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
                 }),
                 Rule::measured("the kernel's first step", |from| {
-                    self.begin(self.kernel_steps.first().copied())
-                        .filter(|found| found.0 >= from)
+                    self.begin(self.kernel_steps.first().copied()).filter(|found| found.0 >= from)
                 }),
                 Rule::inferred("the kernel's record of what it is to do", |from| {
                     milestone_at(self.trace, milestone::SHUTDOWN_ACTION, from)
@@ -373,13 +335,10 @@ impl<'a> Facts<'a> {
         );
         let reached = starts.time_ns.unwrap_or(from);
         let ends = first_of(
-            &[Rule::measured(
-                "the end of the kernel's orderly shutdown",
-                |from| {
-                    let whole = self.step(&self.kernel_steps, shutdown_step::GRACEFUL_SHUTDOWN);
-                    self.end(whole).filter(|found| found.0 >= from)
-                },
-            )],
+            &[Rule::measured("the end of the kernel's orderly shutdown", |from| {
+                let whole = self.step(&self.kernel_steps, shutdown_step::GRACEFUL_SHUTDOWN);
+                self.end(whole).filter(|found| found.0 >= from)
+            })],
             reached,
         );
         (starts, ends)
@@ -394,28 +353,17 @@ impl<'a> Facts<'a> {
         let action = milestones(self.trace, milestone::SHUTDOWN_ACTION)
             .filter(|row| row.time_ns >= from)
             .find_map(|row| Some((row.value?, self.trace.text(row.event))));
-        let kernel = !self.kernel_steps.is_empty()
-            || milestones(self.trace, milestone::KERNEL_SHUTDOWN)
-                .next()
-                .is_some();
+        let kernel =
+            !self.kernel_steps.is_empty() || milestones(self.trace, milestone::KERNEL_SHUTDOWN).next().is_some();
         match action {
             Some((RESTART, event)) => {
-                return (
-                    ShutdownKind::Restart,
-                    format!("the kernel is to restart ({event})"),
-                );
+                return (ShutdownKind::Restart, format!("the kernel is to restart ({event})"));
             }
             Some((SHUTDOWN | POWER_OFF, event)) if kernel || self.power.is_none() => {
-                return (
-                    ShutdownKind::PowerOff,
-                    format!("the kernel is to turn off ({event})"),
-                );
+                return (ShutdownKind::PowerOff, format!("the kernel is to turn off ({event})"));
             }
             Some((HIBERNATE, event)) if !kernel => {
-                return (
-                    ShutdownKind::FastStartup,
-                    format!("a memory image is to be written ({event})"),
-                );
+                return (ShutdownKind::FastStartup, format!("a memory image is to be written ({event})"));
             }
             _ => {}
         }
@@ -432,15 +380,9 @@ impl<'a> Facts<'a> {
             && !asked(milestone::SHUTDOWN_REQUEST)
             && self.burst.is_none()
         {
-            return (
-                ShutdownKind::Logoff,
-                "a logoff was asked for, and nothing shows a shutdown".to_owned(),
-            );
+            return (ShutdownKind::Logoff, "a logoff was asked for, and nothing shows a shutdown".to_owned());
         }
-        (
-            ShutdownKind::Unknown,
-            "no record says what the kernel is to do".to_owned(),
-        )
+        (ShutdownKind::Unknown, "no record says what the kernel is to do".to_owned())
     }
 }
 
@@ -458,20 +400,13 @@ fn not_part(kind: ShutdownKind) -> Boundary {
 /// Since when the system goes into a memory image, if it does.
 fn power(trace: &Trace) -> Option<Found> {
     let hibernates = milestones(trace, milestone::HIBERNATE).next().is_some()
-        || milestones(trace, milestone::HYBRID_SHUTDOWN_TIME)
-            .next()
-            .is_some()
+        || milestones(trace, milestone::HYBRID_SHUTDOWN_TIME).next().is_some()
         || milestones(trace, milestone::SLEEP)
             .any(|row| row.value == Some(S4) || trace.text(row.detail).parse() == Ok(S4));
     let first = trace
         .activities
         .iter()
-        .filter(|row| {
-            matches!(
-                row.kind,
-                ActivityKind::PowerTransition | ActivityKind::PowerPhase
-            )
-        })
+        .filter(|row| matches!(row.kind, ActivityKind::PowerTransition | ActivityKind::PowerPhase))
         .min_by_key(|row| row.start_ns)
         .filter(|_| hibernates)?;
     Some((first.start_ns, trace.text(first.event).to_owned()))

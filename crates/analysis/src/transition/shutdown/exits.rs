@@ -37,10 +37,7 @@ struct Hosts(HashSet<u32>);
 
 impl Hosts {
     fn of(trace: &Trace) -> Self {
-        let managers = trace
-            .processes
-            .iter()
-            .filter(|process| runs(trace, process, "services.exe"));
+        let managers = trace.processes.iter().filter(|process| runs(trace, process, "services.exe"));
         Self(managers.map(|process| process.pid).collect())
     }
 
@@ -74,14 +71,10 @@ pub(super) fn burst(trace: &Trace) -> Option<Burst> {
     }
     let ended = &ended[first..];
     let first_ns = ended.first()?.0;
-    let started = trace
-        .processes
-        .iter()
-        .filter(|process| process.start_ns.is_some_and(|start| start >= first_ns))
-        .count();
+    let started =
+        trace.processes.iter().filter(|process| process.start_ns.is_some_and(|start| start >= first_ns)).count();
     let of_hosts = || ended.iter().filter(|row| row.1);
-    if ended.len() < FEWEST_EXITS || ended.len() <= 2 * started || of_hosts().count() < FEWEST_HOSTS
-    {
+    if ended.len() < FEWEST_EXITS || ended.len() <= 2 * started || of_hosts().count() < FEWEST_HOSTS {
         return None;
     }
     let mut users = ended.iter().filter(|row| row.2).map(|row| row.0);
@@ -122,14 +115,8 @@ fn of_process(parts: &Parts, pid: u32, from_ns: i64, end_ns: i64) -> (Option<i64
 /// What ended at or after `from_ns`, the begin of the shutdown.
 pub(super) fn exits(trace: &Trace, from_ns: i64) -> Exits {
     let hosts = Hosts::of(trace);
-    let threads = parts(
-        trace.threads.iter().map(|row| (row.pid, row.end_ns)),
-        from_ns,
-    );
-    let images = parts(
-        trace.images.iter().map(|row| (row.pid, row.unload_ns)),
-        from_ns,
-    );
+    let threads = parts(trace.threads.iter().map(|row| (row.pid, row.end_ns)), from_ns);
+    let images = parts(trace.images.iter().map(|row| (row.pid, row.unload_ns)), from_ns);
     let mut processes: Vec<ProcessExit> = trace
         .processes
         .iter()
@@ -163,22 +150,14 @@ pub(super) fn exits(trace: &Trace, from_ns: i64) -> Exits {
         exit.since_previous_ns = exit.end_ns.saturating_sub(previous);
         previous = exit.end_ns;
     }
-    let still_running = trace
-        .processes
-        .iter()
-        .filter(|row| row.end_ns.is_none() && row.session.is_some())
-        .count() as u64;
+    let still_running =
+        trace.processes.iter().filter(|row| row.end_ns.is_none() && row.session.is_some()).count() as u64;
     Exits {
-        duration_ns: first_ns
-            .zip(last_ns)
-            .map(|(first, last)| last.saturating_sub(first)),
+        duration_ns: first_ns.zip(last_ns).map(|(first, last)| last.saturating_sub(first)),
         processes,
         first_ns,
         last_ns,
         still_running,
-        touched_by: touched_by(
-            trace,
-            &[TableName::Processes, TableName::Threads, TableName::Images],
-        ),
+        touched_by: touched_by(trace, &[TableName::Processes, TableName::Threads, TableName::Images]),
     }
 }

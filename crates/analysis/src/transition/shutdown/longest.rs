@@ -3,8 +3,7 @@
 use onoff_trace::{Trace, shutdown_step};
 
 use super::report::{
-    ApplicationEnd, LongestKind, LongestWork, ProgramKind, ServiceEnd, ServiceNotification,
-    ShutdownReport, TimeOutKind,
+    ApplicationEnd, LongestKind, LongestWork, ProgramKind, ServiceEnd, ServiceNotification, ShutdownReport, TimeOutKind,
 };
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
@@ -27,15 +26,11 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
         });
     };
     let until = |end: Option<i64>, over: Option<i64>, start: i64| {
-        end.or(over)
-            .unwrap_or(trace.duration_ns)
-            .saturating_sub(start)
-            .max(0)
+        end.or(over).unwrap_or(trace.duration_ns).saturating_sub(start).max(0)
     };
     for session in &report.sessions {
         for application in &session.applications {
-            if session.session == Some(0) && application.image.eq_ignore_ascii_case("services.exe")
-            {
+            if session.session == Some(0) && application.image.eq_ignore_ascii_case("services.exe") {
                 continue;
             }
             let name = name_of(application);
@@ -81,15 +76,7 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
                 Some(_) => String::new(),
             };
             let certainty = Certainty::Measured;
-            add(
-                kind,
-                &work.name,
-                None,
-                work.start_ns,
-                length,
-                because,
-                certainty,
-            );
+            add(kind, &work.name, None, work.start_ns, length, because, certainty);
         }
     }
     if candidates.is_empty() {
@@ -126,15 +113,8 @@ fn why_application(application: &ApplicationEnd) -> String {
         ProgramKind::Console => "console program, ",
         ProgramKind::Unknown => "",
     };
-    let end = if application.terminated {
-        "killed after"
-    } else {
-        "ran into"
-    };
-    let limit = application
-        .time_outs
-        .iter()
-        .find(|time_out| time_out.kind != TimeOutKind::Forced);
+    let end = if application.terminated { "killed after" } else { "ran into" };
+    let limit = application.time_outs.iter().find(|time_out| time_out.kind != TimeOutKind::Forced);
     match limit {
         Some(limit) => format!("{program}{end} its {} time-out", seconds(limit.limit_ns)),
         None if application.terminated => format!("{program}killed"),
@@ -145,16 +125,10 @@ fn why_application(application: &ApplicationEnd) -> String {
 fn why_service(service: &ServiceEnd) -> String {
     match (&service.time_out, service.end_ns) {
         (Some(limit), Some(_)) => {
-            format!(
-                "stopped after the {} that services have",
-                seconds(limit.limit_ns)
-            )
+            format!("stopped after the {} that services have", seconds(limit.limit_ns))
         }
         (Some(limit), None) if limit.certainty == Certainty::Measured => {
-            format!(
-                "did not stop in the {} that services have",
-                seconds(limit.limit_ns)
-            )
+            format!("did not stop in the {} that services have", seconds(limit.limit_ns))
         }
         (_, None) => "did not stop".to_owned(),
         (None, Some(_)) if service.notification == ServiceNotification::PreShutdown => {

@@ -12,8 +12,7 @@ mod sessions;
 mod tests;
 
 use onoff_trace::{
-    ActivityKind, PowerRequestKind, PowerRequestScope, ServiceChange, TableName, Tables, Trace,
-    shutdown_step,
+    ActivityKind, PowerRequestKind, PowerRequestScope, ServiceChange, TableName, Tables, Trace, shutdown_step,
 };
 
 pub use report::*;
@@ -44,41 +43,27 @@ pub const TABLES: Tables = Tables::of(&[
 ]);
 
 /// The tables that set phase boundaries.
-const BOUNDARY_TABLES: [TableName; 4] = [
-    TableName::Processes,
-    TableName::Milestones,
-    TableName::Activities,
-    TableName::Notifications,
-];
+const BOUNDARY_TABLES: [TableName; 4] =
+    [TableName::Processes, TableName::Milestones, TableName::Activities, TableName::Notifications];
 
 /// Analyses the shutdown that `trace` holds. There can be only one: the recording ends with it.
 ///
 /// # Errors
 /// The recording holds no shutdown; the error says what it holds instead.
-pub fn analyse(
-    trace: &Trace,
-    options: &ShutdownOptions,
-) -> Result<ShutdownReport, Box<NotAShutdown>> {
+pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownReport, Box<NotAShutdown>> {
     let facts = Facts::of(trace, exits::burst(trace));
     if !facts.hold_a_shutdown() {
         return Err(Box::new(not_a_shutdown(trace)));
     }
     let course = facts.course();
     let from = course.starts.time_ns.unwrap_or(0);
-    let total_ns = course
-        .starts
-        .time_ns
-        .zip(course.ends.time_ns)
-        .map(|(start, end)| end.saturating_sub(start));
+    let total_ns = course.starts.time_ns.zip(course.ends.time_ns).map(|(start, end)| end.saturating_sub(start));
     let total_at_least_ns = total_ns.unwrap_or_else(|| trace.duration_ns.saturating_sub(from));
     let phases = phases(trace, &course);
     let sessions = sessions::sessions(trace, from);
     let service_time_out = services::time_out(trace, options);
     let (pre_shutdown, service_shutdown) = service_windows(trace, from, &sessions, &course);
-    let windows = Windows {
-        pre_shutdown: &pre_shutdown,
-        shutdown: &service_shutdown,
-    };
+    let windows = Windows { pre_shutdown: &pre_shutdown, shutdown: &service_shutdown };
     let services = services::services(trace, from, &windows, &service_time_out);
     let since = |kind: ActivityKind| -> Vec<Work> {
         let mut works = of_kind(trace, kind);
@@ -195,8 +180,7 @@ fn intervals(trace: &Trace, course: &Course) -> Vec<ShutdownInterval> {
         if let (Some(from), Some(to)) = (before.1, start.time_ns)
             && to > from
         {
-            let overlaps =
-                |work: &&Work| work.start_ns < to && work.end_ns.is_none_or(|end| end > from);
+            let overlaps = |work: &&Work| work.start_ns < to && work.end_ns.is_none_or(|end| end > from);
             intervals.push(ShutdownInterval {
                 name: format!("{} to {}", before.0, name.as_str()),
                 start_ns: from,
@@ -213,17 +197,10 @@ fn intervals(trace: &Trace, course: &Course) -> Vec<ShutdownInterval> {
 }
 
 /// When services were told: those before all others, and the rest.
-fn service_windows(
-    trace: &Trace,
-    from: i64,
-    sessions: &[SessionEnd],
-    course: &Course,
-) -> (Span, Span) {
+fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], course: &Course) -> (Span, Span) {
     let step = of_kind(trace, ActivityKind::ShutdownStep)
         .into_iter()
-        .find(|work| {
-            work.name == shutdown_step::PRE_SHUTDOWN_NOTIFICATION && work.start_ns >= from
-        });
+        .find(|work| work.name == shutdown_step::PRE_SHUTDOWN_NOTIFICATION && work.start_ns >= from);
     let pre_shutdown = match step {
         Some(work) => Span {
             start_ns: Some(work.start_ns),
@@ -256,10 +233,8 @@ fn service_windows(
                 certainty: Certainty::Inferred,
                 ..start.clone()
             });
-            let stops = trace
-                .service_transitions
-                .iter()
-                .any(|row| row.kind == ServiceChange::Stop && row.start_ns >= from);
+            let stops =
+                trace.service_transitions.iter().any(|row| row.kind == ServiceChange::Stop && row.start_ns >= from);
             if stops {
                 Span::between(told_first.as_ref().unwrap_or(start), end)
             } else {
@@ -277,13 +252,9 @@ fn difference(
     total_ns: Option<i64>,
     total_at_least_ns: i64,
 ) -> KernelDifference {
-    let sum = |lengths: &mut dyn Iterator<Item = i64>| {
-        lengths.fold(0_i64, |sum, ns| sum.saturating_add(ns))
-    };
-    let mut recorded = phases
-        .iter()
-        .filter(|phase| phase.name != ShutdownPhaseName::KernelShutdown)
-        .map(|phase| phase.recorded_ns);
+    let sum = |lengths: &mut dyn Iterator<Item = i64>| lengths.fold(0_i64, |sum, ns| sum.saturating_add(ns));
+    let mut recorded =
+        phases.iter().filter(|phase| phase.name != ShutdownPhaseName::KernelShutdown).map(|phase| phase.recorded_ns);
     let sessions_ns = if sessions.is_empty() {
         sum(&mut recorded)
     } else {
@@ -306,9 +277,7 @@ fn devices(trace: &Trace, course: &Course) -> Vec<DeviceEnd> {
         .power_requests
         .iter()
         .filter(|row| {
-            row.kind == PowerRequestKind::Set
-                && row.scope == PowerRequestScope::Device
-                && row.start_ns >= from
+            row.kind == PowerRequestKind::Set && row.scope == PowerRequestScope::Device && row.start_ns >= from
         })
         .map(|row| DeviceEnd {
             device: trace.text(row.device).to_owned(),
@@ -323,11 +292,6 @@ fn devices(trace: &Trace, course: &Course) -> Vec<DeviceEnd> {
             duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
         })
         .collect();
-    devices.sort_by_key(|device| {
-        (
-            std::cmp::Reverse(device.duration_ns.unwrap_or(i64::MAX)),
-            device.start_ns,
-        )
-    });
+    devices.sort_by_key(|device| (std::cmp::Reverse(device.duration_ns.unwrap_or(i64::MAX)), device.start_ns));
     devices
 }

@@ -2,9 +2,7 @@
 
 use onoff_trace::{ServiceChange, ServiceTransition, Trace};
 
-use super::report::{
-    ServiceEnd, ServiceNotification, ServiceTimeOut, ShutdownOptions, ShutdownTimeOut, TimeOutKind,
-};
+use super::report::{ServiceEnd, ServiceNotification, ServiceTimeOut, ShutdownOptions, ShutdownTimeOut, TimeOutKind};
 use super::sessions::CLOCK_GRAIN_NS;
 use crate::evidence::{Certainty, Span};
 use crate::processes::Images;
@@ -27,11 +25,7 @@ const AFTER_WINDOWS_7: u32 = 7_602;
 /// How long the recorded computer waits for its services.
 pub(super) fn time_out(trace: &Trace, options: &ShutdownOptions) -> ServiceTimeOut {
     if let Some(limit) = options.service_time_out_ns {
-        return ServiceTimeOut {
-            limit_ns: Some(limit),
-            rule: "as given".to_owned(),
-            certainty: Certainty::Measured,
-        };
+        return ServiceTimeOut { limit_ns: Some(limit), rule: "as given".to_owned(), certainty: Certainty::Measured };
     }
     let build = trace.system.os_build;
     let (limit_ns, rule) = match build {
@@ -44,16 +38,9 @@ pub(super) fn time_out(trace: &Trace, options: &ShutdownOptions) -> ServiceTimeO
         }
         VISTA..WINDOWS_7 => (VISTA_TIME_OUT_NS, "Windows Vista's"),
         WINDOWS_7..AFTER_WINDOWS_7 => (WINDOWS_7_TIME_OUT_NS, "Windows 7's"),
-        _ => (
-            LATER_TIME_OUT_NS,
-            "the default after Windows 7; WaitToKillServiceTimeout may say otherwise",
-        ),
+        _ => (LATER_TIME_OUT_NS, "the default after Windows 7; WaitToKillServiceTimeout may say otherwise"),
     };
-    ServiceTimeOut {
-        limit_ns: Some(limit_ns),
-        rule: rule.to_owned(),
-        certainty: Certainty::Inferred,
-    }
+    ServiceTimeOut { limit_ns: Some(limit_ns), rule: rule.to_owned(), certainty: Certainty::Inferred }
 }
 
 /// When services were told, as far as recorded.
@@ -65,12 +52,7 @@ pub(super) struct Windows<'a> {
 }
 
 /// The services that were told to stop at or after `from_ns`, by begin.
-pub(super) fn services(
-    trace: &Trace,
-    from_ns: i64,
-    windows: &Windows<'_>,
-    limit: &ServiceTimeOut,
-) -> Vec<ServiceEnd> {
+pub(super) fn services(trace: &Trace, from_ns: i64, windows: &Windows<'_>, limit: &ServiceTimeOut) -> Vec<ServiceEnd> {
     let images = Images::of(trace);
     let mut services: Vec<ServiceEnd> = trace
         .service_transitions
@@ -89,10 +71,8 @@ fn service(
     windows: &Windows<'_>,
     limit: &ServiceTimeOut,
 ) -> ServiceEnd {
-    let host = row
-        .container_pid
-        .and_then(|pid| images.row_at(pid, row.start_ns))
-        .and_then(|at| trace.processes.get(at));
+    let host =
+        row.container_pid.and_then(|pid| images.row_at(pid, row.start_ns)).and_then(|at| trace.processes.get(at));
     let notification = notification(row.start_ns, windows);
     let duration_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns));
     let time_out = match notification {
@@ -109,11 +89,7 @@ fn service(
         notification,
         container: trace.text(row.container).to_owned(),
         container_pid: row.container_pid,
-        container_image: row
-            .container_pid
-            .and_then(|pid| images.at(pid, row.start_ns))
-            .unwrap_or_default()
-            .to_owned(),
+        container_image: row.container_pid.and_then(|pid| images.at(pid, row.start_ns)).unwrap_or_default().to_owned(),
         container_end_ns: host.and_then(|host| host.end_ns),
         unresponsive: time_out.is_some(),
         time_out,
@@ -127,11 +103,7 @@ fn notification(start_ns: i64, windows: &Windows<'_>) -> ServiceNotification {
     if begun(windows.shutdown) {
         ServiceNotification::Shutdown
     } else if begun(windows.pre_shutdown) {
-        if over(windows.pre_shutdown) {
-            ServiceNotification::Unknown
-        } else {
-            ServiceNotification::PreShutdown
-        }
+        if over(windows.pre_shutdown) { ServiceNotification::Unknown } else { ServiceNotification::PreShutdown }
     } else if windows.shutdown.start_ns.is_some() || windows.pre_shutdown.start_ns.is_some() {
         ServiceNotification::Earlier
     } else {
@@ -152,21 +124,13 @@ fn time_out_of(
 ) -> Option<ShutdownTimeOut> {
     let told_for = |until: i64| until.saturating_sub(row.start_ns);
     let of = |at_ns, limit_ns, certainty, evidence: String| {
-        Some(ShutdownTimeOut {
-            kind: TimeOutKind::Service,
-            at_ns,
-            limit_ns,
-            certainty,
-            evidence,
-        })
+        Some(ShutdownTimeOut { kind: TimeOutKind::Service, at_ns, limit_ns, certainty, evidence })
     };
     let window = match notification {
         ServiceNotification::PreShutdown => windows.pre_shutdown,
         _ => windows.shutdown,
     };
-    let known = limit
-        .limit_ns
-        .filter(|_| notification != ServiceNotification::PreShutdown);
+    let known = limit.limit_ns.filter(|_| notification != ServiceNotification::PreShutdown);
     match (row.end_ns, known, window.end_ns) {
         (Some(end), Some(limit_ns), _) if told_for(end) >= limit_ns - CLOCK_GRAIN_NS => of(
             Some(row.start_ns.saturating_add(limit_ns)),

@@ -6,9 +6,7 @@
 use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, Notification, NotificationKind, Trace};
 
-use super::report::{
-    ApplicationEnd, ProgramKind, SessionEnd, ShutdownTimeOut, ThreadAsked, TimeOutKind,
-};
+use super::report::{ApplicationEnd, ProgramKind, SessionEnd, ShutdownTimeOut, ThreadAsked, TimeOutKind};
 use crate::evidence::Certainty;
 use crate::owners::file_name;
 use crate::processes::Images;
@@ -55,21 +53,15 @@ struct Rows {
 impl Rows {
     fn of(trace: &Trace, from_ns: i64) -> Self {
         let rows = |kind: NotificationKind| -> Vec<Notification> {
-            let mut rows: Vec<Notification> = trace
-                .notifications
-                .iter()
-                .filter(|row| row.kind == kind && row.start_ns >= from_ns)
-                .collect();
+            let mut rows: Vec<Notification> =
+                trace.notifications.iter().filter(|row| row.kind == kind && row.start_ns >= from_ns).collect();
             rows.sort_by_key(|row| row.start_ns);
             rows
         };
         let by_whom = |kind| {
             let mut groups = ByWhom::new();
             for row in rows(kind) {
-                let whose = row.pid.map_or(
-                    Whose::Teller(row.teller_pid, row.teller_tid),
-                    Whose::Process,
-                );
+                let whose = row.pid.map_or(Whose::Teller(row.teller_pid, row.teller_tid), Whose::Process);
                 groups.entry(whose).or_default().push(row);
             }
             groups
@@ -140,9 +132,7 @@ fn settle(trace: &Trace, session: &mut SessionEnd, by_applications: bool) {
     let ends = session.applications.iter().map(|row| row.end_ns);
     if by_applications {
         session.end_ns = ends.max().flatten();
-        session.duration_ns = session
-            .end_ns
-            .map(|end| end.saturating_sub(session.start_ns));
+        session.duration_ns = session.end_ns.map(|end| end.saturating_sub(session.start_ns));
     }
     let until = session.end_ns.unwrap_or(trace.duration_ns);
     let mut covered = session.start_ns;
@@ -156,39 +146,19 @@ fn settle(trace: &Trace, session: &mut SessionEnd, by_applications: bool) {
         }
     }
     session.applications_ns = sum;
-    session.other_ns = session
-        .duration_ns
-        .map(|length| length.saturating_sub(sum).max(0));
+    session.other_ns = session.duration_ns.map(|length| length.saturating_sub(sum).max(0));
 }
 
-fn application(
-    trace: &Trace,
-    images: &Images<'_>,
-    rows: &Rows,
-    row: &Notification,
-) -> ApplicationEnd {
-    let process = row
-        .pid
-        .and_then(|pid| images.row_at(pid, row.start_ns))
-        .and_then(|at| trace.processes.get(at));
+fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notification) -> ApplicationEnd {
+    let process = row.pid.and_then(|pid| images.row_at(pid, row.start_ns)).and_then(|at| trace.processes.get(at));
     let until = row.end_ns.unwrap_or(i64::MAX);
     let inside = |rows: &ByWhom| -> Vec<Notification> {
-        let groups = [
-            row.pid.map(Whose::Process),
-            Some(Whose::Teller(row.teller_pid, row.teller_tid)),
-        ];
+        let groups = [row.pid.map(Whose::Process), Some(Whose::Teller(row.teller_pid, row.teller_tid))];
         let mut found = Vec::new();
-        for rows in groups
-            .into_iter()
-            .flatten()
-            .filter_map(|key| rows.get(&key))
-        {
+        for rows in groups.into_iter().flatten().filter_map(|key| rows.get(&key)) {
             let first = rows.partition_point(|inner| inner.start_ns < row.start_ns);
             let rows = rows.get(first..).unwrap_or_default().iter();
-            found.extend(
-                rows.take(MOST_INSIDE)
-                    .take_while(|inner| inner.start_ns <= until),
-            );
+            found.extend(rows.take(MOST_INSIDE).take_while(|inner| inner.start_ns <= until));
         }
         found.sort_by_key(|inner: &Notification| inner.start_ns);
         found
@@ -253,98 +223,51 @@ fn time_outs(
     let mut waited_for_a_window = false;
     for (at, thread) in asked.iter().enumerate() {
         let took = length(thread.start_ns, thread.end_ns);
-        let again = asked
-            .iter()
-            .skip(at + 1)
-            .any(|later| later.tid == thread.tid);
-        let forced = waited_for_a_window
-            && asked
-                .iter()
-                .take(at)
-                .any(|earlier| earlier.tid == thread.tid);
+        let again = asked.iter().skip(at + 1).any(|later| later.tid == thread.tid);
+        let forced = waited_for_a_window && asked.iter().take(at).any(|earlier| earlier.tid == thread.tid);
         let no_answer_in_5_s = took >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS;
         if forced && !no_answer_in_5_s {
             let both = FORCED_QUESTION_NS + FORCED_ORDER_NS;
-            let limit = [both, FORCED_ORDER_NS, FORCED_QUESTION_NS]
-                .into_iter()
-                .find(|limit| took >= limit - CLOCK_GRAIN_NS);
+            let limit =
+                [both, FORCED_ORDER_NS, FORCED_QUESTION_NS].into_iter().find(|limit| took >= limit - CLOCK_GRAIN_NS);
             if let Some(limit) = limit {
                 let (certainty, evidence) = match killed_at {
-                    Some(_) => (
-                        Certainty::Measured,
-                        "it was asked once more, and then terminated",
-                    ),
-                    None => (
-                        Certainty::Inferred,
-                        "it was asked once more after its time-out",
-                    ),
+                    Some(_) => (Certainty::Measured, "it was asked once more, and then terminated"),
+                    None => (Certainty::Inferred, "it was asked once more after its time-out"),
                 };
-                add(
-                    TimeOutKind::Forced,
-                    thread.start_ns,
-                    limit,
-                    certainty,
-                    evidence,
-                );
+                add(TimeOutKind::Forced, thread.start_ns, limit, certainty, evidence);
             }
         } else if no_answer_in_5_s {
             waited_for_a_window = true;
             let (certainty, evidence) = match (again, killed_at) {
-                (true, _) => (
-                    Certainty::Measured,
-                    "its window was asked for 5 s or longer, and then once more",
-                ),
-                (false, Some(_)) => (
-                    Certainty::Measured,
-                    "its window was asked for 5 s or longer, and it was then terminated",
-                ),
-                _ => (
-                    Certainty::Inferred,
-                    "its window was asked for 5 s or longer",
-                ),
+                (true, _) => (Certainty::Measured, "its window was asked for 5 s or longer, and then once more"),
+                (false, Some(_)) => {
+                    (Certainty::Measured, "its window was asked for 5 s or longer, and it was then terminated")
+                }
+                _ => (Certainty::Inferred, "its window was asked for 5 s or longer"),
             };
-            add(
-                TimeOutKind::Window,
-                thread.start_ns,
-                APPLICATION_TIME_OUT_NS,
-                certainty,
-                evidence,
-            );
+            add(TimeOutKind::Window, thread.start_ns, APPLICATION_TIME_OUT_NS, certainty, evidence);
         }
     }
-    if !waited_for_a_window
-        && length(row.start_ns, row.end_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS
-    {
+    if !waited_for_a_window && length(row.start_ns, row.end_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS {
         let kind = match program {
             ProgramKind::Console => TimeOutKind::Console,
             _ => TimeOutKind::Application,
         };
         let (certainty, evidence) = match killed_at {
-            Some(at)
-                if at.saturating_sub(row.start_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS =>
-            {
-                (
-                    Certainty::Measured,
-                    "it was terminated 5 s or longer after it was told",
-                )
+            Some(at) if at.saturating_sub(row.start_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS => {
+                (Certainty::Measured, "it was terminated 5 s or longer after it was told")
             }
-            _ if row.status == Some(STATUS_TIME_OUT) => (
-                Certainty::Measured,
-                "its record ends with the status of a time-out",
-            ),
+            _ if row.status == Some(STATUS_TIME_OUT) => {
+                (Certainty::Measured, "its record ends with the status of a time-out")
+            }
             _ => (Certainty::Inferred, "it was told for 5 s or longer"),
         };
         // Windows that answer slowly one after the other run into no time-out, and in the system's session the service manager
         // answers when its services have.
         let answers_late = program == ProgramKind::Window || row.session == Some(0);
         if !answers_late || certainty == Certainty::Measured {
-            add(
-                kind,
-                row.start_ns,
-                APPLICATION_TIME_OUT_NS,
-                certainty,
-                evidence,
-            );
+            add(kind, row.start_ns, APPLICATION_TIME_OUT_NS, certainty, evidence);
         }
     }
     found

@@ -1,13 +1,10 @@
 //! Whole shutdowns, hand-made. The first has the numbers with which the Microsoft paper explains KernelShutdown.
 
-use onoff_trace::{
-    ActivityKind, IoPriority, NotificationKind as Kind, Trace, milestone, shutdown_step,
-};
+use onoff_trace::{ActivityKind, IoPriority, NotificationKind as Kind, Trace, milestone, shutdown_step};
 
 use super::*;
 use crate::hand_made::{
-    MS, activity, disk, milestone, milestone_value, notification, process, service_stop,
-    session_shutdown, thread,
+    MS, activity, disk, milestone, milestone_value, notification, process, service_stop, session_shutdown, thread,
 };
 use crate::transition::hostile::hostile;
 
@@ -17,10 +14,7 @@ const S: i64 = 1_000 * MS;
 /// Session 1 from 448 to 7091 ms in 6642, session 0 from 8335 to 11010 in 2675, all of it 13066: the kernel's part is
 /// 3749 by subtraction. The last parts of a millisecond are what cutting allows.
 fn paper() -> Trace {
-    let mut trace = Trace {
-        duration_ns: 13_066_900 * US,
-        ..Trace::default()
-    };
+    let mut trace = Trace { duration_ns: 13_066_900 * US, ..Trace::default() };
     trace.system.os_build = 7601;
     process(&mut trace, 4, "System", None, None);
     process(&mut trace, 600, "services.exe", None, None);
@@ -34,72 +28,21 @@ fn paper() -> Trace {
     let told = (Kind::ApplicationShutdown, Some(904), None, 1);
     notification(&mut trace, told, 4_650 * MS, Some(4_960 * MS));
     let name = shutdown_step::PRE_SHUTDOWN_NOTIFICATION;
-    activity(
-        &mut trace,
-        ActivityKind::ShutdownStep,
-        name,
-        7_100 * MS,
-        Some(7_800 * MS),
-    );
-    service_stop(
-        &mut trace,
-        "Search",
-        912,
-        (7_101 * MS, Some(7_106 * MS), Some(7_799 * MS)),
-    );
+    activity(&mut trace, ActivityKind::ShutdownStep, name, 7_100 * MS, Some(7_800 * MS));
+    service_stop(&mut trace, "Search", 912, (7_101 * MS, Some(7_106 * MS), Some(7_799 * MS)));
     session_shutdown(&mut trace, 0, 8_335_200 * US, Some(11_010_400 * US));
     let told = (Kind::ApplicationShutdown, Some(600), None, 0);
     notification(&mut trace, told, 8_336 * MS, Some(11_010 * MS));
-    service_stop(
-        &mut trace,
-        "Spooler",
-        908,
-        (8_340 * MS, Some(8_342 * MS), Some(10_940 * MS)),
-    );
-    service_stop(
-        &mut trace,
-        "Dhcp",
-        916,
-        (8_341 * MS, None, Some(8_461 * MS)),
-    );
+    service_stop(&mut trace, "Spooler", 908, (8_340 * MS, Some(8_342 * MS), Some(10_940 * MS)));
+    service_stop(&mut trace, "Dhcp", 916, (8_341 * MS, None, Some(8_461 * MS)));
     milestone(&mut trace, 11_020 * MS, milestone::KERNEL_SHUTDOWN, "");
-    milestone_value(
-        &mut trace,
-        11_021 * MS,
-        milestone::SHUTDOWN_ACTION,
-        "0",
-        Some(6),
-    );
+    milestone_value(&mut trace, 11_021 * MS, milestone::SHUTDOWN_ACTION, "0", Some(6));
     let kernel = ActivityKind::KernelShutdownStep;
     let end = Some(13_066_700 * US);
-    activity(
-        &mut trace,
-        kernel,
-        shutdown_step::GRACEFUL_SHUTDOWN,
-        11_022 * MS,
-        end,
-    );
-    activity(
-        &mut trace,
-        kernel,
-        shutdown_step::REGISTRY,
-        11_500 * MS,
-        Some(12_400 * MS),
-    );
-    disk(
-        &mut trace,
-        1_000 * MS,
-        5 * MS,
-        IoPriority::Normal,
-        "mail.dat",
-    );
-    disk(
-        &mut trace,
-        12_000 * MS,
-        7 * MS,
-        IoPriority::Normal,
-        "SOFTWARE",
-    );
+    activity(&mut trace, kernel, shutdown_step::GRACEFUL_SHUTDOWN, 11_022 * MS, end);
+    activity(&mut trace, kernel, shutdown_step::REGISTRY, 11_500 * MS, Some(12_400 * MS));
+    disk(&mut trace, 1_000 * MS, 5 * MS, IoPriority::Normal, "mail.dat");
+    disk(&mut trace, 12_000 * MS, 7 * MS, IoPriority::Normal, "SOFTWARE");
     trace
 }
 
@@ -121,29 +64,13 @@ fn the_papers_arithmetic() {
     let sessions: Vec<Row> = report
         .sessions
         .iter()
-        .map(|row| {
-            (
-                row.session,
-                cut(row.start_ns),
-                row.end_ns.map(cut),
-                row.duration_ns.map(cut),
-            )
-        })
+        .map(|row| (row.session, cut(row.start_ns), row.end_ns.map(cut), row.duration_ns.map(cut)))
         .collect();
-    assert_eq!(
-        sessions,
-        [
-            (Some(1), 448, Some(7_091), Some(6_642)),
-            (Some(0), 8_335, Some(11_010), Some(2_675)),
-        ]
-    );
+    assert_eq!(sessions, [(Some(1), 448, Some(7_091), Some(6_642)), (Some(0), 8_335, Some(11_010), Some(2_675)),]);
     let difference = report.difference;
     assert!(difference.ended);
     assert_eq!(cut(difference.shutdown_ns) - 6_642 - 2_675, 3_749);
-    assert_eq!(
-        difference.kernel_ns,
-        (13_066_600 - 6_642_800 - 2_675_200) * US
-    );
+    assert_eq!(difference.kernel_ns, (13_066_600 - 6_642_800 - 2_675_200) * US);
 }
 
 #[test]
@@ -154,12 +81,7 @@ fn phases_and_what_lies_between_them_are_the_whole() {
         .iter()
         .map(|phase| {
             let name = phase.name.as_str();
-            (
-                name,
-                phase.start_ns.map(cut),
-                phase.end_ns.map(cut),
-                phase.certainty,
-            )
+            (name, phase.start_ns.map(cut), phase.end_ns.map(cut), phase.certainty)
         })
         .collect();
     let measured = Certainty::Measured;
@@ -171,26 +93,11 @@ fn phases_and_what_lies_between_them_are_the_whole() {
             ("KernelShutdown", Some(11_020), Some(13_066), measured),
         ]
     );
-    let inside: i64 = report
-        .phases
-        .iter()
-        .filter_map(|phase| phase.duration_ns)
-        .sum();
+    let inside: i64 = report.phases.iter().filter_map(|phase| phase.duration_ns).sum();
     let between: i64 = report.intervals.iter().map(|row| row.duration_ns).sum();
     assert_eq!(Some(inside + between), report.total_ns);
-    let names: Vec<&str> = report
-        .intervals
-        .iter()
-        .map(|row| row.name.as_str())
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "request to UserSession",
-            "UserSession to SystemSession",
-            "SystemSession to KernelShutdown"
-        ]
-    );
+    let names: Vec<&str> = report.intervals.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["request to UserSession", "UserSession to SystemSession", "SystemSession to KernelShutdown"]);
     // Disk requests belong to the phase they completed in.
     let reads = |name| {
         let disk = report.phase(name).unwrap().disk.as_ref().unwrap();
@@ -232,19 +139,13 @@ fn applications_and_services_have_their_times() {
     assert_eq!(report.service_time_out.limit_ns, Some(12 * S));
     // The service control manager's own time is its services'.
     let longest = report.longest.unwrap();
-    assert_eq!(
-        (longest.kind, longest.name.as_str()),
-        (LongestKind::Application, "mail.exe")
-    );
+    assert_eq!((longest.kind, longest.name.as_str()), (LongestKind::Application, "mail.exe"));
 }
 
 /// The paper's Appendix A: a console program that does not answer, about 5 of 17 s.
 #[test]
 fn a_console_program_is_killed_after_its_time_out() {
-    let mut trace = Trace {
-        duration_ns: 17 * S,
-        ..Trace::default()
-    };
+    let mut trace = Trace { duration_ns: 17 * S, ..Trace::default() };
     process(&mut trace, 900, "slow_shutdown.exe", None, Some(6_020 * MS));
     process(&mut trace, 904, "editor.exe", None, Some(400 * MS));
     milestone(&mut trace, 0, milestone::SHUTDOWN_REQUEST, "1");
@@ -259,13 +160,7 @@ fn a_console_program_is_killed_after_its_time_out() {
     notification(&mut trace, killed, 6_001 * MS, Some(6_030 * MS));
     milestone(&mut trace, 7 * S, milestone::KERNEL_SHUTDOWN, "");
     let kernel = ActivityKind::KernelShutdownStep;
-    activity(
-        &mut trace,
-        kernel,
-        shutdown_step::GRACEFUL_SHUTDOWN,
-        7 * S,
-        Some(17 * S),
-    );
+    activity(&mut trace, kernel, shutdown_step::GRACEFUL_SHUTDOWN, 7 * S, Some(17 * S));
     let report = analysed(&trace);
     let editor = &report.sessions[0].applications[0];
     assert_eq!(editor.program, ProgramKind::Window);
@@ -283,19 +178,13 @@ fn a_console_program_is_killed_after_its_time_out() {
     let longest = report.longest.unwrap();
     assert_eq!(longest.name, "slow_shutdown.exe");
     assert_eq!(longest.duration_ns, 5_050 * MS);
-    assert_eq!(
-        longest.because,
-        "console program, killed after its 5 s time-out"
-    );
+    assert_eq!(longest.because, "console program, killed after its 5 s time-out");
 }
 
 /// A person forces the shutdown: the window is asked once more, for 0.25 and 0.5 s.
 #[test]
 fn a_hung_window_is_asked_again_when_the_shutdown_is_forced() {
-    let mut trace = Trace {
-        duration_ns: 12 * S,
-        ..Trace::default()
-    };
+    let mut trace = Trace { duration_ns: 12 * S, ..Trace::default() };
     process(&mut trace, 900, "hung.exe", None, Some(8 * S));
     session_shutdown(&mut trace, 1, 0, Some(9 * S));
     let told = (Kind::ApplicationShutdown, Some(900), None, 1);
@@ -305,17 +194,11 @@ fn a_hung_window_is_asked_again_when_the_shutdown_is_forced() {
     notification(&mut trace, asked, 7 * S, Some(7_750 * MS));
     let report = analysed(&trace);
     let hung = &report.sessions[0].applications[0];
-    let kinds: Vec<(TimeOutKind, i64, Certainty)> = hung
-        .time_outs
-        .iter()
-        .map(|limit| (limit.kind, limit.limit_ns, limit.certainty))
-        .collect();
+    let kinds: Vec<(TimeOutKind, i64, Certainty)> =
+        hung.time_outs.iter().map(|limit| (limit.kind, limit.limit_ns, limit.certainty)).collect();
     assert_eq!(
         kinds,
-        [
-            (TimeOutKind::Window, 5 * S, Certainty::Measured),
-            (TimeOutKind::Forced, 750 * MS, Certainty::Inferred),
-        ]
+        [(TimeOutKind::Window, 5 * S, Certainty::Measured), (TimeOutKind::Forced, 750 * MS, Certainty::Inferred),]
     );
 }
 
@@ -324,54 +207,24 @@ fn a_service_that_never_stops_is_set_apart() {
     let mut trace = paper();
     trace.system.os_build = 7601;
     // The system's session lasts as long as the service control manager waits.
-    let mut waits = Trace {
-        duration_ns: 30 * S,
-        ..Trace::default()
-    };
+    let mut waits = Trace { duration_ns: 30 * S, ..Trace::default() };
     waits.system.os_build = 7601;
     session_shutdown(&mut waits, 0, S, Some(13_100 * MS));
-    service_stop(
-        &mut waits,
-        "Deaf",
-        700,
-        (1_050 * MS, Some(1_060 * MS), None),
-    );
-    service_stop(
-        &mut waits,
-        "Good",
-        704,
-        (1_051 * MS, Some(1_052 * MS), Some(2 * S)),
-    );
+    service_stop(&mut waits, "Deaf", 700, (1_050 * MS, Some(1_060 * MS), None));
+    service_stop(&mut waits, "Good", 704, (1_051 * MS, Some(1_052 * MS), Some(2 * S)));
     let report = analysed(&waits);
-    let deaf = report
-        .services
-        .iter()
-        .find(|row| row.name == "Deaf")
-        .unwrap();
+    let deaf = report.services.iter().find(|row| row.name == "Deaf").unwrap();
     assert!(deaf.unresponsive);
     let limit = deaf.time_out.as_ref().unwrap();
-    assert_eq!(
-        (limit.limit_ns, limit.certainty),
-        (12 * S, Certainty::Measured)
-    );
+    assert_eq!((limit.limit_ns, limit.certainty), (12 * S, Certainty::Measured));
     assert_eq!(limit.at_ns, Some(13_050 * MS));
-    assert!(
-        report
-            .services
-            .iter()
-            .all(|row| row.name == "Deaf" || !row.unresponsive)
-    );
+    assert!(report.services.iter().all(|row| row.name == "Deaf" || !row.unresponsive));
     let longest = report.longest.unwrap();
     assert_eq!(longest.name, "Deaf");
-    assert_eq!(
-        longest.because,
-        "did not stop in the 12 s that services have"
-    );
+    assert_eq!(longest.because, "did not stop in the 12 s that services have");
 
     // What the machine is configured to do goes before its version.
-    let options = ShutdownOptions {
-        service_time_out_ns: Some(900 * MS),
-    };
+    let options = ShutdownOptions { service_time_out_ns: Some(900 * MS) };
     let report = analyse(&waits, &options).unwrap();
     assert!(report.services.iter().all(|row| row.unresponsive));
     assert_eq!(report.service_time_out.certainty, Certainty::Measured);
@@ -410,10 +263,7 @@ fn a_recording_that_stops_in_the_kernels_part_says_so() {
     let kernel = report.phase(ShutdownPhaseName::KernelShutdown).unwrap();
     assert_eq!((kernel.start_ns, kernel.end_ns), (Some(11_020 * MS), None));
     assert_eq!(kernel.recorded_ns, 980 * MS);
-    assert_eq!(
-        kernel.ends.missing,
-        ["the end of the kernel's orderly shutdown"]
-    );
+    assert_eq!(kernel.ends.missing, ["the end of the kernel's orderly shutdown"]);
     assert!(!report.difference.ended);
     let sessions = (6_642_800 + 2_675_200) * US;
     assert_eq!(report.difference.kernel_ns, 12 * S - 100 * US - sessions);
@@ -421,35 +271,17 @@ fn a_recording_that_stops_in_the_kernels_part_says_so() {
 
 #[test]
 fn the_users_half_of_a_fast_startup_ends_where_the_memory_image_begins() {
-    let mut trace = Trace {
-        duration_ns: 9 * S,
-        ..Trace::default()
-    };
+    let mut trace = Trace { duration_ns: 9 * S, ..Trace::default() };
     milestone(&mut trace, 10 * MS, milestone::LOGOFF_REQUEST, "1");
     session_shutdown(&mut trace, 1, 100 * MS, Some(900 * MS));
-    activity(
-        &mut trace,
-        ActivityKind::PowerTransition,
-        "4",
-        1_500 * MS,
-        None,
-    );
+    activity(&mut trace, ActivityKind::PowerTransition, "4", 1_500 * MS, None);
     milestone(&mut trace, 3 * S, milestone::HIBERNATE, "");
     let report = analysed(&trace);
     assert_eq!(report.kind, ShutdownKind::FastStartup);
     assert_eq!(report.total_ns, Some(1_490 * MS));
     let user = report.phase(ShutdownPhaseName::UserSession).unwrap();
-    assert_eq!(
-        (user.start_ns, user.end_ns),
-        (Some(100 * MS), Some(900 * MS))
-    );
-    assert_eq!(
-        report
-            .phase(ShutdownPhaseName::KernelShutdown)
-            .unwrap()
-            .start_ns,
-        None
-    );
+    assert_eq!((user.start_ns, user.end_ns), (Some(100 * MS), Some(900 * MS)));
+    assert_eq!(report.phase(ShutdownPhaseName::KernelShutdown).unwrap().start_ns, None);
 }
 
 #[test]
@@ -468,10 +300,7 @@ fn an_earlier_logoff_is_not_part_of_the_shutdown() {
 
 /// Only processes, threads and modules: what the system's own recorder of shutdowns holds.
 fn only_exits() -> Trace {
-    let mut trace = Trace {
-        duration_ns: 105 * S,
-        ..Trace::default()
-    };
+    let mut trace = Trace { duration_ns: 105 * S, ..Trace::default() };
     process(&mut trace, 600, "services.exe", None, None);
     // Somebody closed a program long before.
     process(&mut trace, 899, "notepad.exe", None, Some(S));
@@ -503,17 +332,8 @@ fn ends_of_processes_tell_an_inferred_answer() {
     let report = analysed(&only_exits());
     assert_eq!(report.starts.time_ns, Some(100 * S));
     assert_eq!(report.starts.certainty, Certainty::Inferred);
-    let phases: Vec<(Option<i64>, Option<i64>, Certainty)> = report
-        .phases
-        .iter()
-        .map(|phase| {
-            (
-                phase.start_ns.map(cut),
-                phase.end_ns.map(cut),
-                phase.certainty,
-            )
-        })
-        .collect();
+    let phases: Vec<(Option<i64>, Option<i64>, Certainty)> =
+        report.phases.iter().map(|phase| (phase.start_ns.map(cut), phase.end_ns.map(cut), phase.certainty)).collect();
     assert_eq!(
         phases,
         [
@@ -531,10 +351,7 @@ fn ends_of_processes_tell_an_inferred_answer() {
     assert_eq!(last_user.threads_ended, 2);
     assert_eq!(last_user.since_first_ns, 1_100 * MS);
     let longest = report.longest.unwrap();
-    assert_eq!(
-        (longest.kind, longest.duration_ns),
-        (LongestKind::Exit, 400 * MS)
-    );
+    assert_eq!((longest.kind, longest.duration_ns), (LongestKind::Exit, 400 * MS));
     assert_eq!(longest.certainty, Certainty::Inferred);
     assert_eq!(report.total_ns, None);
     assert_eq!(report.total_at_least_ns, 5 * S);
@@ -543,22 +360,12 @@ fn ends_of_processes_tell_an_inferred_answer() {
 #[test]
 fn a_few_ends_of_processes_are_no_shutdown() {
     let mut trace = only_exits();
-    trace.processes = trace
-        .processes
-        .iter()
-        .filter(|row| row.pid < 1_000)
-        .collect();
+    trace.processes = trace.processes.iter().filter(|row| row.pid < 1_000).collect();
     let answer = analyse(&trace, &ShutdownOptions::default()).unwrap_err();
     assert_eq!(answer.processes_ended, 13);
     let text = answer.to_string();
-    assert!(
-        text.starts_with("the recording holds no shutdown ("),
-        "{text}"
-    );
-    assert!(
-        text.ends_with("0 processes start and 13 processes end"),
-        "{text}"
-    );
+    assert!(text.starts_with("the recording holds no shutdown ("), "{text}");
+    assert!(text.ends_with("0 processes start and 13 processes end"), "{text}");
 }
 
 #[test]
@@ -569,17 +376,10 @@ fn anything_gets_an_answer() {
         if let Ok(report) = analyse(&trace, &ShutdownOptions::default()) {
             answered += 1;
             assert_eq!(report.phases.len(), 3, "seed {seed}");
-            let known: Vec<i64> = report
-                .phases
-                .iter()
-                .flat_map(|phase| [phase.start_ns, phase.end_ns])
-                .flatten()
-                .collect();
+            let known: Vec<i64> =
+                report.phases.iter().flat_map(|phase| [phase.start_ns, phase.end_ns]).flatten().collect();
             assert!(known.is_sorted(), "seed {seed}: {known:?}");
-            assert!(
-                report.intervals.iter().all(|row| row.duration_ns >= 0),
-                "seed {seed}"
-            );
+            assert!(report.intervals.iter().all(|row| row.duration_ns >= 0), "seed {seed}");
         }
     }
     assert!(answered > 100, "only {answered} recordings held a shutdown");

@@ -28,10 +28,7 @@ pub(super) fn sum_up(
                 .filter(|(_, row)| row.phase == Some(name) && phase.holds(row.start_ns, until_ns))
                 .collect();
             phase.children = begun.len() as u64;
-            let ended: Vec<Child> = begun
-                .iter()
-                .filter_map(|&(at, row)| child(at, row.start_ns, row.end_ns))
-                .collect();
+            let ended: Vec<Child> = begun.iter().filter_map(|&(at, row)| child(at, row.start_ns, row.end_ns)).collect();
             let last = total(phase, &ended);
             for (at, alone_ns) in alone(&ended) {
                 if let Some(device) = devices.get_mut(at) {
@@ -51,16 +48,10 @@ pub(super) fn sum_up(
                 });
             }
         } else {
-            let begun: Vec<(usize, &PowerNotification)> = told
-                .iter()
-                .enumerate()
-                .filter(|(_, row)| row.phase == name && belongs(phase, row, until_ns))
-                .collect();
+            let begun: Vec<(usize, &PowerNotification)> =
+                told.iter().enumerate().filter(|(_, row)| row.phase == name && belongs(phase, row, until_ns)).collect();
             phase.children = begun.len() as u64;
-            let ended: Vec<Child> = begun
-                .iter()
-                .filter_map(|&(at, row)| child(at, row.start_ns, row.end_ns))
-                .collect();
+            let ended: Vec<Child> = begun.iter().filter_map(|&(at, row)| child(at, row.start_ns, row.end_ns)).collect();
             let last = total(phase, &ended);
             phase.last = last.and_then(|(last, after_others_ns)| {
                 Some(LastChild {
@@ -85,23 +76,15 @@ fn belongs(phase: &PowerPhase, row: &PowerNotification, until_ns: i64) -> bool {
 
 fn child(at: usize, start_ns: i64, end_ns: Option<i64>) -> Option<Child> {
     let end_ns = end_ns?;
-    (end_ns >= start_ns).then_some(Child {
-        at,
-        start_ns,
-        end_ns,
-    })
+    (end_ns >= start_ns).then_some(Child { at, start_ns, end_ns })
 }
 
 /// Sums and cover; gives the child that ended last, and by how much after the others.
 fn total(phase: &mut PowerPhase, children: &[Child]) -> Option<(Child, Option<i64>)> {
-    let lengths = children
-        .iter()
-        .map(|child| child.end_ns.saturating_sub(child.start_ns));
+    let lengths = children.iter().map(|child| child.end_ns.saturating_sub(child.start_ns));
     let total_ns = lengths.reduce(i64::saturating_add)?;
     phase.children_total_ns = Some(total_ns);
-    phase.not_in_children_ns = phase
-        .duration_ns
-        .map(|length| length.saturating_sub(total_ns));
+    phase.not_in_children_ns = phase.duration_ns.map(|length| length.saturating_sub(total_ns));
     if let Some((start, end)) = phase.start_ns.zip(phase.end_ns) {
         phase.children_covered_ns = Some(covered(children, start, end));
     }
@@ -109,18 +92,13 @@ fn total(phase: &mut PowerPhase, children: &[Child]) -> Option<(Child, Option<i6
     ends.sort_by_key(|child| (child.end_ns, child.start_ns));
     let last = **ends.last()?;
     let second = ends.len().checked_sub(2).and_then(|at| ends.get(at));
-    Some((
-        last,
-        second.map(|second| last.end_ns.saturating_sub(second.end_ns)),
-    ))
+    Some((last, second.map(|second| last.end_ns.saturating_sub(second.end_ns))))
 }
 
 /// Time between two times that the children cover, ns, counted once where they overlap.
 fn covered(children: &[Child], from_ns: i64, until_ns: i64) -> i64 {
-    let mut spans: Vec<(i64, i64)> = children
-        .iter()
-        .map(|child| (child.start_ns.max(from_ns), child.end_ns.min(until_ns)))
-        .collect();
+    let mut spans: Vec<(i64, i64)> =
+        children.iter().map(|child| (child.start_ns.max(from_ns), child.end_ns.min(until_ns))).collect();
     spans.sort_unstable();
     let mut covered = 0_i64;
     let mut done = i64::MIN;
@@ -164,26 +142,17 @@ fn alone(children: &[Child]) -> Vec<(usize, i64)> {
             sum -= at;
         }
     }
-    children
-        .iter()
-        .zip(alone)
-        .map(|(child, alone)| (child.at, alone))
-        .collect()
+    children.iter().zip(alone).map(|(child, alone)| (child.at, alone)).collect()
 }
 
 impl PowerDevice {
     /// The best name it has: what a person calls it, else its instance, else its driver.
     #[must_use]
     pub fn name(&self) -> &str {
-        [
-            &self.friendly_name,
-            &self.description,
-            &self.device,
-            &self.driver,
-        ]
-        .into_iter()
-        .find(|name| !name.is_empty())
-        .map_or("unnamed", String::as_str)
+        [&self.friendly_name, &self.description, &self.device, &self.driver]
+            .into_iter()
+            .find(|name| !name.is_empty())
+            .map_or("unnamed", String::as_str)
     }
 }
 
@@ -196,17 +165,10 @@ mod tests {
         let children: Vec<Child> = [(0, 10), (5, 30), (20, 25), (40, 50), (50, 55), (60, 60)]
             .into_iter()
             .enumerate()
-            .map(|(at, (start_ns, end_ns))| Child {
-                at,
-                start_ns,
-                end_ns,
-            })
+            .map(|(at, (start_ns, end_ns))| Child { at, start_ns, end_ns })
             .collect();
         // 0–5 the first, 10–20 and 25–30 the second, never the third.
-        assert_eq!(
-            alone(&children),
-            [(0, 5), (1, 15), (2, 0), (3, 10), (4, 5), (5, 0)]
-        );
+        assert_eq!(alone(&children), [(0, 5), (1, 15), (2, 0), (3, 10), (4, 5), (5, 0)]);
         assert_eq!(covered(&children, 2, 52), 28 + 12);
     }
 }

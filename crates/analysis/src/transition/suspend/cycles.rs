@@ -42,10 +42,7 @@ impl Cycle {
     /// The first milestone of that name that carries a value, with its value.
     pub(super) fn value(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
         let name = trace.strings.find(name)?;
-        self.milestones
-            .iter()
-            .filter(|row| row.name == name)
-            .find_map(|row| Some((row.value?, *row)))
+        self.milestones.iter().filter(|row| row.name == name).find_map(|row| Some((row.value?, *row)))
     }
 
     /// A length of the kernel's account that says something happened, ns.
@@ -162,10 +159,7 @@ fn power_cycles(trace: &Trace) -> Vec<Cycle> {
             Item::Milestone(Role::Up, _) => current.is_none(),
         };
         if fresh {
-            cycles.push(Cycle {
-                first_ns: time_ns,
-                ..Cycle::default()
-            });
+            cycles.push(Cycle { first_ns: time_ns, ..Cycle::default() });
         }
         let Some(cycle) = cycles.last_mut() else {
             continue;
@@ -204,10 +198,7 @@ fn items(trace: &Trace) -> Vec<(i64, Item)> {
             _ => {}
         }
     }
-    let known: Vec<_> = ROLES
-        .iter()
-        .filter_map(|&(name, role)| Some((trace.strings.find(name)?, role)))
-        .collect();
+    let known: Vec<_> = ROLES.iter().filter_map(|&(name, role)| Some((trace.strings.find(name)?, role))).collect();
     for row in trace.milestones.iter() {
         if let Some(role) = role_of(trace, &row, &known) {
             items.push((row.time_ns, Item::Milestone(role, row)));
@@ -217,11 +208,7 @@ fn items(trace: &Trace) -> Vec<(i64, Item)> {
     items
 }
 
-fn role_of(
-    trace: &Trace,
-    row: &Milestone,
-    known: &[(onoff_trace::StringId, Role)],
-) -> Option<Role> {
+fn role_of(trace: &Trace, row: &Milestone, known: &[(onoff_trace::StringId, Role)]) -> Option<Role> {
     if let Some(&(_, role)) = known.iter().find(|(name, _)| *name == row.name) {
         return Some(role);
     }
@@ -239,18 +226,12 @@ fn role_of(
 /// Whether it is a shutdown, which the power manager begins like a transition: the kernel's own steps say so, and nothing
 /// sleeps.
 fn is_a_shutdown(trace: &Trace, cycle: &Cycle, last_step_ns: Option<i64>) -> bool {
-    let sleeps = cycle.milestones.iter().any(|row| {
-        !matches!(
-            trace.text(row.name),
-            milestone::POWER_BEGIN_UTC | milestone::POWER_END_UTC
-        )
-    }) || cycle
-        .phases
+    let sleeps = cycle
+        .milestones
         .iter()
-        .any(|(name, _)| name.half() == PowerHalf::Resume);
-    let by_kernel_logger = cycle
-        .whole
-        .filter(|row| super::is_kernel_logger(trace, row.event));
+        .any(|row| !matches!(trace.text(row.name), milestone::POWER_BEGIN_UTC | milestone::POWER_END_UTC))
+        || cycle.phases.iter().any(|(name, _)| name.half() == PowerHalf::Resume);
+    let by_kernel_logger = cycle.whole.filter(|row| super::is_kernel_logger(trace, row.event));
     // `POWER_ACTION`: 4 shutdown, 5 and restart, 6 and off, 7 eject, 8 display off.
     let action = by_kernel_logger.and_then(|row| trace.text(row.name).parse::<u32>().ok());
     let steps = last_step_ns.is_some_and(|step| step >= cycle.first_ns);
@@ -259,10 +240,7 @@ fn is_a_shutdown(trace: &Trace, cycle: &Cycle, last_step_ns: Option<i64>) -> boo
 
 /// Modern standby: each entry with the exit after it.
 fn standbys(trace: &Trace) -> Vec<Cycle> {
-    let (enter, exit) = (
-        trace.strings.find(milestone::STANDBY_ENTER),
-        trace.strings.find(milestone::STANDBY_EXIT),
-    );
+    let (enter, exit) = (trace.strings.find(milestone::STANDBY_ENTER), trace.strings.find(milestone::STANDBY_EXIT));
     let figures: Vec<_> = [
         milestone::STANDBY_TIME,
         milestone::STANDBY_DEEPEST_TIME,
@@ -274,11 +252,7 @@ fn standbys(trace: &Trace) -> Vec<Cycle> {
     .collect();
     let mut cycles: Vec<Cycle> = Vec::new();
     for row in trace.milestones.iter() {
-        let standby = |first_ns, enter, exit| Cycle {
-            standby: Some((enter, exit)),
-            first_ns,
-            ..Cycle::default()
-        };
+        let standby = |first_ns, enter, exit| Cycle { standby: Some((enter, exit)), first_ns, ..Cycle::default() };
         if Some(row.name) == enter {
             cycles.push(standby(row.time_ns, Some(row), None));
         } else if Some(row.name) == exit {

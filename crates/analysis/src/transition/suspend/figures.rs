@@ -11,28 +11,16 @@ const FIGURES: &[(&str, &str)] = &[
     (milestone::POWER_SUSPEND_TIME, "suspend"),
     (milestone::POWER_RESUME_TIME, "resume"),
     (milestone::POWER_DRIVER_WAKE_TIME, "devices woken"),
-    (
-        milestone::POWER_HIBERNATE_WRITE_TIME,
-        "memory image written",
-    ),
+    (milestone::POWER_HIBERNATE_WRITE_TIME, "memory image written"),
     (milestone::POWER_HIBERNATE_READ_TIME, "memory image read"),
     (milestone::POWER_FIRMWARE_TIME, "firmware"),
     (milestone::HIBERNATE_TIME, "hibernation"),
     (milestone::HIBERNATE_FILE_TIME, "hibernation file"),
     (milestone::HIBERNATE_INIT_TIME, "hibernation prepared"),
-    (
-        milestone::HYBRID_SHUTDOWN_TIME,
-        "shutdown for a fast startup",
-    ),
-    (
-        milestone::HYBRID_SHUTDOWN_FILE_TIME,
-        "hibernation file of that",
-    ),
+    (milestone::HYBRID_SHUTDOWN_TIME, "shutdown for a fast startup"),
+    (milestone::HYBRID_SHUTDOWN_FILE_TIME, "hibernation file of that"),
     (milestone::RESUME_TIME, "resume as a whole"),
-    (
-        milestone::RESUME_FIRMWARE_TIME,
-        "firmware before the resume",
-    ),
+    (milestone::RESUME_FIRMWARE_TIME, "firmware before the resume"),
     (milestone::RESUME_BOOT_MANAGER_TIME, "boot manager"),
     (milestone::RESUME_LOADER_TIME, "resume loader"),
     (milestone::RESUME_LOADER_READ_TIME, "read by the loader"),
@@ -51,23 +39,17 @@ const MOST_FIGURES: usize = 256;
 
 /// Everything the kernel counted, in the order of the table above.
 pub(super) fn account(trace: &Trace, cycle: &Cycle) -> Vec<KernelFigure> {
-    let known = FIGURES
-        .iter()
-        .filter_map(|&(name, label)| Some((trace.strings.find(name)?, label)));
+    let known = FIGURES.iter().filter_map(|&(name, label)| Some((trace.strings.find(name)?, label)));
     known
         .flat_map(|(name, label)| {
-            cycle
-                .milestones
-                .iter()
-                .filter(move |row| row.name == name)
-                .filter_map(move |row| {
-                    Some(KernelFigure {
-                        name: label,
-                        duration_ns: row.value?,
-                        time_ns: row.time_ns,
-                        event: trace.text(row.event).to_owned(),
-                    })
+            cycle.milestones.iter().filter(move |row| row.name == name).filter_map(move |row| {
+                Some(KernelFigure {
+                    name: label,
+                    duration_ns: row.value?,
+                    time_ns: row.time_ns,
+                    event: trace.text(row.event).to_owned(),
                 })
+            })
         })
         .take(MOST_FIGURES)
         .collect()
@@ -96,15 +78,10 @@ pub(super) fn resume_parts(trace: &Trace, cycle: &Cycle) -> Option<ResumeParts> 
         main_path_ns: value(milestone::HYBRID_BOOT_MAIN_PATH),
         event: trace.text(row.event).to_owned(),
     };
-    parts.total_ns = [
-        parts.firmware_ns,
-        parts.boot_manager_ns,
-        parts.loader_ns,
-        parts.kernel_read_ns,
-        parts.devices_ns,
-    ]
-    .into_iter()
-    .try_fold(0_i64, |sum, part| Some(sum.saturating_add(part?)));
+    parts.total_ns =
+        [parts.firmware_ns, parts.boot_manager_ns, parts.loader_ns, parts.kernel_read_ns, parts.devices_ns]
+            .into_iter()
+            .try_fold(0_i64, |sum, part| Some(sum.saturating_add(part?)));
     Some(parts)
 }
 

@@ -19,26 +19,16 @@ pub(super) struct Halves {
 pub(super) fn of(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase]) -> Halves {
     if let Some((enter, exit)) = cycle.standby {
         let edge = |row: Option<onoff_trace::Milestone>, rule: &str| match row {
-            Some(row) => at(
-                row.time_ns,
-                rule,
-                trace.text(row.event),
-                Certainty::Measured,
-            ),
+            Some(row) => at(row.time_ns, rule, trace.text(row.event), Certainty::Measured),
             None => lacking(rule),
         };
-        let gap = Span::between(
-            &edge(enter, "the entry into modern standby"),
-            &edge(exit, "the exit from modern standby"),
-        );
+        let gap =
+            Span::between(&edge(enter, "the entry into modern standby"), &edge(exit, "the exit from modern standby"));
         return Halves {
             suspend: PowerTotal::default(),
             resume: PowerTotal::default(),
             end_ns: gap.end_ns,
-            asleep: SleepGap {
-                measured: gap,
-                ..SleepGap::default()
-            },
+            asleep: SleepGap { measured: gap, ..SleepGap::default() },
         };
     }
     let down = down(trace, cycle, phases);
@@ -48,51 +38,25 @@ pub(super) fn of(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase]) -> Halves 
     Halves {
         suspend: total(trace, cycle, down, &[milestone::POWER_SUSPEND_TIME]),
         asleep,
-        resume: total(
-            trace,
-            cycle,
-            up,
-            &[milestone::POWER_RESUME_TIME, milestone::RESUME_TIME],
-        ),
+        resume: total(trace, cycle, up, &[milestone::POWER_RESUME_TIME, milestone::RESUME_TIME]),
         end_ns,
     }
 }
 
 fn at(time_ns: i64, rule: &str, event: &str, certainty: Certainty) -> Boundary {
-    Boundary {
-        time_ns: Some(time_ns),
-        rule: rule.to_owned(),
-        event: event.to_owned(),
-        certainty,
-        missing: Vec::new(),
-    }
+    Boundary { time_ns: Some(time_ns), rule: rule.to_owned(), event: event.to_owned(), certainty, missing: Vec::new() }
 }
 
 fn lacking(rule: &str) -> Boundary {
-    Boundary {
-        rule: "no rule found it".to_owned(),
-        missing: vec![rule.to_owned()],
-        ..Boundary::default()
-    }
+    Boundary { rule: "no rule found it".to_owned(), missing: vec![rule.to_owned()], ..Boundary::default() }
 }
 
 /// Of boundaries, the first or the last; the ends of phases only stand in for what defines it.
 fn down(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase]) -> Span {
     const BEGIN: &str = "the kernel's begin of the transition";
     const SLEEP: &str = "the last record before the sleep";
-    let going_down = || {
-        phases
-            .iter()
-            .filter(|phase| phase.name.half() == PowerHalf::Suspend)
-    };
-    let whole = cycle.whole.map(|row| {
-        at(
-            row.start_ns,
-            BEGIN,
-            trace.text(row.event),
-            Certainty::Measured,
-        )
-    });
+    let going_down = || phases.iter().filter(|phase| phase.name.half() == PowerHalf::Suspend);
+    let whole = cycle.whole.map(|row| at(row.start_ns, BEGIN, trace.text(row.event), Certainty::Measured));
     let first_phase = going_down()
         .filter_map(|phase| Some((phase.start_ns?, phase)))
         .min_by_key(|&(start, _)| start)
@@ -103,58 +67,31 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase]) -> Span {
                 start,
                 &format!("the begin of {}", phase.name.as_str()),
                 &phase.event,
-                if measured {
-                    Certainty::Measured
-                } else {
-                    Certainty::Inferred
-                },
+                if measured { Certainty::Measured } else { Certainty::Inferred },
             );
             if !measured {
                 boundary.missing.push(BEGIN.to_owned());
             }
             boundary
         });
-    let sleep = [
-        (milestone::SLEEP, SLEEP),
-        (
-            milestone::HIBERNATE,
-            "the begin of writing the memory image",
-        ),
-    ]
-    .into_iter()
-    .filter_map(|(name, rule)| Some((cycle.milestone(trace, name)?, rule)))
-    .map(|(row, rule)| {
-        at(
-            row.time_ns,
-            rule,
-            trace.text(row.event),
-            Certainty::Measured,
-        )
-    })
-    .max_by_key(|boundary| boundary.time_ns);
+    let sleep = [(milestone::SLEEP, SLEEP), (milestone::HIBERNATE, "the begin of writing the memory image")]
+        .into_iter()
+        .filter_map(|(name, rule)| Some((cycle.milestone(trace, name)?, rule)))
+        .map(|(row, rule)| at(row.time_ns, rule, trace.text(row.event), Certainty::Measured))
+        .max_by_key(|boundary| boundary.time_ns);
     if whole.is_none() && first_phase.is_none() && sleep.is_none() {
         return Span::absent(["the way down, which is not in the recording".to_owned()]);
     }
-    let last_phase = going_down()
-        .filter_map(|phase| Some((phase.end_ns?, phase)))
-        .max_by_key(|&(end, _)| end)
-        .map(|(end, phase)| {
-            let certainty = if sleep.is_some() {
-                Certainty::Measured
-            } else {
-                Certainty::Inferred
-            };
-            let mut boundary = at(
-                end,
-                &format!("the end of {}", phase.name.as_str()),
-                &phase.event,
-                certainty,
-            );
+    let last_phase = going_down().filter_map(|phase| Some((phase.end_ns?, phase))).max_by_key(|&(end, _)| end).map(
+        |(end, phase)| {
+            let certainty = if sleep.is_some() { Certainty::Measured } else { Certainty::Inferred };
+            let mut boundary = at(end, &format!("the end of {}", phase.name.as_str()), &phase.event, certainty);
             if sleep.is_none() {
                 boundary.missing.push(SLEEP.to_owned());
             }
             boundary
-        });
+        },
+    );
     let start = [whole, first_phase]
         .into_iter()
         .flatten()
@@ -171,77 +108,43 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase]) -> Span {
 fn up(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase], after_ns: Option<i64>) -> Span {
     const WAKE: &str = "the first record after the sleep";
     const END: &str = "the kernel's end of the transition";
-    let coming_up = || {
-        phases
-            .iter()
-            .filter(|phase| phase.name.half() == PowerHalf::Resume)
-    };
-    let wake = cycle.milestone(trace, milestone::WAKE).map(|row| {
-        at(
-            row.time_ns,
-            WAKE,
-            trace.text(row.event),
-            Certainty::Measured,
-        )
-    });
+    let coming_up = || phases.iter().filter(|phase| phase.name.half() == PowerHalf::Resume);
+    let wake = cycle
+        .milestone(trace, milestone::WAKE)
+        .map(|row| at(row.time_ns, WAKE, trace.text(row.event), Certainty::Measured));
     let first_phase = coming_up()
         .filter_map(|phase| Some((phase.start_ns?, phase)))
         .min_by_key(|&(start, _)| start)
         .map(|(start, phase)| {
-            at(
-                start,
-                &format!("the begin of {}", phase.name.as_str()),
-                &phase.event,
-                Certainty::Measured,
-            )
+            at(start, &format!("the begin of {}", phase.name.as_str()), &phase.event, Certainty::Measured)
         });
-    let start = [wake, first_phase]
+    let start = [wake, first_phase].into_iter().flatten().min_by_key(|boundary| boundary.time_ns);
+    let last_phase =
+        coming_up().filter_map(|phase| Some((phase.end_ns?, phase))).max_by_key(|&(end, _)| end).map(|(end, phase)| {
+            Boundary {
+                missing: vec![END.to_owned()],
+                ..at(end, &format!("the end of {}", phase.name.as_str()), &phase.event, Certainty::Inferred)
+            }
+        });
+    let account = [milestone::RESUME_DEVICES_TIME, milestone::POWER_RESUME_TIME, milestone::RESUME_TIME]
         .into_iter()
-        .flatten()
-        .min_by_key(|boundary| boundary.time_ns);
-    let last_phase = coming_up()
-        .filter_map(|phase| Some((phase.end_ns?, phase)))
-        .max_by_key(|&(end, _)| end)
-        .map(|(end, phase)| Boundary {
+        .find_map(|name| cycle.value(trace, name))
+        .map(|(_, row)| Boundary {
             missing: vec![END.to_owned()],
             ..at(
-                end,
-                &format!("the end of {}", phase.name.as_str()),
-                &phase.event,
+                row.time_ns,
+                "the kernel's account, which it records after the resume",
+                trace.text(row.event),
                 Certainty::Inferred,
             )
         });
-    let account = [
-        milestone::RESUME_DEVICES_TIME,
-        milestone::POWER_RESUME_TIME,
-        milestone::RESUME_TIME,
-    ]
-    .into_iter()
-    .find_map(|name| cycle.value(trace, name))
-    .map(|(_, row)| Boundary {
-        missing: vec![END.to_owned()],
-        ..at(
-            row.time_ns,
-            "the kernel's account, which it records after the resume",
-            trace.text(row.event),
-            Certainty::Inferred,
-        )
-    });
     let begun_ns = start.as_ref().and_then(|start| start.time_ns).or(after_ns);
-    let not_before = |boundary: &Boundary| {
-        boundary
-            .time_ns
-            .zip(begun_ns)
-            .is_none_or(|(end, begun)| end >= begun)
-    };
+    let not_before = |boundary: &Boundary| boundary.time_ns.zip(begun_ns).is_none_or(|(end, begun)| end >= begun);
     // The record of the end tells the real time too, and is there where the recording lacks the begin.
-    let ended = cycle
-        .whole
-        .and_then(|row| Some((row.end_ns?, row.event)))
-        .or_else(|| {
-            let row = cycle.milestone(trace, milestone::POWER_END_UTC)?;
-            Some((row.time_ns, row.event))
-        });
+    let ended = cycle.whole.and_then(|row| Some((row.end_ns?, row.event))).or_else(|| {
+        let row = cycle.milestone(trace, milestone::POWER_END_UTC)?;
+        Some((row.time_ns, row.event))
+    });
     let whole = ended.map(|(end, event)| at(end, END, trace.text(event), Certainty::Measured));
     // A transition that failed ends without having slept: there is no way up.
     let Some(start) = start else {
@@ -262,15 +165,10 @@ fn total(trace: &Trace, cycle: &Cycle, measured: Span, names: &[&str]) -> PowerT
     let kernel = names.iter().find_map(|name| cycle.length(trace, name));
     let kernel_ns = kernel.map(|(ns, _)| ns);
     PowerTotal {
-        difference_ns: measured
-            .duration_ns
-            .zip(kernel_ns)
-            .map(|(events, kernel)| events.saturating_sub(kernel)),
+        difference_ns: measured.duration_ns.zip(kernel_ns).map(|(events, kernel)| events.saturating_sub(kernel)),
         measured,
         kernel_ns,
-        kernel_event: kernel
-            .map(|(_, row)| trace.text(row.event).to_owned())
-            .unwrap_or_default(),
+        kernel_event: kernel.map(|(_, row)| trace.text(row.event).to_owned()).unwrap_or_default(),
     }
 }
 
@@ -284,25 +182,16 @@ fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span) -> SleepGap {
             &edge(down.end_ns, "the end of the way down"),
             &edge(up.start_ns, "the begin of the way up"),
         ),
-        start_unix_ns: cycle
-            .value(trace, milestone::POWER_BEGIN_UTC)
-            .map(|(ns, _)| ns),
-        end_unix_ns: cycle
-            .value(trace, milestone::POWER_END_UTC)
-            .map(|(ns, _)| ns),
+        start_unix_ns: cycle.value(trace, milestone::POWER_BEGIN_UTC).map(|(ns, _)| ns),
+        end_unix_ns: cycle.value(trace, milestone::POWER_END_UTC).map(|(ns, _)| ns),
         clock_set_ns: clock_set(trace, cycle, down.start_ns),
         ..SleepGap::default()
     };
     let Some(on_axis) = gap.measured.duration_ns else {
         return gap;
     };
-    let wall = gap
-        .start_unix_ns
-        .zip(gap.end_unix_ns)
-        .map(|(start, end)| end.saturating_sub(start));
-    let whole = cycle
-        .whole
-        .and_then(|row| Some(row.end_ns?.saturating_sub(row.start_ns)));
+    let wall = gap.start_unix_ns.zip(gap.end_unix_ns).map(|(start, end)| end.saturating_sub(start));
+    let whole = cycle.whole.and_then(|row| Some(row.end_ns?.saturating_sub(row.start_ns)));
     if let Some((wall, whole)) = wall.zip(whole) {
         let missed = wall.saturating_sub(whole);
         gap.clock_missed_ns = Some(missed);
@@ -323,10 +212,8 @@ const CLOCK_SET_WITHIN_NS: i64 = 60_000_000_000;
 
 fn clock_set(trace: &Trace, cycle: &Cycle, from_ns: Option<i64>) -> Option<i64> {
     let name = trace.strings.find(milestone::CLOCK_SET)?;
-    let until_ns = cycle
-        .whole
-        .and_then(|row| row.end_ns)
-        .map_or(i64::MAX, |end| end.saturating_add(CLOCK_SET_WITHIN_NS));
+    let until_ns =
+        cycle.whole.and_then(|row| row.end_ns).map_or(i64::MAX, |end| end.saturating_add(CLOCK_SET_WITHIN_NS));
     cycle
         .milestones
         .iter()

@@ -1,9 +1,8 @@
 //! Recordings that no machine makes: the analysis answers anything without a panic and without unbounded work.
 
 use onoff_trace::{
-    Activity, ActivityKind, ContextSwitch, ContextSwitches, Milestone, Notification,
-    NotificationKind, PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind, Process,
-    StringId, Trace, milestone, power_phase,
+    Activity, ActivityKind, ContextSwitch, ContextSwitches, Milestone, Notification, NotificationKind, PowerRequest,
+    PowerRequestKind, PowerRequestScope, PowerStateKind, Process, StringId, Trace, milestone, power_phase,
 };
 
 use crate::transition::hostile::Source;
@@ -37,15 +36,9 @@ const TEXTS: [&str; 22] = [
 
 fn hostile(seed: u64) -> Trace {
     let mut any = Source(seed);
-    let mut trace = Trace {
-        duration_ns: any.time(),
-        ..Trace::default()
-    };
+    let mut trace = Trace { duration_ns: any.time(), ..Trace::default() };
     trace.system.processors = any.pick(&[0, 1, 8, u32::MAX]);
-    let texts: Vec<StringId> = TEXTS
-        .iter()
-        .map(|text| trace.strings.intern(text))
-        .collect();
+    let texts: Vec<StringId> = TEXTS.iter().map(|text| trace.strings.intern(text)).collect();
     for _ in 0..any.below(24) {
         trace.activities.push(Activity {
             kind: any.pick(&[
@@ -138,10 +131,7 @@ fn anything_is_answered() {
     let mut answered = 0;
     for seed in 0..600 {
         let trace = hostile(seed);
-        let options = SuspendOptions {
-            transition: (seed % 5 == 0).then_some(2),
-            ..SuspendOptions::default()
-        };
+        let options = SuspendOptions { transition: (seed % 5 == 0).then_some(2), ..SuspendOptions::default() };
         if let Ok(report) = analyse(&trace, &options) {
             answered += 1;
             assert!(report.transitions.len() <= report.transitions_found as usize);
@@ -154,8 +144,8 @@ fn anything_is_answered() {
 #[test]
 fn many_transitions_are_no_more_work_than_their_rows() {
     let mut trace = Trace::default();
-    let [name, up, device] = [power_phase::SUSPEND_APPS, power_phase::RESUME_DEVICES, "A"]
-        .map(|text| trace.strings.intern(text));
+    let [name, up, device] =
+        [power_phase::SUSPEND_APPS, power_phase::RESUME_DEVICES, "A"].map(|text| trace.strings.intern(text));
     for start_ns in (0..60_000).step_by(10) {
         for (name, start_ns) in [(name, start_ns), (up, start_ns + 5)] {
             trace.activities.push(Activity {

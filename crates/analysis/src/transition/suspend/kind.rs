@@ -48,12 +48,7 @@ struct Facts {
 }
 
 /// Decides the kind of `cycle`; `session_ended` says that the user's session ended just before it.
-pub(super) fn decide(
-    trace: &Trace,
-    cycle: &Cycle,
-    requests: &[PowerRequest],
-    session_ended: bool,
-) -> Kinship {
+pub(super) fn decide(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended: bool) -> Kinship {
     if cycle.standby.is_some() {
         return Kinship {
             kind: Kind::ModernStandby,
@@ -80,110 +75,55 @@ fn judge(facts: &Facts) -> (Kind, &'static str, Certainty) {
     use Certainty::{Inferred, Measured};
     let sleeping = |state: Option<i64>| matches!(state, Some(2..=4));
     if facts.fast_startup {
-        return (
-            Kind::FastStartup,
-            "the system calls it a fast startup",
-            Measured,
-        );
+        return (Kind::FastStartup, "the system calls it a fast startup", Measured);
     }
     if facts.boot_type == Some(1) {
-        return (
-            Kind::FastStartup,
-            "the boot is recorded as a fast startup",
-            Measured,
-        );
+        return (Kind::FastStartup, "the boot is recorded as a fast startup", Measured);
     }
     if facts.written && facts.target == Some(OFF) {
-        return (
-            Kind::FastStartup,
-            "a memory image was written on the way to off",
-            Measured,
-        );
+        return (Kind::FastStartup, "a memory image was written on the way to off", Measured);
     }
     if facts.session_ended && (facts.written || facts.effective == Some(HIBERNATE)) {
-        return (
-            Kind::FastStartup,
-            "a memory image was written after the user's session had ended",
-            Inferred,
-        );
+        return (Kind::FastStartup, "a memory image was written after the user's session had ended", Inferred);
     }
     if facts.written && (sleeping(facts.target) || sleeping(facts.woke_from)) {
-        return (
-            Kind::HybridSleep,
-            "a memory image was written on the way to sleep",
-            Measured,
-        );
+        return (Kind::HybridSleep, "a memory image was written on the way to sleep", Measured);
     }
     if sleeping(facts.target) && facts.effective == Some(HIBERNATE) && !facts.read {
-        return (
-            Kind::HybridSleep,
-            "devices were prepared for hibernation on the way to sleep",
-            Inferred,
-        );
+        return (Kind::HybridSleep, "devices were prepared for hibernation on the way to sleep", Inferred);
     }
     if facts.read || facts.woke_from == Some(HIBERNATE) || facts.boot_type == Some(2) {
         return (Kind::Hibernate, "it resumed from a memory image", Measured);
     }
     if facts.idle_detection == "hibernate" {
-        return (
-            Kind::Hibernate,
-            "the system calls it a resume from hibernation",
-            Measured,
-        );
+        return (Kind::Hibernate, "the system calls it a resume from hibernation", Measured);
     }
     if facts.target == Some(HIBERNATE) || facts.effective == Some(HIBERNATE) {
         return (Kind::Hibernate, "hibernation was asked for", Measured);
     }
     if facts.written && facts.not_read {
-        return (
-            Kind::HybridSleep,
-            "a memory image was written and none was read",
-            Inferred,
-        );
+        return (Kind::HybridSleep, "a memory image was written and none was read", Inferred);
     }
     if facts.written {
         return (Kind::Hibernate, "a memory image was written", Inferred);
     }
     if sleeping(facts.target) || sleeping(facts.woke_from) {
-        return (
-            Kind::Sleep,
-            "sleep was entered and no memory image written",
-            Measured,
-        );
+        return (Kind::Sleep, "sleep was entered and no memory image written", Measured);
     }
     if facts.idle_detection == "sleep" {
-        return (
-            Kind::Sleep,
-            "the system calls it a resume from sleep",
-            Measured,
-        );
+        return (Kind::Sleep, "the system calls it a resume from sleep", Measured);
     }
     match (facts.asked_state, facts.action) {
-        (Some(HIBERNATE), _) => (
-            Kind::Hibernate,
-            "devices were asked for hibernation",
-            Inferred,
-        ),
+        (Some(HIBERNATE), _) => (Kind::Hibernate, "devices were asked for hibernation", Inferred),
         (Some(2..=4), _) => (Kind::Sleep, "devices were asked for sleep", Inferred),
-        (_, Some(3)) => (
-            Kind::Hibernate,
-            "hibernation was the action asked for",
-            Inferred,
-        ),
+        (_, Some(3)) => (Kind::Hibernate, "hibernation was the action asked for", Inferred),
         (_, Some(2)) => (Kind::Sleep, "sleep was the action asked for", Inferred),
-        _ => (
-            Kind::Unknown,
-            "no record says which state was entered",
-            Certainty::Missing,
-        ),
+        _ => (Kind::Unknown, "no record says which state was entered", Certainty::Missing),
     }
 }
 
 fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended: bool) -> Facts {
-    let mut facts = Facts {
-        session_ended,
-        ..Facts::default()
-    };
+    let mut facts = Facts { session_ended, ..Facts::default() };
     let mut evidence: Vec<String> = Vec::new();
     let mut say = |text: &str, row: Milestone| {
         evidence.push(format!("{text} ({})", trace.text(row.event)));
@@ -207,31 +147,14 @@ fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended
     }
     if let Some((ns, row)) = cycle.value(trace, milestone::POWER_HIBERNATE_WRITE_TIME) {
         facts.written |= ns > 0;
-        say(
-            if ns > 0 {
-                "time for writing a memory image"
-            } else {
-                "no time for writing a memory image"
-            },
-            row,
-        );
+        say(if ns > 0 { "time for writing a memory image" } else { "no time for writing a memory image" }, row);
     }
     if let Some((ns, row)) = cycle.value(trace, milestone::POWER_HIBERNATE_READ_TIME) {
         facts.read = ns > 0;
         facts.not_read = ns == 0;
-        say(
-            if ns > 0 {
-                "time for reading a memory image"
-            } else {
-                "no time for reading a memory image"
-            },
-            row,
-        );
+        say(if ns > 0 { "time for reading a memory image" } else { "no time for reading a memory image" }, row);
     }
-    for name in [
-        milestone::RESUME_KERNEL_READ_TIME,
-        milestone::RESUME_LOADER_READ_TIME,
-    ] {
+    for name in [milestone::RESUME_KERNEL_READ_TIME, milestone::RESUME_LOADER_READ_TIME] {
         if let Some((_, row)) = cycle.length(trace, name)
             && !facts.read
         {
@@ -240,10 +163,7 @@ fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended
         }
     }
     for (name, text) in [
-        (
-            milestone::HYBRID_SHUTDOWN_TIME,
-            "time of a shutdown for a fast startup",
-        ),
+        (milestone::HYBRID_SHUTDOWN_TIME, "time of a shutdown for a fast startup"),
         (milestone::HYBRID_BOOT_MAIN_PATH, "time of a fast startup"),
     ] {
         if let Some((_, row)) = cycle.length(trace, name) {
@@ -255,10 +175,7 @@ fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended
         trace.text(row.detail).clone_into(&mut facts.idle_detection);
         facts.fast_startup |= facts.idle_detection == "fast_startup";
         let after = facts.idle_detection.replace('_', " ");
-        say(
-            &format!("the system looks for idle time after {after}"),
-            row,
-        );
+        say(&format!("the system looks for idle time after {after}"), row);
     }
     if let Some((kind, row)) = cycle.value(trace, milestone::BOOT_TYPE) {
         facts.boot_type = Some(kind);

@@ -47,12 +47,8 @@ pub const TABLES: Tables = Tables::of(&[
 ]);
 
 /// The tables that say when what happened.
-const BOUNDARY_TABLES: [TableName; 4] = [
-    TableName::Milestones,
-    TableName::Activities,
-    TableName::Notifications,
-    TableName::PowerRequests,
-];
+const BOUNDARY_TABLES: [TableName; 4] =
+    [TableName::Milestones, TableName::Activities, TableName::Notifications, TableName::PowerRequests];
 
 /// Transitions whose processors, disks and PostResume are looked at, at most: each walks the recording again.
 const MOST_SETTLED: usize = 32;
@@ -143,13 +139,7 @@ impl<'a> Source<'a> {
         notifications.sort_by_key(|row| row.start_ns);
         let mut requests: Vec<PowerRequest> = trace.power_requests.iter().collect();
         requests.sort_by_key(|row| row.start_ns);
-        Self {
-            trace,
-            images: Images::of(trace),
-            notifications,
-            requests,
-            sessions: session::Sessions::of(trace),
-        }
+        Self { trace, images: Images::of(trace), notifications, requests, sessions: session::Sessions::of(trace) }
     }
 
     fn describe(
@@ -162,10 +152,8 @@ impl<'a> Source<'a> {
     ) -> PowerTransition {
         let trace = self.trace;
         let mut phases = phases::recorded(trace, cycle);
-        let session_end = self
-            .sessions
-            .told_to_end(trace, before_ns, cycle.first_ns)
-            .filter(|_| cycle.standby.is_none());
+        let session_end =
+            self.sessions.told_to_end(trace, before_ns, cycle.first_ns).filter(|_| cycle.standby.is_none());
         let kinship = kind::decide(trace, cycle, &self.requests, session_end.is_some());
         let is_fast = kinship.kind == PowerTransitionKind::FastStartup;
         let mut from_ns = cycle.first_ns;
@@ -174,8 +162,7 @@ impl<'a> Source<'a> {
             phases.push(session::ending(&begin, &phases, cycle.first_ns));
         }
         let window = (from_ns, cycle.until_ns);
-        let mut notifications =
-            told::between(trace, &self.notifications, &self.images, window, is_fast);
+        let mut notifications = told::between(trace, &self.notifications, &self.images, window, is_fast);
         phases::infer_from_told(&mut phases, &notifications);
         // In modern standby devices sleep and wake all the time, of themselves.
         if cycle.standby.is_none() {
@@ -192,21 +179,14 @@ impl<'a> Source<'a> {
         }
 
         let resumed = Boundary {
-            time_ns: halves
-                .end_ns
-                .filter(|_| cycle.standby.is_some() || halves.resume.measured.end_ns.is_some()),
+            time_ns: halves.end_ns.filter(|_| cycle.standby.is_some() || halves.resume.measured.end_ns.is_some()),
             rule: "the end of the resume".to_owned(),
             event: String::new(),
             certainty: halves.resume.measured.certainty,
             missing: Vec::new(),
         };
         if is_fast {
-            phases.extend(session::beginning(
-                trace,
-                &resumed,
-                cycle.until_ns,
-                &options.shell,
-            ));
+            phases.extend(session::beginning(trace, &resumed, cycle.until_ns, &options.shell));
         }
         let post_resume = self.settle(&resumed, &phases, cycle, settled, options);
         phases.extend(post_resume_phase(&post_resume, &phases, is_fast));
@@ -217,13 +197,8 @@ impl<'a> Source<'a> {
             .filter_map(|phase| phase.end_ns)
             .chain(halves.end_ns)
             .max()
-            .map_or(cycle.until_ns, |end| {
-                end.saturating_add(1).min(cycle.until_ns)
-            });
-        let requests::Requests {
-            mut devices,
-            drivers,
-        } = match cycle.standby {
+            .map_or(cycle.until_ns, |end| end.saturating_add(1).min(cycle.until_ns));
+        let requests::Requests { mut devices, drivers } = match cycle.standby {
             None => requests::between(trace, &self.requests, &phases, (from_ns, requests_until)),
             Some(_) => requests::Requests::default(),
         };
@@ -233,19 +208,12 @@ impl<'a> Source<'a> {
         children::sum_up(&mut phases, &notifications, &mut devices, cycle.until_ns);
         phases::sort(&mut phases);
 
-        let start_ns = halves
-            .suspend
-            .measured
-            .start_ns
-            .unwrap_or(from_ns)
-            .min(from_ns);
+        let start_ns = halves.suspend.measured.start_ns.unwrap_or(from_ns).min(from_ns);
         let suspend_ns = halves.suspend.measured.duration_ns;
         let resume_ns = halves.resume.measured.duration_ns;
         let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
         let number_of = |id: StringId| trace.text(id).parse::<u32>().ok();
-        let by_power_manager = cycle
-            .whole
-            .filter(|row| !is_kernel_logger(trace, row.event));
+        let by_power_manager = cycle.whole.filter(|row| !is_kernel_logger(trace, row.event));
         let mut transition = PowerTransition {
             number,
             kind: kinship.kind,
@@ -263,9 +231,7 @@ impl<'a> Source<'a> {
                 .unwrap_or_default(),
             start_ns,
             end_ns: halves.end_ns,
-            work_ns: suspend_ns
-                .zip(resume_ns)
-                .map(|(down, up)| down.saturating_add(up)),
+            work_ns: suspend_ns.zip(resume_ns).map(|(down, up)| down.saturating_add(up)),
             suspend: halves.suspend,
             asleep: halves.asleep,
             resume: halves.resume,
@@ -296,22 +262,17 @@ impl<'a> Source<'a> {
         settled: bool,
         options: &SuspendOptions,
     ) -> Settling {
-        let desktop = phases
-            .iter()
-            .find(|phase| phase.name == PowerPhaseName::ExplorerInit)
-            .and_then(|phase| phase.end_ns);
+        let desktop =
+            phases.iter().find(|phase| phase.name == PowerPhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
         match desktop.or(resumed.time_ns) {
             Some(start_ns) if settled => {
-                let latest_ns = cycle
-                    .until_ns
-                    .min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
+                let latest_ns = cycle.until_ns.min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
                 idle::settle_before(self.trace, start_ns, latest_ns, options.idle)
             }
             Some(start_ns) => Settling {
                 metric: options.idle,
                 start_ns: Some(start_ns),
-                rule: "not looked at: the recording holds too many transitions; ask for this one"
-                    .to_owned(),
+                rule: "not looked at: the recording holds too many transitions; ask for this one".to_owned(),
                 ..Settling::default()
             },
             None => Settling {
@@ -324,19 +285,9 @@ impl<'a> Source<'a> {
     }
 }
 
-fn post_resume_phase(
-    settling: &Settling,
-    phases: &[PowerPhase],
-    is_fast: bool,
-) -> Option<PowerPhase> {
-    let has_desktop = phases
-        .iter()
-        .any(|phase| phase.name == PowerPhaseName::ExplorerInit);
-    let name = if is_fast && has_desktop {
-        PowerPhaseName::PostBoot
-    } else {
-        PowerPhaseName::PostResume
-    };
+fn post_resume_phase(settling: &Settling, phases: &[PowerPhase], is_fast: bool) -> Option<PowerPhase> {
+    let has_desktop = phases.iter().any(|phase| phase.name == PowerPhaseName::ExplorerInit);
+    let name = if is_fast && has_desktop { PowerPhaseName::PostBoot } else { PowerPhaseName::PostResume };
     let start_ns = settling.start_ns?;
     Some(PowerPhase::spanning(
         name,
@@ -355,10 +306,7 @@ fn post_resume_phase(
 /// What all parts of a transition lacked, each once.
 fn missing(transition: &PowerTransition) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    let parts = [
-        &transition.suspend.measured.missing,
-        &transition.resume.measured.missing,
-    ];
+    let parts = [&transition.suspend.measured.missing, &transition.resume.measured.missing];
     let of_phases = transition.phases.iter().map(|phase| &phase.missing);
     for name in parts.into_iter().chain(of_phases).flatten() {
         if !all.contains(name) {

@@ -50,8 +50,7 @@ impl PowerPhase {
 
     /// Whether something that begins at `time_ns` begins in it; an open end reaches to `until_ns`.
     pub(super) fn holds(&self, time_ns: i64, until_ns: i64) -> bool {
-        self.start_ns.is_some_and(|start| start <= time_ns)
-            && time_ns <= self.end_ns.unwrap_or(until_ns)
+        self.start_ns.is_some_and(|start| start <= time_ns) && time_ns <= self.end_ns.unwrap_or(until_ns)
     }
 }
 
@@ -69,24 +68,15 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<PowerPhase> {
                 duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
                 rule: "from its begin to its end, as recorded".to_owned(),
                 event: trace.text(row.event).to_owned(),
-                certainty: if ended {
-                    Certainty::Measured
-                } else {
-                    Certainty::Missing
-                },
-                missing: if ended {
-                    Vec::new()
-                } else {
-                    vec![format!("the end of {}", name.as_str())]
-                },
+                certainty: if ended { Certainty::Measured } else { Certainty::Missing },
+                missing: if ended { Vec::new() } else { vec![format!("the end of {}", name.as_str())] },
                 ..PowerPhase::empty(*name)
             }
         })
         .collect();
-    for (name, account) in [
-        (Name::ResumeApps, milestone::RESUME_APPS_TIME),
-        (Name::ResumeServices, milestone::RESUME_SERVICES_TIME),
-    ] {
+    for (name, account) in
+        [(Name::ResumeApps, milestone::RESUME_APPS_TIME), (Name::ResumeServices, milestone::RESUME_SERVICES_TIME)]
+    {
         // Older versions record no end of these.
         if let Some(phase) = phases.iter_mut().find(|phase| phase.name == name)
             && phase.end_ns.is_none()
@@ -103,11 +93,7 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<PowerPhase> {
 }
 
 fn joined(first: &str, second: &str) -> String {
-    if first == second {
-        first.to_owned()
-    } else {
-        format!("{first}, {second}")
-    }
+    if first == second { first.to_owned() } else { format!("{first}, {second}") }
 }
 
 /// The phases of which only the kernel's account tells: the system was not there to record them.
@@ -136,10 +122,7 @@ fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<PowerPhase> {
         let phase = write.get_or_insert_with(|| PowerPhase {
             rule: "its begin as recorded".to_owned(),
             event: trace.text(begin.event).to_owned(),
-            missing: vec![
-                "the kernel's account of writing the memory image, recorded after the resume"
-                    .to_owned(),
-            ],
+            missing: vec!["the kernel's account of writing the memory image, recorded after the resume".to_owned()],
             ..PowerPhase::empty(Name::HiberWrite)
         });
         phase.start_ns = Some(begin.time_ns);
@@ -151,26 +134,11 @@ fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<PowerPhase> {
     });
     [
         write,
-        told(
-            Name::BiosInit,
-            length(&[
-                milestone::POWER_FIRMWARE_TIME,
-                milestone::RESUME_FIRMWARE_TIME,
-            ]),
-        ),
-        told(
-            Name::BootManager,
-            length(&[milestone::RESUME_BOOT_MANAGER_TIME]),
-        ),
+        told(Name::BiosInit, length(&[milestone::POWER_FIRMWARE_TIME, milestone::RESUME_FIRMWARE_TIME])),
+        told(Name::BootManager, length(&[milestone::RESUME_BOOT_MANAGER_TIME])),
         told(Name::ResumeLoader, length(&[milestone::RESUME_LOADER_TIME])),
         told(Name::HiberRead, read),
-        told(
-            Name::ResumeCritical,
-            length(&[
-                milestone::POWER_DRIVER_WAKE_TIME,
-                milestone::RESUME_DEVICES_TIME,
-            ]),
-        ),
+        told(Name::ResumeCritical, length(&[milestone::POWER_DRIVER_WAKE_TIME, milestone::RESUME_DEVICES_TIME])),
     ]
     .into_iter()
     .flatten()
@@ -178,10 +146,7 @@ fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<PowerPhase> {
 }
 
 /// A phase without records of its own, from what was told in it: `times` are begins and ends.
-pub(super) fn inferred(
-    name: PowerPhaseName,
-    times: impl Iterator<Item = (i64, Option<i64>)>,
-) -> Option<PowerPhase> {
+pub(super) fn inferred(name: PowerPhaseName, times: impl Iterator<Item = (i64, Option<i64>)>) -> Option<PowerPhase> {
     let (start, end) = times
         .map(|(start, end)| (start, end.unwrap_or(start)))
         .reduce(|(first, last), (start, end)| (first.min(start), last.max(end)))?;
@@ -209,9 +174,7 @@ pub(super) fn infer_from_told(phases: &mut Vec<PowerPhase>, told: &[PowerNotific
         if phases.iter().all(|phase| phase.name != name) {
             phases.extend(inferred(
                 name,
-                told.iter()
-                    .filter(|row| row.phase == name)
-                    .map(|row| (row.start_ns, row.end_ns)),
+                told.iter().filter(|row| row.phase == name).map(|row| (row.start_ns, row.end_ns)),
             ));
         }
     }

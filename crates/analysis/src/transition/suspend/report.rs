@@ -24,11 +24,7 @@ pub struct SuspendOptions {
 
 impl Default for SuspendOptions {
     fn default() -> Self {
-        Self {
-            transition: None,
-            idle: IdleMetric::XPERF,
-            shell: "explorer.exe".to_owned(),
-        }
+        Self { transition: None, idle: IdleMetric::XPERF, shell: "explorer.exe".to_owned() }
     }
 }
 

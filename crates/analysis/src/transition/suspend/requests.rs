@@ -4,9 +4,7 @@
 //! passes the drivers of the device's stack. Rows of one request share a request packet, whose address is used again.
 
 use hashbrown::HashMap;
-use onoff_trace::{
-    PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind, StringId, Trace,
-};
+use onoff_trace::{PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind, StringId, Trace};
 
 use super::names::PowerPhaseName;
 use super::report::{PowerDevice, PowerDriverPart, PowerDriverTotal, PowerPhase};
@@ -14,11 +12,7 @@ use super::report::{PowerDevice, PowerDriverPart, PowerDriverTotal, PowerPhase};
 use PowerPhaseName as Name;
 
 /// The phases in which devices are asked.
-pub(super) const DEVICE_PHASES: [PowerPhaseName; 3] = [
-    Name::QueryDevices,
-    Name::SuspendDevices,
-    Name::ResumeDevices,
-];
+pub(super) const DEVICE_PHASES: [PowerPhaseName; 3] = [Name::QueryDevices, Name::SuspendDevices, Name::ResumeDevices];
 
 /// The requests of one transition.
 #[derive(Default)]
@@ -39,11 +33,7 @@ fn phase_of(row: &PowerRequest) -> Option<PowerPhaseName> {
 }
 
 /// Adds the phases of which only the requests for the system's states tell.
-pub(super) fn infer_phases(
-    phases: &mut Vec<PowerPhase>,
-    rows: &[PowerRequest],
-    (from_ns, until_ns): (i64, i64),
-) {
+pub(super) fn infer_phases(phases: &mut Vec<PowerPhase>, rows: &[PowerRequest], (from_ns, until_ns): (i64, i64)) {
     for name in DEVICE_PHASES {
         if phases.iter().any(|phase| phase.name == name) {
             continue;
@@ -57,15 +47,9 @@ pub(super) fn infer_phases(
     }
 }
 
-fn window(
-    rows: &[PowerRequest],
-    from_ns: i64,
-    until_ns: i64,
-) -> impl Iterator<Item = &PowerRequest> {
+fn window(rows: &[PowerRequest], from_ns: i64, until_ns: i64) -> impl Iterator<Item = &PowerRequest> {
     let first = rows.partition_point(|row| row.start_ns < from_ns);
-    rows.iter()
-        .skip(first)
-        .take_while(move |row| row.start_ns < until_ns)
+    rows.iter().skip(first).take_while(move |row| row.start_ns < until_ns)
 }
 
 /// The requests between two times; `rows` are by begin.
@@ -93,9 +77,7 @@ pub(super) fn between(
             }
             PowerRequestScope::Driver => {
                 // Rows are by begin, so the packet's latest request is the one it passes.
-                let request = by_packet
-                    .get(&row.irp)
-                    .and_then(|requests| devices.get_mut(*requests.last()?)?.as_mut());
+                let request = by_packet.get(&row.irp).and_then(|requests| devices.get_mut(*requests.last()?)?.as_mut());
                 if let Some(request) = request {
                     request.drivers.push(PowerDriverPart {
                         driver: trace.text(row.driver).to_owned(),
@@ -124,10 +106,7 @@ pub(super) fn between(
     for device in &mut devices {
         device.nested.reverse();
     }
-    Requests {
-        devices,
-        drivers: drivers.finish(trace),
-    }
+    Requests { devices, drivers: drivers.finish(trace) }
 }
 
 fn phase_at(phases: &[PowerPhase], row: &PowerRequest, until_ns: i64) -> Option<PowerPhaseName> {
@@ -139,10 +118,7 @@ fn phase_at(phases: &[PowerPhase], row: &PowerRequest, until_ns: i64) -> Option<
     };
     // Where one phase ends as the next begins, what is asked decides.
     let asked = phase_of(row);
-    holding()
-        .find(|phase| Some(phase.name) == asked)
-        .or_else(|| holding().next())
-        .map(|phase| phase.name)
+    holding().find(|phase| Some(phase.name) == asked).or_else(|| holding().next()).map(|phase| phase.name)
 }
 
 /// For each request for a device's own state, the system's request to the same device that it is part of.
@@ -213,8 +189,7 @@ impl DriverTotals {
             return;
         }
         let took = end.saturating_sub(row.start_ns);
-        let (requests, total, longest) =
-            self.sums.entry((phase, row.driver, own_part)).or_default();
+        let (requests, total, longest) = self.sums.entry((phase, row.driver, own_part)).or_default();
         *requests += 1;
         *total = total.saturating_add(took);
         *longest = took.max(*longest);
@@ -227,16 +202,14 @@ impl DriverTotals {
             .sums
             .into_iter()
             .filter(|&((.., own_part), _)| own_part == own_parts)
-            .map(
-                |((phase, driver, own_part), (requests, total_ns, longest_ns))| PowerDriverTotal {
-                    phase,
-                    driver: trace.text(driver).to_owned(),
-                    requests,
-                    total_ns,
-                    longest_ns,
-                    own_part,
-                },
-            )
+            .map(|((phase, driver, own_part), (requests, total_ns, longest_ns))| PowerDriverTotal {
+                phase,
+                driver: trace.text(driver).to_owned(),
+                requests,
+                total_ns,
+                longest_ns,
+                own_part,
+            })
             .collect();
         totals.sort_by(|a, b| {
             let key = |row: &PowerDriverTotal| (std::cmp::Reverse(row.total_ns), row.phase);

@@ -8,12 +8,8 @@ use crate::evidence::{Boundary, Certainty, Span};
 use crate::processes::runs;
 
 /// Milestones of a session that begins.
-const LOGON: [&str; 4] = [
-    milestone::SHELL_LAUNCH,
-    milestone::DESKTOP_READY,
-    milestone::USER_BOOT_BEGIN,
-    milestone::SYSTEM_BOOT_END,
-];
+const LOGON: [&str; 4] =
+    [milestone::SHELL_LAUNCH, milestone::DESKTOP_READY, milestone::USER_BOOT_BEGIN, milestone::SYSTEM_BOOT_END];
 
 /// When sessions began and when they were told to end, each by time.
 pub(super) struct Sessions {
@@ -23,12 +19,8 @@ pub(super) struct Sessions {
 
 impl Sessions {
     pub(super) fn of(trace: &Trace) -> Self {
-        let named = |names: &[&str]| -> Vec<StringId> {
-            names
-                .iter()
-                .filter_map(|name| trace.strings.find(name))
-                .collect()
-        };
+        let named =
+            |names: &[&str]| -> Vec<StringId> { names.iter().filter_map(|name| trace.strings.find(name)).collect() };
         let of_logon = named(&LOGON);
         let of_end = named(&[milestone::LOGOFF_REQUEST, milestone::SHUTDOWN_REQUEST]);
         let mut logons = Vec::new();
@@ -53,12 +45,7 @@ impl Sessions {
     }
 
     /// When the user's session was told to end after one time and before another, if no session began after that.
-    pub(super) fn told_to_end(
-        &self,
-        trace: &Trace,
-        after_ns: i64,
-        before_ns: i64,
-    ) -> Option<Boundary> {
+    pub(super) fn told_to_end(&self, trace: &Trace, after_ns: i64, before_ns: i64) -> Option<Boundary> {
         let logons = self.logons.partition_point(|&time| time < before_ns);
         let last_logon = logons.checked_sub(1).and_then(|at| self.logons.get(at));
         let after_ns = last_logon.map_or(after_ns, |&logon| logon.max(after_ns));
@@ -100,23 +87,14 @@ pub(super) fn ending(begin: &Boundary, phases: &[PowerPhase], first_ns: i64) -> 
 }
 
 /// The new session after the resume that ended at `resumed`, and its desktop.
-pub(super) fn beginning(
-    trace: &Trace,
-    resumed: &Boundary,
-    until_ns: i64,
-    shell: &str,
-) -> Vec<PowerPhase> {
+pub(super) fn beginning(trace: &Trace, resumed: &Boundary, until_ns: i64, shell: &str) -> Vec<PowerPhase> {
     let Some(from_ns) = resumed.time_ns else {
         return Vec::new();
     };
     let within = |time: i64| time >= from_ns && time < until_ns;
     let first = |name: &str| {
         let name = trace.strings.find(name)?;
-        trace
-            .milestones
-            .iter()
-            .filter(|row| row.name == name && within(row.time_ns))
-            .min_by_key(|row| row.time_ns)
+        trace.milestones.iter().filter(|row| row.name == name && within(row.time_ns)).min_by_key(|row| row.time_ns)
     };
     let started = trace
         .processes
@@ -132,9 +110,8 @@ pub(super) fn beginning(
         certainty: Certainty::Measured,
         missing: Vec::new(),
     };
-    let shell_start = started
-        .map(|time| boundary(time, format!("the start of {shell}"), "Process/Start"))
-        .or_else(|| {
+    let shell_start =
+        started.map(|time| boundary(time, format!("the start of {shell}"), "Process/Start")).or_else(|| {
             let row = first(milestone::SHELL_LAUNCH)?;
             let rule = "the launch of the shell".to_owned();
             Some(boundary(row.time_ns, rule, trace.text(row.event)))
@@ -145,17 +122,11 @@ pub(super) fn beginning(
     });
     let mut phases = Vec::new();
     if let Some(shell_start) = &shell_start {
-        phases.push(PowerPhase::spanning(
-            PowerPhaseName::WinLogonInit,
-            Span::between(resumed, shell_start),
-        ));
+        phases.push(PowerPhase::spanning(PowerPhaseName::WinLogonInit, Span::between(resumed, shell_start)));
     }
     if let Some(desktop) = &desktop {
         let begin = shell_start.as_ref().unwrap_or(resumed);
-        phases.push(PowerPhase::spanning(
-            PowerPhaseName::ExplorerInit,
-            Span::between(begin, desktop),
-        ));
+        phases.push(PowerPhase::spanning(PowerPhaseName::ExplorerInit, Span::between(begin, desktop)));
     }
     phases
 }

@@ -50,12 +50,7 @@ pub(super) fn between(
         .collect()
 }
 
-fn describe(
-    trace: &Trace,
-    row: &Notification,
-    phase: PowerPhaseName,
-    images: &Images<'_>,
-) -> PowerNotification {
+fn describe(trace: &Trace, row: &Notification, phase: PowerPhaseName, images: &Images<'_>) -> PowerNotification {
     let path = trace.text(row.name);
     let name = match row.pid {
         Some(pid) if path.is_empty() => images.at(pid, row.start_ns).unwrap_or_default(),
@@ -71,10 +66,7 @@ fn describe(
         start_ns: row.start_ns,
         end_ns: row.end_ns,
         duration_ns,
-        has_end: !matches!(
-            row.kind,
-            NotificationKind::ApplicationResume | NotificationKind::ServiceResume
-        ),
+        has_end: !matches!(row.kind, NotificationKind::ApplicationResume | NotificationKind::ServiceResume),
         time_out: duration_ns.and_then(|ns| time_out(row.kind, ns)),
         status: row.status,
         event: trace.text(row.event).to_owned(),

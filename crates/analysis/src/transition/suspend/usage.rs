@@ -32,8 +32,7 @@ pub(super) fn fill(trace: &Trace, transitions: &mut [PowerTransition]) {
     phases.sort_by_key(|&(start, end, _)| (start, end));
     let mut layers: Vec<Vec<(i64, i64, &mut PowerPhase)>> = Vec::new();
     for (start, end, phase) in phases {
-        let is_free =
-            |layer: &Vec<(i64, i64, _)>| layer.last().is_none_or(|&(_, last, _)| last <= start);
+        let is_free = |layer: &Vec<(i64, i64, _)>| layer.last().is_none_or(|&(_, last, _)| last <= start);
         match layers.iter().position(is_free) {
             Some(at) => layers[at].push((start, end, phase)),
             None if layers.len() < MOST_LAYERS => layers.push(vec![(start, end, phase)]),
@@ -41,22 +40,11 @@ pub(super) fn fill(trace: &Trace, transitions: &mut [PowerTransition]) {
         }
     }
     for layer in layers {
-        let mut cuts: Vec<i64> = layer
-            .iter()
-            .flat_map(|&(start, end, _)| [start, end])
-            .collect();
+        let mut cuts: Vec<i64> = layer.iter().flat_map(|&(start, end, _)| [start, end]).collect();
         cuts.sort_unstable();
         cuts.dedup();
-        let cpu = if has_cpu {
-            cpu::usage(trace, &cuts)
-        } else {
-            Vec::new()
-        };
-        let disk = if has_disk {
-            disk::usage(trace, &cuts)
-        } else {
-            Vec::new()
-        };
+        let cpu = if has_cpu { cpu::usage(trace, &cuts) } else { Vec::new() };
+        let disk = if has_disk { disk::usage(trace, &cuts) } else { Vec::new() };
         for (start, _, phase) in layer {
             let Ok(at) = cuts.binary_search(&start) else {
                 continue;

@@ -27,10 +27,7 @@ pub const ACTION: Action = Action {
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {
     let mut options = BootOptions::default();
-    let mut document = BootXmlOptions {
-        min_device_ns: 10_000,
-        ..BootXmlOptions::default()
-    };
+    let mut document = BootXmlOptions { min_device_ns: 10_000, ..BootXmlOptions::default() };
     while let Some(option) = words.option()? {
         match option.as_str() {
             "mincputoshow" => {
@@ -52,34 +49,22 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         }
     }
     Ok(Question::tables(boot::TABLES, move |trace, out| {
-        let report = boot::analyse(trace, &options)
-            .map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
+        let report =
+            boot::analyse(trace, &options).map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
         Ok(boot_xml::write(&report, &document, out)?)
     }))
 }
 
 /// Names in a text file, one per line, in UTF-8 or, as Windows' own editors may save it, UTF-16.
 fn names_in(path: &PathBuf) -> Result<Vec<String>, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        Failure::Unreadable(format!(
-            "-expectedProcessesFile: {}: {error}",
-            path.display()
-        ))
-    })?;
-    Ok(text_of(&bytes)
-        .lines()
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect())
+    let bytes = std::fs::read(path)
+        .map_err(|error| Failure::Unreadable(format!("-expectedProcessesFile: {}: {error}", path.display())))?;
+    Ok(text_of(&bytes).lines().map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
 fn text_of(bytes: &[u8]) -> String {
     let utf16 = |bytes: &[u8], number: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> = bytes
-            .chunks_exact(2)
-            .map(|pair| number([pair[0], pair[1]]))
-            .collect();
+        let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| number([pair[0], pair[1]])).collect();
         String::from_utf16_lossy(&units)
     };
     match bytes {

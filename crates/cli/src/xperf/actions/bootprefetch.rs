@@ -39,25 +39,17 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     if events {
         if summary || disk_time {
-            return Err(usage(
-                "-a bootprefetch: -events stands alone; ask for the others in an action of their own",
-            ));
+            return Err(usage("-a bootprefetch: -events stands alone; ask for the others in an action of their own"));
         }
-        return Ok(Question::collected(
-            &EVENTS,
-            range,
-            ReadyBoot::default(),
-            ReadyBoot::take,
-            |said, out| {
-                if said.requests.is_empty() && said.sums.is_none() {
-                    return Err(usage(
-                        "no request of the read-ahead; this needs Microsoft-Windows-ReadyBoostDriver (keyword 0x20) and \
+        return Ok(Question::collected(&EVENTS, range, ReadyBoot::default(), ReadyBoot::take, |said, out| {
+            if said.requests.is_empty() && said.sums.is_none() {
+                return Err(usage(
+                    "no request of the read-ahead; this needs Microsoft-Windows-ReadyBoostDriver (keyword 0x20) and \
                      Microsoft-Windows-ReadyBoost",
-                    ));
-                }
-                Ok(report::write_events(&said, out)?)
-            },
-        ));
+                ));
+            }
+            Ok(report::write_events(&said, out)?)
+        }));
     }
     if range.is_some() {
         return Err(usage("-a bootprefetch: -range is about -events"));

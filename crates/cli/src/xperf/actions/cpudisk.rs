@@ -48,14 +48,11 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             }
             "marks" => {
                 let texts = words.list(&option, "a mark").unwrap_or_default();
-                options
-                    .marks
-                    .extend(texts.iter().map(|text| Pattern::new(text)));
+                options.marks.extend(texts.iter().map(|text| Pattern::new(text)));
             }
             "times" => {
                 for text in words.list(&option, "a time")? {
-                    let time = TimePoint::parse(&text)
-                        .ok_or_else(|| usage(format!("-times: '{text}' is no time")))?;
+                    let time = TimePoint::parse(&text).ok_or_else(|| usage(format!("-times: '{text}' is no time")))?;
                     options.times.push(time);
                 }
             }
@@ -64,10 +61,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     let wanted = cpu_disk::wanted(options.threads).with(TableName::Milestones);
     Ok(Question::tables(wanted, move |trace, out| {
-        if trace.context_switches.is_empty()
-            && trace.samples.is_empty()
-            && trace.disk_ios.is_empty()
-        {
+        if trace.context_switches.is_empty() && trace.samples.is_empty() && trace.disk_ios.is_empty() {
             return Err(usage(
                 "nobody used processors or disks; this needs the kernel's CSWITCH or PROFILE, and DISK_IO events",
             ));
@@ -87,13 +81,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             any = true;
             cpudisk::write(&rows, scope.range, processors, options.threads, out)?;
         }
-        if any {
-            Ok(())
-        } else {
-            Err(usage(
-                "-times: no interval holds any of the recording's time",
-            ))
-        }
+        if any { Ok(()) } else { Err(usage("-times: no interval holds any of the recording's time")) }
     }))
 }
 
@@ -102,18 +90,13 @@ fn cuts(trace: &Trace, options: &Options) -> Result<Vec<i64>, Failure> {
     let mut cuts = Vec::new();
     for time in &options.times {
         let time_ns = time.resolve_on(&trace.clock);
-        cuts.push(
-            time_ns.ok_or_else(|| {
-                usage("-times: the time lies outside what the recording can hold")
-            })?,
-        );
+        cuts.push(time_ns.ok_or_else(|| usage("-times: the time lies outside what the recording can hold"))?);
     }
     if options.times.is_empty() {
         let marks = trace.milestones.iter().filter(|row| {
             let text = trace.text(row.detail);
             trace.text(row.name) == milestone::MARK
-                && (options.marks.is_empty()
-                    || options.marks.iter().any(|pattern| pattern.matches(text)))
+                && (options.marks.is_empty() || options.marks.iter().any(|pattern| pattern.matches(text)))
         });
         cuts.extend(marks.map(|row| row.time_ns));
         if cuts.len() < 2 {

@@ -51,40 +51,28 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     if reports.is_empty() {
         reports.push(Report::Processors(Share::Available, SECOND_NS));
     }
-    Ok(Question::tables(
-        tables(&[CpuGroup::Process]),
-        move |trace, out| {
-            let scope = scope_of(trace, range)?;
-            if trace.context_switches.is_empty() {
-                return Err(usage(
-                    "no context switch; this needs the kernel's CSWITCH events",
-                ));
-            }
-            for report in reports {
-                match report {
-                    Report::Processors(share, step_ns) => {
-                        let cuts = cuts(scope.range.start_ns, scope.range.end_ns, step_ns)?;
-                        let source = CpuSource::ContextSwitches;
-                        let grid = grid(trace, &cuts, source, without_interrupts);
-                        utilization::write(&grid, share, out)?;
-                    }
-                    Report::Owners { threads } => {
-                        let by = if threads {
-                            CpuGroup::Thread
-                        } else {
-                            CpuGroup::Process
-                        };
-                        let options = CswitchOptions {
-                            threads,
-                            without_interrupts,
-                        };
-                        cswitch::write(&list(trace, &scope, &[by]), options, out)?;
-                    }
+    Ok(Question::tables(tables(&[CpuGroup::Process]), move |trace, out| {
+        let scope = scope_of(trace, range)?;
+        if trace.context_switches.is_empty() {
+            return Err(usage("no context switch; this needs the kernel's CSWITCH events"));
+        }
+        for report in reports {
+            match report {
+                Report::Processors(share, step_ns) => {
+                    let cuts = cuts(scope.range.start_ns, scope.range.end_ns, step_ns)?;
+                    let source = CpuSource::ContextSwitches;
+                    let grid = grid(trace, &cuts, source, without_interrupts);
+                    utilization::write(&grid, share, out)?;
+                }
+                Report::Owners { threads } => {
+                    let by = if threads { CpuGroup::Thread } else { CpuGroup::Process };
+                    let options = CswitchOptions { threads, without_interrupts };
+                    cswitch::write(&list(trace, &scope, &[by]), options, out)?;
                 }
             }
-            Ok(())
-        },
-    ))
+        }
+        Ok(())
+    }))
 }
 
 /// One second.

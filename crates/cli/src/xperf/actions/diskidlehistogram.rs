@@ -29,9 +29,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             "buckets" => {
                 let ends = words.spans(&option)?;
                 if !ends.is_sorted_by(|a, b| a < b) {
-                    return Err(usage(
-                        "-buckets: each end must be longer than the one before",
-                    ));
+                    return Err(usage("-buckets: each end must be longer than the one before"));
                 }
                 options.buckets_ns = ends;
             }
@@ -44,9 +42,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     Ok(Question::tables(disk::TABLES, move |trace, out| {
         let scope = scope_of(trace, range)?;
         if trace.disk_ios.is_empty() {
-            return Err(usage(
-                "no disk request was recorded; this needs the kernel flags DISK_IO and DISK_IO_INIT",
-            ));
+            return Err(usage("no disk request was recorded; this needs the kernel flags DISK_IO and DISK_IO_INIT"));
         }
         Ok(diskidlehistogram::write(trace, &scope, &options, out)?)
     }))

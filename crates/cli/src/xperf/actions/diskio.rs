@@ -34,9 +34,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                     return Err(usage("-util: an interval is at least 1 s"));
                 }
                 options.utilisation_ns = Some(
-                    seconds.map_or(DiskIoOptions::DEFAULT_INTERVAL_NS, |seconds| {
-                        i64::from(seconds) * 1_000_000_000
-                    }),
+                    seconds.map_or(DiskIoOptions::DEFAULT_INTERVAL_NS, |seconds| i64::from(seconds) * 1_000_000_000),
                 );
             }
             "summary" => options.summary = true,
@@ -50,9 +48,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     Ok(Question::tables(disk::TABLES, move |trace, out| {
         let scope = scope_of(trace, range)?;
         if trace.disk_ios.is_empty() {
-            return Err(usage(
-                "no disk request was recorded; this needs the kernel flags DISK_IO and DISK_IO_INIT",
-            ));
+            return Err(usage("no disk request was recorded; this needs the kernel flags DISK_IO and DISK_IO_INIT"));
         }
         Ok(diskio::write(trace, &scope, &options, out)?)
     }))

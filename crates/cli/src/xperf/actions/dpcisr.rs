@@ -52,25 +52,16 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         }
     }
     if reports.is_empty() {
-        reports = vec![
-            Report::Summary,
-            Report::Intervals(SECOND_NS),
-            Report::Histogram(2),
-        ];
+        reports = vec![Report::Summary, Report::Intervals(SECOND_NS), Report::Histogram(2)];
     }
-    let sections: Vec<(&str, bool)> = [
-        ("DPC Info", true, dpcs || !isrs),
-        ("Interrupt Info", false, isrs || !dpcs),
-    ]
-    .into_iter()
-    .filter_map(|(title, is_dpc, is_wanted)| is_wanted.then_some((title, is_dpc)))
-    .collect();
+    let sections: Vec<(&str, bool)> = [("DPC Info", true, dpcs || !isrs), ("Interrupt Info", false, isrs || !dpcs)]
+        .into_iter()
+        .filter_map(|(title, is_dpc, is_wanted)| is_wanted.then_some((title, is_dpc)))
+        .collect();
     Ok(Question::tables(TABLES, move |trace, out| {
         let range = scope_of(trace, range)?.range;
         if trace.interrupts.is_empty() {
-            return Err(usage(
-                "no interrupt and no DPC; this needs the kernel's INTERRUPT and DPC events",
-            ));
+            return Err(usage("no interrupt and no DPC; this needs the kernel's INTERRUPT and DPC events"));
         }
         let whole = [range.start_ns, range.end_ns];
         for (title, is_dpc) in sections {

@@ -29,19 +29,13 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         }
     }
     let taker = DriverCallListener::new(shortest_ns, name.as_deref());
-    Ok(Question::collected(
-        &EVENTS,
-        range,
-        taker,
-        DriverCallListener::take,
-        |taker, out| {
-            let answer = taker.finish();
-            if answer.drivers.is_empty() && answer.unfinished == 0 {
-                return Err(usage(
-                    "no call of a driver is what was asked for; this needs the kernel's driver events (xperf -on DRIVERS)",
-                ));
-            }
-            Ok(driver_delays::write(&answer, out)?)
-        },
-    ))
+    Ok(Question::collected(&EVENTS, range, taker, DriverCallListener::take, |taker, out| {
+        let answer = taker.finish();
+        if answer.drivers.is_empty() && answer.unfinished == 0 {
+            return Err(usage(
+                "no call of a driver is what was asked for; this needs the kernel's driver events (xperf -on DRIVERS)",
+            ));
+        }
+        Ok(driver_delays::write(&answer, out)?)
+    }))
 }

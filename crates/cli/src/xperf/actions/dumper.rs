@@ -32,20 +32,14 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             "range" => range = Some(words.range(&option)?),
             "provider" => {
                 let names = words.list(&option, "a provider")?;
-                filter
-                    .providers
-                    .extend(names.iter().map(|name| Pattern::new(name)));
+                filter.providers.extend(names.iter().map(|name| Pattern::new(name)));
             }
             "stacktimeshifting" | "exc_dpcisr" | "add_rawdata" | "add_pgodata" | "add_inline" => {}
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    let listener = Dump {
-        dumper: Dumper::new(),
-        header: StreamHeader::default(),
-        providers: filter.providers.clone(),
-        rows: 0,
-    };
+    let listener =
+        Dump { dumper: Dumper::new(), header: StreamHeader::default(), providers: filter.providers.clone(), rows: 0 };
     Ok(Question::events(filter, range, listener))
 }
 
@@ -69,10 +63,7 @@ impl Listener for Dump {
 
     fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
         let is_chosen = self.providers.is_empty()
-            || self
-                .providers
-                .iter()
-                .any(|pattern| pattern.matches(event.provider) || pattern.matches(event.guid));
+            || self.providers.iter().any(|pattern| pattern.matches(event.provider) || pattern.matches(event.guid));
         if !is_chosen {
             return Ok(());
         }

@@ -20,13 +20,10 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     if let Some(option) = words.option()? {
         return Err(words.unknown(ACTION.name, &option));
     }
-    Ok(Question::tables(
-        Tables::of(&[TableName::Inventory]),
-        |trace, out| {
-            if let Some(inventory) = &trace.inventory {
-                trace_stats::write_metadata(inventory, out)?;
-            }
-            Ok(())
-        },
-    ))
+    Ok(Question::tables(Tables::of(&[TableName::Inventory]), |trace, out| {
+        if let Some(inventory) = &trace.inventory {
+            trace_stats::write_metadata(inventory, out)?;
+        }
+        Ok(())
+    }))
 }

@@ -30,18 +30,11 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     let hooks = HOOKS.iter().map(|hook| format!("{hook:#06x}"));
     let filter = EventFilter {
-        events: hooks
-            .chain([VOLUME_EVENT.to_owned()])
-            .map(|name| Pattern::new(&name))
-            .collect(),
+        events: hooks.chain([VOLUME_EVENT.to_owned()]).map(|name| Pattern::new(&name)).collect(),
         ..EventFilter::default()
     };
     // Volumes are told once, at any time: the range is for names alone.
-    let listener = Names {
-        range,
-        bounds: Ok((i64::MIN, i64::MAX)),
-        names: FileNames::default(),
-    };
+    let listener = Names { range, bounds: Ok((i64::MIN, i64::MAX)), names: FileNames::default() };
     Ok(Question::events(filter, None, listener))
 }
 

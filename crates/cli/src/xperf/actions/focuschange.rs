@@ -24,19 +24,13 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    Ok(Question::collected(
-        &EVENTS,
-        range,
-        FocusListener::default(),
-        FocusListener::take,
-        |taker, out| {
-            let rows = taker.finish();
-            if rows.is_empty() {
-                return Err(usage(
-                    "no change of the focus; this needs Microsoft-Windows-Win32k (keywords 0x20000 and 0x2000)",
-                ));
-            }
-            Ok(told::write_focus(&rows, out)?)
-        },
-    ))
+    Ok(Question::collected(&EVENTS, range, FocusListener::default(), FocusListener::take, |taker, out| {
+        let rows = taker.finish();
+        if rows.is_empty() {
+            return Err(usage(
+                "no change of the focus; this needs Microsoft-Windows-Win32k (keywords 0x20000 and 0x2000)",
+            ));
+        }
+        Ok(told::write_focus(&rows, out)?)
+    }))
 }

@@ -34,9 +34,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     Ok(Question::tables(hard_faults::TABLES, move |trace, out| {
         let scope = scope_of(trace, range)?;
         if trace.hard_faults.is_empty() {
-            return Err(usage(
-                "no hard fault was recorded; this needs the kernel flag HARD_FAULTS",
-            ));
+            return Err(usage("no hard fault was recorded; this needs the kernel flag HARD_FAULTS"));
         }
         Ok(hardfault::write(trace, &scope, &options, out)?)
     }))

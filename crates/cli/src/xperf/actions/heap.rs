@@ -24,19 +24,11 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    Ok(Question::collected(
-        &EVENTS,
-        range,
-        HeapListener::default(),
-        HeapListener::take,
-        |taker, out| {
-            let answer = taker.finish();
-            if answer.heaps.is_empty() && answer.unreadable == 0 {
-                return Err(usage(
-                    "no heap allocation; this needs heap events (xperf -start HeapSession -heap)",
-                ));
-            }
-            Ok(memory::write_heaps(&answer, out)?)
-        },
-    ))
+    Ok(Question::collected(&EVENTS, range, HeapListener::default(), HeapListener::take, |taker, out| {
+        let answer = taker.finish();
+        if answer.heaps.is_empty() && answer.unreadable == 0 {
+            return Err(usage("no heap allocation; this needs heap events (xperf -start HeapSession -heap)"));
+        }
+        Ok(memory::write_heaps(&answer, out)?)
+    }))
 }

@@ -36,5 +36,4 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }))
 }
 
-pub(super) const NO_IMAGES: &str =
-    "no module was recorded; this needs the kernel's image events (xperf -on LOADER)";
+pub(super) const NO_IMAGES: &str = "no module was recorded; this needs the kernel's image events (xperf -on LOADER)";

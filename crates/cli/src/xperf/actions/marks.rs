@@ -28,26 +28,21 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    Ok(Question::tables(
-        Tables::of(&[TableName::Milestones]),
-        move |trace, out| {
-            let (from, until) = range_of(trace, range)?;
-            let marks: Vec<Milestone> = trace
-                .milestones
-                .iter()
-                .filter(|row| trace.text(row.name) == milestone::MARK)
-                .filter(|row| (from..until).contains(&row.time_ns))
-                .collect();
-            if marks.is_empty() {
-                return Err(usage(
-                    "nobody set a mark; 'xperf -m TEXT' does while recording",
-                ));
-            }
-            match summary {
-                true => marks::write_summary(trace, &marks, out)?,
-                false => marks::write(trace, &marks, out)?,
-            }
-            Ok(())
-        },
-    ))
+    Ok(Question::tables(Tables::of(&[TableName::Milestones]), move |trace, out| {
+        let (from, until) = range_of(trace, range)?;
+        let marks: Vec<Milestone> = trace
+            .milestones
+            .iter()
+            .filter(|row| trace.text(row.name) == milestone::MARK)
+            .filter(|row| (from..until).contains(&row.time_ns))
+            .collect();
+        if marks.is_empty() {
+            return Err(usage("nobody set a mark; 'xperf -m TEXT' does while recording"));
+        }
+        match summary {
+            true => marks::write_summary(trace, &marks, out)?,
+            false => marks::write(trace, &marks, out)?,
+        }
+        Ok(())
+    }))
 }

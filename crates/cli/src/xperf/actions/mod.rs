@@ -40,8 +40,7 @@ pub mod winsat;
 use super::action::Action;
 
 /// What is said where no disk request was recorded.
-const NO_DISK_REQUESTS: &str =
-    "no disk request was recorded; this needs the kernel's disk events (xperf -on DISK_IO)";
+const NO_DISK_REQUESTS: &str = "no disk request was recorded; this needs the kernel's disk events (xperf -on DISK_IO)";
 
 /// Every action, by name.
 pub const ACTIONS: &[&Action] = &[
@@ -86,9 +85,7 @@ pub const ACTIONS: &[&Action] = &[
 /// The action of this name.
 pub fn find(name: &str) -> Option<&'static Action> {
     ACTIONS.iter().copied().find(|action| {
-        std::iter::once(&action.name)
-            .chain(action.aliases)
-            .any(|known| known.eq_ignore_ascii_case(name))
+        std::iter::once(&action.name).chain(action.aliases).any(|known| known.eq_ignore_ascii_case(name))
     })
 }
 
@@ -102,10 +99,7 @@ mod tests {
         for action in ACTIONS {
             assert!(!action.summary.is_empty(), "{}", action.name);
             assert!(!action.summary.ends_with('.'), "{}", action.name);
-            assert_eq!(
-                find(&action.name.to_uppercase()).map(|found| found.name),
-                Some(action.name)
-            );
+            assert_eq!(find(&action.name.to_uppercase()).map(|found| found.name), Some(action.name));
         }
     }
 }

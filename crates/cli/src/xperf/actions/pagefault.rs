@@ -32,16 +32,10 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         }
     }
     let filter = EventFilter {
-        events: HOOKS
-            .iter()
-            .map(|hook| Pattern::new(&format!("{hook:#06x}")))
-            .collect(),
+        events: HOOKS.iter().map(|hook| Pattern::new(&format!("{hook:#06x}"))).collect(),
         ..EventFilter::default()
     };
-    let listener = Faults {
-        faults: PageFaults::new(detail),
-        detail,
-    };
+    let listener = Faults { faults: PageFaults::new(detail), detail };
     Ok(Question::events(filter, range, listener))
 }
 
@@ -61,9 +55,7 @@ impl Listener for Faults {
 
     fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         if self.faults.faults() == 0 {
-            return Err(usage(
-                "no page fault was recorded; this needs the kernel flag MEMORY or ALL_FAULTS",
-            ));
+            return Err(usage("no page fault was recorded; this needs the kernel flag MEMORY or ALL_FAULTS"));
         }
         Ok(self.faults.end(out)?)
     }

@@ -25,19 +25,13 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         }
     }
     let taker = ProcessCounterListener::default();
-    Ok(Question::collected(
-        &EVENTS,
-        range,
-        taker,
-        ProcessCounterListener::take,
-        |taker, out| {
-            let rows = taker.finish();
-            if rows.is_empty() {
-                return Err(usage(
-                    "no counters of a process; this needs the kernel's process counters (xperf -on PROC_THREAD+PERF_COUNTER)",
-                ));
-            }
-            Ok(told::write_counters(&rows, out)?)
-        },
-    ))
+    Ok(Question::collected(&EVENTS, range, taker, ProcessCounterListener::take, |taker, out| {
+        let rows = taker.finish();
+        if rows.is_empty() {
+            return Err(usage(
+                "no counters of a process; this needs the kernel's process counters (xperf -on PROC_THREAD+PERF_COUNTER)",
+            ));
+        }
+        Ok(told::write_counters(&rows, out)?)
+    }))
 }

@@ -33,9 +33,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         let mut operations = devices::operations(trace);
         operations.retain(|operation| (from..until).contains(&operation.start_ns));
         if operations.is_empty() {
-            return Err(usage(
-                "no work on a driver or device; this needs the events of Microsoft-Windows-Kernel-PnP",
-            ));
+            return Err(usage("no work on a driver or device; this needs the events of Microsoft-Windows-Kernel-PnP"));
         }
         Ok(pnp_csv::write(&operations, out)?)
     }))

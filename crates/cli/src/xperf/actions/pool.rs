@@ -27,22 +27,12 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
 }
 
 /// A question about pool memory, written by `write`.
-pub(super) fn question(
-    write: fn(&PoolUse, &mut dyn std::io::Write) -> std::io::Result<()>,
-) -> Question {
-    Question::collected(
-        &EVENTS,
-        None,
-        PoolListener::default(),
-        PoolListener::take,
-        move |taker, out| {
-            let answer = taker.finish();
-            if answer.tags.is_empty() && answer.other_frees == 0 {
-                return Err(usage(
-                    "no pool allocation; this needs the kernel's pool events (xperf -on POOL)",
-                ));
-            }
-            Ok(write(&answer, out)?)
-        },
-    )
+pub(super) fn question(write: fn(&PoolUse, &mut dyn std::io::Write) -> std::io::Result<()>) -> Question {
+    Question::collected(&EVENTS, None, PoolListener::default(), PoolListener::take, move |taker, out| {
+        let answer = taker.finish();
+        if answer.tags.is_empty() && answer.other_frees == 0 {
+            return Err(usage("no pool allocation; this needs the kernel's pool events (xperf -on POOL)"));
+        }
+        Ok(write(&answer, out)?)
+    })
 }

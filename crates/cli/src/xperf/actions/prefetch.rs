@@ -26,29 +26,22 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             "timeunit" => {
                 let name = words.text(&option, "a unit")?;
                 let decimals = words.optional_number::<u8>().unwrap_or(0).min(9);
-                unit = TimeUnit::named(&name.to_ascii_lowercase(), decimals.into()).ok_or_else(
-                    || usage(format!("-timeunit: '{name}' is none of ns, us, ms, s")),
-                )?;
+                unit = TimeUnit::named(&name.to_ascii_lowercase(), decimals.into())
+                    .ok_or_else(|| usage(format!("-timeunit: '{name}' is none of ns, us, ms, s")))?;
             }
             "min" => shortest_ns = words.span(&option)?,
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
     let taker = PrefetchListener::default();
-    Ok(Question::collected(
-        &EVENTS,
-        None,
-        taker,
-        PrefetchListener::take,
-        move |taker, out| {
-            let mut rows = taker.finish();
-            rows.retain(|row| row.duration_ns().is_none_or(|ns| ns >= shortest_ns));
-            if rows.is_empty() {
-                return Err(usage(
-                    "nothing was read ahead for a program; this needs Microsoft-Windows-Kernel-Prefetch (keyword 0x20)",
-                ));
-            }
-            Ok(told::write_prefetch(&rows, unit, out)?)
-        },
-    ))
+    Ok(Question::collected(&EVENTS, None, taker, PrefetchListener::take, move |taker, out| {
+        let mut rows = taker.finish();
+        rows.retain(|row| row.duration_ns().is_none_or(|ns| ns >= shortest_ns));
+        if rows.is_empty() {
+            return Err(usage(
+                "nothing was read ahead for a program; this needs Microsoft-Windows-Kernel-Prefetch (keyword 0x20)",
+            ));
+        }
+        Ok(told::write_prefetch(&rows, unit, out)?)
+    }))
 }

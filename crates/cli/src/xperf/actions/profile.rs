@@ -47,33 +47,28 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     if reports.is_empty() {
         reports.push(Report::Utilization(SECOND_NS));
     }
-    Ok(Question::tables(
-        tables(&[CpuGroup::Module]),
-        move |trace, out| {
-            let scope = scope_of(trace, range)?;
-            if trace.samples.is_empty() {
-                return Err(usage(
-                    "no profile sample; this needs the kernel's PROFILE events",
-                ));
-            }
-            for report in reports {
-                match report {
-                    Report::Utilization(step_ns) => {
-                        let cuts = cuts(scope.range.start_ns, scope.range.end_ns, step_ns)?;
-                        let grid = grid(trace, &cuts, CpuSource::Samples, false);
-                        utilization::write(&grid, Share::Utilized, out)?;
-                    }
-                    Report::Detail => {
-                        let by = [CpuGroup::Process, CpuGroup::Module];
-                        profile::write_detail(&list(trace, &scope, &by), out)?;
-                    }
-                    Report::Frequency => {
-                        let by = [CpuGroup::Module, CpuGroup::Processor];
-                        profile::write_frequency(&list(trace, &scope, &by), out)?;
-                    }
+    Ok(Question::tables(tables(&[CpuGroup::Module]), move |trace, out| {
+        let scope = scope_of(trace, range)?;
+        if trace.samples.is_empty() {
+            return Err(usage("no profile sample; this needs the kernel's PROFILE events"));
+        }
+        for report in reports {
+            match report {
+                Report::Utilization(step_ns) => {
+                    let cuts = cuts(scope.range.start_ns, scope.range.end_ns, step_ns)?;
+                    let grid = grid(trace, &cuts, CpuSource::Samples, false);
+                    utilization::write(&grid, Share::Utilized, out)?;
+                }
+                Report::Detail => {
+                    let by = [CpuGroup::Process, CpuGroup::Module];
+                    profile::write_detail(&list(trace, &scope, &by), out)?;
+                }
+                Report::Frequency => {
+                    let by = [CpuGroup::Module, CpuGroup::Processor];
+                    profile::write_frequency(&list(trace, &scope, &by), out)?;
                 }
             }
-            Ok(())
-        },
-    ))
+        }
+        Ok(())
+    }))
 }

@@ -34,16 +34,9 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    let filter = EventFilter {
-        events: names.iter().map(|name| Pattern::new(name)).collect(),
-        ..EventFilter::default()
-    };
-    let listener = Readies {
-        dumper: Dumper::new(),
-        names,
-        recent: VecDeque::new(),
-        rows: 0,
-    };
+    let filter =
+        EventFilter { events: names.iter().map(|name| Pattern::new(name)).collect(), ..EventFilter::default() };
+    let listener = Readies { dumper: Dumper::new(), names, recent: VecDeque::new(), rows: 0 };
     Ok(Question::events(filter, range, listener))
 }
 
@@ -78,10 +71,7 @@ impl Listener for Readies {
         }
         let is_its_stack = wants_stacks
             && event.name == STACK
-            && event
-                .derived
-                .stack_of_ns
-                .is_some_and(|time_ns| self.recent.contains(&time_ns));
+            && event.derived.stack_of_ns.is_some_and(|time_ns| self.recent.contains(&time_ns));
         if is_its_stack {
             self.dumper.event(event, out)?;
         }
@@ -90,9 +80,7 @@ impl Listener for Readies {
 
     fn end(&mut self, _out: &mut dyn Write) -> Result<(), Failure> {
         match self.rows {
-            0 => Err(usage(
-                "no thread was made ready; this needs the kernel's DISPATCHER events",
-            )),
+            0 => Err(usage("no thread was made ready; this needs the kernel's DISPATCHER events")),
             _ => Ok(()),
         }
     }

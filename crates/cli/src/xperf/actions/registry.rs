@@ -20,8 +20,7 @@ pub const ACTION: Action = Action {
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let (mut most, mut counts, mut tree, mut unknown, mut range) =
-        (usize::MAX, false, false, false, None);
+    let (mut most, mut counts, mut tree, mut unknown, mut range) = (usize::MAX, false, false, false, None);
     while let Some(option) = words.option()? {
         match option.as_str() {
             "counts" => {
@@ -35,28 +34,22 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         }
     }
     let taker = RegistryListener::default();
-    Ok(Question::collected(
-        &EVENTS,
-        range,
-        taker,
-        RegistryListener::take,
-        move |taker, out| {
-            let answer = taker.finish();
-            if answer.operations.is_empty() {
-                return Err(usage(
-                    "no operation on the registry; this needs the kernel's registry events (xperf -on REGISTRY)",
-                ));
-            }
-            if counts || !(tree || unknown) {
-                registry::write_counts(&answer, most, out)?;
-            }
-            if tree {
-                registry::write_tree(&answer, out)?;
-            }
-            if unknown {
-                registry::write_unknown(&answer, out)?;
-            }
-            Ok(())
-        },
-    ))
+    Ok(Question::collected(&EVENTS, range, taker, RegistryListener::take, move |taker, out| {
+        let answer = taker.finish();
+        if answer.operations.is_empty() {
+            return Err(usage(
+                "no operation on the registry; this needs the kernel's registry events (xperf -on REGISTRY)",
+            ));
+        }
+        if counts || !(tree || unknown) {
+            registry::write_counts(&answer, most, out)?;
+        }
+        if tree {
+            registry::write_tree(&answer, out)?;
+        }
+        if unknown {
+            registry::write_unknown(&answer, out)?;
+        }
+        Ok(())
+    }))
 }

@@ -21,12 +21,8 @@ pub const ACTION: Action = Action {
     parse,
 };
 
-const TABLES: Tables = Tables::of(&[
-    TableName::ServiceTransitions,
-    TableName::Processes,
-    TableName::Milestones,
-    TableName::Activities,
-]);
+const TABLES: Tables =
+    Tables::of(&[TableName::ServiceTransitions, TableName::Processes, TableName::Milestones, TableName::Activities]);
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {
     let mut range = None;
@@ -43,14 +39,10 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     Ok(Question::tables(TABLES, move |trace, out| {
         let (from, until) = range_of(trace, range)?;
         let mut services = services::services(trace);
-        services.retain(|service| {
-            service.start_ns < until && service.end_ns.unwrap_or(trace.duration_ns) >= from
-        });
+        services.retain(|service| service.start_ns < until && service.end_ns.unwrap_or(trace.duration_ns) >= from);
         let window = auto_start::window(trace);
         if services.is_empty() && window.start_ns.is_none() {
-            return Err(usage(
-                "no service started or stopped; this needs the events of Microsoft-Windows-Services",
-            ));
+            return Err(usage("no service started or stopped; this needs the events of Microsoft-Windows-Services"));
         }
         Ok(services_csv::write(&window, &services, &points, out)?)
     }))

@@ -27,25 +27,17 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         }
     }
     let taker = SpinLockListener::default();
-    Ok(Question::collected(
-        &EVENTS,
-        None,
-        taker,
-        SpinLockListener::take,
-        move |taker, out| {
-            let answer = taker.finish();
-            if answer.locks.is_empty() {
-                return Err(usage(
-                    "no spin lock; this needs the kernel's spin-lock events (xperf -on SPINLOCK)",
-                ));
-            }
-            if summary || counts.is_none() {
-                spin_locks::write_summary(&answer, out)?;
-            }
-            if let Some(most) = counts {
-                spin_locks::write_counts(&answer, most, out)?;
-            }
-            Ok(())
-        },
-    ))
+    Ok(Question::collected(&EVENTS, None, taker, SpinLockListener::take, move |taker, out| {
+        let answer = taker.finish();
+        if answer.locks.is_empty() {
+            return Err(usage("no spin lock; this needs the kernel's spin-lock events (xperf -on SPINLOCK)"));
+        }
+        if summary || counts.is_none() {
+            spin_locks::write_summary(&answer, out)?;
+        }
+        if let Some(most) = counts {
+            spin_locks::write_counts(&answer, most, out)?;
+        }
+        Ok(())
+    }))
 }

@@ -53,40 +53,33 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    Ok(Question::tables(
-        tables(event.is_some()),
-        move |trace, out| {
-            let range = scope_of(trace, range)?.range;
-            if trace.stacks.is_empty() {
-                return Err(usage(
-                    "no call stack; this needs stack walking of some event",
-                ));
-            }
-            let is_process = process.as_ref().map(test);
-            let is_module = module.as_ref().map(test);
-            let is_event = event.as_ref().map(test);
-            let filter = StackFilter {
-                pids,
-                tids,
-                process: is_process.as_ref().map(|test| test as _),
-                module: is_module.as_ref().map(|test| test as _),
-                event: is_event.as_ref().map(|test| test as _),
-            };
-            let found = count(trace, range, &filter);
-            if found.stacks == 0 {
-                return Err(usage(
-                    "none of the recording's call stacks is what was asked for",
-                ));
-            }
-            match form {
-                Form::Butterfly(minimum) => write_butterfly(&found, minimum, out)?,
-                Form::Csv => write_csv(&found, out)?,
-                Form::Json => json::document::write(&found, out)?,
-                Form::Xml => write_xml(&found, out)?,
-            }
-            Ok(())
-        },
-    ))
+    Ok(Question::tables(tables(event.is_some()), move |trace, out| {
+        let range = scope_of(trace, range)?.range;
+        if trace.stacks.is_empty() {
+            return Err(usage("no call stack; this needs stack walking of some event"));
+        }
+        let is_process = process.as_ref().map(test);
+        let is_module = module.as_ref().map(test);
+        let is_event = event.as_ref().map(test);
+        let filter = StackFilter {
+            pids,
+            tids,
+            process: is_process.as_ref().map(|test| test as _),
+            module: is_module.as_ref().map(|test| test as _),
+            event: is_event.as_ref().map(|test| test as _),
+        };
+        let found = count(trace, range, &filter);
+        if found.stacks == 0 {
+            return Err(usage("none of the recording's call stacks is what was asked for"));
+        }
+        match form {
+            Form::Butterfly(minimum) => write_butterfly(&found, minimum, out)?,
+            Form::Csv => write_csv(&found, out)?,
+            Form::Json => json::document::write(&found, out)?,
+            Form::Xml => write_xml(&found, out)?,
+        }
+        Ok(())
+    }))
 }
 
 fn test(expression: &Regex) -> impl Fn(&str) -> bool {
@@ -99,18 +92,13 @@ fn export(words: &mut Words) -> Result<Form, Failure> {
         "csv" => Ok(Form::Csv),
         "json" => Ok(Form::Json),
         "xml" => Ok(Form::Xml),
-        _ => Err(usage(format!(
-            "-export: '{text}' is no format; there are csv, json and xml"
-        ))),
+        _ => Err(usage(format!("-export: '{text}' is no format; there are csv, json and xml"))),
     }
 }
 
 fn ids(words: &mut Words, option: &str) -> Result<Vec<u32>, Failure> {
     let texts = words.list(option, "an id")?;
-    let ids = texts.iter().map(|text| {
-        text.parse()
-            .map_err(|_| usage(format!("-{option}: '{text}' is no id")))
-    });
+    let ids = texts.iter().map(|text| text.parse().map_err(|_| usage(format!("-{option}: '{text}' is no id"))));
     ids.collect()
 }
 

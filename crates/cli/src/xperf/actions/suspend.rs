@@ -25,16 +25,11 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             "summary" => {}
             "timeunit" => {
                 let text = words.text(&option, "a unit")?;
-                document.unit = TimeUnit::parse(&text).ok_or_else(|| {
-                    usage(format!(
-                        "-timeunit: '{text}' is no unit; write ns, us, ms or s"
-                    ))
-                })?;
+                document.unit = TimeUnit::parse(&text)
+                    .ok_or_else(|| usage(format!("-timeunit: '{text}' is no unit; write ns, us, ms or s")))?;
                 document.decimals = words.optional_number().unwrap_or(0);
                 if document.decimals > MOST_DECIMALS {
-                    return Err(usage(format!(
-                        "-timeunit: no more than {MOST_DECIMALS} decimals"
-                    )));
+                    return Err(usage(format!("-timeunit: no more than {MOST_DECIMALS} decimals")));
                 }
             }
             "min" => document.min_ns = words.span(&option)?,

@@ -22,10 +22,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     let mut sections = Vec::new();
     let mut xml = false;
     while let Some(option) = words.option()? {
-        match Section::ALL
-            .into_iter()
-            .find(|section| section.switch() == option)
-        {
+        match Section::ALL.into_iter().find(|section| section.switch() == option) {
             Some(section) => sections.push(section),
             None if option == "xml" => xml = true,
             None => return Err(words.unknown(ACTION.name, &option)),

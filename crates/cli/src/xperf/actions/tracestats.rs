@@ -26,17 +26,11 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 // '-detail stack' counts stacks too, which is not done.
                 words.skip_list();
             }
-            "timezone" => match words
-                .text(&option, "utc or local")?
-                .to_ascii_lowercase()
-                .as_str()
-            {
+            "timezone" => match words.text(&option, "utc or local")?.to_ascii_lowercase().as_str() {
                 "utc" => options.utc = true,
                 "local" => options.utc = false,
                 other => {
-                    return Err(usage(format!(
-                        "-timezone: '{other}' is neither utc nor local"
-                    )));
+                    return Err(usage(format!("-timezone: '{other}' is neither utc nor local")));
                 }
             },
             _ => return Err(words.unknown(ACTION.name, &option)),
@@ -46,7 +40,5 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         true => Tables::of(&[TableName::Inventory]),
         false => Tables::NONE,
     };
-    Ok(Question::tables(tables, move |trace, out| {
-        Ok(trace_stats::write(trace, options, out)?)
-    }))
+    Ok(Question::tables(tables, move |trace, out| Ok(trace_stats::write(trace, options, out)?)))
 }

@@ -42,17 +42,11 @@ pub(super) fn work_of(
         }
     }
     let taker = WorkListener::new(providers);
-    Ok(Question::collected(
-        names,
-        range,
-        taker,
-        WorkListener::take,
-        move |taker, out| {
-            let (rows, _) = taker.finish();
-            if rows.is_empty() {
-                return Err(usage(nothing));
-            }
-            Ok(told::write_work(&rows, out)?)
-        },
-    ))
+    Ok(Question::collected(names, range, taker, WorkListener::take, move |taker, out| {
+        let (rows, _) = taker.finish();
+        if rows.is_empty() {
+            return Err(usage(nothing));
+        }
+        Ok(told::write_work(&rows, out)?)
+    }))
 }

@@ -143,12 +143,7 @@ impl<'b> InterruptLine<'b> {
         };
         let number = fields.u32()?;
         fields.skip(4)?;
-        Some(Self {
-            affinity,
-            group,
-            number,
-            device_description: fields.utf16_z(),
-        })
+        Some(Self { affinity, group, number, device_description: fields.utf16_z() })
     }
 }
 parse_from_record!(InterruptLine<'b>);
@@ -263,33 +258,20 @@ mod tests {
     use super::*;
 
     fn utf16_z(text: &str) -> Vec<u8> {
-        text.encode_utf16()
-            .chain([0])
-            .flat_map(u16::to_le_bytes)
-            .collect()
+        text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
     }
 
     #[test]
     fn device_filters_are_counted_texts() {
         let mut bytes = vec![7; 16];
         bytes.extend([2u32, 1, 0x180200a, 0].iter().flat_map(|v| v.to_le_bytes()));
-        for text in [
-            "PCI\\A",
-            "Disk",
-            "",
-            "\\Device\\1",
-            "disk",
-            "up1",
-            "up2",
-            "low",
-        ] {
+        for text in ["PCI\\A", "Disk", "", "\\Device\\1", "disk", "up1", "up2", "low"] {
             bytes.extend(utf16_z(text));
         }
         let device = PlugAndPlayDevice::read(KernelPayload::new(0x0b16, 5, &bytes, 8)).unwrap();
         assert_eq!(device.service_name, "disk");
         assert_eq!(device.status, Some(0x180200a));
-        let names =
-            |filters: Vec<Utf16<'_>>| filters.iter().map(Utf16::to_string).collect::<Vec<_>>();
+        let names = |filters: Vec<Utf16<'_>>| filters.iter().map(Utf16::to_string).collect::<Vec<_>>();
         assert_eq!(names(device.upper_filters().collect()), ["up1", "up2"]);
         assert_eq!(names(device.lower_filters().collect()), ["low"]);
     }

@@ -252,17 +252,9 @@ impl<'b> SystemConfigEx<'b> {
                 build_lab: fields.utf16_z(),
                 product_name: fields.utf16_z(),
             },
-            33 => Self::SystemPaths {
-                system_directory: fields.utf16_z(),
-                windows_directory: fields.utf16_z(),
-            },
-            34 => Self::UnknownVolume {
-                name: fields.utf16_z(),
-            },
-            35 => Self::VolumeMapping {
-                nt_path: fields.utf16_z(),
-                dos_path: fields.utf16_z(),
-            },
+            33 => Self::SystemPaths { system_directory: fields.utf16_z(), windows_directory: fields.utf16_z() },
+            34 => Self::UnknownVolume { name: fields.utf16_z() },
+            35 => Self::VolumeMapping { nt_path: fields.utf16_z(), dos_path: fields.utf16_z() },
             _ => return None,
         })
     }
@@ -274,10 +266,7 @@ mod tests {
 
     #[test]
     fn processor_configuration_grew_twice() {
-        let mut bytes: Vec<u8> = [2400u32, 4, 8192, 4096, 65536]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let mut bytes: Vec<u8> = [2400u32, 4, 8192, 4096, 65536].iter().flat_map(|v| v.to_le_bytes()).collect();
         let head = bytes.len();
         bytes.resize(head + 512, 0);
         bytes[head..head + 4].copy_from_slice(&[b'p', 0, b'c', 0]);

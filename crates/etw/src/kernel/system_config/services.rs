@@ -73,17 +73,8 @@ mod tests {
 
     #[test]
     fn service_version_3_has_its_groups() {
-        let mut bytes: Vec<u8> = [700u32, 4, 9]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
-        for text in [
-            "PlugPlay",
-            "Plug and Play",
-            "svchost.exe",
-            "PlugPlay",
-            "DcomLaunch",
-        ] {
+        let mut bytes: Vec<u8> = [700u32, 4, 9].iter().flat_map(|v| v.to_le_bytes()).collect();
+        for text in ["PlugPlay", "Plug and Play", "svchost.exe", "PlugPlay", "DcomLaunch"] {
             bytes.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
         }
         let service = ServiceConfiguration::read(KernelPayload::new(0x0b0f, 3, &bytes, 8)).unwrap();

@@ -35,16 +35,10 @@ impl<'b> PhysicalDisk<'b> {
     /// Size in bytes by the geometry; 0 when it is nonsense.
     #[must_use]
     pub fn size(&self) -> u64 {
-        [
-            self.tracks_per_cylinder,
-            self.sectors_per_track,
-            self.bytes_per_sector,
-        ]
-        .into_iter()
-        .try_fold(self.cylinders, |size, factor| {
-            size.checked_mul(factor.into())
-        })
-        .unwrap_or(0)
+        [self.tracks_per_cylinder, self.sectors_per_track, self.bytes_per_sector]
+            .into_iter()
+            .try_fold(self.cylinders, |size, factor| size.checked_mul(factor.into()))
+            .unwrap_or(0)
     }
 
     /// Reads the payload.
@@ -159,11 +153,7 @@ impl<'b> OpticalDisk<'b> {
         (payload.hook == Self::HOOK).then_some(())?;
         let disk_number = payload.fields.u16()?;
         payload.fields.skip(6 + 5 * 8 + 3 * 4 + 2 * 2)?;
-        Some(Self {
-            disk_number,
-            drive_letter: payload.fields.utf16_z(),
-            file_system: payload.fields.utf16_z(),
-        })
+        Some(Self { disk_number, drive_letter: payload.fields.utf16_z(), file_system: payload.fields.utf16_z() })
     }
 }
 parse_from_record!(OpticalDisk<'b>);
@@ -174,30 +164,21 @@ mod tests {
 
     #[test]
     fn physical_disk_is_568_bytes() {
-        let mut bytes: Vec<u8> = [1u32, 512, 63, 255]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let mut bytes: Vec<u8> = [1u32, 512, 63, 255].iter().flat_map(|v| v.to_le_bytes()).collect();
         bytes.extend(30401u64.to_le_bytes());
         bytes.resize(40 + 512, 0);
         bytes.extend([3, 0, 0, 0, 1, 0, b'C', 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(bytes.len(), 568);
         let disk = PhysicalDisk::read(KernelPayload::new(0x0b0b, 2, &bytes, 8)).unwrap();
         assert_eq!((disk.disk_number, disk.partition_count), (1, 3));
-        assert_eq!(
-            disk.size(),
-            250_056_737_280 / 512 / 63 / 255 * 512 * 63 * 255
-        );
+        assert_eq!(disk.size(), 250_056_737_280 / 512 / 63 / 255 * 512 * 63 * 255);
         assert_eq!(disk.boot_drive_letter, "C");
         assert!(disk.write_cache_enabled);
     }
 
     #[test]
     fn logical_disk_places() {
-        let mut bytes: Vec<u8> = [1_048_576u64, 500]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let mut bytes: Vec<u8> = [1_048_576u64, 500].iter().flat_map(|v| v.to_le_bytes()).collect();
         bytes.extend([2u32, 0, 1].iter().flat_map(|v| v.to_le_bytes()));
         bytes.extend([b'C', 0, b':', 0, 0, 0, 0, 0]);
         bytes.extend([0u32, 7, 8, 512, 0].iter().flat_map(|v| v.to_le_bytes()));

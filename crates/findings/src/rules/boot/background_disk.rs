@@ -41,11 +41,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .filter(|row| row.image.eq_ignore_ascii_case(facts.shell))
         .map(|row| row.service_ns)
         .fold(0, i64::saturating_add);
-    let system = |image: &str| {
-        ["System", "Registry", "MemCompression"]
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(image))
-    };
+    let system =
+        |image: &str| ["System", "Registry", "MemCompression"].iter().any(|name| name.eq_ignore_ascii_case(image));
     Ok(disk
         .by_process
         .iter()

@@ -31,10 +31,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Kernel-PnP")?;
     let drivers = by_driver(facts, |device| {
         device.phase == DevicePhase::BootStart
-            && matches!(
-                device.kind,
-                DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit
-            )
+            && matches!(device.kind, DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit)
     });
     Ok(drivers
         .into_iter()

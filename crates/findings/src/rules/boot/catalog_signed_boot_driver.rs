@@ -32,9 +32,7 @@ const LISTED: usize = 8;
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let Some(files) = &facts.trace.driver_files else {
-        return Err(lacks_other(
-            "how boot-start drivers are signed: give their files with --drivers, no event tells",
-        ));
+        return Err(lacks_other("how boot-start drivers are signed: give their files with --drivers, no event tells"));
     };
     let boot_start: Vec<String> = facts
         .trace
@@ -74,11 +72,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
 /// `\Driver\Storahci` or `storahci` as the name of its file, in lower case.
 fn file_of(driver: &str) -> String {
     let name = file_name(driver).to_lowercase();
-    if name.ends_with(".sys") {
-        name
-    } else {
-        format!("{name}.sys")
-    }
+    if name.ends_with(".sys") { name } else { format!("{name}.sys") }
 }
 
 #[cfg(test)]
@@ -89,9 +83,6 @@ mod tests {
     fn drivers_are_known_by_their_files() {
         assert_eq!(file_of(r"\Driver\iaStorAC"), "iastorac.sys");
         assert_eq!(file_of("Disk"), "disk.sys");
-        assert_eq!(
-            file_of(r"\SystemRoot\System32\drivers\NTFS.sys"),
-            "ntfs.sys"
-        );
+        assert_eq!(file_of(r"\SystemRoot\System32\drivers\NTFS.sys"), "ntfs.sys");
     }
 }

@@ -34,32 +34,17 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut expected = 0_i64;
     let mut requests = 0_u64;
     let mut slow_phases = Vec::new();
-    for phase in facts
-        .report
-        .phases
-        .iter()
-        .filter(|phase| phase.name < PhaseName::PostBoot)
-    {
+    for phase in facts.report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
         let Some(disk) = &phase.disk else {
             continue;
         };
         let works = [disk.operations.read, disk.operations.write];
         let count: u64 = works.iter().map(|work| work.operations).sum();
-        let bytes: u64 = works
-            .iter()
-            .map(|work| work.bytes)
-            .fold(0, u64::saturating_add);
-        let took: i64 = works
-            .iter()
-            .map(|work| work.service_ns)
-            .fold(0, i64::saturating_add);
-        let usual = i64::try_from(count)
-            .unwrap_or(i64::MAX)
-            .saturating_mul(thresholds::DISK_REQUEST_NS)
-            .saturating_add(
-                i64::try_from(bytes >> 10)
-                    .unwrap_or(i64::MAX)
-                    .saturating_mul(thresholds::DISK_MEBIBYTE_NS / 1024),
+        let bytes: u64 = works.iter().map(|work| work.bytes).fold(0, u64::saturating_add);
+        let took: i64 = works.iter().map(|work| work.service_ns).fold(0, i64::saturating_add);
+        let usual =
+            i64::try_from(count).unwrap_or(i64::MAX).saturating_mul(thresholds::DISK_REQUEST_NS).saturating_add(
+                i64::try_from(bytes >> 10).unwrap_or(i64::MAX).saturating_mul(thresholds::DISK_MEBIBYTE_NS / 1024),
             );
         requests = requests.saturating_add(count);
         actual = actual.saturating_add(took);
@@ -69,18 +54,11 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         }
     }
     let lost = actual.saturating_sub(expected);
-    if actual < expected.saturating_mul(thresholds::DISK_SLOW_FACTOR)
-        || lost < thresholds::DISK_SLOW_NS
-    {
+    if actual < expected.saturating_mul(thresholds::DISK_SLOW_FACTOR) || lost < thresholds::DISK_SLOW_NS {
         return Ok(Vec::new());
     }
     let mean = actual / i64::try_from(requests).unwrap_or(i64::MAX).max(1);
-    let model = facts
-        .trace
-        .system
-        .disks
-        .first()
-        .map_or("", |disk| disk.model.as_str());
+    let model = facts.trace.system.disks.first().map_or("", |disk| disk.model.as_str());
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Disk, model),
         format!(
@@ -97,15 +75,13 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         }
         None => Cost::at_most(lost),
     })
-    .advise("look at the disk's health, cable and driver first, then for a faster one; other findings may follow from it");
+    .advise(
+        "look at the disk's health, cable and driver first, then for a faster one; other findings may follow from it",
+    );
     for (name, start, count, took, usual) in slow_phases {
         finding = finding.because(
             start,
-            format!(
-                "{name}: {count} requests in {}; a healthy hard disk needs {}",
-                time(took),
-                time(usual)
-            ),
+            format!("{name}: {count} requests in {}; a healthy hard disk needs {}", time(took), time(usual)),
         );
     }
     Ok(vec![finding])

@@ -32,10 +32,5 @@ rule! {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Kernel-PnP")?;
-    Ok(holding(
-        facts,
-        DeviceOperationKind::DeviceStart,
-        "start request",
-        "IRP_MN_START_DEVICE",
-    ))
+    Ok(holding(facts, DeviceOperationKind::DeviceStart, "start request", "IRP_MN_START_DEVICE"))
 }

@@ -39,50 +39,29 @@ struct Share {
 }
 
 /// How paths of the network's redirectors begin.
-const NETWORK: [&str; 4] = [
-    r"\device\mup\",
-    r"\device\lanmanredirector\",
-    r"\device\webdavredirector\",
-    r"\\",
-];
+const NETWORK: [&str; 4] = [r"\device\mup\", r"\device\lanmanredirector\", r"\device\webdavredirector\", r"\\"];
 
 fn is_on_network(path: &str) -> bool {
-    let lower = path
-        .get(..path.len().min(64))
-        .unwrap_or(path)
-        .to_lowercase();
+    let lower = path.get(..path.len().min(64)).unwrap_or(path).to_lowercase();
     NETWORK.iter().any(|prefix| lower.starts_with(prefix))
 }
 
 /// Server and share of a path.
 fn share(path: &str) -> String {
     let lower = path.to_lowercase();
-    let rest = NETWORK
-        .iter()
-        .find_map(|prefix| lower.strip_prefix(prefix))
-        .unwrap_or(&lower);
-    let parts: Vec<&str> = rest
-        .split('\\')
-        .filter(|part| !part.is_empty())
-        .take(2)
-        .collect();
+    let rest = NETWORK.iter().find_map(|prefix| lower.strip_prefix(prefix)).unwrap_or(&lower);
+    let parts: Vec<&str> = rest.split('\\').filter(|part| !part.is_empty()).take(2).collect();
     format!(r"\\{}", parts.join(r"\"))
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     if facts.trace.file_ios.is_empty() {
-        return Err(lacks_kernel(
-            "which files on a network were used",
-            &["FILE_IO", "FILE_IO_INIT", "FILENAME"],
-        ));
+        return Err(lacks_kernel("which files on a network were used", &["FILE_IO", "FILE_IO_INIT", "FILENAME"]));
     }
     let (start, end) = facts.main_path();
     let mut shares: Vec<Share> = Vec::new();
     for row in facts.trace.file_ios.iter() {
-        let Some(ended) = row
-            .end_ns
-            .filter(|&ended| ended > start && row.start_ns < end)
-        else {
+        let Some(ended) = row.end_ns.filter(|&ended| ended > start && row.start_ns < end) else {
             continue;
         };
         let path = facts.trace.text(row.file);
@@ -97,10 +76,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             if shares.len() >= MOST_SHARES {
                 continue;
             }
-            shares.push(Share {
-                name,
-                ..Share::default()
-            });
+            shares.push(Share { name, ..Share::default() });
         }
         if let Some(share) = shares.get_mut(at) {
             share.intervals.push((row.start_ns, ended));
@@ -135,9 +111,7 @@ mod tests {
         let path = r"\Device\Mup\SERVER\Profiles\user\ntuser.dat";
         assert!(is_on_network(path));
         assert_eq!(share(path), r"\\server\profiles");
-        assert!(!is_on_network(
-            r"\Device\HarddiskVolume2\Windows\explorer.exe"
-        ));
+        assert!(!is_on_network(r"\Device\HarddiskVolume2\Windows\explorer.exe"));
         assert!(!is_on_network("ä"));
     }
 }

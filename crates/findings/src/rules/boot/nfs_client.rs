@@ -26,9 +26,7 @@ rule! {
 
 /// Whether a service is the client for NFS. The paper prints `nfscnt`; the service is called `NfsClnt`.
 pub(super) fn is_nfs_client(service: &str) -> bool {
-    ["nfsclnt", "nfscnt"]
-        .iter()
-        .any(|name| name.eq_ignore_ascii_case(service))
+    ["nfsclnt", "nfscnt"].iter().any(|name| name.eq_ignore_ascii_case(service))
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

@@ -35,10 +35,7 @@ impl DriverWork<'_> {
     }
 
     pub(super) fn longest_ns(&self) -> i64 {
-        let lengths = self
-            .operations
-            .iter()
-            .filter_map(|device| device.duration_ns);
+        let lengths = self.operations.iter().filter_map(|device| device.duration_ns);
         lengths.max().unwrap_or(0)
     }
 }
@@ -46,15 +43,11 @@ impl DriverWork<'_> {
 /// What a driver is called where its object (`\Driver\disk`) and its service (`disk`) are the same.
 pub(super) fn driver_name(driver: &str) -> &str {
     let name = driver.strip_prefix(r"\Driver\");
-    name.or_else(|| driver.strip_prefix(r"\FileSystem\"))
-        .unwrap_or(driver)
+    name.or_else(|| driver.strip_prefix(r"\FileSystem\")).unwrap_or(driver)
 }
 
 /// The operations of a boot that are `wanted`, by driver; those without a driver by device.
-pub(super) fn by_driver<'a>(
-    facts: &BootFacts<'a>,
-    wanted: impl Fn(&Device) -> bool,
-) -> Vec<DriverWork<'a>> {
+pub(super) fn by_driver<'a>(facts: &BootFacts<'a>, wanted: impl Fn(&Device) -> bool) -> Vec<DriverWork<'a>> {
     let mut drivers: Vec<DriverWork<'a>> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for device in facts.report.devices.iter().filter(|device| wanted(device)) {
@@ -63,15 +56,10 @@ pub(super) fn by_driver<'a>(
             name => name,
         };
         // Windows' names of drivers differ in case from record to record.
-        let place = *places
-            .entry(name.to_ascii_lowercase())
-            .or_insert(drivers.len());
+        let place = *places.entry(name.to_ascii_lowercase()).or_insert(drivers.len());
         match drivers.get_mut(place) {
             Some(known) => known.operations.push(device),
-            None => drivers.push(DriverWork {
-                driver: name.to_owned(),
-                operations: vec![device],
-            }),
+            None => drivers.push(DriverWork { driver: name.to_owned(), operations: vec![device] }),
         }
     }
     drivers
@@ -83,11 +71,7 @@ pub(super) fn tids(facts: &BootFacts<'_>, operations: &[&Device]) -> Vec<u32> {
         .trace
         .device_operations
         .iter()
-        .filter(|row| {
-            operations
-                .iter()
-                .any(|one| one.start_ns == row.start_ns && one.kind == row.kind)
-        })
+        .filter(|row| operations.iter().any(|one| one.start_ns == row.start_ns && one.kind == row.kind))
         .filter_map(|row| row.tid)
         .collect();
     tids.sort_unstable();

@@ -29,9 +29,7 @@ rule! {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut findings = Vec::new();
     for name in PhaseName::ALL {
-        let limit = thresholds::PHASE_LIMITS_NS
-            .iter()
-            .find(|(phase, _)| *phase == name.as_str());
+        let limit = thresholds::PHASE_LIMITS_NS.iter().find(|(phase, _)| *phase == name.as_str());
         let (Some(&(_, limit_ns)), Some((phase, (start, end)))) = (limit, facts.phase(name)) else {
             continue;
         };
@@ -42,12 +40,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         findings.push(
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Phase, name.as_str()),
-                format!(
-                    "{} takes {}, usual is at most {}",
-                    name.as_str(),
-                    time(length),
-                    time(limit_ns)
-                ),
+                format!("{} takes {}, usual is at most {}", name.as_str(), time(length), time(limit_ns)),
             )
             .certain(phase.certainty)
             .because(start, format!("begins: {}", phase.starts.rule))

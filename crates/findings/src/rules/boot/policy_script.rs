@@ -40,9 +40,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 )
                 .costs(facts.cost(vec![(script.start_ns, end)]))
                 .because(script.start_ns, format!("{}: {}", script.name, time(length)))
-                .advise(
-                    "drop the script, have it run asynchronously or as a scheduled task, or see what it waits for",
-                )
+                .advise("drop the script, have it run asynchronously or as a scheduled task, or see what it waits for")
             })
         })
         .collect())

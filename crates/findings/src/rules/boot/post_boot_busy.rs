@@ -40,18 +40,13 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let users = users(facts, phase, (start, end));
     let all: i64 = users.iter().map(|it| it.2).fold(0, i64::saturating_add);
     let share = |ns: i64| ns as f64 * 100.0 / all.max(1) as f64;
-    let subject = users
-        .first()
-        .filter(|it| share(it.2) >= thresholds::POST_BOOT_SHARE_PERCENT);
+    let subject = users.first().filter(|it| share(it.2) >= thresholds::POST_BOOT_SHARE_PERCENT);
     let who = match subject {
         Some((image, _, _)) => format!("; {image} keeps it so most"),
         None => String::new(),
     };
     let length = if settling.end_ns.is_some() {
-        format!(
-            "the computer is busy for {} after its desktop is ready",
-            time(busy)
-        )
+        format!("the computer is busy for {} after its desktop is ready", time(busy))
     } else {
         format!(
             "the computer does not come to rest: busy for {} of the {} recorded after its desktop was ready",
@@ -72,14 +67,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     .certain(settling.certainty)
     .advise("have these programs start later, do less, or run with low priority for processors and disk, which does not count");
     for (image, _, used) in users.iter().take(4) {
-        finding = finding.because(
-            None,
-            format!(
-                "{image}: {} of processors and disk, {:.0} % of all",
-                time(*used),
-                share(*used)
-            ),
-        );
+        finding = finding
+            .because(None, format!("{image}: {} of processors and disk, {:.0} % of all", time(*used), share(*used)));
     }
     Ok(vec![finding])
 }
@@ -103,17 +92,8 @@ fn users(
         }
     };
     if let Some(scope) = Scope::between(facts.trace, start, end) {
-        for row in list(
-            facts.trace,
-            &scope,
-            &[CpuGroup::Process, CpuGroup::Priority],
-        )
-        .rows
-        {
-            if row
-                .priority
-                .is_none_or(|priority| priority >= NORMAL_PRIORITY)
-            {
+        for row in list(facts.trace, &scope, &[CpuGroup::Process, CpuGroup::Priority]).rows {
+            if row.priority.is_none_or(|priority| priority >= NORMAL_PRIORITY) {
                 add(&row.image, row.pid, row.cpu_ns);
             }
         }
@@ -126,11 +106,7 @@ fn users(
         .map(|row| (row.pid, row.service_ns))
         .collect();
     for row in phase.disk.iter().flat_map(|disk| &disk.by_process) {
-        let low: i64 = low
-            .iter()
-            .filter(|(pid, _)| *pid == row.pid)
-            .map(|&(_, ns)| ns)
-            .fold(0, i64::saturating_add);
+        let low: i64 = low.iter().filter(|(pid, _)| *pid == row.pid).map(|&(_, ns)| ns).fold(0, i64::saturating_add);
         add(&row.image, row.pid, row.service_ns.saturating_sub(low));
     }
     users.sort_by_key(|it| std::cmp::Reverse(it.2));

@@ -36,19 +36,14 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut best: Vec<(i64, Option<usize>)> = Vec::with_capacity(services.len());
     for (at, service) in services.iter().enumerate() {
         let own = link_ns(service);
-        let before = service.waited_for.as_ref().and_then(|wait| {
-            services
-                .get(..at)?
-                .iter()
-                .rposition(|earlier| earlier.name == wait.name)
-        });
-        let so_far = before
-            .and_then(|at| best.get(at))
-            .map_or(0, |known| known.0);
+        let before = service
+            .waited_for
+            .as_ref()
+            .and_then(|wait| services.get(..at)?.iter().rposition(|earlier| earlier.name == wait.name));
+        let so_far = before.and_then(|at| best.get(at)).map_or(0, |known| known.0);
         best.push((own.saturating_add(so_far), before));
     }
-    let Some(last) = (0..best.len()).max_by_key(|&at| best.get(at).map_or(0, |known| known.0))
-    else {
+    let Some(last) = (0..best.len()).max_by_key(|&at| best.get(at).map_or(0, |known| known.0)) else {
         return Ok(Vec::new());
     };
     let mut chain: Vec<&Service> = Vec::new();
@@ -63,31 +58,16 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         next = before;
     }
     chain.reverse();
-    let total: i64 = chain
-        .iter()
-        .map(|service| link_ns(service))
-        .fold(0, i64::saturating_add);
-    let largest = chain
-        .iter()
-        .map(|service| link_ns(service))
-        .max()
-        .unwrap_or(0);
+    let total: i64 = chain.iter().map(|service| link_ns(service)).fold(0, i64::saturating_add);
+    let largest = chain.iter().map(|service| link_ns(service)).max().unwrap_or(0);
     let one_is_most = largest as f64 * 100.0 > total as f64 * thresholds::CHAIN_LARGEST_PERCENT;
     if chain.len() < thresholds::CHAIN_SERVICES || total < thresholds::CHAIN_NS || one_is_most {
         return Ok(Vec::new());
     }
     let names: Vec<&str> = chain.iter().map(|service| service.name.as_str()).collect();
-    let costs: Vec<Cost> = chain
-        .iter()
-        .map(|service| facts.service_cost(service))
-        .collect();
-    let sum = costs
-        .iter()
-        .filter_map(|cost| cost.ns)
-        .fold(0, i64::saturating_add);
-    let exact = costs
-        .iter()
-        .all(|cost| cost.basis == CostBasis::CriticalPath);
+    let costs: Vec<Cost> = chain.iter().map(|service| facts.service_cost(service)).collect();
+    let sum = costs.iter().filter_map(|cost| cost.ns).fold(0, i64::saturating_add);
+    let exact = costs.iter().all(|cost| cost.basis == CostBasis::CriticalPath);
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Service, names.join(" → ")),
         format!(
@@ -109,12 +89,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     );
     for service in chain.iter().take(6) {
         let evidence = match &service.waited_for {
-            Some(wait) => format!(
-                "{}: {}; {}",
-                service.name,
-                time(link_ns(service)),
-                wait.evidence
-            ),
+            Some(wait) => format!("{}: {}; {}", service.name, time(link_ns(service)), wait.evidence),
             None => format!("{}: {}", service.name, time(link_ns(service))),
         };
         finding = finding.because(service.start_ns, evidence);

@@ -38,8 +38,7 @@ fn is_waited_for_by_the_boot(facts: &BootFacts<'_>, service: &Service) -> bool {
     let (Some(path), Some(pid)) = (&facts.path, service.container_pid) else {
         return false;
     };
-    let is_waited_for =
-        |step: &Step| step.pid == Some(pid) && step.pids.iter().any(|&it| it != pid);
+    let is_waited_for = |step: &Step| step.pid == Some(pid) && step.pids.iter().any(|&it| it != pid);
     path.time(facts.main_path(), is_waited_for) >= thresholds::NOISE_NS
 }
 
@@ -70,10 +69,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         })
         .collect();
     candidates.sort_by_key(|&(_, _, _, used)| std::cmp::Reverse(used));
-    let total: i64 = candidates
-        .iter()
-        .map(|&(_, _, _, used)| used)
-        .fold(0, i64::saturating_add);
+    let total: i64 = candidates.iter().map(|&(_, _, _, used)| used).fold(0, i64::saturating_add);
     if total < thresholds::LATER_SERVICES_NS {
         return Ok(Vec::new());
     }
@@ -102,10 +98,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
          first with 'sc qc NAME' that ERROR_CONTROL is not 3 and with 'sc enumdepend NAME' that nothing needs it",
     );
     for (name, _, start, used) in candidates.iter().take(5) {
-        finding = finding.because(
-            *start,
-            format!("{name}: {} of processors and disks", time(*used)),
-        );
+        finding = finding.because(*start, format!("{name}: {} of processors and disks", time(*used)));
     }
     Ok(vec![finding])
 }

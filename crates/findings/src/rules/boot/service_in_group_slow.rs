@@ -31,11 +31,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(starts(facts)
         .filter(|service| !service.group.is_empty() && service.automatic)
         .filter(|service| !super::nfs_client::is_nfs_client(&service.name))
-        .filter(|service| {
-            service
-                .total_ns
-                .is_none_or(|ns| ns >= thresholds::SERVICE_START_NS)
-        })
+        .filter(|service| service.total_ns.is_none_or(|ns| ns >= thresholds::SERVICE_START_NS))
         .map(|service| {
             let took = match service.total_ns {
                 Some(ns) => format!("takes {} to start", time(ns)),

@@ -56,10 +56,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     });
     // Its own image is read in every start.
     files.retain(|row| !file_name(facts.trace.text(row.0)).eq_ignore_ascii_case(facts.shell));
-    let mut folders: Vec<(&str, i64, u64, usize)> = files
-        .iter()
-        .map(|&(file, ns, requests)| (folder(facts.trace.text(file)), ns, requests, 1))
-        .collect();
+    let mut folders: Vec<(&str, i64, u64, usize)> =
+        files.iter().map(|&(file, ns, requests)| (folder(facts.trace.text(file)), ns, requests, 1)).collect();
     folders.sort_unstable_by_key(|row| row.0);
     folders.dedup_by(|row, kept| {
         let same = row.0 == kept.0;
@@ -72,8 +70,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     });
     let length = end.saturating_sub(start);
     let enough = |ns: i64| {
-        ns >= thresholds::FOLDER_READS_NS
-            && ns as f64 * 100.0 >= thresholds::FOLDER_READS_PERCENT * length as f64
+        ns >= thresholds::FOLDER_READS_NS && ns as f64 * 100.0 >= thresholds::FOLDER_READS_PERCENT * length as f64
     };
     Ok(folders
         .into_iter()

@@ -7,28 +7,20 @@ use crate::rules::prelude::*;
 
 /// The starts of services, in their order.
 pub(super) fn starts<'a>(facts: &BootFacts<'a>) -> impl Iterator<Item = &'a Service> {
-    facts
-        .report
-        .services
-        .iter()
-        .filter(|service| service.kind == ServiceChange::Start)
+    facts.report.services.iter().filter(|service| service.kind == ServiceChange::Start)
 }
 
 /// A finding about a service that takes long, with its parts as evidence.
 pub(super) fn slow(facts: &BootFacts<'_>, service: &Service, title: String) -> RuleFinding {
     let mut finding = RuleFinding::new(
-        FindingSubject::new(FindingSubjectKind::Service, service.name.clone())
-            .with_pid(service.container_pid),
+        FindingSubject::new(FindingSubjectKind::Service, service.name.clone()).with_pid(service.container_pid),
         title,
     )
     .costs(facts.service_cost(service))
     .because(
         service.start_ns,
         match service.end_ns {
-            Some(end) => format!(
-                "asked for; runs {} later",
-                time(end.saturating_sub(service.start_ns))
-            ),
+            Some(end) => format!("asked for; runs {} later", time(end.saturating_sub(service.start_ns))),
             None => "asked for; does not run when the recording ends".to_owned(),
         },
     )

@@ -27,10 +27,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Shell-Core")?;
     let programs = &facts.report.startup_applications.programs;
     let cost = |program: &onoff_analysis::transition::boot::StartupApplication| {
-        program
-            .cpu_ns
-            .unwrap_or(0)
-            .saturating_add(program.disk_service_ns.unwrap_or(0))
+        program.cpu_ns.unwrap_or(0).saturating_add(program.disk_service_ns.unwrap_or(0))
     };
     let total: i64 = programs.iter().map(cost).fold(0, i64::saturating_add);
     if programs.len() < thresholds::STARTUP_PROGRAMS && total < thresholds::STARTUP_NS {
@@ -44,9 +41,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         })
         .collect();
     let busy = facts.report.post_boot.busy_ns;
-    let known = programs
-        .iter()
-        .any(|program| program.cpu_ns.is_some() || program.disk_service_ns.is_some());
+    let known = programs.iter().any(|program| program.cpu_ns.is_some() || program.disk_service_ns.is_some());
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Process, listed(&names, 3)),
         format!(

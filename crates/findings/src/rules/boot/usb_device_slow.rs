@@ -38,10 +38,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .filter(|device| {
             is_usb(device)
                 && !device.device.is_empty()
-                && matches!(
-                    device.kind,
-                    DeviceOperationKind::DeviceStart | DeviceOperationKind::DeviceEnum
-                )
+                && matches!(device.kind, DeviceOperationKind::DeviceStart | DeviceOperationKind::DeviceEnum)
         })
         .collect();
     let mut names: Vec<&str> = operations.iter().map(|it| it.device.as_str()).collect();
@@ -49,25 +46,13 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     names.dedup();
     let mut findings = Vec::new();
     for name in names {
-        let own: Vec<&Device> = operations
-            .iter()
-            .copied()
-            .filter(|it| it.device == name)
-            .collect();
-        let whole: Vec<Interval> = own
-            .iter()
-            .filter_map(|it| Some((it.start_ns, it.end_ns?)))
-            .collect();
+        let own: Vec<&Device> = operations.iter().copied().filter(|it| it.device == name).collect();
+        let whole: Vec<Interval> = own.iter().filter_map(|it| Some((it.start_ns, it.end_ns?))).collect();
         // What it held others with: a pended request held nobody but its children.
-        let held: Vec<Interval> = own
-            .iter()
-            .filter_map(|it| Some((it.start_ns, it.start_ns.saturating_add(it.pre_pend_ns?))))
-            .collect();
+        let held: Vec<Interval> =
+            own.iter().filter_map(|it| Some((it.start_ns, it.start_ns.saturating_add(it.pre_pend_ns?)))).collect();
         let total_ns = covered(whole.clone(), (i64::MIN, i64::MAX));
-        let Some(first) = own
-            .first()
-            .filter(|_| total_ns >= thresholds::USB_DEVICE_NS)
-        else {
+        let Some(first) = own.first().filter(|_| total_ns >= thresholds::USB_DEVICE_NS) else {
             continue;
         };
         let pends = own.iter().all(|it| !not_pended(it));

@@ -29,22 +29,10 @@ rule! {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let video = &facts.report.video;
-    let system = slow(
-        facts,
-        &video.system_session,
-        "system's",
-        thresholds::SYSTEM_VIDEO_NS,
-    );
-    let user = slow(
-        facts,
-        &video.user_session,
-        "user's",
-        thresholds::USER_VIDEO_NS,
-    );
+    let system = slow(facts, &video.system_session, "system's", thresholds::SYSTEM_VIDEO_NS);
+    let user = slow(facts, &video.user_session, "user's", thresholds::USER_VIDEO_NS);
     if video.system_session.duration_ns.is_none() && video.user_session.duration_ns.is_none() {
-        return Err(lacks_other(
-            "when the session manager ran its programs: provider Microsoft-Windows-Subsys-SMSS",
-        ));
+        return Err(lacks_other("when the session manager ran its programs: provider Microsoft-Windows-Subsys-SMSS"));
     }
     Ok(system.into_iter().chain(user).collect())
 }
@@ -54,21 +42,14 @@ fn slow(facts: &BootFacts<'_>, span: &Span, session: &str, limit_ns: i64) -> Opt
     let length = end.saturating_sub(start);
     (length > limit_ns).then(|| {
         RuleFinding::new(
-            FindingSubject::new(
-                FindingSubjectKind::Work,
-                format!("video driver, {session} session"),
-            ),
-            format!(
-                "the video driver takes {} to initialise in the {session} session",
-                time(length)
-            ),
+            FindingSubject::new(FindingSubjectKind::Work, format!("video driver, {session} session")),
+            format!("the video driver takes {} to initialise in the {session} session", time(length)),
         )
         .costs(match &facts.path {
             Some(path) => path.cost(&[(start, end)], |step| {
                 step.pids.iter().any(|&pid| {
                     facts.images.at(pid, step.when.1).is_some_and(|image| {
-                        image.eq_ignore_ascii_case("smss.exe")
-                            || image.eq_ignore_ascii_case("csrss.exe")
+                        image.eq_ignore_ascii_case("smss.exe") || image.eq_ignore_ascii_case("csrss.exe")
                     })
                 })
             }),

@@ -38,12 +38,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             "set the menu's time-out to 0 or 1 s, and see how large kernel and initial file system are",
         ),
     ];
-    let known = phases.iter().any(|(name, _, _)| {
-        facts
-            .report
-            .phase(*name)
-            .is_some_and(|it| it.duration_ns.is_some())
-    });
+    let known = phases.iter().any(|(name, _, _)| facts.report.phase(*name).is_some_and(|it| it.duration_ns.is_some()));
     if !known {
         return Err(lacks_other("how long firmware and loader took"));
     }

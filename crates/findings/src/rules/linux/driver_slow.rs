@@ -34,9 +34,7 @@ const MOST_NAMED: usize = 100;
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let report = facts.report;
     if report.devices.is_empty() {
-        return Err(lacks_other(
-            "how long the kernel's initialisation functions and probes took",
-        ));
+        return Err(lacks_other("how long the kernel's initialisation functions and probes took"));
     }
     // A module's own function runs within its load: one piece of work, which the module names.
     let is_within_load = |device: &Device| {
@@ -51,21 +49,13 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     Ok(report
         .devices
         .iter()
-        .filter(|device| {
-            device
-                .duration_ns
-                .is_some_and(|ns| ns >= thresholds::LINUX_DRIVER_NS)
-        })
+        .filter(|device| device.duration_ns.is_some_and(|ns| ns >= thresholds::LINUX_DRIVER_NS))
         // They are longest first: what comes later is no news.
         .take(MOST_NAMED)
         .filter(|device| !is_within_load(device))
         .filter_map(|device| {
             let (end, length) = device.end_ns.zip(device.duration_ns)?;
-            let name = if device.driver.is_empty() {
-                device.device.as_str()
-            } else {
-                device.driver.as_str()
-            };
+            let name = if device.driver.is_empty() { device.device.as_str() } else { device.driver.as_str() };
             Some(
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Driver, name),
@@ -96,8 +86,6 @@ const fn advice(kind: DeviceOperationKind) -> &'static str {
         DeviceOperationKind::ModuleLoad => {
             "see which of its functions takes so long (boot with 'initcall_debug'), load it later, or deny it in modprobe.d if nothing needs it"
         }
-        _ => {
-            "have the driver probe asynchronously ('driver_async_probe='), or see what it waits for in its device"
-        }
+        _ => "have the driver probe asynchronously ('driver_async_probe='), or see what it waits for in its device",
     }
 }

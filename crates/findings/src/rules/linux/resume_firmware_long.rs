@@ -45,10 +45,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     .because(None, "by its own account (S3 performance table)")
     .advise("look for newer firmware; its maker leaves out of a resume what only a boot needs");
     if let Some(average) = sleep.firmware.average_resume_ns {
-        finding = finding.because(
-            None,
-            format!("all resumes of this boot took it {} each", time(average)),
-        );
+        finding = finding.because(None, format!("all resumes of this boot took it {} each", time(average)));
     }
     Ok(vec![finding])
 }

@@ -42,10 +42,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         ));
     }
     let mut findings = Vec::new();
-    for (half, verb) in [
-        (PowerHalf::Suspend, "go to sleep"),
-        (PowerHalf::Resume, "wake up"),
-    ] {
+    for (half, verb) in [(PowerHalf::Suspend, "go to sleep"), (PowerHalf::Resume, "wake up")] {
         let mut devices: BTreeMap<&str, Vec<&DeviceCallback>> = BTreeMap::new();
         for callback in &sleep.callbacks {
             if callback.phase.is_some_and(|phase| phase.half() == half) {
@@ -65,18 +62,10 @@ fn check(sleep: &LinuxSleep) -> Outcome {
 }
 
 fn length_of(callbacks: &[&DeviceCallback]) -> i64 {
-    callbacks
-        .iter()
-        .filter_map(|callback| callback.duration_ns)
-        .fold(0, i64::saturating_add)
+    callbacks.iter().filter_map(|callback| callback.duration_ns).fold(0, i64::saturating_add)
 }
 
-fn finding(
-    sleep: &LinuxSleep,
-    verb: &str,
-    length: i64,
-    own: &[&DeviceCallback],
-) -> Option<RuleFinding> {
+fn finding(sleep: &LinuxSleep, verb: &str, length: i64, own: &[&DeviceCallback]) -> Option<RuleFinding> {
     let longest = own.iter().max_by_key(|callback| callback.duration_ns)?;
     let driver = match longest.driver.as_str() {
         "" => String::new(),
@@ -86,19 +75,10 @@ fn finding(
         "" => FindingSubject::new(FindingSubjectKind::Device, longest.device.as_str()),
         driver => FindingSubject::new(FindingSubjectKind::Driver, driver),
     };
-    let on_path = own
-        .iter()
-        .map(|callback| callback.on_path_ns)
-        .fold(0, i64::saturating_add);
-    let beside = own
-        .iter()
-        .map(|callback| beside_the_path(sleep, callback))
-        .fold(0, i64::saturating_add);
+    let on_path = own.iter().map(|callback| callback.on_path_ns).fold(0, i64::saturating_add);
+    let beside = own.iter().map(|callback| beside_the_path(sleep, callback)).fold(0, i64::saturating_add);
     let (cost, waited) = if beside < thresholds::NOISE_NS {
-        (
-            Cost::on_path(on_path),
-            format!("the ends of its phases waited {} for it", time(on_path)),
-        )
+        (Cost::on_path(on_path), format!("the ends of its phases waited {} for it", time(on_path)))
     } else {
         (
             Cost::at_most(on_path.saturating_add(beside)),
@@ -145,10 +125,6 @@ fn beside_the_path(sleep: &LinuxSleep, callback: &DeviceCallback) -> i64 {
         return 0;
     };
     let window = (callback.start_ns, end.min(phase.end_ns.unwrap_or(end)));
-    let path: Vec<Interval> = phase
-        .path
-        .iter()
-        .map(|step| (step.start_ns, step.end_ns))
-        .collect();
+    let path: Vec<Interval> = phase.path.iter().map(|step| (step.start_ns, step.end_ns)).collect();
     covered(vec![window], window).saturating_sub(covered(path, window))
 }

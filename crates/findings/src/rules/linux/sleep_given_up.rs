@@ -33,27 +33,19 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     if sleep.outcome != SleepOutcome::GivenUp {
         return Ok(Vec::new());
     }
-    let failed: Vec<_> = sleep
-        .callbacks
-        .iter()
-        .filter(|callback| callback.error.is_some_and(|error| error != 0))
-        .collect();
+    let failed: Vec<_> =
+        sleep.callbacks.iter().filter(|callback| callback.error.is_some_and(|error| error != 0)).collect();
     let error = match sleep.error {
         Some(error) => format!(" (error {error})"),
         None => String::new(),
     };
-    let length = sleep
-        .end_ns
-        .map(|end| end.saturating_sub(sleep.start_ns).max(0));
+    let length = sleep.end_ns.map(|end| end.saturating_sub(sleep.start_ns).max(0));
     let (subject, who) = match failed.first() {
         Some(callback) => (
             FindingSubject::new(FindingSubjectKind::Device, callback.device.as_str()),
             format!(": {} refuses", callback.device),
         ),
-        None => (
-            FindingSubject::new(FindingSubjectKind::Transition, "sleep"),
-            String::new(),
-        ),
+        None => (FindingSubject::new(FindingSubjectKind::Transition, "sleep"), String::new()),
     };
     let mut finding = RuleFinding::new(subject, format!("the sleep is given up{who}{error}"))
         .costs(length.map_or(Cost::UNKNOWN, Cost::on_path))
@@ -71,12 +63,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         };
         finding = finding.because(
             callback.end_ns,
-            format!(
-                "{}{driver} answers {} to {}",
-                callback.device,
-                callback.error.unwrap_or(0),
-                callback.callback
-            ),
+            format!("{}{driver} answers {} to {}", callback.device, callback.error.unwrap_or(0), callback.callback),
         );
     }
     Ok(vec![finding])

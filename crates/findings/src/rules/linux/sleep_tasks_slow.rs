@@ -31,16 +31,9 @@ rule! {
 const NAMED: usize = 3;
 
 fn check(sleep: &LinuxSleep) -> Outcome {
-    let freezing = || {
-        sleep
-            .phases
-            .iter()
-            .filter(|phase| phase.name == SleepPhaseName::FreezeProcesses)
-    };
+    let freezing = || sleep.phases.iter().filter(|phase| phase.name == SleepPhaseName::FreezeProcesses);
     if freezing().next().is_none() {
-        return Err(lacks_other(
-            "how long tasks took to freeze: the trace event power:suspend_resume tells",
-        ));
+        return Err(lacks_other("how long tasks took to freeze: the trace event power:suspend_resume tells"));
     }
     Ok(freezing()
         .filter_map(|phase| {

@@ -42,9 +42,7 @@ fn check(trace: &Trace) -> Outcome {
         })
         .map(|kind| kind.events)
         .fold(0, u64::saturating_add);
-    if counts.events == 0
-        || stacks.saturating_mul(100) < counts.events.saturating_mul(STACKS_PERCENT)
-    {
+    if counts.events == 0 || stacks.saturating_mul(100) < counts.events.saturating_mul(STACKS_PERCENT) {
         return Ok(Vec::new());
     }
     Ok(vec![

@@ -26,27 +26,17 @@ rule! {
 }
 
 fn check(trace: &Trace) -> Outcome {
-    let lost: Vec<_> = trace
-        .losses
-        .iter()
-        .filter(|loss| loss.severity > Severity::Notice)
-        .collect();
+    let lost: Vec<_> = trace.losses.iter().filter(|loss| loss.severity > Severity::Notice).collect();
     if lost.is_empty() {
         return Ok(Vec::new());
     }
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Recording, "losses"),
-        format!(
-            "the recording has {}: costs may be too low",
-            counted(lost.len(), "kind") + " of losses"
-        ),
+        format!("the recording has {}: costs may be too low", counted(lost.len(), "kind") + " of losses"),
     )
     .advise("record again with more and larger buffers");
     for loss in lost {
-        finding = finding.because(
-            None,
-            format!("{} × {}: {}", loss.count, loss.counter, loss.help),
-        );
+        finding = finding.because(None, format!("{} × {}: {}", loss.count, loss.counter, loss.help));
     }
     Ok(vec![finding])
 }

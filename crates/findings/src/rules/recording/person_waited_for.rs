@@ -25,12 +25,7 @@ rule! {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let logon = facts.report.logon.person_ns;
-    let before = facts
-        .report
-        .before_kernel
-        .user_input
-        .duration_ns
-        .unwrap_or(0);
+    let before = facts.report.before_kernel.user_input.duration_ns.unwrap_or(0);
     let total = logon.saturating_add(before);
     if total < thresholds::NOISE_NS {
         return Ok(Vec::new());
@@ -42,16 +37,11 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     .advise("subtract it when comparing, or log on by itself for measurements");
     if logon > 0 {
         let first = facts.report.logon.credential_requests.first();
-        finding = finding.because(
-            first.map(|work| work.start_ns),
-            format!("credentials were asked for: {}", time(logon)),
-        );
+        finding =
+            finding.because(first.map(|work| work.start_ns), format!("credentials were asked for: {}", time(logon)));
     }
     if before > 0 {
-        finding = finding.because(
-            None,
-            format!("at a boot menu or a disk password: {}", time(before)),
-        );
+        finding = finding.because(None, format!("at a boot menu or a disk password: {}", time(before)));
     }
     Ok(vec![finding])
 }

@@ -35,11 +35,7 @@ fn check(trace: &Trace) -> Outcome {
             "whether drivers are signed for tests: give their files with --drivers, no event tells",
         ));
     };
-    let names: Vec<&str> = files
-        .iter()
-        .filter(|file| file.signed_for_tests)
-        .map(|file| file.name.as_str())
-        .collect();
+    let names: Vec<&str> = files.iter().filter(|file| file.signed_for_tests).map(|file| file.name.as_str()).collect();
     if names.is_empty() {
         return Ok(Vec::new());
     }

@@ -8,41 +8,25 @@ use crate::rules::prelude::*;
 pub(super) fn applications<'a>(
     facts: &ShutdownFacts<'a>,
 ) -> impl Iterator<Item = (&'a SessionEnd, &'a ApplicationEnd)> {
-    facts
-        .report
-        .sessions
-        .iter()
-        .flat_map(|session| session.applications.iter().map(move |one| (session, one)))
+    facts.report.sessions.iter().flat_map(|session| session.applications.iter().map(move |one| (session, one)))
 }
 
 /// From being told to the answer, or to the recording's end.
 pub(super) fn whole(facts: &ShutdownFacts<'_>, application: &ApplicationEnd) -> Interval {
-    (
-        application.start_ns,
-        application.end_ns.unwrap_or(facts.trace.duration_ns),
-    )
+    (application.start_ns, application.end_ns.unwrap_or(facts.trace.duration_ns))
 }
 
 /// A finding about an application, with what was recorded of it.
-pub(super) fn about(
-    facts: &ShutdownFacts<'_>,
-    application: &ApplicationEnd,
-    title: String,
-) -> RuleFinding {
+pub(super) fn about(facts: &ShutdownFacts<'_>, application: &ApplicationEnd, title: String) -> RuleFinding {
     let (start, end) = whole(facts, application);
     let mut finding = RuleFinding::new(
-        FindingSubject::new(FindingSubjectKind::Process, application.image.clone())
-            .with_pid(application.pid),
+        FindingSubject::new(FindingSubjectKind::Process, application.image.clone()).with_pid(application.pid),
         title,
     )
     .costs(facts.cost(whole(facts, application)))
     .because(
         start,
-        format!(
-            "{} is told to end; {} later it is over",
-            application.image,
-            time(end.saturating_sub(start))
-        ),
+        format!("{} is told to end; {} later it is over", application.image, time(end.saturating_sub(start))),
     );
     for time_out in &application.time_outs {
         finding = finding.because(time_out.at_ns, time_out.evidence.clone());
@@ -55,10 +39,5 @@ pub(super) fn about(
 
 /// The time-out of an application that is the weakest known.
 pub(super) fn certainty(application: &ApplicationEnd) -> Certainty {
-    application
-        .time_outs
-        .iter()
-        .map(|time_out| time_out.certainty)
-        .min()
-        .unwrap_or(Certainty::Inferred)
+    application.time_outs.iter().map(|time_out| time_out.certainty).min().unwrap_or(Certainty::Inferred)
 }

@@ -34,10 +34,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
         let Some(pid) = row.pid.filter(|&pid| pid > 4) else {
             continue;
         };
-        if row.operation != DiskOperation::Flush
-            || row.complete_ns <= start
-            || row.complete_ns > end
-        {
+        if row.operation != DiskOperation::Flush || row.complete_ns <= start || row.complete_ns > end {
             continue;
         }
         let took = row.service_ns.max(0);

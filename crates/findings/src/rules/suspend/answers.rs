@@ -19,43 +19,27 @@ pub(super) fn slow(
         .filter_map(|one| {
             let (end, length) = match (one.end_ns, one.duration_ns, &one.time_out) {
                 (Some(end), Some(length), _) => (end, length),
-                (_, _, Some(time_out)) => (
-                    one.start_ns.saturating_add(time_out.limit_ns),
-                    time_out.limit_ns,
-                ),
+                (_, _, Some(time_out)) => (one.start_ns.saturating_add(time_out.limit_ns), time_out.limit_ns),
                 _ => return None,
             };
             if length < thresholds::ANSWER_NS {
                 return None;
             }
-            let name = if one.name.is_empty() {
-                "a process"
-            } else {
-                one.name.as_str()
-            };
+            let name = if one.name.is_empty() { "a process" } else { one.name.as_str() };
             let mut finding = RuleFinding::new(
                 FindingSubject::new(kind, name).with_pid(one.pid),
                 match &one.time_out {
-                    Some(_) => format!(
-                        "{name} does not answer that the computer suspends: {} are waited for it",
-                        time(length)
-                    ),
-                    None => format!(
-                        "{name} takes {} to answer that the computer suspends",
-                        time(length)
-                    ),
+                    Some(_) => {
+                        format!("{name} does not answer that the computer suspends: {} are waited for it", time(length))
+                    }
+                    None => format!("{name} takes {} to answer that the computer suspends", time(length)),
                 },
             )
             .costs(alone(transition, one, (one.start_ns, end)))
-            .because(
-                one.start_ns,
-                format!("told in {} ({})", one.phase.as_str(), one.event),
-            )
+            .because(one.start_ns, format!("told in {} ({})", one.phase.as_str(), one.event))
             .advise(advice);
             if let Some(time_out) = &one.time_out {
-                finding = finding
-                    .certain(time_out.certainty)
-                    .because(None, time_out.rule.clone());
+                finding = finding.certain(time_out.certainty).because(None, time_out.rule.clone());
             }
             Some(finding)
         })

@@ -31,10 +31,7 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     facts.needs_power()?;
     Ok(slow(
         transition,
-        &[
-            NotificationKind::ApplicationQuerySuspend,
-            NotificationKind::ApplicationSuspend,
-        ],
+        &[NotificationKind::ApplicationQuerySuspend, NotificationKind::ApplicationSuspend],
         FindingSubjectKind::Process,
         "have it answer WM_POWERBROADCAST at once and do the rest on another thread or after the resume",
     ))

@@ -20,28 +20,16 @@ pub(super) fn slow(
         .filter_map(|device| {
             let (end, length) = device.end_ns.zip(device.duration_ns)?;
             let alone = device.alone_ns;
-            let measure = if by_alone {
-                alone.unwrap_or(length)
-            } else {
-                length
-            };
+            let measure = if by_alone { alone.unwrap_or(length) } else { length };
             if measure < limit_ns {
                 return None;
             }
             let name = name(device);
-            let driver = if device.driver.is_empty() {
-                String::new()
-            } else {
-                format!(" (driver {})", device.driver)
-            };
+            let driver = if device.driver.is_empty() { String::new() } else { format!(" (driver {})", device.driver) };
             let mut finding = RuleFinding::new(
                 FindingSubject::new(
                     FindingSubjectKind::Driver,
-                    if device.driver.is_empty() {
-                        name
-                    } else {
-                        device.driver.as_str()
-                    },
+                    if device.driver.is_empty() { name } else { device.driver.as_str() },
                 ),
                 format!("{name}{driver} takes {} to {verb}", time(length)),
             )
@@ -51,29 +39,18 @@ pub(super) fn slow(
             })
             .because(
                 device.start_ns,
-                format!(
-                    "{} asked in {}",
-                    device.device,
-                    device.phase.map_or("", |phase| phase.as_str())
-                ),
+                format!("{} asked in {}", device.device, device.phase.map_or("", |phase| phase.as_str())),
             )
             .because(end, format!("done {} later", time(length)))
             .advise(advice);
             if let Some(alone) = alone {
-                finding = finding.because(
-                    None,
-                    format!(
-                        "for {} of that no other device of the phase was under way",
-                        time(alone)
-                    ),
-                );
+                finding = finding
+                    .because(None, format!("for {} of that no other device of the phase was under way", time(alone)));
             }
             for part in device.drivers.iter().take(3) {
                 if let Some(held) = part.duration_ns.filter(|&ns| ns >= thresholds::NOISE_NS) {
-                    finding = finding.because(
-                        part.start_ns,
-                        format!("driver {} itself held it for {}", part.driver, time(held)),
-                    );
+                    finding = finding
+                        .because(part.start_ns, format!("driver {} itself held it for {}", part.driver, time(held)));
                 }
             }
             Some(finding)

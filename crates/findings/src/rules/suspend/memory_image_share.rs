@@ -29,12 +29,7 @@ rule! {
 fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let mut findings = Vec::new();
     let phase_ns = |names: &[PowerPhaseName]| -> Option<i64> {
-        transition
-            .phases
-            .iter()
-            .filter(|phase| names.contains(&phase.name))
-            .filter_map(|phase| phase.duration_ns)
-            .max()
+        transition.phases.iter().filter(|phase| names.contains(&phase.name)).filter_map(|phase| phase.duration_ns).max()
     };
     let parts = transition.resume_parts.as_ref();
     let read = parts.and_then(|parts| {
@@ -44,23 +39,13 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let written = phase_ns(&[PowerPhaseName::HiberWrite]);
     let read = read.or_else(|| phase_ns(&[PowerPhaseName::HiberRead]));
     // The way down is measured to the begin of writing, the way up, as the kernel counts it, with its reading.
-    let down = transition
-        .suspend
-        .measured
-        .duration_ns
-        .or(transition.suspend.kernel_ns);
+    let down = transition.suspend.measured.duration_ns.or(transition.suspend.kernel_ns);
     let up = parts
         .and_then(|parts| parts.total_ns)
         .or(transition.resume.measured.duration_ns)
         .or(transition.resume.kernel_ns);
     let halves = [
-        (
-            "writing",
-            "down",
-            written,
-            down.zip(written)
-                .map(|(down, image)| down.saturating_add(image)),
-        ),
+        ("writing", "down", written, down.zip(written).map(|(down, image)| down.saturating_add(image))),
         ("reading", "up", read, up),
     ];
     for (verb, way, image, half) in halves {

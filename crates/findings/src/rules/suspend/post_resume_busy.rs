@@ -40,16 +40,8 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let end = settling.end_ns.unwrap_or(facts.trace.duration_ns);
     let mut users: Vec<(String, Option<u32>, i64)> = Vec::new();
     if let Some(scope) = Scope::between(facts.trace, start, end) {
-        for row in list(
-            facts.trace,
-            &scope,
-            &[CpuGroup::Process, CpuGroup::Priority],
-        )
-        .rows
-        {
-            let counts = row
-                .priority
-                .is_none_or(|priority| priority >= NORMAL_PRIORITY);
+        for row in list(facts.trace, &scope, &[CpuGroup::Process, CpuGroup::Priority]).rows {
+            let counts = row.priority.is_none_or(|priority| priority >= NORMAL_PRIORITY);
             if !counts || row.image.is_empty() || row.pid == Some(0) {
                 continue;
             }
@@ -60,20 +52,13 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         }
     }
     users.sort_by_key(|it| std::cmp::Reverse(it.2));
-    let who = users.first().map_or(String::new(), |(image, _, _)| {
-        format!("; {image} used the processors most")
-    });
+    let who = users.first().map_or(String::new(), |(image, _, _)| format!("; {image} used the processors most"));
     let mut finding = RuleFinding::new(
         match users.first() {
-            Some((image, pid, _)) => {
-                FindingSubject::new(FindingSubjectKind::Process, image.clone()).with_pid(*pid)
-            }
+            Some((image, pid, _)) => FindingSubject::new(FindingSubjectKind::Process, image.clone()).with_pid(*pid),
             None => FindingSubject::new(FindingSubjectKind::Phase, "PostResume"),
         },
-        format!(
-            "the computer is busy for {} after its resume{who}",
-            time(settling.busy_ns)
-        ),
+        format!("the computer is busy for {} after its resume{who}", time(settling.busy_ns)),
     )
     .costs(Cost::at_most(settling.busy_ns))
     .certain(settling.certainty)

@@ -32,10 +32,7 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     facts.needs_power()?;
     Ok(slow(
         transition,
-        &[
-            NotificationKind::ServiceQuerySuspend,
-            NotificationKind::ServiceSuspend,
-        ],
+        &[NotificationKind::ServiceQuerySuspend, NotificationKind::ServiceSuspend],
         FindingSubjectKind::Service,
         "have it answer at once and do the rest elsewhere, or not ask for power notifications at all",
     ))

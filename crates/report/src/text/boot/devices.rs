@@ -18,18 +18,9 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
     let phases: Vec<String> = report
         .device_phases
         .iter()
-        .filter_map(|phase| {
-            Some(format!(
-                "{} {}",
-                phase.name,
-                duration(phase.span.duration_ns?)
-            ))
-        })
+        .filter_map(|phase| Some(format!("{} {}", phase.name, duration(phase.span.duration_ns?))))
         .collect();
-    let mut note = format!(
-        "slowest of {} operations",
-        count(report.devices.len() as u64)
-    );
+    let mut note = format!("slowest of {} operations", count(report.devices.len() as u64));
     for phase in phases {
         note += "; ";
         note += &phase;
@@ -43,14 +34,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         .right("begins")
         .left("", 60);
     let mut devices: Vec<&Device> = report.devices.iter().collect();
-    devices.sort_by_key(|device| {
-        std::cmp::Reverse(
-            device
-                .pre_pend_ns
-                .or(device.duration_ns)
-                .unwrap_or(i64::MAX),
-        )
-    });
+    devices.sort_by_key(|device| std::cmp::Reverse(device.pre_pend_ns.or(device.duration_ns).unwrap_or(i64::MAX)));
     for device in devices.into_iter().take(top) {
         let took = match device.duration_ns {
             Some(took) => cell(duration(took)),
@@ -74,17 +58,9 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         ]);
     }
     table.write(out)?;
-    let unfinished = report
-        .devices
-        .iter()
-        .filter(|device| device.end_ns.is_none())
-        .count();
+    let unfinished = report.devices.iter().filter(|device| device.end_ns.is_none()).count();
     if unfinished > 0 {
-        writeln!(
-            out,
-            "  {QUIET}{} did not end in the recording.{QUIET:#}",
-            counted(unfinished as u64, "operation")
-        )?;
+        writeln!(out, "  {QUIET}{} did not end in the recording.{QUIET:#}", counted(unfinished as u64, "operation"))?;
     }
     write_touching(report, &report.devices_touched_by, out)
 }

@@ -17,11 +17,7 @@ use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 /// From this share of its phase on, one piece of work is worth a sentence, percent.
 const NOTABLE_SHARE: f64 = 10.0;
 
-pub(super) fn write(
-    report: &BootReport,
-    recording: &RecordingSummary,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write(report: &BootReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(report))?;
     if let Some(sentence) = parts(report) {
         writeln!(out, "{sentence}")?;
@@ -29,11 +25,7 @@ pub(super) fn write(
     if let Some(phase) = longest_phase(report) {
         write_longest(report, phase, out)?;
     }
-    writeln!(
-        out,
-        "{QUIET}{}{QUIET:#}",
-        machine(recording, training(report))
-    )
+    writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, training(report)))
 }
 
 fn answer(report: &BootReport) -> String {
@@ -44,10 +36,7 @@ fn answer(report: &BootReport) -> String {
     };
     match (report.total_ns, report.total_certainty) {
         (Some(total), Certainty::Measured) => format!("{kind} took {}.", duration(total)),
-        (Some(total), _) => format!(
-            "{kind} took {}, as far as can be inferred.",
-            duration(total)
-        ),
+        (Some(total), _) => format!("{kind} took {}, as far as can be inferred.", duration(total)),
         (None, _) => format!(
             "{kind} took at least {}: the recording ends before the computer settled.",
             duration(report.total_at_least_ns)
@@ -69,10 +58,7 @@ fn parts(report: &BootReport) -> Option<String> {
         sentence += &format!(" and {} in the firmware", duration(firmware));
     }
     if report.logon.person_ns > 0 {
-        sentence += &format!(
-            "; {} of it waiting for a person to log on",
-            duration(report.logon.person_ns)
-        );
+        sentence += &format!("; {} of it waiting for a person to log on", duration(report.logon.person_ns));
     }
     sentence += ".";
     if let Some(whole) = report.total_from_reset_ns {
@@ -91,10 +77,7 @@ pub(super) fn cost(report: &BootReport, phase: &Phase) -> Option<i64> {
 }
 
 fn longest_phase(report: &BootReport) -> Option<&Phase> {
-    let known = report
-        .phases
-        .iter()
-        .filter(|phase| cost(report, phase).is_some_and(|cost| cost > 0));
+    let known = report.phases.iter().filter(|phase| cost(report, phase).is_some_and(|cost| cost > 0));
     known.max_by_key(|phase| cost(report, phase))
 }
 
@@ -107,73 +90,40 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
     sentence += ".";
     let notable = |ns: i64| share(ns, length) >= NOTABLE_SHARE;
     let mut named = false;
-    if let Some((service, took)) = slowest_service(report, phase).filter(|&(_, took)| notable(took))
-    {
+    if let Some((service, took)) = slowest_service(report, phase).filter(|&(_, took)| notable(took)) {
         named = true;
-        sentence += &format!(
-            " Slowest service in it: {}, {}",
-            printable(&service.name),
-            duration(took)
-        );
+        sentence += &format!(" Slowest service in it: {}, {}", printable(&service.name), duration(took));
         sentence += &match (service.held_up.first(), service.held_up_in_turn) {
             (None, _) => ".".to_owned(),
             (Some(first), 0 | 1) => format!(", which held up {}.", printable(first)),
             (Some(first), services) => {
-                format!(
-                    ", which held up {} and in turn {} more.",
-                    printable(first),
-                    services - 1
-                )
+                format!(", which held up {} and in turn {} more.", printable(first), services - 1)
             }
         };
     }
     if let Some((device, took)) = slowest_device(report, phase).filter(|&(_, took)| notable(took)) {
         named = true;
-        sentence += &format!(
-            " Slowest driver in it: {}, {}",
-            driver_name(device),
-            duration(took)
-        );
-        sentence += if device.pend_ns.is_none() {
-            ", without letting others go on."
-        } else {
-            "."
-        };
+        sentence += &format!(" Slowest driver in it: {}, {}", driver_name(device), duration(took));
+        sentence += if device.pend_ns.is_none() { ", without letting others go on." } else { "." };
     }
-    if !named
-        && let Some((process, took)) = busiest_process(phase).filter(|&(_, took)| notable(took))
-    {
-        sentence += &format!(
-            " Busiest process in it: {process}, {} of processor time.",
-            duration(took)
-        );
+    if !named && let Some((process, took)) = busiest_process(phase).filter(|&(_, took)| notable(took)) {
+        sentence += &format!(" Busiest process in it: {process}, {} of processor time.", duration(took));
     }
     writeln!(out, "{}", styled(WORST, sentence))
 }
 
 fn begins_in(phase: &Phase, start_ns: i64) -> bool {
-    phase.start_ns.is_none_or(|start| start <= start_ns)
-        && phase.end_ns.is_none_or(|end| start_ns < end)
+    phase.start_ns.is_none_or(|start| start <= start_ns) && phase.end_ns.is_none_or(|end| start_ns < end)
 }
 
 fn slowest_service<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Service, i64)> {
-    let ended = report
-        .services
-        .iter()
-        .filter_map(|service| Some((service, service.total_ns?)));
-    ended
-        .filter(|(service, _)| begins_in(phase, service.start_ns))
-        .max_by_key(|&(_, took)| took)
+    let ended = report.services.iter().filter_map(|service| Some((service, service.total_ns?)));
+    ended.filter(|(service, _)| begins_in(phase, service.start_ns)).max_by_key(|&(_, took)| took)
 }
 
 fn slowest_device<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Device, i64)> {
-    let ended = report
-        .devices
-        .iter()
-        .filter_map(|device| Some((device, device.pre_pend_ns?)));
-    ended
-        .filter(|(device, _)| begins_in(phase, device.start_ns))
-        .max_by_key(|&(_, took)| took)
+    let ended = report.devices.iter().filter_map(|device| Some((device, device.pre_pend_ns?)));
+    ended.filter(|(device, _)| begins_in(phase, device.start_ns)).max_by_key(|&(_, took)| took)
 }
 
 fn busiest_process(phase: &Phase) -> Option<(Cow<'_, str>, i64)> {
@@ -183,12 +133,7 @@ fn busiest_process(phase: &Phase) -> Option<(Cow<'_, str>, i64)> {
 
 /// The best name a driver or device has.
 pub(super) fn driver_name(device: &Device) -> String {
-    let names = [
-        &device.driver,
-        &device.friendly_name,
-        &device.description,
-        &device.device,
-    ];
+    let names = [&device.driver, &device.friendly_name, &device.description, &device.device];
     let name = names.into_iter().find(|name| !name.is_empty());
     name.map_or_else(|| "unnamed".to_owned(), |name| printable(name).into_owned())
 }
@@ -196,8 +141,5 @@ pub(super) fn driver_name(device: &Device) -> String {
 /// How well the read-ahead knows this machine.
 fn training(report: &BootReport) -> Option<String> {
     let boots = report.read_ahead.training_count?;
-    Some(format!(
-        "read-ahead trained on {}",
-        counted(boots.unsigned_abs(), "boot")
-    ))
+    Some(format!("read-ahead trained on {}", counted(boots.unsigned_abs(), "boot")))
 }

@@ -18,12 +18,7 @@ const NOTABLE_NS: i64 = 1_000_000;
 pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let policy = &report.group_policy;
     let logon = &report.logon;
-    let mut table = Table::new()
-        .left("what", 20)
-        .left("name", 60)
-        .right("took")
-        .right("begins")
-        .left("", 110);
+    let mut table = Table::new().left("what", 20).left("name", 60).right("took").right("begins").left("", 110);
     for (what, works) in [
         ("policy", &policy.applications),
         ("policy extension", &policy.extensions),
@@ -48,29 +43,19 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
     write_read_ahead(report, out)
 }
 
-fn write_startup_applications(
-    report: &BootReport,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_startup_applications(report: &BootReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let programs = &report.startup_applications.programs;
     if programs.is_empty() {
         return Ok(());
     }
     let note = format!("costliest of {}", count(programs.len() as u64));
     title("Programs that start with the session", &note, out)?;
-    let mut table = Table::new()
-        .left("program", 80)
-        .right("processor")
-        .right("disk")
-        .right("begins")
-        .left("", 40);
+    let mut table = Table::new().left("program", 80).right("processor").right("disk").right("begins").left("", 40);
     for program in programs.iter().take(top) {
         // Its process tells a command that runs another program.
-        let process = program.process_pid.map_or_else(
-            || "no process found".to_owned(),
-            |pid| format!("{} ({pid})", program.image),
-        );
+        let process = program
+            .process_pid
+            .map_or_else(|| "no process found".to_owned(), |pid| format!("{} ({pid})", program.image));
         table.row([
             cell(&*program.name),
             cell(duration_or_dash(program.cpu_ns)),
@@ -83,18 +68,14 @@ fn write_startup_applications(
 }
 
 fn rows(what: &str, works: &[Work], top: usize, table: &mut Table) {
-    let notable = works
-        .iter()
-        .filter(|work| work.duration_ns.is_none_or(|ns| ns >= NOTABLE_NS));
+    let notable = works.iter().filter(|work| work.duration_ns.is_none_or(|ns| ns >= NOTABLE_NS));
     for work in notable.take(top) {
         // A subscriber's detail is the number of the notification it was given.
         let detail = match work.kind {
             ActivityKind::NotificationSubscriber => format!("notification {}", work.detail),
             _ => work.detail.clone(),
         };
-        let took = work
-            .duration_ns
-            .map_or_else(|| "unfinished".to_owned(), duration);
+        let took = work.duration_ns.map_or_else(|| "unfinished".to_owned(), duration);
         table.row([
             cell(what),
             cell(&*work.name),
@@ -137,14 +118,9 @@ fn write_processes(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
 
 fn write_read_ahead(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     let advice = match report.read_ahead.state {
-        TrainingState::Untrained => {
-            "has not learnt this machine yet: expect the next boots to be faster"
-        }
+        TrainingState::Untrained => "has not learnt this machine yet: expect the next boots to be faster",
         TrainingState::Training => "is still learning this machine: measure after the third boot",
         TrainingState::Trained | TrainingState::Unknown => return Ok(()),
     };
-    writeln!(
-        out,
-        "\n{QUIET}The boot read-ahead (ReadyBoot) {advice}.{QUIET:#}"
-    )
+    writeln!(out, "\n{QUIET}The boot read-ahead (ReadyBoot) {advice}.{QUIET:#}")
 }

@@ -76,10 +76,7 @@ pub fn no_boot(answer: &NotABoot) -> String {
     } else {
         printable(&answer.recorder).into_owned()
     };
-    format!(
-        "{} (recorded by {recorder})",
-        printable(&answer.to_string())
-    )
+    format!("{} (recorded by {recorder})", printable(&answer.to_string()))
 }
 
 /// The losses that touch a section, unless they are those that touch the phases, where they are named already.

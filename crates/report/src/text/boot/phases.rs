@@ -21,12 +21,8 @@ const AXIS_CELLS: usize = 32;
 
 pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     title("Phases", "", out)?;
-    let end = report
-        .phases
-        .iter()
-        .filter(|phase| phase.name != PhaseName::TraceTail)
-        .filter_map(|phase| phase.end_ns)
-        .max();
+    let end =
+        report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail).filter_map(|phase| phase.end_ns).max();
     let firmware = report.before_kernel.firmware_table.as_ref();
     let stages = firmware.map_or(&[][..], |table| &table.stages);
     let begin = stages.first().map_or(0, |stage| stage.start_ns.min(0));
@@ -54,24 +50,15 @@ pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> 
     if stages.is_empty() {
         earlier_row("firmware", &report.before_kernel.firmware, &mut table);
     }
-    for (name, earlier) in [
-        ("boot manager", &report.before_kernel.boot_manager),
-        ("OSLoader", &report.before_kernel.os_loader),
-    ] {
+    for (name, earlier) in
+        [("boot manager", &report.before_kernel.boot_manager), ("OSLoader", &report.before_kernel.os_loader)]
+    {
         earlier_row(name, earlier, &mut table);
     }
-    let longest = report
-        .phases
-        .iter()
-        .filter_map(|phase| cost(report, phase))
-        .max();
+    let longest = report.phases.iter().filter_map(|phase| cost(report, phase)).max();
     for phase in &report.phases {
         let took = cost(report, phase);
-        let style = if took.is_some() && took == longest {
-            WORST
-        } else {
-            anstyle::Style::new()
-        };
+        let style = if took.is_some() && took == longest { WORST } else { anstyle::Style::new() };
         let part = match (took, report.total_ns) {
             (Some(took), Some(total)) => percent(share(took, total)),
             _ => String::new(),
@@ -110,19 +97,10 @@ fn write_firmware(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
         table.rule
     )?;
     if let Some(first) = table.disagreements.first() {
-        writeln!(
-            out,
-            "  {DOUBT}These and the recording's own times disagree: {}.{DOUBT:#}",
-            printable(first)
-        )?;
+        writeln!(out, "  {DOUBT}These and the recording's own times disagree: {}.{DOUBT:#}", printable(first))?;
     }
     for fault in &table.faults {
-        writeln!(
-            out,
-            "  {DOUBT}Firmware, {}: {}.{DOUBT:#}",
-            fault.kind.as_str(),
-            printable(&fault.text)
-        )?;
+        writeln!(out, "  {DOUBT}Firmware, {}: {}.{DOUBT:#}", fault.kind.as_str(), printable(&fault.text))?;
     }
     Ok(())
 }
@@ -156,10 +134,9 @@ fn earlier_row(name: &str, earlier: &EarlierTime, table: &mut Table) {
 fn ended_by(report: &BootReport, phase: &Phase) -> (anstyle::Style, String) {
     let rule = match (phase.name, report.post_boot.end_ns) {
         // The whole rule of the metric is a paragraph.
-        (PhaseName::PostBoot, Some(_)) => Cow::Owned(format!(
-            "{} of idle time found",
-            duration(report.post_boot.idle_ns)
-        )),
+        (PhaseName::PostBoot, Some(_)) => {
+            Cow::Owned(format!("{} of idle time found", duration(report.post_boot.idle_ns)))
+        }
         _ => printable(&phase.rule),
     };
     match phase.ends.certainty {
@@ -186,11 +163,7 @@ fn write_doubts(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "  {DOUBT}Better answers need: {}.{DOUBT:#}",
-        printable(&missing.join("; "))
-    )
+    writeln!(out, "  {DOUBT}Better answers need: {}.{DOUBT:#}", printable(&missing.join("; ")))
 }
 
 fn write_settling(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
@@ -199,10 +172,7 @@ fn write_settling(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let found = match settling.end_ns {
-        Some(_) => format!(
-            "and the {} of idle time that end it are left out",
-            duration(settling.idle_ns)
-        ),
+        Some(_) => format!("and the {} of idle time that end it are left out", duration(settling.idle_ns)),
         None => format!(
             "but only {} of the {} of idle time that end it are recorded",
             duration(settling.idle_ns),
@@ -214,11 +184,7 @@ fn write_settling(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
         CpuSource::Samples => "samples, an estimate",
         CpuSource::None => "nothing: processor time was not recorded",
     };
-    let disk = if settling.disk_recorded {
-        ""
-    } else {
-        "; disk requests were not recorded"
-    };
+    let disk = if settling.disk_recorded { "" } else { "; disk requests were not recorded" };
     writeln!(
         out,
         "  {QUIET}PostBoot took {} of work, {found} ({} metric, from {source}{disk}).{QUIET:#}",

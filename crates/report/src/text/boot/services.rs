@@ -27,10 +27,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         }
         _ => String::new(),
     };
-    let note = format!(
-        "slowest of {}{window}",
-        counted(report.services.len() as u64, "service")
-    );
+    let note = format!("slowest of {}{window}", counted(report.services.len() as u64, "service"));
     title("Services", &note, out)?;
     let mut services: Vec<&Service> = report.services.iter().collect();
     // What never ended is worse than whatever did.

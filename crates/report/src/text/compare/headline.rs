@@ -2,9 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::compare::{
-    Category, Change, ComparedMeasure, Comparison, TransitionName, Verdict,
-};
+use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, TransitionName, Verdict};
 
 use super::{LEAST_SHOWN_NS, signed, value};
 use crate::text::printable::printable;
@@ -39,22 +37,15 @@ pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
 
 /// The measure of the whole transition that both have: the total, else the next best.
 fn whole(comparison: &Comparison, at: usize) -> Option<(&ComparedMeasure, &Change)> {
-    ["total", "startup", "main_path", "suspend"]
-        .iter()
-        .find_map(|name| {
-            let key = format!("{}.{name}", comparison.transition.as_str());
-            let measure = comparison.measure(&key)?;
-            let change = measure.changes.get(at - 1)?;
-            change.difference.map(|_| (measure, change))
-        })
+    ["total", "startup", "main_path", "suspend"].iter().find_map(|name| {
+        let key = format!("{}.{name}", comparison.transition.as_str());
+        let measure = comparison.measure(&key)?;
+        let change = measure.changes.get(at - 1)?;
+        change.difference.map(|_| (measure, change))
+    })
 }
 
-fn answer(
-    comparison: &Comparison,
-    measure: &ComparedMeasure,
-    change: &Change,
-    at: usize,
-) -> String {
+fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, at: usize) -> String {
     let what = match (comparison.transition, measure.name.as_str()) {
         (TransitionName::Boot, "total") => "The boot",
         (TransitionName::Boot, "startup") => "The boot up to its last job",
@@ -64,19 +55,10 @@ fn answer(
         (TransitionName::Suspend, _) => "Going to sleep and waking",
     };
     let median = |at: usize| measure.values.get(at).and_then(|it| it.median).unwrap_or(0);
-    let (was, is) = (
-        value(measure.unit, median(0)),
-        value(measure.unit, median(at)),
-    );
+    let (was, is) = (value(measure.unit, median(0)), value(measure.unit, median(at)));
     let difference = change.difference.unwrap_or(0);
-    let by = value(
-        measure.unit,
-        i64::try_from(difference.unsigned_abs()).unwrap_or(i64::MAX),
-    );
-    let by_percent = change
-        .percent
-        .map(|share| format!(" ({})", percent(share.abs())))
-        .unwrap_or_default();
+    let by = value(measure.unit, i64::try_from(difference.unsigned_abs()).unwrap_or(i64::MAX));
+    let by_percent = change.percent.map(|share| format!(" ({})", percent(share.abs()))).unwrap_or_default();
     match change.verdict {
         Verdict::Slower => format!("{what} is {by}{by_percent} slower: {is}, was {was}."),
         Verdict::Faster => format!("{what} is {by}{by_percent} faster: {is}, was {was}."),
@@ -88,12 +70,7 @@ fn answer(
         _ => {
             let floor = measure
                 .noise_floor
-                .map(|floor| {
-                    format!(
-                        "; the baseline's own runs lie {} apart",
-                        value(measure.unit, floor)
-                    )
-                })
+                .map(|floor| format!("; the baseline's own runs lie {} apart", value(measure.unit, floor)))
                 .unwrap_or_default();
             format!("{what} does not differ beyond noise: {is}, was {was}{floor}.")
         }
@@ -117,17 +94,11 @@ fn largest(comparison: &Comparison, at: usize) -> Option<String> {
                     }
                     Verdict::New => {
                         let is = median(at)?;
-                        (
-                            is,
-                            format!("with {}, which is new", value(measure.unit, is)),
-                        )
+                        (is, format!("with {}, which is new", value(measure.unit, is)))
                     }
                     Verdict::Gone => {
                         let was = median(0)?;
-                        (
-                            was,
-                            format!("with {}, which is gone", value(measure.unit, was)),
-                        )
+                        (was, format!("with {}, which is gone", value(measure.unit, was)))
                     }
                     _ => return None,
                 };
@@ -139,26 +110,17 @@ fn largest(comparison: &Comparison, at: usize) -> Option<String> {
     };
     let phase = most(&|category| category == Category::Phase);
     let thing = most(&|category| {
-        matches!(
-            category,
-            Category::Service | Category::Application | Category::Step | Category::Driver
-        )
+        matches!(category, Category::Service | Category::Application | Category::Step | Category::Driver)
     });
     match (phase, thing) {
-        (Some(phase), Some(thing)) => {
-            Some(format!("Most in {phase}; of what runs in it, {thing}."))
-        }
+        (Some(phase), Some(thing)) => Some(format!("Most in {phase}; of what runs in it, {thing}.")),
         (Some(one), None) | (None, Some(one)) => Some(format!("Most in {one}.")),
         (None, None) => None,
     }
 }
 
 fn too_few(comparison: &Comparison) -> Option<String> {
-    let fewest = comparison
-        .configurations
-        .iter()
-        .map(|configuration| configuration.compared_runs)
-        .min()?;
+    let fewest = comparison.configurations.iter().map(|configuration| configuration.compared_runs).min()?;
     (fewest < comparison.least_runs).then(|| {
         format!(
             "With {} on a side noise cannot be told from a difference; record {} or more of each.",

@@ -3,9 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use onoff_analysis::compare::{
-    Category, Change, ComparedMeasure, Comparison, MeasureSpread, Unit, Verdict,
-};
+use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, Unit, Verdict};
 
 use super::{CompareTextOptions, LEAST_SHOWN_NS, signed, signed_percent, value};
 use crate::text::printable::printable;
@@ -21,11 +19,8 @@ pub(super) fn write(
     options: &CompareTextOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let of_category: Vec<&ComparedMeasure> = comparison
-        .measures
-        .iter()
-        .filter(|measure| measure.category == category)
-        .collect();
+    let of_category: Vec<&ComparedMeasure> =
+        comparison.measures.iter().filter(|measure| measure.category == category).collect();
     if of_category.is_empty() {
         return Ok(());
     }
@@ -33,11 +28,7 @@ pub(super) fn write(
         title(heading(category), "", out)?;
         return table(comparison, &of_category, out);
     }
-    let mut differing: Vec<&ComparedMeasure> = of_category
-        .iter()
-        .copied()
-        .filter(|it| differs(it))
-        .collect();
+    let mut differing: Vec<&ComparedMeasure> = of_category.iter().copied().filter(|it| differs(it)).collect();
     differing.sort_by_key(|measure| std::cmp::Reverse(size_of(measure)));
     let shown = differing.len().min(options.top);
     let note = match (differing.len(), shown) {
@@ -48,11 +39,7 @@ pub(super) fn write(
             count(all as u64),
             count(of_category.len() as u64)
         ),
-        (all, _) => format!(
-            "{} of {}",
-            count(all as u64),
-            count(of_category.len() as u64)
-        ),
+        (all, _) => format!("{} of {}", count(all as u64), count(of_category.len() as u64)),
     };
     title(heading(category), &note, out)?;
     differing.truncate(shown);
@@ -77,9 +64,11 @@ const fn heading(category: Category) -> &'static str {
 }
 
 fn differs(measure: &ComparedMeasure) -> bool {
-    measure.changes.iter().enumerate().any(|(at, change)| {
-        change.verdict != Verdict::Same && size_of_change(measure, at, change) >= LEAST_SHOWN_NS
-    })
+    measure
+        .changes
+        .iter()
+        .enumerate()
+        .any(|(at, change)| change.verdict != Verdict::Same && size_of_change(measure, at, change) >= LEAST_SHOWN_NS)
 }
 
 fn size_of(measure: &ComparedMeasure) -> u64 {
@@ -96,18 +85,10 @@ fn size_of(measure: &ComparedMeasure) -> u64 {
 /// How large a difference is; of what is new or gone, all of it.
 fn size_of_change(measure: &ComparedMeasure, at: usize, change: &Change) -> u64 {
     let median = |at: usize| measure.values.get(at).and_then(|it| it.median);
-    change
-        .difference
-        .or(median(at + 1))
-        .or(median(0))
-        .map_or(0, i64::unsigned_abs)
+    change.difference.or(median(at + 1)).or(median(0)).map_or(0, i64::unsigned_abs)
 }
 
-fn table(
-    comparison: &Comparison,
-    measures: &[&ComparedMeasure],
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn table(comparison: &Comparison, measures: &[&ComparedMeasure], out: &mut dyn Write) -> io::Result<()> {
     match comparison.configurations.as_slice() {
         [_, _] => two(comparison, measures).write(out),
         _ => several(comparison, measures).write(out),
@@ -115,13 +96,8 @@ fn table(
 }
 
 fn two(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
-    let name = |at: usize| {
-        comparison
-            .configurations
-            .get(at)
-            .map(|it| printable(&it.name).into_owned())
-            .unwrap_or_default()
-    };
+    let name =
+        |at: usize| comparison.configurations.get(at).map(|it| printable(&it.name).into_owned()).unwrap_or_default();
     let mut table = Table::new()
         .left("", 56)
         .right(name(0))
@@ -145,32 +121,17 @@ fn two(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
             cell(with_range(unit, spread(1))),
             styled_cell(
                 style(change.verdict),
-                change
-                    .difference
-                    .map(|difference| signed(unit, difference))
-                    .unwrap_or_default(),
+                change.difference.map(|difference| signed(unit, difference)).unwrap_or_default(),
             ),
             cell(change.percent.map(signed_percent).unwrap_or_default()),
             styled_cell(
                 QUIET,
                 change
                     .interval
-                    .map(|interval| {
-                        format!(
-                            "{} to {}",
-                            signed(unit, interval.low),
-                            signed(unit, interval.high)
-                        )
-                    })
+                    .map(|interval| format!("{} to {}", signed(unit, interval.low), signed(unit, interval.high)))
                     .unwrap_or_default(),
             ),
-            styled_cell(
-                QUIET,
-                measure
-                    .noise_floor
-                    .map(|floor| value(unit, floor))
-                    .unwrap_or_default(),
-            ),
+            styled_cell(QUIET, measure.noise_floor.map(|floor| value(unit, floor)).unwrap_or_default()),
             styled_cell(QUIET, chance(change)),
             styled_cell(style(change.verdict), word(change.verdict)),
         ]);
@@ -187,9 +148,7 @@ fn several(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
     for measure in measures {
         let mut cells: Vec<Cell> = vec![cell(printable(&measure.name))];
         for (at, spread) in measure.values.iter().enumerate() {
-            let median = spread
-                .median
-                .map_or_else(|| "-".to_owned(), |median| value(measure.unit, median));
+            let median = spread.median.map_or_else(|| "-".to_owned(), |median| value(measure.unit, median));
             let change = at.checked_sub(1).and_then(|at| measure.changes.get(at));
             let text = match change.and_then(|change| change.percent) {
                 Some(percent) => format!("{median} {}", signed_percent(percent)),
@@ -209,12 +168,9 @@ fn with_range(unit: Unit, spread: &MeasureSpread) -> String {
         return "-".to_owned();
     };
     match (spread.least, spread.most) {
-        (Some(least), Some(most)) if spread.runs > 1 && least != most => format!(
-            "{} ({} to {})",
-            value(unit, median),
-            value(unit, least),
-            value(unit, most)
-        ),
+        (Some(least), Some(most)) if spread.runs > 1 && least != most => {
+            format!("{} ({} to {})", value(unit, median), value(unit, least), value(unit, most))
+        }
         _ => value(unit, median),
     }
 }

@@ -31,11 +31,7 @@ pub struct CompareTextOptions {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    comparison: &Comparison,
-    options: &CompareTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(comparison: &Comparison, options: &CompareTextOptions, out: &mut dyn Write) -> io::Result<()> {
     headline::write(comparison, out)?;
     configurations(&comparison.configurations, out)?;
     set_apart(&comparison.configurations, out)?;
@@ -84,10 +80,7 @@ pub(super) fn signed_percent(percent: f64) -> String {
 }
 
 /// One quiet line: how many runs of each were compared.
-pub(super) fn configurations(
-    configurations: &[ConfigurationSummary],
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn configurations(configurations: &[ConfigurationSummary], out: &mut dyn Write) -> io::Result<()> {
     let told: Vec<String> = configurations
         .iter()
         .map(|configuration| {
@@ -96,25 +89,15 @@ pub(super) fn configurations(
                 0 => String::new(),
                 apart => format!(" and {} set apart", count(apart)),
             };
-            format!(
-                "{}: {}{apart}",
-                printable(&configuration.name),
-                counted(configuration.compared_runs, "run"),
-            )
+            format!("{}: {}{apart}", printable(&configuration.name), counted(configuration.compared_runs, "run"),)
         })
         .collect();
     writeln!(out, "{QUIET}{}{QUIET:#}", told.join(" · "))
 }
 
 /// The runs that were not compared, and why.
-pub(super) fn set_apart(
-    configurations: &[ConfigurationSummary],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut table = Table::new()
-        .left("run", 48)
-        .left("why", 96)
-        .left("to include it", 40);
+pub(super) fn set_apart(configurations: &[ConfigurationSummary], out: &mut dyn Write) -> io::Result<()> {
+    let mut table = Table::new().left("run", 48).left("why", 96).left("to include it", 40);
     for run in configurations.iter().flat_map(|it| &it.runs) {
         for apart in &run.set_apart {
             table.row([

@@ -11,11 +11,7 @@ use crate::text::section::title;
 use crate::text::table::{Table, cell};
 
 /// Writes what moved, most passed first.
-pub(super) fn write(
-    comparison: &Comparison,
-    options: &CompareTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write(comparison: &Comparison, options: &CompareTextOptions, out: &mut dyn Write) -> io::Result<()> {
     if comparison.moved.is_empty() {
         return Ok(());
     }
@@ -27,23 +23,15 @@ pub(super) fn write(
     };
     title("In another order", &note, out)?;
     let several = comparison.configurations.len() > 2;
-    let mut table = Table::new()
-        .left("", 48)
-        .left("was", 40)
-        .left("is", 40)
-        .left("", 64)
-        .left(if several { "in" } else { "" }, 24);
+    let mut table =
+        Table::new().left("", 48).left("was", 40).left("is", 40).left("", 64).left(if several { "in" } else { "" }, 24);
     for moved in comparison.moved.iter().take(options.top) {
         table.row([
             cell(printable(name(&moved.key))),
             cell(place(&moved.was_phase, moved.was_since_phase_ns)),
             cell(place(&moved.is_phase, moved.is_since_phase_ns)),
             cell(passed(moved)),
-            cell(if several {
-                printable(&moved.configuration).into_owned()
-            } else {
-                String::new()
-            }),
+            cell(if several { printable(&moved.configuration).into_owned() } else { String::new() }),
         ]);
     }
     table.write(out)
@@ -59,11 +47,8 @@ fn place(phase: &str, since_phase_ns: i64) -> String {
 }
 
 fn passed(moved: &Moved) -> String {
-    let (all, direction) = if moved.now_after >= moved.now_before {
-        (moved.now_after, "after")
-    } else {
-        (moved.now_before, "before")
-    };
+    let (all, direction) =
+        if moved.now_after >= moved.now_before { (moved.now_after, "after") } else { (moved.now_before, "before") };
     let nearest = printable(name(&moved.passed)).into_owned();
     match all {
         1 => format!("now {direction} {nearest}"),

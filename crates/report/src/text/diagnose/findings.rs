@@ -25,12 +25,7 @@ pub(super) fn caveats(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<
     }
     title("Before you trust it", "", out)?;
     for caveat in &diagnosis.caveats {
-        writeln!(
-            out,
-            "  {DOUBT}{}.{DOUBT:#}  {QUIET}{}{QUIET:#}",
-            printable(&caveat.title),
-            caveat.code
-        )?;
+        writeln!(out, "  {DOUBT}{}.{DOUBT:#}  {QUIET}{}{QUIET:#}", printable(&caveat.title), caveat.code)?;
         for line in wrapped(&caveat.advice, 96) {
             writeln!(out, "    {}", printable(&line))?;
         }
@@ -42,10 +37,7 @@ pub(super) fn write(diagnosis: &Diagnosis, top: usize, out: &mut dyn Write) -> i
     if diagnosis.findings.is_empty() || top == 0 {
         return Ok(());
     }
-    let bounded = diagnosis
-        .findings
-        .iter()
-        .any(|finding| finding.cost_basis == CostBasis::AtMost);
+    let bounded = diagnosis.findings.iter().any(|finding| finding.cost_basis == CostBasis::AtMost);
     let note = if bounded {
         "what costs most first; ≤ is at most: it ran beside the main path"
     } else {
@@ -79,16 +71,8 @@ fn one(finding: &RuleFinding, several: bool, out: &mut dyn Write) -> io::Result<
         FindingSeverity::Moderate => DOUBT,
         FindingSeverity::Note => QUIET,
     };
-    let room = INDENT
-        .saturating_sub(4)
-        .saturating_sub(cost.chars().count());
-    writeln!(
-        out,
-        "  {:room$}{}  {}.",
-        "",
-        styled(style, &cost),
-        printable(&finding.title)
-    )?;
+    let room = INDENT.saturating_sub(4).saturating_sub(cost.chars().count());
+    writeln!(out, "  {:room$}{}  {}.", "", styled(style, &cost), printable(&finding.title))?;
     let mut about = finding.code.to_owned();
     if several {
         about = format!("{about}, {}", finding.transition);
@@ -98,15 +82,8 @@ fn one(finding: &RuleFinding, several: bool, out: &mut dyn Write) -> io::Result<
     }
     writeln!(out, "{:INDENT$}{QUIET}{about}{QUIET:#}", "")?;
     for evidence in finding.evidence.iter().take(MOST_EVIDENCE) {
-        let when = evidence
-            .time_ns
-            .map_or(String::new(), |ns| format!("at {}: ", duration(ns)));
-        writeln!(
-            out,
-            "{:INDENT$}{QUIET}{when}{}{QUIET:#}",
-            "",
-            printable(&evidence.text)
-        )?;
+        let when = evidence.time_ns.map_or(String::new(), |ns| format!("at {}: ", duration(ns)));
+        writeln!(out, "{:INDENT$}{QUIET}{when}{}{QUIET:#}", "", printable(&evidence.text))?;
     }
     for line in wrapped(&sentence(&finding.advice), 92) {
         writeln!(out, "{:INDENT$}{}", "", printable(&line))?;
@@ -119,20 +96,12 @@ pub(super) fn not_checked(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Res
     if diagnosis.not_checked.is_empty() {
         return Ok(());
     }
-    let note = format!(
-        "{} of {} rules",
-        diagnosis.not_checked.len(),
-        diagnosis.not_checked.len() as u64 + diagnosis.checked
-    );
+    let note =
+        format!("{} of {} rules", diagnosis.not_checked.len(), diagnosis.not_checked.len() as u64 + diagnosis.checked);
     title("Not checked, for lack of events", &note, out)?;
     let mut reasons: Vec<(String, Vec<&'static str>)> = Vec::new();
     for rule in &diagnosis.not_checked {
-        let reason = rule
-            .lacking
-            .iter()
-            .map(lacks)
-            .collect::<Vec<_>>()
-            .join("; ");
+        let reason = rule.lacking.iter().map(lacks).collect::<Vec<_>>().join("; ");
         match reasons.iter_mut().find(|known| known.0 == reason) {
             Some(known) if known.1.contains(&rule.code) => {}
             Some(known) => known.1.push(rule.code),
@@ -148,11 +117,7 @@ pub(super) fn not_checked(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Res
         }
     }
     for command in &diagnosis.lacking.record {
-        writeln!(
-            out,
-            "  {QUIET}With {}, {}:{QUIET:#}",
-            command.tool, command.purpose
-        )?;
+        writeln!(out, "  {QUIET}With {}, {}:{QUIET:#}", command.tool, command.purpose)?;
         for line in &command.lines {
             writeln!(out, "    {line}")?;
         }
@@ -175,11 +140,7 @@ fn lacks(item: &LackingItem) -> String {
 fn sentence(text: &str) -> String {
     let mut characters = text.chars();
     match characters.next() {
-        Some(first) => format!(
-            "{}{}.",
-            first.to_uppercase(),
-            characters.as_str().trim_end_matches('.')
-        ),
+        Some(first) => format!("{}{}.", first.to_uppercase(), characters.as_str().trim_end_matches('.')),
         None => String::new(),
     }
 }

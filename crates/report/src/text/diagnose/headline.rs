@@ -11,16 +11,8 @@ use crate::text::style::{HEADLINE, WORST, styled};
 
 pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     let several = diagnosis.transitions.len() > 1;
-    let transitions: Vec<String> = diagnosis
-        .transitions
-        .iter()
-        .map(|one| transition(one, several))
-        .collect();
-    writeln!(
-        out,
-        "{HEADLINE}{}.{HEADLINE:#}",
-        sentence(&transitions.join("; "))
-    )?;
+    let transitions: Vec<String> = diagnosis.transitions.iter().map(|one| transition(one, several)).collect();
+    writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", sentence(&transitions.join("; ")))?;
     match diagnosis.findings.first() {
         Some(first) => {
             let others = diagnosis.findings.len() - 1;

@@ -25,11 +25,7 @@ pub fn list(rules: &[Rule], out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// What `out` answers.
 pub fn explain(rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "{TITLE}{}{TITLE:#}  {QUIET}{}{QUIET:#}",
-        rule.code, rule.title
-    )?;
+    writeln!(out, "{TITLE}{}{TITLE:#}  {QUIET}{}{QUIET:#}", rule.code, rule.title)?;
     for section in rule.describe().sections {
         writeln!(out)?;
         writeln!(out, "{TITLE}{}{TITLE:#}", section.heading)?;

@@ -23,42 +23,16 @@ pub fn write_comparison(
     if let Some(sentence) = grown(comparison) {
         writeln!(out, "{}", styled(WORST, sentence))?;
     }
-    writeln!(
-        out,
-        "{QUIET}was: {} · is: {}{QUIET:#}",
-        printable(&comparison.was),
-        printable(&comparison.is)
-    )?;
-    list(
-        "From reset to the operating system",
-        "stage",
-        &comparison.intervals,
-        usize::MAX,
-        out,
-    )?;
+    writeln!(out, "{QUIET}was: {} · is: {}{QUIET:#}", printable(&comparison.was), printable(&comparison.is))?;
+    list("From reset to the operating system", "stage", &comparison.intervals, usize::MAX, out)?;
     list("Phases", "phase", &comparison.phases, usize::MAX, out)?;
-    list(
-        "Drivers and modules, time of their own",
-        "module",
-        &largest(&comparison.drivers),
-        options.top,
-        out,
-    )?;
-    list(
-        "Devices, time of their own in drivers' starts",
-        "device",
-        &largest(&comparison.devices),
-        options.top,
-        out,
-    )
+    list("Drivers and modules, time of their own", "module", &largest(&comparison.drivers), options.top, out)?;
+    list("Devices, time of their own in drivers' starts", "device", &largest(&comparison.devices), options.top, out)
 }
 
 fn answer(comparison: &FirmwareComparison) -> String {
     let known = |name: &str| {
-        let change = comparison
-            .intervals
-            .iter()
-            .find(|change| change.name.starts_with(name))?;
+        let change = comparison.intervals.iter().find(|change| change.name.starts_with(name))?;
         Some((change.change_ns?, change.was_ns?, change.is_ns?))
     };
     let part = match (known("Time1"), known("total")) {
@@ -66,20 +40,14 @@ fn answer(comparison: &FirmwareComparison) -> String {
             format!("The firmware took {}", grown_by(change, was, is))
         }
         (None, Some((change, was, is))) => {
-            format!(
-                "From reset to the operating system it took {}",
-                grown_by(change, was, is)
-            )
+            format!("From reset to the operating system it took {}", grown_by(change, was, is))
         }
         (Some((firmware, ..)), Some((change, was, is))) => format!(
             "From reset to the operating system it took {}; the firmware's part of the change is {}",
             grown_by(change, was, is),
             signed(firmware)
         ),
-        (None, None) => {
-            "How the firmware's time changed is not known: one of the two does not tell it"
-                .to_owned()
-        }
+        (None, None) => "How the firmware's time changed is not known: one of the two does not tell it".to_owned(),
     };
     part + "."
 }
@@ -90,20 +58,13 @@ fn grown_by(change: i64, was: i64, is: i64) -> String {
         return format!("as long as before, {}", duration(is));
     }
     let part = if was > 0 {
-        format!(
-            " ({})",
-            percent(change.unsigned_abs() as f64 * 100.0 / was as f64)
-        )
+        format!(" ({})", percent(change.unsigned_abs() as f64 * 100.0 / was as f64))
     } else {
         String::new()
     };
     let what = if change > 0 { "longer" } else { "less" };
     let length = duration(i64::try_from(change.unsigned_abs()).unwrap_or(i64::MAX));
-    format!(
-        "{length}{part} {what}: {}, was {}",
-        duration(is),
-        duration(was)
-    )
+    format!("{length}{part} {what}: {}, was {}", duration(is), duration(was))
 }
 
 fn signed(ns: i64) -> String {
@@ -132,40 +93,23 @@ fn grown(comparison: &FirmwareComparison) -> Option<String> {
 
 /// The largest changes first, growth or not.
 fn largest(changes: &[FirmwareChange]) -> Vec<FirmwareChange> {
-    let mut changed: Vec<FirmwareChange> = changes
-        .iter()
-        .filter(|change| change.change_ns.is_some_and(|ns| ns != 0))
-        .cloned()
-        .collect();
+    let mut changed: Vec<FirmwareChange> =
+        changes.iter().filter(|change| change.change_ns.is_some_and(|ns| ns != 0)).cloned().collect();
     changed.sort_by_key(|change| std::cmp::Reverse(change.change_ns.map(i64::unsigned_abs)));
     changed
 }
 
-fn list(
-    name: &str,
-    part: &'static str,
-    changes: &[FirmwareChange],
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn list(name: &str, part: &'static str, changes: &[FirmwareChange], top: usize, out: &mut dyn Write) -> io::Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
     let note = if changes.len() > top {
-        format!(
-            "{} of {} that changed",
-            count(top as u64),
-            count(changes.len() as u64)
-        )
+        format!("{} of {} that changed", count(top as u64), count(changes.len() as u64))
     } else {
         String::new()
     };
     title(name, &note, out)?;
-    let mut table = Table::new()
-        .left(part, 64)
-        .right("was")
-        .right("is")
-        .right("change");
+    let mut table = Table::new().left(part, 64).right("was").right("is").right("change");
     for change in changes.iter().take(top) {
         let grown = change.change_ns.map_or_else(|| "-".to_owned(), signed);
         table.row([

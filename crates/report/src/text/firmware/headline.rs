@@ -37,12 +37,8 @@ fn answer(report: &FirmwareReport) -> String {
             duration(total),
             duration(time2)
         ),
-        _ if report.checkpoints.is_some() => {
-            "The firmware's times do not add up to a boot: see below.".to_owned()
-        }
-        _ if report.measurements > 0 => {
-            "The firmware measured its modules, but not the boot.".to_owned()
-        }
+        _ if report.checkpoints.is_some() => "The firmware's times do not add up to a boot: see below.".to_owned(),
+        _ if report.measurements > 0 => "The firmware measured its modules, but not the boot.".to_owned(),
         _ => "The tables tell of sleep only, not of a boot.".to_owned(),
     }
 }
@@ -50,11 +46,7 @@ fn answer(report: &FirmwareReport) -> String {
 fn longest(report: &FirmwareReport) -> Option<String> {
     let time1 = report.intervals.time1_ns.filter(|&ns| ns > 0)?;
     let has_parts = |name: &str| report.phases.iter().any(|phase| phase.inside == name);
-    let phase = report
-        .phases
-        .iter()
-        .filter(|phase| !has_parts(&phase.name))
-        .max_by_key(|phase| phase.duration_ns)?;
+    let phase = report.phases.iter().filter(|phase| !has_parts(&phase.name)).max_by_key(|phase| phase.duration_ns)?;
     let mut sentence = format!(
         "Longest phase: {}, {} ({} of the firmware's time).",
         phase.name,
@@ -68,39 +60,26 @@ fn longest(report: &FirmwareReport) -> Option<String> {
             name if name == phase.name => " of it".to_owned(),
             name => format!(" of {name}"),
         };
-        sentence += &format!(
-            " {}{of} in one stretch that nothing else was measured in",
-            duration(gap.duration_ns)
-        );
+        sentence += &format!(" {}{of} in one stretch that nothing else was measured in", duration(gap.duration_ns));
         if !gap.after.is_empty() && gap.after != format!("begin of {}", gap.phase) {
             sentence += &format!(", after the {}", printable(&gap.after));
         }
         sentence += ".";
     } else if let Some(driver) = report.drivers.first() {
-        sentence += &format!(
-            " Costliest module: {}, {} of its own.",
-            printable(&driver.name),
-            duration(driver.self_ns)
-        );
+        sentence +=
+            &format!(" Costliest module: {}, {} of its own.", printable(&driver.name), duration(driver.self_ns));
     }
     Some(sentence)
 }
 
 fn source(report: &FirmwareReport) -> String {
     let mut parts: Vec<String> = Vec::new();
-    let named = report
-        .tables
-        .iter()
-        .find(|table| !table.oem.is_empty() || !table.oem_table.is_empty());
+    let named = report.tables.iter().find(|table| !table.oem.is_empty() || !table.oem_table.is_empty());
     if let Some(table) = named {
         parts.push(printable(format!("{} {}", table.oem, table.oem_table).trim()).into_owned());
     }
     for input in report.inputs.iter().take(3) {
-        parts.push(format!(
-            "{} ({})",
-            printable(&input.name),
-            input.form.as_str()
-        ));
+        parts.push(format!("{} ({})", printable(&input.name), input.form.as_str()));
     }
     if report.inputs.len() > 3 {
         parts.push(counted(report.inputs.len() as u64 - 3, "more input"));

@@ -10,21 +10,13 @@ use crate::text::quantity::{count, counted, duration};
 use crate::text::style::QUIET;
 use crate::text::table::{Table, cell, styled_cell};
 
-pub(super) fn write_gaps(
-    report: &FirmwareReport,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_gaps(report: &FirmwareReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if report.gaps.is_empty() {
         return Ok(());
     }
     title("Stretches that nothing but a phase accounts for", "", out)?;
-    let mut table = Table::new()
-        .right("took")
-        .right("begins")
-        .left("in", 10)
-        .left("after the", 48)
-        .left("until the", 48);
+    let mut table =
+        Table::new().right("took").right("begins").left("in", 10).left("after the", 48).left("until the", 48);
     for gap in report.gaps.iter().take(top) {
         table.row([
             cell(duration(gap.duration_ns)),
@@ -37,18 +29,11 @@ pub(super) fn write_gaps(
     table.write(out)
 }
 
-pub(super) fn write_drivers(
-    report: &FirmwareReport,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_drivers(report: &FirmwareReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if report.drivers.is_empty() {
         return Ok(());
     }
-    let note = format!(
-        "costliest of {}, by time of their own",
-        count(report.drivers.len() as u64)
-    );
+    let note = format!("costliest of {}, by time of their own", count(report.drivers.len() as u64));
     title("Drivers and modules", &note, out)?;
     let mut table = Table::new()
         .left("module", 50)
@@ -74,12 +59,7 @@ pub(super) fn write_drivers(
         ]);
     }
     table.write(out)?;
-    if report
-        .drivers
-        .iter()
-        .take(top)
-        .any(|driver| driver.name == driver.guid)
-    {
+    if report.drivers.iter().take(top).any(|driver| driver.name == driver.guid) {
         writeln!(
             out,
             "  {QUIET}--guids FILE gives GUIDs their names: a build's Guid.xref, .inf, .dec or .fdf.{QUIET:#}"
@@ -100,34 +80,19 @@ fn calls(ns: i64, calls: u64) -> String {
     }
 }
 
-pub(super) fn write_devices(
-    report: &FirmwareReport,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_devices(report: &FirmwareReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if report.devices.is_empty() {
         return Ok(());
     }
-    let note = format!(
-        "costliest of {}, by time of their own in drivers' starts",
-        count(report.devices.len() as u64)
-    );
+    let note = format!("costliest of {}, by time of their own in drivers' starts", count(report.devices.len() as u64));
     title("Devices", &note, out)?;
-    let mut table = Table::new()
-        .left("device", 64)
-        .right("own time")
-        .right("starts")
-        .left("costliest driver", 50)
-        .left("", 40);
+    let mut table =
+        Table::new().left("device", 64).right("own time").right("starts").left("costliest driver", 50).left("", 40);
     for device in report.devices.iter().take(top) {
         let starts: u64 = device.drivers.iter().map(|driver| driver.calls).sum();
         let driver = device.drivers.first().map_or_else(String::new, |driver| {
             let more = device.drivers.len() - 1;
-            let more = if more > 0 {
-                format!(", and {}", counted(more as u64, "other"))
-            } else {
-                String::new()
-            };
+            let more = if more > 0 { format!(", and {}", counted(more as u64, "other")) } else { String::new() };
             format!("{}{more}", printable(&driver.name))
         });
         table.row([

@@ -29,11 +29,7 @@ pub struct FirmwareTextOptions {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    report: &FirmwareReport,
-    options: &FirmwareTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(report: &FirmwareReport, options: &FirmwareTextOptions, out: &mut dyn Write) -> io::Result<()> {
     headline::write(report, out)?;
     stages::write(report, out)?;
     stages::write_phases(report, out)?;
@@ -63,10 +59,7 @@ fn write_sleep(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
         match suspend.duration_ns {
             Some(0) if suspend.start_ns == 0 => writeln!(out, "  No suspend since the boot.")?,
             Some(took) => writeln!(out, "  The last suspend took {}.", duration(took))?,
-            None => writeln!(
-                out,
-                "  {DOUBT}The last suspend ends before it begins: no length.{DOUBT:#}"
-            )?,
+            None => writeln!(out, "  {DOUBT}The last suspend ends before it begins: no length.{DOUBT:#}")?,
         }
     }
     match &report.resume {
@@ -87,11 +80,7 @@ fn write_tables(tables: &[FirmwareTable], out: &mut dyn Write) -> io::Result<()>
         return Ok(());
     }
     title("Tables", "", out)?;
-    let mut rows = Table::new()
-        .left("", 4)
-        .right("")
-        .left("", 60)
-        .left("", 100);
+    let mut rows = Table::new().left("", 4).right("").left("", 60).left("", 100);
     for table in tables {
         let mut records: Vec<String> = Vec::new();
         for record in &table.records {
@@ -110,10 +99,7 @@ fn write_tables(tables: &[FirmwareTable], out: &mut dyn Write) -> io::Result<()>
 fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     if faults.is_empty() {
-        return writeln!(
-            out,
-            "{QUIET}Nothing wrong with what the firmware handed over.{QUIET:#}"
-        );
+        return writeln!(out, "{QUIET}Nothing wrong with what the firmware handed over.{QUIET:#}");
     }
     writeln!(out, "{TITLE}What is wrong or missing{TITLE:#}")?;
     let mut sorted: Vec<&FirmwareFault> = faults.iter().collect();
@@ -124,11 +110,7 @@ fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()>
             Severity::Warning => DOUBT,
             Severity::Notice => QUIET,
         };
-        let place = if fault.place.is_empty() {
-            String::new()
-        } else {
-            format!("{}: ", printable(&fault.place))
-        };
+        let place = if fault.place.is_empty() { String::new() } else { format!("{}: ", printable(&fault.place)) };
         writeln!(
             out,
             "  {style}{:<7}{style:#} {}: {QUIET}{place}{}{QUIET:#}",
@@ -139,11 +121,7 @@ fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()>
     }
     if sorted.len() > MOST_FAULTS {
         let more = (sorted.len() - MOST_FAULTS) as u64;
-        writeln!(
-            out,
-            "  {QUIET}and {} more; JSON has them all{QUIET:#}",
-            count(more)
-        )?;
+        writeln!(out, "  {QUIET}and {} more; JSON has them all{QUIET:#}", count(more))?;
     }
     Ok(())
 }
@@ -156,10 +134,7 @@ const MOST_FAULTS: usize = 20;
 pub fn no_times(asked: &str, nothing: &NoTimes) -> String {
     let Some(first) = nothing.tables.first() else {
         return match nothing.faults.first() {
-            Some(fault) => format!(
-                "{asked}: no firmware tables; {}: {}",
-                fault.place, fault.text
-            ),
+            Some(fault) => format!("{asked}: no firmware tables; {}: {}", fault.place, fault.text),
             None => format!("{asked}: no firmware tables in it"),
         };
     };
@@ -167,10 +142,7 @@ pub fn no_times(asked: &str, nothing: &NoTimes) -> String {
     let machine = machine.trim();
     let mut sentence = match nothing.tables.len() {
         1 => format!("{}: no times in it", first.input),
-        tables => format!(
-            "{asked}: no times in its {tables} tables, of which the first is {}",
-            first.input
-        ),
+        tables => format!("{asked}: no times in its {tables} tables, of which the first is {}", first.input),
     };
     sentence += &format!(": the {}", first.signature);
     if !machine.is_empty() {
@@ -179,11 +151,8 @@ pub fn no_times(asked: &str, nothing: &NoTimes) -> String {
     if first.pointers.is_empty() {
         sentence += " holds no record of a boot, suspend or resume";
     } else {
-        let pointers: Vec<String> = first
-            .pointers
-            .iter()
-            .map(|pointer| format!("{} at {}", pointer.to, pointer.address))
-            .collect();
+        let pointers: Vec<String> =
+            first.pointers.iter().map(|pointer| format!("{} at {}", pointer.to, pointer.address)).collect();
         sentence += &format!(
             " only says where they lie in memory: {}; the bytes of the FBPT tell the boot",
             pointers.join(", ")

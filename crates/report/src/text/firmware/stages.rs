@@ -32,11 +32,7 @@ pub(super) fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<
         .left("", AXIS_CELLS)
         .left("ended when", 60);
     for row in &report.stages {
-        let style = if longest == Some(row.duration_ns) {
-            WORST
-        } else {
-            anstyle::Style::new()
-        };
+        let style = if longest == Some(row.duration_ns) { WORST } else { anstyle::Style::new() };
         table.row([
             styled_cell(style, stage(row.name)),
             cell(duration(row.start_ns)),
@@ -89,12 +85,7 @@ pub(super) fn write_phases(report: &FirmwareReport, out: &mut dyn Write) -> io::
     if report.phases.is_empty() {
         return writeln!(out, "  {QUIET}None was measured.{QUIET:#}");
     }
-    let end_ns = report
-        .phases
-        .iter()
-        .map(|phase| phase.end_ns)
-        .max()
-        .unwrap_or(0);
+    let end_ns = report.phases.iter().map(|phase| phase.end_ns).max().unwrap_or(0);
     let axis = Axis::new(0, end_ns, AXIS_CELLS);
     let mut table = Table::new()
         .left("phase", 16)
@@ -111,9 +102,7 @@ pub(super) fn write_phases(report: &FirmwareReport, out: &mut dyn Write) -> io::
             Certainty::Measured => styled_cell(QUIET, ""),
             _ => styled_cell(DOUBT, format!("inferred: {}", printable(&phase.rule))),
         };
-        let part = report.intervals.time1_ns.map_or_else(String::new, |time1| {
-            percent(share(phase.duration_ns, time1))
-        });
+        let part = report.intervals.time1_ns.map_or_else(String::new, |time1| percent(share(phase.duration_ns, time1)));
         table.row([
             cell(format!("{indent}{}", phase.name)),
             cell(duration(phase.start_ns)),

@@ -15,18 +15,9 @@ pub(super) fn write(parts: &[MissingPart], out: &mut dyn Write) -> io::Result<()
     }
     title("Not in this recording", "", out)?;
     for part in parts {
-        writeln!(
-            out,
-            "  {}: {}.",
-            printable(&part.part),
-            printable(&part.unknown)
-        )?;
+        writeln!(out, "  {}: {}.", printable(&part.part), printable(&part.unknown))?;
         if !part.record.is_empty() {
-            writeln!(
-                out,
-                "    {QUIET}to record it: {}{QUIET:#}",
-                printable(&part.record)
-            )?;
+            writeln!(out, "    {QUIET}to record it: {}{QUIET:#}", printable(&part.record))?;
         }
     }
     Ok(())

@@ -18,34 +18,16 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
     if boot.dhcp.is_empty() {
         return Ok(());
     }
-    let inferred = boot
-        .dhcp
-        .iter()
-        .flat_map(|exchange| &exchange.messages)
-        .any(|message| message.inferred);
-    let note = if inferred {
-        "* kind cut off in the capture: inferred from the order"
-    } else {
-        ""
-    };
+    let inferred = boot.dhcp.iter().flat_map(|exchange| &exchange.messages).any(|message| message.inferred);
+    let note = if inferred { "* kind cut off in the capture: inferred from the order" } else { "" };
     title("DHCP", note, out)?;
-    let mut table = Table::new()
-        .right("at")
-        .right("after")
-        .left("message", 24)
-        .left("from", 40)
-        .left("address", 40)
-        .left("", 64);
+    let mut table =
+        Table::new().right("at").right("after").left("message", 24).left("from", 40).left("address", 40).left("", 64);
     // Dialogues may overlap: their messages are shown in the order of time.
     let mut messages: Vec<(&DhcpExchange, &DhcpStep)> = boot
         .dhcp
         .iter()
-        .flat_map(|exchange| {
-            exchange
-                .messages
-                .iter()
-                .map(move |message| (exchange, message))
-        })
+        .flat_map(|exchange| exchange.messages.iter().map(move |message| (exchange, message)))
         .collect();
     messages.sort_by_key(|(_, message)| message.time_ns);
     // A dialogue has four messages when all is well.
@@ -59,11 +41,7 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
         } else {
             message.boot_file.clone().unwrap_or_default()
         };
-        let from = if message.kind.is_from_client() {
-            "client"
-        } else {
-            &message.from
-        };
+        let from = if message.kind.is_from_client() { "client" } else { &message.from };
         let style = if late { DOUBT } else { QUIET };
         table.row([
             cell(duration(message.time_ns.saturating_sub(boot.start_ns))),
@@ -76,10 +54,7 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
     }
     table.write(out)?;
     if left_out > 0 {
-        writeln!(
-            out,
-            "  {QUIET}and {left_out} more messages; --top shows them{QUIET:#}"
-        )?;
+        writeln!(out, "  {QUIET}and {left_out} more messages; --top shows them{QUIET:#}")?;
     }
     Ok(())
 }

@@ -22,11 +22,7 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
             finding.rule.replace('_', " "),
             printable(&finding.what)
         )?;
-        writeln!(
-            out,
-            "           {QUIET}{}.{QUIET:#}",
-            printable(&finding.advice)
-        )?;
+        writeln!(out, "           {QUIET}{}.{QUIET:#}", printable(&finding.advice))?;
     }
     Ok(())
 }

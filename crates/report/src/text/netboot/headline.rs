@@ -10,17 +10,10 @@ use crate::text::quantity::{counted, duration, percent, size};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 
 pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
-    let verb = if has_failed(boot) {
-        "The network boot of {} loaded nothing in"
-    } else {
-        "The network boot of {} took"
-    };
+    let verb =
+        if has_failed(boot) { "The network boot of {} loaded nothing in" } else { "The network boot of {} took" };
     let begin = verb.replace("{}", &name(&boot.client));
-    writeln!(
-        out,
-        "{HEADLINE}{begin} {}.{HEADLINE:#}",
-        duration(boot.duration_ns)
-    )?;
+    writeln!(out, "{HEADLINE}{begin} {}.{HEADLINE:#}", duration(boot.duration_ns))?;
     if let Some(sentence) = parts(boot) {
         writeln!(out, "{sentence}")?;
     }
@@ -30,11 +23,7 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     }
     let longest = boot.stages.iter().max_by_key(|stage| stage.duration_ns);
     if let Some(stage) = longest.filter(|stage| stage.duration_ns > 0) {
-        let detail = if stage.detail.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", printable(&stage.detail))
-        };
+        let detail = if stage.detail.is_empty() { String::new() } else { format!(" ({})", printable(&stage.detail)) };
         let sentence = format!(
             "Longest: {}{detail}, {}, {} of the boot.",
             stage.kind.as_str(),
@@ -100,11 +89,7 @@ fn client(boot: &NetworkBoot) -> String {
 
 pub(super) fn write_capture(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
     let capture = &report.capture;
-    let mut parts = vec![format!(
-        "{} in {}",
-        counted(capture.frames, "frame"),
-        duration(capture.duration_ns)
-    )];
+    let mut parts = vec![format!("{} in {}", counted(capture.frames, "frame"), duration(capture.duration_ns))];
     if let Some(start) = &capture.start_utc {
         let second = start.get(..19).unwrap_or(start);
         parts.push(format!("captured from {} UTC", second.replace('T', " ")));
@@ -112,15 +97,8 @@ pub(super) fn write_capture(report: &NetbootReport, out: &mut dyn Write) -> io::
     if let Some(length) = capture.snap_length {
         parts.push(format!("frames cut to {length} bytes"));
     }
-    let side = report
-        .boots
-        .iter()
-        .map(|boot| boot.capture_side)
-        .find(|side| *side != CaptureSide::Unknown);
-    let bound = report
-        .boots
-        .iter()
-        .find_map(|boot| boot.round_trip_at_most_ns);
+    let side = report.boots.iter().map(|boot| boot.capture_side).find(|side| *side != CaptureSide::Unknown);
+    let bound = report.boots.iter().find_map(|boot| boot.round_trip_at_most_ns);
     match side {
         Some(CaptureSide::Server) => parts.push("taken near the server".to_owned()),
         Some(CaptureSide::Client) => parts.push("taken near the client".to_owned()),

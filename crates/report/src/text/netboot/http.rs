@@ -41,14 +41,8 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
         .left("", 40);
     for download in shown {
         let time = |ns: Option<i64>| cell(ns.map_or(String::new(), duration));
-        let status = download
-            .status
-            .map_or(String::new(), |status| status.to_string());
-        let style = if download.status.is_some_and(|status| status >= 400) {
-            MISSING
-        } else {
-            QUIET
-        };
+        let status = download.status.map_or(String::new(), |status| status.to_string());
+        let style = if download.status.is_some_and(|status| status >= 400) { MISSING } else { QUIET };
         let closed = if download.zero_windows > 0 && !download.reused {
             duration(download.zero_window_ns)
         } else {
@@ -56,11 +50,7 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
         };
         let note = if download.first_byte_ns.is_none() {
             "no answer in this capture"
-        } else if download
-            .announced_bytes
-            .is_some_and(|bytes| bytes > download.bytes)
-            && download.method != "HEAD"
-        {
+        } else if download.announced_bytes.is_some_and(|bytes| bytes > download.bytes) && download.method != "HEAD" {
             "not finished in this capture"
         } else {
             ""
@@ -77,11 +67,7 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
             time(download.tls_ns),
             time(download.first_byte_ns),
             time(download.body_ns.filter(|&ns| ns > 0)),
-            cell(if download.bytes > 0 {
-                size(download.bytes)
-            } else {
-                String::new()
-            }),
+            cell(if download.bytes > 0 { size(download.bytes) } else { String::new() }),
             cell(rate.map_or(String::new(), |rate| size(rate as u64))),
             styled_cell(DOUBT, closed),
             styled_cell(MISSING, note),

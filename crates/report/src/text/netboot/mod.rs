@@ -29,11 +29,7 @@ pub struct NetbootTextOptions {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    report: &NetbootReport,
-    options: &NetbootTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let shown = report.boots.len().min(options.top.max(1));
     if report.boots.len() > 1 {
         overview(report, out)?;
@@ -99,11 +95,7 @@ fn name(client: &Client) -> String {
 
 /// A file's name as the client asked for it, or something to show when there is none.
 fn file_name(name: &str) -> String {
-    if name.is_empty() {
-        "(no name)".to_owned()
-    } else {
-        printable(name).into_owned()
-    }
+    if name.is_empty() { "(no name)".to_owned() } else { printable(name).into_owned() }
 }
 
 fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {

@@ -12,27 +12,15 @@ use crate::text::table::{Table, cell};
 const TITLES: [&str; 4] = ["block 512", "block 1024", "block 1456", "block 1468"];
 const TITLES_6: [&str; 3] = ["block 512", "block 1024", "block 1448"];
 
-pub(super) fn write(
-    boot: &NetworkBoot,
-    link_bits_per_s: u64,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::Result<()> {
     if boot.predictions.is_empty() {
         return Ok(());
     }
-    title(
-        "What other settings would take",
-        "model, without pauses and time-outs",
-        out,
-    )?;
+    title("What other settings would take", "model, without pauses and time-outs", out)?;
     let mut sizes: Vec<u32> = boot.predictions.iter().map(|row| row.block_size).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let titles: &[&'static str] = if sizes.contains(&1448) {
-        &TITLES_6
-    } else {
-        &TITLES
-    };
+    let titles: &[&'static str] = if sizes.contains(&1448) { &TITLES_6 } else { &TITLES };
     let mut table = Table::new().left("", 16);
     for title in titles {
         table = table.right(*title);
@@ -42,13 +30,8 @@ pub(super) fn write(
     for window in windows {
         let mut row = vec![cell(format!("window {window}"))];
         for &size in &sizes {
-            let found = boot
-                .predictions
-                .iter()
-                .find(|row| row.window == window && row.block_size == size);
-            row.push(cell(found.map_or(String::new(), |row| {
-                duration(row.duration_ns.saturating_add(row.losses_ns))
-            })));
+            let found = boot.predictions.iter().find(|row| row.window == window && row.block_size == size);
+            row.push(cell(found.map_or(String::new(), |row| duration(row.duration_ns.saturating_add(row.losses_ns)))));
         }
         table.row(row);
     }
@@ -74,11 +57,7 @@ pub(super) fn write(
         duration(unexplained),
         percent(share(unexplained.saturating_abs(), measured)),
     )?;
-    let guessed = boot
-        .transfers
-        .iter()
-        .filter_map(|file| file.model)
-        .any(|model| !model.gap_measured);
+    let guessed = boot.transfers.iter().filter_map(|file| file.model).any(|model| !model.gap_measured);
     if guessed {
         writeln!(
             out,

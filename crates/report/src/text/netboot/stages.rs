@@ -22,16 +22,9 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     let longest_ns = boot.stages.iter().map(|stage| stage.duration_ns).max();
     let mut lengths: Vec<i64> = boot.stages.iter().map(|stage| stage.duration_ns).collect();
     lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
-    let shortest_shown = lengths
-        .get(MOST_ROWS)
-        .map_or(i64::MIN, |&length| length.saturating_add(1));
-    let mut table = Table::new()
-        .left("stage", 16)
-        .right("begins")
-        .right("took")
-        .right("share")
-        .left("", BAR_CELLS)
-        .left("", 64);
+    let shortest_shown = lengths.get(MOST_ROWS).map_or(i64::MIN, |&length| length.saturating_add(1));
+    let mut table =
+        Table::new().left("stage", 16).right("begins").right("took").right("share").left("", BAR_CELLS).left("", 64);
     let (mut hidden, mut hidden_ns) = (0_u64, 0_i64);
     for stage in &boot.stages {
         let brief = stage.kind == StageKind::Client && stage.share_percent < BRIEF_PERCENT;
@@ -40,11 +33,7 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
             hidden_ns = hidden_ns.saturating_add(stage.duration_ns);
             continue;
         }
-        let style = if Some(stage.duration_ns) == longest_ns {
-            WORST
-        } else {
-            BAR
-        };
+        let style = if Some(stage.duration_ns) == longest_ns { WORST } else { BAR };
         let detail = match (stage.kind, stage.detail.is_empty()) {
             (StageKind::Link, _) => "from the client's first frame",
             (_, false) => &stage.detail,
@@ -61,12 +50,7 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     }
     table.write(out)?;
     if hidden > 0 {
-        writeln!(
-            out,
-            "  {QUIET}and {}, {} together{QUIET:#}",
-            counted(hidden, "short silence"),
-            duration(hidden_ns)
-        )?;
+        writeln!(out, "  {QUIET}and {}, {} together{QUIET:#}", counted(hidden, "short silence"), duration(hidden_ns))?;
     }
     Ok(())
 }

@@ -26,11 +26,8 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
     };
     title("Files by TFTP", &note, out)?;
     list(boot, &shown, out)?;
-    let complete: Vec<&FileTransfer> = shown
-        .iter()
-        .copied()
-        .filter(|file| file.costs.is_some() && file.counts.blocks >= 16)
-        .collect();
+    let complete: Vec<&FileTransfer> =
+        shown.iter().copied().filter(|file| file.costs.is_some() && file.counts.blocks >= 16).collect();
     if !complete.is_empty() {
         title("Where their time went", "", out)?;
         costs(&complete, out)?;
@@ -52,9 +49,7 @@ fn list(boot: &NetworkBoot, shown: &[&FileTransfer], out: &mut dyn Write) -> io:
         .left("", 64);
     for file in shown {
         let transferred = file.counts.blocks > 0;
-        let rate = file
-            .bytes_per_s
-            .map_or(String::new(), |rate| size(rate as u64));
+        let rate = file.bytes_per_s.map_or(String::new(), |rate| size(rate as u64));
         let when = |text: String| if transferred { text } else { String::new() };
         let again = match file.counts.repeated_data {
             0 => String::new(),
@@ -62,11 +57,7 @@ fn list(boot: &NetworkBoot, shown: &[&FileTransfer], out: &mut dyn Write) -> io:
         };
         let timeouts = match file.timeout_count {
             0 => String::new(),
-            timeouts => format!(
-                "{} × {}",
-                count(timeouts),
-                duration(file.timeout_ns / timeouts.max(1) as i64)
-            ),
+            timeouts => format!("{} × {}", count(timeouts), duration(file.timeout_ns / timeouts.max(1) as i64)),
         };
         table.row([
             cell(file_name(&file.file)),
@@ -108,24 +99,14 @@ fn outcome(file: &FileTransfer) -> Cell {
                 notes.push("in IP fragments".to_owned());
             }
             if file.wraps > 0 {
-                notes.push(format!(
-                    "block number wrapped {}",
-                    counted(file.wraps.into(), "time")
-                ));
+                notes.push(format!("block number wrapped {}", counted(file.wraps.into(), "time")));
             }
             styled_cell(QUIET, notes.join(", "))
         }
         Outcome::SizeProbe => styled_cell(QUIET, "asked for its size only"),
         Outcome::Refused | Outcome::Aborted => {
-            let (code, text) = file
-                .error
-                .as_ref()
-                .map_or((0, ""), |error| (error.code, error.text.as_str()));
-            let who = if file.outcome == Outcome::Refused {
-                "refused"
-            } else {
-                "the client broke off"
-            };
+            let (code, text) = file.error.as_ref().map_or((0, ""), |error| (error.code, error.text.as_str()));
+            let who = if file.outcome == Outcome::Refused { "refused" } else { "the client broke off" };
             styled_cell(MISSING, format!("{who}: {} (code {code})", printable(text)))
         }
         Outcome::Unfinished => styled_cell(MISSING, "not finished in this capture"),
@@ -152,11 +133,7 @@ fn costs(files: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
                 return cell("");
             }
             let text = format!("{} {:>5}", duration(ns), percent(share(ns, total)));
-            if ns == worst {
-                styled_cell(WORST, text)
-            } else {
-                cell(text)
-            }
+            if ns == worst { styled_cell(WORST, text) } else { cell(text) }
         };
         let mut row = vec![cell(file_name(&file.file))];
         row.extend(parts(&costs).into_iter().map(part));

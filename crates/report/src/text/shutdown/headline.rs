@@ -4,9 +4,7 @@ use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::shutdown::{
-    LongestKind, LongestWork, ShutdownKind, ShutdownPhaseName, ShutdownReport,
-};
+use onoff_analysis::transition::shutdown::{LongestKind, LongestWork, ShutdownKind, ShutdownPhaseName, ShutdownReport};
 
 use super::work::words;
 use crate::text::machine::machine;
@@ -17,27 +15,16 @@ use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 /// From this share of the shutdown on, one piece of work belongs into the first sentence, percent.
 const NOTABLE_PERCENT: f64 = 10.0;
 
-pub(super) fn write(
-    report: &ShutdownReport,
-    recording: &RecordingSummary,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write(report: &ShutdownReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(report))?;
     if let Some(sentence) = parts(report) {
         writeln!(out, "{sentence}")?;
     }
     if let Some(longest) = report.longest.as_ref().filter(|longest| !leads(longest)) {
-        writeln!(
-            out,
-            "{}",
-            styled(WORST, format!("Longest: {}.", told(longest)))
-        )?;
+        writeln!(out, "{}", styled(WORST, format!("Longest: {}.", told(longest))))?;
     }
     if report.kind == ShutdownKind::FastStartup {
-        writeln!(
-            out,
-            "Then the rest of the system goes into a memory image; 'onoff suspend' shows that half."
-        )?;
+        writeln!(out, "Then the rest of the system goes into a memory image; 'onoff suspend' shows that half.")?;
     }
     writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
 }
@@ -59,10 +46,7 @@ fn answer(report: &ShutdownReport) -> String {
         (Some(total), _) => {
             format!("{what} took {}, as far as can be inferred", duration(total))
         }
-        (None, _) => format!(
-            "{what} took at least {}",
-            duration(report.total_at_least_ns)
-        ),
+        (None, _) => format!("{what} took at least {}", duration(report.total_at_least_ns)),
     };
     if let Some(longest) = report.longest.as_ref().filter(|longest| leads(longest)) {
         sentence += &format!("; {}", told(longest).replacen(',', " took", 1));
@@ -117,10 +101,7 @@ fn parts(report: &ShutdownReport) -> Option<String> {
     .into_iter()
     .flatten()
     .collect();
-    let between: i64 = report
-        .intervals
-        .iter()
-        .fold(0_i64, |sum, row| sum.saturating_add(row.duration_ns));
+    let between: i64 = report.intervals.iter().fold(0_i64, |sum, row| sum.saturating_add(row.duration_ns));
     let mut sentence = parts.join(", ");
     if sentence.is_empty() {
         return None;

@@ -73,8 +73,5 @@ pub fn no_shutdown(answer: &NotAShutdown) -> String {
     } else {
         printable(&answer.recorder).into_owned()
     };
-    format!(
-        "{} (recorded by {recorder})",
-        printable(&answer.to_string())
-    )
+    format!("{} (recorded by {recorder})", printable(&answer.to_string()))
 }

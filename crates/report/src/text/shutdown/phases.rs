@@ -22,10 +22,7 @@ pub(super) fn write(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<
     let end = start.saturating_add(report.total_at_least_ns);
     let whole = report.total_at_least_ns;
     let axis = Axis::new(start, end, AXIS_CELLS);
-    let note = format!(
-        "times count from the begin of the shutdown, {} of the recording",
-        exact(start)
-    );
+    let note = format!("times count from the begin of the shutdown, {} of the recording", exact(start));
     title("Phases", &note, out)?;
     let mut table = Table::new()
         .left("phase", 28)
@@ -36,27 +33,15 @@ pub(super) fn write(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<
         .left("", AXIS_CELLS)
         .left("ended by", 150);
     let longest = report.phases.iter().map(|phase| phase.recorded_ns).max();
-    let mut rows: Vec<(i64, Row<'_>)> = report
-        .phases
-        .iter()
-        .map(|phase| (phase.start_ns.unwrap_or(i64::MAX), Row::Phase(phase)))
-        .collect();
-    rows.extend(
-        report
-            .intervals
-            .iter()
-            .map(|interval| (interval.start_ns, Row::Between(interval))),
-    );
+    let mut rows: Vec<(i64, Row<'_>)> =
+        report.phases.iter().map(|phase| (phase.start_ns.unwrap_or(i64::MAX), Row::Phase(phase))).collect();
+    rows.extend(report.intervals.iter().map(|interval| (interval.start_ns, Row::Between(interval))));
     rows.sort_by_key(|row| row.0);
     for (_, row) in rows {
         match row {
             Row::Phase(phase) => {
                 let is_longest = phase.recorded_ns > 0 && Some(phase.recorded_ns) == longest;
-                let style = if is_longest {
-                    WORST
-                } else {
-                    anstyle::Style::new()
-                };
+                let style = if is_longest { WORST } else { anstyle::Style::new() };
                 let until = phase.end_ns.unwrap_or(end);
                 let (rule_style, rule) = ended_by(report, phase);
                 table.row([
@@ -65,12 +50,7 @@ pub(super) fn write(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<
                     cell(duration_or_dash(phase.end_ns.map(|ns| since(report, ns)))),
                     styled_cell(style, took(phase)),
                     cell(some_share(phase.recorded_ns, whole)),
-                    styled_cell(
-                        BAR,
-                        phase
-                            .start_ns
-                            .map_or_else(String::new, |start| axis.bar(start, until)),
-                    ),
+                    styled_cell(BAR, phase.start_ns.map_or_else(String::new, |start| axis.bar(start, until))),
                     styled_cell(rule_style, rule),
                 ]);
             }
@@ -109,19 +89,11 @@ enum Row<'a> {
 
 /// Names of the losses that touch any phase, each once.
 pub(super) fn touched_by(report: &ShutdownReport) -> Vec<String> {
-    report
-        .phases
-        .first()
-        .map(|phase| phase.touched_by.clone())
-        .unwrap_or_default()
+    report.phases.first().map(|phase| phase.touched_by.clone()).unwrap_or_default()
 }
 
 fn some_share(part: i64, whole: i64) -> String {
-    if part > 0 {
-        percent(share(part, whole))
-    } else {
-        String::new()
-    }
+    if part > 0 { percent(share(part, whole)) } else { String::new() }
 }
 
 fn took(phase: &ShutdownPhase) -> String {
@@ -163,18 +135,10 @@ fn works(interval: &onoff_analysis::transition::shutdown::ShutdownInterval) -> S
 /// The kernel's part as xperf's readers work it out, where it was not measured.
 fn write_difference(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
     let difference = &report.difference;
-    if difference.ended
-        && report
-            .phases
-            .iter()
-            .all(|phase| phase.duration_ns.is_some())
-    {
+    if difference.ended && report.phases.iter().all(|phase| phase.duration_ns.is_some()) {
         return Ok(());
     }
-    if matches!(
-        report.kind,
-        ShutdownKind::FastStartup | ShutdownKind::Logoff
-    ) {
+    if matches!(report.kind, ShutdownKind::FastStartup | ShutdownKind::Logoff) {
         return Ok(());
     }
     let bound = if difference.ended { "" } else { "at least " };

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
 use onoff_analysis::transition::shutdown::{
-    ApplicationEnd, ProgramKind, ServiceEnd, ServiceNotification, SessionEnd, ShutdownReport,
-    ShutdownTimeOut, TimeOutKind,
+    ApplicationEnd, ProgramKind, ServiceEnd, ServiceNotification, SessionEnd, ShutdownReport, ShutdownTimeOut,
+    TimeOutKind,
 };
 
 use super::phases::{since, touched_by};
@@ -16,11 +16,7 @@ use crate::text::style::{DOUBT, QUIET, WORST};
 use crate::text::table::{Table, cell, styled_cell};
 use crate::text::usage::process_name;
 
-pub(super) fn write_applications(
-    report: &ShutdownReport,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_applications(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     for session in &report.sessions {
         write_session(report, session, top, out)?;
     }
@@ -30,37 +26,22 @@ pub(super) fn write_applications(
     Ok(())
 }
 
-fn write_session(
-    report: &ShutdownReport,
-    session: &SessionEnd,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_session(report: &ShutdownReport, session: &SessionEnd, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let name = match session.session {
         Some(0) => "Session 0 (the system's)".to_owned(),
         Some(number) => format!("Session {number}"),
         None => "A session of unknown number".to_owned(),
     };
     let length = match (session.duration_ns, session.other_ns) {
-        (Some(length), Some(other)) => format!(
-            "{}, of which nobody was asked for {}; ",
-            duration(length),
-            duration(other)
-        ),
+        (Some(length), Some(other)) => {
+            format!("{}, of which nobody was asked for {}; ", duration(length), duration(other))
+        }
         _ => "it did not end in the recording; ".to_owned(),
     };
-    let note = format!(
-        "{length}slowest of {}",
-        counted(session.applications.len() as u64, "application")
-    );
+    let note = format!("{length}slowest of {}", counted(session.applications.len() as u64, "application"));
     title(&name, &note, out)?;
     let mut applications: Vec<&ApplicationEnd> = session.applications.iter().collect();
-    applications.sort_by_key(|row| {
-        (
-            std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)),
-            row.start_ns,
-        )
-    });
+    applications.sort_by_key(|row| (std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns));
     let mut table = Table::new()
         .left("application", 40)
         .right("took")
@@ -79,17 +60,9 @@ fn write_session(
             cell(process_name(&row.image, row.pid)),
             took,
             cell(duration(since(report, row.start_ns))),
-            cell(duration_or_dash(
-                row.process_end_ns.map(|ns| since(report, ns)),
-            )),
-            cell(
-                row.level
-                    .map_or_else(String::new, |level| level.to_string()),
-            ),
-            cell(
-                row.flags
-                    .map_or_else(String::new, |flags| format!("{flags:#x}")),
-            ),
+            cell(duration_or_dash(row.process_end_ns.map(|ns| since(report, ns)))),
+            cell(row.level.map_or_else(String::new, |level| level.to_string())),
+            cell(row.flags.map_or_else(String::new, |flags| format!("{flags:#x}"))),
             styled_cell(QUIET, remarks(row)),
         ]);
     }
@@ -123,16 +96,9 @@ fn time_out(row: &ShutdownTimeOut) -> String {
     }
 }
 
-pub(super) fn write_services(
-    report: &ShutdownReport,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let services: Vec<&ServiceEnd> = report
-        .services
-        .iter()
-        .filter(|service| service.notification != ServiceNotification::Earlier)
-        .collect();
+pub(super) fn write_services(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let services: Vec<&ServiceEnd> =
+        report.services.iter().filter(|service| service.notification != ServiceNotification::Earlier).collect();
     if services.is_empty() {
         return Ok(());
     }
@@ -147,13 +113,7 @@ pub(super) fn write_services(
     title("Services", &note, out)?;
     // What did not stop comes before all that did.
     let mut rows = services;
-    rows.sort_by_key(|row| {
-        (
-            !row.unresponsive,
-            std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)),
-            row.start_ns,
-        )
-    });
+    rows.sort_by_key(|row| (!row.unresponsive, std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns));
     let mut table = Table::new()
         .left("service", 32)
         .right("took")
@@ -162,18 +122,13 @@ pub(super) fn write_services(
         .left("", 12)
         .left("host", 40)
         .left("", 90);
-    for row in rows
-        .into_iter()
-        .take(top.max(usize::try_from(unresponsive).unwrap_or(top)))
-    {
+    for row in rows.into_iter().take(top.max(usize::try_from(unresponsive).unwrap_or(top))) {
         let took = match row.duration_ns {
             Some(length) if row.unresponsive => styled_cell(WORST, duration(length)),
             Some(length) => cell(duration(length)),
             None => styled_cell(WORST, "did not stop"),
         };
-        let answered = row
-            .pending_ns
-            .map(|pending| pending.saturating_sub(row.start_ns));
+        let answered = row.pending_ns.map(|pending| pending.saturating_sub(row.start_ns));
         table.row([
             cell(&*row.name),
             took,
@@ -189,9 +144,9 @@ pub(super) fn write_services(
             cell(process_name(&row.container_image, row.container_pid)),
             styled_cell(
                 QUIET,
-                row.time_out.as_ref().map_or_else(String::new, |limit| {
-                    format!("{}: {}", time_out(limit), printable(&limit.evidence))
-                }),
+                row.time_out
+                    .as_ref()
+                    .map_or_else(String::new, |limit| format!("{}: {}", time_out(limit), printable(&limit.evidence))),
             ),
         ]);
     }

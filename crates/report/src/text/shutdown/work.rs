@@ -30,17 +30,8 @@ fn took(work: &Work) -> Cell {
     }
 }
 
-pub(super) fn write_logoff(
-    report: &ShutdownReport,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut table = Table::new()
-        .left("what", 24)
-        .left("name", 60)
-        .right("took")
-        .right("begins")
-        .left("", 60);
+pub(super) fn write_logoff(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = Table::new().left("what", 24).left("name", 60).right("took").right("begins").left("", 60);
     for (what, works) in [
         ("policy script", &report.scripts),
         ("notification", &report.notifications),
@@ -73,22 +64,14 @@ pub(super) fn write_logoff(
     table.write(out)
 }
 
-pub(super) fn write_kernel(
-    report: &ShutdownReport,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_kernel(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if report.kernel_steps.is_empty() && report.devices.is_empty() {
         return Ok(());
     }
     title("The kernel", "", out)?;
     let mut table = Table::new().left("step", 60).right("took").right("begins");
     for work in &report.kernel_steps {
-        table.row([
-            cell(words(&work.name)),
-            took(work),
-            cell(duration(since(report, work.start_ns))),
-        ]);
+        table.row([cell(words(&work.name)), took(work), cell(duration(since(report, work.start_ns)))]);
     }
     for device in report.devices.iter().take(top) {
         let names = [&device.description, &device.device, &device.driver];
@@ -106,11 +89,7 @@ pub(super) fn write_kernel(
 }
 
 /// Who had the disks' caches flushed: what is flushed while the computer shuts down could have been written before.
-pub(super) fn write_flushes(
-    report: &ShutdownReport,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_flushes(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut rows = Vec::new();
     let mut flushes = 0_u64;
     for phase in &report.phases {
@@ -131,11 +110,7 @@ pub(super) fn write_flushes(
         _ => format!("{} explicit flushes of the disks' caches", count(flushes)),
     };
     title("Flushes", &note, out)?;
-    let mut table = Table::new()
-        .left("process", 40)
-        .right("flushes")
-        .right("took")
-        .left("phase", 16);
+    let mut table = Table::new().left("process", 40).right("flushes").right("took").left("phase", 16);
     for (phase, process, flush) in rows.into_iter().take(top) {
         table.row([
             cell(printable(&process_name(&process.image, process.pid)).into_owned()),

@@ -14,22 +14,10 @@ use crate::text::table::{Table, cell, styled_cell};
 const NOTABLE_NS: i64 = 2_000_000;
 
 pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
-    let totals = [
-        ("suspend", &transition.suspend),
-        ("resume", &transition.resume),
-    ];
+    let totals = [("suspend", &transition.suspend), ("resume", &transition.resume)];
     if totals.iter().any(|(_, total)| total.kernel_ns.is_some()) {
-        title(
-            "Two accounts",
-            "the events, and what the kernel itself counted",
-            out,
-        )?;
-        let mut table = Table::new()
-            .left("half", 10)
-            .right("events")
-            .right("kernel")
-            .right("more")
-            .left("", 110);
+        title("Two accounts", "the events, and what the kernel itself counted", out)?;
+        let mut table = Table::new().left("half", 10).right("events").right("kernel").right("more").left("", 110);
         for (name, total) in totals {
             table.row([
                 cell(name),
@@ -60,10 +48,7 @@ fn write_image(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<
         parts.push(format!("its file has {}", size(bytes.unsigned_abs())));
     }
     if let Some(pages) = transition.hibernate_pages.filter(|&pages| pages > 0) {
-        parts.push(format!(
-            "{} pages were written",
-            count(pages.unsigned_abs())
-        ));
+        parts.push(format!("{} pages were written", count(pages.unsigned_abs())));
     }
     if parts.is_empty() {
         return Ok(());
@@ -75,38 +60,18 @@ fn write_resume_parts(transition: &PowerTransition, out: &mut dyn Write) -> io::
     let Some(parts) = &transition.resume_parts else {
         return Ok(());
     };
-    title(
-        "From power-on to resumed",
-        "the kernel's account of a resume from a memory image",
-        out,
-    )?;
+    title("From power-on to resumed", "the kernel's account of a resume from a memory image", out)?;
     let mut table = Table::new().left("part", 44).right("took").left("", 60);
     for (name, ns, note) in [
         ("firmware", parts.firmware_ns, ""),
         ("boot manager", parts.boot_manager_ns, ""),
-        (
-            "resume loader",
-            parts.loader_ns,
-            "with its share of reading",
-        ),
+        ("resume loader", parts.loader_ns, "with its share of reading"),
         ("  reading by the loader", parts.loader_read_ns, ""),
-        (
-            "  waiting for a person",
-            parts.user_input_ns.filter(|&ns| ns > 0),
-            "",
-        ),
+        ("  waiting for a person", parts.user_input_ns.filter(|&ns| ns > 0), ""),
         ("reading by the kernel", parts.kernel_read_ns, ""),
         ("devices", parts.devices_ns, ""),
-        (
-            "sum",
-            parts.total_ns,
-            "what fleet tools call the time of a fast boot",
-        ),
-        (
-            "main path by the system's own account",
-            parts.main_path_ns,
-            "",
-        ),
+        ("sum", parts.total_ns, "what fleet tools call the time of a fast boot"),
+        ("main path by the system's own account", parts.main_path_ns, ""),
     ] {
         if let Some(ns) = ns {
             table.row([cell(name), cell(duration(ns)), styled_cell(QUIET, note)]);
@@ -132,9 +97,5 @@ fn write_firmware(transition: &PowerTransition, out: &mut dyn Write) -> io::Resu
     if parts.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "  {QUIET}Firmware's own account: {}.{QUIET:#}",
-        parts.join(", ")
-    )
+    writeln!(out, "  {QUIET}Firmware's own account: {}.{QUIET:#}", parts.join(", "))
 }

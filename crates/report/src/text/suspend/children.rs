@@ -11,25 +11,16 @@ use crate::text::quantity::{count, duration, duration_or_dash};
 use crate::text::style::{DOUBT, QUIET, WORST};
 use crate::text::table::{Table, cell, styled_cell};
 
-pub(super) fn write_told(
-    transition: &PowerTransition,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_told(transition: &PowerTransition, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let is_service = |row: &PowerNotification| {
         matches!(
             row.kind,
-            NotificationKind::ServiceQuerySuspend
-                | NotificationKind::ServiceSuspend
-                | NotificationKind::ServiceResume
+            NotificationKind::ServiceQuerySuspend | NotificationKind::ServiceSuspend | NotificationKind::ServiceResume
         )
     };
     for (name, services) in [("Applications", false), ("Services", true)] {
-        let rows: Vec<&PowerNotification> = transition
-            .notifications
-            .iter()
-            .filter(|row| is_service(row) == services && row.has_end)
-            .collect();
+        let rows: Vec<&PowerNotification> =
+            transition.notifications.iter().filter(|row| is_service(row) == services && row.has_end).collect();
         if rows.is_empty() {
             continue;
         }
@@ -38,37 +29,21 @@ pub(super) fn write_told(
     Ok(())
 }
 
-fn write_rows(
-    name: &str,
-    mut rows: Vec<&PowerNotification>,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    title(
-        name,
-        &format!("slowest of {}", count(rows.len() as u64)),
-        out,
-    )?;
+fn write_rows(name: &str, mut rows: Vec<&PowerNotification>, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    title(name, &format!("slowest of {}", count(rows.len() as u64)), out)?;
     rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
-    let mut table = Table::new()
-        .left("name", 50)
-        .right("pid")
-        .left("phase", 18)
-        .right("took")
-        .right("begins")
-        .left("", 80);
+    let mut table =
+        Table::new().left("name", 50).right("pid").left("phase", 18).right("took").right("begins").left("", 80);
     for row in rows.into_iter().take(top) {
         let (style, took) = match (row.duration_ns, &row.time_out) {
             (Some(ns), Some(_)) => (WORST, duration(ns)),
             (Some(ns), None) => (anstyle::Style::new(), duration(ns)),
             (None, _) => (DOUBT, "unfinished".to_owned()),
         };
-        let note = row.time_out.as_ref().map(|limit| {
-            format!(
-                "did not answer within its time-out of {}",
-                duration(limit.limit_ns)
-            )
-        });
+        let note = row
+            .time_out
+            .as_ref()
+            .map(|limit| format!("did not answer within its time-out of {}", duration(limit.limit_ns)));
         table.row([
             cell(told_name(row)),
             cell(row.pid.map(|pid| pid.to_string()).unwrap_or_default()),
@@ -81,23 +56,12 @@ fn write_rows(
     table.write(out)
 }
 
-pub(super) fn write_devices(
-    transition: &PowerTransition,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut rows: Vec<&PowerDevice> = transition
-        .devices
-        .iter()
-        .filter(|row| row.phase.is_some())
-        .collect();
+pub(super) fn write_devices(transition: &PowerTransition, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut rows: Vec<&PowerDevice> = transition.devices.iter().filter(|row| row.phase.is_some()).collect();
     if rows.is_empty() {
         return Ok(());
     }
-    let note = format!(
-        "slowest of {} requests; alone: with no other device under way",
-        count(rows.len() as u64)
-    );
+    let note = format!("slowest of {} requests; alone: with no other device under way", count(rows.len() as u64));
     title("Devices", &note, out)?;
     rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
     let mut table = Table::new()
@@ -130,22 +94,13 @@ fn device_note(row: &PowerDevice) -> String {
     if row.ends_phase {
         parts.push("ended the phase".to_owned());
     }
-    if let Some(nested) = row
-        .nested
-        .iter()
-        .filter_map(|nested| nested.duration_ns)
-        .max()
-    {
+    if let Some(nested) = row.nested.iter().filter_map(|nested| nested.duration_ns).max() {
         parts.push(format!("its own state took {}", duration(nested)));
     }
     // The driver that held it longest tells more than the function driver.
     let inside = row.nested.iter().flat_map(|nested| &nested.drivers);
-    let slowest = row
-        .drivers
-        .iter()
-        .chain(inside)
-        .filter_map(|part| Some((part.duration_ns?, part)))
-        .max_by_key(|&(ns, _)| ns);
+    let slowest =
+        row.drivers.iter().chain(inside).filter_map(|part| Some((part.duration_ns?, part))).max_by_key(|&(ns, _)| ns);
     if let Some((ns, part)) = slowest.filter(|(_, part)| part.driver != row.driver) {
         parts.push(format!("{} held it {}", part.driver, duration(ns)));
     }
@@ -165,12 +120,7 @@ fn write_drivers(transition: &PowerTransition, top: usize, out: &mut dyn Write) 
         "requests to the devices of each function driver, added up"
     };
     title("Drivers", what, out)?;
-    let mut table = Table::new()
-        .left("driver", 44)
-        .left("phase", 18)
-        .right("took")
-        .right("longest")
-        .right("requests");
+    let mut table = Table::new().left("driver", 44).left("phase", 18).right("took").right("longest").right("requests");
     for row in transition.drivers.iter().take(top) {
         table.row([
             cell(&*row.driver),

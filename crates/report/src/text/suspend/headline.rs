@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use onoff_analysis::Certainty;
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::suspend::{
-    PowerDevice, PowerHalf, PowerNotification, PowerPhase, PowerPhaseName, PowerTotal,
-    PowerTransition, PowerTransitionKind,
+    PowerDevice, PowerHalf, PowerNotification, PowerPhase, PowerPhaseName, PowerTotal, PowerTransition,
+    PowerTransitionKind,
 };
 
 use crate::text::printable::printable;
@@ -56,23 +56,12 @@ fn answer(transition: &PowerTransition) -> String {
     };
     let mut sentence = format!(
         "{kind}: {}, {}",
-        half(
-            &transition.suspend,
-            down,
-            "the way down is not in the recording"
-        ),
-        half(
-            &resume(transition),
-            up,
-            "the way up is not in the recording"
-        ),
+        half(&transition.suspend, down, "the way down is not in the recording"),
+        half(&resume(transition), up, "the way up is not in the recording"),
     );
     let settling = &transition.post_resume;
     if settling.start_ns.is_some() && settling.end_ns.is_some() {
-        sentence += &format!(
-            ", then {} of further work until it settled",
-            duration(settling.busy_ns)
-        );
+        sentence += &format!(", then {} of further work until it settled", duration(settling.busy_ns));
     }
     if transition.status.is_some_and(|status| status != 0) {
         sentence += "; it failed";
@@ -105,10 +94,7 @@ fn standby(transition: &PowerTransition) -> String {
         None => "Modern standby was left; the entry is not in the recording".to_owned(),
     };
     if let (Some(total), Some(deepest)) = (figures.total_ns, figures.deepest_ns) {
-        sentence += &format!(
-            ", {} of it in the deepest idle state",
-            percent(share(deepest, total))
-        );
+        sentence += &format!(", {} of it in the deepest idle state", percent(share(deepest, total)));
     }
     if let Some(exit) = figures.exit_ns {
         sentence += &format!(", {} to leave it", duration(exit));
@@ -145,10 +131,7 @@ pub(super) fn cause(transition: &PowerTransition, phase: &PowerPhase) -> Option<
     if let Some((row, ns)) = slowest_told(transition, phase).filter(|&(_, ns)| notable(ns)) {
         let name = told_name(row);
         return Some(match &row.time_out {
-            Some(limit) => format!(
-                "{name} did not answer for {} (its time-out)",
-                duration(limit.limit_ns)
-            ),
+            Some(limit) => format!("{name} did not answer for {} (its time-out)", duration(limit.limit_ns)),
             None => format!("{name} took {}", duration(ns)),
         });
     }
@@ -165,18 +148,12 @@ pub(super) fn cause(transition: &PowerTransition, phase: &PowerPhase) -> Option<
     if phase.name == PowerPhaseName::SuspendApps
         && let Some(beside) = phase.not_in_children_ns.filter(|&ns| notable(ns))
     {
-        return Some(format!(
-            "{} of it beside the applications, usually the display fading out",
-            duration(beside)
-        ));
+        return Some(format!("{} of it beside the applications, usually the display fading out", duration(beside)));
     }
     None
 }
 
-fn slowest_told<'a>(
-    transition: &'a PowerTransition,
-    phase: &PowerPhase,
-) -> Option<(&'a PowerNotification, i64)> {
+fn slowest_told<'a>(transition: &'a PowerTransition, phase: &PowerPhase) -> Option<(&'a PowerNotification, i64)> {
     transition
         .notifications
         .iter()
@@ -186,10 +163,7 @@ fn slowest_told<'a>(
 }
 
 /// The device that cost its phase most: alone, or else as a whole.
-fn slowest_device<'a>(
-    transition: &'a PowerTransition,
-    phase: &PowerPhase,
-) -> Option<(&'a PowerDevice, i64)> {
+fn slowest_device<'a>(transition: &'a PowerTransition, phase: &PowerPhase) -> Option<(&'a PowerDevice, i64)> {
     transition
         .devices
         .iter()
@@ -231,10 +205,7 @@ fn between(transition: &PowerTransition) -> Option<String> {
         parts.push(format!("woken by {}", printable(&transition.wake_source)));
     }
     if let Some(state) = transition.woke_from_state {
-        parts.push(format!(
-            "from {}",
-            onoff_analysis::transition::suspend::state_name(state)
-        ));
+        parts.push(format!("from {}", onoff_analysis::transition::suspend::state_name(state)));
     }
     if parts.is_empty() {
         return None;

@@ -48,11 +48,7 @@ pub fn write(
         headline::write_machine(recording, out)?;
         for transition in &report.transitions {
             writeln!(out)?;
-            writeln!(
-                out,
-                "{TITLE}Transition {} of {}{TITLE:#}",
-                transition.number, report.transitions_found
-            )?;
+            writeln!(out, "{TITLE}Transition {} of {}{TITLE:#}", transition.number, report.transitions_found)?;
             headline::write(transition, out)?;
             write_transition(transition, options.top, out)?;
         }
@@ -62,11 +58,7 @@ pub fn write(
     lacking::write(&report.lacking, out)
 }
 
-fn write_transition(
-    transition: &PowerTransition,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_transition(transition: &PowerTransition, top: usize, out: &mut dyn Write) -> io::Result<()> {
     phases::write(transition, out)?;
     accounts::write(transition, out)?;
     children::write_told(transition, top, out)?;

@@ -27,21 +27,14 @@ pub(super) fn write(report: &SuspendReport, out: &mut dyn Write) -> io::Result<(
     for transition in &report.transitions {
         let settling = &transition.post_resume;
         let work = settling.end_ns.map(|_| settling.busy_ns);
-        let half =
-            |measured: Option<i64>, kernel: Option<i64>| duration_or_dash(measured.or(kernel));
+        let half = |measured: Option<i64>, kernel: Option<i64>| duration_or_dash(measured.or(kernel));
         let up = resume(transition);
         table.row([
             cell(transition.number.to_string()),
             cell(kind_name(transition.kind)),
             cell(duration(transition.start_ns)),
-            cell(half(
-                transition.suspend.measured.duration_ns,
-                transition.suspend.kernel_ns,
-            )),
-            cell(half(
-                transition.asleep.wall_ns,
-                transition.asleep.measured.duration_ns,
-            )),
+            cell(half(transition.suspend.measured.duration_ns, transition.suspend.kernel_ns)),
+            cell(half(transition.asleep.wall_ns, transition.asleep.measured.duration_ns)),
             cell(half(up.measured.duration_ns, up.kernel_ns)),
             cell(duration_or_dash(work)),
             styled_cell(QUIET, longest(transition)),

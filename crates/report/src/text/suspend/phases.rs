@@ -23,9 +23,7 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
     title("Phases", "", out)?;
     let away = &transition.asleep.measured;
     let awake_ns = |time_ns: i64| match (away.start_ns, away.end_ns) {
-        (Some(start), Some(end)) if time_ns >= end && end > start => {
-            time_ns.saturating_sub(end.saturating_sub(start))
-        }
+        (Some(start), Some(end)) if time_ns >= end && end > start => time_ns.saturating_sub(end.saturating_sub(start)),
         _ => time_ns,
     };
     let last = transition
@@ -34,28 +32,13 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
         .filter(|phase| phase.half != PowerHalf::After || is_session(phase.name))
         .filter_map(|phase| phase.end_ns)
         .max();
-    let axis = Axis::new(
-        transition.start_ns,
-        awake_ns(last.unwrap_or(transition.start_ns)),
-        AXIS_CELLS,
-    );
+    let axis = Axis::new(transition.start_ns, awake_ns(last.unwrap_or(transition.start_ns)), AXIS_CELLS);
     let longest = longest_phase(transition).map(|phase| phase.name);
-    let mut table = Table::new()
-        .left("phase", 18)
-        .right("begins")
-        .right("took")
-        .left("", AXIS_CELLS)
-        .left("", 110);
+    let mut table = Table::new().left("phase", 18).right("begins").right("took").left("", AXIS_CELLS).left("", 110);
     for phase in &transition.phases {
-        let style = if Some(phase.name) == longest {
-            WORST
-        } else {
-            anstyle::Style::new()
-        };
+        let style = if Some(phase.name) == longest { WORST } else { anstyle::Style::new() };
         let bar = match (phase.start_ns, phase.end_ns) {
-            (Some(start), Some(end)) if phase.half != PowerHalf::Asleep => {
-                axis.bar(awake_ns(start), awake_ns(end))
-            }
+            (Some(start), Some(end)) if phase.half != PowerHalf::Asleep => axis.bar(awake_ns(start), awake_ns(end)),
             _ => String::new(),
         };
         let (note_style, note) = note(transition, phase);
@@ -68,20 +51,14 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
         ]);
     }
     table.write(out)?;
-    for (style, text) in [asleep(transition), settling(transition)]
-        .into_iter()
-        .flatten()
-    {
+    for (style, text) in [asleep(transition), settling(transition)].into_iter().flatten() {
         writeln!(out, "  {style}{text}.{style:#}")?;
     }
     write_kind(transition, out)
 }
 
 const fn is_session(name: PowerPhaseName) -> bool {
-    matches!(
-        name,
-        PowerPhaseName::WinLogonInit | PowerPhaseName::ExplorerInit
-    )
+    matches!(name, PowerPhaseName::WinLogonInit | PowerPhaseName::ExplorerInit)
 }
 
 fn took(transition: &PowerTransition, phase: &PowerPhase) -> String {
@@ -100,9 +77,7 @@ fn took(transition: &PowerTransition, phase: &PowerPhase) -> String {
 fn note(transition: &PowerTransition, phase: &PowerPhase) -> (anstyle::Style, String) {
     match phase.name {
         PowerPhaseName::Asleep => return (QUIET, missed(transition)),
-        PowerPhaseName::PostResume | PowerPhaseName::PostBoot
-            if transition.post_resume.end_ns.is_none() =>
-        {
+        PowerPhaseName::PostResume | PowerPhaseName::PostBoot if transition.post_resume.end_ns.is_none() => {
             return (DOUBT, "its end is not known".to_owned());
         }
         PowerPhaseName::PostResume | PowerPhaseName::PostBoot => {
@@ -137,9 +112,7 @@ fn children(phase: &PowerPhase) -> Option<String> {
         | PowerPhaseName::QueryApps
         | PowerPhaseName::SuspendApps
         | PowerPhaseName::ResumeApps => "application",
-        PowerPhaseName::QueryServices
-        | PowerPhaseName::SuspendServices
-        | PowerPhaseName::ResumeServices => "service",
+        PowerPhaseName::QueryServices | PowerPhaseName::SuspendServices | PowerPhaseName::ResumeServices => "service",
         _ => "device",
     };
     if phase.children == 0 {
@@ -183,10 +156,7 @@ fn missed(transition: &PowerTransition) -> String {
 /// How the length of the sleep is known.
 fn asleep(transition: &PowerTransition) -> Option<(anstyle::Style, String)> {
     let asleep = &transition.asleep;
-    transition
-        .phases
-        .iter()
-        .find(|phase| phase.name == PowerPhaseName::Asleep)?;
+    transition.phases.iter().find(|phase| phase.name == PowerPhaseName::Asleep)?;
     let counted = duration_or_dash(asleep.measured.duration_ns);
     Some(match (asleep.wall_ns, asleep.clock_missed_ns) {
         (Some(wall), Some(missed)) if missed.abs() >= STOOD_STILL_NS => (
@@ -198,10 +168,7 @@ fn asleep(transition: &PowerTransition) -> Option<(anstyle::Style, String)> {
             ),
         ),
         (Some(_), Some(_)) => return None,
-        _ => (
-            DOUBT,
-            format!("Asleep took {counted} by the recording's clock; real times were not recorded"),
-        ),
+        _ => (DOUBT, format!("Asleep took {counted} by the recording's clock; real times were not recorded")),
     })
 }
 
@@ -209,18 +176,9 @@ fn asleep(transition: &PowerTransition) -> Option<(anstyle::Style, String)> {
 fn settling(transition: &PowerTransition) -> Option<(anstyle::Style, String)> {
     let settling = &transition.post_resume;
     settling.start_ns?;
-    let what = format!(
-        "PostResume is the PostBoot metric after a resume ({})",
-        settling.metric.name
-    );
+    let what = format!("PostResume is the PostBoot metric after a resume ({})", settling.metric.name);
     Some(match settling.end_ns {
-        Some(_) => (
-            QUIET,
-            format!(
-                "{what}; the {} of idle time that end it are left out",
-                duration(settling.idle_ns)
-            ),
-        ),
+        Some(_) => (QUIET, format!("{what}; the {} of idle time that end it are left out", duration(settling.idle_ns))),
         None => (DOUBT, format!("{what}: {}", printable(&settling.rule))),
     })
 }

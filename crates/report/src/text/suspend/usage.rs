@@ -27,11 +27,7 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
     if phases.is_empty() {
         return Ok(());
     }
-    title(
-        "Processors and disks",
-        "busy share of all processors; service time summed over disks",
-        out,
-    )?;
+    title("Processors and disks", "busy share of all processors; service time summed over disks", out)?;
     let mut table = Table::new()
         .left("phase", 18)
         .right("processors")
@@ -49,10 +45,7 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
                 .take(NAMES)
                 .map(|row| format!("{} {}", process(&row.image, row.pid), duration(row.cpu_ns)))
                 .collect();
-            (
-                percent(share(cpu.busy_ns, cpu.capacity_ns)),
-                names.join(", "),
-            )
+            (percent(share(cpu.busy_ns, cpu.capacity_ns)), names.join(", "))
         });
         let disk = phase.disk.as_ref().filter(|disk| disk.service_ns > 0);
         let (read, written, flushes, most) = disk.map_or_else(Default::default, |disk| {
@@ -60,13 +53,7 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
                 .by_process
                 .iter()
                 .take(NAMES)
-                .map(|row| {
-                    format!(
-                        "{} {}",
-                        process(&row.image, row.pid),
-                        duration(row.service_ns)
-                    )
-                })
+                .map(|row| format!("{} {}", process(&row.image, row.pid), duration(row.service_ns)))
                 .collect();
             let operations = &disk.operations;
             (
@@ -80,10 +67,7 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
             cell(phase.name.as_str()),
             cell(busy),
             styled_cell(QUIET, busiest),
-            cell(
-                disk.map(|disk| duration(disk.service_ns))
-                    .unwrap_or_default(),
-            ),
+            cell(disk.map(|disk| duration(disk.service_ns)).unwrap_or_default()),
             cell(read),
             cell(written),
             cell(flushes),

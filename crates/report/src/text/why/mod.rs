@@ -29,11 +29,7 @@ pub struct WhyTextOptions {
 
 impl Default for WhyTextOptions {
     fn default() -> Self {
-        Self {
-            shares: 8,
-            steps: 12,
-            frames: 8,
-        }
+        Self { shares: 8, steps: 12, frames: 8 }
     }
 }
 
@@ -51,11 +47,7 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
     let shown = report.stretches.len() as u64;
     writeln!(out)?;
     if report.found > shown {
-        writeln!(
-            out,
-            "{QUIET}{} more are left out; --top shows more of them.{QUIET:#}",
-            count(report.found - shown)
-        )?;
+        writeln!(out, "{QUIET}{} more are left out; --top shows more of them.{QUIET:#}", count(report.found - shown))?;
     }
     if report.waits_for_work > 0 {
         writeln!(
@@ -69,28 +61,17 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
         writeln!(out, "{DOUBT}Not recorded: {missing}.{DOUBT:#}")?;
     }
     for missing in report.symbols_missing.iter().take(SHOWN_FILES) {
-        writeln!(
-            out,
-            "{QUIET}No function names: {}.{QUIET:#}",
-            printable(missing)
-        )?;
+        writeln!(out, "{QUIET}No function names: {}.{QUIET:#}", printable(missing))?;
     }
     let more = report.symbols_missing.len().saturating_sub(SHOWN_FILES);
     if more > 0 {
         let more = counted(more as u64, "PDB file");
-        writeln!(
-            out,
-            "{QUIET}No function names: {more} more, which JSON lists.{QUIET:#}"
-        )?;
+        writeln!(out, "{QUIET}No function names: {more} more, which JSON lists.{QUIET:#}")?;
     }
     losses::write(&report.losses, out)
 }
 
-fn write_stretch(
-    stretch: &WhyStretch,
-    options: &WhyTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_stretch(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let path = &stretch.path;
     let what = title(stretch);
     writeln!(
@@ -117,11 +98,7 @@ fn write_stretch(
     write_services(stretch, options, out)?;
     write_steps(stretch, options, out)?;
     if path.missing_ns > 0 {
-        writeln!(
-            out,
-            "  {DOUBT}Not explained: {}.{DOUBT:#}",
-            duration(path.missing_ns)
-        )?;
+        writeln!(out, "  {DOUBT}Not explained: {}.{DOUBT:#}", duration(path.missing_ns))?;
     }
     losses::write_touching(&path.touched_by, out)
 }
@@ -147,15 +124,10 @@ fn title(stretch: &WhyStretch) -> String {
     match (&stretch.thread, stretch.kind) {
         (Some(of), _) if stretch.action.is_empty() => format!("A wait of {}", thread(of)),
         (Some(of), _) => format!("A wait of {} ({})", thread(of), stretch.action),
-        (None, StretchKind::Service) if stretch.action == "wait" => format!(
-            "The wait before the start of the service {}",
-            printable(&stretch.name)
-        ),
-        (None, StretchKind::Service) => format!(
-            "The {} of the service {}",
-            stretch.action,
-            printable(&stretch.name)
-        ),
+        (None, StretchKind::Service) if stretch.action == "wait" => {
+            format!("The wait before the start of the service {}", printable(&stretch.name))
+        }
+        (None, StretchKind::Service) => format!("The {} of the service {}", stretch.action, printable(&stretch.name)),
         (None, StretchKind::Device) => {
             format!("{} of {}", stretch.action, printable(&stretch.name))
         }
@@ -163,66 +135,32 @@ fn title(stretch: &WhyStretch) -> String {
     }
 }
 
-fn write_shares(
-    stretch: &WhyStretch,
-    options: &WhyTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_shares(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let shares = &stretch.path.shares;
-    let mut table = Table::new()
-        .right("time")
-        .right("share")
-        .left("was", 24)
-        .left("of", 70);
+    let mut table = Table::new().right("time").right("share").left("was", 24).left("of", 70);
     for share in shares.iter().take(options.shares) {
-        table.row([
-            cell(duration(share.ns)),
-            cell(percent(share.percent)),
-            cell(was(share.kind)),
-            cell(whose(share)),
-        ]);
+        table.row([cell(duration(share.ns)), cell(percent(share.percent)), cell(was(share.kind)), cell(whose(share))]);
     }
     let rest: i64 = shares.iter().skip(options.shares).map(|row| row.ns).sum();
     if rest > 0 {
         let more = shares.len().saturating_sub(options.shares);
-        table.row([
-            cell(duration(rest)),
-            cell(""),
-            styled_cell(QUIET, format!("{more} more")),
-            cell(""),
-        ]);
+        table.row([cell(duration(rest)), cell(""), styled_cell(QUIET, format!("{more} more")), cell("")]);
     }
     table.write(out)
 }
 
 /// The services that were waited for, the longest of them, last first.
-fn write_services(
-    stretch: &WhyStretch,
-    options: &WhyTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_services(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let services = &stretch.path.services;
     let mut longest: Vec<i64> = services.iter().map(|row| row.ns).collect();
     longest.sort_unstable_by_key(|&ns| std::cmp::Reverse(ns));
     let least = longest.get(options.shares.saturating_sub(1)).copied();
-    let shown: Vec<_> = services
-        .iter()
-        .rev()
-        .filter(|row| row.ns >= least.unwrap_or(0))
-        .take(options.shares)
-        .collect();
+    let shown: Vec<_> = services.iter().rev().filter(|row| row.ns >= least.unwrap_or(0)).take(options.shares).collect();
     if shown.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "  {QUIET}Services waited for, the last first:{QUIET:#}"
-    )?;
-    let mut table = Table::new()
-        .right("time")
-        .right("from")
-        .right("to")
-        .left("service", 60);
+    writeln!(out, "  {QUIET}Services waited for, the last first:{QUIET:#}")?;
+    let mut table = Table::new().right("time").right("from").right("to").left("service", 60);
     for row in &shown {
         let service = &row.service;
         let change = match service.change.as_str() {
@@ -276,47 +214,24 @@ fn whose(share: &PathShare) -> String {
 }
 
 /// The longest steps, from the end back.
-fn write_steps(
-    stretch: &WhyStretch,
-    options: &WhyTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_steps(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let path = &stretch.path;
     let mut lengths: Vec<i64> = path.steps.iter().map(|step| step.duration_ns).collect();
     lengths.sort_unstable_by_key(|&ns| std::cmp::Reverse(ns));
-    let shortest = lengths
-        .get(options.steps.saturating_sub(1))
-        .copied()
-        .unwrap_or(0);
-    let shown: Vec<&PathStep> = path
-        .steps
-        .iter()
-        .rev()
-        .filter(|step| step.duration_ns >= shortest)
-        .take(options.steps)
-        .collect();
+    let shortest = lengths.get(options.steps.saturating_sub(1)).copied().unwrap_or(0);
+    let shown: Vec<&PathStep> =
+        path.steps.iter().rev().filter(|step| step.duration_ns >= shortest).take(options.steps).collect();
     writeln!(out, "  {QUIET}From the end back:{QUIET:#}")?;
     let width = |text: &str| text.chars().count();
-    let rows: Vec<(String, String, &PathStep)> = shown
-        .iter()
-        .map(|step| (clock(step.end_ns), duration(step.duration_ns), *step))
-        .collect();
+    let rows: Vec<(String, String, &PathStep)> =
+        shown.iter().map(|step| (clock(step.end_ns), duration(step.duration_ns), *step)).collect();
     let widest_time = rows.iter().map(|row| width(&row.0)).max().unwrap_or(0);
     let widest_length = rows.iter().map(|row| width(&row.1)).max().unwrap_or(0);
     for (time, length, step) in &rows {
-        writeln!(
-            out,
-            "    {time:>widest_time$}  {length:>widest_length$}  {}",
-            done(step)
-        )?;
+        writeln!(out, "    {time:>widest_time$}  {length:>widest_length$}  {}", done(step))?;
         let indent = widest_time + widest_length + 10;
         for frame in step.stack.iter().take(options.frames) {
-            writeln!(
-                out,
-                "{:indent$}{QUIET}{}{QUIET:#}",
-                "",
-                printable(&frame.label())
-            )?;
+            writeln!(out, "{:indent$}{QUIET}{}{QUIET:#}", "", printable(&frame.label()))?;
         }
         if step.stack.len() > options.frames && options.frames > 0 {
             let more = step.stack.len() - options.frames;

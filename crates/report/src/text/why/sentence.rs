@@ -33,11 +33,7 @@ fn ended_by(step: &PathStep) -> String {
     match (step.kind, detail.is_empty()) {
         (StepKind::Cpu, _) => "running".to_owned(),
         (StepKind::ServiceDependency, _) => match &step.service {
-            Some(service) => format!(
-                "the {} of the service {}",
-                service.change.as_str(),
-                printable(&service.name)
-            ),
+            Some(service) => format!("the {} of the service {}", service.change.as_str(), printable(&service.name)),
             None => detail.into_owned(),
         },
         (StepKind::Ready, _) => "no processor was free".to_owned(),
@@ -53,12 +49,7 @@ fn ended_by(step: &PathStep) -> String {
 
 /// Who waited for whom at a step, e.g. `thread 44 → 64 → 16 → 20 of System (4) → a timer`.
 pub(super) fn chain(step: &PathStep) -> String {
-    let waiters: Vec<String> = step
-        .waiters
-        .iter()
-        .rev()
-        .map(|tid| format!("{tid} → "))
-        .collect();
+    let waiters: Vec<String> = step.waiters.iter().rev().map(|tid| format!("{tid} → ")).collect();
     if step.thread.tid == 0 {
         return ended_by(step);
     }
@@ -83,11 +74,7 @@ pub(super) fn done(step: &PathStep) -> String {
         StepKind::Other => format!("{who}: {}", ended_by(step)),
     };
     if let Some(tid) = step.readies_tid {
-        let verb = if step.kind == StepKind::Cpu {
-            " and made"
-        } else {
-            ", then made"
-        };
+        let verb = if step.kind == StepKind::Cpu { " and made" } else { ", then made" };
         let _ = write!(text, "{verb} {tid} ready");
     }
     if !step.device.is_empty() {

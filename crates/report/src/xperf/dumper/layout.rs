@@ -91,11 +91,7 @@ pub(super) struct Column {
 }
 
 const fn column(title: &'static str, width: usize, content: Content) -> Column {
-    Column {
-        title,
-        width,
-        content,
-    }
+    Column { title, width, content }
 }
 
 /// Width of `name.exe (PID)` in rows.
@@ -126,23 +122,11 @@ pub(super) enum Rows {
 }
 
 const PROCESS_START: &[Column] = &[
-    column(
-        "    Process Name ( PID)",
-        PROCESS_WIDTH,
-        Content::ProcessIn("ProcessId"),
-    ),
+    column("    Process Name ( PID)", PROCESS_WIDTH, Content::ProcessIn("ProcessId")),
     column(" ParentPID", 10, Content::Number("ParentId")),
     column(" SessionID", 10, Content::Number("SessionId")),
-    column(
-        "         UniqueKey",
-        0,
-        Content::HexadecimalOr("UniqueProcessKey", "PageDirectoryBase"),
-    ),
-    column(
-        "DirectoryTableBase",
-        0,
-        Content::Hexadecimal("DirectoryTableBase", 16),
-    ),
+    column("         UniqueKey", 0, Content::HexadecimalOr("UniqueProcessKey", "PageDirectoryBase")),
+    column("DirectoryTableBase", 0, Content::Hexadecimal("DirectoryTableBase", 16)),
     column("     Flags", 0, Content::Hexadecimal("Flags", 8)),
     column("UserSid", 0, Content::Text("UserSID")),
     column("Command Line", 0, Content::Text("CommandLine")),
@@ -165,92 +149,40 @@ const PROCESS_END: &[Column] = &[
 ];
 
 const THREAD_LIFE: &[Column] = &[
-    column(
-        "    Process Name ( PID)",
-        PROCESS_WIDTH,
-        Content::ProcessIn("ProcessId"),
-    ),
+    column("    Process Name ( PID)", PROCESS_WIDTH, Content::ProcessIn("ProcessId")),
     column("  ThreadID", 10, Content::Number("TThreadId")),
-    column(
-        "         StackBase",
-        0,
-        Content::Hexadecimal("StackBase", 16),
-    ),
-    column(
-        "        StackLimit",
-        0,
-        Content::Hexadecimal("StackLimit", 16),
-    ),
-    column(
-        "        UsrStkBase",
-        0,
-        Content::Hexadecimal("UserStackBase", 16),
-    ),
-    column(
-        "         UsrStkLmt",
-        0,
-        Content::Hexadecimal("UserStackLimit", 16),
-    ),
+    column("         StackBase", 0, Content::Hexadecimal("StackBase", 16)),
+    column("        StackLimit", 0, Content::Hexadecimal("StackLimit", 16)),
+    column("        UsrStkBase", 0, Content::Hexadecimal("UserStackBase", 16)),
+    column("         UsrStkLmt", 0, Content::Hexadecimal("UserStackLimit", 16)),
     column("           TebBase", 0, Content::Hexadecimal("TebBase", 16)),
     column("SubProcessTag", 13, Content::Number("SubProcessTag")),
     column("BasePri", 7, Content::Number("BasePriority")),
     column("PagePri", 7, Content::Number("PagePriority")),
     column("IoPri", 5, Content::Number("IoPriority")),
     column("Flags", 5, Content::Number("ThreadFlags")),
-    column(
-        "           Image!Function",
-        0,
-        Content::ImageIn("Win32StartAddr", "ProcessId"),
-    ),
+    column("           Image!Function", 0, Content::ImageIn("Win32StartAddr", "ProcessId")),
 ];
 
 const IMAGE: &[Column] = &[
-    column(
-        "    Process Name ( PID)",
-        PROCESS_WIDTH,
-        Content::ProcessIn("ProcessId"),
-    ),
-    column(
-        "         ImageBase",
-        0,
-        Content::HexadecimalOr("ImageBase", "BaseAddress"),
-    ),
-    column(
-        "          ImageEnd",
-        0,
-        Content::End("ImageBase", "ImageSize"),
-    ),
+    column("    Process Name ( PID)", PROCESS_WIDTH, Content::ProcessIn("ProcessId")),
+    column("         ImageBase", 0, Content::HexadecimalOr("ImageBase", "BaseAddress")),
+    column("          ImageEnd", 0, Content::End("ImageBase", "ImageSize")),
     column("  CheckSum", 0, Content::Hexadecimal("ImageChecksum", 8)),
-    column(
-        "TimeDateStamp",
-        13,
-        Content::Hexadecimal("TimeDateStamp", 8),
-    ),
-    column(
-        "       DefaultBase",
-        0,
-        Content::Hexadecimal("DefaultBase", 16),
-    ),
+    column("TimeDateStamp", 13, Content::Hexadecimal("TimeDateStamp", 8)),
+    column("       DefaultBase", 0, Content::Hexadecimal("DefaultBase", 16)),
     column("FileName", 0, Content::Quoted("FileName")),
 ];
 
 const CONTEXT_SWITCH: &[Column] = &[
-    column(
-        "New Process Name ( PID)",
-        PROCESS_WIDTH,
-        Content::ProcessOfThread("NewThreadId"),
-    ),
+    column("New Process Name ( PID)", PROCESS_WIDTH, Content::ProcessOfThread("NewThreadId")),
     column("   New TID", 10, Content::Number("NewThreadId")),
     column("NPri", 4, Content::Number("NewThreadPriority")),
     // Quanta were recorded by the first version only; later dumps show -1.
     column("NQnt", 4, Content::Number("NewThreadQuantum")),
     column("TmSinceLast", 11, Content::SinceLast),
     column("WaitTime", 8, Content::Number("NewThreadWaitTime")),
-    column(
-        "Old Process Name ( PID)",
-        PROCESS_WIDTH,
-        Content::ProcessOfThread("OldThreadId"),
-    ),
+    column("Old Process Name ( PID)", PROCESS_WIDTH, Content::ProcessOfThread("OldThreadId")),
     column("   Old TID", 10, Content::Number("OldThreadId")),
     column("OPri", 4, Content::Number("OldThreadPriority")),
     column("OQnt", 4, Content::Number("OldThreadQuantum")),
@@ -259,16 +191,8 @@ const CONTEXT_SWITCH: &[Column] = &[
     column("Swapable", 8, Content::Swapable("OldThreadWaitMode")),
     column("InSwitchTime", 6, Content::Ran),
     CPU,
-    column(
-        "IdealProc",
-        3,
-        Content::Number("OldThreadWaitIdealProcessor"),
-    ),
-    column(
-        " OldRemQnt",
-        10,
-        Content::Number("OldThreadRemainingQuantum"),
-    ),
+    column("IdealProc", 3, Content::Number("OldThreadWaitIdealProcessor")),
+    column(" OldRemQnt", 10, Content::Number("OldThreadRemainingQuantum")),
     column("NewPriDecr", 4, Content::Number("SpareByte")),
     column("PrevCState", 4, Content::Number("PreviousCState")),
 ];
@@ -276,11 +200,7 @@ const CONTEXT_SWITCH: &[Column] = &[
 const READY_THREAD: &[Column] = &[
     PROCESS,
     THREAD,
-    column(
-        "Rdy Process Name ( PID)",
-        PROCESS_WIDTH,
-        Content::ProcessOfThread("TThreadId"),
-    ),
+    column("Rdy Process Name ( PID)", PROCESS_WIDTH, Content::ProcessOfThread("TThreadId")),
     column("   Rdy TID", 10, Content::Number("TThreadId")),
     column("AdjustReason", 12, Content::Number("AdjustReason")),
     column("AdjustIncrement", 15, Content::Number("AdjustIncrement")),
@@ -290,18 +210,10 @@ const READY_THREAD: &[Column] = &[
 const SAMPLED_PROFILE: &[Column] = &[
     PROCESS,
     THREAD,
-    column(
-        "          PrgrmCtr",
-        0,
-        Content::Hexadecimal("InstructionPointer", 16),
-    ),
+    column("          PrgrmCtr", 0, Content::Hexadecimal("InstructionPointer", 16)),
     CPU,
     column("ThreadStartImage!Function", 0, Content::ThreadStartImage),
-    column(
-        "           Image!Function",
-        0,
-        Content::Image("InstructionPointer"),
-    ),
+    column("           Image!Function", 0, Content::Image("InstructionPointer")),
     column("Count", 5, Content::Number("Count")),
     column("SampledProfile type", 0, Content::Always("Unbatched")),
 ];
@@ -326,23 +238,12 @@ const DPC: &[Column] = &[
 const SYSTEM_CALL_ENTER: &[Column] = &[
     PROCESS,
     THREAD,
-    column(
-        "       ServiceAddr",
-        0,
-        Content::Hexadecimal("SysCallAddress", 16),
-    ),
-    column(
-        "           Image!Function",
-        0,
-        Content::Image("SysCallAddress"),
-    ),
+    column("       ServiceAddr", 0, Content::Hexadecimal("SysCallAddress", 16)),
+    column("           Image!Function", 0, Content::Image("SysCallAddress")),
 ];
 
-const SYSTEM_CALL_EXIT: &[Column] = &[
-    PROCESS,
-    THREAD,
-    column("    Status", 0, Content::Hexadecimal("SysCallNtStatus", 8)),
-];
+const SYSTEM_CALL_EXIT: &[Column] =
+    &[PROCESS, THREAD, column("    Status", 0, Content::Hexadecimal("SysCallNtStatus", 8))];
 
 const DISK_TRANSFER: &[Column] = &[
     PROCESS,
@@ -357,11 +258,7 @@ const DISK_TRANSFER: &[Column] = &[
     column("DiskSvcTime", 11, Content::Service),
     column("I/O Pri", 7, Content::IoPriority("IrpFlags")),
     column(" VolSnap", 8, Content::Always("Original")),
-    column(
-        "        FileObject",
-        0,
-        Content::Hexadecimal("FileObject", 16),
-    ),
+    column("        FileObject", 0, Content::Hexadecimal("FileObject", 16)),
     column("FileName", 0, Content::File("FileObject")),
 ];
 
@@ -382,19 +279,11 @@ const DISK_FLUSH: &[Column] = &[
 const HARD_FAULT: &[Column] = &[
     PROCESS,
     THREAD,
-    column(
-        "       VirtualAddr",
-        0,
-        Content::Hexadecimal("VirtualAddress", 16),
-    ),
+    column("       VirtualAddr", 0, Content::Hexadecimal("VirtualAddress", 16)),
     column("  ByteOffset", 0, Content::Hexadecimal("ReadOffset", 10)),
     column("    IOSize", 0, Content::Hexadecimal("ByteCount", 8)),
     ELAPSED,
-    column(
-        "        FileObject",
-        0,
-        Content::Hexadecimal("FileObject", 16),
-    ),
+    column("        FileObject", 0, Content::Hexadecimal("FileObject", 16)),
     column("FileName", 0, Content::File("FileObject")),
 ];
 
@@ -416,16 +305,12 @@ const PROFILE_INTERVAL: &[Column] = &[
 ];
 
 /// Columns of a stack's rows after the time stamp, as in the header.
-pub(super) const FRAME_TITLES: &str =
-    "  ThreadID, No.,            Address,            Image!Function";
+pub(super) const FRAME_TITLES: &str = "  ThreadID, No.,            Address,            Image!Function";
 /// Columns of a group mask's rows after the time stamp, as in the header.
 pub(super) const GROUP_MASK_TITLES: &str = "No.,       Mask";
 
 const fn one(name: &'static str, columns: &'static [Column]) -> Layout {
-    Layout {
-        name,
-        rows: Rows::One(columns),
-    }
+    Layout { name, rows: Rows::One(columns) }
 }
 
 /// Every event with a layout of its own, in the order of the header block.
@@ -445,10 +330,7 @@ pub(super) const LAYOUTS: &[Layout] = &[
     one("CSwitch", CONTEXT_SWITCH),
     one("ReadyThread", READY_THREAD),
     one("SampledProfile", SAMPLED_PROFILE),
-    Layout {
-        name: "Stack",
-        rows: Rows::Frames,
-    },
+    Layout { name: "Stack", rows: Rows::Frames },
     one("Interrupt", INTERRUPT),
     one("DPC", DPC),
     one("DPCTmr", DPC),
@@ -465,10 +347,7 @@ pub(super) const LAYOUTS: &[Layout] = &[
     one("ProfileFreq-SetInterval", PROFILE_INTERVAL),
     one("ProfileFreq-DCStart", PROFILE_INTERVAL),
     one("ProfileFreq-DCEnd", PROFILE_INTERVAL),
-    Layout {
-        name: "GroupMasks",
-        rows: Rows::GroupMasks,
-    },
+    Layout { name: "GroupMasks", rows: Rows::GroupMasks },
 ];
 
 /// The layout of an event's name.

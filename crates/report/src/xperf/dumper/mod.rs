@@ -55,10 +55,8 @@ impl Dumper {
         )?;
         writeln!(out, "EndHeader")?;
         let (major, minor, build) = header.os_version;
-        let length = header.duration_ns.map_or_else(
-            || "unknown".to_owned(),
-            |ns| format!("{} sec", ns / 1_000_000_000),
-        );
+        let length =
+            header.duration_ns.map_or_else(|| "unknown".to_owned(), |ns| format!("{} sec", ns / 1_000_000_000));
         writeln!(
             out,
             "OS Version: {major}.{minor}.{build}, Trace Size: {}KB, Events Lost: {}, Buffers lost: {}, \
@@ -71,16 +69,8 @@ impl Dumper {
             header.name,
         )?;
         let microseconds = |ns: i64| ns.div_euclid(1_000);
-        writeln!(
-            out,
-            "FirstReliableEventTimeStamp, {}",
-            microseconds(header.reliable_ns)
-        )?;
-        writeln!(
-            out,
-            "FirstReliableCSwitchEventTimeStamp, {}",
-            header.reliable_switches_ns.map_or(-1, microseconds)
-        )
+        writeln!(out, "FirstReliableEventTimeStamp, {}", microseconds(header.reliable_ns))?;
+        writeln!(out, "FirstReliableCSwitchEventTimeStamp, {}", header.reliable_switches_ns.map_or(-1, microseconds))
     }
 
     /// Writes no header block but the titles of these events' columns, for a dump of nothing else.
@@ -102,10 +92,7 @@ impl Dumper {
         self.line.clear();
         if let EventOrigin::Kernel { hook } = event.origin {
             let key = (hook, event.version, event.fields.len());
-            let plan = self
-                .plans
-                .entry(key)
-                .or_insert_with(|| Some(Plan::new(layout_of(event.name)?, event)));
+            let plan = self.plans.entry(key).or_insert_with(|| Some(Plan::new(layout_of(event.name)?, event)));
             if let Some(plan) = plan {
                 row::with_layout(plan, event, &mut self.line);
                 return out.write_all(self.line.as_bytes());
@@ -149,17 +136,12 @@ fn write_titles(layout: &Layout, out: &mut dyn Write) -> io::Result<()> {
 
 /// Whether an event has no name of its own but a class and a number.
 fn is_classic(origin: EventOrigin) -> bool {
-    !matches!(
-        origin,
-        EventOrigin::Manifest | EventOrigin::TraceLogging | EventOrigin::Message
-    )
+    !matches!(origin, EventOrigin::Manifest | EventOrigin::TraceLogging | EventOrigin::Message)
 }
 
 /// Windows time: units of 100 ns since 1601-01-01; 0 when not known.
 fn filetime(unix_ns: Option<i64>) -> i128 {
-    unix_ns.map_or(0, |ns| {
-        i128::from(ns) / 100 + DAYS_1601_TO_1970 * 864_000_000_000
-    })
+    unix_ns.map_or(0, |ns| i128::from(ns) / 100 + DAYS_1601_TO_1970 * 864_000_000_000)
 }
 
 #[cfg(test)]
@@ -169,10 +151,7 @@ mod tests {
     #[test]
     fn windows_time_counts_from_1601() {
         assert_eq!(filetime(Some(0)), 116_444_736_000_000_000);
-        assert_eq!(
-            filetime(Some(1_623_095_069_034_714_200)),
-            132_675_686_690_347_142
-        );
+        assert_eq!(filetime(Some(1_623_095_069_034_714_200)), 132_675_686_690_347_142);
         assert_eq!(filetime(None), 0);
     }
 }

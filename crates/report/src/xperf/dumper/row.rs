@@ -57,10 +57,7 @@ pub(super) fn with_layout(plan: &Plan, event: &DescribedEvent<'_>, line: &mut St
 pub(super) fn announcement(event: &DescribedEvent<'_>, line: &mut String) {
     line.push_str("BeginHeader\n");
     let name = printable(event.name);
-    put(
-        line,
-        format_args!("{name:>23},  TimeStamp,     Process Name ( PID),   ThreadID, CPU"),
-    );
+    put(line, format_args!("{name:>23},  TimeStamp,     Process Name ( PID),   ThreadID, CPU"));
     for field in event.fields {
         put(line, format_args!(", {}", printable(&field.name)));
     }
@@ -82,11 +79,7 @@ pub(super) fn generic(event: &DescribedEvent<'_>, line: &mut String) {
 pub(super) fn unknown(event: &DescribedEvent<'_>, line: &mut String) {
     begin(UNKNOWN_CLASSIC, event.time_ns, line);
     who(event, line);
-    let provider = if event.guid.is_empty() {
-        event.provider
-    } else {
-        event.guid
-    };
+    let provider = if event.guid.is_empty() { event.provider } else { event.guid };
     put(
         line,
         format_args!(
@@ -134,12 +127,7 @@ fn process(event: &DescribedEvent<'_>, pid: Option<u32>, line: &mut String) {
 }
 
 /// The value of a column; `field` is that of its first field.
-fn value(
-    column: &Column,
-    field: Option<&FieldValue<'_>>,
-    event: &DescribedEvent<'_>,
-    line: &mut String,
-) {
+fn value(column: &Column, field: Option<&FieldValue<'_>>, event: &DescribedEvent<'_>, line: &mut String) {
     let width = column.width;
     let directory = event.directory;
     let number = field.and_then(FieldValue::as_u64);
@@ -176,17 +164,11 @@ fn value(
             _ => line.push_str("<none>"),
         },
         Content::Quoted(_) => {
-            quoted(
-                field.and_then(FieldValue::as_text).unwrap_or_default(),
-                line,
-            );
+            quoted(field.and_then(FieldValue::as_text).unwrap_or_default(), line);
         }
         Content::File(_) => match event.derived.file {
             Some(path) => quoted(path, line),
-            None => put(
-                line,
-                format_args!("\"Unknown ({:#x})\"", number.unwrap_or(0)),
-            ),
+            None => put(line, format_args!("\"Unknown ({:#x})\"", number.unwrap_or(0))),
         },
         Content::ImageIn(_, pid) => {
             let pid = event.number(pid).and_then(|pid| u32::try_from(pid).ok());
@@ -203,18 +185,10 @@ fn value(
         Content::Ran => microseconds(event.derived.ran_ns, width, line),
         Content::OldState => right(event.derived.old_state.unwrap_or("Unknown"), width, line),
         Content::WaitReason => {
-            right(
-                event.derived.old_wait_reason.unwrap_or("Unknown"),
-                width,
-                line,
-            );
+            right(event.derived.old_wait_reason.unwrap_or("Unknown"), width, line);
         }
         Content::Swapable(_) => {
-            let text = if number == Some(1) {
-                "Swapable"
-            } else {
-                "NonSwap"
-            };
+            let text = if number == Some(1) { "Swapable" } else { "NonSwap" };
             right(text, width, line);
         }
         // Bits 17 to 19 of the flags: 0 not set, 1 very low, 2 low, 3 normal, 4 high, 5 critical. A posted row with flags
@@ -257,23 +231,15 @@ fn hexadecimal(field: Option<&FieldValue<'_>>, digits: usize, line: &mut String)
 fn image(event: &DescribedEvent<'_>, address: Option<u64>, pid: Option<u32>, line: &mut String) {
     let address = address.unwrap_or(0);
     let module = event.directory.module(pid.unwrap_or(0), address);
-    right(
-        &module.map_or(Cow::Borrowed("Unknown"), printable),
-        16,
-        line,
-    );
+    right(&module.map_or(Cow::Borrowed("Unknown"), printable), 16, line);
     line.push('!');
     text::hexadecimal(address, 1, line);
 }
 
 fn frames(name: &str, event: &DescribedEvent<'_>, line: &mut String) {
     let time_ns = event.derived.stack_of_ns.unwrap_or(event.time_ns);
-    let pid = event
-        .number("StackProcess")
-        .and_then(|pid| u32::try_from(pid).ok());
-    let tid = event
-        .number("StackThread")
-        .and_then(|tid| u32::try_from(tid).ok());
+    let pid = event.number("StackProcess").and_then(|pid| u32::try_from(pid).ok());
+    let tid = event.number("StackThread").and_then(|tid| u32::try_from(tid).ok());
     let Some(FieldValue::List(frames)) = event.field("Frames") else {
         return;
     };
@@ -294,10 +260,7 @@ fn frames(name: &str, event: &DescribedEvent<'_>, line: &mut String) {
 fn group_masks(name: &str, event: &DescribedEvent<'_>, line: &mut String) {
     let mut row = |number: usize, mask: Option<u64>| {
         begin(name, event.time_ns, line);
-        put(
-            line,
-            format_args!(", {number:>3}, {:#010x}\n", mask.unwrap_or(0)),
-        );
+        put(line, format_args!(", {number:>3}, {:#010x}\n", mask.unwrap_or(0)));
     };
     if let Some(FieldValue::List(masks)) = event.field("GroupMasks") {
         for (number, mask) in masks.iter().enumerate() {
@@ -305,10 +268,7 @@ fn group_masks(name: &str, event: &DescribedEvent<'_>, line: &mut String) {
         }
         return;
     }
-    let masks = event
-        .fields
-        .iter()
-        .filter(|field| field.name.starts_with("GroupMask"));
+    let masks = event.fields.iter().filter(|field| field.name.starts_with("GroupMask"));
     for (number, field) in masks.enumerate() {
         row(number, field.value.as_u64());
     }
@@ -322,10 +282,7 @@ fn plain(value: &FieldValue<'_>, line: &mut String) {
         FieldValue::Signed(number) => put(line, format_args!("{number}")),
         FieldValue::Unsigned(number) => put(line, format_args!("{number}")),
         FieldValue::Hexadecimal(number, digits) => {
-            put(
-                line,
-                format_args!("{number:#0width$x}", width = usize::from(*digits) + 2),
-            );
+            put(line, format_args!("{number:#0width$x}", width = usize::from(*digits) + 2));
         }
         FieldValue::Float(number) => put(line, format_args!("{number}")),
         FieldValue::Text(text) => {

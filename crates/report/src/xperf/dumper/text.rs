@@ -76,11 +76,7 @@ pub(super) fn hexadecimal(mut number: u64, least: usize, line: &mut String) {
 
 /// A text to the right of `width` characters.
 pub(super) fn right(text: &str, width: usize, line: &mut String) {
-    let length = if text.is_ascii() {
-        text.len()
-    } else {
-        text.chars().count()
-    };
+    let length = if text.is_ascii() { text.len() } else { text.chars().count() };
     pad(length, width, line);
     line.push_str(text);
 }
@@ -98,10 +94,7 @@ mod tests {
                 assert_eq!(line, format!("{number:>width$}"));
                 let mut line = String::new();
                 hexadecimal(number, width.min(16), &mut line);
-                assert_eq!(
-                    line,
-                    format!("{number:#0width$x}", width = width.min(16) + 2)
-                );
+                assert_eq!(line, format!("{number:#0width$x}", width = width.min(16) + 2));
             }
         }
         for number in [0, -1, 1, i64::MIN, i64::MAX] {

@@ -20,30 +20,15 @@ pub fn write(found: &CallStacks, minimum: u64, out: &mut dyn Write) -> io::Resul
         found.stacks
     )?;
     let page = Page { found, minimum };
-    page.list(
-        "TblE",
-        "Functions by Exclusive Hits",
-        |row| row.exclusive,
-        out,
-    )?;
-    page.list(
-        "TblU",
-        "Functions by UniInclusive Hits",
-        |row| row.unique_inclusive,
-        out,
-    )?;
+    page.list("TblE", "Functions by Exclusive Hits", |row| row.exclusive, out)?;
+    page.list("TblU", "Functions by UniInclusive Hits", |row| row.unique_inclusive, out)?;
     page.neighbours(
         "TblSN",
         "Functions by Multi-Inclusive Hits with Callers and Callees",
         |row| row.multi_inclusive,
         out,
     )?;
-    page.neighbours(
-        "TblSE",
-        "Functions by Exclusive Hits with Callers and Callees",
-        |row| row.exclusive,
-        out,
-    )?;
+    page.neighbours("TblSE", "Functions by Exclusive Hits with Callers and Callees", |row| row.exclusive, out)?;
     writeln!(out, "</body></html>")
 }
 
@@ -67,13 +52,7 @@ impl Page<'_> {
         (rows, trimmed)
     }
 
-    fn list(
-        &self,
-        id: &str,
-        title: &str,
-        hits: fn(&ModuleHits) -> u64,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    fn list(&self, id: &str, title: &str, hits: fn(&ModuleHits) -> u64, out: &mut dyn Write) -> io::Result<()> {
         let (rows, trimmed) = self.rows(hits);
         begin(id, title, "<th>Hits</th>", out)?;
         for row in rows {
@@ -82,13 +61,7 @@ impl Page<'_> {
         end(trimmed, 3, out)
     }
 
-    fn neighbours(
-        &self,
-        id: &str,
-        title: &str,
-        hits: fn(&ModuleHits) -> u64,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    fn neighbours(&self, id: &str, title: &str, hits: fn(&ModuleHits) -> u64, out: &mut dyn Write) -> io::Result<()> {
         let (rows, trimmed) = self.rows(hits);
         begin(id, title, "<th>Multi-Inclusive</th><th>Exclusive</th>", out)?;
         let class = if id == "TblSN" { TARGET } else { "ff" };
@@ -99,24 +72,13 @@ impl Page<'_> {
             self.around(&row.callees, &row.name, "--&gt; ", out)?;
             if row.exclusive > 0 {
                 let cells = [0, row.exclusive];
-                self.row(
-                    ("fs", "***itself*** ", &row.name),
-                    &cells,
-                    row.exclusive,
-                    out,
-                )?;
+                self.row(("fs", "***itself*** ", &row.name), &cells, row.exclusive, out)?;
             }
         }
         end(trimmed, 4, out)
     }
 
-    fn around(
-        &self,
-        neighbours: &[Neighbour],
-        of: &str,
-        arrow: &str,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    fn around(&self, neighbours: &[Neighbour], of: &str, arrow: &str, out: &mut dyn Write) -> io::Result<()> {
         let mut trimmed = 0_u64;
         for neighbour in neighbours {
             if neighbour.hits < self.minimum {
@@ -128,10 +90,7 @@ impl Page<'_> {
             self.row((class, arrow, &neighbour.name), &cells, neighbour.hits, out)?;
         }
         if trimmed > 0 {
-            writeln!(
-                out,
-                "<tr class='fn'><td>{arrow}(trimmed)</td><td>{trimmed}</td><td>0</td><td></td></tr>"
-            )?;
+            writeln!(out, "<tr class='fn'><td>{arrow}(trimmed)</td><td>{trimmed}</td><td>0</td><td></td></tr>")?;
         }
         Ok(())
     }
@@ -148,10 +107,7 @@ impl Page<'_> {
         let class = if is_target { "ff" } else { class };
         let name = crate::text::printable::printable(name);
         let name = escape(&*name);
-        write!(
-            out,
-            "<tr class='{class}'><td>{before}<a href='#{name}'>{name}</a>"
-        )?;
+        write!(out, "<tr class='{class}'><td>{before}<a href='#{name}'>{name}</a>")?;
         // Links lead to a module's row in the first of the two tables with neighbours.
         if is_target {
             write!(out, "<a id='{name}'></a>")?;
@@ -167,18 +123,12 @@ impl Page<'_> {
 }
 
 fn begin(id: &str, title: &str, columns: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "<h2>{title}</h2>\n<table id='{id}'>\n<tr><th>Function</th>{columns}<th>%</th></tr>"
-    )
+    writeln!(out, "<h2>{title}</h2>\n<table id='{id}'>\n<tr><th>Function</th>{columns}<th>%</th></tr>")
 }
 
 fn end(trimmed: usize, columns: usize, out: &mut dyn Write) -> io::Result<()> {
     if trimmed > 0 {
-        writeln!(
-            out,
-            "<tr><td colspan='{columns}'>{trimmed} more (trimmed)</td></tr>"
-        )?;
+        writeln!(out, "<tr><td colspan='{columns}'>{trimmed} more (trimmed)</td></tr>")?;
     }
     writeln!(out, "</table>")
 }
@@ -189,10 +139,7 @@ mod tests {
 
     #[test]
     fn names_are_escaped_and_each_module_stands_between_its_neighbours() {
-        let neighbour = |name: &str, hits| Neighbour {
-            name: name.to_owned(),
-            hits,
-        };
+        let neighbour = |name: &str, hits| Neighbour { name: name.to_owned(), hits };
         let found = CallStacks {
             stacks: 10,
             modules: vec![ModuleHits {

@@ -50,12 +50,7 @@ pub fn write_xml(found: &CallStacks, out: &mut dyn Write) -> io::Result<()> {
 
 fn write_neighbours(name: &str, list: &[Neighbour], out: &mut dyn Write) -> io::Result<()> {
     for neighbour in list {
-        writeln!(
-            out,
-            "    <{name} name=\"{}\" hits=\"{}\"/>",
-            escape(&*printable(&neighbour.name)),
-            neighbour.hits
-        )?;
+        writeln!(out, "    <{name} name=\"{}\" hits=\"{}\"/>", escape(&*printable(&neighbour.name)), neighbour.hits)?;
     }
     Ok(())
 }

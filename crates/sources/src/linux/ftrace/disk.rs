@@ -45,13 +45,7 @@ pub(super) struct DiskTracker {
 }
 
 impl DiskTracker {
-    pub(super) fn on_request(
-        &mut self,
-        time_ns: i64,
-        tid: u32,
-        request: &BlockRequest<'_>,
-        assembly: &mut Assembly,
-    ) {
+    pub(super) fn on_request(&mut self, time_ns: i64, tid: u32, request: &BlockRequest<'_>, assembly: &mut Assembly) {
         if !assembly.wants(TableName::DiskIos) {
             return;
         }
@@ -64,18 +58,10 @@ impl DiskTracker {
             }
             RequestStage::Inserted => {}
             RequestStage::Issued => {
-                let sector = if request.sectors == 0 {
-                    NO_SECTOR
-                } else {
-                    request.sector
-                };
+                let sector = if request.sectors == 0 { NO_SECTOR } else { request.sector };
                 let asker = self.askers.remove(&(request.device, request.sector));
                 if self.open.len() < MOST_OPEN {
-                    let issue = Issue {
-                        time_ns,
-                        tid: asker.unwrap_or(tid),
-                        sectors: request.sectors,
-                    };
+                    let issue = Issue { time_ns, tid: asker.unwrap_or(tid), sectors: request.sectors };
                     self.open.insert((request.device, sector), issue);
                 }
             }
@@ -94,10 +80,7 @@ impl DiskTracker {
             && request.sectors > 0
             && issue.sectors > request.sectors
         {
-            let rest = Issue {
-                sectors: issue.sectors - request.sectors,
-                ..issue
-            };
+            let rest = Issue { sectors: issue.sectors - request.sectors, ..issue };
             let sector = request.sector.saturating_add(request.sectors);
             self.open.insert((device, sector), rest);
         }
@@ -112,11 +95,7 @@ impl DiskTracker {
         let issued = issue.map(|issue| issue.time_ns);
         let begin = issued.max(before).unwrap_or(time_ns);
         let disk = assembly.disk(device);
-        let offset = if request.sector == NO_SECTOR {
-            0
-        } else {
-            request.sector.saturating_mul(SECTOR_BYTES)
-        };
+        let offset = if request.sector == NO_SECTOR { 0 } else { request.sector.saturating_mul(SECTOR_BYTES) };
         assembly.disk_ios.push(DiskIo {
             issue_ns: issued,
             complete_ns: time_ns,
@@ -157,11 +136,6 @@ mod tests {
         let all = ["R", "RA", "WS", "FWFS", "FF", "F", "FN", "D", "DS", "N", ""].map(operation);
         let (read, write) = (Some(DiskOperation::Read), Some(DiskOperation::Write));
         let flush = Some(DiskOperation::Flush);
-        assert_eq!(
-            all,
-            [
-                read, read, write, write, flush, flush, flush, None, None, None, None
-            ]
-        );
+        assert_eq!(all, [read, read, write, write, flush, flush, flush, None, None, None, None]);
     }
 }

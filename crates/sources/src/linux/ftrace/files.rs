@@ -87,25 +87,14 @@ impl Chosen<'_> {
 
 /// Chooses among the traces in `parts`: of several of the same time, the file of trace-cmd, which has ns where text has µs.
 /// Adds what is known of their clock to `pairs`.
-pub(in crate::linux) fn chosen<'f>(
-    parts: &[Part<'f>],
-    pairs: &mut Pairs,
-) -> Result<Chosen<'f>, Error> {
-    let mut traces: Vec<Part<'f>> = parts
-        .iter()
-        .filter(|part| matches!(part.kind, PartKind::TraceText | PartKind::TraceData))
-        .copied()
-        .collect();
+pub(in crate::linux) fn chosen<'f>(parts: &[Part<'f>], pairs: &mut Pairs) -> Result<Chosen<'f>, Error> {
+    let mut traces: Vec<Part<'f>> =
+        parts.iter().filter(|part| matches!(part.kind, PartKind::TraceText | PartKind::TraceData)).copied().collect();
     let mut chosen = Chosen::default();
     if traces.is_empty() {
         return Ok(chosen);
     }
-    traces.sort_by_key(|part| {
-        (
-            part.kind != PartKind::TraceData,
-            std::cmp::Reverse(part.bytes.len()),
-        )
-    });
+    traces.sort_by_key(|part| (part.kind != PartKind::TraceData, std::cmp::Reverse(part.bytes.len())));
     let mut taken: Vec<(u64, u64)> = Vec::new();
     let only = traces.len() == 1;
     for part in traces {
@@ -117,10 +106,7 @@ pub(in crate::linux) fn chosen<'f>(
         let Some((first, last)) = span(&trace) else {
             continue;
         };
-        if taken
-            .iter()
-            .any(|&(from, until)| first <= until && from <= last)
-        {
+        if taken.iter().any(|&(from, until)| first <= until && from <= last) {
             chosen.left_out += 1;
             chosen.first_left_out.get_or_insert(part.name.to_owned());
         } else {
@@ -166,10 +152,9 @@ fn clock(chosen: &Chosen<'_>, parts: &[Part<'_>]) -> Option<String> {
                     let (_, rest) = text.split_once('[')?;
                     Some(rest.split_once(']')?.0.to_owned())
                 }
-                PartKind::CommandLine => text
-                    .split_ascii_whitespace()
-                    .find_map(|word| word.strip_prefix("trace_clock="))
-                    .map(str::to_owned),
+                PartKind::CommandLine => {
+                    text.split_ascii_whitespace().find_map(|word| word.strip_prefix("trace_clock=")).map(str::to_owned)
+                }
                 _ => None,
             }
         })

@@ -64,27 +64,18 @@ impl<'a> Follower<'a> {
         let assembly = &mut *self.assembly;
         assembly.reaches(time_ns);
         let Some(kind) = Kind::of(event) else {
-            assembly
-                .losses
-                .add_at(&UNREADABLE, || format!("{} at {time_ns} ns", event.name));
+            assembly.losses.add_at(&UNREADABLE, || format!("{} at {time_ns} ns", event.name));
             return;
         };
         match kind {
             Kind::Switch { .. } => self.switches.on_switch(time_ns, event.cpu, &kind, assembly),
             Kind::Waking { task, pid, first } => {
                 let in_interrupt = self.interrupts.is_open(event);
-                self.switches
-                    .on_waking(time_ns, event, (task, pid, first), in_interrupt, assembly);
+                self.switches.on_waking(time_ns, event, (task, pid, first), in_interrupt, assembly);
             }
-            Kind::Fork {
-                parent_pid,
-                child_task,
-                child_pid,
-            } => {
+            Kind::Fork { parent_pid, child_task, child_pid } => {
                 let name = assembly.text(child_task);
-                assembly
-                    .processes
-                    .fork(time_ns, parent_pid, child_pid, name);
+                assembly.processes.fork(time_ns, parent_pid, child_pid, name);
             }
             Kind::Exec { file, pid } => {
                 let path = assembly.text(file);
@@ -106,37 +97,23 @@ impl<'a> Follower<'a> {
                 self.interrupts.on_soft_begin(time_ns, event.cpu, vector);
             }
             Kind::SoftInterruptEnd { vector } => {
-                self.interrupts
-                    .on_soft_end(time_ns, event.cpu, vector, assembly);
+                self.interrupts.on_soft_end(time_ns, event.cpu, vector, assembly);
             }
             Kind::Request(request) => self.disk.on_request(time_ns, event.pid, &request, assembly),
             Kind::InitcallBegin(function) => {
-                self.initcalls
-                    .on_begin(time_ns, event.pid, function, assembly);
+                self.initcalls.on_begin(time_ns, event.pid, function, assembly);
             }
             Kind::InitcallEnd { function, result } => {
-                self.initcalls
-                    .on_end(time_ns, event.pid, function, result, assembly);
+                self.initcalls.on_end(time_ns, event.pid, function, result, assembly);
             }
             Kind::ModuleLoad(module) => {
-                self.initcalls
-                    .on_module(time_ns, event.pid, module, assembly);
+                self.initcalls.on_module(time_ns, event.pid, module, assembly);
             }
-            Kind::DevicePower {
-                driver,
-                device,
-                edge,
-            } => {
-                self.power
-                    .on_device(time_ns, event.pid, driver, device, edge, assembly);
+            Kind::DevicePower { driver, device, edge } => {
+                self.power.on_device(time_ns, event.pid, driver, device, edge, assembly);
             }
-            Kind::SuspendStep {
-                action,
-                value,
-                begin,
-            } => {
-                self.power
-                    .on_step(time_ns, event.pid, action, value, begin, assembly);
+            Kind::SuspendStep { action, value, begin } => {
+                self.power.on_step(time_ns, event.pid, action, value, begin, assembly);
             }
             Kind::WakeupSource { name, active: true } => {
                 self.power.on_wakeup_source(time_ns, name, assembly);
@@ -164,9 +141,7 @@ impl<'a> Follower<'a> {
             | Kind::WakeupSource { .. }
             | Kind::Other => {
                 if !event.task.is_empty() {
-                    assembly
-                        .processes
-                        .seen_as(event.pid, event.task, &mut assembly.texts);
+                    assembly.processes.seen_as(event.pid, event.task, &mut assembly.texts);
                 }
             }
         }
@@ -174,16 +149,7 @@ impl<'a> Follower<'a> {
 
     /// What is still open at the trace's end.
     pub(super) fn finish(self) {
-        let Self {
-            assembly,
-            switches,
-            interrupts,
-            initcalls,
-            power,
-            counts,
-            events,
-            ..
-        } = self;
+        let Self { assembly, switches, interrupts, initcalls, power, counts, events, .. } = self;
         switches.finish(assembly);
         interrupts.finish(assembly);
         initcalls.finish(assembly);

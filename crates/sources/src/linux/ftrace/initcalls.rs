@@ -28,13 +28,7 @@ pub(super) struct InitcallTracker {
 }
 
 impl InitcallTracker {
-    pub(super) fn on_module(
-        &mut self,
-        time_ns: i64,
-        tid: u32,
-        module: &str,
-        assembly: &mut Assembly,
-    ) {
+    pub(super) fn on_module(&mut self, time_ns: i64, tid: u32, module: &str, assembly: &mut Assembly) {
         let name = assembly.text(module);
         let event = assembly.text("ftrace/module_load");
         let row = operation(DeviceOperationKind::ModuleLoad, time_ns, tid, name, event);
@@ -46,13 +40,7 @@ impl InitcallTracker {
         assembly.device_operations.push(row);
     }
 
-    pub(super) fn on_begin(
-        &mut self,
-        time_ns: i64,
-        tid: u32,
-        function: &str,
-        assembly: &mut Assembly,
-    ) {
+    pub(super) fn on_begin(&mut self, time_ns: i64, tid: u32, function: &str, assembly: &mut Assembly) {
         let name = assembly.text(function);
         let event = assembly.text("ftrace/initcall_start");
         let mut row = operation(DeviceOperationKind::Initcall, time_ns, tid, name, event);
@@ -66,9 +54,7 @@ impl InitcallTracker {
             row.driver = module;
         }
         row.description = module;
-        if let Some((_, _, result)) = open
-            .early_end
-            .take_if(|&mut (ended, at_ns, _)| ended == name && at_ns == time_ns)
+        if let Some((_, _, result)) = open.early_end.take_if(|&mut (ended, at_ns, _)| ended == name && at_ns == time_ns)
         {
             row.end_ns = Some(time_ns);
             row.status = Some(result.cast_unsigned());
@@ -78,19 +64,11 @@ impl InitcallTracker {
         if open.initcalls.len() >= MOST_OPEN {
             open.initcalls.remove(0);
         }
-        open.initcalls
-            .push((name, assembly.device_operations.len()));
+        open.initcalls.push((name, assembly.device_operations.len()));
         assembly.device_operations.push(row);
     }
 
-    pub(super) fn on_end(
-        &mut self,
-        time_ns: i64,
-        tid: u32,
-        function: &str,
-        result: i32,
-        assembly: &mut Assembly,
-    ) {
+    pub(super) fn on_end(&mut self, time_ns: i64, tid: u32, function: &str, result: i32, assembly: &mut Assembly) {
         let open = self.threads.entry(tid).or_default();
         let name = assembly.texts.intern(function);
         let named = open.initcalls.iter().rposition(|&(open, _)| open == name);

@@ -14,9 +14,8 @@ const WITHOUT_END: Counter = Counter {
 };
 
 /// Names of soft interrupts, by number (`enum` in `linux/interrupt.h`).
-const SOFT_INTERRUPTS: [&str; 10] = [
-    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
-];
+const SOFT_INTERRUPTS: [&str; 10] =
+    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
 /// What a processor is in.
 #[derive(Debug, Default)]
@@ -41,9 +40,10 @@ impl InterruptTracker {
     pub(super) fn is_open(&self, event: &Event<'_>) -> bool {
         match event.context {
             Some(context) => context != Context::Thread,
-            None => self.processors.get(&event.cpu).is_some_and(|processor| {
-                processor.soft.is_some() || !processor.interrupts.is_empty()
-            }),
+            None => self
+                .processors
+                .get(&event.cpu)
+                .is_some_and(|processor| processor.soft.is_some() || !processor.interrupts.is_empty()),
         }
     }
 
@@ -85,20 +85,8 @@ impl InterruptTracker {
         processor.soft = Some((time_ns, vector));
     }
 
-    pub(super) fn on_soft_end(
-        &mut self,
-        time_ns: i64,
-        cpu: u16,
-        vector: u32,
-        assembly: &mut Assembly,
-    ) {
-        let Some((start_ns, _)) = self
-            .processors
-            .entry(cpu)
-            .or_default()
-            .soft
-            .take_if(|(_, of)| *of == vector)
-        else {
+    pub(super) fn on_soft_end(&mut self, time_ns: i64, cpu: u16, vector: u32, assembly: &mut Assembly) {
+        let Some((start_ns, _)) = self.processors.entry(cpu).or_default().soft.take_if(|(_, of)| *of == vector) else {
             return;
         };
         if assembly.wants(TableName::Interrupts) {

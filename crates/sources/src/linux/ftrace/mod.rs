@@ -42,10 +42,7 @@ pub(super) fn clock_readings(text: &str, pairs: &mut Pairs) -> Option<i64> {
             .and_then(crate::linux::kernel_log::nanoseconds)
     };
     let mono = reading("mono")?;
-    for (key, clock) in [
-        ("boot", SourceClock::BootTime),
-        ("real", SourceClock::RealTime),
-    ] {
+    for (key, clock) in [("boot", SourceClock::BootTime), ("real", SourceClock::RealTime)] {
         if let Some(time) = reading(key) {
             pairs.add(clock, Evidence::Reading, HOW, time, mono);
         }

@@ -43,11 +43,7 @@ impl PowerTracker {
         // A class of devices is a driver without a name of its own.
         let device = assembly.text(device);
         match edge {
-            PowerEdge::Begin {
-                parent,
-                operations,
-                event,
-            } => {
+            PowerEdge::Begin { parent, operations, event } => {
                 let row = power::Callback {
                     kind: kind(operations, event),
                     driver,
@@ -66,30 +62,12 @@ impl PowerTracker {
     }
 
     /// A step that did not begin in the trace is passed over: which of them a trace holds is chosen event by event.
-    pub(super) fn on_runtime(
-        &mut self,
-        time_ns: i64,
-        tid: u32,
-        step: RuntimePower<'_>,
-        assembly: &mut Assembly,
-    ) {
+    pub(super) fn on_runtime(&mut self, time_ns: i64, tid: u32, step: RuntimePower<'_>, assembly: &mut Assembly) {
         let (kind, device, event) = match step {
-            RuntimePower::Suspend(device) => (
-                PowerRequestKind::RuntimeSuspend,
-                device,
-                "ftrace/rpm_suspend",
-            ),
-            RuntimePower::Resume(device) => {
-                (PowerRequestKind::RuntimeResume, device, "ftrace/rpm_resume")
-            }
-            RuntimePower::Idle(device) => {
-                (PowerRequestKind::RuntimeIdle, device, "ftrace/rpm_idle")
-            }
-            RuntimePower::Return {
-                function,
-                device,
-                result,
-            } => {
+            RuntimePower::Suspend(device) => (PowerRequestKind::RuntimeSuspend, device, "ftrace/rpm_suspend"),
+            RuntimePower::Resume(device) => (PowerRequestKind::RuntimeResume, device, "ftrace/rpm_resume"),
+            RuntimePower::Idle(device) => (PowerRequestKind::RuntimeIdle, device, "ftrace/rpm_idle"),
+            RuntimePower::Return { function, device, result } => {
                 let Some(kind) = runtime_kind(function) else {
                     return;
                 };
@@ -103,8 +81,7 @@ impl PowerTracker {
         let event = assembly.text(event);
         let row = power::runtime_request(kind, time_ns, tid, device, event);
         // A thread is in one such step of a device at a time: the end of the one before was not recorded.
-        self.open
-            .retain(|open| !(open.is_of(tid, device) && open.kind == kind));
+        self.open.retain(|open| !(open.is_of(tid, device) && open.kind == kind));
         self.begin(row, tid, assembly);
     }
 
@@ -112,23 +89,12 @@ impl PowerTracker {
         if self.open.len() >= MOST_OPEN {
             self.open.remove(0);
         }
-        self.open.push(Open {
-            kind: row.kind,
-            tid,
-            device: row.device,
-            row: assembly.power_requests.len(),
-        });
+        self.open.push(Open { kind: row.kind, tid, device: row.device, row: assembly.power_requests.len() });
         assembly.power_requests.push(row);
     }
 
     /// Ends the latest open request that `is_it`.
-    fn end(
-        &mut self,
-        is_it: impl Fn(&Open) -> bool,
-        time_ns: i64,
-        error: i32,
-        assembly: &mut Assembly,
-    ) {
+    fn end(&mut self, is_it: impl Fn(&Open) -> bool, time_ns: i64, error: i32, assembly: &mut Assembly) {
         let Some(at) = self.open.iter().rposition(is_it) else {
             return;
         };
@@ -148,13 +114,7 @@ impl PowerTracker {
         begin: bool,
         assembly: &mut Assembly,
     ) {
-        let step = Step {
-            time_ns,
-            tid,
-            action,
-            value,
-            begin,
-        };
+        let step = Step { time_ns, tid, action, value, begin };
         self.steps.on_step(&step, assembly);
     }
 

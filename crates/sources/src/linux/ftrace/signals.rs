@@ -16,17 +16,9 @@ const SIGTERM: i32 = 15;
 const SERVICE_MANAGER: u32 = 1;
 
 /// Takes a signal that thread `sender` sends.
-pub(super) fn on_signal(
-    time_ns: i64,
-    sender: u32,
-    number: i32,
-    (task, pid): (&str, u32),
-    assembly: &mut Assembly,
-) {
+pub(super) fn on_signal(time_ns: i64, sender: u32, number: i32, (task, pid): (&str, u32), assembly: &mut Assembly) {
     let kind = match number {
-        SIGTERM | SIGINT | SIGQUIT | SIGHUP if sender != pid => {
-            NotificationKind::ApplicationShutdown
-        }
+        SIGTERM | SIGINT | SIGQUIT | SIGHUP if sender != pid => NotificationKind::ApplicationShutdown,
         SIGKILL if sender == SERVICE_MANAGER => NotificationKind::Termination,
         _ => return,
     };

@@ -28,13 +28,7 @@ pub(super) struct SwitchTracker {
 }
 
 impl SwitchTracker {
-    pub(super) fn on_switch(
-        &mut self,
-        time_ns: i64,
-        cpu: u16,
-        switch: &Kind<'_>,
-        assembly: &mut Assembly,
-    ) {
+    pub(super) fn on_switch(&mut self, time_ns: i64, cpu: u16, switch: &Kind<'_>, assembly: &mut Assembly) {
         let &Kind::Switch {
             previous_task,
             previous_pid,
@@ -47,9 +41,7 @@ impl SwitchTracker {
         else {
             return;
         };
-        let Assembly {
-            processes, texts, ..
-        } = assembly;
+        let Assembly { processes, texts, .. } = assembly;
         processes.runs_as(previous_pid, previous_task, texts);
         processes.runs_as(next_pid, next_task, texts);
         let old_state = old_state(previous_state);
@@ -65,11 +57,7 @@ impl SwitchTracker {
                 new_priority: priority(next_priority),
                 old_priority: priority(previous_priority),
                 old_wait_reason: 0,
-                old_wait_mode: if previous_state.letter == b'D' {
-                    NOT_TO_BE_DISTURBED
-                } else {
-                    INTERRUPTIBLE
-                },
+                old_wait_mode: if previous_state.letter == b'D' { NOT_TO_BE_DISTURBED } else { INTERRUPTIBLE },
                 old_state,
                 previous_c_state: 0,
                 old_ideal_processor: 0,

@@ -21,10 +21,9 @@ impl<'f> TraceFile<'f> {
     pub(super) fn open(part: Part<'f>) -> Result<Self, Error> {
         let data = match part.kind {
             PartKind::TraceText => None,
-            _ => Some(DataFile::open(part.bytes).map_err(|source| Error::Trace {
-                name: part.name.to_owned(),
-                source,
-            })?),
+            _ => {
+                Some(DataFile::open(part.bytes).map_err(|source| Error::Trace { name: part.name.to_owned(), source })?)
+            }
         };
         Ok(Self { part, data })
     }

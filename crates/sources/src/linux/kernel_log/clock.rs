@@ -16,9 +16,7 @@ pub(in crate::linux) fn pairs(messages: &Messages, assembly: &Assembly, pairs: &
             let (function, module) = function_and_module(rest);
             // The trace does not know the functions of modules, and a name that stands twice says nothing.
             if module.is_empty() {
-                log.entry(function)
-                    .and_modify(|time| *time = None)
-                    .or_insert(Some(message.time_ns));
+                log.entry(function).and_modify(|time| *time = None).or_insert(Some(message.time_ns));
             }
         } else if let Some(phase) = super::power::finished_phase(&message.text) {
             phases.entry(phase.name).or_default().push(message.time_ns);
@@ -30,13 +28,7 @@ pub(in crate::linux) fn pairs(messages: &Messages, assembly: &Assembly, pairs: &
             && row.description.is_empty()
             && let Some(Some(time)) = log.get(assembly.texts.get(row.driver))
         {
-            pairs.add(
-                SourceClock::KernelLog,
-                Evidence::SameStep,
-                INITCALLS,
-                *time,
-                row.start_ns,
-            );
+            pairs.add(SourceClock::KernelLog, Evidence::SameStep, INITCALLS, *time, row.start_ns);
         }
     }
     const PHASES: &str = "phases of suspend in the trace and in the log";
@@ -59,13 +51,7 @@ pub(in crate::linux) fn pairs(messages: &Messages, assembly: &Assembly, pairs: &
         // With another number of them it is not known which is which.
         if traced.len() == logged.len() {
             for (&from, axis) in logged.iter().zip(traced) {
-                pairs.add(
-                    SourceClock::KernelLog,
-                    Evidence::SameStep,
-                    PHASES,
-                    from,
-                    axis,
-                );
+                pairs.add(SourceClock::KernelLog, Evidence::SameStep, PHASES, from, axis);
             }
         }
     }

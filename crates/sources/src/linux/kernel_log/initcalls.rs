@@ -32,11 +32,7 @@ impl InitcallTracker {
                 traced.entry(tid).or_default().push(at);
             }
         }
-        Self {
-            open: Vec::new(),
-            rows: Vec::new(),
-            traced,
-        }
+        Self { open: Vec::new(), rows: Vec::new(), traced }
     }
 
     pub(super) fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
@@ -86,29 +82,16 @@ impl InitcallTracker {
         let (result, after) = returned(result)?;
         let event = assembly.text("kernel log/probe");
         let start_ns = time_ns.saturating_sub(after);
-        let mut row = operation(
-            DeviceOperationKind::Probe,
-            start_ns,
-            0,
-            StringId::EMPTY,
-            event,
-        );
+        let mut row = operation(DeviceOperationKind::Probe, start_ns, 0, StringId::EMPTY, event);
         row.device = assembly.text(device);
         row.end_ns = Some(time_ns);
         row.status = Some(result.cast_unsigned());
         row.tid = None;
         // The line does not say who probes. A driver's probe is mostly part of its initialisation: when only one function that
         // runs was called before the probe began, it is that one's.
-        let mut around = self
-            .open
-            .iter()
-            .filter(|(_, call)| call.start_ns <= start_ns);
+        let mut around = self.open.iter().filter(|(_, call)| call.start_ns <= start_ns);
         if let (Some((function, call)), None) = (around.next(), around.next()) {
-            row.driver = if call.description.is_empty() {
-                assembly.text(function)
-            } else {
-                call.description
-            };
+            row.driver = if call.description.is_empty() { assembly.text(function) } else { call.description };
         }
         assembly.device_operations.push(row);
         Some(())
@@ -120,10 +103,8 @@ impl InitcallTracker {
         self.rows.sort_by_key(|row| row.start_ns);
         // Functions of the same name first: while the trace's clock moves in ticks, the nearest can be another one.
         let rows = std::mem::take(&mut self.rows);
-        let renamed: Vec<DeviceOperation> = rows
-            .into_iter()
-            .filter(|row| !self.is_traced(row, true, assembly))
-            .collect();
+        let renamed: Vec<DeviceOperation> =
+            rows.into_iter().filter(|row| !self.is_traced(row, true, assembly)).collect();
         for row in renamed {
             if !self.is_traced(&row, false, assembly) {
                 assembly.device_operations.push(row);
@@ -142,8 +123,7 @@ impl InitcallTracker {
             .enumerate()
             .filter_map(|(place, &at)| {
                 let traced = assembly.device_operations.get(at)?;
-                (!by_name || traced.driver == row.driver)
-                    .then(|| (place, traced.start_ns.abs_diff(row.start_ns)))
+                (!by_name || traced.driver == row.driver).then(|| (place, traced.start_ns.abs_diff(row.start_ns)))
             })
             .min_by_key(|&(_, distance)| distance)
             .filter(|&(_, distance)| distance < SAME_CALL_NS)

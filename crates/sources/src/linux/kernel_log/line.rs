@@ -25,29 +25,19 @@ pub(in crate::linux) fn line(text: &str) -> Option<Line<'_>> {
     let (time, message) = rest.split_once(']')?;
     let time_ns = nanoseconds(time.trim())?;
     let message = message.strip_prefix(' ').unwrap_or(message);
-    Some(Line {
-        time_ns,
-        message: caller(message),
-    })
+    Some(Line { time_ns, message: caller(message) })
 }
 
 /// Leaves out who called: `[    T1]` or `[    C0]`.
 fn caller(message: &str) -> &str {
-    let Some((inside, rest)) = message
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once(']'))
-    else {
+    let Some((inside, rest)) = message.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
         return message;
     };
     let inside = inside.trim();
     let known = inside
         .strip_prefix(['T', 'C'])
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()));
-    if known {
-        rest.strip_prefix(' ').unwrap_or(rest)
-    } else {
-        message
-    }
+    if known { rest.strip_prefix(' ').unwrap_or(rest) } else { message }
 }
 
 /// `12.345678`, up to nine digits behind the point.
@@ -58,13 +48,6 @@ pub(in crate::linux) fn nanoseconds(text: &str) -> Option<i64> {
     if !whole(seconds) || !whole(fraction) || digits > 9 {
         return None;
     }
-    let fraction = fraction
-        .parse::<i64>()
-        .ok()?
-        .checked_mul(10_i64.pow(9 - digits))?;
-    seconds
-        .parse::<i64>()
-        .ok()?
-        .checked_mul(1_000_000_000)?
-        .checked_add(fraction)
+    let fraction = fraction.parse::<i64>().ok()?.checked_mul(10_i64.pow(9 - digits))?;
+    seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }

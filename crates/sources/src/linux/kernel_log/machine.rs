@@ -29,10 +29,7 @@ pub(super) fn on_message(time_ns: i64, text: &str, assembly: &mut Assembly) {
             None => set(&mut system.model, Some(rest)),
         }
     } else if let Some(rest) = text.strip_prefix("smp: Brought up ") {
-        let processors = rest
-            .rsplit(", ")
-            .next()
-            .and_then(|count| count.split(' ').next()?.parse().ok());
+        let processors = rest.rsplit(", ").next().and_then(|count| count.split(' ').next()?.parse().ok());
         if let (Some(processors), 0) = (processors, system.processors) {
             system.processors = processors;
         }
@@ -47,17 +44,7 @@ pub(super) fn on_message(time_ns: i64, text: &str, assembly: &mut Assembly) {
         && let Some(program) = rest.strip_suffix(" as init process")
     {
         // `/init` is the program of the initial file system, others are the service manager itself.
-        let name = if program == "/init" {
-            milestone::INITRD_BEGIN
-        } else {
-            milestone::USER_SPACE_BEGIN
-        };
-        assembly.milestone(
-            time_ns,
-            name,
-            program,
-            None,
-            "kernel log/Run … as init process",
-        );
+        let name = if program == "/init" { milestone::INITRD_BEGIN } else { milestone::USER_SPACE_BEGIN };
+        assembly.milestone(time_ns, name, program, None, "kernel log/Run … as init process");
     }
 }

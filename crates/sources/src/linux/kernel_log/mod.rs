@@ -111,9 +111,7 @@ impl Messages {
             if !entry.is_kernel() || boot.is_some_and(|boot| entry.boot != boot) {
                 return;
             }
-            let time = entry
-                .source_monotonic_us
-                .and_then(|time| time.checked_mul(1000));
+            let time = entry.source_monotonic_us.and_then(|time| time.checked_mul(1000));
             let Some(time_ns) = time else {
                 self.unreadable += 1;
                 return;
@@ -131,10 +129,7 @@ impl Messages {
     /// Adds one message; `time_ns` is by the log's clock.
     pub(super) fn add(&mut self, time_ns: i64, text: &str) {
         if self.found.len() < MOST_MESSAGES {
-            self.found.push(Message {
-                time_ns,
-                text: text.to_owned(),
-            });
+            self.found.push(Message { time_ns, text: text.to_owned() });
         } else {
             self.too_many += 1;
         }
@@ -209,9 +204,7 @@ pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly
     let mut power = power::PowerTracker::new(assembly);
     let mut shutdown = shutdown::ShutdownTracker::default();
     for message in messages.iter() {
-        let time_ns = clocks
-            .axis_or_same_ns(SourceClock::KernelLog, message.time_ns)
-            .max(0);
+        let time_ns = clocks.axis_or_same_ns(SourceClock::KernelLog, message.time_ns).max(0);
         assembly.reaches(time_ns);
         let text = message.text.as_str();
         if !(initcalls.on_message(time_ns, text, assembly)
@@ -245,10 +238,7 @@ fn between<'a>(text: &'a str, prefix: &str, suffix: &str) -> Option<&'a str> {
 /// `function+0x0/0x10 [module]`: the function and the module.
 fn function_and_module(text: &str) -> (&str, &str) {
     let (function, rest) = text.split_once('+').unwrap_or((text, ""));
-    let module = rest
-        .split_once(" [")
-        .and_then(|(_, module)| module.split_once(']'))
-        .map_or("", |(module, _)| module);
+    let module = rest.split_once(" [").and_then(|(_, module)| module.split_once(']')).map_or("", |(module, _)| module);
     (function.trim(), module)
 }
 
@@ -262,27 +252,17 @@ mod tests {
         let json = "{\n   \"dmesg\": [\n      {\n         \"pri\": 5,\n         \"time\":     1.500000,\n         \"msg\": \"one\"\n      },{\n         \"pri\": 6,\n         \"time\":     2.000001,\n         \"msg\": \"two\"\n      },{ \"pri\": 6, \"ti";
         let mut messages = Messages::default();
         for (kind, bytes) in [(PartKind::KernelLog, text), (PartKind::KernelLogJson, json)] {
-            messages.add_part(&Part {
-                kind,
-                name: "log",
-                bytes: bytes.as_bytes(),
-            });
+            messages.add_part(&Part { kind, name: "log", bytes: bytes.as_bytes() });
         }
         messages.sort();
-        let found: Vec<(i64, &str)> = messages
-            .iter()
-            .map(|message| (message.time_ns, message.text.as_str()))
-            .collect();
+        let found: Vec<(i64, &str)> = messages.iter().map(|message| (message.time_ns, message.text.as_str())).collect();
         assert_eq!(found, [(1_500_000_000, "one"), (2_000_001_000, "two")]);
         assert_eq!((messages.unreadable, messages.cut), (1, 1));
     }
 
     #[test]
     fn functions_are_told_from_their_modules() {
-        assert_eq!(
-            function_and_module("lpc_ich_driver_init+0x0/0x1000 [lpc_ich]"),
-            ("lpc_ich_driver_init", "lpc_ich")
-        );
+        assert_eq!(function_and_module("lpc_ich_driver_init+0x0/0x1000 [lpc_ich]"), ("lpc_ich_driver_init", "lpc_ich"));
         assert_eq!(function_and_module("con_init+0x0/0x22c"), ("con_init", ""));
     }
 }

@@ -1,8 +1,6 @@
 //! Suspend and hibernation as the kernel's log tells them.
 
-use onoff_trace::{
-    Activity, ActivityKind, PowerRequest, PowerRequestKind, StringId, milestone, power_phase,
-};
+use onoff_trace::{Activity, ActivityKind, PowerRequest, PowerRequestKind, StringId, milestone, power_phase};
 
 use super::between;
 use crate::linux::assembly::Assembly;
@@ -21,9 +19,7 @@ pub(super) struct FinishedPhase<'a> {
 
 /// `PM: late suspend of devices complete after 5.589 msecs`
 pub(super) fn finished_phase(text: &str) -> Option<FinishedPhase<'_>> {
-    let (what, after) = text
-        .strip_prefix("PM: ")?
-        .split_once(" of devices complete after ")?;
+    let (what, after) = text.strip_prefix("PM: ")?.split_once(" of devices complete after ")?;
     let millis: f64 = after.strip_suffix(" msecs")?.trim().parse().ok()?;
     let (stage, event) = what.rsplit_once(' ').unwrap_or(("", what));
     let down = matches!(event, "suspend" | "freeze" | "hibernate" | "quiesce");
@@ -37,11 +33,7 @@ pub(super) fn finished_phase(text: &str) -> Option<FinishedPhase<'_>> {
         "" if up => power_phase::DEVICES_RESUME,
         _ => return None,
     };
-    Some(FinishedPhase {
-        name,
-        event,
-        length_ns: nanoseconds(millis / 1e3)?,
-    })
+    Some(FinishedPhase { name, event, length_ns: nanoseconds(millis / 1e3)? })
 }
 
 fn nanoseconds(seconds: f64) -> Option<i64> {
@@ -85,10 +77,7 @@ const MOST_CALLBACKS: usize = 1 << 20;
 
 impl PowerTracker {
     pub(super) fn new(assembly: &Assembly) -> Self {
-        Self {
-            cycle: None,
-            has_callbacks: !assembly.power_requests.is_empty(),
-        }
+        Self { cycle: None, has_callbacks: !assembly.power_requests.is_empty() }
     }
 
     pub(super) fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
@@ -112,9 +101,7 @@ impl PowerTracker {
         let Some(cycle) = &mut self.cycle else {
             return false;
         };
-        if text == "PM: suspend exit"
-            || (text.ends_with("hibernation exit") && text.starts_with("PM: "))
-        {
+        if text == "PM: suspend exit" || (text.ends_with("hibernation exit") && text.starts_with("PM: ")) {
             self.end(Some(time_ns), assembly);
             return true;
         }
@@ -149,14 +136,7 @@ impl PowerTracker {
 }
 
 impl Cycle {
-    fn phase(
-        &mut self,
-        name: &'static str,
-        detail: &str,
-        start_ns: i64,
-        end_ns: Option<i64>,
-        assembly: &mut Assembly,
-    ) {
+    fn phase(&mut self, name: &'static str, detail: &str, start_ns: i64, end_ns: Option<i64>, assembly: &mut Assembly) {
         let row = phase_row(name, detail, start_ns, end_ns, EVENT, assembly);
         self.phases.push(row);
     }
@@ -191,16 +171,10 @@ impl Cycle {
             self.phase(name, "", start_ns, Some(time_ns), assembly);
         } else if text.starts_with("Freezing ") && !is_refusal(text) {
             self.open(power_phase::FREEZE_PROCESSES, time_ns);
-            let elapsed = text
-                .split_once("(elapsed ")
-                .and_then(|(_, rest)| seconds(rest, " seconds"));
+            let elapsed = text.split_once("(elapsed ").and_then(|(_, rest)| seconds(rest, " seconds"));
             if let Some(elapsed) = elapsed {
                 // Older kernels say begin and end in one line, which has the begin's time.
-                let end_ns = if text.contains(" completed ") {
-                    time_ns
-                } else {
-                    time_ns.saturating_add(elapsed)
-                };
+                let end_ns = if text.contains(" completed ") { time_ns } else { time_ns.saturating_add(elapsed) };
                 self.goes_on(power_phase::FREEZE_PROCESSES, end_ns);
                 if text.starts_with("Freezing remaining") {
                     self.close(power_phase::FREEZE_PROCESSES, None, assembly);
@@ -222,9 +196,7 @@ impl Cycle {
             if text.ends_with("done.") || text.contains("Done") {
                 self.close(power_phase::THAW_PROCESSES, Some(time_ns), assembly);
             }
-        } else if text.ends_with("Preallocating image memory")
-            || text.contains("Preallocating image memory...")
-        {
+        } else if text.ends_with("Preallocating image memory") || text.contains("Preallocating image memory...") {
             // Users' processes are frozen before, the kernel's own threads after.
             self.close(power_phase::FREEZE_PROCESSES, None, assembly);
             self.open(power_phase::CREATE_IMAGE, time_ns);
@@ -245,8 +217,7 @@ impl Cycle {
             self.points.push((time_ns, name, text.to_owned(), None));
         } else if let Some(irq) = text.strip_prefix("PM: Triggering wakeup from IRQ ") {
             let detail = format!("IRQ {}", irq.trim());
-            self.points
-                .push((time_ns, milestone::WAKE_SOURCE, detail, None));
+            self.points.push((time_ns, milestone::WAKE_SOURCE, detail, None));
         } else {
             return false;
         }
@@ -274,8 +245,7 @@ impl Cycle {
             let mut row = power::request(time_ns, tid, device, &callback, assembly);
             row.event = assembly.text(EVENT);
             if self.callbacks.len() < MOST_CALLBACKS {
-                self.open_callbacks
-                    .push((format!("{who} {function}"), self.callbacks.len()));
+                self.open_callbacks.push((format!("{who} {function}"), self.callbacks.len()));
                 self.callbacks.push(row);
             }
             return Some(());
@@ -285,10 +255,7 @@ impl Cycle {
         let micros: i64 = after.strip_suffix(" usecs")?.trim().parse().ok()?;
         let (function, _) = super::function_and_module(function);
         let key = format!("{who} {function}");
-        let at = self
-            .open_callbacks
-            .iter()
-            .rposition(|(open, _)| *open == key)?;
+        let at = self.open_callbacks.iter().rposition(|(open, _)| *open == key)?;
         let (_, row) = self.open_callbacks.remove(at);
         let row = self.callbacks.get_mut(row)?;
         row.end_ns = Some(row.start_ns.saturating_add(micros.checked_mul(1000)?));
@@ -344,9 +311,7 @@ impl Cycle {
             .map(|row| row.name)
             .collect();
         let phases = self.phases.into_iter();
-        assembly
-            .activities
-            .extend(phases.filter(|row| !names.contains(&row.name)));
+        assembly.activities.extend(phases.filter(|row| !names.contains(&row.name)));
         let slept = assembly.texts.find(milestone::SLEEP);
         let has_sleep = assembly
             .milestones
@@ -383,9 +348,7 @@ fn error(text: &str) -> Option<u32> {
 
 /// From the function's name, which follows the name of the set's entry: `pci_pm_suspend_noirq`.
 fn kind(function: &str) -> PowerRequestKind {
-    let up = ["resume", "restore", "thaw", "recover"]
-        .iter()
-        .any(|word| function.contains(word));
+    let up = ["resume", "restore", "thaw", "recover"].iter().any(|word| function.contains(word));
     match (function.contains("noirq"), up) {
         (true, true) => PowerRequestKind::ResumeNoIrq,
         (true, false) => PowerRequestKind::SuspendNoIrq,
@@ -409,12 +372,9 @@ fn image(time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
         assembly.milestone(time_ns, name, "", Some(pages), EVENT);
         return Some(());
     }
-    let (name, rest) = [
-        ("Wrote ", power_phase::WRITE_IMAGE),
-        ("Read ", power_phase::READ_IMAGE),
-    ]
-    .into_iter()
-    .find_map(|(word, name)| Some((name, text.strip_prefix(word)?)))?;
+    let (name, rest) = [("Wrote ", power_phase::WRITE_IMAGE), ("Read ", power_phase::READ_IMAGE)]
+        .into_iter()
+        .find_map(|(word, name)| Some((name, text.strip_prefix(word)?)))?;
     let (_, took) = rest.split_once(" kbytes in ")?;
     let length = seconds(took, " seconds")?;
     let start_ns = time_ns.saturating_sub(length);

@@ -1,9 +1,7 @@
 //! What the service manager's last program (`systemd-shutdown`) and the kernel say at the end, and whom the service manager ended
 //! by force.
 
-use onoff_trace::{
-    Activity, ActivityKind, Notification, NotificationKind, StringId, milestone, shutdown_step,
-};
+use onoff_trace::{Activity, ActivityKind, Notification, NotificationKind, StringId, milestone, shutdown_step};
 
 use super::between;
 use crate::linux::assembly::Assembly;
@@ -34,13 +32,7 @@ impl ShutdownTracker {
             Some(text) if text.starts_with("Restarting system") => "reboot",
             _ => return false,
         };
-        assembly.milestone(
-            time_ns,
-            milestone::SHUTDOWN_KIND,
-            kind,
-            None,
-            "kernel log/reboot",
-        );
+        assembly.milestone(time_ns, milestone::SHUTDOWN_KIND, kind, None, "kernel log/reboot");
         self.step(Some(shutdown_step::KERNEL_STOP), time_ns, assembly);
         self.step(None, time_ns, assembly);
         true

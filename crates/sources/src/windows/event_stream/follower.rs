@@ -4,9 +4,9 @@
 use hashbrown::HashMap;
 use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{
-    ContextSwitch, DeferredProcedureCall, DiskFlush, DiskRequestStart, DiskTransfer, FileName,
-    FileNameKind, HardFault, Image, ImageEventKind, InterruptServiceRoutine, KernelPayload,
-    Process, ReadyThread, RegistryKeyOperation, SampledProfile, Stack, Thread, thread_state_name,
+    ContextSwitch, DeferredProcedureCall, DiskFlush, DiskRequestStart, DiskTransfer, FileName, FileNameKind, HardFault,
+    Image, ImageEventKind, InterruptServiceRoutine, KernelPayload, Process, ReadyThread, RegistryKeyOperation,
+    SampledProfile, Stack, Thread, thread_state_name,
 };
 use onoff_trace::{Directory, wait_reason};
 
@@ -64,17 +64,12 @@ impl Follower {
         match hook {
             0x0304 => {
                 if let Some(process) = Process::read(payload) {
-                    self.directory
-                        .set_process(process.process_id, &process.image_file_name.to_str());
+                    self.directory.set_process(process.process_id, &process.image_file_name.to_str());
                 }
             }
             0x0504 => {
                 if let Some(thread) = Thread::read(payload) {
-                    self.directory.set_thread(
-                        thread.thread_id,
-                        thread.process_id,
-                        thread.start_address,
-                    );
+                    self.directory.set_thread(thread.thread_id, thread.process_id, thread.start_address);
                 }
             }
             0x1404 => {
@@ -88,36 +83,19 @@ impl Follower {
     }
 
     /// Takes the next event; `hook` is that of a kernel event.
-    pub(super) fn follow(
-        &mut self,
-        hook: Option<u16>,
-        record: &Record<'_>,
-        clock: &Clock,
-    ) -> Followed {
-        let mut followed = Followed {
-            pid: record.process_id(),
-            tid: record.thread_id(),
-            ..Followed::default()
-        };
+    pub(super) fn follow(&mut self, hook: Option<u16>, record: &Record<'_>, clock: &Clock) -> Followed {
+        let mut followed = Followed { pid: record.process_id(), tid: record.thread_id(), ..Followed::default() };
         let Some(hook) = hook else {
             return followed;
         };
         self.kernel_event(hook, record, clock, &mut followed);
         if followed.pid.is_none() {
-            followed.pid = followed
-                .tid
-                .and_then(|tid| self.directory.process_of_thread(tid));
+            followed.pid = followed.tid.and_then(|tid| self.directory.process_of_thread(tid));
         }
         followed
     }
 
-    fn kernel_event(
-        &mut self,
-        hook: u16,
-        record: &Record<'_>,
-        clock: &Clock,
-        followed: &mut Followed,
-    ) {
+    fn kernel_event(&mut self, hook: u16, record: &Record<'_>, clock: &Clock, followed: &mut Followed) {
         let payload = payload(hook, record);
         let now = record.time_ns();
         let took = |ticks: u64| Some(now.saturating_sub(clock.ns(ticks)).max(0));
@@ -153,18 +131,13 @@ impl Follower {
             }
             0x0301..=0x0304 | 0x0327 => {
                 if let Some(process) = Process::read(payload) {
-                    self.directory
-                        .set_process(process.process_id, &process.image_file_name.to_str());
+                    self.directory.set_process(process.process_id, &process.image_file_name.to_str());
                     followed.other_pid = Some(process.process_id);
                 }
             }
             0x0501..=0x0504 => {
                 if let Some(thread) = Thread::read(payload) {
-                    self.directory.set_thread(
-                        thread.thread_id,
-                        thread.process_id,
-                        thread.start_address,
-                    );
+                    self.directory.set_thread(thread.thread_id, thread.process_id, thread.start_address);
                     followed.other_pid = Some(thread.process_id);
                 }
             }
@@ -191,8 +164,7 @@ impl Follower {
                 }
             }
             0x010c | 0x010d | 0x010f | 0x013a..=0x013c => {
-                let issuer =
-                    DiskRequestStart::read(payload).and_then(|start| start.issuing_thread_id);
+                let issuer = DiskRequestStart::read(payload).and_then(|start| start.issuing_thread_id);
                 self.charge_issuer(issuer, followed);
             }
             HardFault::HOOK => {
@@ -222,25 +194,17 @@ impl Follower {
         }
     }
 
-    fn context_switch(
-        &mut self,
-        record: &Record<'_>,
-        switch: &ContextSwitch,
-        followed: &mut Followed,
-    ) {
+    fn context_switch(&mut self, record: &Record<'_>, switch: &ContextSwitch, followed: &mut Followed) {
         let now = record.time_ns();
         followed.tid = Some(switch.new_thread_id);
         followed.pid = None;
         followed.other_pid = self.directory.process_of_thread(switch.old_thread_id);
         followed.old_state = Some(thread_state_name(switch.old_thread_state));
-        followed.old_wait_reason =
-            Some(wait_reason::name(switch.old_thread_wait_reason).unwrap_or("Unknown"));
+        followed.old_wait_reason = Some(wait_reason::name(switch.old_thread_wait_reason).unwrap_or("Unknown"));
         // Idle threads share id 0: when one of them last ran says nothing about another.
         if switch.new_thread_id != 0 {
-            followed.since_last_ns = self
-                .last_ran_ns
-                .get(&switch.new_thread_id)
-                .map(|&last| now.saturating_sub(last).max(0));
+            followed.since_last_ns =
+                self.last_ran_ns.get(&switch.new_thread_id).map(|&last| now.saturating_sub(last).max(0));
         }
         if switch.old_thread_id != 0 {
             self.last_ran_ns.insert(switch.old_thread_id, now);
@@ -256,10 +220,7 @@ impl Follower {
         if running.tid == Some(switch.old_thread_id) {
             followed.ran_ns = Some(now.saturating_sub(running.since_ns).max(0));
         }
-        *running = Running {
-            tid: Some(switch.new_thread_id),
-            since_ns: now,
-        };
+        *running = Running { tid: Some(switch.new_thread_id), since_ns: now };
     }
 
     /// Charges an event without thread of its own to the thread that runs on its processor.
@@ -280,30 +241,19 @@ impl Follower {
     }
 
     /// A disk answers one request after another: it worked on this one since it was issued or the one before was done.
-    fn disk_request(
-        &mut self,
-        disk: u32,
-        now: i64,
-        response_ns: Option<i64>,
-        followed: &mut Followed,
-    ) {
+    fn disk_request(&mut self, disk: u32, now: i64, response_ns: Option<i64>, followed: &mut Followed) {
         let before = self.disk_completed_ns.insert(disk, now);
         followed.elapsed_ns = response_ns;
-        followed.service_ns = response_ns.map(|response| {
-            before.map_or(response, |before| {
-                response.min(now.saturating_sub(before)).max(0)
-            })
-        });
+        followed.service_ns = response_ns
+            .map(|response| before.map_or(response, |before| response.min(now.saturating_sub(before)).max(0)));
     }
 
     fn module(&mut self, image: &Image<'_>) {
         if image.kind == ImageEventKind::Unload {
-            self.directory
-                .remove_module(image.process_id, image.image_base);
+            self.directory.remove_module(image.process_id, image.image_base);
         } else {
             let path = image.file_name.to_string();
-            self.directory
-                .set_module(image.process_id, image.image_base, image.image_size, &path);
+            self.directory.set_module(image.process_id, image.image_base, image.image_size, &path);
         }
     }
 
@@ -312,17 +262,11 @@ impl Follower {
         if let Some(name) = FileName::read(payload)
             && name.kind != FileNameKind::Delete
         {
-            self.directory
-                .set_file(name.file_key, &name.file_name.to_string());
+            self.directory.set_file(name.file_key, &name.file_name.to_string());
         }
     }
 }
 
 fn payload<'b>(hook: u16, record: &Record<'b>) -> KernelPayload<'b> {
-    KernelPayload::new(
-        hook,
-        record.version(),
-        record.payload(),
-        record.pointer_size(),
-    )
+    KernelPayload::new(hook, record.version(), record.payload(), record.pointer_size())
 }

@@ -50,12 +50,7 @@ impl Kinds {
     }
 
     /// The kind of `record`.
-    pub(super) fn of(
-        &mut self,
-        record: &Record<'_>,
-        schemas: &Schemas,
-        filter: &EventFilter,
-    ) -> &Kind {
+    pub(super) fn of(&mut self, record: &Record<'_>, schemas: &Schemas, filter: &EventFilter) -> &Kind {
         let descriptor = record.descriptor();
         let guid = record.class_guid().unwrap_or_default();
         // Only such events have id 0, and not all of them: manifests may use it too.
@@ -64,39 +59,22 @@ impl Kinds {
             let by_name = self.by_name.entry((guid, record.opcode())).or_default();
             // Two look-ups, for lack of an entry that takes a borrowed key.
             if !by_name.contains_key(description.event) {
-                by_name.insert(
-                    description.event.into(),
-                    Kind::new(record, &description, filter),
-                );
+                by_name.insert(description.event.into(), Kind::new(record, &description, filter));
             }
             return &by_name[description.event];
         }
         let number = match descriptor {
             Some(descriptor) => descriptor.id,
-            None => record
-                .hook()
-                .or(record.message_number())
-                .unwrap_or_default(),
+            None => record.hook().or(record.message_number()).unwrap_or_default(),
         };
-        let key = Key {
-            guid,
-            number,
-            opcode: record.opcode(),
-            version: record.version(),
-            header: record.kind(),
-        };
-        self.by_key
-            .entry(key)
-            .or_insert_with(|| Kind::new(record, &schemas.describe(record), filter))
+        let key = Key { guid, number, opcode: record.opcode(), version: record.version(), header: record.kind() };
+        self.by_key.entry(key).or_insert_with(|| Kind::new(record, &schemas.describe(record), filter))
     }
 }
 
 impl Kind {
     fn new(record: &Record<'_>, description: &Description<'_>, filter: &EventFilter) -> Self {
-        let guid = description
-            .provider_guid
-            .map(|guid| guid.to_string())
-            .unwrap_or_default();
+        let guid = description.provider_guid.map(|guid| guid.to_string()).unwrap_or_default();
         let hook = kernel_hook(record);
         let origin = match (description.source, record.kind()) {
             (SchemaSource::TraceLogging, _) => EventOrigin::TraceLogging,
@@ -111,9 +89,7 @@ impl Kind {
         };
         let id = match record.descriptor() {
             Some(descriptor) => descriptor.id,
-            None => record
-                .message_number()
-                .unwrap_or_else(|| record.opcode().into()),
+            None => record.message_number().unwrap_or_else(|| record.opcode().into()),
         };
         let mut kind = Self {
             origin,
@@ -132,10 +108,7 @@ impl Kind {
 
     fn is_chosen(&self, description: &Description<'_>, filter: &EventFilter) -> bool {
         let provider = filter.providers.is_empty()
-            || filter
-                .providers
-                .iter()
-                .any(|pattern| pattern.matches(&self.provider) || pattern.matches(&self.guid));
+            || filter.providers.iter().any(|pattern| pattern.matches(&self.provider) || pattern.matches(&self.guid));
         let hook = match self.origin {
             EventOrigin::Kernel { hook } => Some(hook),
             _ => None,

@@ -81,12 +81,7 @@ impl<'f> EventStream<'f> {
         let recording = Recording::open(&files.inputs())?;
         let schemas = schemas::known(options)?;
         let header = header(&recording, files);
-        Ok(Self {
-            files,
-            recording,
-            schemas,
-            header,
-        })
+        Ok(Self { files, recording, schemas, header })
     }
 
     /// What is known before the first event.
@@ -102,12 +97,7 @@ impl<'f> EventStream<'f> {
         options: &Options,
         mut visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
     ) -> StreamEnd<B> {
-        let Self {
-            files,
-            recording,
-            schemas,
-            ..
-        } = self;
+        let Self { files, recording, schemas, .. } = self;
         let mut walker = Walker {
             clock: recording.clock(),
             schemas,
@@ -139,28 +129,18 @@ impl<'f> EventStream<'f> {
             for range in window.finished_ranges() {
                 files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
             }
-            options.report(Progress {
-                done_bytes,
-                total_bytes,
-            });
+            options.report(Progress { done_bytes, total_bytes });
         }
         let mut losses = Losses::new();
         losses::count(&recording, &walked, &mut losses);
         schemas::count(&walker.schemas, &mut losses);
-        StreamEnd {
-            outcome,
-            shown: walker.shown,
-            losses,
-        }
+        StreamEnd { outcome, shown: walker.shown, losses }
     }
 }
 
 impl std::fmt::Debug for EventStream<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("EventStream")
-            .field("header", &self.header)
-            .finish_non_exhaustive()
+        formatter.debug_struct("EventStream").field("header", &self.header).finish_non_exhaustive()
     }
 }
 
@@ -187,11 +167,7 @@ impl Walker<'_> {
         let mut space = BufferSpace::default();
         for file in 0..recording.files().len() {
             let mut left = LOOK_AHEAD_BYTES;
-            let of_file = recording
-                .buffers()
-                .iter()
-                .rev()
-                .filter(|buffer| buffer.file == file);
+            let of_file = recording.buffers().iter().rev().filter(|buffer| buffer.file == file);
             for buffer in of_file {
                 let Some(rest) = left.checked_sub(buffer.fill) else {
                     break;
@@ -223,9 +199,7 @@ impl Walker<'_> {
         if hook.is_none() {
             self.learn(record);
         }
-        if self.filter.from_ns.is_some_and(|from| time_ns < from)
-            || !self.is_about_chosen_process(&followed)
-        {
+        if self.filter.from_ns.is_some_and(|from| time_ns < from) || !self.is_about_chosen_process(&followed) {
             return ControlFlow::Continue(());
         }
         let kind = self.kinds.of(record, &self.schemas, self.filter);
@@ -253,9 +227,7 @@ impl Walker<'_> {
             opcode: record.opcode(),
             version: record.version(),
             level: record.level(),
-            keyword: record
-                .descriptor()
-                .map_or(0, |descriptor| descriptor.keyword),
+            keyword: record.descriptor().map_or(0, |descriptor| descriptor.keyword),
             size: u32::try_from(record.size()).unwrap_or(u32::MAX),
             fields: &fields,
             described: kind.described,
@@ -305,15 +277,10 @@ impl Walker<'_> {
     fn is_about_chosen_process(&self, followed: &Followed) -> bool {
         let patterns = &self.filter.processes;
         patterns.is_empty()
-            || [followed.pid, followed.other_pid]
-                .into_iter()
-                .flatten()
-                .any(|pid| {
-                    let name = self.follower.directory.process(pid);
-                    patterns.iter().any(|pattern| {
-                        pattern.is_number(pid) || name.is_some_and(|name| pattern.matches(name))
-                    })
-                })
+            || [followed.pid, followed.other_pid].into_iter().flatten().any(|pid| {
+                let name = self.follower.directory.process(pid);
+                patterns.iter().any(|pattern| pattern.is_number(pid) || name.is_some_and(|name| pattern.matches(name)))
+            })
     }
 }
 
@@ -333,10 +300,6 @@ fn header(recording: &Recording<'_>, files: &Files) -> StreamHeader {
         duration_ns: finished.then(|| recording.duration_ns()),
         reliable_ns: reliable.events_ns,
         reliable_switches_ns: reliable.switches_ns,
-        name: recording
-            .files()
-            .first()
-            .map(|file| file.name.clone())
-            .unwrap_or_default(),
+        name: recording.files().first().map(|file| file.name.clone()).unwrap_or_default(),
     }
 }

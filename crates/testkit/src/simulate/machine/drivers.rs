@@ -29,11 +29,7 @@ impl Machine<'_> {
     fn call(&mut self, cpu: usize, began: u64, driver: &str) {
         let routine = self.routine_of(driver);
         let time = self.stamp();
-        let record = kernel::dpc(
-            self.recorder.clock(time),
-            self.recorder.clock(began),
-            routine,
-        );
+        let record = kernel::dpc(self.recorder.clock(time), self.recorder.clock(began), routine);
         self.put(cpu, &record);
     }
 

@@ -71,13 +71,7 @@ impl Machine<'_> {
         self.load_image(0, process, path, Moment::RundownStart, 4);
     }
 
-    pub(super) fn start_process(
-        &mut self,
-        cpu: usize,
-        by: usize,
-        process: usize,
-        note: Option<Note>,
-    ) {
+    pub(super) fn start_process(&mut self, cpu: usize, by: usize, process: usize, note: Option<Note>) {
         let plan = &self.threads[by].plan;
         let (by_id, by_process) = (plan.id, self.processes[plan.process].plan.id);
         let time = self.stamp();
@@ -150,36 +144,16 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn load_image(
-        &mut self,
-        cpu: usize,
-        process: usize,
-        path: String,
-        moment: Moment,
-        by: u32,
-    ) {
+    pub(super) fn load_image(&mut self, cpu: usize, process: usize, path: String, moment: Moment, by: u32) {
         let kernel_mode = self.processes[process].plan.id == 4;
         let size = 0x2_0000 + self.random.below(64) * 0x1000;
         self.next_base += 0x40_0000;
-        let base = if kernel_mode {
-            self.next_base + 0xFFFF_0000_0000_0000
-        } else {
-            self.next_base
-        };
-        let owner = if kernel_mode {
-            0
-        } else {
-            self.processes[process].plan.id
-        };
+        let base = if kernel_mode { self.next_base + 0xFFFF_0000_0000_0000 } else { self.next_base };
+        let owner = if kernel_mode { 0 } else { self.processes[process].plan.id };
         let time = self.stamp();
         let clock = self.recorder.clock(time);
-        let image = Image {
-            process: owner,
-            base,
-            size,
-            path: &path,
-            time_stamp: 0x5A00_0000 + (base >> 16) as u32 % 0x1000,
-        };
+        let image =
+            Image { process: owner, base, size, path: &path, time_stamp: 0x5A00_0000 + (base >> 16) as u32 % 0x1000 };
         let by_process = self.processes[process].plan.id;
         let record = image.record(moment, clock, by, by_process);
         let symbols = self.processes[process].plan.symbols.map(|id| {
@@ -198,8 +172,7 @@ impl Machine<'_> {
     pub(in super::super) fn end_rundown(&mut self) {
         for process in 0..self.processes.len() {
             let alive = self.processes[process].end.is_none()
-                && (self.processes[process].plan.existing
-                    || self.processes[process].start.is_some());
+                && (self.processes[process].plan.existing || self.processes[process].start.is_some());
             if !alive {
                 continue;
             }
@@ -232,12 +205,8 @@ impl Machine<'_> {
                 self.put(0, &record);
             }
         }
-        let names: Vec<(u64, String)> = self
-            .disk
-            .names()
-            .into_iter()
-            .map(|(key, path)| (key, path.to_owned()))
-            .collect();
+        let names: Vec<(u64, String)> =
+            self.disk.names().into_iter().map(|(key, path)| (key, path.to_owned())).collect();
         for (key, path) in names {
             let time = self.stamp();
             let clock = self.recorder.clock(time);

@@ -27,14 +27,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn request(
-        &mut self,
-        cpu: usize,
-        thread: usize,
-        transfer: Transfer,
-        size: u32,
-        path: &str,
-    ) {
+    pub(super) fn request(&mut self, cpu: usize, thread: usize, transfer: Transfer, size: u32, path: &str) {
         let (key, offset, fresh) = self.disk.locate(path, size);
         // A written file is new in this boot: its name is recorded at once, others at the end.
         if fresh && transfer == Transfer::Write {
@@ -42,15 +35,10 @@ impl Machine<'_> {
             let plan = &self.threads[thread].plan;
             let process = self.processes[plan.process].plan.id;
             let clock = self.recorder.clock(time);
-            let record =
-                storage::file_name(false, clock, plan.id, process, key, &volume_path(path));
+            let record = storage::file_name(false, clock, plan.id, process, key, &volume_path(path));
             self.put(cpu, &record);
         }
-        let operation = if transfer == Transfer::Write {
-            Operation::Write
-        } else {
-            Operation::Read
-        };
+        let operation = if transfer == Transfer::Write { Operation::Write } else { Operation::Read };
         let request = self.disk_request(thread, operation, size, offset, key);
         self.issue(cpu, thread, request, transfer == Transfer::Fault);
     }
@@ -64,12 +52,7 @@ impl Machine<'_> {
         } else {
             self.now
         };
-        self.disk.queue(Queued {
-            request,
-            issued,
-            thread,
-            fault,
-        });
+        self.disk.queue(Queued { request, issued, thread, fault });
         self.begin_disk();
     }
 
@@ -94,13 +77,9 @@ impl Machine<'_> {
         );
         self.put(cpu, &record);
         let time = self.stamp();
-        self.accounting
-            .disk_busy(queued.request.priority, accounted, time);
-        self.accounting
-            .disk_completed(queued.request.operation, queued.request.size, time);
-        let record = queued
-            .request
-            .complete(self.recorder.clock(time), time - queued.issued);
+        self.accounting.disk_busy(queued.request.priority, accounted, time);
+        self.accounting.disk_completed(queued.request.operation, queued.request.size, time);
+        let record = queued.request.complete(self.recorder.clock(time), time - queued.issued);
         self.put(cpu, &record);
         // The disk goes on at once, before anything else is recorded.
         self.begin_disk();
@@ -117,11 +96,7 @@ impl Machine<'_> {
             self.put(cpu, &record);
         }
         let time = self.stamp();
-        let record = kernel::dpc(
-            self.recorder.clock(time),
-            self.recorder.clock(began),
-            0xFFFF_F801_2000_4000,
-        );
+        let record = kernel::dpc(self.recorder.clock(time), self.recorder.clock(began), 0xFFFF_F801_2000_4000);
         self.put(cpu, &record);
         self.make_ready(queued.thread, cpu, By::Dpc);
     }

@@ -31,12 +31,7 @@ impl Machine<'_> {
                 self.schedule(at, Event::Slice { cpu, generation });
                 return;
             }
-            let Some(step) = self.threads[thread]
-                .plan
-                .steps
-                .get(self.threads[thread].next_step)
-                .cloned()
-            else {
+            let Some(step) = self.threads[thread].plan.steps.get(self.threads[thread].next_step).cloned() else {
                 self.exit(cpu, thread);
                 return;
             };
@@ -71,21 +66,14 @@ impl Machine<'_> {
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
                 let wall_clock = self.wall_clock(time);
-                let record =
-                    occurrence
-                        .stamped(wall_clock)
-                        .at(self.recorder.clock(time), plan.id, process);
+                let record = occurrence.stamped(wall_clock).at(self.recorder.clock(time), plan.id, process);
                 self.put(cpu, &record);
                 for note in notes {
                     self.note(note, time);
                 }
                 true
             }
-            Step::Kernel {
-                hook,
-                payload,
-                notes,
-            } => {
+            Step::Kernel { hook, payload, notes } => {
                 let time = self.stamp();
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
@@ -97,10 +85,7 @@ impl Machine<'_> {
                 }
                 true
             }
-            Step::Off {
-                ticks,
-                clock_stands_still,
-            } => {
+            Step::Off { ticks, clock_stands_still } => {
                 if clock_stands_still {
                     self.wall_ahead += ticks;
                     return true;
@@ -114,11 +99,7 @@ impl Machine<'_> {
                 self.put(cpu, &record);
                 true
             }
-            Step::Disk {
-                transfer,
-                size,
-                path,
-            } => {
+            Step::Disk { transfer, size, path } => {
                 self.request(cpu, thread, transfer, size, &path);
                 self.leave(cpu, Left::DISK);
                 false
@@ -150,14 +131,7 @@ impl Machine<'_> {
                 }
                 self.signals[signal].1.push(thread);
                 let wait = self.threads[thread].waits;
-                self.schedule(
-                    self.now + ticks,
-                    Event::Timeout {
-                        thread,
-                        signal,
-                        wait,
-                    },
-                );
+                self.schedule(self.now + ticks, Event::Timeout { thread, signal, wait });
                 self.leave(cpu, Left::WAITING);
                 false
             }
@@ -202,11 +176,7 @@ impl Machine<'_> {
                 self.load_image(cpu, process, path, Moment::Start, id);
                 true
             }
-            Step::Loop {
-                burst,
-                pause,
-                until,
-            } => {
+            Step::Loop { burst, pause, until } => {
                 if until.is_some_and(|until| self.now >= until) {
                     self.threads[thread].next_step += 1;
                     return true;

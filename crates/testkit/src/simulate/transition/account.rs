@@ -25,16 +25,8 @@ pub(super) fn devices_back(stage: &mut Stage<'_>, power: &Power) -> Vec<Step> {
         return Vec::new();
     }
     let account = &power.account;
-    let write = if power.writes_image() {
-        ms(power.write)
-    } else {
-        0
-    };
-    let read = if power.reads_image() {
-        ms(power.read)
-    } else {
-        0
-    };
+    let write = if power.writes_image() { ms(power.write) } else { 0 };
+    let read = if power.reads_image() { ms(power.read) } else { 0 };
     let values = [
         ms(account.suspend),
         ms(account.resume),
@@ -55,11 +47,7 @@ pub(super) fn devices_back(stage: &mut Stage<'_>, power: &Power) -> Vec<Step> {
     ];
     let mut notes = Vec::new();
     for (name, value) in names.into_iter().zip(values) {
-        let value = if name == "power.hibernate.pages" {
-            Some(value.into())
-        } else {
-            ns(value)
-        };
+        let value = if name == "power.hibernate.pages" { Some(value.into()) } else { ns(value) };
         notes.push(stage.milestone(name, value, ""));
     }
     let mut steps = vec![Step::Tell(Box::new(events::account(values)), notes)];
@@ -106,13 +94,7 @@ fn firmware(stage: &mut Stage<'_>, power: &Power) -> [Step; 2] {
         stage.milestone("firmware.resume.last", ns(resume), ""),
         stage.milestone("firmware.resume.average", ns(average), ""),
     ];
-    [
-        Step::Tell(Box::new(suspend), notes),
-        Step::Tell(
-            Box::new(events::firmware_resume(3, resume, average)),
-            resumed,
-        ),
-    ]
+    [Step::Tell(Box::new(suspend), notes), Step::Tell(Box::new(events::firmware_resume(3, resume, average)), resumed)]
 }
 
 /// The account of a start from a memory image.
@@ -122,11 +104,7 @@ fn image_resume(stage: &mut Stage<'_>, power: &Power, write: u32, read: u32) -> 
     let kernel_read = read / 3;
     let loader_read = read - kernel_read;
     let times = events::ImageResume {
-        total: ms(power.firmware)
-            + ms(power.boot_manager)
-            + ms(power.loader)
-            + read
-            + ms(account.resume),
+        total: ms(power.firmware) + ms(power.boot_manager) + ms(power.loader) + read + ms(account.resume),
         firmware: ms(power.firmware),
         boot_manager: ms(power.boot_manager),
         loader: ms(power.loader) + loader_read,
@@ -149,10 +127,7 @@ fn image_resume(stage: &mut Stage<'_>, power: &Power, write: u32, read: u32) -> 
         ("power.hibernate.total", times.hibernate),
         ("power.hibernate.file", times.image_write),
     ];
-    let notes = values
-        .into_iter()
-        .map(|(name, value)| stage.milestone(name, ns(value), ""))
-        .collect();
+    let notes = values.into_iter().map(|(name, value)| stage.milestone(name, ns(value), "")).collect();
     Step::Tell(Box::new(events::image_resume(&times)), notes)
 }
 
@@ -177,10 +152,7 @@ pub(super) fn all_told(stage: &mut Stage<'_>, power: &Power) -> Vec<Step> {
         "power.resume.services",
     ];
     let order = [1, 0, 2, 3, 4];
-    let notes = order
-        .into_iter()
-        .map(|index: usize| stage.milestone(names[index], ns(values[index]), ""))
-        .collect();
+    let notes = order.into_iter().map(|index: usize| stage.milestone(names[index], ns(values[index]), "")).collect();
     let mut steps = vec![Step::Tell(Box::new(events::resume_totals(values)), notes)];
     if power.kind == PowerKind::FastStartup {
         let (total, file) = (ms(account.suspend) + ms(power.write), ms(power.write));

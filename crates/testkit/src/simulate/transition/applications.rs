@@ -30,17 +30,11 @@ pub(super) struct Planned {
 pub(super) fn plan(stage: &mut Stage<'_>) -> Vec<Planned> {
     let mut all = Vec::new();
     for application in &stage.scenario.applications {
-        let parent = if application.session == 0 {
-            stage.cast.manager
-        } else {
-            stage.cast.explorer
-        };
+        let parent = if application.session == 0 { stage.cast.manager } else { stage.cast.explorer };
         let command = application.command.as_deref().unwrap_or(&application.image);
         let (session, image) = (application.session, &application.image);
         let process = match application.id {
-            Some(id) => stage
-                .plan
-                .process_with_id(id, parent, session, image, command),
+            Some(id) => stage.plan.process_with_id(id, parent, session, image, command),
             None => stage.plan.process(parent, session, image, command),
         };
         let thread = stage.plan.thread(process, BOOT_PRIORITY, Vec::new());
@@ -53,9 +47,7 @@ pub(super) fn plan(stage: &mut Stage<'_>) -> Vec<Planned> {
         }
         if stage.scenario.boots() {
             let ready = stage.wait("desktop_ready");
-            stage
-                .plan
-                .thread(parent, 8, vec![ready, Step::Start(process, None)]);
+            stage.plan.thread(parent, 8, vec![ready, Step::Start(process, None)]);
         } else {
             stage.plan.processes[process].existing = true;
         }
@@ -91,10 +83,7 @@ pub(super) fn ask(
     });
     let mut steps = vec![
         Step::Begin,
-        stage.tell(
-            events::process_start(pid, how.level, how.flags),
-            Note::Notification(row, Edge::Begin),
-        ),
+        stage.tell(events::process_start(pid, how.level, how.flags), Note::Notification(row, Edge::Begin)),
     ];
     let windows = (stage.version > 0).then(|| {
         let windows = stage.notification(Notification {
@@ -119,13 +108,7 @@ pub(super) fn ask(
     if application.console {
         steps.extend(handshake);
     } else {
-        steps.extend(ask_thread(
-            stage,
-            application,
-            (pid, thread),
-            how.flags,
-            handshake,
-        ));
+        steps.extend(ask_thread(stage, application, (pid, thread), how.flags, handshake));
         if how.hangs && !shutdown.forced {
             // A person looked at the dialog and forced the shutdown.
             steps.push(Step::Sleep(shutdown.dialog.0));
@@ -142,21 +125,12 @@ pub(super) fn ask(
     if how.hangs {
         steps.extend(terminate(stage, application.session, process));
     }
-    steps.push(stage.tell(
-        events::process_stop(stage.version, pid, status),
-        Note::Notification(row, Edge::End),
-    ));
+    steps.push(stage.tell(events::process_stop(stage.version, pid, status), Note::Notification(row, Edge::End)));
     steps
 }
 
 /// The application's own thread.
-fn answers(
-    stage: &mut Stage<'_>,
-    how: &ApplicationShutdown,
-    planned: Planned,
-    told: &str,
-    answered: &str,
-) {
+fn answers(stage: &mut Stage<'_>, how: &ApplicationShutdown, planned: Planned, told: &str, answered: &str) {
     let mut steps = vec![stage.wait(told), Step::Begin];
     steps.extend(stage.plan.steps(&how.work));
     if how.hangs {
@@ -180,10 +154,7 @@ fn answers(
 /// Waiting for an answer that does not come.
 fn give_up(stage: &mut Stage<'_>, shutdown: &Shutdown, told: &str, answered: &str) -> Vec<Step> {
     let answered = stage.plan.signal(answered);
-    vec![
-        stage.set(told),
-        Step::WaitAtMost(answered, shutdown.application_timeout.0),
-    ]
+    vec![stage.set(told), Step::WaitAtMost(answered, shutdown.application_timeout.0)]
 }
 
 /// One thread with windows is asked.
@@ -205,28 +176,12 @@ fn ask_thread(
         ..Notification::default()
     });
     let mut steps = vec![
-        stage.tell(
-            events::thread_start(version, thread, flags, pid),
-            Note::Notification(row, Edge::Begin),
-        ),
-        Step::tell(events::thread_message(
-            version,
-            events::WM_QUERYENDSESSION,
-            flags,
-            thread,
-        )),
+        stage.tell(events::thread_start(version, thread, flags, pid), Note::Notification(row, Edge::Begin)),
+        Step::tell(events::thread_message(version, events::WM_QUERYENDSESSION, flags, thread)),
     ];
     steps.extend(handshake);
-    steps.push(Step::tell(events::thread_message(
-        version,
-        events::WM_ENDSESSION,
-        flags,
-        thread,
-    )));
-    steps.push(stage.tell(
-        events::thread_stop(version, 0, thread),
-        Note::Notification(row, Edge::End),
-    ));
+    steps.push(Step::tell(events::thread_message(version, events::WM_ENDSESSION, flags, thread)));
+    steps.push(stage.tell(events::thread_stop(version, 0, thread), Note::Notification(row, Edge::End)));
     steps
 }
 
@@ -236,32 +191,15 @@ fn terminate(stage: &mut Stage<'_>, session: u32, process: usize) -> Vec<Step> {
     let pid = stage.plan.processes[process].id;
     // Older versions do not say which process.
     let named = (version > 0).then_some(pid);
-    let row = |kind, status| Notification {
-        kind,
-        pid: named,
-        session: Some(session),
-        status,
-        ..Notification::default()
-    };
+    let row =
+        |kind, status| Notification { kind, pid: named, session: Some(session), status, ..Notification::default() };
     let terminated = stage.notification(row("termination", named.map(|_| 0)));
     let waited = stage.notification(row("process_wait", Some(0)));
     vec![
-        stage.tell(
-            events::terminate_start(version, pid),
-            Note::Notification(terminated, Edge::Begin),
-        ),
+        stage.tell(events::terminate_start(version, pid), Note::Notification(terminated, Edge::Begin)),
         Step::End(process),
-        stage.tell(
-            events::terminate_stop(version, pid, 0),
-            Note::Notification(terminated, Edge::End),
-        ),
-        stage.tell(
-            events::process_wait_start(version, pid),
-            Note::Notification(waited, Edge::Begin),
-        ),
-        stage.tell(
-            events::process_wait_stop(version, 0, pid),
-            Note::Notification(waited, Edge::End),
-        ),
+        stage.tell(events::terminate_stop(version, pid, 0), Note::Notification(terminated, Edge::End)),
+        stage.tell(events::process_wait_start(version, pid), Note::Notification(waited, Edge::Begin)),
+        stage.tell(events::process_wait_stop(version, 0, pid), Note::Notification(waited, Edge::End)),
     ]
 }

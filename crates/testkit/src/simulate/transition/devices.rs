@@ -50,24 +50,13 @@ impl Telling {
 }
 
 /// The phase in which all devices are told.
-pub(super) fn all(
-    stage: &mut Stage<'_>,
-    number: usize,
-    telling: Telling,
-    (target, effective): (u8, u8),
-) -> Vec<Step> {
+pub(super) fn all(stage: &mut Stage<'_>, number: usize, telling: Telling, (target, effective): (u8, u8)) -> Vec<Step> {
     let inner = orders(stage, number, telling, effective);
     let row = stage.activity("power_phase", telling.phase(), "");
     if !stage.records_power() {
         let waking = u8::from(telling == Telling::Resume);
-        let payload = crate::assemble::Payload::wide()
-            .u32(effective.into())
-            .bytes(&[waking, 0, telling.minor()]);
-        let mut steps = vec![Step::Kernel {
-            hook: 0x1224,
-            payload,
-            notes: vec![Note::Activity(row, Edge::Begin)],
-        }];
+        let payload = crate::assemble::Payload::wide().u32(effective.into()).bytes(&[waking, 0, telling.minor()]);
+        let mut steps = vec![Step::Kernel { hook: 0x1224, payload, notes: vec![Note::Activity(row, Edge::Begin)] }];
         steps.extend(inner);
         steps.push(Step::Kernel {
             hook: 0x1225,
@@ -80,10 +69,7 @@ pub(super) fn all(
         (events::phase(37, true), events::phase(37, false))
     } else {
         let query = telling == Telling::Query;
-        (
-            events::devices_start(query, target.into(), effective.into()),
-            events::devices_stop(),
-        )
+        (events::devices_start(query, target.into(), effective.into()), events::devices_stop())
     };
     stage.within(row, begin, inner, end)
 }
@@ -98,11 +84,7 @@ fn orders(stage: &mut Stage<'_>, number: usize, telling: Telling, state: u8) -> 
     }
     let mut steps = Vec::new();
     for order in orders {
-        let group: Vec<&PoweredDevice> = scenario
-            .devices
-            .iter()
-            .filter(|device| device.order == order)
-            .collect();
+        let group: Vec<&PoweredDevice> = scenario.devices.iter().filter(|device| device.order == order).collect();
         if let [device] = group[..] {
             steps.extend(one(stage, number, telling, device, state).0);
             continue;
@@ -132,10 +114,7 @@ fn orders(stage: &mut Stage<'_>, number: usize, telling: Telling, state: u8) -> 
         if let Some((_, row, irp)) = slowest
             && stage.records_power()
         {
-            steps.push(Step::tell_note(
-                events::request_waiting(irp),
-                Note::PowerRequestWaiting(row),
-            ));
+            steps.push(Step::tell_note(events::request_waiting(irp), Note::PowerRequestWaiting(row)));
         }
         steps.extend(waits);
     }
@@ -206,11 +185,7 @@ fn begin(
     let irp = 0xFFFF_9A00_0000_0000 + (sent % PACKETS) * 0x140;
     let records_power = stage.records_power();
     let row = stage.request(PowerRequest {
-        kind: if telling == Telling::Query {
-            "query"
-        } else {
-            "set"
-        },
+        kind: if telling == Telling::Query { "query" } else { "set" },
         scope: "device",
         device: device.instance.clone(),
         driver: device.driver.clone(),
@@ -221,22 +196,12 @@ fn begin(
         irp,
         ..PowerRequest::default()
     });
-    let request = Request {
-        irp,
-        of_device,
-        minor: telling.minor(),
-        instance: &device.instance,
-        state,
-    };
+    let request = Request { irp, of_device, minor: telling.minor(), instance: &device.instance, state };
     let note = Note::PowerRequest(row, Edge::Begin);
     steps.push(if records_power {
         Step::tell_note(request.start(stage.version), note)
     } else {
-        Step::Kernel {
-            hook: 0x1226,
-            payload: request.logger_start(device.order),
-            notes: vec![note],
-        }
+        Step::Kernel { hook: 0x1226, payload: request.logger_start(device.order), notes: vec![note] }
     });
     (row, irp)
 }
@@ -245,11 +210,7 @@ fn begin(
 fn end(stage: &Stage<'_>, steps: &mut Vec<Step>, row: usize, irp: u64, elapsed: u64) {
     let note = Note::PowerRequest(row, Edge::End);
     if !stage.records_power() {
-        steps.push(Step::Kernel {
-            hook: 0x1227,
-            payload: events::logger_request_stop(irp, 0),
-            notes: vec![note],
-        });
+        steps.push(Step::Kernel { hook: 0x1227, payload: events::logger_request_stop(irp, 0), notes: vec![note] });
         return;
     }
     steps.push(Step::tell_note(events::request_stop(irp, 0), note));
@@ -259,34 +220,18 @@ fn end(stage: &Stage<'_>, steps: &mut Vec<Step>, row: usize, irp: u64, elapsed: 
 }
 
 /// A driver holds the request.
-fn driver(
-    stage: &mut Stage<'_>,
-    request: usize,
-    irp: u64,
-    name: &str,
-    inside: Vec<Step>,
-) -> Vec<Step> {
+fn driver(stage: &mut Stage<'_>, request: usize, irp: u64, name: &str, inside: Vec<Step>) -> Vec<Step> {
     if !stage.records_power() {
         return inside;
     }
     let of = stage.plan.transitions.power_requests[request].clone();
     let name = format!("\\Driver\\{name}");
-    let row = stage.request(PowerRequest {
-        scope: "driver",
-        driver: name.clone(),
-        status: None,
-        ..of
-    });
+    let row = stage.request(PowerRequest { scope: "driver", driver: name.clone(), status: None, ..of });
     let object = 0xFFFF_9B00_0000_0000 + row as u64 * 0x200;
-    let mut steps = vec![Step::tell_note(
-        events::driver_start(irp, object, &name),
-        Note::PowerRequest(row, Edge::Begin),
-    )];
+    let mut steps =
+        vec![Step::tell_note(events::driver_start(irp, object, &name), Note::PowerRequest(row, Edge::Begin))];
     steps.extend(inside);
-    steps.push(Step::tell_note(
-        events::driver_stop(irp, object),
-        Note::PowerRequest(row, Edge::End),
-    ));
+    steps.push(Step::tell_note(events::driver_stop(irp, object), Note::PowerRequest(row, Edge::End)));
     steps
 }
 
@@ -311,10 +256,7 @@ fn chain(stage: &mut Stage<'_>, name: &str, ids: &[u32], time: u64) {
 impl Stage<'_> {
     /// A new row of the truth: a power request.
     fn request(&mut self, row: PowerRequest) -> usize {
-        self.plan.transitions.power_requests.push(PowerRequest {
-            start_ns: NOT_YET,
-            ..row
-        });
+        self.plan.transitions.power_requests.push(PowerRequest { start_ns: NOT_YET, ..row });
         self.plan.transitions.power_requests.len() - 1
     }
 }

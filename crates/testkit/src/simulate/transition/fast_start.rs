@@ -12,40 +12,16 @@ use crate::simulate::span::TICKS_PER_SECOND;
 pub(super) fn plan(stage: &mut Stage<'_>, resumed: &str) {
     let session_manager = stage.cast.session_manager;
     let plan = &mut *stage.plan;
-    let csrss = plan.process(
-        session_manager,
-        1,
-        "csrss.exe",
-        "csrss.exe ObjectDirectory=\\Windows",
-    );
+    let csrss = plan.process(session_manager, 1, "csrss.exe", "csrss.exe ObjectDirectory=\\Windows");
     let winlogon = plan.process(session_manager, 1, "winlogon.exe", "winlogon.exe");
-    let userinit = plan.process(
-        winlogon,
-        1,
-        "userinit.exe",
-        "C:\\Windows\\system32\\userinit.exe",
-    );
-    let explorer = plan.process(
-        userinit,
-        1,
-        "\\Windows\\explorer.exe",
-        "C:\\Windows\\Explorer.EXE",
-    );
+    let userinit = plan.process(winlogon, 1, "userinit.exe", "C:\\Windows\\system32\\userinit.exe");
+    let explorer = plan.process(userinit, 1, "\\Windows\\explorer.exe", "C:\\Windows\\Explorer.EXE");
     plan.resident(csrss);
     let scenario = stage.scenario;
     let mut steps = vec![stage.wait(resumed), stage.set("logon services")];
     let plan = &mut *stage.plan;
-    steps.push(Step::tell(logon::load_subsystem_start(
-        1,
-        "\\SystemRoot\\System32\\win32k.sys",
-    )));
-    steps.extend(boot::execute(
-        plan,
-        csrss,
-        Step::Start(csrss, None),
-        None,
-        None,
-    ));
+    steps.push(Step::tell(logon::load_subsystem_start(1, "\\SystemRoot\\System32\\win32k.sys")));
+    steps.extend(boot::execute(plan, csrss, Step::Start(csrss, None), None, None));
     steps.push(Step::Sleep(scenario.session.user_video.0));
     steps.push(Step::tell(logon::load_subsystem_stop()));
     if let Some(at) = scenario.session.winlogon_at {

@@ -14,11 +14,7 @@ const RECORDS_FILE_SYSTEMS: u32 = 14393;
 pub(super) fn steps(stage: &mut Stage<'_>, shutdown: &Shutdown) -> Vec<Step> {
     let kernel = &shutdown.kernel;
     let reason = shutdown.reason;
-    let action = stage.milestone(
-        "shutdown.action",
-        Some(shutdown.action.into()),
-        &reason.to_string(),
-    );
+    let action = stage.milestone("shutdown.action", Some(shutdown.action.into()), &reason.to_string());
     let stopped = stage.milestone("system.stop", None, "");
     let mut inner = timed(stage, 53, "wait_for_processes", Some(kernel.processes));
     inner.extend(timed(stage, 49, "zero_page_file", kernel.page_file));

@@ -73,18 +73,11 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, cast: Cast) -> Result<(
     };
     let applications = applications::plan(&mut stage);
     let mut before = None;
-    if let Some(shutdown) = scenario
-        .shutdown
-        .as_ref()
-        .filter(|shutdown| shutdown.fast_startup)
-    {
+    if let Some(shutdown) = scenario.shutdown.as_ref().filter(|shutdown| shutdown.fast_startup) {
         before = Some(shutdown::user_session(&mut stage, shutdown, &applications));
         stage.cast.teller = stage.cast.csrss_system;
     }
-    let whole = scenario
-        .shutdown
-        .as_ref()
-        .filter(|shutdown| !shutdown.fast_startup);
+    let whole = scenario.shutdown.as_ref().filter(|shutdown| !shutdown.fast_startup);
     let count = scenario.power.len() + scenario.standby.len();
     for (number, one) in in_order(scenario).into_iter().enumerate() {
         let last = number + 1 == count && whole.is_none();
@@ -117,10 +110,7 @@ enum One<'s> {
 /// Sleeps and standbys by the time at which they are wanted.
 fn in_order(scenario: &Scenario) -> Vec<One<'_>> {
     let powers = scenario.power.iter().map(|one| (one.at, One::Power(one)));
-    let standbys = scenario
-        .standby
-        .iter()
-        .map(|one| (one.at, One::Standby(one)));
+    let standbys = scenario.standby.iter().map(|one| (one.at, One::Standby(one)));
     let mut all: Vec<_> = powers.chain(standbys).collect();
     all.sort_by_key(|(at, _)| *at);
     all.into_iter().map(|(_, one)| one).collect()
@@ -172,10 +162,7 @@ impl Stage<'_> {
 
     /// A new row of the truth: somebody is told.
     fn notification(&mut self, row: Notification) -> usize {
-        self.plan.transitions.notifications.push(Notification {
-            start_ns: NOT_YET,
-            ..row
-        });
+        self.plan.transitions.notifications.push(Notification { start_ns: NOT_YET, ..row });
         self.plan.transitions.notifications.len() - 1
     }
 
@@ -193,23 +180,12 @@ impl Stage<'_> {
 
     /// A new row of the truth: a milestone.
     fn milestone(&mut self, name: &'static str, value: Option<i64>, detail: &str) -> Note {
-        self.plan.transitions.milestones.push(Milestone {
-            name,
-            time_ns: NOT_YET,
-            value,
-            detail: detail.to_owned(),
-        });
+        self.plan.transitions.milestones.push(Milestone { name, time_ns: NOT_YET, value, detail: detail.to_owned() });
         Note::Milestone(self.plan.transitions.milestones.len() - 1)
     }
 
     /// An activity around steps.
-    fn within(
-        &mut self,
-        row: usize,
-        begin: Occurrence,
-        steps: Vec<Step>,
-        end: Occurrence,
-    ) -> Vec<Step> {
+    fn within(&mut self, row: usize, begin: Occurrence, steps: Vec<Step>, end: Occurrence) -> Vec<Step> {
         let mut all = vec![self.tell(begin, Note::Activity(row, Edge::Begin))];
         all.extend(steps);
         all.push(self.tell(end, Note::Activity(row, Edge::End)));

@@ -56,11 +56,7 @@ pub(super) fn plan(
     let mut steps = Vec::new();
     steps.extend(before.map(|before| stage.wait(before)));
     steps.push(Step::Until(power.at.0));
-    let transition = stage.activity(
-        "power_transition",
-        &power.reason.to_string(),
-        &power.flags.to_string(),
-    );
+    let transition = stage.activity("power_transition", &power.reason.to_string(), &power.flags.to_string());
     if !power.begins_recording {
         steps.extend(suspend(stage, power, planned, number, transition));
     }
@@ -83,13 +79,7 @@ pub(super) fn plan(
 }
 
 /// Down to the last record before the computer sleeps.
-fn suspend(
-    stage: &mut Stage<'_>,
-    power: &Power,
-    planned: &[Planned],
-    number: usize,
-    transition: usize,
-) -> Vec<Step> {
+fn suspend(stage: &mut Stage<'_>, power: &Power, planned: &[Planned], number: usize, transition: usize) -> Vec<Step> {
     let mut steps = Vec::new();
     if stage.records_power() {
         let begin = stage.milestone("power.begin_utc", None, "");
@@ -142,13 +132,7 @@ fn suspend(
 }
 
 /// From the first record after the sleep to the end.
-fn resume(
-    stage: &mut Stage<'_>,
-    power: &Power,
-    planned: &[Planned],
-    number: usize,
-    transition: usize,
-) -> Vec<Step> {
+fn resume(stage: &mut Stage<'_>, power: &Power, planned: &[Planned], number: usize, transition: usize) -> Vec<Step> {
     let mut off = power.asleep.0 + power.firmware.0;
     if power.writes_image() {
         off += power.write.0;
@@ -158,10 +142,7 @@ fn resume(
     }
     let mut steps = Vec::new();
     if !power.begins_recording {
-        steps.push(Step::Off {
-            ticks: off,
-            clock_stands_still: power.clock_stands_still,
-        });
+        steps.push(Step::Off { ticks: off, clock_stands_still: power.clock_stands_still });
     }
     let (target, effective) = power.states();
     if stage.records_power() {

@@ -16,33 +16,11 @@ pub(in crate::simulate) fn plan(plan: &mut Plan, scenario: &Scenario) -> Cast {
     let wininit = plan.process(session_manager, 0, "wininit.exe", "wininit.exe");
     let csrss_user = plan.process(session_manager, 1, "csrss.exe", csrss);
     let winlogon = plan.process(session_manager, 1, "winlogon.exe", "winlogon.exe");
-    let manager = plan.process(
-        wininit,
-        0,
-        "services.exe",
-        "C:\\Windows\\system32\\services.exe",
-    );
+    let manager = plan.process(wininit, 0, "services.exe", "C:\\Windows\\system32\\services.exe");
     let lsass = plan.process(wininit, 0, "lsass.exe", "C:\\Windows\\system32\\lsass.exe");
-    let explorer = plan.process(
-        winlogon,
-        1,
-        "\\Windows\\explorer.exe",
-        "C:\\Windows\\Explorer.EXE",
-    );
-    let all = [
-        session_manager,
-        csrss_system,
-        wininit,
-        csrss_user,
-        winlogon,
-        manager,
-        lsass,
-        explorer,
-    ];
-    let without_user = scenario
-        .running
-        .as_ref()
-        .is_some_and(|running| running.without_user);
+    let explorer = plan.process(winlogon, 1, "\\Windows\\explorer.exe", "C:\\Windows\\Explorer.EXE");
+    let all = [session_manager, csrss_system, wininit, csrss_user, winlogon, manager, lsass, explorer];
+    let without_user = scenario.running.as_ref().is_some_and(|running| running.without_user);
     for process in all {
         if without_user && plan.processes[process].session != 0 {
             continue;
@@ -66,11 +44,7 @@ pub(in crate::simulate) fn plan(plan: &mut Plan, scenario: &Scenario) -> Cast {
         manager,
         explorer,
         // Without a user nobody else tells applications.
-        teller: if without_user {
-            csrss_system
-        } else {
-            csrss_user
-        },
+        teller: if without_user { csrss_system } else { csrss_user },
     }
 }
 
@@ -84,10 +58,7 @@ fn hosts(plan: &mut Plan, scenario: &Scenario, manager: usize) {
         };
         let process = *hosts.entry(key).or_insert_with(|| {
             let (image, command) = match (&service.host, &service.image) {
-                (Some(group), _) => (
-                    SVCHOST.to_owned(),
-                    format!("C:\\Windows\\System32\\svchost.exe -k {group}"),
-                ),
+                (Some(group), _) => (SVCHOST.to_owned(), format!("C:\\Windows\\System32\\svchost.exe -k {group}")),
                 (None, Some(image)) => (image.clone(), format!("C:{image}")),
                 (None, None) => {
                     let image = format!("\\Windows\\System32\\{}.exe", service.name);

@@ -71,42 +71,29 @@ fn wait(stage: &mut Stage<'_>, how: &ServiceStop, shutdown: &Shutdown, stopped: 
 }
 
 /// The manager tells a service; returns the name of the event "it has stopped".
-fn tell(
-    stage: &mut Stage<'_>,
-    index: usize,
-    how: &ServiceStop,
-    unresponsive: bool,
-    steps: &mut Vec<Step>,
-) -> String {
+fn tell(stage: &mut Stage<'_>, index: usize, how: &ServiceStop, unresponsive: bool, steps: &mut Vec<Step>) -> String {
     let service = &stage.scenario.services.service[index];
     let name = &service.name;
     let host = stage.plan.service_hosts[index];
     let pid = stage.plan.processes[host].id;
     let image = stage.plan.processes[host].command.clone();
     let row = stage.plan.transitions.service_stops.len();
-    stage
-        .plan
-        .transitions
-        .service_stops
-        .push(truth::ServiceStop {
-            name: name.clone(),
-            pre_shutdown: how.pre_shutdown,
-            ordered: how.ordered,
-            start_ns: NOT_YET,
-            pending_ns: None,
-            end_ns: None,
-            unresponsive,
-            container_pid: pid,
-        });
+    stage.plan.transitions.service_stops.push(truth::ServiceStop {
+        name: name.clone(),
+        pre_shutdown: how.pre_shutdown,
+        ordered: how.ordered,
+        start_ns: NOT_YET,
+        pending_ns: None,
+        end_ns: None,
+        unresponsive,
+        container_pid: pid,
+    });
     let told = format!("service {name} told to stop");
     let pending = format!("service {name} says it stops");
     let done = format!("service {name} says it has stopped");
     let stopped = format!("service {name} has stopped");
     // A service that was told reports its state once more.
-    steps.push(stage.tell(
-        events::status_change(PHASE, state::RUNNING, pid, name, &image),
-        Note::ServiceStop(row),
-    ));
+    steps.push(stage.tell(events::status_change(PHASE, state::RUNNING, pid, name, &image), Note::ServiceStop(row)));
     steps.push(stage.set(&told));
 
     let mut own = vec![stage.wait(&told), Step::Begin];
@@ -129,17 +116,14 @@ fn tell(
     let mut records = Vec::new();
     if how.pending.is_some() {
         records.push(stage.wait(&pending));
-        records.push(stage.tell(
-            events::status_change(PHASE, state::STOP_PENDING, pid, name, &image),
-            Note::ServiceStopping(row),
-        ));
+        records.push(
+            stage
+                .tell(events::status_change(PHASE, state::STOP_PENDING, pid, name, &image), Note::ServiceStopping(row)),
+        );
     }
     records.extend([
         stage.wait(&done),
-        stage.tell(
-            events::status_change(PHASE, state::STOPPED, 0, name, &image),
-            Note::ServiceStopped(row),
-        ),
+        stage.tell(events::status_change(PHASE, state::STOPPED, 0, name, &image), Note::ServiceStopped(row)),
         stage.set(&stopped),
         stage.wait("never"),
     ]);

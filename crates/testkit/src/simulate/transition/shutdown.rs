@@ -17,18 +17,10 @@ const SHUTDOWN_SCRIPT: u32 = 4;
 
 /// Plans the part of a fast startup's shutdown that ends the user's session; returns the event
 /// that says it is over.
-pub(super) fn user_session(
-    stage: &mut Stage<'_>,
-    shutdown: &Shutdown,
-    planned: &[Planned],
-) -> String {
+pub(super) fn user_session(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planned]) -> String {
     let mut steps = request(stage, shutdown, None);
     let over = "only the system's session is left";
-    let user = [
-        stage.cast.explorer,
-        stage.cast.winlogon,
-        stage.cast.csrss_user,
-    ];
+    let user = [stage.cast.explorer, stage.cast.winlogon, stage.cast.csrss_user];
     steps.extend(user.map(Step::End));
     steps.push(stage.set(over));
     steps.push(stage.wait("never"));
@@ -62,25 +54,14 @@ fn broadcast(stage: &mut Stage<'_>, shutdown: &Shutdown) -> Vec<Step> {
         ..Notification::default()
     });
     vec![
-        stage.tell(
-            events::broadcast(true, EVERYBODY),
-            Note::Notification(row, Edge::Begin),
-        ),
+        stage.tell(events::broadcast(true, EVERYBODY), Note::Notification(row, Edge::Begin)),
         Step::Sleep(time.0),
-        stage.tell(
-            events::broadcast(false, EVERYBODY),
-            Note::Notification(row, Edge::End),
-        ),
+        stage.tell(events::broadcast(false, EVERYBODY), Note::Notification(row, Edge::End)),
     ]
 }
 
 /// Plans the threads of a shutdown, which waits for what came before.
-pub(super) fn plan(
-    stage: &mut Stage<'_>,
-    shutdown: &Shutdown,
-    planned: &[Planned],
-    before: Option<&str>,
-) {
+pub(super) fn plan(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planned], before: Option<&str>) {
     wininit(stage, shutdown, before);
     winlogon(stage, shutdown);
     ask_users(stage, shutdown, planned);
@@ -103,17 +84,11 @@ fn request(stage: &mut Stage<'_>, shutdown: &Shutdown, before: Option<&str>) -> 
     let request = stage.milestone("shutdown.request", Some(flags.into()), "1");
     let logoff = stage.milestone("shutdown.logoff_request", Some(flags.into()), "1");
     let mut steps = Vec::new();
-    let mut begin: Vec<Step> = before
-        .map(|before| stage.wait(before))
-        .into_iter()
-        .collect();
+    let mut begin: Vec<Step> = before.map(|before| stage.wait(before)).into_iter().collect();
     begin.push(Step::Until(shutdown.at.0));
     if shutdown.by_winlogon {
         let row = stage.activity("shutdown_step", "initiate_shutdown", "");
-        let wait = vec![
-            stage.set("shutdown asked for"),
-            stage.wait("shutdown begins"),
-        ];
+        let wait = vec![stage.set("shutdown asked for"), stage.wait("shutdown begins")];
         begin.extend(stage.within(
             row,
             events::initiate_shutdown(true, flags),
@@ -128,10 +103,7 @@ fn request(stage: &mut Stage<'_>, shutdown: &Shutdown, before: Option<&str>) -> 
         steps.extend(begin);
     }
     steps.extend([
-        Step::tell_note(
-            events::received_shutdown_request(1, flags, shutdown.reason, &shutdown.message),
-            request,
-        ),
+        Step::tell_note(events::received_shutdown_request(1, flags, shutdown.reason, &shutdown.message), request),
         Step::tell_note(events::sent_logoff_request(1, flags), logoff),
     ]);
     let wait = vec![stage.set("log off"), stage.wait("logged off")];
@@ -145,12 +117,7 @@ fn wininit(stage: &mut Stage<'_>, shutdown: &Shutdown, before: Option<&str>) {
     let flags = shutdown.flags;
     let kernel = stage.milestone("shutdown.kernel.begin", None, "");
     let mut steps = request(stage, shutdown, before);
-    steps.extend(script(
-        stage,
-        SHUTDOWN_SCRIPT,
-        "shutdown",
-        shutdown.shutdown_script,
-    ));
+    steps.extend(script(stage, SHUTDOWN_SCRIPT, "shutdown", shutdown.shutdown_script));
     if let Some(at) = shutdown.pre_shutdown_at {
         steps.push(Step::Until(at.0));
     }
@@ -158,16 +125,8 @@ fn wininit(stage: &mut Stage<'_>, shutdown: &Shutdown, before: Option<&str>) {
     let wait = by_manager(stage, "pre-shutdown", told).to_vec();
     steps.extend(wininit_step(stage, 3, "pre_shutdown_notification", wait));
     let row = stage.activity("shutdown_step", "shutdown_windows", "");
-    let wait = vec![
-        stage.set("system session"),
-        stage.wait("system session over"),
-    ];
-    steps.extend(stage.within(
-        row,
-        events::system_session(true, flags),
-        wait,
-        events::system_session(false, 0),
-    ));
+    let wait = vec![stage.set("system session"), stage.wait("system session over")];
+    steps.extend(stage.within(row, events::system_session(true, flags), wait, events::system_session(false, 0)));
     let wait = vec![Step::Compute(2_000)];
     steps.extend(wininit_step(stage, 5, "wait_for_system_processes", wait));
     if let Some(time) = shutdown.system_restore {
@@ -204,26 +163,14 @@ fn winlogon(stage: &mut Stage<'_>, shutdown: &Shutdown) {
     let flags = shutdown.flags;
     let request = stage.milestone("shutdown.logoff_request", Some(flags.into()), "");
     let row = stage.activity("shutdown_step", "shutdown_windows", "");
-    let mut steps = vec![
-        stage.wait("log off"),
-        Step::tell_note(events::received_logoff_request(flags), request),
-    ];
+    let mut steps = vec![stage.wait("log off"), Step::tell_note(events::received_logoff_request(flags), request)];
     let wait = vec![stage.set("user session"), stage.wait("user session over")];
-    steps.extend(stage.within(
-        row,
-        events::shutdown_windows(true, flags),
-        wait,
-        events::shutdown_windows(false, 0),
-    ));
+    steps.extend(stage.within(row, events::shutdown_windows(true, flags), wait, events::shutdown_windows(false, 0)));
     if !shutdown.subscriber.is_empty() {
         let number = shutdown.notification;
         let mut inner = Vec::new();
         for subscriber in &shutdown.subscriber {
-            let row = stage.activity(
-                "notification_subscriber",
-                &subscriber.name,
-                &number.to_string(),
-            );
+            let row = stage.activity("notification_subscriber", &subscriber.name, &number.to_string());
             let event = |begin| logon::notify_subscriber(begin, number, &subscriber.name);
             let wait = vec![Step::Sleep(subscriber.time.0)];
             inner.extend(stage.within(row, event(true), wait, event(false)));
@@ -232,12 +179,7 @@ fn winlogon(stage: &mut Stage<'_>, shutdown: &Shutdown) {
         let event = |begin| events::notification(begin, number);
         steps.extend(stage.within(row, event(true), inner, event(false)));
     }
-    steps.extend(script(
-        stage,
-        LOGOFF_SCRIPT,
-        "logoff",
-        shutdown.logoff_script,
-    ));
+    steps.extend(script(stage, LOGOFF_SCRIPT, "logoff", shutdown.logoff_script));
     steps.push(stage.set("logged off"));
     steps.push(stage.wait("never"));
     let process = stage.cast.winlogon;
@@ -250,11 +192,7 @@ fn script(stage: &mut Stage<'_>, kind: u32, name: &str, time: Option<Span>) -> V
         return Vec::new();
     };
     let computer = &stage.scenario.machine.computer;
-    let principal = if kind == LOGOFF_SCRIPT {
-        format!("{computer}\\user")
-    } else {
-        format!("{computer}$")
-    };
+    let principal = if kind == LOGOFF_SCRIPT { format!("{computer}\\user") } else { format!("{computer}$") };
     let row = stage.activity("group_policy_script", name, &principal);
     let session = u32::from(kind == LOGOFF_SCRIPT);
     stage.within(
@@ -266,37 +204,20 @@ fn script(stage: &mut Stage<'_>, kind: u32, name: &str, time: Option<Span>) -> V
 }
 
 /// A session's csrss asks its applications when it is told to.
-fn session(
-    stage: &mut Stage<'_>,
-    csrss: usize,
-    name: &str,
-    at: Option<Span>,
-    asked: Vec<Step>,
-    end_at: Option<Span>,
-) {
+fn session(stage: &mut Stage<'_>, csrss: usize, name: &str, at: Option<Span>, asked: Vec<Step>, end_at: Option<Span>) {
     let mut steps = vec![stage.wait(name)];
     steps.extend(at.map(|at| Step::Until(at.0)));
     let mut inner = asked;
     inner.extend(end_at.map(|at| Step::Until(at.0)));
     let row = stage.activity("session_shutdown", "", "");
-    steps.extend(stage.within(
-        row,
-        events::session_processes(true),
-        inner,
-        events::session_processes(false),
-    ));
+    steps.extend(stage.within(row, events::session_processes(true), inner, events::session_processes(false)));
     steps.push(stage.set(&format!("{name} over")));
     steps.push(stage.wait("never"));
     stage.plan.thread(csrss, BOOT_PRIORITY, steps);
 }
 
 /// All applications of a session, by level; side by side where the version does so.
-fn ask_all(
-    stage: &mut Stage<'_>,
-    shutdown: &Shutdown,
-    planned: &[Planned],
-    session: u32,
-) -> Vec<Step> {
+fn ask_all(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planned], session: u32) -> Vec<Step> {
     let scenario = stage.scenario;
     let mut asked: Vec<(&Application, Planned)> = scenario
         .applications
@@ -304,9 +225,7 @@ fn ask_all(
         .zip(planned.iter().copied())
         .filter(|(application, _)| application.session == session)
         .collect();
-    asked.sort_by_key(|(application, _)| {
-        std::cmp::Reverse(application.shutdown.as_ref().map(|how| how.level))
-    });
+    asked.sort_by_key(|(application, _)| std::cmp::Reverse(application.shutdown.as_ref().map(|how| how.level)));
     let mut steps = Vec::new();
     let mut waits = Vec::new();
     for (application, planned) in asked {
@@ -315,11 +234,7 @@ fn ask_all(
         };
         let one = applications::ask(stage, shutdown, application, how, planned);
         if shutdown.parallel {
-            let csrss = if session == 0 {
-                stage.cast.csrss_system
-            } else {
-                stage.cast.csrss_user
-            };
+            let csrss = if session == 0 { stage.cast.csrss_system } else { stage.cast.csrss_user };
             let pid = stage.plan.processes[planned.process].id;
             let (go, over) = (format!("{pid} asked"), format!("{pid} asked over"));
             let mut own = vec![stage.wait(&go)];
@@ -353,14 +268,8 @@ fn ask_manager(stage: &mut Stage<'_>, shutdown: &Shutdown) -> Vec<Step> {
     });
     let told = services::side_by_side(stage, shutdown);
     let wait = by_manager(stage, "services", told);
-    let mut steps = vec![stage.tell(
-        events::process_start(pid, level, flags),
-        Note::Notification(row, Edge::Begin),
-    )];
+    let mut steps = vec![stage.tell(events::process_start(pid, level, flags), Note::Notification(row, Edge::Begin))];
     steps.extend(wait);
-    steps.push(stage.tell(
-        events::process_stop(stage.version, pid, 0),
-        Note::Notification(row, Edge::End),
-    ));
+    steps.push(stage.tell(events::process_stop(stage.version, pid, 0), Note::Notification(row, Edge::End)));
     steps
 }

@@ -24,15 +24,9 @@ pub(super) fn plan(
         ("power.standby.hardware", standby.hardware.nanoseconds()),
         ("power.standby.exit_latency", standby.exit.nanoseconds()),
     ];
-    let exit = exit
-        .into_iter()
-        .map(|(name, value)| stage.milestone(name, Some(value), ""))
-        .collect();
+    let exit = exit.into_iter().map(|(name, value)| stage.milestone(name, Some(value), "")).collect();
     let idle = stage.milestone("idle_detection.begin", None, "modern_standby");
-    let mut steps: Vec<Step> = before
-        .map(|before| stage.wait(before))
-        .into_iter()
-        .collect();
+    let mut steps: Vec<Step> = before.map(|before| stage.wait(before)).into_iter().collect();
     steps.extend([
         Step::Until(standby.at.0),
         Step::tell_note(events::standby_enter(standby.enter_reason), enter),

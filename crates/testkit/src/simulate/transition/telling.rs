@@ -52,11 +52,7 @@ pub(super) fn tell_applications(
     let scenario = stage.scenario;
     let mut steps = Vec::new();
     for (application, planned) in scenario.applications.iter().zip(planned) {
-        let answers = [
-            &application.query,
-            &application.suspend,
-            &application.resume,
-        ];
+        let answers = [&application.query, &application.suspend, &application.resume];
         let Some(answer) = message.of(answers) else {
             continue;
         };
@@ -93,22 +89,11 @@ pub(super) fn tell_applications(
         }
     }
     let csrss = stage.cast.teller;
-    by(
-        stage,
-        csrss,
-        number,
-        &format!("{} apps", message.text()),
-        steps,
-    )
+    by(stage, csrss, number, &format!("{} apps", message.text()), steps)
 }
 
 /// The manager tells services one after the other.
-pub(super) fn tell_services(
-    stage: &mut Stage<'_>,
-    power: &Power,
-    number: usize,
-    message: Message,
-) -> Vec<Step> {
+pub(super) fn tell_services(stage: &mut Stage<'_>, power: &Power, number: usize, message: Message) -> Vec<Step> {
     let (id, kind) = match message {
         Message::Query => (14, "service_query_suspend"),
         Message::Suspend => (18, "service_suspend"),
@@ -138,12 +123,8 @@ pub(super) fn tell_services(
             steps.push(stage.wait(&answered));
             continue;
         }
-        let row = stage.notification(Notification {
-            kind,
-            name: name.clone(),
-            session: Some(0),
-            ..Notification::default()
-        });
+        let row =
+            stage.notification(Notification { kind, name: name.clone(), session: Some(0), ..Notification::default() });
         let begin = events::service_start(id, name);
         steps.push(stage.tell(begin, Note::Notification(row, Edge::Begin)));
         steps.push(stage.set(&told));
@@ -169,13 +150,7 @@ fn wait(stage: &mut Stage<'_>, answer: &Answer, answered: &str, timeout: Span) -
 }
 
 /// Steps that a thread of a process takes when it is asked, and waiting for them.
-fn by(
-    stage: &mut Stage<'_>,
-    process: usize,
-    number: usize,
-    name: &str,
-    told: Vec<Step>,
-) -> Vec<Step> {
+fn by(stage: &mut Stage<'_>, process: usize, number: usize, name: &str, told: Vec<Step>) -> Vec<Step> {
     let go = format!("power {number} {name}");
     let over = format!("{go} over");
     let mut steps = vec![stage.wait(&go)];

@@ -134,21 +134,13 @@ impl Transitions {
         self.milestones.retain(|row| row.time_ns != NOT_YET);
         self.power_requests.retain(|row| row.start_ns != NOT_YET);
         self.service_stops.retain(|row| row.start_ns != NOT_YET);
-        for row in self
-            .notifications
-            .iter_mut()
-            .filter(|row| row.end_ns.is_none())
-        {
+        for row in self.notifications.iter_mut().filter(|row| row.end_ns.is_none()) {
             row.status = None;
         }
         self.notifications.sort_by_key(|row| row.start_ns);
         self.activities.sort_by_key(|row| row.start_ns);
         self.milestones.sort_by_key(|row| row.time_ns);
-        for row in self
-            .power_requests
-            .iter_mut()
-            .filter(|row| row.end_ns.is_none())
-        {
+        for row in self.power_requests.iter_mut().filter(|row| row.end_ns.is_none()) {
             row.status = None;
         }
         self.power_requests.sort_by_key(|row| row.start_ns);
@@ -158,16 +150,12 @@ impl Transitions {
     /// The first activity of a kind and name.
     #[must_use]
     pub fn activity(&self, kind: &str, name: &str) -> Option<&Activity> {
-        self.activities
-            .iter()
-            .find(|activity| activity.kind == kind && activity.name == name)
+        self.activities.iter().find(|activity| activity.kind == kind && activity.name == name)
     }
 
     /// The first milestone of a name.
     #[must_use]
     pub fn milestone(&self, name: &str) -> Option<&Milestone> {
-        self.milestones
-            .iter()
-            .find(|milestone| milestone.name == name)
+        self.milestones.iter().find(|milestone| milestone.name == name)
     }
 }

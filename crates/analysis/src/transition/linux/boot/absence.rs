@@ -6,20 +6,11 @@ use crate::transition::boot::NotABoot;
 use crate::transition::contents::{self, Transition};
 
 /// Milestones that only a starting system sets.
-const STARTING: [&str; 4] = [
-    milestone::USER_SPACE_BEGIN,
-    milestone::STARTUP_FINISHED,
-    milestone::INITRD_BEGIN,
-    milestone::UNITS_LOAD_BEGIN,
-];
+const STARTING: [&str; 4] =
+    [milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED, milestone::INITRD_BEGIN, milestone::UNITS_LOAD_BEGIN];
 
 /// Targets that only a start reaches.
-const TARGETS: [&str; 4] = [
-    "sysinit.target",
-    "basic.target",
-    "multi-user.target",
-    "graphical.target",
-];
+const TARGETS: [&str; 4] = ["sysinit.target", "basic.target", "multi-user.target", "graphical.target"];
 
 /// Whether anything in the recording shows a boot.
 pub(super) fn holds_a_boot(trace: &Trace) -> bool {
@@ -27,20 +18,12 @@ pub(super) fn holds_a_boot(trace: &Trace) -> bool {
         .iter()
         .filter_map(|name| trace.strings.find(name))
         .any(|name| trace.milestones.iter().any(|row| row.name == name));
-    let initialised = || {
-        trace
-            .device_operations
-            .iter()
-            .any(|row| row.kind == DeviceOperationKind::Initcall)
-    };
+    let initialised = || trace.device_operations.iter().any(|row| row.kind == DeviceOperationKind::Initcall);
     let target = || {
         let Some(reached) = trace.strings.find(milestone::TARGET_REACHED) else {
             return false;
         };
-        trace
-            .milestones
-            .iter()
-            .any(|row| row.name == reached && TARGETS.contains(&trace.text(row.detail)))
+        trace.milestones.iter().any(|row| row.name == reached && TARGETS.contains(&trace.text(row.detail)))
     };
     milestones || initialised() || target()
 }
@@ -49,8 +32,7 @@ pub(super) fn holds_a_boot(trace: &Trace) -> bool {
 pub(super) fn not_a_boot(trace: &Trace) -> NotABoot {
     let contents = contents::instead_of(trace, Transition::Boot);
     NotABoot {
-        reason: "no start of the service manager, of its targets or of the kernel's initialisation"
-            .to_owned(),
+        reason: "no start of the service manager, of its targets or of the kernel's initialisation".to_owned(),
         found: contents.found,
         recorder: trace.recorder.clone(),
         duration_ns: trace.duration_ns,

@@ -11,12 +11,7 @@ use crate::transition::linux::MissingPart;
 /// The record that unit properties name; messages are to some milliseconds.
 const PROPERTIES: &str = "systemd unit properties";
 
-pub(super) fn lacking(
-    trace: &Trace,
-    course: &Course,
-    starts: &Starts<'_>,
-    post_boot: &Settling,
-) -> Vec<MissingPart> {
+pub(super) fn lacking(trace: &Trace, course: &Course, starts: &Starts<'_>, post_boot: &Settling) -> Vec<MissingPart> {
     let mut missing = Vec::new();
     let mut add = |part: &str, unknown: &str, record: &str| {
         missing.push(MissingPart::new(part, unknown, record));
@@ -28,12 +23,7 @@ pub(super) fn lacking(
             "systemctl show > manager.txt",
         );
     }
-    let started = || {
-        trace
-            .service_transitions
-            .iter()
-            .filter(|row| row.kind == ServiceChange::Start)
-    };
+    let started = || trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
     if started().next().is_none() {
         add(
             "unit properties and the journal",
@@ -48,11 +38,7 @@ pub(super) fn lacking(
         );
     }
     if started().next().is_some() && !starts.has_dependencies() {
-        add(
-            "dependencies of units",
-            "which unit waited for which",
-            "systemctl show '*' > units.txt",
-        );
+        add("dependencies of units", "which unit waited for which", "systemctl show '*' > units.txt");
     }
     if course.firmware.time_ns.is_none() {
         add(

@@ -66,19 +66,11 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     let units = starts.units(&places);
 
     let begin_ns = course.begin_ns();
-    let startup_ns = course
-        .finished
-        .time_ns
-        .map(|end| end.saturating_sub(begin_ns));
-    let total_ns = startup_ns
-        .zip(post_boot.end_ns)
-        .map(|(startup, _)| startup.saturating_add(post_boot.busy_ns));
+    let startup_ns = course.finished.time_ns.map(|end| end.saturating_sub(begin_ns));
+    let total_ns = startup_ns.zip(post_boot.end_ns).map(|(startup, _)| startup.saturating_add(post_boot.busy_ns));
     let latest_ns = course.finished.time_ns.unwrap_or_else(|| {
         let ends = units.iter().filter(|unit| unit.automatic);
-        ends.filter_map(|unit| unit.end_ns)
-            .chain(course.user_space.time_ns)
-            .max()
-            .unwrap_or(trace.duration_ns)
+        ends.filter_map(|unit| unit.end_ns).chain(course.user_space.time_ns).max().unwrap_or(trace.duration_ns)
     });
     let devices = devices::operations(trace);
     let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
@@ -88,30 +80,19 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         system: "linux",
         startup_ns,
         total_ns,
-        total_at_least_ns: latest_ns
-            .saturating_sub(begin_ns)
-            .saturating_add(post_boot.busy_ns),
+        total_at_least_ns: latest_ns.saturating_sub(begin_ns).saturating_add(post_boot.busy_ns),
         total_certainty: match (startup_ns, total_ns) {
             (None, _) => Certainty::Missing,
             (Some(_), Some(_)) => course.finished.certainty.and(post_boot.certainty),
             (Some(_), None) => course.finished.certainty,
         },
         phases,
-        initial_file_system: course
-            .init_program
-            .as_ref()
-            .map(|program| Span::between(program, &course.user_space)),
+        initial_file_system: course.init_program.as_ref().map(|program| Span::between(program, &course.user_space)),
         manager: manager(trace, &course),
         critical_path,
         last_unit: last_unit(trace, course.finished.time_ns),
         units,
-        units_touched_by: touched_by(
-            trace,
-            &[
-                TableName::ServiceTransitions,
-                TableName::ServiceDependencies,
-            ],
-        ),
+        units_touched_by: touched_by(trace, &[TableName::ServiceTransitions, TableName::ServiceDependencies]),
         drivers: devices::by_driver(&devices),
         device_totals: devices::by_device(&devices),
         devices,
@@ -161,10 +142,7 @@ fn manager(trace: &Trace, course: &Course) -> ManagerStart {
             &at(milestone::GENERATORS_BEGIN, "the first generator starts"),
             &at(milestone::GENERATORS_END, "the last generator ends"),
         ),
-        units_load: Span::between(
-            &at(milestone::UNITS_LOAD_BEGIN, "the first unit is read"),
-            &loaded,
-        ),
+        units_load: Span::between(&at(milestone::UNITS_LOAD_BEGIN, "the first unit is read"), &loaded),
     }
 }
 

@@ -24,27 +24,17 @@ pub(super) fn critical_path(
         path.units_ns = path.units_ns.saturating_add(step.duration_ns);
         path.gaps_ns = path.gaps_ns.saturating_add(step.released_by.gap_ns);
     }
-    path.certainty = path
-        .steps
-        .iter()
-        .map(|step| step.released_by.certainty)
-        .reduce(Certainty::and)
-        .unwrap_or(Certainty::Missing);
+    path.certainty =
+        path.steps.iter().map(|step| step.released_by.certainty).reduce(Certainty::and).unwrap_or(Certainty::Missing);
     (path, places)
 }
 
 /// The same without what the processors did meanwhile, and without sums.
-pub(super) fn steps(
-    trace: &Trace,
-    starts: &Starts<'_>,
-    target: Option<&DefaultTarget>,
-) -> (UnitPath, HashSet<usize>) {
+pub(super) fn steps(trace: &Trace, starts: &Starts<'_>, target: Option<&DefaultTarget>) -> (UnitPath, HashSet<usize>) {
     let mut path = UnitPath::default();
     let mut places = HashSet::new();
     if !starts.has_dependencies() {
-        path.missing.push(
-            "dependencies of units: `systemctl show '*'` or `systemd-analyze dump`".to_owned(),
-        );
+        path.missing.push("dependencies of units: `systemctl show '*'` or `systemd-analyze dump`".to_owned());
     }
     let Some(target) = target else {
         path.missing.push("a target that was reached".to_owned());
@@ -94,11 +84,7 @@ fn fill_usage(trace: &Trace, steps: &mut [UnitPathStep]) {
     let mut usages = usages.into_iter().map(|(cpu, _)| {
         let cpu = cpu.filter(super::is_recorded)?;
         let busiest: Vec<ProcessCpu> = cpu.by_process.into_iter().take(BUSIEST).collect();
-        let percent = if cpu.capacity_ns > 0 {
-            cpu.busy_ns as f64 * 100.0 / cpu.capacity_ns as f64
-        } else {
-            0.0
-        };
+        let percent = if cpu.capacity_ns > 0 { cpu.busy_ns as f64 * 100.0 / cpu.capacity_ns as f64 } else { 0.0 };
         Some((percent, busiest))
     });
     for step in steps {

@@ -37,10 +37,7 @@ impl Course {
 
     /// The first begin that is known.
     pub(super) fn begin_ns(&self) -> i64 {
-        [&self.firmware, &self.loader]
-            .into_iter()
-            .find_map(|boundary| boundary.time_ns)
-            .unwrap_or(0)
+        [&self.firmware, &self.loader].into_iter().find_map(|boundary| boundary.time_ns).unwrap_or(0)
     }
 }
 
@@ -51,11 +48,7 @@ pub(super) fn course(trace: &Trace, target: Option<&DefaultTarget>) -> Course {
         None => missing(rule),
     };
     let user_space = match first(trace, milestone::USER_SPACE_BEGIN) {
-        Some(row) => boundary(
-            trace,
-            &row,
-            "the service manager of the root file system starts",
-        ),
+        Some(row) => boundary(trace, &row, "the service manager of the root file system starts"),
         None => user_space_stand_in(trace),
     };
     let initrd_row = first(trace, milestone::INITRD_BEGIN);
@@ -140,21 +133,16 @@ pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
         .filter(|row| finished_ns.is_none_or(|finished| row.time_ns <= finished))
         .map(|row| (row.time_ns, trace.text(row.detail)))
         .collect();
-    let told = first(trace, milestone::STARTUP_FINISHED)
-        .map(|row| trace.text(row.detail))
-        .filter(|unit| !unit.is_empty());
+    let told =
+        first(trace, milestone::STARTUP_FINISHED).map(|row| trace.text(row.detail)).filter(|unit| !unit.is_empty());
     let named = |unit: &str| targets.iter().copied().find(|&(_, name)| name == unit);
-    let found = told
-        .and_then(named)
-        .map(|found| (found, "default.target is another name of it"))
-        .or_else(|| {
-            ["graphical.target", "multi-user.target"]
-                .into_iter()
-                .find_map(named)
-                .map(|found| (found, "the highest of the usual targets that was reached"))
-        });
-    let ((reached_ns, unit), rule) =
-        found.or_else(|| Some((*targets.last()?, "the last target that was reached")))?;
+    let found = told.and_then(named).map(|found| (found, "default.target is another name of it")).or_else(|| {
+        ["graphical.target", "multi-user.target"]
+            .into_iter()
+            .find_map(named)
+            .map(|found| (found, "the highest of the usual targets that was reached"))
+    });
+    let ((reached_ns, unit), rule) = found.or_else(|| Some((*targets.last()?, "the last target that was reached")))?;
     let begin_ns = first(trace, milestone::USER_SPACE_BEGIN).map(|row| row.time_ns);
     Some(DefaultTarget {
         unit: unit.to_owned(),
@@ -167,14 +155,10 @@ pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
 /// The first milestone of that name; that of the service manager itself before others.
 pub(super) fn first(trace: &Trace, name: &str) -> Option<Milestone> {
     let name = trace.strings.find(name)?;
-    trace
-        .milestones
-        .iter()
-        .filter(|row| row.name == name)
-        .min_by_key(|row| {
-            let of_manager = trace.text(row.event).starts_with("systemd ");
-            (!of_manager, row.time_ns)
-        })
+    trace.milestones.iter().filter(|row| row.name == name).min_by_key(|row| {
+        let of_manager = trace.text(row.event).starts_with("systemd ");
+        (!of_manager, row.time_ns)
+    })
 }
 
 pub(super) fn boundary(trace: &Trace, row: &Milestone, rule: &str) -> Boundary {
@@ -188,8 +172,5 @@ pub(super) fn boundary(trace: &Trace, row: &Milestone, rule: &str) -> Boundary {
 }
 
 pub(super) fn missing(rule: &str) -> Boundary {
-    Boundary {
-        missing: vec![rule.to_owned()],
-        ..Boundary::default()
-    }
+    Boundary { missing: vec![rule.to_owned()], ..Boundary::default() }
 }

@@ -34,15 +34,8 @@ pub enum LinuxPhaseName {
 
 impl LinuxPhaseName {
     /// Every phase, in order.
-    pub const ALL: [LinuxPhaseName; 7] = [
-        Self::Firmware,
-        Self::Loader,
-        Self::Kernel,
-        Self::Initrd,
-        Self::UserSpace,
-        Self::PostBoot,
-        Self::TraceTail,
-    ];
+    pub const ALL: [LinuxPhaseName; 7] =
+        [Self::Firmware, Self::Loader, Self::Kernel, Self::Initrd, Self::UserSpace, Self::PostBoot, Self::TraceTail];
 
     /// The name, as in JSON.
     #[must_use]

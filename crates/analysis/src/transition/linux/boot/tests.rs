@@ -1,8 +1,7 @@
 //! Boots made by hand, and recordings that no machine makes.
 
 use onoff_trace::{
-    DependencyKind, Milestone, ServiceDependency, ServiceOutcome, ServiceTransition, StringId,
-    Trace, milestone,
+    DependencyKind, Milestone, ServiceDependency, ServiceOutcome, ServiceTransition, StringId, Trace, milestone,
 };
 
 use super::*;
@@ -28,29 +27,14 @@ fn at(trace: &mut Trace, ms: i64, name: &str, detail: &str, value: Option<i64>) 
 /// A start of 30 s: `slow.service` takes 6 s on the way, `side.service` 9 s beside it, and `once.service`, which only does
 /// one thing, 4 s on the way.
 fn boot() -> Trace {
-    let mut trace = Trace {
-        duration_ns: 60_000 * MS,
-        ..Trace::default()
-    };
+    let mut trace = Trace { duration_ns: 60_000 * MS, ..Trace::default() };
     at(&mut trace, -5_400, milestone::FIRMWARE, "", Some(5_100));
     at(&mut trace, -300, milestone::BOOT_MANAGER, "", Some(300));
     at(&mut trace, 11_000, milestone::USER_SPACE_BEGIN, "", None);
     at(&mut trace, 12_000, milestone::UNITS_LOAD_BEGIN, "", None);
     at(&mut trace, 14_000, milestone::UNITS_LOAD_END, "", None);
-    at(
-        &mut trace,
-        30_000,
-        milestone::STARTUP_FINISHED,
-        "graphical.target",
-        None,
-    );
-    at(
-        &mut trace,
-        29_500,
-        milestone::TARGET_REACHED,
-        "graphical.target",
-        None,
-    );
+    at(&mut trace, 30_000, milestone::STARTUP_FINISHED, "graphical.target", None);
+    at(&mut trace, 29_500, milestone::TARGET_REACHED, "graphical.target", None);
     for (name, start, end) in [
         ("-.slice", 14_001, 14_001),
         ("slow.service", 14_030, 20_030),
@@ -60,12 +44,7 @@ fn boot() -> Trace {
         ("graphical.target", 29_500, 29_500),
         ("late.service", 29_600, 29_900),
     ] {
-        service(
-            &mut trace,
-            name,
-            "system.slice",
-            (start, None, None, Some(end)),
-        );
+        service(&mut trace, name, "system.slice", (start, None, None, Some(end)));
     }
     after(
         &mut trace,
@@ -91,20 +70,8 @@ fn analysed(trace: &Trace) -> LinuxBootReport {
 #[test]
 fn phases_are_those_of_the_service_manager() {
     let report = analysed(&boot());
-    let lengths: Vec<Option<i64>> = report
-        .phases
-        .iter()
-        .map(|phase| phase.duration_ns.map(|ns| ns / MS))
-        .collect();
-    let expected = [
-        Some(5_100),
-        Some(300),
-        Some(11_000),
-        None,
-        Some(19_000),
-        None,
-        None,
-    ];
+    let lengths: Vec<Option<i64>> = report.phases.iter().map(|phase| phase.duration_ns.map(|ns| ns / MS)).collect();
+    let expected = [Some(5_100), Some(300), Some(11_000), None, Some(19_000), None, None];
     assert_eq!(lengths, expected);
     assert_eq!(report.startup_ns, Some(35_400 * MS));
     assert_eq!(report.total_ns, None);
@@ -146,12 +113,7 @@ fn the_path_goes_back_through_whoever_was_done_last() {
         .steps
         .iter()
         .map(|step| {
-            (
-                step.unit.as_str(),
-                step.duration_ns / MS,
-                step.released_by.gap_ns / MS,
-                step.released_by.unit.as_str(),
-            )
+            (step.unit.as_str(), step.duration_ns / MS, step.released_by.gap_ns / MS, step.released_by.unit.as_str())
         })
         .collect();
     assert_eq!(
@@ -172,19 +134,13 @@ fn the_path_goes_back_through_whoever_was_done_last() {
     assert_eq!(unit("-.slice").held_up, ["slow.service", "side.service"]);
     assert_eq!(unit("-.slice").held_up_in_turn, 6);
     assert!(unit("once.service").on_critical_path && !unit("side.service").on_critical_path);
-    assert_eq!(
-        unit("slow.service").waited_for.as_ref().unwrap().certainty,
-        Certainty::Measured
-    );
+    assert_eq!(unit("slow.service").waited_for.as_ref().unwrap().certainty, Certainty::Measured);
 }
 
 #[test]
 fn a_device_is_followed_to_who_looked_for_it() {
     // Asked for before it was announced, or announced before anybody asked.
-    for (asked, took, gap, held_up) in [
-        (14_010, 940, 0, &[][..]),
-        (21_000, 0, 940, &["dev-vda1.device"]),
-    ] {
+    for (asked, took, gap, held_up) in [(14_010, 940, 0, &[][..]), (21_000, 0, 940, &["dev-vda1.device"])] {
         let mut trace = boot();
         for (name, start, end) in [
             ("dev-vda1.device", asked, 21_000),
@@ -204,10 +160,7 @@ fn a_device_is_followed_to_who_looked_for_it() {
         );
         let report = analysed(&trace);
         let steps = &report.critical_path.steps;
-        let ways: Vec<(&str, i64)> = steps
-            .iter()
-            .map(|step| (step.unit.as_str(), step.duration_ns / MS))
-            .collect();
+        let ways: Vec<(&str, i64)> = steps.iter().map(|step| (step.unit.as_str(), step.duration_ns / MS)).collect();
         assert_eq!(
             ways,
             [
@@ -235,20 +188,10 @@ fn a_gap_names_who_used_the_processors() {
     thread(&mut trace, 1, 1, None, None);
     switches(
         &mut trace,
-        &[
-            (14_000 * MS, 0, 0, 0, 0),
-            (20_050 * MS, 0, 0, 1, 9),
-            (22_050 * MS, 0, 1, 0, 0),
-            (60_000 * MS, 0, 0, 0, 0),
-        ],
+        &[(14_000 * MS, 0, 0, 0, 0), (20_050 * MS, 0, 0, 1, 9), (22_050 * MS, 0, 1, 0, 0), (60_000 * MS, 0, 0, 0, 0)],
     );
     let report = analysed(&trace);
-    let step = report
-        .critical_path
-        .steps
-        .iter()
-        .find(|step| step.unit == "once.service")
-        .unwrap();
+    let step = report.critical_path.steps.iter().find(|step| step.unit == "once.service").unwrap();
     assert_eq!(step.gap_busiest[0].image, "systemd");
     assert_eq!(step.gap_busiest[0].cpu_ns, 2_000 * MS);
     assert_eq!(step.busy_percent, Some(0.0));
@@ -259,30 +202,10 @@ fn a_gap_names_who_used_the_processors() {
 
 #[test]
 fn what_is_missing_narrows_the_answer() {
-    let mut trace = Trace {
-        duration_ns: 30_000 * MS,
-        ..Trace::default()
-    };
-    at(
-        &mut trace,
-        20_000,
-        milestone::TARGET_REACHED,
-        "basic.target",
-        None,
-    );
-    at(
-        &mut trace,
-        25_000,
-        milestone::TARGET_REACHED,
-        "multi-user.target",
-        None,
-    );
-    service(
-        &mut trace,
-        "a.service",
-        "",
-        (14_000, None, None, Some(16_000)),
-    );
+    let mut trace = Trace { duration_ns: 30_000 * MS, ..Trace::default() };
+    at(&mut trace, 20_000, milestone::TARGET_REACHED, "basic.target", None);
+    at(&mut trace, 25_000, milestone::TARGET_REACHED, "multi-user.target", None);
+    service(&mut trace, "a.service", "", (14_000, None, None, Some(16_000)));
     let report = analysed(&trace);
     assert_eq!(report.startup_ns, Some(25_000 * MS));
     assert_eq!(report.total_certainty, Certainty::Inferred);
@@ -297,13 +220,7 @@ fn what_is_missing_narrows_the_answer() {
 
 #[test]
 fn any_recording_is_answered() {
-    let names = [
-        "a.target",
-        "b.service",
-        "c.device",
-        "systemd-udev-trigger.service",
-        "graphical.target",
-    ];
+    let names = ["a.target", "b.service", "c.device", "systemd-udev-trigger.service", "graphical.target"];
     let milestones = [
         milestone::FIRMWARE,
         milestone::BOOT_MANAGER,
@@ -355,10 +272,7 @@ fn any_recording_is_answered() {
             answered += 1;
             assert_eq!(report.phases.len(), 7, "seed {seed}");
             let steps = &report.critical_path.steps;
-            assert!(
-                steps.iter().all(|step| step.duration_ns >= 0),
-                "seed {seed}"
-            );
+            assert!(steps.iter().all(|step| step.duration_ns >= 0), "seed {seed}");
         }
     }
     assert!(answered > 200, "{answered}");

@@ -42,14 +42,9 @@ pub(super) struct Starts<'t> {
 
 impl<'t> Starts<'t> {
     pub(super) fn of(trace: &'t Trace) -> Self {
-        let mut rows: Vec<ServiceTransition> = trace
-            .service_transitions
-            .iter()
-            .filter(|row| row.kind == ServiceChange::Start)
-            .collect();
-        rows.sort_by(|a, b| {
-            (a.start_ns, trace.text(a.service)).cmp(&(b.start_ns, trace.text(b.service)))
-        });
+        let mut rows: Vec<ServiceTransition> =
+            trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start).collect();
+        rows.sort_by(|a, b| (a.start_ns, trace.text(a.service)).cmp(&(b.start_ns, trace.text(b.service))));
         let mut places: HashMap<StringId, Vec<usize>> = HashMap::new();
         let mut ends: HashMap<StringId, Vec<(i64, usize)>> = HashMap::new();
         for (at, row) in rows.iter().enumerate() {
@@ -71,18 +66,9 @@ impl<'t> Starts<'t> {
                 }
             }
         }
-        let loaded = [milestone::UNITS_LOAD_END, milestone::USER_SPACE_BEGIN]
-            .into_iter()
-            .find_map(|name| first(trace, name));
-        Self {
-            trace,
-            rows,
-            after,
-            awaited,
-            places,
-            ends,
-            loaded_ns: loaded.map(|row| row.time_ns),
-        }
+        let loaded =
+            [milestone::UNITS_LOAD_END, milestone::USER_SPACE_BEGIN].into_iter().find_map(|name| first(trace, name));
+        Self { trace, rows, after, awaited, places, ends, loaded_ns: loaded.map(|row| row.time_ns) }
     }
 
     /// Whether dependencies were recorded.
@@ -100,11 +86,7 @@ impl<'t> Starts<'t> {
         places
             .iter()
             .copied()
-            .find(|&at| {
-                self.rows
-                    .get(at)
-                    .is_some_and(|row| row.end_ns == Some(end_ns))
-            })
+            .find(|&at| self.rows.get(at).is_some_and(|row| row.end_ns == Some(end_ns)))
             .or_else(|| places.first().copied())
     }
 
@@ -199,19 +181,11 @@ impl<'t> Starts<'t> {
     }
 
     fn error_ns(&self, row: &ServiceTransition) -> i64 {
-        if self.trace.text(row.event).starts_with("journal") {
-            MESSAGE_ERROR_NS
-        } else {
-            0
-        }
+        if self.trace.text(row.event).starts_with("journal") { MESSAGE_ERROR_NS } else { 0 }
     }
 
     /// What released a start that is not one of endless restarts.
-    fn release_of_first(
-        &self,
-        at: usize,
-        row: &ServiceTransition,
-    ) -> Option<(Option<usize>, UnitRelease)> {
+    fn release_of_first(&self, at: usize, row: &ServiceTransition) -> Option<(Option<usize>, UnitRelease)> {
         self.places
             .get(&row.service)
             .and_then(|places| places.get(MOST_RESTARTS))
@@ -247,9 +221,7 @@ impl<'t> Starts<'t> {
                 start_ns: row.start_ns,
                 process_start_ns: row.checkpoint_ns,
                 end_ns: row.end_ns,
-                total_ns: row
-                    .end_ns
-                    .map(|end| end.saturating_sub(row.start_ns).max(0)),
+                total_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns).max(0)),
                 command: text(row.container),
                 pid: row.container_pid,
                 outcome: row.outcome,
@@ -285,11 +257,7 @@ impl<'t> Starts<'t> {
 }
 
 fn certainty(gap_ns: i64) -> Certainty {
-    if gap_ns <= NOTABLE_GAP_NS {
-        Certainty::Measured
-    } else {
-        Certainty::Inferred
-    }
+    if gap_ns <= NOTABLE_GAP_NS { Certainty::Measured } else { Certainty::Inferred }
 }
 
 fn evidence(unit: &str, other: &str, gap_ns: i64) -> String {

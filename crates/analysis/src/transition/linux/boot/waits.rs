@@ -7,10 +7,7 @@ use super::units::Starts;
 use crate::services::{Service, WaitKind, WaitedFor};
 
 /// For each service the position of the one it waited for, and the evidence. `services` are by start.
-pub(crate) fn declared_waits(
-    trace: &Trace,
-    services: &[Service],
-) -> Vec<Option<(usize, WaitedFor)>> {
+pub(crate) fn declared_waits(trace: &Trace, services: &[Service]) -> Vec<Option<(usize, WaitedFor)>> {
     let mut waits: Vec<Option<(usize, WaitedFor)>> = services.iter().map(|_| None).collect();
     let places: HashMap<(&str, i64), usize> = services
         .iter()
@@ -19,11 +16,7 @@ pub(crate) fn declared_waits(
         .map(|(at, service)| ((service.name.as_str(), service.start_ns), at))
         .collect();
     for (start, earlier, release) in Starts::of(trace).releases() {
-        let place = |row: &ServiceTransition| {
-            places
-                .get(&(trace.text(row.service), row.start_ns))
-                .copied()
-        };
+        let place = |row: &ServiceTransition| places.get(&(trace.text(row.service), row.start_ns)).copied();
         if let (Some(at), Some(earlier)) = (place(&start), place(&earlier))
             && earlier < at
             && let Some(wait) = waits.get_mut(at)
@@ -55,17 +48,8 @@ mod tests {
     fn declared_order_tells_who_waited_for_whom() {
         let mut trace = Trace::default();
         trace.system.kind = SystemKind::Linux;
-        for (name, start, end) in [
-            ("a.service", 10, 60),
-            ("b.service", 10, 50),
-            ("c.service", 61, 70),
-        ] {
-            service(
-                &mut trace,
-                name,
-                "system.slice",
-                (start, None, None, Some(end)),
-            );
+        for (name, start, end) in [("a.service", 10, 60), ("b.service", 10, 50), ("c.service", 61, 70)] {
+            service(&mut trace, name, "system.slice", (start, None, None, Some(end)));
         }
         // Of the same slice, and nothing else between them.
         assert_eq!(services(&trace)[2].waited_for, None);

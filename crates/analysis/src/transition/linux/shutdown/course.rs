@@ -41,8 +41,7 @@ pub(super) fn find(trace: &Trace) -> Option<Course> {
     let from = starts.time_ns.unwrap_or(sign);
     let ends = first_of(
         &[Rule::measured("the kernel's last line", |from| {
-            step(trace, ActivityKind::KernelShutdownStep, from)
-                .and_then(|(_, end, event)| Some((end?, event)))
+            step(trace, ActivityKind::KernelShutdownStep, from).and_then(|(_, end, event)| Some((end?, event)))
         })],
         from,
     );
@@ -62,23 +61,14 @@ fn last_sign(trace: &Trace) -> Option<i64> {
     let reached = milestones(trace, milestone::TARGET_REACHED)
         .filter(|row| LAST_TARGETS.contains(&trace.text(row.detail)))
         .map(|row| row.time_ns);
-    let told = [
-        milestone::SHUTDOWN_REQUEST,
-        milestone::SHUTDOWN_EXECUTOR,
-        milestone::SHUTDOWN_FINAL,
-    ]
-    .into_iter()
-    .flat_map(|name| milestones(trace, name))
-    .map(|row| row.time_ns);
+    let told = [milestone::SHUTDOWN_REQUEST, milestone::SHUTDOWN_EXECUTOR, milestone::SHUTDOWN_FINAL]
+        .into_iter()
+        .flat_map(|name| milestones(trace, name))
+        .map(|row| row.time_ns);
     let steps = trace
         .activities
         .iter()
-        .filter(|row| {
-            matches!(
-                row.kind,
-                ActivityKind::ShutdownStep | ActivityKind::KernelShutdownStep
-            )
-        })
+        .filter(|row| matches!(row.kind, ActivityKind::ShutdownStep | ActivityKind::KernelShutdownStep))
         .map(|row| row.start_ns);
     reached.chain(told).chain(steps).max()
 }
@@ -89,23 +79,17 @@ fn starts(trace: &Trace, sign: i64) -> Boundary {
         &[
             Rule::measured("the request for the shutdown", |_| {
                 milestones(trace, milestone::SHUTDOWN_REQUEST)
-                    .filter(|row| {
-                        row.time_ns <= sign
-                            && sign.saturating_sub(row.time_ns) <= LONGEST_SHUTDOWN_NS
-                    })
+                    .filter(|row| row.time_ns <= sign && sign.saturating_sub(row.time_ns) <= LONGEST_SHUTDOWN_NS)
                     .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
                     // Logind says it twice: that it will be, and that it is.
                     .min()
             }),
-            Rule::inferred("the first unit that stops in the last run of stops", |_| {
-                first_stop.clone()
-            }),
+            Rule::inferred("the first unit that stops in the last run of stops", |_| first_stop.clone()),
             Rule::inferred("the last program of the service manager", |_| {
                 milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, i64::MIN)
             }),
             Rule::inferred("the first step of the last program", |_| {
-                step(trace, ActivityKind::ShutdownStep, i64::MIN)
-                    .map(|(start, _, event)| (start, event))
+                step(trace, ActivityKind::ShutdownStep, i64::MIN).map(|(start, _, event)| (start, event))
             }),
         ],
         i64::MIN,
@@ -118,13 +102,7 @@ fn first_stop(trace: &Trace, sign: i64) -> Option<Found> {
         .service_transitions
         .iter()
         .filter(|row| row.kind == ServiceChange::Stop && row.start_ns <= sign)
-        .map(|row| {
-            (
-                row.end_ns.unwrap_or(sign).min(sign),
-                row.start_ns,
-                trace.text(row.event),
-            )
-        })
+        .map(|row| (row.end_ns.unwrap_or(sign).min(sign), row.start_ns, trace.text(row.event)))
         .collect();
     stops.sort_unstable();
     let mut first: Option<(i64, &str)> = None;
@@ -182,21 +160,13 @@ const STEPS: [(&str, LinuxShutdownPhaseName, &str); 5] = [
         LinuxShutdownPhaseName::KillRemaining,
         "the last program sends SIGKILL to what still runs",
     ),
-    (
-        shutdown_step::UNMOUNT,
-        LinuxShutdownPhaseName::Unmount,
-        "the last program takes file systems out",
-    ),
+    (shutdown_step::UNMOUNT, LinuxShutdownPhaseName::Unmount, "the last program takes file systems out"),
     (
         shutdown_step::SHUTDOWN_HOOKS,
         LinuxShutdownPhaseName::Hooks,
         "everything is detached, programs of the folder system-shutdown run",
     ),
-    (
-        shutdown_step::KERNEL_STOP,
-        LinuxShutdownPhaseName::Kernel,
-        "the last program is done and asks the kernel",
-    ),
+    (shutdown_step::KERNEL_STOP, LinuxShutdownPhaseName::Kernel, "the last program is done and asks the kernel"),
 ];
 
 /// The phases, in order, each with its begin and its end.
@@ -214,10 +184,8 @@ fn phases(
                     .activities
                     .iter()
                     .filter(|row| {
-                        matches!(
-                            row.kind,
-                            ActivityKind::ShutdownStep | ActivityKind::KernelShutdownStep
-                        ) && Some(row.name) == id
+                        matches!(row.kind, ActivityKind::ShutdownStep | ActivityKind::KernelShutdownStep)
+                            && Some(row.name) == id
                             && row.start_ns >= from
                     })
                     .map(|row| (row.start_ns, trace.text(row.event).to_owned()))
@@ -227,20 +195,14 @@ fn phases(
         )
     };
     let executor = first_of(
-        &[Rule::measured(
-            "the service manager's last program starts",
-            |from| milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, from),
-        )],
+        &[Rule::measured("the service manager's last program starts", |from| {
+            milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, from)
+        })],
         from,
     );
-    let steps: Vec<(LinuxShutdownPhaseName, Boundary)> = STEPS
-        .into_iter()
-        .map(|(step, name, rule)| (name, begun(step, rule)))
-        .collect();
-    let first_step = steps
-        .iter()
-        .map(|(_, begin)| begin)
-        .find(|begin| begin.time_ns.is_some());
+    let steps: Vec<(LinuxShutdownPhaseName, Boundary)> =
+        STEPS.into_iter().map(|(step, name, rule)| (name, begun(step, rule))).collect();
+    let first_step = steps.iter().map(|(_, begin)| begin).find(|begin| begin.time_ns.is_some());
     // Units are stopped when the next phase begins; else the last of them that stopped ends it.
     let stopped = [Some(&executor), first_step]
         .into_iter()
@@ -248,20 +210,11 @@ fn phases(
         .find(|begin| begin.time_ns.is_some())
         .cloned()
         .unwrap_or_else(|| last_stop(trace, from));
-    let mut begins = vec![
-        (LinuxShutdownPhaseName::StopUnits, starts.clone()),
-        (LinuxShutdownPhaseName::Sync, executor),
-    ];
+    let mut begins =
+        vec![(LinuxShutdownPhaseName::StopUnits, starts.clone()), (LinuxShutdownPhaseName::Sync, executor)];
     begins.extend(steps);
     let nexts: Vec<Option<Boundary>> = (0..begins.len())
-        .map(|at| {
-            begins
-                .iter()
-                .skip(at + 1)
-                .map(|(_, begin)| begin)
-                .find(|begin| begin.time_ns.is_some())
-                .cloned()
-        })
+        .map(|at| begins.iter().skip(at + 1).map(|(_, begin)| begin).find(|begin| begin.time_ns.is_some()).cloned())
         .collect();
     begins
         .into_iter()
@@ -293,11 +246,7 @@ fn last_stop(trace: &Trace, from: i64) -> Boundary {
         time_ns: last.map(|(end, _)| end),
         rule: "the last unit that is recorded to have stopped".to_owned(),
         event: last.map_or_else(String::new, |(_, event)| trace.text(event).to_owned()),
-        certainty: if last.is_some() {
-            Certainty::Inferred
-        } else {
-            Certainty::Missing
-        },
+        certainty: if last.is_some() { Certainty::Inferred } else { Certainty::Missing },
         missing: vec!["the service manager's last program starts".to_owned()],
     }
 }

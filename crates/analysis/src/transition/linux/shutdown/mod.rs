@@ -36,12 +36,8 @@ pub const TABLES: Tables = Tables::of(&[
 ]);
 
 /// The tables that set boundaries.
-const BOUNDARY_TABLES: [TableName; 4] = [
-    TableName::ServiceTransitions,
-    TableName::Milestones,
-    TableName::Activities,
-    TableName::Notifications,
-];
+const BOUNDARY_TABLES: [TableName; 4] =
+    [TableName::ServiceTransitions, TableName::Milestones, TableName::Activities, TableName::Notifications];
 
 /// Analyses the shutdown that `trace` holds: the last one, if a recording should hold several.
 ///
@@ -57,13 +53,9 @@ pub fn analyse(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> 
     let killed = processes::killed(trace, &images, from);
     let processes = processes::asked(trace, &images, &units, &killed, from);
     let total_ns = course.ends.time_ns.map(|end| end.saturating_sub(from));
-    let total_at_least_ns =
-        total_ns.unwrap_or_else(|| course.known_until_ns.saturating_sub(from).max(0));
+    let total_at_least_ns = total_ns.unwrap_or_else(|| course.known_until_ns.saturating_sub(from).max(0));
     let phases = phases(trace, &course);
-    let stopped_ns = phases
-        .first()
-        .and_then(|phase| phase.end_ns)
-        .unwrap_or(course.known_until_ns);
+    let stopped_ns = phases.first().and_then(|phase| phase.end_ns).unwrap_or(course.known_until_ns);
     let path = units::path(&units, stopped_ns);
     let mut report = LinuxShutdownReport {
         kind: course.kind,
@@ -94,12 +86,8 @@ fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
     let contents = contents::instead_of(trace, Transition::Shutdown);
     let mut found = contents.found;
     // A journal that is stopped in order is so by a shutdown: another boot may be the one that is meant.
-    let others: Vec<String> = trace
-        .boots
-        .iter()
-        .filter(|boot| boot.stopped && !boot.read)
-        .map(|boot| boot.number.to_string())
-        .collect();
+    let others: Vec<String> =
+        trace.boots.iter().filter(|boot| boot.stopped && !boot.read).map(|boot| boot.number.to_string()).collect();
     if !others.is_empty() {
         found += &format!(
             "; other boots of its journal end in order: '--boot N' shows one, N being {}",
@@ -196,26 +184,22 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
     let whole = report.total_ns.unwrap_or(report.total_at_least_ns);
     let percent = |ns: i64| crate::cpu::percent_of(ns, whole);
     let units = report.units.iter().map(|unit| {
-        let duration_ns = unit
-            .duration_ns
-            .unwrap_or_else(|| known_until_ns.saturating_sub(unit.start_ns).max(0));
+        let duration_ns = unit.duration_ns.unwrap_or_else(|| known_until_ns.saturating_sub(unit.start_ns).max(0));
         LongestStop {
             name: unit.name.clone(),
             is_unit: true,
             start_ns: unit.start_ns,
             duration_ns,
             percent: percent(duration_ns),
-            on_path: report.path.iter().any(|step| {
-                (step.name.as_str(), step.start_ns) == (unit.name.as_str(), unit.start_ns)
-            }),
+            on_path: report
+                .path
+                .iter()
+                .any(|step| (step.name.as_str(), step.start_ns) == (unit.name.as_str(), unit.start_ns)),
             because: why(unit),
         }
     });
-    let phases = report
-        .phases
-        .iter()
-        .filter(|phase| phase.name != LinuxShutdownPhaseName::StopUnits)
-        .filter_map(|phase| {
+    let phases =
+        report.phases.iter().filter(|phase| phase.name != LinuxShutdownPhaseName::StopUnits).filter_map(|phase| {
             Some(LongestStop {
                 name: phase.name.as_str().to_owned(),
                 is_unit: false,
@@ -240,10 +224,7 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
 fn why(unit: &UnitStop) -> String {
     if unit.timed_out {
         return match unit.time_out_ns {
-            Some(limit) => format!(
-                "its time of {} was up and it was ended by force",
-                seconds(limit)
-            ),
+            Some(limit) => format!("its time of {} was up and it was ended by force", seconds(limit)),
             None => "its time was up and it was ended by force".to_owned(),
         };
     }
@@ -254,24 +235,12 @@ fn why(unit: &UnitStop) -> String {
         let from = process.start_ns.unwrap_or(unit.start_ns).max(unit.start_ns);
         process.end_ns.map(|end| end.saturating_sub(from))
     };
-    let longest = unit
-        .processes
-        .iter()
-        .filter_map(|process| Some((length(process)?, process)))
-        .max_by_key(|(length, _)| *length);
+    let longest =
+        unit.processes.iter().filter_map(|process| Some((length(process)?, process))).max_by_key(|(length, _)| *length);
     match longest {
         Some((ns, process)) if ns.saturating_mul(2) >= unit.duration_ns.unwrap_or(i64::MAX) => {
-            let what = if process.stops {
-                "the process that stops it"
-            } else {
-                "its main process"
-            };
-            format!(
-                "{what}, {} ({}), ran for {} of it",
-                process.image,
-                process.pid,
-                seconds(ns)
-            )
+            let what = if process.stops { "the process that stops it" } else { "its main process" };
+            format!("{what}, {} ({}), ran for {} of it", process.image, process.pid, seconds(ns))
         }
         _ => String::new(),
     }
@@ -295,16 +264,8 @@ fn missing(
 ) -> Vec<MissingPart> {
     let mut parts = Vec::new();
     let wanted = |table| trace.wanted.contains(table);
-    let has = |name: LinuxShutdownPhaseName| {
-        phases
-            .iter()
-            .any(|phase| phase.name == name && phase.start_ns.is_some())
-    };
-    let whole = |name: LinuxShutdownPhaseName| {
-        phases
-            .iter()
-            .any(|phase| phase.name == name && phase.end_ns.is_some())
-    };
+    let has = |name: LinuxShutdownPhaseName| phases.iter().any(|phase| phase.name == name && phase.start_ns.is_some());
+    let whole = |name: LinuxShutdownPhaseName| phases.iter().any(|phase| phase.name == name && phase.end_ns.is_some());
     if units.is_empty() {
         parts.push(MissingPart::new(
             "what the service manager says of its units",

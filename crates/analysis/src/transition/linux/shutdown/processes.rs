@@ -12,11 +12,7 @@ pub(super) fn killed(trace: &Trace, images: &Images<'_>, from_ns: i64) -> Vec<Ki
         .map(|row| KilledProcess {
             pid: row.pid,
             name: trace.text(row.name).to_owned(),
-            image: row
-                .pid
-                .and_then(|pid| images.at(pid, row.start_ns))
-                .unwrap_or_default()
-                .to_owned(),
+            image: row.pid.and_then(|pid| images.at(pid, row.start_ns)).unwrap_or_default().to_owned(),
             time_ns: row.start_ns,
             event: trace.text(row.event).to_owned(),
         })
@@ -44,8 +40,7 @@ pub(super) fn asked(
         }
     }
     let by_force: HashSet<u32> = killed.iter().filter_map(|process| process.pid).collect();
-    let mut rows: Vec<Notification> =
-        since(trace, NotificationKind::ApplicationShutdown, from_ns).collect();
+    let mut rows: Vec<Notification> = since(trace, NotificationKind::ApplicationShutdown, from_ns).collect();
     rows.sort_by_key(|row| row.start_ns);
     // The first time counts: who does not end is asked again.
     let mut met = HashSet::new();
@@ -53,21 +48,14 @@ pub(super) fn asked(
         .into_iter()
         .filter_map(|row| Some((row.pid?, row)))
         .map(|(pid, row)| {
-            let life = images
-                .row_at(pid, row.start_ns)
-                .and_then(|at| trace.processes.get(at));
+            let life = images.row_at(pid, row.start_ns).and_then(|at| trace.processes.get(at));
             (pid, row, life)
         })
         // Who is gone already, and waits for its parent to take note, is not asked.
-        .filter(|(_, row, life)| {
-            life.is_none_or(|life| life.end_ns.is_none_or(|end| end >= row.start_ns))
-        })
+        .filter(|(_, row, life)| life.is_none_or(|life| life.end_ns.is_none_or(|end| end >= row.start_ns)))
         .filter(|(pid, ..)| met.insert(*pid))
         .map(|(pid, row, life)| {
-            let end_ns = row
-                .end_ns
-                .or_else(|| life.and_then(|life| life.end_ns))
-                .filter(|&end| end >= row.start_ns);
+            let end_ns = row.end_ns.or_else(|| life.and_then(|life| life.end_ns)).filter(|&end| end >= row.start_ns);
             let image = images.at(pid, row.start_ns).unwrap_or_default();
             ProcessStop {
                 pid,
@@ -89,13 +77,6 @@ pub(super) fn asked(
     stops
 }
 
-fn since(
-    trace: &Trace,
-    kind: NotificationKind,
-    from_ns: i64,
-) -> impl Iterator<Item = Notification> + '_ {
-    trace
-        .notifications
-        .iter()
-        .filter(move |row| row.kind == kind && row.start_ns >= from_ns)
+fn since(trace: &Trace, kind: NotificationKind, from_ns: i64) -> impl Iterator<Item = Notification> + '_ {
+    trace.notifications.iter().filter(move |row| row.kind == kind && row.start_ns >= from_ns)
 }

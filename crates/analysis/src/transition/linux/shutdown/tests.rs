@@ -1,19 +1,15 @@
 #![allow(clippy::unwrap_used)]
 
 use onoff_trace::{
-    ActivityKind, DependencyKind, NotificationKind, Process, ServiceDependency, SystemKind, Tables,
-    Trace, milestone, shutdown_step,
+    ActivityKind, DependencyKind, NotificationKind, Process, ServiceDependency, SystemKind, Tables, Trace, milestone,
+    shutdown_step,
 };
 
 use super::*;
 use crate::hand_made::{MS, activity, milestone, notification, service_stop};
 
 fn linux() -> Trace {
-    let mut trace = Trace {
-        wanted: Tables::all(),
-        duration_ns: 20_000 * MS,
-        ..Trace::default()
-    };
+    let mut trace = Trace { wanted: Tables::all(), duration_ns: 20_000 * MS, ..Trace::default() };
     trace.system.kind = SystemKind::Linux;
     trace.system.processors = 2;
     trace
@@ -26,11 +22,7 @@ fn stop(trace: &mut Trace, name: &str, pid: u32, start_ms: i64, end_ms: i64) {
 fn after(trace: &mut Trace, service: &str, on: &str) {
     let service = trace.strings.intern(service);
     let on = trace.strings.intern(on);
-    trace.service_dependencies.push(ServiceDependency {
-        service,
-        kind: DependencyKind::After,
-        on,
-    });
+    trace.service_dependencies.push(ServiceDependency { service, kind: DependencyKind::After, on });
 }
 
 fn child_of_manager(trace: &mut Trace, pid: u32, image: &str, start_ms: i64, end_ms: i64) {
@@ -47,12 +39,7 @@ fn child_of_manager(trace: &mut Trace, pid: u32, image: &str, start_ms: i64, end
 /// Units stop from 10.1 s on; `slow` takes 5 s, `late` only stops when it is gone.
 fn slow() -> Trace {
     let mut trace = linux();
-    milestone(
-        &mut trace,
-        10_000 * MS,
-        milestone::SHUTDOWN_REQUEST,
-        "poweroff",
-    );
+    milestone(&mut trace, 10_000 * MS, milestone::SHUTDOWN_REQUEST, "poweroff");
     // Long before: no part of it.
     stop(&mut trace, "early.service", 50, 2_000, 9_500);
     stop(&mut trace, "graphical.target", 0, 10_100, 10_100);
@@ -61,48 +48,18 @@ fn slow() -> Trace {
     stop(&mut trace, "basic.target", 0, 15_210, 15_210);
     stop(&mut trace, "late.service", 80, 15_300, 15_500);
     child_of_manager(&mut trace, 98, "/usr/bin/sleep", 10_210, 15_180);
-    milestone(
-        &mut trace,
-        15_600 * MS,
-        milestone::TARGET_REACHED,
-        "poweroff.target",
-    );
+    milestone(&mut trace, 15_600 * MS, milestone::TARGET_REACHED, "poweroff.target");
     milestone(&mut trace, 15_700 * MS, milestone::SHUTDOWN_EXECUTOR, "");
     trace
 }
 
 fn last_program(trace: &mut Trace) {
     for (kind, name, start, end) in [
-        (
-            ActivityKind::ShutdownStep,
-            shutdown_step::TERMINATE_REMAINING,
-            15_800,
-            16_000,
-        ),
-        (
-            ActivityKind::ShutdownStep,
-            shutdown_step::KILL_REMAINING,
-            16_000,
-            16_100,
-        ),
-        (
-            ActivityKind::ShutdownStep,
-            shutdown_step::UNMOUNT,
-            16_100,
-            16_400,
-        ),
-        (
-            ActivityKind::ShutdownStep,
-            shutdown_step::SHUTDOWN_HOOKS,
-            16_400,
-            17_000,
-        ),
-        (
-            ActivityKind::KernelShutdownStep,
-            shutdown_step::KERNEL_STOP,
-            17_000,
-            17_250,
-        ),
+        (ActivityKind::ShutdownStep, shutdown_step::TERMINATE_REMAINING, 15_800, 16_000),
+        (ActivityKind::ShutdownStep, shutdown_step::KILL_REMAINING, 16_000, 16_100),
+        (ActivityKind::ShutdownStep, shutdown_step::UNMOUNT, 16_100, 16_400),
+        (ActivityKind::ShutdownStep, shutdown_step::SHUTDOWN_HOOKS, 16_400, 17_000),
+        (ActivityKind::KernelShutdownStep, shutdown_step::KERNEL_STOP, 17_000, 17_250),
     ] {
         activity(trace, kind, name, start * MS, Some(end * MS));
     }
@@ -117,21 +74,12 @@ fn the_slow_unit_is_named_first_with_what_it_ran_and_the_whole_is_from_request_t
     assert_eq!(report.total_ns, Some(7_250 * MS));
     assert_eq!(report.total_certainty, Certainty::Measured);
     let longest = report.longest.as_ref().unwrap();
-    assert_eq!(
-        (longest.name.as_str(), longest.is_unit),
-        ("slow.service", true)
-    );
+    assert_eq!((longest.name.as_str(), longest.is_unit), ("slow.service", true));
     assert_eq!(longest.duration_ns, 5_000 * MS);
     assert!(longest.on_path);
-    assert_eq!(
-        longest.because,
-        "the process that stops it, sleep (98), ran for 4.97 s of it"
-    );
-    let lengths: Vec<(&str, Option<i64>)> = report
-        .phases
-        .iter()
-        .map(|phase| (phase.name.as_str(), phase.duration_ns.map(|ns| ns / MS)))
-        .collect();
+    assert_eq!(longest.because, "the process that stops it, sleep (98), ran for 4.97 s of it");
+    let lengths: Vec<(&str, Option<i64>)> =
+        report.phases.iter().map(|phase| (phase.name.as_str(), phase.duration_ns.map(|ns| ns / MS))).collect();
     assert_eq!(
         lengths,
         [
@@ -153,20 +101,11 @@ fn who_waited_for_whom_is_declared_or_inferred() {
     let mut trace = slow();
     // Without declared orders the last to stop before counts.
     let report = analyse(&trace).unwrap();
-    let path: Vec<(&str, Certainty)> = report
-        .path
-        .iter()
-        .map(|step| (step.name.as_str(), step.certainty))
-        .collect();
+    let path: Vec<(&str, Certainty)> = report.path.iter().map(|step| (step.name.as_str(), step.certainty)).collect();
     assert_eq!(path[0].0, "late.service");
     assert_eq!(path[1], ("basic.target", Certainty::Inferred));
     assert_eq!(path[2], ("slow.service", Certainty::Inferred));
-    assert!(
-        report
-            .missing
-            .iter()
-            .any(|part| part.part.contains("dependencies"))
-    );
+    assert!(report.missing.iter().any(|part| part.part.contains("dependencies")));
 
     after(&mut trace, "slow.service", "basic.target");
     after(&mut trace, "quick.service", "basic.target");
@@ -189,35 +128,17 @@ fn a_journal_alone_is_answered_as_far_as_it_goes() {
     assert_eq!(report.total_at_least_ns, 5_900 * MS);
     assert_eq!(report.ends.time_ns, None);
     assert_eq!(report.longest.unwrap().name, "slow.service");
-    let kernel = report
-        .phases
-        .iter()
-        .find(|phase| phase.name == LinuxShutdownPhaseName::Kernel)
-        .unwrap();
+    let kernel = report.phases.iter().find(|phase| phase.name == LinuxShutdownPhaseName::Kernel).unwrap();
     assert_eq!((kernel.start_ns, kernel.end_ns), (None, None));
-    assert!(
-        report
-            .missing
-            .iter()
-            .any(|part| part.part.contains("systemd-shutdown"))
-    );
-    assert!(
-        report
-            .missing
-            .iter()
-            .any(|part| part.part.contains("kernel's last line"))
-    );
+    assert!(report.missing.iter().any(|part| part.part.contains("systemd-shutdown")));
+    assert!(report.missing.iter().any(|part| part.part.contains("kernel's last line")));
 }
 
 #[test]
 fn without_a_request_the_run_of_stops_sets_the_begin() {
     let mut trace = slow();
     let request = trace.strings.find(milestone::SHUTDOWN_REQUEST);
-    let rows: Vec<_> = trace
-        .milestones
-        .iter()
-        .filter(|row| Some(row.name) != request)
-        .collect();
+    let rows: Vec<_> = trace.milestones.iter().filter(|row| Some(row.name) != request).collect();
     trace.milestones = rows.into_iter().collect();
     // `early` stopped 600 ms before the next began: it would belong to the run, were the pause longer.
     let report = analyse(&trace).unwrap();
@@ -234,12 +155,7 @@ fn a_pause_ends_the_run_of_stops() {
     stop(&mut trace, "long-ago.service", 10, 500, 600);
     stop(&mut trace, "a.service", 20, 8_000, 8_100);
     stop(&mut trace, "b.service", 21, 8_050, 9_000);
-    milestone(
-        &mut trace,
-        9_100 * MS,
-        milestone::TARGET_REACHED,
-        "reboot.target",
-    );
+    milestone(&mut trace, 9_100 * MS, milestone::TARGET_REACHED, "reboot.target");
     let report = analyse(&trace).unwrap();
     assert_eq!(report.starts.time_ns, Some(8_000 * MS));
     assert_eq!(report.kind, LinuxShutdownKind::Reboot);
@@ -256,48 +172,23 @@ fn who_was_asked_and_who_was_ended_by_force() {
         ..Process::unknown(60)
     });
     let asked = |trace: &mut Trace, pid, at: i64| {
-        notification(
-            trace,
-            (NotificationKind::ApplicationShutdown, Some(pid), None, 0),
-            at * MS,
-            None,
-        );
+        notification(trace, (NotificationKind::ApplicationShutdown, Some(pid), None, 0), at * MS, None);
     };
     asked(&mut trace, 60, 10_160);
     asked(&mut trace, 70, 10_205);
-    notification(
-        &mut trace,
-        (NotificationKind::Termination, Some(70), None, 0),
-        15_190 * MS,
-        None,
-    );
+    notification(&mut trace, (NotificationKind::Termination, Some(70), None, 0), 15_190 * MS, None);
     *trace.notifications.name.last_mut().unwrap() = trace.strings.intern("slow.service");
     let report = analyse(&trace).unwrap();
     assert_eq!(report.killed.len(), 1);
     assert_eq!(report.killed[0].name, "slow.service");
-    let quick = report
-        .processes
-        .iter()
-        .find(|process| process.pid == 60)
-        .unwrap();
+    let quick = report.processes.iter().find(|process| process.pid == 60).unwrap();
     assert_eq!(quick.duration_ns, Some(130 * MS));
-    assert_eq!(
-        (quick.image.as_str(), quick.unit.as_str()),
-        ("quickd", "quick.service")
-    );
+    assert_eq!((quick.image.as_str(), quick.unit.as_str()), ("quickd", "quick.service"));
     assert!(!quick.killed);
-    let slow = report
-        .processes
-        .iter()
-        .find(|process| process.pid == 70)
-        .unwrap();
+    let slow = report.processes.iter().find(|process| process.pid == 70).unwrap();
     assert!(slow.killed);
     assert_eq!(slow.duration_ns, None);
-    let unit = report
-        .units
-        .iter()
-        .find(|unit| unit.name == "slow.service")
-        .unwrap();
+    let unit = report.units.iter().find(|unit| unit.name == "slow.service").unwrap();
     assert!(unit.timed_out);
     assert!(report.longest.unwrap().because.contains("ended by force"));
 }
@@ -306,12 +197,7 @@ fn who_was_asked_and_who_was_ended_by_force() {
 fn a_boot_is_no_shutdown() {
     let mut trace = linux();
     stop(&mut trace, "plymouth-quit.service", 10, 500, 600);
-    milestone(
-        &mut trace,
-        1_000 * MS,
-        milestone::TARGET_REACHED,
-        "multi-user.target",
-    );
+    milestone(&mut trace, 1_000 * MS, milestone::TARGET_REACHED, "multi-user.target");
     let error = analyse(&trace).unwrap_err();
     assert!(error.reason.contains("no shutdown"), "{}", error.reason);
 }
@@ -346,11 +232,8 @@ fn recordings_that_no_machine_makes_are_answered() {
             if units.is_empty() {
                 break;
             }
-            let row = ServiceDependency {
-                service: any.pick(&units),
-                kind: DependencyKind::After,
-                on: any.pick(&units),
-            };
+            let row =
+                ServiceDependency { service: any.pick(&units), kind: DependencyKind::After, on: any.pick(&units) };
             trace.service_dependencies.push(row);
         }
         answered += usize::from(analyse(&trace).is_ok());

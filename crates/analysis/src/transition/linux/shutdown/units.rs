@@ -1,9 +1,7 @@
 //! Units that are stopped: how long, with which processes, and what each waited for.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{
-    DependencyKind, NotificationKind, Process, ServiceChange, ServiceTransition, StringId, Trace,
-};
+use onoff_trace::{DependencyKind, NotificationKind, Process, ServiceChange, ServiceTransition, StringId, Trace};
 
 use super::report::{StopStep, StopWait, UnitProcess, UnitStop};
 use crate::evidence::Certainty;
@@ -61,16 +59,10 @@ pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<UnitStop> {
                 outcome: row.outcome,
                 timed_out: result == "timeout"
                     || killed.contains(&row.service)
-                    || row
-                        .timeout_ns
-                        .zip(duration_ns)
-                        .is_some_and(|(limit, length)| limit > 0 && length >= limit),
+                    || row.timeout_ns.zip(duration_ns).is_some_and(|(limit, length)| limit > 0 && length >= limit),
                 result: result.to_owned(),
                 time_out_ns: row.timeout_ns,
-                main_pid: row
-                    .container_pid
-                    .or_else(|| main_pids.get(&row.service).copied())
-                    .filter(|&pid| pid != 0),
+                main_pid: row.container_pid.or_else(|| main_pids.get(&row.service).copied()).filter(|&pid| pid != 0),
                 processes: Vec::new(),
                 waited_for: None,
                 event: trace.text(row.event).to_owned(),
@@ -108,29 +100,20 @@ fn processes(trace: &Trace, units: &mut [UnitStop]) {
             by_pid.insert(pid, at);
         }
     }
-    let mut stopped: Vec<(i64, usize)> = units
-        .iter()
-        .enumerate()
-        .filter_map(|(at, unit)| Some((unit.end_ns?, at)))
-        .collect();
+    let mut stopped: Vec<(i64, usize)> =
+        units.iter().enumerate().filter_map(|(at, unit)| Some((unit.end_ns?, at))).collect();
     stopped.sort_unstable();
     for process in trace.processes.iter() {
-        let main = by_pid
-            .get(&process.pid)
-            .and_then(|&at| units.get_mut(at))
-            .filter(|unit| {
-                process.start_ns.is_none_or(|start| start <= unit.start_ns)
-                    && process.end_ns.is_none_or(|end| end >= unit.start_ns)
-            });
+        let main = by_pid.get(&process.pid).and_then(|&at| units.get_mut(at)).filter(|unit| {
+            process.start_ns.is_none_or(|start| start <= unit.start_ns)
+                && process.end_ns.is_none_or(|end| end >= unit.start_ns)
+        });
         if let Some(unit) = main {
-            unit.processes
-                .push(of(&process, false, Certainty::Measured));
+            unit.processes.push(of(&process, false, Certainty::Measured));
             continue;
         }
         // The service manager starts what stops a unit; nothing recorded says for which unit, but one is stopped just after.
-        let (Some(1), Some(start), Some(end)) =
-            (process.parent_pid, process.start_ns, process.end_ns)
-        else {
+        let (Some(1), Some(start), Some(end)) = (process.parent_pid, process.start_ns, process.end_ns) else {
             continue;
         };
         // Of the units that are stopped from then on, in time, the first.
@@ -171,10 +154,9 @@ fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [UnitStop]) {
         let (Some(&before), Some(&unit)) = (places.get(&row.service), places.get(&row.on)) else {
             continue;
         };
-        let (Some(end), Some(begin)) = (
-            rows.get(before).and_then(|row| row.end_ns),
-            rows.get(unit).map(|row| row.start_ns),
-        ) else {
+        let (Some(end), Some(begin)) =
+            (rows.get(before).and_then(|row| row.end_ns), rows.get(unit).map(|row| row.start_ns))
+        else {
             continue;
         };
         if end > begin || before == unit {
@@ -190,11 +172,8 @@ fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [UnitStop]) {
             continue;
         };
         if let Some(unit) = units.get_mut(unit) {
-            unit.waited_for = Some(StopWait {
-                name,
-                gap_ns: unit.start_ns.saturating_sub(end),
-                certainty: Certainty::Measured,
-            });
+            unit.waited_for =
+                Some(StopWait { name, gap_ns: unit.start_ns.saturating_sub(end), certainty: Certainty::Measured });
         }
     }
 }
@@ -207,11 +186,7 @@ pub(super) fn path(units: &[UnitStop], end_ns: i64) -> Vec<StopStep> {
         .filter_map(|(at, unit)| Some((unit.end_ns.filter(|&end| end <= end_ns)?, at)))
         .collect();
     by_end.sort_unstable();
-    let places: HashMap<&str, usize> = units
-        .iter()
-        .enumerate()
-        .map(|(at, unit)| (unit.name.as_str(), at))
-        .collect();
+    let places: HashMap<&str, usize> = units.iter().enumerate().map(|(at, unit)| (unit.name.as_str(), at)).collect();
     let mut steps = Vec::new();
     let mut used = HashSet::new();
     let mut until_ns = end_ns;

@@ -18,11 +18,7 @@ pub(super) struct Machine {
 
 /// From the machine's entry to its return. A suspend to idle may enter several times: from the first to the last.
 pub(super) fn machine(trace: &Trace, cycle: &Cycle, phases: &[SleepPhase]) -> Option<Machine> {
-    let all = || {
-        phases
-            .iter()
-            .filter(|phase| phase.name == SleepPhaseName::Machine)
-    };
+    let all = || phases.iter().filter(|phase| phase.name == SleepPhaseName::Machine);
     let back_ns = all().filter_map(|phase| phase.end_ns).max();
     if let (Some(first), Some(back_ns)) = (all().next(), back_ns) {
         return Some(Machine {
@@ -52,11 +48,7 @@ pub(super) fn halves(
     machine: Option<&Machine>,
 ) -> (Span, LinuxAsleep, Span) {
     let event = trace.text(cycle.whole.event);
-    let begins = boundary(
-        Some((cycle.whole.start_ns, event)),
-        "the kernel's decision to sleep",
-        Certainty::Measured,
-    );
+    let begins = boundary(Some((cycle.whole.start_ns, event)), "the kernel's decision to sleep", Certainty::Measured);
     let last_down = phases
         .iter()
         .filter(|phase| is_down(phase))
@@ -69,35 +61,15 @@ pub(super) fn halves(
         .min();
     let (entry, back) = match machine {
         Some(machine) => (
-            boundary(
-                Some((machine.entry_ns, &machine.event)),
-                "the machine's entry",
-                machine.certainty,
-            ),
-            boundary(
-                Some((machine.back_ns, &machine.event)),
-                "the machine's return",
-                machine.certainty,
-            ),
+            boundary(Some((machine.entry_ns, &machine.event)), "the machine's entry", machine.certainty),
+            boundary(Some((machine.back_ns, &machine.event)), "the machine's return", machine.certainty),
         ),
         None => (
-            boundary(
-                last_down,
-                "the end of the last phase on the way down",
-                Certainty::Inferred,
-            ),
-            boundary(
-                first_up,
-                "the begin of the first phase on the way up",
-                Certainty::Inferred,
-            ),
+            boundary(last_down, "the end of the last phase on the way down", Certainty::Inferred),
+            boundary(first_up, "the begin of the first phase on the way up", Certainty::Inferred),
         ),
     };
-    let ends = boundary(
-        cycle.whole.end_ns.map(|end| (end, event)),
-        "processes going on",
-        Certainty::Measured,
-    );
+    let ends = boundary(cycle.whole.end_ns.map(|end| (end, event)), "processes going on", Certainty::Measured);
     let suspend = Span::between(&begins, &entry);
     let resume = Span::between(&back, &ends);
     let asleep = match machine {
@@ -115,10 +87,8 @@ pub(super) fn halves(
 fn slept(trace: &Trace, cycle: &Cycle, state: SleepState, measured: Span) -> LinuxAsleep {
     let told = cycle.value(trace, milestone::WAKE);
     let is_kernels = |row: &Milestone| is_logged(trace.text(row.event));
-    let kernel_ns = cycle
-        .value(trace, milestone::POWER_SLEEP_TIME)
-        .or(told.filter(|(_, row)| is_kernels(row)))
-        .map(|(ns, _)| ns);
+    let kernel_ns =
+        cycle.value(trace, milestone::POWER_SLEEP_TIME).or(told.filter(|(_, row)| is_kernels(row))).map(|(ns, _)| ns);
     let by_clocks = told.filter(|(_, row)| !is_kernels(row)).map(|(ns, _)| ns);
     let on_axis = measured.duration_ns.filter(|_| !state.stops_the_clock());
     let (slept_ns, rule, certainty) = match (on_axis, by_clocks, kernel_ns) {
@@ -133,22 +103,12 @@ fn slept(trace: &Trace, cycle: &Cycle, state: SleepState, measured: Span) -> Lin
             "by how much CLOCK_BOOTTIME went on and CLOCK_MONOTONIC did not, from readings of both before and after",
             Certainty::Measured,
         ),
-        (None, None, Some(ns)) => (
-            Some(ns),
-            "the kernel's own count, from its log",
-            Certainty::Measured,
-        ),
+        (None, None, Some(ns)) => (Some(ns), "the kernel's own count, from its log", Certainty::Measured),
         (None, None, None) => (
             None,
             "CLOCK_MONOTONIC stands still while the machine sleeps, and no other clock was recorded",
             Certainty::Missing,
         ),
     };
-    LinuxAsleep {
-        measured,
-        slept_ns,
-        slept_rule: rule.to_owned(),
-        slept_certainty: certainty,
-        kernel_ns,
-    }
+    LinuxAsleep { measured, slept_ns, slept_rule: rule.to_owned(), slept_certainty: certainty, kernel_ns }
 }

@@ -9,12 +9,7 @@ use super::report::{DeviceCallback, DeviceSleep, SleepPhase};
 use crate::transition::suspend::PowerHalf;
 
 /// The callbacks that began from `from_ns` to before `until_ns`, by begin.
-pub(super) fn between(
-    trace: &Trace,
-    phases: &[SleepPhase],
-    from_ns: i64,
-    until_ns: i64,
-) -> Vec<DeviceCallback> {
+pub(super) fn between(trace: &Trace, phases: &[SleepPhase], from_ns: i64, until_ns: i64) -> Vec<DeviceCallback> {
     let mut rows: Vec<_> = trace
         .power_requests
         .iter()
@@ -24,8 +19,7 @@ pub(super) fn between(
     rows.sort_by_key(|row| row.start_ns);
     rows.into_iter()
         .map(|row| DeviceCallback {
-            phase: SleepPhaseName::asking(row.kind)
-                .filter(|&name| phases.iter().any(|phase| phase.name == name)),
+            phase: SleepPhaseName::asking(row.kind).filter(|&name| phases.iter().any(|phase| phase.name == name)),
             device: trace.text(row.device).to_owned(),
             driver: trace.text(row.driver).to_owned(),
             parent: trace.text(row.parent).to_owned(),
@@ -64,9 +58,7 @@ pub(super) fn sum_up(phases: &mut [SleepPhase], callbacks: &mut [DeviceCallback]
             let length = end.saturating_sub(row.start_ns).max(0);
             phase.callbacks_total_ns = phase.callbacks_total_ns.saturating_add(length);
             let from = row.start_ns.max(covered_until);
-            phase.callbacks_covered_ns = phase
-                .callbacks_covered_ns
-                .saturating_add(end.saturating_sub(from).max(0));
+            phase.callbacks_covered_ns = phase.callbacks_covered_ns.saturating_add(end.saturating_sub(from).max(0));
             covered_until = covered_until.max(end);
         }
         path::find(phase, &of_phase, callbacks);
@@ -111,7 +103,6 @@ pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
             device.driver.clone_from(&row.driver);
         }
     }
-    devices
-        .sort_by(|left, right| (right.total_ns, &left.device).cmp(&(left.total_ns, &right.device)));
+    devices.sort_by(|left, right| (right.total_ns, &left.device).cmp(&(left.total_ns, &right.device)));
     devices
 }

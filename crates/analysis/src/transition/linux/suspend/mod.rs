@@ -36,11 +36,7 @@ pub const TABLES: Tables = Tables::of(&[
 ]);
 
 /// The tables that say when what happened.
-const BOUNDARY_TABLES: [TableName; 3] = [
-    TableName::Milestones,
-    TableName::Activities,
-    TableName::PowerRequests,
-];
+const BOUNDARY_TABLES: [TableName; 3] = [TableName::Milestones, TableName::Activities, TableName::PowerRequests];
 
 /// Sleeps whose processors, disks, tasks and PostResume are looked at, at most: each walks the recording again.
 const MOST_LOOKED_AT: usize = 32;
@@ -97,26 +93,15 @@ struct Cycle {
 
 /// The sleeps, by begin.
 fn cycles(trace: &Trace) -> Vec<Cycle> {
-    let mut wholes: Vec<Activity> = trace
-        .activities
-        .iter()
-        .filter(|row| row.kind == ActivityKind::PowerTransition)
-        .collect();
+    let mut wholes: Vec<Activity> =
+        trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerTransition).collect();
     wholes.sort_by_key(|row| row.start_ns);
-    let mut phases: Vec<Activity> = trace
-        .activities
-        .iter()
-        .filter(|row| row.kind == ActivityKind::PowerPhase)
-        .collect();
+    let mut phases: Vec<Activity> =
+        trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase).collect();
     phases.sort_by_key(|row| row.start_ns);
     let mut milestones: Vec<Milestone> = trace.milestones.iter().collect();
     milestones.sort_by_key(|row| row.time_ns);
-    let nexts: Vec<i64> = wholes
-        .iter()
-        .skip(1)
-        .map(|row| row.start_ns)
-        .chain([i64::MAX])
-        .collect();
+    let nexts: Vec<i64> = wholes.iter().skip(1).map(|row| row.start_ns).chain([i64::MAX]).collect();
     wholes
         .into_iter()
         .zip(nexts)
@@ -125,12 +110,7 @@ fn cycles(trace: &Trace) -> Vec<Cycle> {
             let first = phases.partition_point(|row| row.start_ns < whole.start_ns);
             let first_milestone = milestones.partition_point(|row| row.time_ns < whole.start_ns);
             Cycle {
-                phases: phases
-                    .iter()
-                    .skip(first)
-                    .take_while(|row| inside(row.start_ns))
-                    .copied()
-                    .collect(),
+                phases: phases.iter().skip(first).take_while(|row| inside(row.start_ns)).copied().collect(),
                 milestones: milestones
                     .iter()
                     .skip(first_milestone)
@@ -146,21 +126,14 @@ fn cycles(trace: &Trace) -> Vec<Cycle> {
 
 impl Cycle {
     /// The milestones of that name, by time.
-    fn milestones<'a>(
-        &'a self,
-        trace: &Trace,
-        name: &str,
-    ) -> impl Iterator<Item = &'a Milestone> + use<'a> {
+    fn milestones<'a>(&'a self, trace: &Trace, name: &str) -> impl Iterator<Item = &'a Milestone> + use<'a> {
         let name = trace.strings.find(name);
-        self.milestones
-            .iter()
-            .filter(move |row| Some(row.name) == name)
+        self.milestones.iter().filter(move |row| Some(row.name) == name)
     }
 
     /// The value of the first milestone of that name that has one, with its record.
     fn value<'a>(&'a self, trace: &Trace, name: &str) -> Option<(i64, &'a Milestone)> {
-        self.milestones(trace, name)
-            .find_map(|row| Some((row.value?, row)))
+        self.milestones(trace, name).find_map(|row| Some((row.value?, row)))
     }
 }
 
@@ -183,38 +156,24 @@ fn describe(
     let mut phases = phases::recorded(trace, cycle);
     let end_ns = whole.end_ns;
     // What follows the end is not the sleep's: devices also go to sleep one by one, of themselves.
-    let callbacks_until = end_ns.map_or(cycle.until_ns, |end| {
-        end.saturating_add(1).min(cycle.until_ns)
-    });
+    let callbacks_until = end_ns.map_or(cycle.until_ns, |end| end.saturating_add(1).min(cycle.until_ns));
     let mut callbacks = callbacks::between(trace, &phases, whole.start_ns, callbacks_until);
     callbacks::sum_up(&mut phases, &mut callbacks);
     let devices = callbacks::devices(&callbacks);
     let machine = asleep::machine(trace, cycle, &phases);
     let (suspend, asleep, resume) = asleep::halves(trace, cycle, state, &phases, machine.as_ref());
-    let tasks = if look {
-        tasks::frozen(trace, images, &phases, cycle.until_ns)
-    } else {
-        Vec::new()
-    };
+    let tasks = if look { tasks::frozen(trace, images, &phases, cycle.until_ns) } else { Vec::new() };
     if look {
-        let spans: Vec<Option<(i64, i64)>> = phases
-            .iter()
-            .take(MOST_MEASURED)
-            .map(|phase| Some((phase.start_ns, phase.end_ns?)))
-            .collect();
+        let spans: Vec<Option<(i64, i64)>> =
+            phases.iter().take(MOST_MEASURED).map(|phase| Some((phase.start_ns, phase.end_ns?))).collect();
         for (phase, (cpu, disk)) in phases.iter_mut().zip(usage::of_spans(trace, &spans)) {
             phase.cpu = cpu;
             phase.disk = disk;
         }
     }
-    let refusals: Vec<String> = cycle
-        .milestones(trace, milestone::POWER_REFUSED)
-        .map(|row| trace.text(row.detail).to_owned())
-        .collect();
-    let error = whole
-        .status
-        .map(u32::cast_signed)
-        .filter(|&error| error != 0);
+    let refusals: Vec<String> =
+        cycle.milestones(trace, milestone::POWER_REFUSED).map(|row| trace.text(row.detail).to_owned()).collect();
+    let error = whole.status.map(u32::cast_signed).filter(|&error| error != 0);
     let outcome = match (&machine, end_ns) {
         (_, None) => SleepOutcome::Unfinished,
         (Some(_), Some(_)) => SleepOutcome::Slept,
@@ -230,18 +189,11 @@ fn describe(
         outcome,
         error,
         refusals,
-        asked_by: whole
-            .pid
-            .and_then(|pid| images.at(pid, whole.start_ns))
-            .unwrap_or_default()
-            .to_owned(),
+        asked_by: whole.pid.and_then(|pid| images.at(pid, whole.start_ns)).unwrap_or_default().to_owned(),
         asked_by_pid: whole.pid,
         start_ns: whole.start_ns,
         end_ns,
-        work_ns: suspend
-            .duration_ns
-            .zip(resume.duration_ns)
-            .map(|(down, up)| down.saturating_add(up)),
+        work_ns: suspend.duration_ns.zip(resume.duration_ns).map(|(down, up)| down.saturating_add(up)),
         wake_sources: wake_sources(trace, cycle),
         image: (state == SleepState::Disk).then(|| image(trace, cycle, &phases, &asleep)),
         firmware: FirmwareSleep {
@@ -263,18 +215,10 @@ fn describe(
     }
 }
 
-fn settle(
-    trace: &Trace,
-    cycle: &Cycle,
-    resume: &Span,
-    look: bool,
-    options: &SuspendOptions,
-) -> Settling {
+fn settle(trace: &Trace, cycle: &Cycle, resume: &Span, look: bool, options: &SuspendOptions) -> Settling {
     match resume.end_ns {
         Some(start_ns) if look => {
-            let latest_ns = cycle
-                .until_ns
-                .min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
+            let latest_ns = cycle.until_ns.min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
             idle::settle_before(trace, start_ns, latest_ns, options.idle)
         }
         start_ns => Settling {
@@ -302,11 +246,7 @@ fn wake_sources(trace: &Trace, cycle: &Cycle) -> Vec<WakeSource> {
             name: name.to_owned(),
             time_ns: row.time_ns,
             // The kernel says which interrupt it was; a source that is active after the resume only may have been it.
-            certainty: if is_logged(&event) {
-                Certainty::Measured
-            } else {
-                Certainty::Inferred
-            },
+            certainty: if is_logged(&event) { Certainty::Measured } else { Certainty::Inferred },
             event,
         });
     }
@@ -315,11 +255,8 @@ fn wake_sources(trace: &Trace, cycle: &Cycle) -> Vec<WakeSource> {
 
 fn image(trace: &Trace, cycle: &Cycle, phases: &[SleepPhase], asleep: &LinuxAsleep) -> MemoryImage {
     let length = |name: SleepPhaseName| {
-        let lengths: Vec<i64> = phases
-            .iter()
-            .filter(|phase| phase.name == name)
-            .filter_map(|phase| phase.duration_ns)
-            .collect();
+        let lengths: Vec<i64> =
+            phases.iter().filter(|phase| phase.name == name).filter_map(|phase| phase.duration_ns).collect();
         (!lengths.is_empty()).then(|| lengths.into_iter().fold(0, i64::saturating_add))
     };
     let write_ns = length(SleepPhaseName::WriteImage);
@@ -351,10 +288,7 @@ fn image(trace: &Trace, cycle: &Cycle, phases: &[SleepPhase], asleep: &LinuxAsle
 fn missing(trace: &Trace, sleeps: &[LinuxSleep]) -> Vec<MissingPart> {
     let mut parts = Vec::new();
     let wanted = |table| trace.wanted.contains(table);
-    let traced = sleeps
-        .iter()
-        .flat_map(|sleep| &sleep.phases)
-        .any(|phase| !is_logged(&phase.event));
+    let traced = sleeps.iter().flat_map(|sleep| &sleep.phases).any(|phase| !is_logged(&phase.event));
     if !traced {
         parts.push(MissingPart::new(
             "the trace of the phases (suspend_resume)",
@@ -383,9 +317,7 @@ fn missing(trace: &Trace, sleeps: &[LinuxSleep]) -> Vec<MissingPart> {
             "trace-cmd record -e block:block_rq_issue -e block:block_rq_complete",
         ));
     }
-    let unknown_length = |sleep: &LinuxSleep| {
-        sleep.outcome == SleepOutcome::Slept && sleep.asleep.slept_ns.is_none()
-    };
+    let unknown_length = |sleep: &LinuxSleep| sleep.outcome == SleepOutcome::Slept && sleep.asleep.slept_ns.is_none();
     if sleeps.iter().any(unknown_length) {
         parts.push(MissingPart::new(
             "a clock that goes on while the machine sleeps",
@@ -404,9 +336,7 @@ fn missing(trace: &Trace, sleeps: &[LinuxSleep]) -> Vec<MissingPart> {
             "trace-cmd record -e power:wakeup_source_activate, or echo 1 > /sys/power/pm_debug_messages",
         ));
     }
-    if sleeps.iter().any(|sleep| {
-        sleep.state == SleepState::Memory && sleep.firmware == FirmwareSleep::default()
-    }) {
+    if sleeps.iter().any(|sleep| sleep.state == SleepState::Memory && sleep.firmware == FirmwareSleep::default()) {
         parts.push(MissingPart::new(
             "firmware's times of the sleep (S3 performance table)",
             "the firmware's share of the resume is not known",
@@ -431,11 +361,7 @@ fn boundary(found: Option<(i64, &str)>, rule: &str, certainty: Certainty) -> Bou
             certainty,
             missing: Vec::new(),
         },
-        None => Boundary {
-            rule: "no rule found it".to_owned(),
-            missing: vec![rule.to_owned()],
-            ..Boundary::default()
-        },
+        None => Boundary { rule: "no rule found it".to_owned(), missing: vec![rule.to_owned()], ..Boundary::default() },
     }
 }
 

@@ -125,18 +125,12 @@ sleep_phases! {
 impl SleepPhaseName {
     /// The phase of that name in the model.
     pub(super) fn of(name: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|phase| phase.as_str() == name)
+        Self::ALL.iter().copied().find(|phase| phase.as_str() == name)
     }
 
     /// The phase in which devices are asked `kind`.
     pub(super) fn asking(kind: PowerRequestKind) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|phase| phase.asks() == Some(kind))
+        Self::ALL.iter().copied().find(|phase| phase.asks() == Some(kind))
     }
 }
 

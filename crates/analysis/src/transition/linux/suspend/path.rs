@@ -17,27 +17,21 @@ const MOST_STEPS: usize = 4_096;
 /// Fills in the path of `phase`, whose callbacks are at `of_phase`, by begin.
 pub(super) fn find(phase: &mut SleepPhase, of_phase: &[usize], callbacks: &mut [DeviceCallback]) {
     // Those that ended, by end: what ended last before a time is found by halving.
-    let mut ended: Vec<(i64, usize)> = of_phase
-        .iter()
-        .filter_map(|&at| Some((callbacks.get(at)?.end_ns?, at)))
-        .collect();
+    let mut ended: Vec<(i64, usize)> =
+        of_phase.iter().filter_map(|&at| Some((callbacks.get(at)?.end_ns?, at))).collect();
     ended.sort_unstable();
     let Some(&(_, last)) = ended.last() else {
         return;
     };
     let steps = walk(phase.half, last, &ended, callbacks);
     for (position, &(at, because)) in steps.iter().enumerate() {
-        let before_ns = steps
-            .get(position + 1)
-            .and_then(|&(before, _)| callbacks.get(before)?.end_ns)
-            .unwrap_or(i64::MIN);
+        let before_ns =
+            steps.get(position + 1).and_then(|&(before, _)| callbacks.get(before)?.end_ns).unwrap_or(i64::MIN);
         let Some(row) = callbacks.get_mut(at) else {
             continue;
         };
         let Some(end_ns) = row.end_ns else { continue };
-        let duration_ns = end_ns
-            .saturating_sub(row.start_ns.max(before_ns).max(phase.start_ns))
-            .max(0);
+        let duration_ns = end_ns.saturating_sub(row.start_ns.max(before_ns).max(phase.start_ns)).max(0);
         row.on_path_ns = duration_ns;
         phase.path_ns = phase.path_ns.saturating_add(duration_ns);
         phase.path.push(CallbackStep {
@@ -95,11 +89,7 @@ impl<'a> Related<'a> {
                 by_device.entry(key).or_default().push((end_ns, at));
             }
         }
-        Self {
-            half,
-            by_thread,
-            by_device,
-        }
+        Self { half, by_thread, by_device }
     }
 
     /// What `row` waited for.
@@ -133,10 +123,5 @@ impl<'a> Related<'a> {
 fn last_before(rows: &[(i64, usize)], time_ns: i64, own: usize) -> Option<(i64, usize)> {
     const LOOKED_AT: usize = 64;
     let after = rows.partition_point(|&(end, _)| end <= time_ns);
-    rows.get(..after)?
-        .iter()
-        .rev()
-        .take(LOOKED_AT)
-        .find(|&&(_, at)| at < own)
-        .copied()
+    rows.get(..after)?.iter().rev().take(LOOKED_AT).find(|&&(_, at)| at < own).copied()
 }

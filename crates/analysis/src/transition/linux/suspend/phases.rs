@@ -32,11 +32,7 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<SleepPhase> {
                     None => "its end is not in the recording".to_owned(),
                 },
                 event,
-                certainty: if row.end_ns.is_some() {
-                    certainty
-                } else {
-                    Certainty::Missing
-                },
+                certainty: if row.end_ns.is_some() { certainty } else { Certainty::Missing },
                 callbacks: 0,
                 callbacks_total_ns: 0,
                 callbacks_covered_ns: 0,
@@ -56,26 +52,17 @@ fn rule(name: SleepPhaseName, event: &str) -> (&'static str, Certainty) {
         return ("begin and end as traced", Certainty::Measured);
     }
     match name {
-        SleepPhaseName::SyncFileSystems => (
-            "the log's line at the end and the length in it",
-            Certainty::Measured,
-        ),
-        SleepPhaseName::DevicesPrepare => (
-            "the log's time for preparing and suspending, less suspending",
-            Certainty::Inferred,
-        ),
-        SleepPhaseName::Machine => (
-            "from the last line before the machine sleeps to the first after",
-            Certainty::Inferred,
-        ),
-        SleepPhaseName::ThawProcesses => (
-            "from the restart of tasks to the end of the sleep, as logged",
-            Certainty::Inferred,
-        ),
-        name if name.asks().is_some() => (
-            "the log's line at the end and the length in it",
-            Certainty::Measured,
-        ),
+        SleepPhaseName::SyncFileSystems => ("the log's line at the end and the length in it", Certainty::Measured),
+        SleepPhaseName::DevicesPrepare => {
+            ("the log's time for preparing and suspending, less suspending", Certainty::Inferred)
+        }
+        SleepPhaseName::Machine => {
+            ("from the last line before the machine sleeps to the first after", Certainty::Inferred)
+        }
+        SleepPhaseName::ThawProcesses => {
+            ("from the restart of tasks to the end of the sleep, as logged", Certainty::Inferred)
+        }
+        name if name.asks().is_some() => ("the log's line at the end and the length in it", Certainty::Measured),
         _ => ("the log's lines at begin and end", Certainty::Measured),
     }
 }

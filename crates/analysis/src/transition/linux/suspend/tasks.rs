@@ -14,21 +14,11 @@ const MOST_TASKS: usize = 100_000;
 
 /// Tasks that stopped running in the freezing of processes, not to be disturbed (`D`), and did not run again before the machine
 /// slept; in the order in which they were frozen.
-pub(super) fn frozen(
-    trace: &Trace,
-    images: &Images<'_>,
-    phases: &[SleepPhase],
-    until_ns: i64,
-) -> Vec<FrozenTask> {
-    let freezing = || {
-        phases
-            .iter()
-            .filter(|phase| phase.name == SleepPhaseName::FreezeProcesses)
-    };
-    let (Some(from_ns), Some(to_ns)) = (
-        freezing().map(|phase| phase.start_ns).min(),
-        freezing().filter_map(|phase| phase.end_ns).max(),
-    ) else {
+pub(super) fn frozen(trace: &Trace, images: &Images<'_>, phases: &[SleepPhase], until_ns: i64) -> Vec<FrozenTask> {
+    let freezing = || phases.iter().filter(|phase| phase.name == SleepPhaseName::FreezeProcesses);
+    let (Some(from_ns), Some(to_ns)) =
+        (freezing().map(|phase| phase.start_ns).min(), freezing().filter_map(|phase| phase.end_ns).max())
+    else {
         return Vec::new();
     };
     let thaw_ns = phases

@@ -1,32 +1,22 @@
 #![allow(clippy::unwrap_used)]
 
 use onoff_trace::{
-    ActivityKind, ContextSwitch, ContextSwitches, PowerRequest, PowerRequestKind,
-    PowerRequestScope, PowerStateKind, StringId, SystemKind, Tables, Trace, milestone, power_phase,
+    ActivityKind, ContextSwitch, ContextSwitches, PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind,
+    StringId, SystemKind, Tables, Trace, milestone, power_phase,
 };
 
 use super::*;
 use crate::hand_made::{MS, activity, milestone, milestone_value, process, thread};
 
 fn linux() -> Trace {
-    let mut trace = Trace {
-        wanted: Tables::all(),
-        duration_ns: 60_000 * MS,
-        ..Trace::default()
-    };
+    let mut trace = Trace { wanted: Tables::all(), duration_ns: 60_000 * MS, ..Trace::default() };
     trace.system.kind = SystemKind::Linux;
     trace.system.processors = 2;
     trace
 }
 
 fn phase(trace: &mut Trace, name: &str, start_ms: i64, end_ms: i64) {
-    activity(
-        trace,
-        ActivityKind::PowerPhase,
-        name,
-        start_ms * MS,
-        Some(end_ms * MS),
-    );
+    activity(trace, ActivityKind::PowerPhase, name, start_ms * MS, Some(end_ms * MS));
     *trace.activities.event.last_mut().unwrap() = trace.strings.intern("ftrace/suspend_resume");
 }
 
@@ -53,11 +43,7 @@ fn callback(
         friendly_name: StringId::EMPTY,
         state_kind: PowerStateKind::Unknown,
         state: None,
-        status: Some(if tid == FAILS {
-            (-16_i32).cast_unsigned()
-        } else {
-            0
-        }),
+        status: Some(if tid == FAILS { (-16_i32).cast_unsigned() } else { 0 }),
         failed_driver: StringId::EMPTY,
         irp: 0,
         waiting_ns: None,
@@ -71,13 +57,7 @@ fn callback(
 /// A suspend to memory from 1000 to 2000 ms, the machine's entry at 1400.
 fn memory() -> Trace {
     let mut trace = linux();
-    activity(
-        &mut trace,
-        ActivityKind::PowerTransition,
-        "mem",
-        1000 * MS,
-        Some(2000 * MS),
-    );
+    activity(&mut trace, ActivityKind::PowerTransition, "mem", 1000 * MS, Some(2000 * MS));
     for (name, start, end) in [
         (power_phase::SYNC_FILE_SYSTEMS, 1000, 1050),
         (power_phase::FREEZE_PROCESSES, 1060, 1100),
@@ -103,21 +83,9 @@ fn only(trace: &Trace) -> LinuxSleep {
 #[test]
 fn the_halves_end_at_the_machine_and_the_time_asleep_is_by_a_clock_that_goes_on() {
     let mut trace = memory();
-    milestone_value(
-        &mut trace,
-        1400 * MS,
-        milestone::WAKE,
-        "mem",
-        Some(20_772 * MS),
-    );
+    milestone_value(&mut trace, 1400 * MS, milestone::WAKE, "mem", Some(20_772 * MS));
     *trace.milestones.event.last_mut().unwrap() = trace.strings.intern("ftrace/suspend_resume");
-    milestone_value(
-        &mut trace,
-        1400 * MS,
-        milestone::POWER_SLEEP_TIME,
-        "",
-        Some(20_771 * MS),
-    );
+    milestone_value(&mut trace, 1400 * MS, milestone::POWER_SLEEP_TIME, "", Some(20_771 * MS));
     milestone(&mut trace, 1500 * MS, milestone::WAKE_SOURCE, "00:03");
     let sleep = only(&trace);
     assert_eq!(sleep.state, SleepState::Memory);
@@ -129,11 +97,7 @@ fn the_halves_end_at_the_machine_and_the_time_asleep_is_by_a_clock_that_goes_on(
     assert_eq!(sleep.asleep.slept_ns, Some(20_772 * MS));
     assert_eq!(sleep.asleep.kernel_ns, Some(20_771 * MS));
     assert_eq!(sleep.wake_sources[0].name, "00:03");
-    let names: Vec<&str> = sleep
-        .phases
-        .iter()
-        .map(|phase| phase.name.as_str())
-        .collect();
+    let names: Vec<&str> = sleep.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(names.len(), 9);
     assert!(sleep.image.is_none());
 }
@@ -145,35 +109,16 @@ fn without_a_clock_that_goes_on_the_time_asleep_is_unknown_and_what_is_missing_i
     let sleep = &report.sleeps[0];
     assert_eq!(sleep.asleep.slept_ns, None);
     assert_eq!(sleep.asleep.slept_certainty, Certainty::Missing);
-    let parts: Vec<&str> = report
-        .missing
-        .iter()
-        .map(|part| part.part.as_str())
-        .collect();
-    assert!(
-        parts.iter().any(|part| part.starts_with("a clock")),
-        "{parts:?}"
-    );
-    assert!(
-        parts.iter().any(|part| part.contains("device_pm_callback")),
-        "{parts:?}"
-    );
-    assert!(
-        !parts.iter().any(|part| part.contains("suspend_resume")),
-        "{parts:?}"
-    );
+    let parts: Vec<&str> = report.missing.iter().map(|part| part.part.as_str()).collect();
+    assert!(parts.iter().any(|part| part.starts_with("a clock")), "{parts:?}");
+    assert!(parts.iter().any(|part| part.contains("device_pm_callback")), "{parts:?}");
+    assert!(!parts.iter().any(|part| part.contains("suspend_resume")), "{parts:?}");
 }
 
 #[test]
 fn a_suspend_to_idle_keeps_the_axis_going() {
     let mut trace = linux();
-    activity(
-        &mut trace,
-        ActivityKind::PowerTransition,
-        "freeze",
-        1000 * MS,
-        Some(9000 * MS),
-    );
+    activity(&mut trace, ActivityKind::PowerTransition, "freeze", 1000 * MS, Some(9000 * MS));
     phase(&mut trace, power_phase::DEVICES_SUSPEND, 1000, 1200);
     phase(&mut trace, power_phase::MACHINE, 1300, 8000);
     phase(&mut trace, power_phase::DEVICES_RESUME, 8100, 8500);
@@ -190,27 +135,15 @@ fn on_the_way_down_the_path_goes_from_parent_to_child() {
     use PowerRequestKind::Suspend;
     let mut trace = memory();
     // The disk hangs on its controller, which hangs on the bus; the keyboard runs beside them.
-    callback(
-        &mut trace,
-        Suspend,
-        ("disk", "controller", 20),
-        (1120, 1250),
-    );
+    callback(&mut trace, Suspend, ("disk", "controller", 20), (1120, 1250));
     callback(&mut trace, Suspend, ("keyboard", "serio", 10), (1115, 1135));
     callback(&mut trace, Suspend, ("mouse", "serio", 10), (1135, 1140));
     callback(&mut trace, Suspend, ("controller", "bus", 21), (1252, 1280));
     callback(&mut trace, Suspend, ("bus", "", 10), (1285, 1298));
     let sleep = only(&trace);
-    let phase = sleep
-        .phases
-        .iter()
-        .find(|phase| phase.name == SleepPhaseName::DevicesSuspend)
-        .unwrap();
-    let path: Vec<(&str, CallbackReason, i64)> = phase
-        .path
-        .iter()
-        .map(|step| (step.device.as_str(), step.because, step.duration_ns / MS))
-        .collect();
+    let phase = sleep.phases.iter().find(|phase| phase.name == SleepPhaseName::DevicesSuspend).unwrap();
+    let path: Vec<(&str, CallbackReason, i64)> =
+        phase.path.iter().map(|step| (step.device.as_str(), step.because, step.duration_ns / MS)).collect();
     assert_eq!(
         path,
         [
@@ -226,11 +159,7 @@ fn on_the_way_down_the_path_goes_from_parent_to_child() {
     assert_eq!(phase.callbacks_covered_ns, (135 + 28 + 13) * MS);
     let disk = &sleep.devices[0];
     assert_eq!((disk.device.as_str(), disk.on_path_ns), ("disk", 130 * MS));
-    let keyboard = sleep
-        .devices
-        .iter()
-        .find(|device| device.device == "keyboard")
-        .unwrap();
+    let keyboard = sleep.devices.iter().find(|device| device.device == "keyboard").unwrap();
     assert_eq!((keyboard.on_path_ns, keyboard.total_ns), (0, 20 * MS));
 }
 
@@ -243,23 +172,12 @@ fn on_the_way_up_the_path_goes_from_child_to_parent_and_threads_queue() {
     callback(&mut trace, Resume, ("card", "bus", 21), (1525, 1880));
     callback(&mut trace, Resume, ("last", "elsewhere", 10), (1600, 1890));
     let sleep = only(&trace);
-    let phase = sleep
-        .phases
-        .iter()
-        .find(|phase| phase.name == SleepPhaseName::DevicesResume)
-        .unwrap();
-    let path: Vec<(&str, CallbackReason)> = phase
-        .path
-        .iter()
-        .map(|step| (step.device.as_str(), step.because))
-        .collect();
+    let phase = sleep.phases.iter().find(|phase| phase.name == SleepPhaseName::DevicesResume).unwrap();
+    let path: Vec<(&str, CallbackReason)> =
+        phase.path.iter().map(|step| (step.device.as_str(), step.because)).collect();
     assert_eq!(
         path,
-        [
-            ("last", CallbackReason::EndedLast),
-            ("other", CallbackReason::SameThread),
-            ("bus", CallbackReason::Parent),
-        ]
+        [("last", CallbackReason::EndedLast), ("other", CallbackReason::SameThread), ("bus", CallbackReason::Parent),]
     );
     assert_eq!(phase.path_ns, (290 + 50 + 20) * MS);
 }
@@ -268,19 +186,10 @@ fn on_the_way_up_the_path_goes_from_child_to_parent_and_threads_queue() {
 fn callbacks_without_length_do_not_send_the_path_round() {
     let mut trace = memory();
     for device in ["a", "b", "c"] {
-        callback(
-            &mut trace,
-            PowerRequestKind::Suspend,
-            (device, "", 10),
-            (1200, 1200),
-        );
+        callback(&mut trace, PowerRequestKind::Suspend, (device, "", 10), (1200, 1200));
     }
     let sleep = only(&trace);
-    let phase = sleep
-        .phases
-        .iter()
-        .find(|phase| phase.name == SleepPhaseName::DevicesSuspend)
-        .unwrap();
+    let phase = sleep.phases.iter().find(|phase| phase.name == SleepPhaseName::DevicesSuspend).unwrap();
     assert_eq!(phase.path.len(), 3);
 }
 
@@ -312,9 +221,7 @@ fn tasks_are_frozen_when_they_stop_for_good() {
         row(1130, 400, 0, 5, 0),
         row(1950, 0, 301, 0, 0),
     ];
-    trace
-        .context_switches
-        .push(rows.into_iter().collect::<ContextSwitches>());
+    trace.context_switches.push(rows.into_iter().collect::<ContextSwitches>());
     let tasks = only(&trace).tasks;
     assert_eq!(tasks.len(), 1);
     assert_eq!((tasks[0].tid, tasks[0].name.as_str()), (301, "agent"));
@@ -326,30 +233,12 @@ fn tasks_are_frozen_when_they_stop_for_good() {
 #[test]
 fn a_hibernation_says_that_its_image_was_seen_by_nobody_and_what_bounds_it() {
     let mut trace = linux();
-    activity(
-        &mut trace,
-        ActivityKind::PowerTransition,
-        "disk",
-        1000 * MS,
-        Some(4000 * MS),
-    );
+    activity(&mut trace, ActivityKind::PowerTransition, "disk", 1000 * MS, Some(4000 * MS));
     phase(&mut trace, power_phase::CREATE_IMAGE, 1100, 1900);
     phase(&mut trace, power_phase::MACHINE, 2000, 2000);
-    milestone_value(
-        &mut trace,
-        2000 * MS,
-        milestone::WAKE,
-        "disk",
-        Some(73_211 * MS),
-    );
+    milestone_value(&mut trace, 2000 * MS, milestone::WAKE, "disk", Some(73_211 * MS));
     *trace.milestones.event.last_mut().unwrap() = trace.strings.intern("kernel log");
-    milestone_value(
-        &mut trace,
-        1000 * MS,
-        milestone::POWER_HIBERNATE_PAGES,
-        "",
-        Some(94_948),
-    );
+    milestone_value(&mut trace, 1000 * MS, milestone::POWER_HIBERNATE_PAGES, "", Some(94_948));
     let sleep = only(&trace);
     assert_eq!(sleep.asleep.kernel_ns, Some(73_211 * MS));
     let image = sleep.image.unwrap();
@@ -377,12 +266,7 @@ fn a_sleep_that_was_given_up_says_why_and_by_which_device() {
     });
     phase(&mut trace, power_phase::DEVICES_SUSPEND, 1100, 1200);
     phase(&mut trace, power_phase::DEVICES_RESUME, 1210, 1400);
-    callback(
-        &mut trace,
-        PowerRequestKind::Suspend,
-        ("usb1", "", FAILS),
-        (1100, 1190),
-    );
+    callback(&mut trace, PowerRequestKind::Suspend, ("usb1", "", FAILS), (1100, 1190));
     milestone(
         &mut trace,
         1200 * MS,
@@ -401,29 +285,14 @@ fn a_sleep_that_was_given_up_says_why_and_by_which_device() {
 #[test]
 fn of_several_the_one_asked_for_is_answered_and_none_is_an_error() {
     let mut trace = memory();
-    activity(
-        &mut trace,
-        ActivityKind::PowerTransition,
-        "mem",
-        5000 * MS,
-        Some(6000 * MS),
-    );
-    let asked = |number| SuspendOptions {
-        transition: Some(number),
-        ..SuspendOptions::default()
-    };
+    activity(&mut trace, ActivityKind::PowerTransition, "mem", 5000 * MS, Some(6000 * MS));
+    let asked = |number| SuspendOptions { transition: Some(number), ..SuspendOptions::default() };
     let report = analyse(&trace, &asked(2)).unwrap();
     assert_eq!(report.sleeps_found, 2);
     assert_eq!(report.sleeps.len(), 1);
     assert_eq!(report.sleeps[0].number, 2);
-    assert!(matches!(
-        analyse(&trace, &asked(3)),
-        Err(NoSuspend::NoSuch { .. })
-    ));
-    assert!(matches!(
-        analyse(&linux(), &SuspendOptions::default()),
-        Err(NoSuspend::NoneOnLinux(_))
-    ));
+    assert!(matches!(analyse(&trace, &asked(3)), Err(NoSuspend::NoSuch { .. })));
+    assert!(matches!(analyse(&linux(), &SuspendOptions::default()), Err(NoSuspend::NoneOnLinux(_))));
 }
 
 #[test]

@@ -16,62 +16,20 @@ fn kinds_are_told_apart() {
         (PowerTransitionKind::HybridSleep, |trace| {
             sleep_state(trace, SECOND, 4, "5");
             wake(trace, 3 * SECOND, 4);
-            milestone_value(
-                trace,
-                4 * SECOND,
-                milestone::POWER_HIBERNATE_WRITE_TIME,
-                "",
-                Some(900 * MS),
-            );
-            milestone_value(
-                trace,
-                4 * SECOND,
-                milestone::POWER_HIBERNATE_READ_TIME,
-                "",
-                Some(0),
-            );
+            milestone_value(trace, 4 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(900 * MS));
+            milestone_value(trace, 4 * SECOND, milestone::POWER_HIBERNATE_READ_TIME, "", Some(0));
         }),
         // Power failed: what was a hybrid sleep is known by the state asked for.
         (PowerTransitionKind::HybridSleep, |trace| {
-            milestone_value(
-                trace,
-                4 * SECOND,
-                milestone::POWER_HIBERNATE_WRITE_TIME,
-                "",
-                Some(900 * MS),
-            );
-            milestone_value(
-                trace,
-                4 * SECOND,
-                milestone::POWER_HIBERNATE_READ_TIME,
-                "",
-                Some(0),
-            );
+            milestone_value(trace, 4 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(900 * MS));
+            milestone_value(trace, 4 * SECOND, milestone::POWER_HIBERNATE_READ_TIME, "", Some(0));
         }),
         (PowerTransitionKind::Hibernate, |trace| {
-            milestone_value(
-                trace,
-                SECOND,
-                milestone::POWER_HIBERNATE_WRITE_TIME,
-                "",
-                Some(900 * MS),
-            );
-            milestone_value(
-                trace,
-                SECOND,
-                milestone::POWER_HIBERNATE_READ_TIME,
-                "",
-                Some(700 * MS),
-            );
+            milestone_value(trace, SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(900 * MS));
+            milestone_value(trace, SECOND, milestone::POWER_HIBERNATE_READ_TIME, "", Some(700 * MS));
         }),
         (PowerTransitionKind::FastStartup, |trace| {
-            milestone_value(
-                trace,
-                SECOND,
-                milestone::RESUME_KERNEL_READ_TIME,
-                "",
-                Some(700 * MS),
-            );
+            milestone_value(trace, SECOND, milestone::RESUME_KERNEL_READ_TIME, "", Some(700 * MS));
             milestone_value(trace, SECOND, milestone::BOOT_TYPE, "", Some(1));
         }),
         (PowerTransitionKind::FastStartup, |trace| {
@@ -95,10 +53,7 @@ fn kinds_are_told_apart() {
         build(&mut trace);
         let transition = only(&trace);
         assert_eq!(transition.kind, kind, "case {at}: {}", transition.kind_rule);
-        assert_eq!(
-            transition.evidence.is_empty(),
-            kind == PowerTransitionKind::Unknown
-        );
+        assert_eq!(transition.evidence.is_empty(), kind == PowerTransitionKind::Unknown);
     }
 }
 
@@ -106,65 +61,28 @@ fn kinds_are_told_apart() {
 fn several_transitions_are_listed_and_one_can_be_chosen() {
     let mut trace = sleep_with_slow_service();
     whole(&mut trace, 50 * SECOND, Some(60 * SECOND));
-    phase(
-        &mut trace,
-        power_phase::SUSPEND_DEVICES,
-        51 * SECOND,
-        52 * SECOND,
-    );
+    phase(&mut trace, power_phase::SUSPEND_DEVICES, 51 * SECOND, 52 * SECOND);
     sleep_state(&mut trace, 53 * SECOND, 5, "5");
     wake(&mut trace, 55 * SECOND, 5);
     // Modern standby knows no phases.
-    milestone_value(
-        &mut trace,
-        70 * SECOND,
-        milestone::STANDBY_ENTER,
-        "",
-        Some(15),
-    );
-    milestone_value(
-        &mut trace,
-        80 * SECOND,
-        milestone::STANDBY_EXIT,
-        "",
-        Some(31),
-    );
-    milestone_value(
-        &mut trace,
-        80 * SECOND,
-        milestone::STANDBY_TIME,
-        "",
-        Some(9_990 * MS),
-    );
+    milestone_value(&mut trace, 70 * SECOND, milestone::STANDBY_ENTER, "", Some(15));
+    milestone_value(&mut trace, 80 * SECOND, milestone::STANDBY_EXIT, "", Some(31));
+    milestone_value(&mut trace, 80 * SECOND, milestone::STANDBY_TIME, "", Some(9_990 * MS));
     let report = analyse(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.transitions_found, 3);
-    let kinds: Vec<_> = report
-        .transitions
-        .iter()
-        .map(|row| (row.number, row.kind))
-        .collect();
+    let kinds: Vec<_> = report.transitions.iter().map(|row| (row.number, row.kind)).collect();
     assert_eq!(
         kinds,
-        [
-            (1, PowerTransitionKind::Sleep),
-            (2, PowerTransitionKind::Hibernate),
-            (3, PowerTransitionKind::ModernStandby)
-        ]
+        [(1, PowerTransitionKind::Sleep), (2, PowerTransitionKind::Hibernate), (3, PowerTransitionKind::ModernStandby)]
     );
     let standby = &report.transitions[2];
     assert_eq!(standby.asleep.measured.duration_ns, Some(10 * SECOND));
     let figures = standby.standby.as_ref().unwrap();
-    assert_eq!(
-        (figures.enter_reason, figures.exit_reason),
-        (Some(15), Some(31))
-    );
+    assert_eq!((figures.enter_reason, figures.exit_reason), (Some(15), Some(31)));
     assert_eq!(figures.total_ns, Some(9_990 * MS));
 
     let choose = |number| {
-        let options = SuspendOptions {
-            transition: Some(number),
-            ..SuspendOptions::default()
-        };
+        let options = SuspendOptions { transition: Some(number), ..SuspendOptions::default() };
         analyse(&trace, &options)
     };
     let second = choose(2).unwrap();
@@ -180,30 +98,10 @@ fn several_transitions_are_listed_and_one_can_be_chosen() {
 fn without_begin_and_end_the_phases_tell_where_transitions_lie() {
     let mut trace = recording();
     for start in [10, 40] {
-        phase(
-            &mut trace,
-            power_phase::QUERY_APPS,
-            start * SECOND,
-            (start + 1) * SECOND,
-        );
-        phase(
-            &mut trace,
-            power_phase::SUSPEND_DEVICES,
-            (start + 1) * SECOND,
-            (start + 3) * SECOND,
-        );
-        phase(
-            &mut trace,
-            power_phase::RESUME_DEVICES,
-            (start + 9) * SECOND,
-            (start + 10) * SECOND,
-        );
-        phase(
-            &mut trace,
-            power_phase::RESUME_APPS,
-            (start + 10) * SECOND,
-            (start + 11) * SECOND,
-        );
+        phase(&mut trace, power_phase::QUERY_APPS, start * SECOND, (start + 1) * SECOND);
+        phase(&mut trace, power_phase::SUSPEND_DEVICES, (start + 1) * SECOND, (start + 3) * SECOND);
+        phase(&mut trace, power_phase::RESUME_DEVICES, (start + 9) * SECOND, (start + 10) * SECOND);
+        phase(&mut trace, power_phase::RESUME_APPS, (start + 10) * SECOND, (start + 11) * SECOND);
     }
     let report = analyse(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.transitions.len(), 2);
@@ -212,11 +110,7 @@ fn without_begin_and_end_the_phases_tell_where_transitions_lie() {
         assert_eq!(transition.suspend.measured.duration_ns, Some(3 * SECOND));
         assert_eq!(transition.suspend.measured.certainty, Certainty::Inferred);
         assert_eq!(transition.resume.measured.duration_ns, Some(2 * SECOND));
-        assert!(
-            transition
-                .missing
-                .contains(&"the kernel's end of the transition".to_owned())
-        );
+        assert!(transition.missing.contains(&"the kernel's end of the transition".to_owned()));
     }
 }
 
@@ -225,33 +119,12 @@ fn a_fast_startup_goes_from_the_logoff_to_the_settled_desktop() {
     let mut trace = recording();
     trace.system.processors = 1;
     milestone(&mut trace, SECOND, milestone::LOGOFF_REQUEST, "1");
-    told(
-        &mut trace,
-        NotificationKind::ApplicationShutdown,
-        "app.exe",
-        2 * SECOND,
-        Some(4 * SECOND),
-    );
-    phase(
-        &mut trace,
-        power_phase::SUSPEND_APPS,
-        5 * SECOND,
-        6 * SECOND,
-    );
-    phase(
-        &mut trace,
-        power_phase::SUSPEND_DEVICES,
-        6 * SECOND,
-        8 * SECOND,
-    );
+    told(&mut trace, NotificationKind::ApplicationShutdown, "app.exe", 2 * SECOND, Some(4 * SECOND));
+    phase(&mut trace, power_phase::SUSPEND_APPS, 5 * SECOND, 6 * SECOND);
+    phase(&mut trace, power_phase::SUSPEND_DEVICES, 6 * SECOND, 8 * SECOND);
     milestone(&mut trace, 9 * SECOND, milestone::HIBERNATE, "");
     wake(&mut trace, 10 * SECOND, 5);
-    phase(
-        &mut trace,
-        power_phase::RESUME_DEVICES,
-        10 * SECOND,
-        11 * SECOND,
-    );
+    phase(&mut trace, power_phase::RESUME_DEVICES, 10 * SECOND, 11 * SECOND);
     for (name, ms) in [
         (milestone::RESUME_FIRMWARE_TIME, 2_500),
         (milestone::RESUME_BOOT_MANAGER_TIME, 300),
@@ -263,24 +136,14 @@ fn a_fast_startup_goes_from_the_logoff_to_the_settled_desktop() {
     ] {
         milestone_value(&mut trace, 11 * SECOND, name, "", Some(ms * MS));
     }
-    milestone(
-        &mut trace,
-        12 * SECOND,
-        milestone::IDLE_DETECTION_BEGIN,
-        "fast_startup",
-    );
+    milestone(&mut trace, 12 * SECOND, milestone::IDLE_DETECTION_BEGIN, "fast_startup");
     process(&mut trace, 500, "explorer.exe", Some(14 * SECOND), None);
     milestone(&mut trace, 16 * SECOND, milestone::DESKTOP_READY, "");
     // One busy second after the desktop, then nothing but idle.
     thread(&mut trace, 8, 500, None, None);
     switches(
         &mut trace,
-        &[
-            (0, 0, 8, 0, 0),
-            (16 * SECOND, 0, 0, 8, 8),
-            (17 * SECOND, 0, 8, 0, 0),
-            (40 * SECOND, 0, 0, 0, 0),
-        ],
+        &[(0, 0, 8, 0, 0), (16 * SECOND, 0, 0, 8, 8), (17 * SECOND, 0, 8, 0, 0), (40 * SECOND, 0, 0, 0, 0)],
     );
     trace.duration_ns = 40 * SECOND;
     let transition = only(&trace);
@@ -294,15 +157,9 @@ fn a_fast_startup_goes_from_the_logoff_to_the_settled_desktop() {
     assert_eq!(transition.post_resume.start_ns, Some(16 * SECOND));
     assert_eq!(transition.post_resume.busy_ns, SECOND);
     assert_eq!(transition.suspend.measured.duration_ns, Some(8 * SECOND));
-    assert_eq!(
-        transition.notifications[0].phase,
-        PowerPhaseName::UserSession
-    );
+    assert_eq!(transition.notifications[0].phase, PowerPhaseName::UserSession);
     let parts = transition.resume_parts.as_ref().unwrap();
-    assert_eq!(
-        parts.total_ns,
-        Some((2_500 + 300 + 900 + 1_200 + 1_000) * MS)
-    );
+    assert_eq!(parts.total_ns, Some((2_500 + 300 + 900 + 1_200 + 1_000) * MS));
     assert!(fast_startup(&trace, &SuspendOptions::default()).is_some());
 }
 
@@ -323,29 +180,13 @@ fn the_kernel_loggers_records_alone_tell_a_sleep() {
         event,
     });
     let system = PowerStateKind::System;
-    request(
-        &mut trace,
-        (1, "A", "a"),
-        (system, 4),
-        (2 * SECOND, 4 * SECOND),
-    );
-    request(
-        &mut trace,
-        (2, "A", "a"),
-        (system, 1),
-        (7 * SECOND, 8 * SECOND),
-    );
+    request(&mut trace, (1, "A", "a"), (system, 4), (2 * SECOND, 4 * SECOND));
+    request(&mut trace, (2, "A", "a"), (system, 1), (7 * SECOND, 8 * SECOND));
     let transition = only(&trace);
     assert_eq!(transition.kind, PowerTransitionKind::Sleep);
     assert_eq!(transition.kind_certainty, Certainty::Inferred);
-    assert_eq!(
-        find(&transition, PowerPhaseName::SuspendDevices).duration_ns,
-        Some(2 * SECOND)
-    );
-    assert_eq!(
-        find(&transition, PowerPhaseName::ResumeDevices).certainty,
-        Certainty::Inferred
-    );
+    assert_eq!(find(&transition, PowerPhaseName::SuspendDevices).duration_ns, Some(2 * SECOND));
+    assert_eq!(find(&transition, PowerPhaseName::ResumeDevices).certainty, Certainty::Inferred);
     assert_eq!(transition.suspend.measured.duration_ns, Some(3 * SECOND));
     assert_eq!(transition.resume.measured.duration_ns, Some(2 * SECOND));
 }
@@ -354,19 +195,9 @@ fn the_kernel_loggers_records_alone_tell_a_sleep() {
 fn a_shutdown_and_a_boot_are_no_transition() {
     let mut trace = recording();
     whole(&mut trace, SECOND, None);
-    activity(
-        &mut trace,
-        ActivityKind::KernelShutdownStep,
-        "graceful",
-        2 * SECOND,
-        None,
-    );
+    activity(&mut trace, ActivityKind::KernelShutdownStep, "graceful", 2 * SECOND, None);
     milestone_value(&mut trace, 3 * SECOND, milestone::BOOT_TYPE, "", Some(0));
     let absence = analyse(&trace, &SuspendOptions::default()).unwrap_err();
     assert!(matches!(absence, NoSuspend::None(_)));
-    assert!(
-        absence
-            .to_string()
-            .starts_with("the recording holds no sleep")
-    );
+    assert!(absence.to_string().starts_with("the recording holds no sleep"));
 }

@@ -18,24 +18,11 @@ fn a_sleep_is_measured_and_its_slow_service_found() {
 
     let services = find(&transition, PowerPhaseName::SuspendServices);
     assert_eq!(services.duration_ns, Some(31 * SECOND));
-    assert_eq!(
-        (services.children, services.children_total_ns),
-        (2, Some(30 * SECOND + MS))
-    );
-    let slow = transition
-        .notifications
-        .iter()
-        .find(|row| row.name == "Slowsvc")
-        .unwrap();
+    assert_eq!((services.children, services.children_total_ns), (2, Some(30 * SECOND + MS)));
+    let slow = transition.notifications.iter().find(|row| row.name == "Slowsvc").unwrap();
     assert_eq!(slow.duration_ns, Some(30 * SECOND));
-    assert_eq!(
-        slow.time_out.as_ref().unwrap().limit_ns,
-        SERVICE_TIME_OUT_NS
-    );
-    let answered = transition
-        .notifications
-        .iter()
-        .filter(|row| row.time_out.is_none());
+    assert_eq!(slow.time_out.as_ref().unwrap().limit_ns, SERVICE_TIME_OUT_NS);
+    let answered = transition.notifications.iter().filter(|row| row.time_out.is_none());
     assert_eq!(answered.count(), 3);
 }
 
@@ -47,10 +34,7 @@ fn what_the_children_do_not_account_for_is_the_papers_number() {
     assert_eq!(apps.children_total_ns, Some(472_485 * US));
     assert_eq!(apps.not_in_children_ns, Some(847_930 * US));
     let slow = &transition.notifications[0];
-    assert_eq!(
-        (slow.name.as_str(), slow.path.as_str()),
-        ("slow.exe", r"C:\a\slow.exe")
-    );
+    assert_eq!((slow.name.as_str(), slow.path.as_str()), ("slow.exe", r"C:\a\slow.exe"));
 }
 
 #[test]
@@ -68,18 +52,9 @@ fn without_real_times_a_clock_that_was_set_tells_how_long_it_slept() {
     let mut trace = recording();
     sleep_state(&mut trace, 5 * SECOND, 4, "4");
     wake(&mut trace, 6 * SECOND, 4);
-    milestone_value(
-        &mut trace,
-        7 * SECOND,
-        milestone::CLOCK_SET,
-        "",
-        Some(60_000),
-    );
+    milestone_value(&mut trace, 7 * SECOND, milestone::CLOCK_SET, "", Some(60_000));
     let gap = only(&trace).asleep;
-    assert_eq!(
-        (gap.clock_set_ns, gap.wall_ns),
-        (Some(60 * SECOND), Some(61 * SECOND))
-    );
+    assert_eq!((gap.clock_set_ns, gap.wall_ns), (Some(60 * SECOND), Some(61 * SECOND)));
     assert_eq!(gap.wall_certainty, Certainty::Inferred);
 }
 
@@ -91,28 +66,11 @@ fn the_kernels_account_gives_phases_the_events_cannot() {
     assert_eq!(length(PowerPhaseName::ResumeCritical), Some(990 * MS));
     assert_eq!(length(PowerPhaseName::Asleep), Some(SECOND));
     let none = [PowerPhaseName::HiberWrite, PowerPhaseName::HiberRead];
-    assert!(
-        transition
-            .phases
-            .iter()
-            .all(|phase| !none.contains(&phase.name))
-    );
-    let order: Vec<&str> = transition
-        .phases
-        .iter()
-        .map(|phase| phase.name.as_str())
-        .collect();
+    assert!(transition.phases.iter().all(|phase| !none.contains(&phase.name)));
+    let order: Vec<&str> = transition.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(
         order,
-        [
-            "SuspendApps",
-            "SuspendServices",
-            "Asleep",
-            "BiosInit",
-            "ResumeCritical",
-            "ResumeDevices",
-            "PostResume"
-        ]
+        ["SuspendApps", "SuspendServices", "Asleep", "BiosInit", "ResumeCritical", "ResumeDevices", "PostResume"]
     );
 }
 
@@ -121,32 +79,12 @@ fn the_kernels_account_gives_phases_the_events_cannot() {
 fn the_device_that_ends_a_phase_is_named_with_what_it_cost() {
     let mut trace = recording();
     whole(&mut trace, 0, None);
-    phase(
-        &mut trace,
-        power_phase::SUSPEND_DEVICES,
-        2 * SECOND,
-        23 * SECOND,
-    );
+    phase(&mut trace, power_phase::SUSPEND_DEVICES, 2 * SECOND, 23 * SECOND);
     let (system, own) = (PowerStateKind::System, PowerStateKind::Device);
-    request(
-        &mut trace,
-        (0xa, "PCI\\A", "disk"),
-        (system, 4),
-        (2 * SECOND, 3 * SECOND),
-    );
-    request(
-        &mut trace,
-        (0xb, "ROOT\\PIWD", "piwddev"),
-        (system, 4),
-        (2_910 * MS, 22_926 * MS),
-    );
+    request(&mut trace, (0xa, "PCI\\A", "disk"), (system, 4), (2 * SECOND, 3 * SECOND));
+    request(&mut trace, (0xb, "ROOT\\PIWD", "piwddev"), (system, 4), (2_910 * MS, 22_926 * MS));
     // Packet 0xa is used again for the second device's own state.
-    request(
-        &mut trace,
-        (0xa, "ROOT\\PIWD", "piwddev"),
-        (own, 4),
-        (3_500 * MS, 22_900 * MS),
-    );
+    request(&mut trace, (0xa, "ROOT\\PIWD", "piwddev"), (own, 4), (3_500 * MS, 22_900 * MS));
     let driver = trace.strings.intern("piwddev");
     let device = trace.strings.intern("ROOT\\PIWD");
     let part = |irp, start_ns, end_ns| PowerRequest {
@@ -165,18 +103,13 @@ fn the_device_that_ends_a_phase_is_named_with_what_it_cost() {
 
     let phase = find(&transition, PowerPhaseName::SuspendDevices);
     let last = phase.last.as_ref().unwrap();
-    assert_eq!(
-        (last.name.as_str(), last.driver.as_str()),
-        ("ROOT\\PIWD", "piwddev")
-    );
+    assert_eq!((last.name.as_str(), last.driver.as_str()), ("ROOT\\PIWD", "piwddev"));
     assert_eq!((last.duration_ns, last.end_ns), (20_016 * MS, 22_926 * MS));
     assert_eq!(last.after_others_ns, Some(19_926 * MS));
     assert_eq!(phase.children, 2);
     assert_eq!(phase.children_total_ns, Some(21_016 * MS));
     assert_eq!(phase.children_covered_ns, Some(20_926 * MS));
-    let [disk, slow] = &transition.devices[..] else {
-        panic!("two devices")
-    };
+    let [disk, slow] = &transition.devices[..] else { panic!("two devices") };
     assert_eq!((disk.ends_phase, disk.alone_ns), (false, Some(910 * MS)));
     assert_eq!((slow.ends_phase, slow.alone_ns), (true, Some(19_926 * MS)));
     assert!(disk.nested.is_empty() && disk.drivers.is_empty());
@@ -197,24 +130,10 @@ fn after_a_resume_idle_time_is_looked_for_until_the_next_transition() {
     for start in [1, 6] {
         sleep_state(&mut trace, start * SECOND, 4, "4");
         wake(&mut trace, (start + 1) * SECOND, 4);
-        phase(
-            &mut trace,
-            power_phase::RESUME_DEVICES,
-            (start + 1) * SECOND,
-            (start + 2) * SECOND,
-        );
+        phase(&mut trace, power_phase::RESUME_DEVICES, (start + 1) * SECOND, (start + 2) * SECOND);
     }
     let report = analyse(&trace, &SuspendOptions::default()).unwrap();
-    let settled: Vec<_> = report
-        .transitions
-        .iter()
-        .map(|row| row.post_resume.end_ns)
-        .collect();
+    let settled: Vec<_> = report.transitions.iter().map(|row| row.post_resume.end_ns).collect();
     assert_eq!(settled, [None, Some(18 * SECOND)]);
-    assert!(
-        report.transitions[0]
-            .post_resume
-            .rule
-            .contains("the time looked at ends")
-    );
+    assert!(report.transitions[0].post_resume.rule.contains("the time looked at ends"));
 }

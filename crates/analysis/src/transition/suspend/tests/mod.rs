@@ -1,8 +1,8 @@
 //! Transitions whose truth is written down by hand.
 
 use onoff_trace::{
-    Activity, ActivityKind, Notification, NotificationKind, PowerRequest, PowerRequestKind,
-    PowerRequestScope, PowerStateKind, StringId, Trace, milestone, power_phase,
+    Activity, ActivityKind, Notification, NotificationKind, PowerRequest, PowerRequestKind, PowerRequestScope,
+    PowerStateKind, StringId, Trace, milestone, power_phase,
 };
 
 use super::*;
@@ -32,13 +32,7 @@ fn whole(trace: &mut Trace, start_ns: i64, end_ns: Option<i64>) {
 }
 
 fn phase(trace: &mut Trace, name: &str, start_ns: i64, end_ns: i64) {
-    activity(
-        trace,
-        ActivityKind::PowerPhase,
-        name,
-        start_ns,
-        Some(end_ns),
-    );
+    activity(trace, ActivityKind::PowerPhase, name, start_ns, Some(end_ns));
 }
 
 fn told(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, end_ns: Option<i64>) {
@@ -101,10 +95,7 @@ fn wake(trace: &mut Trace, time_ns: i64, from: i64) {
 }
 
 fn recording() -> Trace {
-    Trace {
-        duration_ns: 100 * SECOND,
-        ..Trace::default()
-    }
+    Trace { duration_ns: 100 * SECOND, ..Trace::default() }
 }
 
 fn only(trace: &Trace) -> PowerTransition {
@@ -114,11 +105,7 @@ fn only(trace: &Trace) -> PowerTransition {
 }
 
 fn find(transition: &PowerTransition, name: PowerPhaseName) -> &PowerPhase {
-    transition
-        .phases
-        .iter()
-        .find(|phase| phase.name == name)
-        .unwrap_or_else(|| panic!("no phase {}", name.as_str()))
+    transition.phases.iter().find(|phase| phase.name == name).unwrap_or_else(|| panic!("no phase {}", name.as_str()))
 }
 
 /// A sleep of 300 s by the wall's clock, of which the recording's clock counts 1 s, with a service that does not answer.
@@ -126,20 +113,9 @@ fn sleep_with_slow_service() -> Trace {
     let mut trace = recording();
     whole(&mut trace, 2 * SECOND, Some(39 * SECOND));
     let unix = 1_700_000_000 * SECOND;
-    milestone_value(
-        &mut trace,
-        2 * SECOND,
-        milestone::POWER_BEGIN_UTC,
-        "",
-        Some(unix),
-    );
+    milestone_value(&mut trace, 2 * SECOND, milestone::POWER_BEGIN_UTC, "", Some(unix));
     // Figure 17 of Microsoft's paper: the applications' node, in µs.
-    phase(
-        &mut trace,
-        power_phase::SUSPEND_APPS,
-        2 * SECOND,
-        2 * SECOND + 1_320_415 * US,
-    );
+    phase(&mut trace, power_phase::SUSPEND_APPS, 2 * SECOND, 2 * SECOND + 1_320_415 * US);
     told(
         &mut trace,
         NotificationKind::ApplicationSuspend,
@@ -147,95 +123,20 @@ fn sleep_with_slow_service() -> Trace {
         2 * SECOND,
         Some(2 * SECOND + 400_000 * US),
     );
-    told(
-        &mut trace,
-        NotificationKind::ApplicationSuspend,
-        "quick.exe",
-        3 * SECOND,
-        Some(3 * SECOND + 72_485 * US),
-    );
-    phase(
-        &mut trace,
-        power_phase::SUSPEND_SERVICES,
-        4 * SECOND,
-        35 * SECOND,
-    );
-    told(
-        &mut trace,
-        NotificationKind::ServiceSuspend,
-        "Slowsvc",
-        4 * SECOND + 5,
-        Some(34 * SECOND + 5),
-    );
-    told(
-        &mut trace,
-        NotificationKind::ServiceSuspend,
-        "Quicksvc",
-        34 * SECOND + 10,
-        Some(34 * SECOND + 10 + MS),
-    );
+    told(&mut trace, NotificationKind::ApplicationSuspend, "quick.exe", 3 * SECOND, Some(3 * SECOND + 72_485 * US));
+    phase(&mut trace, power_phase::SUSPEND_SERVICES, 4 * SECOND, 35 * SECOND);
+    told(&mut trace, NotificationKind::ServiceSuspend, "Slowsvc", 4 * SECOND + 5, Some(34 * SECOND + 5));
+    told(&mut trace, NotificationKind::ServiceSuspend, "Quicksvc", 34 * SECOND + 10, Some(34 * SECOND + 10 + MS));
     sleep_state(&mut trace, 36 * SECOND, 4, "4");
     wake(&mut trace, 37 * SECOND, 4);
-    phase(
-        &mut trace,
-        power_phase::RESUME_DEVICES,
-        37 * SECOND,
-        38 * SECOND,
-    );
-    milestone_value(
-        &mut trace,
-        39 * SECOND,
-        milestone::POWER_END_UTC,
-        "",
-        Some(unix + 336 * SECOND),
-    );
-    milestone(
-        &mut trace,
-        39 * SECOND,
-        milestone::WAKE_SOURCE,
-        "power button",
-    );
-    milestone_value(
-        &mut trace,
-        39 * SECOND,
-        milestone::POWER_SUSPEND_TIME,
-        "",
-        Some(33_990 * MS),
-    );
-    milestone_value(
-        &mut trace,
-        39 * SECOND,
-        milestone::POWER_RESUME_TIME,
-        "",
-        Some(2_000 * MS),
-    );
-    milestone_value(
-        &mut trace,
-        39 * SECOND,
-        milestone::POWER_FIRMWARE_TIME,
-        "",
-        Some(310 * MS),
-    );
-    milestone_value(
-        &mut trace,
-        39 * SECOND,
-        milestone::POWER_DRIVER_WAKE_TIME,
-        "",
-        Some(990 * MS),
-    );
-    milestone_value(
-        &mut trace,
-        39 * SECOND,
-        milestone::POWER_HIBERNATE_WRITE_TIME,
-        "",
-        Some(0),
-    );
-    milestone_value(
-        &mut trace,
-        39 * SECOND,
-        milestone::POWER_HIBERNATE_READ_TIME,
-        "",
-        Some(0),
-    );
+    phase(&mut trace, power_phase::RESUME_DEVICES, 37 * SECOND, 38 * SECOND);
+    milestone_value(&mut trace, 39 * SECOND, milestone::POWER_END_UTC, "", Some(unix + 336 * SECOND));
+    milestone(&mut trace, 39 * SECOND, milestone::WAKE_SOURCE, "power button");
+    milestone_value(&mut trace, 39 * SECOND, milestone::POWER_SUSPEND_TIME, "", Some(33_990 * MS));
+    milestone_value(&mut trace, 39 * SECOND, milestone::POWER_RESUME_TIME, "", Some(2_000 * MS));
+    milestone_value(&mut trace, 39 * SECOND, milestone::POWER_FIRMWARE_TIME, "", Some(310 * MS));
+    milestone_value(&mut trace, 39 * SECOND, milestone::POWER_DRIVER_WAKE_TIME, "", Some(990 * MS));
+    milestone_value(&mut trace, 39 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(0));
+    milestone_value(&mut trace, 39 * SECOND, milestone::POWER_HIBERNATE_READ_TIME, "", Some(0));
     trace
 }

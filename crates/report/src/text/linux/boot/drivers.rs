@@ -15,17 +15,10 @@ pub(super) fn write(report: &LinuxBootReport, top: usize, out: &mut dyn Write) -
     if report.devices.is_empty() {
         return Ok(());
     }
-    let note = format!(
-        "slowest of {} operations",
-        count(report.devices.len() as u64)
-    );
+    let note = format!("slowest of {} operations", count(report.devices.len() as u64));
     title("Kernel functions, modules and drivers", &note, out)?;
-    let mut table = Table::new()
-        .left("function or driver", 44)
-        .left("operation", 12)
-        .right("took")
-        .right("begins")
-        .left("", 60);
+    let mut table =
+        Table::new().left("function or driver", 44).left("operation", 12).right("took").right("begins").left("", 60);
     // What has no end is listed last: the trace tells only the begin of many.
     let ended = report.devices.iter().filter(|it| it.end_ns.is_some());
     let others = report.devices.iter().filter(|it| it.end_ns.is_none());
@@ -48,14 +41,7 @@ pub(super) fn write(report: &LinuxBootReport, top: usize, out: &mut dyn Write) -
         .iter()
         .filter(|driver| driver.operations > 1 && driver.duration_ns > 0)
         .take(3)
-        .map(|driver| {
-            format!(
-                "{} {} in {}",
-                driver.name,
-                duration(driver.duration_ns),
-                count(driver.operations)
-            )
-        })
+        .map(|driver| format!("{} {} in {}", driver.name, duration(driver.duration_ns), count(driver.operations)))
         .collect();
     if !sums.is_empty() {
         let sums = crate::text::printable::printable(&sums.join(", ")).into_owned();
@@ -72,8 +58,6 @@ fn name(device: &Device) -> &str {
 
 fn detail(device: &Device) -> &str {
     let names = [&device.device, &device.description];
-    let detail = names
-        .into_iter()
-        .find(|text| !text.is_empty() && **text != name(device));
+    let detail = names.into_iter().find(|text| !text.is_empty() && **text != name(device));
     detail.map_or("", String::as_str)
 }

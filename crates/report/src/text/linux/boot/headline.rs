@@ -4,9 +4,7 @@ use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::linux::boot::{
-    LinuxBootReport, LinuxPhaseName, UnitPathStep, UnitStart,
-};
+use onoff_analysis::transition::linux::boot::{LinuxBootReport, LinuxPhaseName, UnitPathStep, UnitStart};
 
 use crate::text::machine::machine;
 use crate::text::printable::printable;
@@ -16,11 +14,7 @@ use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 /// From this share of the way on, a step is worth a sentence, percent.
 const NOTABLE_SHARE: f64 = 5.0;
 
-pub(super) fn write(
-    report: &LinuxBootReport,
-    recording: &RecordingSummary,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(report))?;
     if let Some(sentence) = parts(report) {
         writeln!(out, "{sentence}")?;
@@ -38,15 +32,9 @@ pub(super) fn write(
 fn answer(report: &LinuxBootReport) -> String {
     match (report.startup_ns, report.total_certainty) {
         (Some(startup), Certainty::Measured) => {
-            format!(
-                "The boot took {} until everything was started.",
-                duration(startup)
-            )
+            format!("The boot took {} until everything was started.", duration(startup))
         }
-        (Some(startup), _) => format!(
-            "The boot took {}, as far as can be inferred.",
-            duration(startup)
-        ),
+        (Some(startup), _) => format!("The boot took {}, as far as can be inferred.", duration(startup)),
         (None, _) => format!(
             "The boot took at least {}: the recording does not say when it was over.",
             duration(report.total_at_least_ns)
@@ -59,19 +47,8 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
     let parts: Vec<String> = report
         .phases
         .iter()
-        .filter(|phase| {
-            !matches!(
-                phase.name,
-                LinuxPhaseName::PostBoot | LinuxPhaseName::TraceTail
-            )
-        })
-        .filter_map(|phase| {
-            Some(format!(
-                "{} {}",
-                phase.name.words(),
-                duration(phase.duration_ns?)
-            ))
-        })
+        .filter(|phase| !matches!(phase.name, LinuxPhaseName::PostBoot | LinuxPhaseName::TraceTail))
+        .filter_map(|phase| Some(format!("{} {}", phase.name.words(), duration(phase.duration_ns?))))
         .collect();
     let mut sentence = String::new();
     if !parts.is_empty() {
@@ -126,11 +103,7 @@ fn longest(report: &LinuxBootReport) -> Option<String> {
         sentence += &match (unit.held_up.first(), unit.held_up_in_turn) {
             (None, _) => String::new(),
             (Some(first), 0 | 1) => format!("; it held up {}", printable(first)),
-            (Some(first), units) => format!(
-                "; it held up {} and in turn {} more",
-                printable(first),
-                units - 1
-            ),
+            (Some(first), units) => format!("; it held up {} and in turn {} more", printable(first), units - 1),
         };
     }
     sentence.push('.');
@@ -155,12 +128,6 @@ fn slowest(report: &LinuxBootReport) -> Option<String> {
     ))
 }
 
-pub(super) fn unit_of<'a>(
-    report: &'a LinuxBootReport,
-    step: &UnitPathStep,
-) -> Option<&'a UnitStart> {
-    report
-        .units
-        .iter()
-        .find(|unit| unit.on_critical_path && unit.name == step.unit)
+pub(super) fn unit_of<'a>(report: &'a LinuxBootReport, step: &UnitPathStep) -> Option<&'a UnitStart> {
+    report.units.iter().find(|unit| unit.on_critical_path && unit.name == step.unit)
 }

@@ -67,16 +67,9 @@ fn write_lacking(lacking: &[MissingPart], out: &mut dyn Write) -> io::Result<()>
         return Ok(());
     }
     title("What the recording lacked", "", out)?;
-    let mut table = Table::new()
-        .left("to know", 70)
-        .left("needs", 60)
-        .left("record", 120);
+    let mut table = Table::new().left("to know", 70).left("needs", 60).left("record", 120);
     for item in lacking {
-        table.row([
-            cell(&*item.unknown),
-            cell(&*item.part),
-            styled_cell(QUIET, &*item.record),
-        ]);
+        table.row([cell(&*item.unknown), cell(&*item.part), styled_cell(QUIET, &*item.record)]);
     }
     table.write(out)
 }

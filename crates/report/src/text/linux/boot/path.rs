@@ -25,11 +25,8 @@ pub(super) fn write(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result
     let (Some(target), false) = (&report.default_target, path.steps.is_empty()) else {
         return Ok(());
     };
-    let note = format!(
-        "who was waited for: {} in units, {} between them",
-        duration(path.units_ns),
-        duration(path.gaps_ns)
-    );
+    let note =
+        format!("who was waited for: {} in units, {} between them", duration(path.units_ns), duration(path.gaps_ns));
     title(&format!("The way to {}", target.unit), &note, out)?;
     let longest = path.steps.iter().map(|step| step.duration_ns).max();
     let mut table = Table::new()
@@ -47,16 +44,9 @@ pub(super) fn write(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result
             passed += 1;
             continue;
         }
-        let style = if Some(step.duration_ns) == longest && step.duration_ns > 0 {
-            WORST
-        } else {
-            anstyle::Style::new()
-        };
-        let gap_style = if step.released_by.gap_ns >= NOTABLE_GAP_NS {
-            DOUBT
-        } else {
-            anstyle::Style::new()
-        };
+        let style =
+            if Some(step.duration_ns) == longest && step.duration_ns > 0 { WORST } else { anstyle::Style::new() };
+        let gap_style = if step.released_by.gap_ns >= NOTABLE_GAP_NS { DOUBT } else { anstyle::Style::new() };
         table.row([
             styled_cell(style, &*step.unit),
             cell(duration(step.start_ns)),
@@ -88,11 +78,8 @@ fn released_by(step: &UnitPathStep) -> String {
 /// Who worked meanwhile: in the gap where that was longer than the step.
 fn processors(step: &UnitPathStep) -> String {
     let gap = step.released_by.gap_ns > step.duration_ns;
-    let (busy, busiest) = if gap {
-        (step.gap_busy_percent, &step.gap_busiest)
-    } else {
-        (step.busy_percent, &step.busiest)
-    };
+    let (busy, busiest) =
+        if gap { (step.gap_busy_percent, &step.gap_busiest) } else { (step.busy_percent, &step.busiest) };
     let Some(busy) = busy else {
         return String::new();
     };
@@ -105,9 +92,5 @@ fn processors(step: &UnitPathStep) -> String {
 }
 
 fn name(process: &ProcessCpu) -> String {
-    format!(
-        "{} {}",
-        process_name(&process.image, process.pid),
-        duration(process.cpu_ns)
-    )
+    format!("{} {}", process_name(&process.image, process.pid), duration(process.cpu_ns))
 }

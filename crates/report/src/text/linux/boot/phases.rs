@@ -55,23 +55,15 @@ pub(super) fn write(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result
         .left("ended by", 90);
     for phase in shown() {
         let took = cost(report, phase);
-        let style = if took.is_some() && took == longest {
-            WORST
-        } else {
-            anstyle::Style::new()
-        };
+        let style = if took.is_some() && took == longest { WORST } else { anstyle::Style::new() };
         let part = match (took, total) {
-            (Some(took), Some(total))
-                if phase.name != LinuxPhaseName::PostBoot || report.total_ns.is_some() =>
-            {
+            (Some(took), Some(total)) if phase.name != LinuxPhaseName::PostBoot || report.total_ns.is_some() => {
                 percent(share(took, total))
             }
             _ => String::new(),
         };
         let bar = match (phase.start_ns, phase.end_ns) {
-            (Some(start), Some(end)) if phase.name != LinuxPhaseName::TraceTail => {
-                axis.bar(start, end)
-            }
+            (Some(start), Some(end)) if phase.name != LinuxPhaseName::TraceTail => axis.bar(start, end),
             _ => String::new(),
         };
         let (rule_style, rule) = ended_by(report, phase);
@@ -120,10 +112,7 @@ fn ended_by(report: &LinuxBootReport, phase: &LinuxPhase) -> (anstyle::Style, St
 }
 
 fn write_initial_file_system(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()> {
-    let Some((start, took)) = report
-        .initial_file_system
-        .as_ref()
-        .and_then(|span| span.start_ns.zip(span.duration_ns))
+    let Some((start, took)) = report.initial_file_system.as_ref().and_then(|span| span.start_ns.zip(span.duration_ns))
     else {
         return Ok(());
     };
@@ -141,19 +130,12 @@ fn write_manager(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()
         return Ok(());
     };
     let mut parts = Vec::new();
-    for (name, span) in [
-        ("generators", &manager.generators),
-        ("reading units", &manager.units_load),
-    ] {
+    for (name, span) in [("generators", &manager.generators), ("reading units", &manager.units_load)] {
         if let Some(took) = span.duration_ns {
             parts.push(format!("{name} {}", duration(took)));
         }
     }
-    let parts = if parts.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", parts.join(", "))
-    };
+    let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
     writeln!(
         out,
         "  {QUIET}User space began with {} of the service manager's own{parts} before the first unit.{QUIET:#}",
@@ -187,12 +169,7 @@ fn write_firmware(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<(
         )?;
     }
     for fault in &table.faults {
-        writeln!(
-            out,
-            "  {DOUBT}Firmware, {}: {}.{DOUBT:#}",
-            fault.kind.as_str(),
-            printable(&fault.text)
-        )?;
+        writeln!(out, "  {DOUBT}Firmware, {}: {}.{DOUBT:#}", fault.kind.as_str(), printable(&fault.text))?;
     }
     Ok(())
 }
@@ -203,21 +180,14 @@ fn write_settling(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<(
         return Ok(());
     }
     let found = match settling.end_ns {
-        Some(_) => format!(
-            "and the {} of idle time that end it are left out",
-            duration(settling.idle_ns)
-        ),
+        Some(_) => format!("and the {} of idle time that end it are left out", duration(settling.idle_ns)),
         None => format!(
             "but only {} of the {} of idle time that end it are recorded",
             duration(settling.idle_ns),
             duration(settling.metric.required_idle_ns)
         ),
     };
-    let disk = if settling.disk_recorded {
-        ""
-    } else {
-        "; disk requests were not recorded"
-    };
+    let disk = if settling.disk_recorded { "" } else { "; disk requests were not recorded" };
     writeln!(
         out,
         "  {QUIET}PostBoot took {} of work, {found} ({} metric{disk}).{QUIET:#}",

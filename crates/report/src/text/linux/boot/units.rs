@@ -21,29 +21,14 @@ pub(super) fn write(report: &LinuxBootReport, top: usize, out: &mut dyn Write) -
     title("Units", &note, out)?;
     // What never ended is worse than whatever did.
     units.sort_by_key(|unit| std::cmp::Reverse(unit.total_ns.unwrap_or(i64::MAX)));
-    let mut table = Table::new()
-        .left("unit", 44)
-        .right("took")
-        .right("begins")
-        .left("", 12)
-        .left("", 100);
+    let mut table = Table::new().left("unit", 44).right("took").right("begins").left("", 12).left("", 100);
     for unit in units.into_iter().take(top) {
         let took = match unit.total_ns {
             Some(took) => cell(duration(took)),
             None => styled_cell(DOUBT, "unfinished"),
         };
-        let place = if unit.on_critical_path {
-            styled_cell(WORST, "on the way")
-        } else {
-            cell("")
-        };
-        table.row([
-            cell(&*unit.name),
-            took,
-            cell(duration(unit.start_ns)),
-            place,
-            styled_cell(QUIET, waits(unit)),
-        ]);
+        let place = if unit.on_critical_path { styled_cell(WORST, "on the way") } else { cell("") };
+        table.row([cell(&*unit.name), took, cell(duration(unit.start_ns)), place, styled_cell(QUIET, waits(unit))]);
     }
     table.write(out)?;
     write_news(&phases::touched_by(report), &report.units_touched_by, out)

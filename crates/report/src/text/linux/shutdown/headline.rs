@@ -49,11 +49,7 @@ fn answer(report: &LinuxShutdownReport) -> String {
 }
 
 fn told(longest: &LongestStop) -> String {
-    let name = if longest.is_unit {
-        printable(&longest.name).into_owned()
-    } else {
-        longest.name.replace('_', " ")
-    };
+    let name = if longest.is_unit { printable(&longest.name).into_owned() } else { longest.name.replace('_', " ") };
     let mut text = format!("Longest: {name}, {}", duration(longest.duration_ns));
     if !longest.because.is_empty() {
         text += &format!(" ({})", printable(&longest.because));
@@ -76,10 +72,7 @@ fn parts(report: &LinuxShutdownReport) -> Option<String> {
             };
             let name = match phase.name {
                 LinuxShutdownPhaseName::StopUnits => {
-                    let stops = report
-                        .units
-                        .iter()
-                        .filter(|unit| unit.duration_ns != Some(0));
+                    let stops = report.units.iter().filter(|unit| unit.duration_ns != Some(0));
                     format!("stopping {}", counted(stops.count() as u64, "unit"))
                 }
                 name => format!("in {}", words(name)),

@@ -3,9 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::transition::linux::shutdown::{
-    LinuxShutdownPhase, LinuxShutdownPhaseName, LinuxShutdownReport,
-};
+use onoff_analysis::transition::linux::shutdown::{LinuxShutdownPhase, LinuxShutdownPhaseName, LinuxShutdownReport};
 
 use crate::text::bar::Axis;
 use crate::text::printable::printable;
@@ -45,10 +43,7 @@ pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Re
     let whole = report.total_at_least_ns;
     let end = start.saturating_add(whole);
     let axis = Axis::new(start, end, AXIS_CELLS);
-    let note = format!(
-        "times count from the begin of the shutdown, {} of the recording",
-        exact(start)
-    );
+    let note = format!("times count from the begin of the shutdown, {} of the recording", exact(start));
     title("Phases", &note, out)?;
     let mut table = Table::new()
         .left("phase", 28)
@@ -60,26 +55,16 @@ pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Re
     let longest = report.phases.iter().map(|phase| phase.recorded_ns).max();
     for phase in &report.phases {
         let is_longest = phase.recorded_ns > 0 && Some(phase.recorded_ns) == longest;
-        let style = if is_longest {
-            WORST
-        } else {
-            anstyle::Style::new()
-        };
+        let style = if is_longest { WORST } else { anstyle::Style::new() };
         let (rule_style, rule) = begins_with(phase);
         table.row([
             styled_cell(style, words_of(phase.name)),
             cell(duration_or_dash(phase.start_ns.map(|ns| since(report, ns)))),
             styled_cell(style, took(phase)),
-            cell(if phase.recorded_ns > 0 {
-                percent(share(phase.recorded_ns, whole))
-            } else {
-                String::new()
-            }),
+            cell(if phase.recorded_ns > 0 { percent(share(phase.recorded_ns, whole)) } else { String::new() }),
             styled_cell(
                 BAR,
-                phase.start_ns.map_or_else(String::new, |start| {
-                    axis.bar(start, phase.end_ns.unwrap_or(end))
-                }),
+                phase.start_ns.map_or_else(String::new, |start| axis.bar(start, phase.end_ns.unwrap_or(end))),
             ),
             styled_cell(rule_style, rule),
         ]);
@@ -103,9 +88,7 @@ fn took(phase: &LinuxShutdownPhase) -> String {
 fn begins_with(phase: &LinuxShutdownPhase) -> (anstyle::Style, String) {
     let rule = printable(&phase.starts.rule);
     match phase.starts.certainty {
-        Certainty::Measured if phase.end_ns.is_none() => {
-            (DOUBT, format!("{rule}; the recording stops in it"))
-        }
+        Certainty::Measured if phase.end_ns.is_none() => (DOUBT, format!("{rule}; the recording stops in it")),
         Certainty::Measured => (QUIET, rule.into_owned()),
         Certainty::Inferred => (DOUBT, format!("inferred: {rule}")),
         Certainty::Missing => (MISSING, "not in the recording".to_owned()),

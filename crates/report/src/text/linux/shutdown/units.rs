@@ -3,9 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::transition::linux::shutdown::{
-    LinuxShutdownReport, ProcessStop, UnitProcess, UnitStop,
-};
+use onoff_analysis::transition::linux::shutdown::{LinuxShutdownReport, ProcessStop, UnitProcess, UnitStop};
 
 use super::phases::since;
 use crate::text::printable::printable;
@@ -17,24 +15,13 @@ use crate::text::table::{Table, cell, styled_cell};
 /// Processes named beside a unit.
 const PROCESSES: usize = 3;
 
-pub(super) fn write_units(
-    report: &LinuxShutdownReport,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_units(report: &LinuxShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if report.units.is_empty() {
         return Ok(());
     }
-    let note = format!(
-        "{} stopped; longest first",
-        counted(report.units.len() as u64, "unit")
-    );
+    let note = format!("{} stopped; longest first", counted(report.units.len() as u64, "unit"));
     title("Units", &note, out)?;
-    let mut units: Vec<&UnitStop> = report
-        .units
-        .iter()
-        .filter(|unit| unit.duration_ns != Some(0))
-        .collect();
+    let mut units: Vec<&UnitStop> = report.units.iter().filter(|unit| unit.duration_ns != Some(0)).collect();
     units.sort_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
     let mut table = Table::new()
         .left("unit", 48)
@@ -46,10 +33,7 @@ pub(super) fn write_units(
         .left("waited for", 40)
         .left("processes", 90);
     for unit in units.into_iter().take(top) {
-        let on_path = report
-            .path
-            .iter()
-            .any(|step| step.name == unit.name && step.start_ns == unit.start_ns);
+        let on_path = report.path.iter().any(|step| step.name == unit.name && step.start_ns == unit.start_ns);
         let (style, mark) = match (unit.timed_out, unit.end_ns) {
             (true, _) => (MISSING, "time was up".to_owned()),
             (_, None) => (MISSING, "did not stop".to_owned()),
@@ -66,9 +50,7 @@ pub(super) fn write_units(
             styled_cell(style, mark),
             styled_cell(
                 QUIET,
-                unit.waited_for
-                    .as_ref()
-                    .map_or_else(String::new, |wait| printable(&wait.name).into_owned()),
+                unit.waited_for.as_ref().map_or_else(String::new, |wait| printable(&wait.name).into_owned()),
             ),
             styled_cell(QUIET, processes(unit)),
         ]);
@@ -92,35 +74,20 @@ fn processes(unit: &UnitStop) -> String {
                 _ => " (inferred)",
             };
             let took = length(process).map_or_else(String::new, |ns| format!(" {}", duration(ns)));
-            format!(
-                "{} ({}){took}{doubt}",
-                printable(&process.image),
-                process.pid
-            )
+            format!("{} ({}){took}{doubt}", printable(&process.image), process.pid)
         })
         .collect();
     names.join(", ")
 }
 
 /// Who waited for whom, back from the end of stopping.
-pub(super) fn write_path(
-    report: &LinuxShutdownReport,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut steps: Vec<(usize, _)> = report
-        .path
-        .iter()
-        .enumerate()
-        .filter(|(_, step)| step.duration_ns > 0 || step.gap_ns > 0)
-        .collect();
+pub(super) fn write_path(report: &LinuxShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut steps: Vec<(usize, _)> =
+        report.path.iter().enumerate().filter(|(_, step)| step.duration_ns > 0 || step.gap_ns > 0).collect();
     if steps.is_empty() {
         return Ok(());
     }
-    let declared = report
-        .path
-        .iter()
-        .any(|step| step.certainty == Certainty::Measured);
+    let declared = report.path.iter().any(|step| step.certainty == Certainty::Measured);
     let note = if declared {
         "from the end of stopping back; steps that took most"
     } else {
@@ -140,10 +107,7 @@ pub(super) fn write_path(
         let next = at
             .checked_sub(1)
             .and_then(|before| report.path.get(before))
-            .map_or_else(
-                || "then units are stopped".to_owned(),
-                |next| format!("then {}", printable(&next.name)),
-            );
+            .map_or_else(|| "then units are stopped".to_owned(), |next| format!("then {}", printable(&next.name)));
         let doubt = match (step.certainty, declared) {
             (Certainty::Inferred, true) => " (inferred)",
             _ => "",
@@ -151,11 +115,7 @@ pub(super) fn write_path(
         table.row([
             cell(printable(&step.name)),
             cell(duration(since(report, step.end_ns))),
-            cell(if step.duration_ns > 0 {
-                duration(step.duration_ns)
-            } else {
-                String::new()
-            }),
+            cell(if step.duration_ns > 0 { duration(step.duration_ns) } else { String::new() }),
             cell(duration(step.gap_ns)),
             styled_cell(QUIET, format!("{next}{doubt}")),
         ]);
@@ -168,11 +128,7 @@ pub(super) fn write_killed(report: &LinuxShutdownReport, out: &mut dyn Write) ->
         return Ok(());
     }
     title("Ended by force", "after their time was up", out)?;
-    let mut table = Table::new()
-        .left("process", 30)
-        .right("pid")
-        .right("after")
-        .left("unit", 48);
+    let mut table = Table::new().left("process", 30).right("pid").right("after").left("unit", 48);
     for process in &report.killed {
         table.row([
             cell(printable(match process.image.as_str() {
@@ -187,11 +143,7 @@ pub(super) fn write_killed(report: &LinuxShutdownReport, out: &mut dyn Write) ->
     table.write(out)
 }
 
-pub(super) fn write_processes(
-    report: &LinuxShutdownReport,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_processes(report: &LinuxShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if report.processes.is_empty() {
         return Ok(());
     }

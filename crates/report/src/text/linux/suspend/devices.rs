@@ -47,11 +47,7 @@ pub(super) fn write_devices(sleep: &LinuxSleep, top: usize, out: &mut dyn Write)
         ]);
     }
     table.write(out)?;
-    let mut longest: Vec<_> = sleep
-        .callbacks
-        .iter()
-        .filter(|row| row.duration_ns.is_none_or(|ns| ns > 0))
-        .collect();
+    let mut longest: Vec<_> = sleep.callbacks.iter().filter(|row| row.duration_ns.is_none_or(|ns| ns > 0)).collect();
     longest.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
     title("Callbacks", "longest first", out)?;
     let mut table = Table::new()
@@ -89,20 +85,12 @@ fn some(ns: i64) -> String {
 
 /// What the ends of the longest phases of devices waited for.
 pub(super) fn write_paths(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut phases: Vec<&SleepPhase> = sleep
-        .phases
-        .iter()
-        .filter(|phase| phase.path_ns > 0)
-        .collect();
+    let mut phases: Vec<&SleepPhase> = sleep.phases.iter().filter(|phase| phase.path_ns > 0).collect();
     phases.sort_by_key(|phase| std::cmp::Reverse(phase.duration_ns));
     if phases.is_empty() {
         return Ok(());
     }
-    title(
-        "What phases waited for",
-        "from the end back; steps that took most",
-        out,
-    )?;
+    title("What phases waited for", "from the end back; steps that took most", out)?;
     for phase in phases.into_iter().take(PATHS) {
         let length = phase.duration_ns.unwrap_or_default();
         writeln!(
@@ -149,17 +137,11 @@ pub(super) fn write_tasks(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -
         counted(sleep.tasks.len() as u64, "task")
     );
     title("Frozen", &note, out)?;
-    let mut table = Table::new()
-        .left("task", 24)
-        .right("pid")
-        .right("stopped after")
-        .right("ran again after the sleep");
+    let mut table =
+        Table::new().left("task", 24).right("pid").right("stopped after").right("ran again after the sleep");
     for task in sleep.tasks.iter().rev().take(top) {
         let back = sleep.resume.start_ns;
-        let again = task
-            .thawed_ns
-            .zip(back)
-            .map(|(thawed, back)| thawed.saturating_sub(back));
+        let again = task.thawed_ns.zip(back).map(|(thawed, back)| thawed.saturating_sub(back));
         table.row([
             cell(printable(&task.name)),
             cell(task.tid.to_string()),

@@ -3,9 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::transition::linux::suspend::{
-    LinuxSleep, SleepOutcome, SleepPhase, SleepPhaseName, SleepState,
-};
+use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome, SleepPhase, SleepPhaseName, SleepState};
 use onoff_analysis::transition::suspend::PowerHalf;
 
 use crate::text::printable::printable;
@@ -54,9 +52,7 @@ fn answer(sleep: &LinuxSleep) -> String {
     };
     let mut sentence = match sleep.outcome {
         SleepOutcome::GivenUp => {
-            let error = sleep
-                .error
-                .map_or_else(String::new, |error| format!(" with error {error}"));
+            let error = sleep.error.map_or_else(String::new, |error| format!(" with error {error}"));
             format!("{}: given up{error}; {down}, {up}", kind(sleep))
         }
         _ => {
@@ -69,10 +65,7 @@ fn answer(sleep: &LinuxSleep) -> String {
     };
     let settling = &sleep.post_resume;
     if settling.start_ns.is_some() && settling.end_ns.is_some() {
-        sentence += &format!(
-            ", then {} of further work until it settled",
-            duration(settling.busy_ns)
-        );
+        sentence += &format!(", then {} of further work until it settled", duration(settling.busy_ns));
     }
     if sleep.outcome == SleepOutcome::Unfinished {
         sentence += "; its end is not in the recording";
@@ -105,31 +98,17 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
         .filter(|&(ns, _)| share(ns, length) >= NOTABLE_SHARE);
     match (step, longest) {
         (Some(step), beside) => {
-            text += &format!(
-                "; {} of it waiting for {}",
-                duration(step.duration_ns),
-                device(&step.device, &step.driver)
-            );
+            text +=
+                &format!("; {} of it waiting for {}", duration(step.duration_ns), device(&step.device, &step.driver));
             if let Some((ns, row)) = beside.filter(|(_, row)| row.device != step.device) {
-                text += &format!(
-                    ", longest callback {} {}",
-                    device(&row.device, &row.driver),
-                    duration(ns)
-                );
+                text += &format!(", longest callback {} {}", device(&row.device, &row.driver), duration(ns));
             }
         }
         (None, Some((ns, row))) => {
-            text += &format!(
-                "; longest callback {} {}",
-                device(&row.device, &row.driver),
-                duration(ns)
-            );
+            text += &format!("; longest callback {} {}", device(&row.device, &row.driver), duration(ns));
         }
         _ if phase.callbacks > 0 && share(phase.callbacks_covered_ns, length) < NOTABLE_SHARE => {
-            text += &format!(
-                "; only {} of it in callbacks of devices",
-                duration(phase.callbacks_covered_ns)
-            );
+            text += &format!("; only {} of it in callbacks of devices", duration(phase.callbacks_covered_ns));
         }
         _ => text += &busiest(phase),
     }
@@ -141,11 +120,7 @@ fn busiest(phase: &SleepPhase) -> String {
     let most = phase.cpu.as_ref().and_then(|cpu| cpu.by_process.first());
     let length = phase.duration_ns.unwrap_or_default();
     match most.filter(|most| share(most.cpu_ns, length) >= NOTABLE_SHARE) {
-        Some(most) => format!(
-            "; {} used a processor for {} of it",
-            printable(&most.image),
-            duration(most.cpu_ns)
-        ),
+        Some(most) => format!("; {} used a processor for {} of it", printable(&most.image), duration(most.cpu_ns)),
         None => String::new(),
     }
 }
@@ -177,9 +152,7 @@ fn around(sleep: &LinuxSleep) -> Option<String> {
         parts.push(format!("Woken by {}.", names.join(", ")));
     }
     if !sleep.asked_by.is_empty() {
-        let pid = sleep
-            .asked_by_pid
-            .map_or_else(String::new, |pid| format!(" ({pid})"));
+        let pid = sleep.asked_by_pid.map_or_else(String::new, |pid| format!(" ({pid})"));
         parts.push(format!("Asked for by {}{pid}.", printable(&sleep.asked_by)));
     }
     if let (Some(ns), Some(kernel)) = (sleep.asleep.slept_ns, sleep.asleep.kernel_ns)
@@ -187,13 +160,10 @@ fn around(sleep: &LinuxSleep) -> Option<String> {
     {
         parts.push(format!("The kernel counted {} asleep.", duration(kernel)));
     }
-    let firmware: Vec<String> = [
-        ("suspend", sleep.firmware.suspend_ns),
-        ("resume", sleep.firmware.resume_ns),
-    ]
-    .into_iter()
-    .filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))))
-    .collect();
+    let firmware: Vec<String> = [("suspend", sleep.firmware.suspend_ns), ("resume", sleep.firmware.resume_ns)]
+        .into_iter()
+        .filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))))
+        .collect();
     if !firmware.is_empty() {
         parts.push(format!("Firmware's own account: {}.", firmware.join(", ")));
     }
@@ -208,11 +178,9 @@ fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     if let Some(pages) = image.pages.filter(|&pages| pages > 0) {
         parts.push(format!("{} pages", count(pages.unsigned_abs())));
     }
-    for (what, ns) in [
-        ("memory freed for it in", image.create_ns),
-        ("written in", image.write_ns),
-        ("read in", image.read_ns),
-    ] {
+    for (what, ns) in
+        [("memory freed for it in", image.create_ns), ("written in", image.write_ns), ("read in", image.read_ns)]
+    {
         if let Some(ns) = ns {
             parts.push(format!("{what} {}", duration(ns)));
         }
@@ -221,9 +189,7 @@ fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "Memory image: {}.", parts.join(", "))?;
     }
     if !image.rule.is_empty() {
-        let bound = image
-            .at_most_ns
-            .map_or_else(String::new, |ns| format!(" ({})", duration(ns)));
+        let bound = image.at_most_ns.map_or_else(String::new, |ns| format!(" ({})", duration(ns)));
         writeln!(
             out,
             "{QUIET}How long writing and reading it took is not in the recording: {}{bound}.{QUIET:#}",

@@ -38,11 +38,7 @@ pub fn write(
         writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
         for sleep in &report.sleeps {
             writeln!(out)?;
-            writeln!(
-                out,
-                "{TITLE}Sleep {} of {}{TITLE:#}",
-                sleep.number, report.sleeps_found
-            )?;
+            writeln!(out, "{TITLE}Sleep {} of {}{TITLE:#}", sleep.number, report.sleeps_found)?;
             headline::write(sleep, out)?;
             write_sleep(sleep, options.top, out)?;
         }

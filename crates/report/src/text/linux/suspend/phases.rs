@@ -23,12 +23,7 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     if sleep.phases.is_empty() {
         return Ok(());
     }
-    let end = sleep
-        .phases
-        .iter()
-        .filter_map(|phase| phase.end_ns)
-        .chain(sleep.end_ns)
-        .fold(sleep.start_ns, i64::max);
+    let end = sleep.phases.iter().filter_map(|phase| phase.end_ns).chain(sleep.end_ns).fold(sleep.start_ns, i64::max);
     let awake = Awake::of(sleep);
     let whole = awake.until(end).saturating_sub(sleep.start_ns);
     let axis = Axis::new(sleep.start_ns, awake.until(end), AXIS_CELLS);
@@ -40,10 +35,7 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     } else {
         ""
     };
-    let note = format!(
-        "times count from the decision to sleep, {} of the recording{clock}",
-        exact(sleep.start_ns)
-    );
+    let note = format!("times count from the decision to sleep, {} of the recording{clock}", exact(sleep.start_ns));
     title("Phases", &note, out)?;
     let mut table = Table::new()
         .left("phase", 34)
@@ -54,12 +46,8 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
         .right("callbacks")
         .left("its end waited longest for", 70)
         .left("", 60);
-    let longest = sleep
-        .phases
-        .iter()
-        .filter(|phase| phase.half != PowerHalf::Asleep)
-        .filter_map(|phase| phase.duration_ns)
-        .max();
+    let longest =
+        sleep.phases.iter().filter(|phase| phase.half != PowerHalf::Asleep).filter_map(|phase| phase.duration_ns).max();
     let mut known_until = sleep.start_ns;
     for phase in &sleep.phases {
         let gap = phase.start_ns.saturating_sub(known_until);
@@ -77,11 +65,7 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
         }
         known_until = known_until.max(phase.end_ns.unwrap_or(phase.start_ns));
         let is_longest = phase.duration_ns.is_some_and(|ns| ns > 0) && phase.duration_ns == longest;
-        let style = if is_longest {
-            WORST
-        } else {
-            anstyle::Style::new()
-        };
+        let style = if is_longest { WORST } else { anstyle::Style::new() };
         let (note_style, note) = note_of(sleep, phase);
         table.row([
             styled_cell(style, words(phase.name)),
@@ -93,15 +77,8 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
                     .filter(|_| phase.half != PowerHalf::Asleep || !awake.is_shorter())
                     .map_or_else(String::new, |ns| percent(share(ns, whole))),
             ),
-            styled_cell(
-                BAR,
-                bar(phase.start_ns, phase.end_ns.unwrap_or(phase.start_ns)),
-            ),
-            cell(if phase.callbacks > 0 {
-                count(phase.callbacks)
-            } else {
-                String::new()
-            }),
+            styled_cell(BAR, bar(phase.start_ns, phase.end_ns.unwrap_or(phase.start_ns))),
+            cell(if phase.callbacks > 0 { count(phase.callbacks) } else { String::new() }),
             cell(waited(phase)),
             styled_cell(note_style, note),
         ]);
@@ -135,10 +112,7 @@ impl Awake {
         let measured = &sleep.asleep.measured;
         match (measured.start_ns, measured.end_ns) {
             (Some(from_ns), Some(to_ns)) if from_ns < to_ns => Self { from_ns, to_ns },
-            _ => Self {
-                from_ns: sleep.start_ns,
-                to_ns: sleep.start_ns,
-            },
+            _ => Self { from_ns: sleep.start_ns, to_ns: sleep.start_ns },
         }
     }
 
@@ -147,9 +121,7 @@ impl Awake {
     }
 
     fn until(self, time_ns: i64) -> i64 {
-        let slept = time_ns
-            .clamp(self.from_ns, self.to_ns)
-            .saturating_sub(self.from_ns);
+        let slept = time_ns.clamp(self.from_ns, self.to_ns).saturating_sub(self.from_ns);
         time_ns.saturating_sub(slept)
     }
 }
@@ -162,11 +134,7 @@ fn waited(phase: &SleepPhase) -> String {
         .max_by_key(|step| step.duration_ns)
         .filter(|step| step.duration_ns > 0)
         .map_or_else(String::new, |step| {
-            format!(
-                "{} {}",
-                device(&step.device, &step.driver),
-                duration(step.duration_ns)
-            )
+            format!("{} {}", device(&step.device, &step.driver), duration(step.duration_ns))
         })
 }
 
