@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean
+.PHONY: help demo test lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -23,7 +23,7 @@ help: ## what can be made
 
 demo: ## show where a recorded boot's time went (RECORDING=FILE for another)
 	@tools/setup rust
-	cargo run --quiet --release --package onoff-cli -- boot $(RECORDING)
+	cargo run --quiet --package onoff-cli -- boot $(RECORDING)
 
 test: ## every test
 	@tools/setup rust
@@ -45,6 +45,11 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	CLIPPY_CONF_DIR=$(CURDIR)/tools/purity cargo clippy --lib $(PURE_FLAGS) --target wasm32-unknown-unknown --locked -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
 	mdbook build docs --dest-dir $(TARGET_DIR)/book
+
+dist: ## the program as users get it, its debug information beside it
+	@tools/setup rust
+	cargo build --profile dist --locked --package onoff-cli
+	cd $(TARGET_DIR)/dist && objcopy --only-keep-debug onoff onoff.debug && objcopy --strip-all --add-gnu-debuglink=onoff.debug onoff
 
 lab: lab-netboot lab-guest ## record real machines under QEMU and check what onoff says of them (Debian, as root; half an hour)
 

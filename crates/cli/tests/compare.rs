@@ -1,10 +1,7 @@
 //! `onoff compare` on simulated recordings.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
-use running::Folder;
+use crate::running::Folder;
 use serde_json::Value;
 
 /// The boot of a scenario under another name, beside the others of a folder.

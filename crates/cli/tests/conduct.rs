@@ -1,13 +1,10 @@
 //! How the program behaves: exit codes, messages, pipes, colours.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
 use std::io::Read;
 use std::process::Stdio;
 
-use running::Folder;
+use crate::running::Folder;
 
 const SCENARIO: &str = "services-wes7.toml";
 

@@ -1,14 +1,11 @@
 //! `onoff diagnose`: what it finds in scenarios whose truth is known, what it says, and what it refuses.
 #![allow(clippy::unwrap_used)]
 
-mod expected;
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
+use crate::expected;
 use std::collections::{BTreeMap, BTreeSet};
 
-use expected::{image, put_in_ns};
-use running::Folder;
+use crate::expected::{image, put_in_ns};
+use crate::running::Folder;
 use serde_json::Value;
 
 const MS: i64 = 1_000_000;

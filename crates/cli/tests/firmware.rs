@@ -1,11 +1,8 @@
 //! What `onoff firmware` says about firmware tables, real and made for the test.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
+use crate::running::Folder;
 use onoff_testkit::real::samples;
-use running::Folder;
 use serde_json::Value;
 
 fn report(folder: &Folder, arguments: &str) -> Value {

@@ -1,12 +1,9 @@
 //! What each format says about a simulated boot, as people and programs get it.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
 use std::collections::BTreeMap;
 
-use running::Folder;
+use crate::running::Folder;
 use serde_json::Value;
 
 /// A slow service in a load-order group, and the boot around it.

@@ -1,14 +1,10 @@
 //! `onoff gate` and kept baselines on simulated recordings.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-mod shapes;
-
+use crate::running::Folder;
+use crate::shapes::faults_of_sarif;
 use onoff_testkit::simulate::Scenario;
-use running::Folder;
 use serde_json::{Value, json};
-use shapes::faults_of_sarif;
 
 /// Boots of a small scenario whose desktop is ready at these times, ms, as recordings of one folder.
 fn boots(folder: &Folder, name: &str, ready_ms: &[u64]) {

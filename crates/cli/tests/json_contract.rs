@@ -1,13 +1,10 @@
 //! The names that `--format json` emits are those that the book documents: none more, none less.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use running::Folder;
+use crate::running::Folder;
 use serde_json::Value;
 
 /// A scenario with most kinds of work in it.

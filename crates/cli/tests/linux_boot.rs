@@ -1,10 +1,7 @@
 //! `onoff boot` on Linux recordings: one made for the test, and the real ones against what `systemd-analyze` said of them.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test program uses its part")]
-mod running;
-
-use running::{Folder, LINUX_BOOT};
+use crate::running::{Folder, LINUX_BOOT};
 use serde_json::Value;
 
 fn json(folder: &Folder, arguments: &str) -> Value {

@@ -1,9 +1,6 @@
 //! `onoff suspend` and `onoff shutdown` on real recordings of Linux: the figures are those of the recordings' own text.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test program uses its part")]
-mod running;
-
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,12 +1,9 @@
 //! The verbs that list rows of any range: what each says of a simulated boot, and how they are asked.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
 use std::collections::BTreeMap;
 
-use running::Folder;
+use crate::running::Folder;
 use serde_json::Value;
 
 const SCENARIO: &str = "table-7-slow-service-in-group.toml";

@@ -2,13 +2,10 @@
 //! when they were made.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
 use std::path::Path;
 
+use crate::running::Folder;
 use onoff_testkit::capture::{Container, Link, TftpServer, TftpTransfer};
-use running::Folder;
 use serde_json::Value;
 
 /// What a capture is known to hold.

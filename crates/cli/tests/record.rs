@@ -2,15 +2,12 @@
 //! that does them.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
 use std::collections::BTreeSet;
 
+use crate::running::Folder;
 use onoff_analysis::lacking::{for_boot, for_shutdown, for_suspend};
 use onoff_record::windows::providers::{LIGHT, PROVIDERS};
 use onoff_trace::{Tables, Trace};
-use running::Folder;
 
 /// A tree of files that stands for a computer with systemd-boot.
 #[cfg(target_os = "linux")]

@@ -1,11 +1,8 @@
 //! `onoff shutdown`: the simulated truth, the published documents, a real recording, and what is no shutdown.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
+use crate::running::Folder;
 use onoff_testkit::simulate::Truth;
-use running::Folder;
 use serde_json::Value;
 
 /// Every scenario with a shutdown to its end or to the recording's.

@@ -1,14 +1,11 @@
 //! The verbs and xperf's actions about disks, files and faults: what each says of recordings whose truth is known.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
+use crate::running::Folder;
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
 use onoff_testkit::events::configuration;
 use onoff_testkit::events::kernel::{Moment, Process, Thread};
 use onoff_testkit::events::storage::{DiskRequest, IoPriority, Operation, file_name};
-use running::Folder;
 use serde_json::Value;
 
 /// A recording in the making, with a clock that ticks once each nanosecond.

@@ -1,13 +1,10 @@
 //! `onoff compare --study`: the papers' tables as tables.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
 use std::path::Path;
 
+use crate::running::Folder;
 use onoff_testkit::simulate::Scenario;
-use running::Folder;
 use serde_json::Value;
 
 fn scenario(name: &str) -> String {

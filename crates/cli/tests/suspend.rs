@@ -1,11 +1,8 @@
 //! `onoff suspend` on simulated transitions: every row is that of the truth, to the nanosecond.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test program uses its part")]
-mod running;
-
+use crate::running::Folder;
 use onoff_testkit::simulate::Truth;
-use running::Folder;
 use serde_json::Value;
 
 /// Kinds of the transitions of each scenario.

@@ -1,15 +1,12 @@
 //! `onoff why` on simulated machines: the chain it tells is the one that was played.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test program uses its part")]
-mod running;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 
+use crate::running::Folder;
 use flate2::read::GzDecoder;
 use onoff_testkit::simulate::{Scenario, Truth};
-use running::Folder;
 use serde_json::Value;
 
 const MS: i64 = 1_000_000;

@@ -1,14 +1,11 @@
 //! `onoff why` on Linux: on a small recording worked out by hand, and on real ones, whose figures are those of their own text.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test program uses its part")]
-mod running;
-
 use std::path::Path;
 use std::process::Command;
 
+use crate::running::Folder;
 use onoff_testkit::real::samples;
-use running::Folder;
 use serde_json::{Value, json};
 
 const MS: i64 = 1_000_000;

@@ -2,12 +2,9 @@
 //! is known.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
+use crate::running::Folder;
 use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
 use onoff_testkit::events::kernel::{Image, Moment, Process, Thread, mark};
-use running::Folder;
 
 /// Ticks of a time in µs: ten to a µs, from the session's begin.
 fn at(us: u64) -> u64 {

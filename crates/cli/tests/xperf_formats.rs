@@ -2,10 +2,7 @@
 //! same boot, the values.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
-use running::Folder;
+use crate::running::Folder;
 
 const PAPER: &str = "services-wes7.toml";
 

@@ -1,10 +1,7 @@
 //! `onoff xperf`: the line that scripts written for xperf pass.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
-use running::Folder;
+use crate::running::Folder;
 
 /// Services only.
 const PAPER: &str = "services-wes7.toml";

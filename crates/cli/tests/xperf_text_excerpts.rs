@@ -1,11 +1,8 @@
 //! Actions that answer in text, beside lines of theirs that somebody posted.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
+use crate::running::Folder;
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
-use running::Folder;
 
 /// The posted lines of an action; none where the folder of samples is missing.
 fn posted(action: &str) -> Option<Vec<String>> {

@@ -1,14 +1,11 @@
 //! xperf's actions about processes, processors, interrupts and stacks: laid out as posted outputs are, and true.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod running;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::running::Folder;
 use onoff_testkit::simulate::Truth;
-use running::Folder;
 
 const SCENARIO: &str = "table-7-slow-service-in-group.toml";
 

@@ -1,6 +1,6 @@
 //! Any damage gives an error or a result that keeps its promises: never a panic, never more records than fit the bytes.
 
-mod samples_folder;
+use crate::samples_folder;
 
 use std::ops::ControlFlow;
 

@@ -1,8 +1,6 @@
 //! Single defects: what each costs, and under which name it is counted.
 
-mod assembled;
-
-use assembled::{START, interleaved, numbered, open, read, small_buffers};
+use crate::assembled::{START, interleaved, numbered, open, read, small_buffers};
 use onoff_etl::{Error, Input, Loss, Recording};
 use onoff_testkit::assemble::{Defect, EtlBuilder};
 use onoff_testkit::compress::Compression;

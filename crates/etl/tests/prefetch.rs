@@ -1,6 +1,6 @@
 //! XPRESS Huffman on real data: prefetch files, which Windows stores as `MAM\x04`, the size, and one compressed stream.
 
-mod samples_folder;
+use crate::samples_folder;
 
 use onoff_etl::CompressionFormat;
 

@@ -1,10 +1,8 @@
 //! Whole files as recorders leave them: modes, clocks, processors, compression, several files.
 
-mod assembled;
-
 use std::ops::ControlFlow;
 
-use assembled::{START, interleaved, numbered, numbers, open, read, small_buffers};
+use crate::assembled::{START, interleaved, numbered, numbers, open, read, small_buffers};
 use onoff_etl::{BufferKind, ClockKind as Clock, CompressionFormat, HeaderKind, Input, Loss, Recording};
 use onoff_testkit::assemble::{
     ClockKind, EtlBuilder, Message, Payload, PointerSize, ProcessorField, Record as Assembled, Session, mode,

@@ -1,12 +1,12 @@
 //! Real recordings: the event counts that an independent walk found, and every property that should hold for a sound file.
 
-mod samples_folder;
+use crate::samples_folder;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use crate::samples_folder::{Sample, samples, sources_table};
 use onoff_etl::{BufferSpace, CompressionFormat, HeaderKind, Input, Loss, Recording, Severity};
-use samples_folder::{Sample, samples, sources_table};
 
 fn open(sample: &Sample) -> Recording<'_> {
     Recording::open(&[Input { name: &sample.name, bytes: &sample.bytes }]).unwrap_or_else(|error| panic!("{error}"))

@@ -3,15 +3,12 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod invented;
-
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 
+use crate::invented::{Invented, LOADER, Loader, job};
 use flate2::read::GzDecoder;
-use invented::{Invented, LOADER, Loader, job};
 use onoff_record::error::Error;
 use onoff_record::job::Transition;
 use onoff_record::machine::{Files, Machine};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use onoff_etw::kernel::SampledProfile;
 use onoff_etw::{SchemaSource, Schemas};
 
-use crate::files;
+use super::files;
 
 /// Its name of a kernel event, from ours. Its own processing joins or renames some kinds.
 fn baseline_name(class: &str, event: &str) -> Option<String> {

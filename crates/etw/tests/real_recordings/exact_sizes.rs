@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use onoff_etw::{Fields, SchemaLosses, SchemaSource, Status};
 
-use crate::files;
+use super::files;
 
 /// A file and what decoding its events gives: by source of the schema, how many to the exact size.
 struct Expected {

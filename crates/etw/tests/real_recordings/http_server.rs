@@ -7,7 +7,7 @@ use onoff_etl::{Clock, ExtendedItem, Guid, Input, Record, Recording};
 use onoff_etw::{Field, Fields, FileTime, SchemaSource, Schemas, Value};
 use serde_json::Value as Json;
 
-use crate::files;
+use super::files;
 
 /// Events whose last text has no terminator: Windows gives up on them and logs the bytes instead. This
 /// decoder takes such a text to end with the payload.

@@ -7,7 +7,7 @@ use onoff_etl::Record;
 use onoff_etw::kernel::*;
 use onoff_etw::{Fields, Value};
 
-use crate::files;
+use super::files;
 
 /// Compares a struct's members with the fields of the table.
 struct Check<'f, 'r> {

@@ -3,7 +3,7 @@
 use onoff_etl::ExtendedItem;
 use onoff_etw::{Fields, SchemaSource, Schemas, Value};
 
-use crate::files;
+use super::files;
 
 /// The fields of the nth event that `wanted` accepts, as text.
 fn fields_of(

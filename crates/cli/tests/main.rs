@@ -1,0 +1,30 @@
+//! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
+
+mod compare;
+mod conduct;
+mod diagnose;
+mod expected;
+mod firmware;
+mod formats;
+mod gate;
+mod json_contract;
+mod linux_boot;
+mod linux_off;
+mod lists;
+mod netboot;
+mod papers;
+mod readme;
+mod record;
+mod running;
+mod shapes;
+mod shutdown;
+mod storage;
+mod study;
+mod suspend;
+mod why;
+mod why_linux;
+mod xperf_actions;
+mod xperf_formats;
+mod xperf_line;
+mod xperf_text_excerpts;
+mod xperf_usage;

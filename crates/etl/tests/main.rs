@@ -1,0 +1,11 @@
+//! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
+
+mod assembled;
+mod damage;
+mod defects;
+mod losses_documented;
+mod prefetch;
+mod recordings;
+mod records;
+mod samples;
+mod samples_folder;

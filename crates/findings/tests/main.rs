@@ -1,0 +1,4 @@
+//! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
+
+mod hostile;
+mod linux_sleeps;

@@ -1,0 +1,5 @@
+//! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
+
+#[cfg(feature = "download")]
+mod servers;
+mod stores;

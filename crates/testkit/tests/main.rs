@@ -1,0 +1,9 @@
+//! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
+
+mod boot;
+mod compression;
+mod round_trip;
+mod sample;
+mod scenarios;
+mod transitions;
+mod vocabulary;
