@@ -11,6 +11,7 @@ import json
 import lzma
 import os
 import pathlib
+import struct
 import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -64,6 +65,53 @@ def linux():
         yield b"\0" + part
 
 
+def journals():
+    """Files of the journal: journald makes large and sparse ones, so these are made, in both forms and with every compression."""
+    for compact in (False, True):
+        for flag, pack in ((0, None), (1, lzma.compress), (2, lz4_literals), (4, None)):
+            yield journal(compact, flag, pack or (lambda field: field))
+
+
+def lz4_literals(field):
+    """A block of literals only, behind its length."""
+    length = len(field)
+    head = bytes([0xF0]) + b"\xff" * ((length - 15) // 255) + bytes([(length - 15) % 255])
+    return struct.pack("<Q", length) + head + field
+
+
+def journal(compact, flag, pack):
+    """A journal of eight entries in two lists; the fourth field of each is packed."""
+    head_bytes = 264
+    out = bytearray(head_bytes)
+
+    def put(kind, body, flags=0):
+        at = len(out)
+        out.extend(struct.pack("<BB6xQ", kind, flags, 16 + len(body)) + body)
+        out.extend(bytes(-len(out) % 8))
+        return at
+
+    def data(field, flags=0):
+        return put(1, bytes(56 if compact else 48) + field, flags)
+
+    number = "<I" if compact else "<Q"
+    boot = bytes(range(16))
+    unit, entries = data(b"UNIT=a.service"), []
+    for at in range(8):
+        text = b"MESSAGE=Started a.service %d " % at + b"words " * 40
+        items = [unit, data(b"_PID=%d" % at), data(pack(text), flag)]
+        item = (lambda offset: struct.pack("<I", offset)) if compact else (lambda offset: struct.pack("<QQ", offset, 7))
+        times = struct.pack("<QQQ", at + 1, 1_700_000_000_000_000 + at, at * 1000)
+        entries.append(put(3, times + boot + bytes(8) + b"".join(map(item, items))))
+    second = put(6, bytes(8) + b"".join(struct.pack(number, offset) for offset in [*entries[4:], 0, 0]))
+    first = put(6, struct.pack("<Q", second) + b"".join(struct.pack(number, offset) for offset in entries[:4]))
+    flags = {0: 0, 1: 1, 2: 2, 4: 8}[flag] | (16 if compact else 0)
+    struct.pack_into("<8sII", out, 0, b"LPKSHHRH", 0, flags)
+    struct.pack_into("<QQ", out, 88, head_bytes, len(out) - head_bytes)
+    struct.pack_into("<Q", out, 152, len(entries))
+    struct.pack_into("<Q", out, 176, first)
+    return bytes(out)
+
+
 def comparisons():
     """Limits, a study and two baselines, apart by the record separator."""
     limits = "boot.total 5% and 500ms\nboot.phase.*Init 10% or 2s\nboot.service.* 3\n"
@@ -115,7 +163,7 @@ decimals = 1
 
 
 # Targets whose seeds are no Event Trace Logs.
-SEEDS = {"capture": captures, "comparison": comparisons, "firmware": firmware_tables, "ftrace": traces, "linux": linux}
+SEEDS = {"capture": captures, "comparison": comparisons, "firmware": firmware_tables, "ftrace": traces, "journal": journals, "linux": linux}
 
 
 def main():

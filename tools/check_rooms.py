@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "onoff-etw": {"onoff-etl"},
     "onoff-firmware": set(),
     "onoff-ftrace": set(),
+    "onoff-journal": set(),
     "onoff-trace": set(),
     "onoff-netboot": {"onoff-trace"},
     "onoff-sources": {
@@ -23,6 +24,7 @@ MAY_IMPORT = {
         "onoff-etw",
         "onoff-firmware",
         "onoff-ftrace",
+        "onoff-journal",
         "onoff-netboot",
         "onoff-trace",
     },

@@ -118,6 +118,14 @@ pub enum Error {
         /// Why.
         source: onoff_ftrace::Error,
     },
+    /// A file of the journal cannot be read.
+    #[error("{name}: {source}")]
+    Journal {
+        /// The file, and the member inside it.
+        name: String,
+        /// Why.
+        source: onoff_journal::Error,
+    },
     /// An event schema that the user named cannot be used.
     #[error("{}: {reason}", path.display())]
     Schema {

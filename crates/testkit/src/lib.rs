@@ -5,6 +5,7 @@
 //! * [`capture`] writes network captures, and plays transfers into them.
 //! * [`compress`] holds the encoders of compressed buffers.
 //! * [`events`] names the events of a Windows boot.
+//! * [`journal`] writes files of the systemd journal, whole or damaged.
 //! * [`program`] makes a file of a Windows program, signed or not.
 //! * [`real`] finds the real recordings, which tests use where they are present.
 //! * [`simulate`] plays a scenario into a whole boot with known truth.
@@ -15,6 +16,7 @@ pub mod assemble;
 pub mod capture;
 pub mod compress;
 pub mod events;
+pub mod journal;
 mod program;
 pub mod real;
 pub mod simulate;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use onoff_trace::{Counter, Losses, Severity, TableName};
 
-use super::{journal_export, journal_json};
+use super::journal_files::BinaryFaults;
 
 /// Longest lag, µs, between a message and its arrival in the journal for which its sender's wall clock is believed:
 /// 10 min. While a system starts, messages wait for journald; a larger lag is a wall clock that was set meanwhile.
@@ -25,16 +25,18 @@ const CUT_OFF: Counter = Counter {
 };
 
 /// What was wrong with a journal.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct JournalFaults {
     pub unreadable: u64,
     pub cut_off: u64,
+    pub binary: BinaryFaults,
 }
 
 impl JournalFaults {
-    pub fn count(self, losses: &mut Losses) {
+    pub fn count(&self, losses: &mut Losses) {
         losses.add(&UNREADABLE, self.unreadable);
         losses.add(&CUT_OFF, self.cut_off);
+        self.binary.count(losses);
     }
 }
 
@@ -112,6 +114,14 @@ impl<'a> Entry<'a> {
         got.checked_sub(lag)?.checked_mul(1_000)
     }
 
+    /// Whether a field of this name would be kept: most are not, and need not be read as text.
+    pub fn is_of_use(name: &[u8]) -> bool {
+        matches!(name, b"MESSAGE_ID" | b"MESSAGE" | b"UNIT" | b"USER_UNIT" | b"JOB_ID" | b"JOB_TYPE" | b"JOB_RESULT")
+            || matches!(name, b"_SYSTEMD_UNIT" | b"_PID" | b"_UID" | b"_COMM" | b"_EXE" | b"_CMDLINE" | b"_TRANSPORT")
+            || matches!(name, b"SYSLOG_IDENTIFIER" | b"KERNEL_USEC" | b"INITRD_USEC" | b"USERSPACE_USEC")
+            || matches!(name, b"_SOURCE_REALTIME_TIMESTAMP" | b"_SOURCE_MONOTONIC_TIMESTAMP")
+    }
+
     /// Sets a field; of a name that comes twice the first counts.
     pub fn set(&mut self, name: &[u8], value: Cow<'a, str>) {
         self.fields = self.fields.saturating_add(1);
@@ -171,16 +181,6 @@ pub(crate) fn id(text: &str) -> u128 {
     if digits == 32 { value } else { 0 }
 }
 
-/// Calls `take` with every entry of a journal, in export format or JSON, whichever it is.
-pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, take: impl FnMut(&Entry<'a>)) {
-    let begin = bytes.trim_ascii_start();
-    if begin.starts_with(b"{") || begin.starts_with(b"data: {") || begin.starts_with(b"\x1e{") {
-        journal_json::entries(bytes, faults, take);
-    } else {
-        journal_export::entries(bytes, faults, take);
-    }
-}
-
 /// Sent by the service manager when every job of the start is done.
 pub(crate) const STARTUP_FINISHED: u128 = 0xb07a_249c_d024_414a_82dd_00cd_1813_78ff;
 /// Sent by journald when it stops.
@@ -188,12 +188,17 @@ pub(crate) const JOURNAL_STOPPED: u128 = 0xd93f_b3c9_c24d_451a_97ce_a615_ce59_c0
 
 #[cfg(test)]
 mod tests {
+    use super::super::journal_files::Journals;
+    use super::super::parts::{Part, PartKind};
     use super::*;
 
     fn read(bytes: &[u8]) -> (Vec<(String, Option<i64>, String)>, JournalFaults) {
         let mut faults = JournalFaults::default();
         let mut found = Vec::new();
-        entries(bytes, &mut faults, |entry| {
+        let kind = if bytes.starts_with(b"{") { PartKind::JournalJson } else { PartKind::JournalExport };
+        let part = Part { kind, name: "x", bytes };
+        let journals = Journals::of(&[part]).unwrap();
+        journals.iter().next().unwrap().entries(None, &mut faults, |entry| {
             found.push((entry.message.clone().into_owned(), entry.time_ns(), entry.unit.clone().into_owned()));
         });
         (found, faults)

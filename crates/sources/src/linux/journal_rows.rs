@@ -8,23 +8,18 @@ use onoff_trace::{
 
 use super::assembly::Assembly;
 use super::clocks::{Clocks, SourceClock};
-use super::journal::{Entry, JournalFaults, STARTUP_FINISHED, entries};
-use super::parts::Part;
+use super::journal::{Entry, JournalFaults, STARTUP_FINISHED};
+use super::journal_files::Journal;
 use super::shutdown_request;
 use super::time_span::time_span_ns;
 use super::unit_messages::{Step, step};
 
 /// Adds the rows of one boot of a journal.
-pub(super) fn read(part: &Part<'_>, boot: Option<u128>, clocks: &Clocks, assembly: &mut Assembly) {
+pub(super) fn read(journal: &Journal<'_>, boot: Option<u128>, clocks: &Clocks, assembly: &mut Assembly) {
     let mut reader = Reader { assembly, open: HashMap::new(), last: HashMap::new(), processes: HashSet::new() };
     // What was wrong with it the survey has counted.
     let mut faults = JournalFaults::default();
-    entries(part.bytes, &mut faults, |entry| {
-        // A journal without ids of boots was filtered: it is of one.
-        if boot.is_none_or(|boot| boot == entry.boot) {
-            reader.entry(entry, clocks);
-        }
-    });
+    journal.entries(boot, &mut faults, |entry| reader.entry(entry, clocks));
 }
 
 struct Reader<'a> {

@@ -4,8 +4,8 @@ use hashbrown::HashMap;
 use onoff_trace::{Losses, RecordedBoot};
 
 use super::clocks::{Evidence, Pairs, SourceClock};
-use super::journal::{Entry, JOURNAL_STOPPED, JournalFaults, STARTUP_FINISHED, entries, id};
-use super::parts::Part;
+use super::journal::{Entry, JOURNAL_STOPPED, JournalFaults, STARTUP_FINISHED, id};
+use super::journal_files::Journals;
 use crate::error::Error;
 
 /// Boots told apart, at most.
@@ -70,7 +70,35 @@ impl Boot {
     }
 }
 
-/// The boots of a recording's journals, in the order in which they began.
+/// Whether a journal's entries go forward in time, or back, as `journalctl --reverse` writes them.
+#[derive(Debug, Default)]
+struct Direction {
+    last: Option<(u128, i64)>,
+    forward: u64,
+    back: u64,
+}
+
+impl Direction {
+    fn add(&mut self, entry: &Entry<'_>) {
+        let Some(at) = entry.monotonic_us else {
+            return;
+        };
+        if let Some((boot, last)) = self.last
+            && boot == entry.boot
+        {
+            self.forward += u64::from(at > last);
+            self.back += u64::from(at < last);
+        }
+        self.last = Some((entry.boot, at));
+    }
+
+    fn is_back(&self) -> bool {
+        self.back > self.forward
+    }
+}
+
+/// The boots of a recording's journals, in the order in which they began: that of their entries, which a wall clock without a
+/// battery does not know.
 #[derive(Debug, Default)]
 pub(super) struct JournalSurvey {
     boots: Vec<Boot>,
@@ -79,26 +107,26 @@ pub(super) struct JournalSurvey {
 }
 
 impl JournalSurvey {
-    /// Looks through the journals among `parts` and chooses the boot to read: that which was asked for; else that which the
+    /// Looks through `journals` and chooses the boot to read: that which was asked for; else that which the
     /// wall clock of another part says the recording is of; else the last one that was started completely; else the last.
     ///
     /// # Errors
     /// No boot is the one asked for.
-    pub(super) fn of(parts: &[Part<'_>], asked: Option<&str>, offset_ns: Option<i64>) -> Result<Self, Error> {
+    pub(super) fn of(journals: &Journals<'_>, asked: Option<&str>, offset_ns: Option<i64>) -> Result<Self, Error> {
         let mut survey = Self::default();
         let mut places: HashMap<u128, usize> = HashMap::new();
         let Self { boots, faults, .. } = &mut survey;
-        for part in parts {
-            if !part.kind.is_journal() {
-                continue;
-            }
+        let several = journals.iter().count() > 1;
+        for journal in journals.iter() {
             // A journal that comes in both formats counts once.
             let mut of_part: Vec<Boot> = Vec::new();
+            let mut direction = Direction::default();
             places.clear();
-            entries(part.bytes, faults, |entry| {
+            journal.entries(None, faults, |entry| {
                 if entry.boot == 0 {
                     return;
                 }
+                direction.add(entry);
                 let at = *places.entry(entry.boot).or_insert_with(|| {
                     if of_part.len() < MOST_BOOTS {
                         of_part.push(Boot { id: entry.boot, ..Boot::default() });
@@ -109,15 +137,22 @@ impl JournalSurvey {
                     boot.add(entry);
                 }
             });
+            if direction.is_back() {
+                of_part.reverse();
+            }
             for boot in of_part {
                 match boots.iter_mut().find(|known| known.id == boot.id) {
                     Some(known) if known.entries >= boot.entries => {}
                     Some(known) => *known = boot,
-                    None => boots.push(boot),
+                    // Of several journals only the wall clock says how they lie to each other.
+                    None => {
+                        let later = |known: &Boot| known.first_realtime_us > boot.first_realtime_us;
+                        let at = if several { boots.iter().position(later) } else { None };
+                        boots.insert(at.unwrap_or(boots.len()), boot);
+                    }
                 }
             }
         }
-        survey.boots.sort_by_key(|boot| boot.first_realtime_us);
         survey.chosen = match asked {
             Some(asked) => Some(
                 survey
@@ -209,16 +244,16 @@ impl JournalSurvey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linux::parts::PartKind;
+    use crate::linux::parts::{Part, PartKind};
 
-    const JOURNAL: &str = "_BOOT_ID=000000000000000000000000000000ff\n__REALTIME_TIMESTAMP=9500000\n\n\
-         _BOOT_ID=000000000000000000000000000000aa\n__REALTIME_TIMESTAMP=100\n__MONOTONIC_TIMESTAMP=9\n\n\
+    const JOURNAL: &str = "_BOOT_ID=000000000000000000000000000000aa\n__REALTIME_TIMESTAMP=100\n__MONOTONIC_TIMESTAMP=9\n\n\
          _BOOT_ID=000000000000000000000000000000bb\n__REALTIME_TIMESTAMP=5000000\n__MONOTONIC_TIMESTAMP=40\n_PID=1\n\
-         MESSAGE_ID=b07a249cd024414a82dd00cd181378ff\n\n";
+         MESSAGE_ID=b07a249cd024414a82dd00cd181378ff\n\n\
+         _BOOT_ID=000000000000000000000000000000ff\n__REALTIME_TIMESTAMP=9500000\n\n";
 
     fn survey(asked: Option<&str>, offset_ns: Option<i64>) -> Option<u128> {
         let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: JOURNAL.as_bytes() };
-        JournalSurvey::of(&[part, part], asked, offset_ns).ok()?.boot()
+        JournalSurvey::of(&Journals::of(&[part, part]).unwrap(), asked, offset_ns).ok()?.boot()
     }
 
     #[test]
@@ -246,10 +281,28 @@ mod tests {
         assert_eq!(survey(None, Some(-100_000)), Some(0xaa));
     }
 
+    fn order(journal: &str) -> Vec<u128> {
+        let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: journal.as_bytes() };
+        let survey = JournalSurvey::of(&Journals::of(&[part]).unwrap(), None, None).unwrap();
+        survey.boots.iter().map(|boot| boot.id).collect()
+    }
+
+    #[test]
+    fn boots_are_in_the_order_of_their_entries_whatever_the_wall_clock_says() {
+        let entry = |boot: u32, real: u32, monotonic: u32| {
+            format!("_BOOT_ID={boot:032x}\n__REALTIME_TIMESTAMP={real}\n__MONOTONIC_TIMESTAMP={monotonic}\n\n")
+        };
+        let forward = [entry(0xa, 900, 1), entry(0xa, 950, 51), entry(0xb, 100, 1), entry(0xb, 150, 51)];
+        assert_eq!(order(&forward.concat()), [0xa, 0xb]);
+        let mut back = forward;
+        back.reverse();
+        assert_eq!(order(&back.concat()), [0xa, 0xb]);
+    }
+
     #[test]
     fn a_journal_in_both_formats_counts_once() {
         let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: JOURNAL.as_bytes() };
-        let survey = JournalSurvey::of(&[part, part], None, None).unwrap();
+        let survey = JournalSurvey::of(&Journals::of(&[part, part]).unwrap(), None, None).unwrap();
         let boots = survey.finish(&mut Losses::new());
         let rows: Vec<(i64, u64, bool, bool)> =
             boots.iter().map(|boot| (boot.number, boot.entries, boot.started, boot.read)).collect();

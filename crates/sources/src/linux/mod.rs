@@ -23,7 +23,7 @@
 //!   [`Counter`](onoff_trace::Counter) of the module in `assembly.losses`; the latest time read goes to
 //!   [`Assembly::reaches`](assembly::Assembly::reaches).
 //!
-//! Parts come in the order of [`PartKind`]: the service manager's own account before the journal. A part that several files hold
+//! Parts come in the order of [`PartKind`], the journals last: the service manager's own account comes before them. A part that several files hold
 //! with other bytes (collected while running, and by a hook at the end) is read from each, in the order given: a reader must be
 //! ready to meet a row again. Files with the same bytes are read once.
 
@@ -37,6 +37,7 @@ mod firmware;
 mod ftrace;
 mod journal;
 mod journal_export;
+mod journal_files;
 mod journal_json;
 mod journal_rows;
 mod journal_survey;
@@ -62,6 +63,7 @@ use crate::error::Error;
 use crate::opened::Files;
 use assembly::Assembly;
 use clocks::{Pairs, SourceClock};
+use journal_files::Journals;
 use journal_survey::JournalSurvey;
 use kernel_log::Messages;
 use parts::{Part, PartKind};
@@ -78,22 +80,26 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
     let mut parts = parts_of(files);
     let mut pairs = clock_pairs_of(&parts);
     let wall_clock_ns = pairs.first_offset_ns(SourceClock::RealTime);
-    let journals = JournalSurvey::of(&parts, options.boot.as_deref(), wall_clock_ns)?;
-    if journals.is_another_boot(wall_clock_ns) {
+    let journals = Journals::of(&parts)?;
+    let boots = JournalSurvey::of(&journals, options.boot.as_deref(), wall_clock_ns)?;
+    if boots.is_another_boot(wall_clock_ns) {
         // The other parts are not of the boot that was asked for.
         parts.retain(|part| part.kind.is_journal());
         pairs = clock_pairs_of(&parts);
     }
-    journals.clock_pairs(&mut pairs);
+    boots.clock_pairs(&mut pairs);
     let mut assembly = Assembly::new(wanted);
     let traces = ftrace::files::chosen(&parts, &mut pairs)?;
     ftrace::read(&traces, &pairs.clone().finish(), &mut assembly);
-    let messages = kernel_messages(&parts, journals.boot());
+    let messages = kernel_messages(&parts, &journals, boots.boot());
     pairs_of_rows(&messages, &assembly, &mut pairs);
     let clocks = pairs.finish();
     kernel_log::read(&messages, &clocks, &mut assembly);
     for part in &parts {
-        read(part, journals.boot(), &clocks, &mut assembly);
+        read(part, &clocks, &mut assembly);
+    }
+    for journal in journals.iter() {
+        journal_rows::read(journal, boots.boot(), &clocks, &mut assembly);
     }
     firmware::read(&parts, &mut assembly);
     power::fill_slept(&clocks, &mut assembly);
@@ -119,7 +125,8 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
         wanted,
         ..Trace::default()
     };
-    trace.boots = journals.finish(&mut trace.losses);
+    trace.boots = boots.finish(&mut trace.losses);
+    journals.count_losses(&mut trace.losses);
     let passed_over = files.passed_over();
     assembly.losses.add(&PASSED_OVER, passed_over.len() as u64);
     if let Some(name) = passed_over.first() {
@@ -148,7 +155,7 @@ fn recorder(parts: &[Part<'_>]) -> String {
     let has = |kinds: &[PartKind]| parts.iter().any(|part| kinds.contains(&part.kind));
     let name = if has(&[PartKind::TraceText, PartKind::TraceData]) {
         "ftrace"
-    } else if has(&[PartKind::JournalExport, PartKind::JournalJson]) {
+    } else if parts.iter().any(|part| part.kind.is_journal()) {
         "systemd-journald"
     } else if has(&[PartKind::Units, PartKind::Manager, PartKind::Dump]) {
         "systemd"
@@ -182,7 +189,7 @@ fn clock_pairs(part: &Part<'_>, pairs: &mut Pairs) {
 }
 
 /// The messages of the kernel's log: from its own parts, or else from the journal, which keeps them too.
-fn kernel_messages(parts: &[Part<'_>], boot: Option<u128>) -> Messages {
+fn kernel_messages(parts: &[Part<'_>], journals: &Journals<'_>, boot: Option<u128>) -> Messages {
     let mut messages = Messages::default();
     let logs = || {
         let is_log = |kind| matches!(kind, PartKind::KernelLog | PartKind::KernelLogJson);
@@ -192,8 +199,8 @@ fn kernel_messages(parts: &[Part<'_>], boot: Option<u128>) -> Messages {
         messages.add_part(part);
     }
     if logs().next().is_none() {
-        for part in parts.iter().filter(|part| part.kind.is_journal()) {
-            messages.add_journal(part, boot);
+        for journal in journals.iter() {
+            messages.add_journal(journal, boot);
         }
     }
     messages.sort();
@@ -211,11 +218,8 @@ fn pairs_of_rows(messages: &Messages, assembly: &Assembly, pairs: &mut Pairs) {
     kernel_log::clock::pairs(messages, assembly, pairs);
 }
 
-fn read(part: &Part<'_>, boot: Option<u128>, clocks: &clocks::Clocks, assembly: &mut Assembly) {
+fn read(part: &Part<'_>, clocks: &clocks::Clocks, assembly: &mut Assembly) {
     match part.kind {
-        PartKind::JournalExport | PartKind::JournalJson => {
-            journal_rows::read(part, boot, clocks, assembly);
-        }
         PartKind::Units => units::read(part, clocks, assembly),
         PartKind::Manager => manager::read(part, clocks, assembly),
         PartKind::Dump => dump::read(part, clocks, assembly),

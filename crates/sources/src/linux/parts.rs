@@ -2,6 +2,7 @@
 
 use onoff_firmware::Signature;
 use onoff_ftrace::{DataFile, TextTrace};
+use onoff_journal::JournalFile;
 
 use super::blame;
 
@@ -33,6 +34,8 @@ pub(crate) enum PartKind {
     Units,
     /// `systemd-analyze dump`.
     Dump,
+    /// A file of the journal (`.journal`).
+    Journal,
     /// `journalctl -o export`.
     JournalExport,
     /// `journalctl -o json`.
@@ -74,6 +77,7 @@ impl PartKind {
             Self::Manager => "systemd manager properties",
             Self::Units => "systemd unit properties",
             Self::Dump => "systemd-analyze dump",
+            Self::Journal => "journal file",
             Self::JournalExport => "journal (export)",
             Self::JournalJson => "journal (JSON)",
             Self::Blame => "systemd-analyze blame",
@@ -93,7 +97,7 @@ impl PartKind {
 
     /// Whether it is a journal, which may hold several boots.
     pub(crate) const fn is_journal(self) -> bool {
-        matches!(self, Self::JournalExport | Self::JournalJson)
+        matches!(self, Self::Journal | Self::JournalExport | Self::JournalJson)
     }
 
     /// Whether a file of this kind is a recording by itself; the others only add to one.
@@ -107,6 +111,7 @@ impl PartKind {
                 | Self::Manager
                 | Self::Units
                 | Self::Dump
+                | Self::Journal
                 | Self::JournalExport
                 | Self::JournalJson
         )
@@ -121,6 +126,9 @@ pub(crate) fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
     let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
     if DataFile::recognises(head) {
         return Some(PartKind::TraceData);
+    }
+    if JournalFile::recognises(head) {
+        return Some(PartKind::Journal);
     }
     if Signature::at(head).is_some() && head.iter().take(32).any(|&byte| byte < b'\t') {
         return Some(PartKind::FirmwareTable);

@@ -21,7 +21,8 @@ use serde::Deserialize;
 
 use super::assembly::Assembly;
 use super::clocks::{Clocks, SourceClock};
-use super::journal::{self, JournalFaults};
+use super::journal::JournalFaults;
+use super::journal_files::Journal;
 use super::parts::{Part, PartKind};
 pub(super) use line::nanoseconds;
 
@@ -106,9 +107,9 @@ impl Messages {
 
     /// Adds what a journal holds of the log of `boot`. Messages that programs wrote into the kernel's log are kept with their
     /// sender apart; here they stand as the log has them.
-    pub(super) fn add_journal(&mut self, part: &Part<'_>, boot: Option<u128>) {
-        journal::entries(part.bytes, &mut JournalFaults::default(), |entry| {
-            if !entry.is_kernel() || boot.is_some_and(|boot| entry.boot != boot) {
+    pub(super) fn add_journal(&mut self, journal: &Journal<'_>, boot: Option<u128>) {
+        journal.entries(boot, &mut JournalFaults::default(), |entry| {
+            if !entry.is_kernel() {
                 return;
             }
             let time = entry.source_monotonic_us.and_then(|time| time.checked_mul(1000));

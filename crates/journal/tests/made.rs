@@ -1,0 +1,91 @@
+//! Journals made for these tests.
+
+use onoff_journal::{Entry, JournalFile, Losses, read};
+use onoff_testkit::journal::{FieldPacking, JournalEntry};
+
+pub const BOOT: u128 = 0x00c0_ffee_0000_4000_8000_0000_0000_0001;
+
+fn xz(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let options = lzma_rust2::XzOptions::with_preset(1);
+    let mut writer = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    writer.write_all(bytes).unwrap();
+    writer.finish().unwrap()
+}
+
+fn lz4(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = (bytes.len() as u64).to_le_bytes().to_vec();
+    packed.extend(lz4_flex::block::compress(bytes));
+    packed
+}
+
+/// One frame that names its size, without which journald writes none.
+fn zstandard(bytes: &[u8]) -> Vec<u8> {
+    /// In the frame header's descriptor: a size of 4 bytes, in one segment; whether there is a checksum.
+    const SIZED: u8 = 0xa0;
+    const CHECKSUM: u8 = 4;
+    let packed = ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest);
+    let (magic, rest) = packed.split_at(4);
+    let [descriptor, _window, blocks @ ..] = rest else {
+        panic!("a frame without a header");
+    };
+    assert_eq!(descriptor & !CHECKSUM, 0, "a header without a size");
+    let size = u32::try_from(bytes.len()).unwrap().to_le_bytes();
+    [magic, &[SIZED | descriptor], &size, blocks].concat()
+}
+
+pub const XZ: FieldPacking = FieldPacking { flag: 1, pack: xz, shortest: 80 };
+pub const LZ4: FieldPacking = FieldPacking { flag: 2, pack: lz4, shortest: 80 };
+pub const ZSTANDARD: FieldPacking = FieldPacking { flag: 4, pack: zstandard, shortest: 80 };
+
+/// `count` entries of one boot, with short, long and binary fields.
+pub fn entries(count: u64) -> Vec<JournalEntry> {
+    (1..=count)
+        .map(|at| JournalEntry {
+            sequence_number: at,
+            realtime_us: 1_700_000_000_000_000 + at * 1000,
+            monotonic_us: at * 1000,
+            boot: BOOT,
+            fields: vec![
+                ("_BOOT_ID".to_owned(), format!("{BOOT:032x}").into_bytes()),
+                ("MESSAGE".to_owned(), format!("message {at} {}", "long ".repeat(at as usize * 7 % 90)).into_bytes()),
+                ("BINARY".to_owned(), vec![b'\n', 0, 0xff, at as u8]),
+                ("_TRANSPORT".to_owned(), b"kernel".to_vec()),
+            ],
+        })
+        .collect()
+}
+
+/// An entry as it was read.
+pub fn as_made(entry: &Entry<'_, '_>) -> JournalEntry {
+    JournalEntry {
+        sequence_number: entry.sequence_number,
+        realtime_us: entry.realtime_us,
+        monotonic_us: entry.monotonic_us,
+        boot: entry.boot,
+        fields: entry
+            .fields()
+            .map(|field| (String::from_utf8_lossy(&field.name).into_owned(), field.value.into_owned()))
+            .collect(),
+    }
+}
+
+/// What is read of `files`; fields in the order of their names.
+pub fn read_all(files: &[&[u8]]) -> (Vec<JournalEntry>, Losses) {
+    let files: Vec<JournalFile<'_>> = files.iter().map(|bytes| JournalFile::open(bytes).unwrap()).collect();
+    let mut found = Vec::new();
+    let losses = read(&files, |entry| {
+        let mut entry = as_made(entry);
+        entry.fields.sort();
+        found.push(entry);
+    });
+    (found, losses)
+}
+
+/// `entries` with their fields in the order of their names.
+pub fn sorted(mut entries: Vec<JournalEntry>) -> Vec<JournalEntry> {
+    for entry in &mut entries {
+        entry.fields.sort();
+    }
+    entries
+}

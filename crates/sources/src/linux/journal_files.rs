@@ -1,0 +1,252 @@
+//! The journals of a recording, whatever form they are in: entries one after the other, with what was wrong.
+
+use std::borrow::Cow;
+
+use onoff_journal::JournalFile;
+use onoff_trace::{Counter, Losses, Severity, TableName};
+
+use super::journal::{Entry, JournalFaults};
+use super::parts::{Part, PartKind};
+use super::{journal_export, journal_json};
+use crate::error::Error;
+
+const TABLES: &[TableName] = &[TableName::ServiceTransitions, TableName::Milestones];
+
+const UNREADABLE_FILES: Counter = Counter {
+    name: "journal_files_unreadable",
+    severity: Severity::Warning,
+    help: "journal files were left out because they are damaged beyond use or of a newer form",
+    touches: TABLES,
+};
+
+const NOT_CLOSED: Counter = Counter {
+    name: "journal_files_not_closed",
+    severity: Severity::Notice,
+    help: "journal files that their writer did not close: the machine was running, or lost its power",
+    touches: &[],
+};
+
+const DAMAGED: Counter = Counter {
+    name: "journal_files_damaged",
+    severity: Severity::Warning,
+    help: "journal files that are cut or whose list of entries is damaged; entries were looked for object by object",
+    touches: TABLES,
+};
+
+const ENTRIES_MISSING: Counter = Counter {
+    name: "journal_entries_missing",
+    severity: Severity::Warning,
+    help: "entries of damaged journal files that could not be read",
+    touches: TABLES,
+};
+
+const FIELDS_MISSING: Counter = Counter {
+    name: "journal_fields_missing",
+    severity: Severity::Warning,
+    help: "fields of journal entries that could not be read or were too large",
+    touches: TABLES,
+};
+
+/// One journal: the binary files of a recording together, or one file of any other form.
+#[derive(Debug)]
+pub(crate) enum Journal<'f> {
+    /// Binary files and their names; they hold one journal in pieces.
+    Binary(Vec<JournalFile<'f>>, Vec<&'f str>),
+    /// `journalctl -o export`.
+    Export(&'f [u8]),
+    /// `journalctl -o json` and its kin.
+    Json(&'f [u8]),
+}
+
+/// The journals of a recording.
+#[derive(Debug, Default)]
+pub(crate) struct Journals<'f> {
+    journals: Vec<Journal<'f>>,
+    unreadable: u64,
+    first_unreadable: Option<String>,
+}
+
+impl<'f> Journals<'f> {
+    /// The journals among `parts`.
+    ///
+    /// # Errors
+    /// A binary file that cannot be read and is the only one; of several it is left out.
+    pub(crate) fn of(parts: &[Part<'f>]) -> Result<Self, Error> {
+        let mut found = Self::default();
+        let (mut files, mut names) = (Vec::new(), Vec::new());
+        let mut refused = None;
+        for part in parts {
+            match part.kind {
+                PartKind::Journal => match JournalFile::open(part.bytes) {
+                    Ok(file) => {
+                        files.push(file);
+                        names.push(part.name);
+                    }
+                    Err(source) => {
+                        let error = Error::Journal { name: part.name.to_owned(), source };
+                        found.unreadable += 1;
+                        found.first_unreadable.get_or_insert_with(|| error.to_string());
+                        refused = refused.or(Some(error));
+                    }
+                },
+                PartKind::JournalExport => found.journals.push(Journal::Export(part.bytes)),
+                PartKind::JournalJson => found.journals.push(Journal::Json(part.bytes)),
+                _ => {}
+            }
+        }
+        if !files.is_empty() {
+            found.journals.insert(0, Journal::Binary(files, names));
+        }
+        match refused {
+            Some(error) if parts.len() == 1 => Err(error),
+            _ => Ok(found),
+        }
+    }
+
+    /// Each journal.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Journal<'f>> {
+        self.journals.iter()
+    }
+
+    /// Counts the files that are left out.
+    pub(crate) fn count_losses(&self, losses: &mut Losses) {
+        losses.add(&UNREADABLE_FILES, self.unreadable);
+        if let Some(first) = &self.first_unreadable {
+            losses.place(&UNREADABLE_FILES, || first.clone());
+        }
+    }
+}
+
+impl<'f> Journal<'f> {
+    /// Calls `take` with every entry of `boot`, or of all boots, in the journal's order. Entries without an id of a boot belong
+    /// to a journal that was filtered, which is of one boot.
+    pub(crate) fn entries(&self, boot: Option<u128>, faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'f>)) {
+        match self {
+            Self::Binary(files, names) => {
+                let losses = onoff_journal::read(files, |raw| {
+                    if boot.is_some_and(|boot| boot != raw.boot) {
+                        return;
+                    }
+                    let mut entry = Entry::default();
+                    entry.boot = raw.boot;
+                    entry.realtime_us = i64::try_from(raw.realtime_us).ok();
+                    entry.monotonic_us = i64::try_from(raw.monotonic_us).ok();
+                    for field in raw.fields() {
+                        if Entry::is_of_use(&field.name) {
+                            entry.set(&field.name, text(field.value));
+                        }
+                    }
+                    take(&entry);
+                });
+                faults.binary.not_closed += losses.not_closed;
+                faults.binary.damaged += losses.lists_damaged.max(losses.truncated);
+                faults.binary.entries += losses.entries_unreadable;
+                faults.binary.fields += losses.fields_unreadable + losses.fields_beyond_budget;
+                if let Some(place) = losses.first
+                    && faults.binary.first.is_empty()
+                {
+                    let name = names.get(place.file).copied().unwrap_or_default();
+                    faults.binary.first = format!("{name}, byte offset {:#x}", place.offset);
+                }
+            }
+            Self::Export(bytes) => journal_export::entries(bytes, faults, only(boot, take)),
+            Self::Json(bytes) => journal_json::entries(bytes, faults, only(boot, take)),
+        }
+    }
+}
+
+fn only<'f>(boot: Option<u128>, mut take: impl FnMut(&Entry<'f>)) -> impl FnMut(&Entry<'f>) {
+    move |entry| {
+        if boot.is_none_or(|boot| boot == entry.boot) {
+            take(entry);
+        }
+    }
+}
+
+fn text(value: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match value {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned().into(),
+    }
+}
+
+/// What was wrong with binary files.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BinaryFaults {
+    not_closed: u64,
+    damaged: u64,
+    entries: u64,
+    fields: u64,
+    first: String,
+}
+
+impl BinaryFaults {
+    pub(crate) fn count(&self, losses: &mut Losses) {
+        losses.add(&NOT_CLOSED, self.not_closed);
+        losses.add(&DAMAGED, self.damaged);
+        losses.add(&ENTRIES_MISSING, self.entries);
+        losses.add(&FIELDS_MISSING, self.fields);
+        if !self.first.is_empty() {
+            for counter in [&DAMAGED, &ENTRIES_MISSING, &FIELDS_MISSING] {
+                losses.place(counter, || self.first.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onoff_testkit::journal::{JournalEntry, JournalMaker};
+
+    use super::*;
+
+    fn fields(fields: &[(&str, &str)]) -> Vec<(String, Vec<u8>)> {
+        fields.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect()
+    }
+
+    #[test]
+    fn a_binary_journal_says_what_its_export_says() {
+        let made = JournalEntry {
+            sequence_number: 1,
+            realtime_us: 1_700_000_000_000_000,
+            monotonic_us: 30,
+            boot: 0xaa,
+            fields: fields(&[("MESSAGE", "x"), ("UNIT", "a.service"), ("_PID", "1"), ("OTHER", "y")]),
+        };
+        let bytes = JournalMaker::default().file(&[made]);
+        let export = format!(
+            "__REALTIME_TIMESTAMP=1700000000000000\n__MONOTONIC_TIMESTAMP=30\n_BOOT_ID={:032x}\nMESSAGE=x\nUNIT=a.service\n_PID=1\n\n",
+            0xaa
+        );
+        let read = |kind, bytes| {
+            let journals = Journals::of(&[Part { kind, name: "j", bytes }]).unwrap();
+            let mut found = Vec::new();
+            for journal in journals.iter() {
+                journal.entries(None, &mut JournalFaults::default(), |entry| {
+                    found.push((
+                        (entry.boot, entry.realtime_us, entry.monotonic_us, entry.pid),
+                        (entry.message.to_string(), entry.unit.to_string()),
+                    ));
+                });
+            }
+            found
+        };
+        let binary = read(PartKind::Journal, &bytes);
+        assert_eq!(binary.len(), 1);
+        assert_eq!(binary, read(PartKind::JournalExport, export.as_bytes()));
+    }
+
+    #[test]
+    fn one_damaged_file_of_several_is_left_out_and_named() {
+        let good =
+            JournalMaker::default().file(&[JournalEntry { boot: 1, sequence_number: 1, ..JournalEntry::default() }]);
+        let bad = Part { kind: PartKind::Journal, name: "bad.journal", bytes: b"LPKSHHRH" };
+        assert!(matches!(Journals::of(&[bad]), Err(Error::Journal { .. })));
+        let journals = Journals::of(&[bad, Part { kind: PartKind::Journal, name: "good", bytes: &good }]).unwrap();
+        let mut losses = Losses::new();
+        journals.count_losses(&mut losses);
+        let loss = losses.iter().next().unwrap();
+        assert_eq!((loss.counter, loss.count), ("journal_files_unreadable", 1));
+        assert!(loss.first.as_ref().unwrap().starts_with("bad.journal: byte offset 0x8"));
+    }
+}

@@ -1,0 +1,230 @@
+//! Files of the systemd journal, made from entries: in either form, with any compression, whole or as a crash leaves them.
+//!
+//! Source: "Journal File Format", systemd's documentation. The hash tables are there and empty: a reader that goes through all
+//! entries, as `journalctl -o export` does, needs none.
+
+use std::collections::HashMap;
+
+/// One entry: its times and its fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JournalEntry {
+    /// Number in the file's sequence.
+    pub sequence_number: u64,
+    /// Wall clock, µs since 1970.
+    pub realtime_us: u64,
+    /// Monotonic clock, µs.
+    pub monotonic_us: u64,
+    /// Id of the boot.
+    pub boot: u128,
+    /// Names and values.
+    pub fields: Vec<(String, Vec<u8>)>,
+}
+
+/// How fields are compressed: the object's flag (1 XZ, 2 LZ4, 4 Zstandard) and what makes the payload.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldPacking {
+    /// The flag.
+    pub flag: u8,
+    /// Packs a payload.
+    pub pack: fn(&[u8]) -> Vec<u8>,
+    /// Fields of fewer bytes stay as they are.
+    pub shortest: usize,
+}
+
+/// A maker of journal files.
+#[derive(Clone, Debug)]
+pub struct JournalMaker {
+    /// The compact form of systemd 252 and later.
+    pub compact: bool,
+    /// How fields are compressed.
+    pub packing: Option<FieldPacking>,
+    /// 0 closed, 1 open, 2 archived.
+    pub state: u8,
+    /// Id of the machine.
+    pub machine: u128,
+    /// Id of the sequence.
+    pub sequence: u128,
+    /// Entries in the first list; later ones hold twice as many as those before.
+    pub first_list: usize,
+}
+
+impl Default for JournalMaker {
+    fn default() -> Self {
+        Self {
+            compact: false,
+            packing: None,
+            state: 0,
+            machine: 0x4f0e_9c1d_2a3b_4c5d_8e6f_7081_92a3_b4c5,
+            sequence: 0x1f2e_3d4c_5b6a_4978_8695_a4b3_c2d1_e0ff,
+            first_list: 4,
+        }
+    }
+}
+
+const HEADER: usize = 264;
+/// Buckets of the hash tables, as few as a reader accepts.
+const BUCKETS: usize = 8;
+
+/// A file being made.
+struct Making {
+    bytes: Vec<u8>,
+    objects: u64,
+    data: HashMap<Vec<u8>, u64>,
+    last_object: u64,
+}
+
+impl Making {
+    /// Appends an object and returns its offset.
+    fn object(&mut self, kind: u8, flags: u8, body: &[u8]) -> u64 {
+        let offset = self.bytes.len() as u64;
+        self.bytes.extend([kind, flags, 0, 0, 0, 0, 0, 0]);
+        self.bytes.extend((16 + body.len() as u64).to_le_bytes());
+        self.bytes.extend(body);
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        self.objects += 1;
+        self.last_object = offset;
+        offset
+    }
+
+    fn put(&mut self, offset: usize, value: u64) {
+        self.bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
+    }
+}
+
+/// FNV-1a, in the place of the hash that nobody checks while reading.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+impl JournalMaker {
+    /// The bytes of a file with `entries`.
+    #[must_use]
+    pub fn file(&self, entries: &[JournalEntry]) -> Vec<u8> {
+        let mut making = Making { bytes: vec![0; HEADER], objects: 0, data: HashMap::new(), last_object: 0 };
+        let fields = making.object(5, 0, &[0; 16 * BUCKETS]) + 16;
+        let data = making.object(4, 0, &[0; 16 * BUCKETS]) + 16;
+        let offsets: Vec<u64> = entries.iter().map(|entry| self.entry(entry, &mut making)).collect();
+        let first = self.lists(&offsets, &mut making);
+        let unique = making.data.len() as u64;
+        let flags = self.packing.map_or(0, |packing| match packing.flag {
+            1 => 1,
+            2 => 2,
+            _ => 8_u32,
+        });
+        let flags = flags | if self.compact { 16 } else { 0 };
+        let head = &mut making.bytes;
+        head[..8].copy_from_slice(b"LPKSHHRH");
+        head[12..16].copy_from_slice(&flags.to_le_bytes());
+        head[16] = self.state;
+        head[24..40].copy_from_slice(&(self.sequence ^ 1).to_be_bytes());
+        head[40..56].copy_from_slice(&self.machine.to_be_bytes());
+        let last = entries.last();
+        head[56..72].copy_from_slice(&last.map_or(0, |entry| entry.boot).to_be_bytes());
+        head[72..88].copy_from_slice(&self.sequence.to_be_bytes());
+        let arena = head.len() as u64 - HEADER as u64;
+        let first_entry = entries.first();
+        for (offset, value) in [
+            (88, HEADER as u64),
+            (96, arena),
+            (104, data),
+            (112, 16 * BUCKETS as u64),
+            (120, fields),
+            (128, 16 * BUCKETS as u64),
+            (136, making.last_object),
+            (144, making.objects),
+            (152, entries.len() as u64),
+            (160, last.map_or(0, |entry| entry.sequence_number)),
+            (168, first_entry.map_or(0, |entry| entry.sequence_number)),
+            (176, first),
+            (184, first_entry.map_or(0, |entry| entry.realtime_us)),
+            (192, last.map_or(0, |entry| entry.realtime_us)),
+            (200, last.map_or(0, |entry| entry.monotonic_us)),
+            (208, unique),
+        ] {
+            making.put(offset, value);
+        }
+        making.bytes
+    }
+
+    fn entry(&self, entry: &JournalEntry, making: &mut Making) -> u64 {
+        let mut items: Vec<(u64, u64)> = entry
+            .fields
+            .iter()
+            .map(|(name, value)| {
+                let mut payload = format!("{name}=").into_bytes();
+                payload.extend(value);
+                (self.data(&payload, making), hash(&payload))
+            })
+            .collect();
+        items.sort_unstable();
+        items.dedup();
+        let mut body = Vec::new();
+        for number in [entry.sequence_number, entry.realtime_us, entry.monotonic_us] {
+            body.extend(number.to_le_bytes());
+        }
+        body.extend(entry.boot.to_be_bytes());
+        body.extend(items.iter().fold(0, |all, (_, hash)| all ^ hash).to_le_bytes());
+        for (offset, hash) in items {
+            if self.compact {
+                body.extend((offset as u32).to_le_bytes());
+            } else {
+                body.extend(offset.to_le_bytes());
+                body.extend(hash.to_le_bytes());
+            }
+        }
+        making.object(3, 0, &body)
+    }
+
+    /// The data object of `payload`, which is written once.
+    fn data(&self, payload: &[u8], making: &mut Making) -> u64 {
+        if let Some(&offset) = making.data.get(payload) {
+            return offset;
+        }
+        let mut body = hash(payload).to_le_bytes().to_vec();
+        // No entry is named as the first that has it: only a search by value would want one.
+        body.resize(if self.compact { 56 } else { 48 }, 0);
+        let packing = self.packing.filter(|packing| payload.len() >= packing.shortest);
+        let flag = match packing {
+            Some(packing) => {
+                body.extend((packing.pack)(payload));
+                packing.flag
+            }
+            None => {
+                body.extend(payload);
+                0
+            }
+        };
+        let offset = making.object(1, flag, &body);
+        making.data.insert(payload.to_vec(), offset);
+        offset
+    }
+
+    /// The lists of entries; the offset of the first.
+    fn lists(&self, offsets: &[u64], making: &mut Making) -> u64 {
+        let mut first = 0;
+        let mut before: Option<u64> = None;
+        let mut rest = offsets;
+        let mut room = self.first_list.max(1);
+        while !rest.is_empty() {
+            let (these, after) = rest.split_at(room.min(rest.len()));
+            let mut body = 0_u64.to_le_bytes().to_vec();
+            for slot in 0..room {
+                let offset = these.get(slot).copied().unwrap_or(0);
+                if self.compact {
+                    body.extend((offset as u32).to_le_bytes());
+                } else {
+                    body.extend(offset.to_le_bytes());
+                }
+            }
+            let list = making.object(6, 0, &body);
+            match before {
+                Some(before) => making.put(before as usize + 16, list),
+                None => first = list,
+            }
+            before = Some(list);
+            rest = after;
+            room *= 2;
+        }
+        first
+    }
+}
