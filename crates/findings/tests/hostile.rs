@@ -11,11 +11,11 @@ use onoff_trace::{
 /// The generator that the analyses of transitions are tested with.
 #[allow(dead_code, reason = "its other parts are used there")]
 #[path = "../../analysis/src/transition/hostile.rs"]
-mod hostile;
+mod any_recording;
 
 use std::collections::BTreeSet;
 
-use hostile::{Source, hostile};
+use any_recording::{Source, hostile};
 
 const SEEDS: u64 = 1_500;
 
