@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "onoff-findings": {"onoff-trace", "onoff-analysis"},
     "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis", "onoff-findings"},
     "onoff-record": set(),
+    "onoff-xperf": {"onoff-trace", "onoff-sources", "onoff-analysis", "onoff-report"},
     "onoff-cli": {
         "onoff-etl",
         "onoff-etw",
@@ -43,6 +44,7 @@ MAY_IMPORT = {
         "onoff-record",
         "onoff-report",
         "onoff-symbols",
+        "onoff-xperf",
     },
     "onoff-symbols": set(),
     "onoff-testkit": {"onoff-etl", "onoff-etw"},

@@ -105,7 +105,8 @@ pub fn is_read_ahead(io: &DiskIo) -> bool {
 }
 
 impl DiskWork {
-    pub(crate) fn add(&mut self, io: &DiskIo) {
+    /// Counts a request.
+    pub fn add(&mut self, io: &DiskIo) {
         self.operations += 1;
         self.bytes = self.bytes.saturating_add(io.size);
         self.service_ns = self.service_ns.saturating_add(io.service_ns.max(0));
@@ -119,7 +120,8 @@ impl DiskWork {
 }
 
 impl DiskOperations {
-    pub(crate) fn add(&mut self, io: &DiskIo) {
+    /// Counts a request.
+    pub fn add(&mut self, io: &DiskIo) {
         match io.operation {
             DiskOperation::Read => self.read.add(io),
             DiskOperation::Write => self.write.add(io),
@@ -162,7 +164,8 @@ struct Interval {
 }
 
 impl Interval {
-    pub(crate) fn add(&mut self, io: &DiskIo) {
+    /// Counts a request.
+    pub fn add(&mut self, io: &DiskIo) {
         self.all.add(io);
         if is_read_ahead(io) {
             self.read_ahead.add(io);

@@ -15,11 +15,9 @@
 
 pub mod activity;
 pub mod auto_start;
-pub mod boot_prefetch;
 pub mod call_stacks;
 pub mod compare;
 pub mod cpu;
-pub mod cpu_disk;
 pub mod devices;
 pub mod disk;
 pub mod evidence;
@@ -30,7 +28,6 @@ pub mod idle;
 pub mod interrupt_modules;
 mod interruptions;
 pub mod lacking;
-pub mod listening;
 pub mod lists;
 mod modules;
 pub mod netboot;

@@ -20,18 +20,7 @@ pub enum Failure {
 impl Failure {
     /// Something cannot be read: the whole chain of causes in one line.
     pub fn unreadable(error: &dyn Error) -> Self {
-        let mut message = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            let text = error.to_string();
-            // Many errors repeat their cause.
-            if !message.contains(&text) {
-                message += ": ";
-                message += &text;
-            }
-            cause = error.source();
-        }
-        Self::Unreadable(message)
+        Self::Unreadable(onoff_report::text::causes::with_causes(error))
     }
 
     /// Says what went wrong in one line on stderr, and gives the exit code.
@@ -56,6 +45,17 @@ impl From<onoff_sources::Error> for Failure {
                 Self::NothingToAnswer(error.to_string())
             }
             error => Self::unreadable(&error),
+        }
+    }
+}
+
+impl From<onoff_xperf::Failure> for Failure {
+    fn from(failure: onoff_xperf::Failure) -> Self {
+        match failure {
+            onoff_xperf::Failure::Unreadable(message) => Self::Unreadable(message),
+            onoff_xperf::Failure::NothingToAnswer(message) => Self::NothingToAnswer(message),
+            onoff_xperf::Failure::Reported(code) => Self::Told(code),
+            onoff_xperf::Failure::ReaderGone => Self::ReaderGone,
         }
     }
 }

@@ -23,7 +23,7 @@ use onoff_analysis::transition::shutdown::ShutdownOptions;
 use onoff_analysis::transition::suspend::SuspendOptions;
 use onoff_report::text::boot::BootTextOptions;
 use onoff_report::text::info::InfoTextOptions;
-use onoff_report::xperf::time_point::TimePoint;
+use onoff_report::text::time_point::TimePoint;
 use onoff_sources::{EventFilter, Options, Pattern};
 
 use crate::arguments::{
@@ -32,7 +32,6 @@ use crate::arguments::{
 };
 use crate::failure::Failure;
 use crate::output::{Color, Destination};
-use crate::xperf;
 use compare::CompareQuestion;
 use diagnose::{DiagnosisFormat, DiagnosisQuestion};
 use firmware::FirmwareQuestion;
@@ -93,7 +92,7 @@ pub enum Task {
     /// Show why something took long.
     Why(WhyTask),
     /// Answer as xperf does.
-    Xperf(xperf::CommandLine),
+    Xperf(onoff_xperf::CommandLine),
 }
 
 /// How to show where the time of a boot went.
@@ -260,7 +259,7 @@ impl Invocation {
     /// xperf's line names its files itself, among the rest.
     fn xperf(arguments: XperfArguments) -> Result<Self, Failure> {
         Ok(Self {
-            task: Task::Xperf(xperf::parse(arguments.words)?),
+            task: Task::Xperf(onoff_xperf::parse(arguments.words)?),
             recording: Recording::none(),
             destination: Destination { path: None, color: Color::Never },
         })

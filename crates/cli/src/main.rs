@@ -8,7 +8,6 @@ mod failure;
 mod invocation;
 mod output;
 mod progress;
-mod xperf;
 
 use std::process::ExitCode;
 

@@ -57,6 +57,12 @@ impl ProgressLine {
     }
 }
 
+impl onoff_xperf::ReadingProgress for ProgressLine {
+    fn listener(&self) -> Arc<dyn Fn(Progress) + Send + Sync> {
+        self.listener()
+    }
+}
+
 impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.bar.finish_and_clear();

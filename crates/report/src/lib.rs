@@ -21,4 +21,3 @@ pub mod shutdown_csv;
 pub mod svg;
 pub mod table;
 pub mod text;
-pub mod xperf;

@@ -7,11 +7,12 @@ use onoff_analysis::transition::boot::{self, BootKind, BootOptions, BootReport, 
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::suspend::{self, SuspendOptions};
 use onoff_report::text::suspend::SuspendTextOptions;
-use onoff_report::xperf::boot_xml::BootXmlOptions;
-use onoff_report::xperf::services_csv::PointsOfInterest;
-use onoff_report::{json, text, xperf};
+use onoff_report::{json, text};
 use onoff_sources::Options;
 use onoff_trace::{SystemKind, Tables, Trace};
+use onoff_xperf::layouts::boot_xml::{self, BootXmlOptions};
+use onoff_xperf::layouts::pnp_csv;
+use onoff_xperf::layouts::services_csv::{self, PointsOfInterest};
 
 use crate::arguments::PlainFormat;
 use crate::failure::Failure;
@@ -46,11 +47,11 @@ pub fn run(
         match format {
             BootFormat::Text(options) => text::boot::write(&report, &summarise(&trace), &options, out)?,
             BootFormat::Json => json::document::write(&report, out)?,
-            BootFormat::Xml => xperf::boot_xml::write(&report, &BootXmlOptions::default(), out)?,
+            BootFormat::Xml => boot_xml::write(&report, &BootXmlOptions::default(), out)?,
             BootFormat::ServicesCsv => {
-                xperf::services_csv::write(&report.auto_start, &report.services, &PointsOfInterest::default(), out)?
+                services_csv::write(&report.auto_start, &report.services, &PointsOfInterest::default(), out)?
             }
-            BootFormat::PnpCsv => xperf::pnp_csv::write(&report.devices, out)?,
+            BootFormat::PnpCsv => pnp_csv::write(&report.devices, out)?,
         }
         Ok(())
     })

@@ -4,11 +4,11 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
 use onoff_report::json;
+use onoff_report::text::time_point::TimePoint;
 use onoff_report::text::{self, losses};
-use onoff_report::xperf::dumper::Dumper;
-use onoff_report::xperf::time_point::TimePoint;
 use onoff_sources::{EventFilter, EventStream, Files, LinuxEventStream, Options, RecordingKind, StreamEnd};
 use onoff_trace::{DescribedEvent, Losses, StreamHeader};
+use onoff_xperf::layouts::dumper::Dumper;
 
 use crate::arguments::PlainFormat;
 use crate::failure::Failure;

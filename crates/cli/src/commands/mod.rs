@@ -19,11 +19,11 @@ mod table;
 mod why;
 
 use onoff_trace::{Tables, Trace};
+use onoff_xperf::CommandLine;
 
 use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording, Task};
 use crate::progress::ProgressLine;
-use crate::xperf::{self, CommandLine};
 
 /// Runs what was asked for.
 pub fn run(invocation: Invocation) -> Result<(), Failure> {
@@ -43,8 +43,10 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Compare(question) => compare::run(*question, &destination),
         Task::Gate(question) => gate::run(&question, &destination),
         Task::Why(task) => why::run(recording, task, &destination),
-        Task::Xperf(CommandLine::Help(topic)) => destination.write(|out| xperf::help::write(topic.as_deref(), out)),
-        Task::Xperf(CommandLine::Process(line)) => xperf::run(line),
+        Task::Xperf(CommandLine::Help(topic)) => {
+            destination.write(|out| Ok(onoff_xperf::help::write(topic.as_deref(), out)?))
+        }
+        Task::Xperf(CommandLine::Process(line)) => Ok(onoff_xperf::run(line, &|| Box::new(ProgressLine::reading()))?),
     }
 }
 

@@ -4,9 +4,9 @@ use onoff_analysis::recording::summarise;
 use onoff_analysis::transition::linux::shutdown as linux;
 use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
 use onoff_report::lists::linux_shutdown::ShutdownRows;
-use onoff_report::xperf::shutdown_xml::ShutdownXmlOptions;
-use onoff_report::{json, shutdown_csv, table, text, xperf};
+use onoff_report::{json, shutdown_csv, table, text};
 use onoff_trace::{SystemKind, Trace};
+use onoff_xperf::layouts::shutdown_xml::{self, ShutdownXmlOptions};
 
 use crate::failure::Failure;
 use crate::invocation::Recording;
@@ -29,7 +29,7 @@ pub fn run(
         match format {
             ShutdownFormat::Text(options) => text::shutdown::write(&report, &summarise(&trace), &options, out)?,
             ShutdownFormat::Json => json::document::write(&report, out)?,
-            ShutdownFormat::Xml => xperf::shutdown_xml::write(&report, &ShutdownXmlOptions::default(), out)?,
+            ShutdownFormat::Xml => shutdown_xml::write(&report, &ShutdownXmlOptions::default(), out)?,
             ShutdownFormat::Csv => shutdown_csv::write(&report, out)?,
         }
         Ok(())

@@ -6,8 +6,9 @@ use onoff_analysis::recording::summarise;
 use onoff_analysis::transition::linux::suspend as linux;
 use onoff_analysis::transition::suspend::{self, SuspendOptions, SuspendReport};
 use onoff_report::lists::suspend::SuspendRows;
-use onoff_report::{json, table, text, xperf};
+use onoff_report::{json, table, text};
 use onoff_trace::{SystemKind, Trace};
+use onoff_xperf::layouts::suspend_xml;
 
 use crate::failure::Failure;
 use crate::invocation::Recording;
@@ -57,7 +58,7 @@ pub fn write(trace: &Trace, report: &SuspendReport, format: SuspendFormat, out: 
             text::suspend::write(report, &summarise(trace), &options, out)?;
         }
         SuspendFormat::Json => json::document::write(report, out)?,
-        SuspendFormat::Xml(options) => xperf::suspend_xml::write(report, &options, out)?,
+        SuspendFormat::Xml(options) => suspend_xml::write(report, &options, out)?,
         SuspendFormat::Csv => table::write_csv(&SuspendRows::of(report), out)?,
     }
     Ok(())

@@ -4,7 +4,7 @@ use onoff_analysis::Scope;
 use onoff_report::json;
 use onoff_report::table::{TableReport, arrange, write_csv, write_text};
 use onoff_report::text::quantity::duration;
-use onoff_report::xperf::time_point::TimePoint;
+use onoff_report::text::time_point::TimePoint;
 use onoff_trace::{SystemKind, Tables, Trace};
 
 use crate::arguments::table::TableFormat;

@@ -3,7 +3,7 @@
 use onoff_analysis::idle::IdleMetric;
 use onoff_analysis::transition::suspend::SuspendOptions;
 use onoff_report::text::suspend::SuspendTextOptions;
-use onoff_report::xperf::suspend_xml::{MOST_DECIMALS, SuspendXmlOptions, TimeUnit};
+use onoff_xperf::layouts::suspend_xml::{MOST_DECIMALS, SuspendXmlOptions, TimeUnit};
 
 use super::{Invocation, Task};
 use crate::arguments::Idle;

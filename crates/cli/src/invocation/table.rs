@@ -1,7 +1,7 @@
 //! What the arguments mean that all verbs share whose answer is a table.
 
 use onoff_report::table::{Order, TEXT_ROWS};
-use onoff_report::xperf::time_point::TimePoint;
+use onoff_report::text::time_point::TimePoint;
 use onoff_sources::Pattern;
 
 use super::time_range;

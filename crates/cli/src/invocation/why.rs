@@ -5,8 +5,8 @@ use super::{Invocation, Task};
 use crate::arguments::why::{Transition, WhyArguments, WhyFormat as Typed};
 use crate::failure::Failure;
 use onoff_analysis::waits::{About, PathOptions, TransitionKind, WhyQuestion};
+use onoff_report::text::time_point::TimePoint;
 use onoff_report::text::why::WhyTextOptions;
-use onoff_report::xperf::time_point::TimePoint;
 use onoff_sources::Pattern;
 
 /// How to show why something took long.

@@ -2,6 +2,7 @@
 
 pub mod bar;
 pub mod boot;
+pub mod causes;
 pub mod compare;
 pub mod diagnose;
 pub mod events;
@@ -20,5 +21,6 @@ pub mod shutdown;
 pub mod style;
 pub mod suspend;
 pub mod table;
+pub mod time_point;
 pub mod usage;
 pub mod why;

@@ -1,0 +1,20 @@
+//! An error with its causes.
+
+use std::error::Error;
+
+/// The whole chain of causes in one line.
+#[must_use]
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        // Many errors repeat their cause.
+        if !message.contains(&text) {
+            message += ": ";
+            message += &text;
+        }
+        cause = error.source();
+    }
+    message
+}

@@ -1,0 +1,41 @@
+//! `-a drvdelay`: how long drivers kept requests.
+
+use crate::collected::driver_calls::{DriverCallListener, EVENTS};
+use crate::layouts::driver_delays;
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "drvdelay",
+    aliases: &[],
+    summary: "how long drivers kept requests, by driver and call (text, µs)",
+    help: "  -min N         list only calls that took N µs or more [default: 0]
+  -name DRIVER   only this driver, with or without .sys
+  -range T1 T2   only calls in this time",
+    bears_losses: false,
+    parse,
+};
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let (mut shortest_ns, mut name, mut range) = (0, None, None);
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "min" => shortest_ns = words.span(&option)?,
+            "name" => name = Some(words.text(&option, "a driver")?),
+            "range" => range = Some(words.range(&option)?),
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    let taker = DriverCallListener::new(shortest_ns, name.as_deref());
+    Ok(Question::collected(&EVENTS, range, taker, DriverCallListener::take, |taker, out| {
+        let answer = taker.finish();
+        if answer.drivers.is_empty() && answer.unfinished == 0 {
+            return Err(usage(
+                "no call of a driver is what was asked for; this needs the kernel's driver events (xperf -on DRIVERS)",
+            ));
+        }
+        Ok(driver_delays::write(&answer, out)?)
+    }))
+}

@@ -1,0 +1,72 @@
+//! `-a filename`: the files that the recording names.
+
+use std::io::{self, Write};
+
+use crate::layouts::filename::{FileNames, HOOKS, VOLUME_EVENT};
+use onoff_sources::{EventFilter, Pattern};
+use onoff_trace::{DescribedEvent, StreamHeader};
+
+use crate::action::{Action, Listener, Question};
+use crate::failure::Failure;
+use crate::words::{Range, Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "filename",
+    aliases: &["filenames"],
+    summary: "the files that the recording names, with the keys that its events know them by (text)",
+    help: "\
+  -range T1 T2            only names that were told in this time",
+    bears_losses: false,
+    parse,
+};
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut range = None;
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "range" => range = Some(words.range(&option)?),
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    let hooks = HOOKS.iter().map(|hook| format!("{hook:#06x}"));
+    let filter = EventFilter {
+        events: hooks.chain([VOLUME_EVENT.to_owned()]).map(|name| Pattern::new(&name)).collect(),
+        ..EventFilter::default()
+    };
+    // Volumes are told once, at any time: the range is for names alone.
+    let listener = Names { range, bounds: Ok((i64::MIN, i64::MAX)), names: FileNames::default() };
+    Ok(Question::events(filter, None, listener))
+}
+
+struct Names {
+    range: Option<Range>,
+    bounds: Result<(i64, i64), Failure>,
+    names: FileNames,
+}
+
+impl Listener for Names {
+    fn begin(&mut self, header: &StreamHeader, _out: &mut dyn Write) -> io::Result<()> {
+        if let Some(range) = self.range {
+            self.bounds = range.resolve_in(header);
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &DescribedEvent<'_>, _out: &mut dyn Write) -> io::Result<()> {
+        match self.bounds {
+            Ok((from, until)) if (from..until).contains(&event.time_ns) => self.names.event(event),
+            _ => self.names.volume(event),
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        std::mem::replace(&mut self.bounds, Ok((0, 0)))?;
+        if self.names.is_empty() {
+            return Err(usage(
+                "no file name was recorded; this needs the kernel flag FILENAME, DISK_IO or HARD_FAULTS",
+            ));
+        }
+        Ok(self.names.write(out)?)
+    }
+}

@@ -1,0 +1,41 @@
+//! `-a hardfault`: pages that had to be read.
+
+use crate::layouts::hardfault::{self, HardFaultOptions};
+use onoff_analysis::storage::hard_faults;
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::run::scope_of;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "hardfault",
+    aliases: &["hardfaults"],
+    summary: "pages that had to be read, by process and file (text, bytes and µs)",
+    help: "\
+  -file                   files first, and under each the processes that waited
+  -bytes                  most bytes first instead of most faults
+  -range T1 T2            only faults that ended in this time",
+    bears_losses: false,
+    parse,
+};
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut range = None;
+    let mut options = HardFaultOptions::default();
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "file" => options.by_file = true,
+            "bytes" => options.by_bytes = true,
+            "range" => range = Some(words.range(&option)?),
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    Ok(Question::tables(hard_faults::TABLES, move |trace, out| {
+        let scope = scope_of(trace, range)?;
+        if trace.hard_faults.is_empty() {
+            return Err(usage("no hard fault was recorded; this needs the kernel flag HARD_FAULTS"));
+        }
+        Ok(hardfault::write(trace, &scope, &options, out)?)
+    }))
+}

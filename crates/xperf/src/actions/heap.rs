@@ -1,0 +1,34 @@
+//! `-a heap`: heap memory of processes.
+
+use crate::collected::heap::{EVENTS, HeapListener};
+use crate::layouts::memory;
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "heap",
+    aliases: &[],
+    summary: "heap memory of processes, by heap, and what was not given back (text, KB)",
+    help: "  -range T1 T2   only allocations in this time",
+    bears_losses: false,
+    parse,
+};
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut range = None;
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "range" => range = Some(words.range(&option)?),
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    Ok(Question::collected(&EVENTS, range, HeapListener::default(), HeapListener::take, |taker, out| {
+        let answer = taker.finish();
+        if answer.heaps.is_empty() && answer.unreadable == 0 {
+            return Err(usage("no heap allocation; this needs heap events (xperf -start HeapSession -heap)"));
+        }
+        Ok(memory::write_heaps(&answer, out)?)
+    }))
+}

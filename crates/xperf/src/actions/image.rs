@@ -1,0 +1,39 @@
+//! `-a image`: the modules of each process.
+
+use crate::layouts::image;
+use onoff_trace::{TableName, Tables};
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::run::range_of;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "image",
+    aliases: &[],
+    summary: "the modules of each process, by load (text, µs)",
+    help: "  -range T1 T2   only modules that were there in this time",
+    bears_losses: false,
+    parse,
+};
+
+pub(super) const TABLES: Tables = Tables::of(&[TableName::Images, TableName::Processes]);
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut range = None;
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "range" => range = Some(words.range(&option)?),
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    Ok(Question::tables(TABLES, move |trace, out| {
+        let (from, until) = range_of(trace, range)?;
+        if trace.images.is_empty() {
+            return Err(usage(NO_IMAGES));
+        }
+        Ok(image::write(trace, from, until, out)?)
+    }))
+}
+
+pub(super) const NO_IMAGES: &str = "no module was recorded; this needs the kernel's image events (xperf -on LOADER)";

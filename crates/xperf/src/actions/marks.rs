@@ -1,0 +1,48 @@
+//! `-a marks`: the marks that somebody set while recording.
+
+use crate::layouts::marks;
+use onoff_trace::{Milestone, TableName, Tables, milestone};
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::run::range_of;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "marks",
+    aliases: &["mark"],
+    summary: "the marks that somebody set while recording (text, µs)",
+    help: "  -summary       each text once, with how often it was set, first and last
+  -range T1 T2   only marks in this time",
+    bears_losses: false,
+    parse,
+};
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut range = None;
+    let mut summary = false;
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "range" => range = Some(words.range(&option)?),
+            "summary" => summary = true,
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    Ok(Question::tables(Tables::of(&[TableName::Milestones]), move |trace, out| {
+        let (from, until) = range_of(trace, range)?;
+        let marks: Vec<Milestone> = trace
+            .milestones
+            .iter()
+            .filter(|row| trace.text(row.name) == milestone::MARK)
+            .filter(|row| (from..until).contains(&row.time_ns))
+            .collect();
+        if marks.is_empty() {
+            return Err(usage("nobody set a mark; 'xperf -m TEXT' does while recording"));
+        }
+        match summary {
+            true => marks::write_summary(trace, &marks, out)?,
+            false => marks::write(trace, &marks, out)?,
+        }
+        Ok(())
+    }))
+}

@@ -1,0 +1,62 @@
+//! `-a pagefault`: page faults of every kind.
+
+use std::io::{self, Write};
+
+use crate::layouts::pagefault::{HOOKS, PageFaults};
+use onoff_sources::{EventFilter, Pattern};
+use onoff_trace::DescribedEvent;
+
+use crate::action::{Action, Listener, Question};
+use crate::failure::Failure;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "pagefault",
+    aliases: &["pagefaults"],
+    summary: "page faults of every kind, by process or one by one (text, µs)",
+    help: "\
+  -detail                 every fault instead of sums by process
+  -range T1 T2            only faults in this time",
+    bears_losses: false,
+    parse,
+};
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut range = None;
+    let mut detail = false;
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "detail" => detail = true,
+            "range" => range = Some(words.range(&option)?),
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    let filter = EventFilter {
+        events: HOOKS.iter().map(|hook| Pattern::new(&format!("{hook:#06x}"))).collect(),
+        ..EventFilter::default()
+    };
+    let listener = Faults { faults: PageFaults::new(detail), detail };
+    Ok(Question::events(filter, range, listener))
+}
+
+struct Faults {
+    faults: PageFaults,
+    detail: bool,
+}
+
+impl Listener for Faults {
+    fn writes_at_once(&self) -> bool {
+        self.detail
+    }
+
+    fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
+        self.faults.event(event, out)
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.faults.faults() == 0 {
+            return Err(usage("no page fault was recorded; this needs the kernel flag MEMORY or ALL_FAULTS"));
+        }
+        Ok(self.faults.end(out)?)
+    }
+}

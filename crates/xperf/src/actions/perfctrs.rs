@@ -1,0 +1,37 @@
+//! `-a perfctrs`: what processes had used of memory and handles.
+
+use crate::collected::process_counters::{EVENTS, ProcessCounterListener};
+use crate::layouts::told;
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "perfctrs",
+    aliases: &[],
+    summary: "what each process had used of memory and handles at its end (text, KB)",
+    help: "  -range T1 T2   only processes that ended in this time",
+    bears_losses: false,
+    parse,
+};
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut range = None;
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "range" => range = Some(words.range(&option)?),
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    let taker = ProcessCounterListener::default();
+    Ok(Question::collected(&EVENTS, range, taker, ProcessCounterListener::take, |taker, out| {
+        let rows = taker.finish();
+        if rows.is_empty() {
+            return Err(usage(
+                "no counters of a process; this needs the kernel's process counters (xperf -on PROC_THREAD+PERF_COUNTER)",
+            ));
+        }
+        Ok(told::write_counters(&rows, out)?)
+    }))
+}

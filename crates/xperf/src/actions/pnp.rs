@@ -1,0 +1,40 @@
+//! `-a pnp`: work on drivers and devices.
+
+use crate::layouts::pnp_csv;
+use onoff_analysis::devices;
+use onoff_trace::{TableName, Tables};
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::run::range_of;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "pnp",
+    aliases: &[],
+    summary: "work on drivers and devices, then its sum for each (CSV, µs)",
+    help: "  -range T1 T2   only work that began in this time",
+    bears_losses: false,
+    parse,
+};
+
+const TABLES: Tables = Tables::of(&[TableName::DeviceOperations, TableName::Milestones]);
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut range = None;
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "range" => range = Some(words.range(&option)?),
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    Ok(Question::tables(TABLES, move |trace, out| {
+        let (from, until) = range_of(trace, range)?;
+        let mut operations = devices::operations(trace);
+        operations.retain(|operation| (from..until).contains(&operation.start_ns));
+        if operations.is_empty() {
+            return Err(usage("no work on a driver or device; this needs the events of Microsoft-Windows-Kernel-PnP"));
+        }
+        Ok(pnp_csv::write(&operations, out)?)
+    }))
+}

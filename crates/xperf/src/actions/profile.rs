@@ -1,0 +1,74 @@
+//! `-a profile`: what profile samples found.
+
+use crate::layouts::profile;
+use crate::layouts::utilization::{self, Share};
+use onoff_analysis::cpu::CpuSource;
+use onoff_analysis::cpu::grid::grid;
+use onoff_analysis::lists::cpu::{CpuGroup, list, tables};
+
+use super::cswitch::{SECOND_NS, cuts, interval};
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::run::scope_of;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "profile",
+    aliases: &[],
+    summary: "processor time from profile samples: by processor, or by process and module (text, µs)",
+    help: "  -util [n]       how busy each processor was, every n seconds (1); the default
+  -detail         time of each process in each module
+  -freq           how often each processor was sampled
+  -range T1 T2    only this time",
+    bears_losses: false,
+    parse,
+};
+
+#[derive(Clone, Copy)]
+enum Report {
+    /// Every so many ns.
+    Utilization(i64),
+    Detail,
+    Frequency,
+}
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut range = None;
+    let mut reports = Vec::new();
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "util" => reports.push(Report::Utilization(interval(words)?)),
+            "detail" => reports.push(Report::Detail),
+            "freq" => reports.push(Report::Frequency),
+            "range" => range = Some(words.range(&option)?),
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    if reports.is_empty() {
+        reports.push(Report::Utilization(SECOND_NS));
+    }
+    Ok(Question::tables(tables(&[CpuGroup::Module]), move |trace, out| {
+        let scope = scope_of(trace, range)?;
+        if trace.samples.is_empty() {
+            return Err(usage("no profile sample; this needs the kernel's PROFILE events"));
+        }
+        for report in reports {
+            match report {
+                Report::Utilization(step_ns) => {
+                    let cuts = cuts(scope.range.start_ns, scope.range.end_ns, step_ns)?;
+                    let grid = grid(trace, &cuts, CpuSource::Samples, false);
+                    utilization::write(&grid, Share::Utilized, out)?;
+                }
+                Report::Detail => {
+                    let by = [CpuGroup::Process, CpuGroup::Module];
+                    profile::write_detail(&list(trace, &scope, &by), out)?;
+                }
+                Report::Frequency => {
+                    let by = [CpuGroup::Module, CpuGroup::Processor];
+                    profile::write_frequency(&list(trace, &scope, &by), out)?;
+                }
+            }
+        }
+        Ok(())
+    }))
+}

@@ -1,0 +1,87 @@
+//! `-a readythread`: who made which thread ready.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+
+use crate::layouts::dumper::Dumper;
+use onoff_sources::{EventFilter, Pattern};
+use onoff_trace::DescribedEvent;
+
+use crate::action::{Action, Listener, Question};
+use crate::failure::Failure;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "readythread",
+    aliases: &[],
+    summary: "who made which thread ready, as rows of the dump (text, µs)",
+    help: "  -stacks         with the call stacks of who did
+  -range T1 T2    only this time",
+    bears_losses: false,
+    parse,
+};
+
+const READY: &str = "ReadyThread";
+const STACK: &str = "Stack";
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut range = None;
+    let mut names = vec![READY];
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "stacks" => names = vec![READY, STACK],
+            "range" => range = Some(words.range(&option)?),
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    let filter =
+        EventFilter { events: names.iter().map(|name| Pattern::new(name)).collect(), ..EventFilter::default() };
+    let listener = Readies { dumper: Dumper::new(), names, recent: VecDeque::new(), rows: 0 };
+    Ok(Question::events(filter, range, listener))
+}
+
+/// A stack follows its event; between both there are few others.
+const RECENT: usize = 256;
+
+struct Readies {
+    dumper: Dumper,
+    names: Vec<&'static str>,
+    /// Times of the last threads made ready, to know their stacks.
+    recent: VecDeque<i64>,
+    rows: u64,
+}
+
+impl Listener for Readies {
+    fn writes_at_once(&self) -> bool {
+        true
+    }
+
+    fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let wants_stacks = self.names.contains(&STACK);
+        if event.name == READY {
+            if self.rows == 0 {
+                self.dumper.begin_with(&self.names, out)?;
+            }
+            self.rows += 1;
+            if wants_stacks {
+                self.recent.truncate(RECENT - 1);
+                self.recent.push_front(event.time_ns);
+            }
+            return self.dumper.event(event, out);
+        }
+        let is_its_stack = wants_stacks
+            && event.name == STACK
+            && event.derived.stack_of_ns.is_some_and(|time_ns| self.recent.contains(&time_ns));
+        if is_its_stack {
+            self.dumper.event(event, out)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _out: &mut dyn Write) -> Result<(), Failure> {
+        match self.rows {
+            0 => Err(usage("no thread was made ready; this needs the kernel's DISPATCHER events")),
+            _ => Ok(()),
+        }
+    }
+}

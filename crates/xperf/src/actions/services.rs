@@ -1,0 +1,49 @@
+//! `-a services`: services that started or stopped.
+
+use crate::layouts::services_csv::{self, PointsOfInterest};
+use onoff_analysis::{auto_start, services};
+use onoff_trace::{TableName, Tables};
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::run::range_of;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "services",
+    aliases: &[],
+    summary: "services that started or stopped, with the parts of each (CSV, ms)",
+    help: "  -range T1 T2                    only services on their way in this time
+  -poiThreshold_ContainerInit T   list those whose container took longer than T µs after the rows
+  -poiThreshold_ImageLoad T       the same for the loading of the service's image
+  -poiThreshold_ServiceInit T     the same for the service's own initialisation",
+    bears_losses: false,
+    parse,
+};
+
+const TABLES: Tables =
+    Tables::of(&[TableName::ServiceTransitions, TableName::Processes, TableName::Milestones, TableName::Activities]);
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut range = None;
+    let mut points = PointsOfInterest::default();
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "range" => range = Some(words.range(&option)?),
+            "poithreshold_containerinit" => points.container_ns = Some(words.span(&option)?),
+            "poithreshold_imageload" => points.image_load_ns = Some(words.span(&option)?),
+            "poithreshold_serviceinit" => points.initialisation_ns = Some(words.span(&option)?),
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    Ok(Question::tables(TABLES, move |trace, out| {
+        let (from, until) = range_of(trace, range)?;
+        let mut services = services::services(trace);
+        services.retain(|service| service.start_ns < until && service.end_ns.unwrap_or(trace.duration_ns) >= from);
+        let window = auto_start::window(trace);
+        if services.is_empty() && window.start_ns.is_none() {
+            return Err(usage("no service started or stopped; this needs the events of Microsoft-Windows-Services"));
+        }
+        Ok(services_csv::write(&window, &services, &points, out)?)
+    }))
+}

@@ -1,0 +1,40 @@
+//! `-a shutdown`: the summary of a shutdown as XML.
+
+use crate::layouts::shutdown_xml::{self, ShutdownXmlOptions};
+use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
+use onoff_report::text;
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "shutdown",
+    aliases: &[],
+    summary: "the summary of a shutdown: sessions, applications, services (XML, ms)",
+    help: "  -minCPUToShow N     no process below N % of an interval's processor time
+  -maxFilesToShow N   no more than N files and N extensions per interval",
+    bears_losses: false,
+    parse,
+};
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut document = ShutdownXmlOptions::default();
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "mincputoshow" => {
+                document.min_cpu_percent = words.number(&option)?;
+                if !(0.0..=100.0).contains(&document.min_cpu_percent) {
+                    return Err(usage("-minCPUToShow: a percentage is from 0 to 100"));
+                }
+            }
+            "maxfilestoshow" => document.max_files = Some(words.number(&option)?),
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    Ok(Question::tables(shutdown::TABLES, move |trace, out| {
+        let report = shutdown::analyse(trace, &ShutdownOptions::default())
+            .map_err(|answer| Failure::NothingToAnswer(text::shutdown::no_shutdown(&answer)))?;
+        Ok(shutdown_xml::write(&report, &document, out)?)
+    }))
+}

@@ -1,0 +1,44 @@
+//! `-a suspend`: the power transitions of a recording as XML.
+
+use crate::layouts::suspend_xml::{self, MOST_DECIMALS, SuspendXmlOptions, TimeUnit};
+use onoff_analysis::transition::suspend::{self, SuspendOptions};
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "suspend",
+    aliases: &[],
+    summary: "sleep, hibernation and resume: totals, applications, services, devices (XML, µs)",
+    help: "  -summary           all transitions of the recording [default]
+  -timeunit U [P]    unit of times: ns, us, ms or s [default: us], with P decimals
+  -min D             no application, service or device that took less: 1234[s|ms|us|ns]",
+    bears_losses: false,
+    parse,
+};
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut document = SuspendXmlOptions::default();
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "summary" => {}
+            "timeunit" => {
+                let text = words.text(&option, "a unit")?;
+                document.unit = TimeUnit::parse(&text)
+                    .ok_or_else(|| usage(format!("-timeunit: '{text}' is no unit; write ns, us, ms or s")))?;
+                document.decimals = words.optional_number().unwrap_or(0);
+                if document.decimals > MOST_DECIMALS {
+                    return Err(usage(format!("-timeunit: no more than {MOST_DECIMALS} decimals")));
+                }
+            }
+            "min" => document.min_ns = words.span(&option)?,
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    Ok(Question::tables(suspend::TABLES, move |trace, out| {
+        let report = suspend::analyse(trace, &SuspendOptions::default())
+            .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
+        Ok(suspend_xml::write(&report, &document, out)?)
+    }))
+}

@@ -1,0 +1,41 @@
+//! `-a sysconfig`: the machine that was recorded.
+
+use crate::layouts::sysconfig::{self, Section};
+use onoff_trace::Tables;
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::words::Words;
+
+pub const ACTION: Action = Action {
+    name: "sysconfig",
+    aliases: &[],
+    summary: "the machine that was recorded (text or XML)",
+    help: "  -xml   as XML
+  -netidentity -cpu -memory -build -etw -power -disk -idechannel -video -nic -irq -services -pnp
+         only these parts [default: all]",
+    bears_losses: true,
+    parse,
+};
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut sections = Vec::new();
+    let mut xml = false;
+    while let Some(option) = words.option()? {
+        match Section::ALL.into_iter().find(|section| section.switch() == option) {
+            Some(section) => sections.push(section),
+            None if option == "xml" => xml = true,
+            None => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    if sections.is_empty() {
+        sections.extend(Section::ALL);
+    }
+    Ok(Question::tables(Tables::NONE, move |trace, out| {
+        match xml {
+            true => sysconfig::write_xml(trace, &sections, out)?,
+            false => sysconfig::write_text(trace, &sections, out)?,
+        }
+        Ok(())
+    }))
+}

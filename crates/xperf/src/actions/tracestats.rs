@@ -1,0 +1,44 @@
+//! `-a tracestats`: how much was recorded, by whom, and what was lost.
+
+use crate::layouts::trace_stats::{self, TraceStatsOptions};
+use onoff_trace::{TableName, Tables};
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "tracestats",
+    aliases: &[],
+    summary: "when and how much was recorded, and what was lost; by provider and event (text)",
+    help: "  -detail          events and bytes of each provider and each kind of event
+  -timezone utc    times in UTC instead of the recorded machine's local time",
+    bears_losses: true,
+    parse,
+};
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    let mut options = TraceStatsOptions::default();
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "detail" => {
+                options.detail = true;
+                // '-detail stack' counts stacks too, which is not done.
+                words.skip_list();
+            }
+            "timezone" => match words.text(&option, "utc or local")?.to_ascii_lowercase().as_str() {
+                "utc" => options.utc = true,
+                "local" => options.utc = false,
+                other => {
+                    return Err(usage(format!("-timezone: '{other}' is neither utc nor local")));
+                }
+            },
+            _ => return Err(words.unknown(ACTION.name, &option)),
+        }
+    }
+    let tables = match options.detail {
+        true => Tables::of(&[TableName::Inventory]),
+        false => Tables::NONE,
+    };
+    Ok(Question::tables(tables, move |trace, out| Ok(trace_stats::write(trace, options, out)?)))
+}

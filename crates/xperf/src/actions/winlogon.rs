@@ -1,0 +1,52 @@
+//! `-a winlogon`: what the logon process did.
+
+use crate::collected::work::WorkListener;
+use crate::layouts::told;
+
+use crate::action::{Action, Question};
+use crate::failure::Failure;
+use crate::words::{Words, usage};
+
+pub const ACTION: Action = Action {
+    name: "winlogon",
+    aliases: &[],
+    summary: "what the logon process did, and how long it took (text, µs)",
+    help: "  -range T1 T2   only events in this time",
+    bears_losses: false,
+    parse,
+};
+
+fn parse(words: &mut Words) -> Result<Question, Failure> {
+    work_of(
+        words,
+        ACTION.name,
+        &["microsoft-windows-winlogon"],
+        &["Microsoft-Windows-Winlogon/*"],
+        "no event of the logon process; this needs Microsoft-Windows-Winlogon",
+    )
+}
+
+/// A question about the work that some providers report; `nothing` says what is missing when they report none.
+pub(super) fn work_of(
+    words: &mut Words,
+    action: &str,
+    providers: &'static [&'static str],
+    names: &[&str],
+    nothing: &'static str,
+) -> Result<Question, Failure> {
+    let mut range = None;
+    while let Some(option) = words.option()? {
+        match option.as_str() {
+            "range" => range = Some(words.range(&option)?),
+            _ => return Err(words.unknown(action, &option)),
+        }
+    }
+    let taker = WorkListener::new(providers);
+    Ok(Question::collected(names, range, taker, WorkListener::take, move |taker, out| {
+        let (rows, _) = taker.finish();
+        if rows.is_empty() {
+            return Err(usage(nothing));
+        }
+        Ok(told::write_work(&rows, out)?)
+    }))
+}

@@ -1,0 +1,147 @@
+//! What the boot's read-ahead did, as far as disk requests show it: its own reads belong to no file.
+
+use onoff_trace::{DiskIo, DiskOperation, Trace};
+
+use onoff_analysis::disk::{DiskWork, is_read_ahead};
+use onoff_analysis::transition::boot::{BootReport, PhaseName};
+
+/// Reads and writes of one phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PrefetchPhase {
+    /// Which; `None` for the boot up to a settled desktop.
+    pub name: Option<PhaseName>,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// Length, ns.
+    pub duration_ns: i64,
+    /// Reads of the read-ahead.
+    pub prefetch: DiskWork,
+    /// Other reads: what was not read ahead.
+    pub miss: DiskWork,
+    /// Writes.
+    pub write: DiskWork,
+}
+
+/// What a disk's time went into while the computer booted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiskTime {
+    /// Disk number.
+    pub disk: u32,
+    /// Whether the system lies on it.
+    pub is_system: bool,
+    /// Reads of the read-ahead.
+    pub prefetch: DiskWork,
+    /// Other reads of the system volume.
+    pub system_reads: DiskWork,
+    /// Writes to the system volume.
+    pub system_writes: DiskWork,
+    /// Reads and writes of other volumes.
+    pub other_volumes: DiskWork,
+    /// Flushes.
+    pub flush: DiskWork,
+    /// Time without work, ns.
+    pub idle_ns: i64,
+    /// All of the time, ns.
+    pub total_ns: i64,
+}
+
+/// The read-ahead of a boot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BootPrefetch {
+    /// The phases that are known, and after PostBoot the whole boot.
+    pub phases: Vec<PrefetchPhase>,
+    /// Disks, by number.
+    pub disks: Vec<DiskTime>,
+}
+
+/// The read-ahead of the boot that `report` is about.
+#[must_use]
+pub fn of_boot(trace: &Trace, report: &BootReport) -> BootPrefetch {
+    let mut phases: Vec<PrefetchPhase> = report
+        .phases
+        .iter()
+        .filter_map(|phase| {
+            let end_ns = phase.end_ns.unwrap_or(trace.duration_ns);
+            Some(phase_of(trace, Some(phase.name), phase.start_ns?, end_ns))
+        })
+        .collect();
+    let boot_end = report.phase(PhaseName::PostBoot).and_then(|phase| phase.end_ns).unwrap_or(trace.duration_ns);
+    let boot = phase_of(trace, None, 0, boot_end);
+    let at = phases.iter().position(|phase| phase.name == Some(PhaseName::TraceTail)).unwrap_or(phases.len());
+    phases.insert(at, boot);
+    BootPrefetch { phases, disks: disk_times(trace, boot_end) }
+}
+
+fn phase_of(trace: &Trace, name: Option<PhaseName>, start_ns: i64, end_ns: i64) -> PrefetchPhase {
+    let mut phase = PrefetchPhase {
+        name,
+        start_ns,
+        duration_ns: end_ns.saturating_sub(start_ns).max(0),
+        ..PrefetchPhase::default()
+    };
+    for row in trace.disk_ios.iter() {
+        if !(start_ns..end_ns).contains(&row.complete_ns) {
+            continue;
+        }
+        match row.operation {
+            DiskOperation::Read if is_read_ahead(&row) => add(&mut phase.prefetch, &row),
+            DiskOperation::Read => add(&mut phase.miss, &row),
+            DiskOperation::Write => add(&mut phase.write, &row),
+            DiskOperation::Flush => {}
+        }
+    }
+    phase
+}
+
+fn add(work: &mut DiskWork, row: &DiskIo) {
+    work.operations += 1;
+    work.bytes = work.bytes.saturating_add(row.size);
+    work.service_ns = work.service_ns.saturating_add(row.service_ns);
+}
+
+fn disk_times(trace: &Trace, boot_end: i64) -> Vec<DiskTime> {
+    // Windows' own drive; where no volume is known, everything counts as the system's.
+    let volumes = &trace.system.volumes;
+    let system = volumes.iter().find(|volume| volume.drive.eq_ignore_ascii_case("C:")).or_else(|| volumes.first());
+    let on_system = |row: &DiskIo| {
+        system.is_none_or(|volume| {
+            let end = volume.offset.saturating_add(volume.size_bytes);
+            volume.disk == row.disk && (volume.offset..end).contains(&row.offset)
+        })
+    };
+    let mut disks: Vec<DiskTime> = Vec::new();
+    for row in trace.disk_ios.iter() {
+        if !(0..boot_end).contains(&row.complete_ns) {
+            continue;
+        }
+        let at = match disks.binary_search_by_key(&row.disk, |disk| disk.disk) {
+            Ok(at) => at,
+            Err(at) => {
+                disks.insert(
+                    at,
+                    DiskTime {
+                        disk: row.disk,
+                        is_system: system.is_none_or(|volume| volume.disk == row.disk),
+                        idle_ns: boot_end,
+                        total_ns: boot_end,
+                        ..DiskTime::default()
+                    },
+                );
+                at
+            }
+        };
+        let Some(disk) = disks.get_mut(at) else {
+            continue;
+        };
+        disk.idle_ns = disk.idle_ns.saturating_sub(row.service_ns).max(0);
+        let work = match row.operation {
+            DiskOperation::Flush => &mut disk.flush,
+            _ if is_read_ahead(&row) => &mut disk.prefetch,
+            _ if !on_system(&row) => &mut disk.other_volumes,
+            DiskOperation::Read => &mut disk.system_reads,
+            DiskOperation::Write => &mut disk.system_writes,
+        };
+        add(work, &row);
+    }
+    disks
+}

@@ -1,0 +1,75 @@
+//! What each process or thread had of the processors and the disks in a range.
+
+use hashbrown::HashMap;
+use onoff_trace::{TableName, Tables, Trace};
+
+use onoff_analysis::disk::DiskOperations;
+use onoff_analysis::lists::cpu::{CpuGroup, list, tables};
+use onoff_analysis::processes::Images;
+use onoff_analysis::scope::Scope;
+
+/// The tables this is made from.
+#[must_use]
+pub fn wanted(threads: bool) -> Tables {
+    tables(&[group(threads)]).with(TableName::DiskIos)
+}
+
+fn group(threads: bool) -> CpuGroup {
+    if threads { CpuGroup::Thread } else { CpuGroup::Process }
+}
+
+/// What one process or thread had.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuDiskRow {
+    /// Image file name; empty when not known.
+    pub image: String,
+    /// Process id; `None` when not known.
+    pub pid: Option<u32>,
+    /// Thread id, where threads are told apart.
+    pub tid: Option<u32>,
+    /// Processor time, ns.
+    pub cpu_ns: i64,
+    /// Disk requests completed.
+    pub disk: DiskOperations,
+}
+
+/// What each process, or each thread, of the scope had: most processor time first, then most disk time. Without
+/// interrupts, the time they took of a thread is left out.
+#[must_use]
+pub fn rows(trace: &Trace, scope: &Scope, threads: bool, without_interrupts: bool) -> Vec<CpuDiskRow> {
+    let images = Images::of(trace);
+    // With a time at which the process lived.
+    let mut disks: HashMap<(Option<u32>, Option<u32>), (i64, DiskOperations)> = HashMap::new();
+    for request in trace.disk_ios.iter() {
+        if !scope.range.contains(request.complete_ns) {
+            continue;
+        }
+        let tid = if threads { request.tid } else { None };
+        let (_, disk) =
+            disks.entry((request.pid, tid)).or_insert_with(|| (request.complete_ns, DiskOperations::default()));
+        disk.add(&request);
+    }
+    let mut rows: Vec<CpuDiskRow> = list(trace, scope, &[group(threads)])
+        .rows
+        .into_iter()
+        .map(|row| {
+            let disk = disks.remove(&(row.pid, row.tid));
+            let interrupted_ns = row.interrupted_ns.filter(|_| without_interrupts);
+            CpuDiskRow {
+                image: row.image,
+                pid: row.pid,
+                tid: row.tid,
+                cpu_ns: row.cpu_ns.saturating_sub(interrupted_ns.unwrap_or(0)),
+                disk: disk.map(|(_, disk)| disk).unwrap_or_default(),
+            }
+        })
+        .collect();
+    rows.extend(disks.into_iter().filter_map(|((pid, tid), (time_ns, disk))| {
+        let image = pid.and_then(|pid| images.at(pid, time_ns)).unwrap_or_default();
+        scope.has_process(pid, image).then(|| CpuDiskRow { image: image.to_owned(), pid, tid, cpu_ns: 0, disk })
+    }));
+    rows.sort_by(|a, b| {
+        (b.cpu_ns, b.disk.service_ns()).cmp(&(a.cpu_ns, a.disk.service_ns())).then((a.pid, a.tid).cmp(&(b.pid, b.tid)))
+    });
+    rows
+}

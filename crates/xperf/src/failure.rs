@@ -1,0 +1,37 @@
+//! Why an action did not answer.
+
+use std::io;
+
+use onoff_report::text::causes::with_causes;
+
+/// An action did not answer.
+#[derive(Debug)]
+pub enum Failure {
+    /// The recording cannot be read, or the answer not written: exit code 1.
+    Unreadable(String),
+    /// The recording holds nothing that answers, or the question makes no sense: exit code 2.
+    NothingToAnswer(String),
+    /// What went wrong has been reported already: the exit code.
+    Reported(u8),
+    /// The reader of the answer closed it. Not a failure: exit code 0, and quiet.
+    ReaderGone,
+}
+
+impl From<onoff_sources::Error> for Failure {
+    fn from(error: onoff_sources::Error) -> Self {
+        match error {
+            onoff_sources::Error::OtherKind { .. } => Self::NothingToAnswer(error.to_string()),
+            error => Self::Unreadable(with_causes(&error)),
+        }
+    }
+}
+
+/// Failures to write the answer.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            _ => Self::Unreadable(format!("cannot write the answer: {error}")),
+        }
+    }
+}

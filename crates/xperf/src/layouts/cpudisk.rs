@@ -1,0 +1,50 @@
+//! `xperf -a cpudisk`: processor and disk time of each process or thread, interval by interval, in µs and bytes.
+
+use std::io::{self, Write};
+
+use crate::cpu_disk::CpuDiskRow;
+use onoff_analysis::Range;
+
+use super::microseconds;
+use super::process_name::ProcessName;
+use onoff_report::text::quantity::share;
+
+/// Writes the rows of one interval; percentages are of the interval's length times `processors`.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(rows: &[CpuDiskRow], range: Range, processors: u32, threads: bool, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "CPU and disk usage from {} us to {} us:",
+        microseconds(Some(range.start_ns)),
+        microseconds(Some(range.end_ns))
+    )?;
+    writeln!(out)?;
+    let thread = if threads { ",        TID" } else { "" };
+    writeln!(
+        out,
+        "   Process Name ( PID){thread},        CPU, CPU % ,  Reads,    ReadSize,  Writes,   WriteSize, Flushes,  DiskSrvT"
+    )?;
+    let capacity_ns = range.length_ns().saturating_mul(i64::from(processors));
+    for row in rows {
+        write!(out, "{}", ProcessName(Some(&row.image), row.pid))?;
+        if threads {
+            write!(out, ", {:>10}", row.tid.map_or(-1, i64::from))?;
+        }
+        let disk = &row.disk;
+        writeln!(
+            out,
+            ", {:>10}, {:>6.2}, {:>6}, {:>11}, {:>7}, {:>11}, {:>7}, {:>9}",
+            microseconds(Some(row.cpu_ns)),
+            share(row.cpu_ns, capacity_ns),
+            disk.read.operations,
+            disk.read.bytes,
+            disk.write.operations,
+            disk.write.bytes,
+            disk.flush.operations,
+            microseconds(Some(disk.service_ns())),
+        )?;
+    }
+    Ok(())
+}

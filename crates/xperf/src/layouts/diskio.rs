@@ -1,0 +1,342 @@
+//! `xperf -a diskio`: how busy the disks were, and every request to them.
+
+use std::io::{self, Write};
+
+use onoff_analysis::storage::disk;
+use onoff_analysis::storage::requests::{self, Request};
+use onoff_analysis::storage::utilisation::{queue_depths, utilisation};
+use onoff_analysis::storage::{Key, NO_FILE_READ};
+use onoff_analysis::{Range, Scope};
+use onoff_trace::{DiskOperation, IoPriority, Trace};
+
+use super::{process_cell, whole_microseconds};
+use onoff_report::text::printable::printable;
+
+/// Which reports to write, in this order; without any, [`DiskIoOptions::DEFAULT_INTERVAL_NS`] of utilisation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskIoOptions {
+    /// How busy each disk was, in intervals of this length, ns.
+    pub utilisation_ns: Option<i64>,
+    /// Sums by file.
+    pub summary: bool,
+    /// Numbers of requests by process and disk.
+    pub counts: bool,
+    /// Every request.
+    pub detail: bool,
+    /// For how long how many requests were outstanding.
+    pub overlap: bool,
+}
+
+impl DiskIoOptions {
+    /// The interval of `-util` without a number: 1 s.
+    pub const DEFAULT_INTERVAL_NS: i64 = 1_000_000_000;
+}
+
+/// The legend of the columns about other requests.
+const LEGEND: &str = "\
+QD/I - Number of outstanding IOs at IO start time.
+QD/C - Number of outstanding IOs at IO Completion time.
+IBCB - Number of IOs that initialized before start time and completed before end time.
+IBCA - Number of IOs that initialized before start time and completed after end time.
+IACB - Number of IOs that initialized after start time and completed before end time.
+";
+
+/// Writes the reports about the requests in `scope`.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(trace: &Trace, scope: &Scope, options: &DiskIoOptions, out: &mut dyn Write) -> io::Result<()> {
+    let DiskIoOptions { summary, counts, detail, overlap, .. } = *options;
+    let utilisation_ns = match options.utilisation_ns {
+        None if !(summary || counts || detail || overlap) => Some(DiskIoOptions::DEFAULT_INTERVAL_NS),
+        interval => interval,
+    };
+    let mut between = Separator::default();
+    if let Some(interval_ns) = utilisation_ns {
+        between.write(out)?;
+        write_utilisation(trace, scope.range, interval_ns, out)?;
+    }
+    if summary {
+        between.write(out)?;
+        write_summary(trace, scope, out)?;
+    }
+    if counts {
+        between.write(out)?;
+        write_counts(trace, scope, out)?;
+    }
+    if detail {
+        between.write(out)?;
+        write_detail(trace, scope, out)?;
+    }
+    if overlap {
+        between.write(out)?;
+        write_overlap(trace, scope.range, out)?;
+    }
+    Ok(())
+}
+
+/// An empty line before every report but the first.
+#[derive(Debug, Default)]
+struct Separator {
+    wrote: bool,
+}
+
+impl Separator {
+    fn write(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if std::mem::replace(&mut self.wrote, true) {
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_utilisation(trace: &Trace, range: Range, interval_ns: i64, out: &mut dyn Write) -> io::Result<()> {
+    let found = utilisation(trace, range, interval_ns);
+    write!(out, " StartTime,   EndTime")?;
+    for disk in &found.disks {
+        write!(out, ", Disk {disk}")?;
+    }
+    writeln!(out)?;
+    for interval in &found.intervals {
+        let (start, end) = (interval.range.start_ns, interval.range.end_ns);
+        write!(out, "{:>10},{:>10}", whole_microseconds(start), whole_microseconds(end))?;
+        for &busy_ns in &interval.busy_ns {
+            let share = busy_ns as f64 * 100.0 / interval.range.length_ns().max(1) as f64;
+            write!(out, ", {share:>6.2}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn write_summary(trace: &Trace, scope: &Scope, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "Count,     Size,     SrvT,  R-Count,   R-Size,   R-SrvT,  W-Count,   W-Size,   W-SrvT,   IOTime, Filename"
+    )?;
+    for group in disk::analyse(trace, scope, &[Key::Path]).groups {
+        let amounts = group.amounts;
+        let times = [amounts.service_ns, amounts.read_service_ns, amounts.write_service_ns, amounts.response_ns];
+        let [service, read_service, write_service, response] = times.map(whole_microseconds);
+        let path = group.shared.path.unwrap_or_default();
+        writeln!(
+            out,
+            "{:>4}, {:>8}, {service:>8}, {:>8}, {:>8}, {read_service:>8}, {:>8}, {:>8}, {write_service:>8}, \
+             {response:>8}, {}",
+            amounts.requests,
+            amounts.bytes,
+            amounts.reads,
+            amounts.read_bytes,
+            amounts.writes,
+            amounts.write_bytes,
+            file_name(&path)
+        )?;
+    }
+    Ok(())
+}
+
+fn write_counts(trace: &Trace, scope: &Scope, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "    Process Name ( PID), Disk,    Count,  R-Count,  W-Count,  F-Count,   R-Size,   W-Size")?;
+    let report = disk::analyse(trace, scope, &[Key::Process, Key::Disk]);
+    for group in report.groups {
+        let (shared, amounts) = (group.shared, group.amounts);
+        writeln!(
+            out,
+            "{}, {:>4}, {:>8}, {:>8}, {:>8}, {:>8}, {:>8}, {:>8}",
+            process_cell(shared.image.as_deref().unwrap_or_default(), shared.pid),
+            shared.disk.unwrap_or_default(),
+            amounts.requests,
+            amounts.reads,
+            amounts.writes,
+            amounts.flushes,
+            amounts.read_bytes,
+            amounts.write_bytes,
+        )?;
+    }
+    Ok(())
+}
+
+fn write_detail(trace: &Trace, scope: &Scope, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{LEGEND}")?;
+    writeln!(
+        out,
+        "   IO Type, Start Time,   End Time,    IO Time,  Disk SrvT,    IO Size,  Byte Offset,  Pri, \
+         QD/I, QD/C, IBCB, IBCA, IACB,     Process Name ( PID), Disk, Filename"
+    )?;
+    requests::each(trace, scope, &mut |request| write_request(request, out))
+}
+
+fn write_request(request: &Request<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let Request { io, neighbours, .. } = request;
+    let kind = match io.operation {
+        DiskOperation::Read => "DiskRead",
+        DiskOperation::Write => "DiskWrite",
+        DiskOperation::Flush => "DiskFlush",
+    };
+    writeln!(
+        out,
+        "{kind:>10}, {:>10}, {:>10}, {:>10}, {:>10}, 0x{:08x}, 0x{:010x}, {:>4}, {:>4}, {:>4}, {:>4}, {:>4}, \
+         {:>4}, {}, {:>4}, {}",
+        whole_microseconds(request.issued_ns),
+        whole_microseconds(io.complete_ns),
+        whole_microseconds(request.response_ns),
+        whole_microseconds(io.service_ns),
+        io.size,
+        io.offset,
+        recorded(io.priority),
+        neighbours.at_issue,
+        neighbours.at_completion,
+        neighbours.before_and_completed,
+        neighbours.before_and_outlived,
+        neighbours.after_and_completed,
+        process_cell(request.image, request.pid),
+        io.disk,
+        file_name(request.path),
+    )
+}
+
+fn write_overlap(trace: &Trace, range: Range, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "Disk, Outstanding,       Time,       %,   Issued")?;
+    for depth in queue_depths(trace, range) {
+        let share = depth.time_ns as f64 * 100.0 / range.length_ns().max(1) as f64;
+        writeln!(
+            out,
+            "{:>4}, {:>11}, {:>10}, {share:>7.2}, {:>8}",
+            depth.disk,
+            depth.outstanding,
+            whole_microseconds(depth.time_ns),
+            depth.issued
+        )?;
+    }
+    Ok(())
+}
+
+/// The number that the request's flags hold: 0 not set, otherwise one more than the priority hint.
+const fn recorded(priority: IoPriority) -> u8 {
+    match priority {
+        IoPriority::Unknown => 0,
+        IoPriority::VeryLow => 1,
+        IoPriority::Low => 2,
+        IoPriority::Normal => 3,
+        IoPriority::High => 4,
+        IoPriority::Critical => 5,
+    }
+}
+
+/// A path as xperf shows it: the read-ahead has a name of its own, and only what has no name stands in quotes.
+fn file_name(path: &str) -> std::borrow::Cow<'_, str> {
+    match path {
+        "" => "\"Unknown\"".into(),
+        NO_FILE_READ => "\"Unknown (0x0)\"".into(),
+        path => printable(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_trace::{DiskIo, Process, StringId};
+
+    const MICROSECOND: i64 = 1_000;
+
+    /// Three writes of the recorder's own log one after another, as in a posted report, and a flush without a file.
+    fn posted() -> Trace {
+        let mut trace = Trace::default();
+        let image = trace.strings.intern("System");
+        trace.processes.push(Process { image, ..Process::unknown(4) });
+        let log = trace.strings.intern(r"C:\kernel.etl");
+        for (start, end, size, offset) in [
+            (368_013_044, 368_013_253, 0x1_0000, 0xb9_523_000),
+            (368_013_304, 368_013_686, 0x1_0000, 0xb9_533_000),
+            (368_013_728, 368_013_905, 0x1_0000, 0xb9_543_000),
+            (368_014_000, 368_109_410, 0, 0),
+        ] {
+            let flush = size == 0;
+            trace.disk_ios.push(DiskIo {
+                issue_ns: Some(start * MICROSECOND),
+                complete_ns: end * MICROSECOND,
+                disk: 0,
+                operation: if flush { DiskOperation::Flush } else { DiskOperation::Write },
+                offset,
+                size,
+                priority: IoPriority::Normal,
+                service_ns: (end - start) * MICROSECOND,
+                pid: Some(4),
+                tid: Some(8),
+                file: if flush { StringId::EMPTY } else { log },
+                file_object: u64::from(!flush),
+                irp: 0,
+                irp_flags: 0,
+            });
+        }
+        trace.duration_ns = 370_000_000 * MICROSECOND;
+        trace
+    }
+
+    fn written(options: DiskIoOptions) -> String {
+        let trace = posted();
+        let scope = Scope::between(&trace, 368_000_000 * MICROSECOND, 370_000_000 * MICROSECOND);
+        let mut out = Vec::new();
+        write(&trace, &scope.unwrap(), &options, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_rows_of_a_posted_detail_report() {
+        let detail = DiskIoOptions { detail: true, ..DiskIoOptions::default() };
+        let text = written(detail);
+        let posted = [
+            r"   IO Type, Start Time,   End Time,    IO Time,  Disk SrvT,    IO Size,  Byte Offset,  Pri, QD/I, QD/C, IBCB, IBCA, IACB,     Process Name ( PID), Disk, Filename",
+            r" DiskWrite,  368013044,  368013253,        209,        209, 0x00010000, 0x00b9523000,    3,    0,    0,    0,    0,    0,           System (   4),    0, C:\kernel.etl",
+            r" DiskWrite,  368013304,  368013686,        382,        382, 0x00010000, 0x00b9533000,    3,    0,    0,    0,    0,    0,           System (   4),    0, C:\kernel.etl",
+            r" DiskWrite,  368013728,  368013905,        177,        177, 0x00010000, 0x00b9543000,    3,    0,    0,    0,    0,    0,           System (   4),    0, C:\kernel.etl",
+        ]
+        .join("\n");
+        let (legend, rows) = text.split_once("\n\n").unwrap();
+        assert_eq!(legend.lines().count(), 5);
+        assert!(rows.starts_with(&posted), "{rows}");
+        assert!(rows.ends_with(",    0, \"Unknown\"\n"), "{rows}");
+    }
+
+    #[test]
+    fn the_layout_of_a_posted_summary_report() {
+        let summary = DiskIoOptions { summary: true, ..DiskIoOptions::default() };
+        assert_eq!(
+            written(summary),
+            "\
+Count,     Size,     SrvT,  R-Count,   R-Size,   R-SrvT,  W-Count,   W-Size,   W-SrvT,   IOTime, Filename
+   1,        0,    95410,        0,        0,        0,        0,        0,        0,    95410, \"Unknown\"
+   3,   196608,      768,        0,        0,        0,        3,   196608,      768,      768, C:\\kernel.etl
+"
+        );
+    }
+
+    #[test]
+    fn the_other_reports_and_their_order() {
+        let all = DiskIoOptions {
+            utilisation_ns: Some(1_000_000_000),
+            summary: true,
+            counts: true,
+            detail: true,
+            overlap: true,
+        };
+        let text = written(all);
+        let reports: Vec<&str> = text.split("\n\n").collect();
+        assert_eq!(reports.len(), 6, "{text}");
+        assert_eq!(
+            reports[0],
+            " StartTime,   EndTime, Disk 0\n 368000000, 369000000,   9.62\n 369000000, 370000000,   0.00"
+        );
+        assert_eq!(
+            reports[2].lines().nth(1),
+            Some("          System (   4),    0,        4,        0,        3,        1,        0,   196608")
+        );
+        assert_eq!(
+            reports[5],
+            "Disk, Outstanding,       Time,       %,   Issued\n   \
+             0,           0,    1903822,   95.19,        4\n   \
+             0,           1,      96178,    4.81,        0\n"
+        );
+        assert_eq!(written(DiskIoOptions::default()).lines().next(), Some(" StartTime,   EndTime, Disk 0"));
+    }
+}

@@ -1,0 +1,74 @@
+//! `xperf -a filename`: the files that a recording names, with the keys that its events know them by.
+//!
+//! Nothing public shows xperf's lines: these are ours.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use onoff_analysis::storage::DrivePaths;
+use onoff_trace::{DescribedEvent, EventOrigin};
+
+use onoff_report::text::printable::printable;
+
+/// The hooks of the events to be told about: a name, and files that came, went and were there at the end.
+pub const HOOKS: [u16; 4] = [0x0400, 0x0420, 0x0423, 0x0424];
+
+/// The event that maps volumes to drives.
+pub const VOLUME_EVENT: &str = "SystemConfigEx/VolumeMapping";
+
+/// Most volumes that are mapped to drives.
+const MOST_VOLUMES: usize = 1 << 10;
+
+/// Names of files, told one by one.
+#[derive(Clone, Debug, Default)]
+pub struct FileNames {
+    names: BTreeSet<(Box<str>, u64)>,
+    volumes: Vec<(String, String)>,
+}
+
+impl FileNames {
+    /// Takes an event; others than names of files and volumes are passed over.
+    pub fn event(&mut self, event: &DescribedEvent<'_>) {
+        self.volume(event);
+        if let (EventOrigin::Kernel { hook }, Some(name)) = (event.origin, text(event, "FileName"))
+            && HOOKS.contains(&hook)
+        {
+            let key = event.number("FileObject").unwrap_or_default();
+            self.names.insert((name.into(), key));
+        }
+    }
+
+    /// Takes an event; others than names of volumes are passed over.
+    pub fn volume(&mut self, event: &DescribedEvent<'_>) {
+        if event.name == VOLUME_EVENT
+            && self.volumes.len() < MOST_VOLUMES
+            && let (Some(device), Some(drive)) = (text(event, "NtPath"), text(event, "DosPath"))
+        {
+            self.volumes.push((device.to_owned(), drive.to_owned()));
+        }
+    }
+
+    /// Whether no file was named.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Writes the names, each once with each of its keys, by name.
+    ///
+    /// # Errors
+    /// What `out` answers.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let volumes = self.volumes.iter();
+        let paths = DrivePaths::from_volumes(volumes.map(|(device, drive)| (device.as_str(), drive.as_str())));
+        writeln!(out, "        FileObject, FileName")?;
+        for (name, key) in &self.names {
+            writeln!(out, "0x{key:016x}, \"{}\"", printable(&paths.readable(name)))?;
+        }
+        Ok(())
+    }
+}
+
+fn text<'e>(event: &'e DescribedEvent<'_>, name: &str) -> Option<&'e str> {
+    event.field(name).and_then(|field| field.as_text())
+}

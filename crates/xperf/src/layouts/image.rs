@@ -1,0 +1,128 @@
+//! `xperf -a image`: the modules of each process; and `-a symcache`: what identifies each module's symbols.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use onoff_analysis::processes::Images as ProcessImages;
+use onoff_trace::{Image, Trace};
+
+use super::microseconds;
+use super::process_name::ProcessName;
+use onoff_report::text::printable::printable;
+
+/// Writes the modules that were loaded at any time from `from_ns` up to `until_ns`, by load.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(trace: &Trace, from_ns: i64, until_ns: i64, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "      Load,     Unload,     Process Name ( PID),          ImageBase,           ImageEnd,   CheckSum, \
+         TimeDateStamp, FileName"
+    )?;
+    let names = ProcessImages::of(trace);
+    for image in trace.images.iter() {
+        let was_there =
+            image.load_ns.is_none_or(|load| load < until_ns) && image.unload_ns.is_none_or(|unload| unload >= from_ns);
+        if was_there {
+            write_image(trace, &names, &image, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_image(trace: &Trace, names: &ProcessImages<'_>, image: &Image, out: &mut dyn Write) -> io::Result<()> {
+    let digits = (trace.system.pointer_bits / 4).max(8) as usize + 2;
+    let at_ns = image.load_ns.unwrap_or(0);
+    // A process's own image may be loaded the moment before the process is known.
+    let name = names.at(image.pid, at_ns).or_else(|| names.at(image.pid, image.unload_ns.unwrap_or(trace.duration_ns)));
+    writeln!(
+        out,
+        "{:>10}, {:>10}, {}, {:#0digits$x}, {:#0digits$x}, {:#010x}, {:>13}, \"{}\"",
+        edge(image.load_ns, "MIN"),
+        edge(image.unload_ns, "MAX"),
+        ProcessName(name, Some(image.pid)),
+        image.base,
+        image.base.saturating_add(image.size),
+        image.checksum,
+        format!("{:#010x}", image.time_stamp),
+        printable(trace.text(image.path)),
+    )
+}
+
+/// A time in µs, or what xperf writes for one beyond the recording's edge.
+fn edge(time_ns: Option<i64>, beyond: &str) -> String {
+    time_ns.map_or_else(|| beyond.to_owned(), |ns| microseconds(Some(ns)).to_string())
+}
+
+/// Which columns the list of symbols has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SymbolColumns {
+    /// What identifies the image: time stamp, size and name.
+    pub image_id: bool,
+    /// What identifies its symbols: the record of its debug directory.
+    pub debug_id: bool,
+}
+
+/// Writes what identifies each module, each once, by name.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write) -> io::Result<()> {
+    let title = match (columns.image_id, columns.debug_id) {
+        (true, false) => "TimeDateStamp,  ImageSize, OrigFileName",
+        (false, true) => "OrigFileName, CodeView Record",
+        _ => "TimeDateStamp,  ImageSize, OrigFileName, CodeView Record",
+    };
+    writeln!(out, "{title}")?;
+    let modules: BTreeSet<(String, u32, u64, String)> = trace
+        .images
+        .iter()
+        .map(|image| {
+            let path = trace.text(image.path);
+            let name = path.rsplit(['\\', '/']).next().unwrap_or(path);
+            let symbols = codeview(trace.text(image.pdb_id), trace.text(image.pdb_name));
+            (name.to_owned(), image.time_stamp, image.size, symbols)
+        })
+        .collect();
+    for (name, time_stamp, size, symbols) in modules {
+        let name = printable(&name);
+        match (columns.image_id, columns.debug_id) {
+            (true, false) => writeln!(out, "   {time_stamp:#010x}, {size:#010x}, \"{name}\"")?,
+            (false, true) => writeln!(out, "\"{name}\", \"{symbols}\"")?,
+            _ => writeln!(out, "   {time_stamp:#010x}, {size:#010x}, \"{name}\", \"{symbols}\"")?,
+        }
+    }
+    Ok(())
+}
+
+/// `[RSDS] PdbSig: {…}; Age: n; Pdb: path` from a symbol store's identity: 32 hex digits of the GUID, then the age.
+/// Empty when the recording does not say.
+fn codeview(id: &str, name: &str) -> String {
+    let parsed = id.split_at_checked(32).and_then(|(guid, age)| {
+        let age = u32::from_str_radix(age, 16).ok()?;
+        guid.bytes().all(|digit| digit.is_ascii_hexdigit()).then(|| (guid.to_ascii_lowercase(), age))
+    });
+    let Some((guid, age)) = parsed else {
+        return String::new();
+    };
+    let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
+    let guid = parts.map(|part| guid.get(part).unwrap_or_default().to_owned()).join("-");
+    format!("[RSDS] PdbSig: {{{guid}}}; Age: {age}; Pdb: {}", printable(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbol_store_s_identity_becomes_the_posted_record() {
+        assert_eq!(
+            codeview("7B2A902887CD448D85001A18CDCF61662F1", r"u:\buildbot\client.pdb"),
+            r"[RSDS] PdbSig: {7b2a9028-87cd-448d-8500-1a18cdcf6166}; Age: 753; Pdb: u:\buildbot\client.pdb"
+        );
+        for wrong in ["", "7B2A", "7B2A902887CD448D85001A18CDCF6166", "é7B2A902887CD448D85001A18CDCF61662F1"] {
+            assert_eq!(codeview(wrong, "a.pdb"), "", "{wrong}");
+        }
+    }
+}

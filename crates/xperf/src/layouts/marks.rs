@@ -1,0 +1,61 @@
+//! `xperf -a marks`: the marks that somebody set while recording.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use onoff_trace::{Milestone, Trace};
+
+use super::microseconds;
+use onoff_report::text::printable::printable;
+
+/// Writes each mark and how long after the one before it was set.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(trace: &Trace, marks: &[Milestone], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, " TimeStamp,      Delta, Text")?;
+    let mut before = None;
+    for mark in marks {
+        let delta = before.map_or(0, |before| mark.time_ns.saturating_sub(before));
+        writeln!(
+            out,
+            "{:>10}, {:>10}, \"{}\"",
+            microseconds(Some(mark.time_ns)),
+            microseconds(Some(delta)),
+            printable(trace.text(mark.detail))
+        )?;
+        before = Some(mark.time_ns);
+    }
+    Ok(())
+}
+
+/// Writes each text of marks once, by its first: how often it was set, first and last.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_summary(trace: &Trace, marks: &[Milestone], out: &mut dyn Write) -> io::Result<()> {
+    let mut rows: Vec<(u64, i64, i64, &str)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for mark in marks {
+        let text = trace.text(mark.detail);
+        let place = *places.entry(text).or_insert_with(|| {
+            rows.push((0, mark.time_ns, mark.time_ns, text));
+            rows.len() - 1
+        });
+        if let Some(row) = rows.get_mut(place) {
+            row.0 += 1;
+            row.2 = mark.time_ns;
+        }
+    }
+    writeln!(out, "     Count,      First,       Last, Text")?;
+    for (count, first, last, text) in rows {
+        writeln!(
+            out,
+            "{count:>10}, {:>10}, {:>10}, \"{}\"",
+            microseconds(Some(first)),
+            microseconds(Some(last)),
+            printable(text)
+        )?;
+    }
+    Ok(())
+}

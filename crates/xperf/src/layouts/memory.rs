@@ -1,0 +1,95 @@
+//! `xperf -a pool`, `-a pooltag` and `-a heap`: memory that was allocated, and what of it was not given back.
+
+use std::io::{self, Write};
+
+use crate::collected::heap::HeapUse;
+use crate::collected::pool::{PoolTag, PoolUse};
+
+use super::process_name::ProcessName;
+use onoff_report::text::printable::printable;
+
+/// Writes pool memory as `-a pool` does: by image, which takes call stacks and is not known here, and tag.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_pool(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "Image, Tag, Alloc #, Alloc KB, Out Alloc#, Out Alloc KB")?;
+    for row in &answer.tags {
+        writeln!(
+            out,
+            "Unknown, {}, {}, {}, {}, {}",
+            printable(&row.tag),
+            row.allocations,
+            kilobytes(row.bytes),
+            row.outstanding,
+            kilobytes(row.outstanding_bytes)
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes pool memory by tag and type.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_pool_tags(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, " Tag,     Type,    Alloc #,   Alloc KB,  Out Alloc #, Out Alloc KB")?;
+    for row in &answer.tags {
+        let PoolTag { tag, pool_type, allocations, bytes, outstanding, outstanding_bytes } = row;
+        // The lowest bit of a POOL_TYPE tells paged from nonpaged.
+        let kind = if pool_type & 1 == 0 { "NonPaged" } else { "Paged" };
+        writeln!(
+            out,
+            "{:>4}, {kind:>8}, {allocations:>10}, {:>10}, {outstanding:>12}, {:>12}",
+            printable(tag),
+            kilobytes(*bytes),
+            kilobytes(*outstanding_bytes)
+        )?;
+    }
+    write_rest(answer, out)
+}
+
+fn write_rest(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\nFrees of what was not seen to be allocated: {}", answer.other_frees)?;
+    write_left_out(answer.left_out, out)
+}
+
+/// Writes heap memory by process and heap.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_heaps(answer: &HeapUse, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "    Process Name ( PID),               Heap,    Alloc #,   Alloc KB,     Free #,  Out Alloc #, Out Alloc KB"
+    )?;
+    for heap in &answer.heaps {
+        writeln!(
+            out,
+            "{}, {:#018x}, {:>10}, {:>10}, {:>10}, {:>12}, {:>12}",
+            ProcessName(Some(&heap.process.image), heap.process.pid),
+            heap.handle,
+            heap.allocations,
+            kilobytes(heap.bytes),
+            heap.frees,
+            heap.outstanding,
+            kilobytes(heap.outstanding_bytes),
+        )?;
+    }
+    if answer.unreadable > 0 {
+        writeln!(out, "Events of a layout that is not known: {}", answer.unreadable)?;
+    }
+    write_left_out(answer.left_out, out)
+}
+
+fn write_left_out(left_out: u64, out: &mut dyn Write) -> io::Result<()> {
+    match left_out {
+        0 => Ok(()),
+        left_out => writeln!(out, "Allocations beyond the number that is kept: {left_out}"),
+    }
+}
+
+/// KB of 1024 bytes, begun ones counted.
+fn kilobytes(bytes: u64) -> u64 {
+    bytes.div_ceil(1024)
+}

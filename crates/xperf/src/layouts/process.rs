@@ -1,0 +1,204 @@
+//! `xperf -a process`: the lives of processes, and of their threads and modules, in µs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use onoff_analysis::Range;
+use onoff_trace::{Process, Trace};
+
+use super::microseconds;
+use super::process_name::ProcessName;
+use onoff_report::text::printable::printable;
+
+/// What to show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessOptions {
+    /// Threads under their process.
+    pub threads: bool,
+    /// Modules under their process.
+    pub images: bool,
+    /// Processes under their creator.
+    pub tree: bool,
+    /// The user's security identifier.
+    pub with_sid: bool,
+    /// The command line.
+    pub with_command_line: bool,
+}
+
+/// Writes the processes of `trace` that lived in `range`.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(trace: &Trace, range: Range, options: &ProcessOptions, out: &mut dyn Write) -> io::Result<()> {
+    let sid = if options.with_sid { ", UserSid" } else { "" };
+    let command_line = if options.with_command_line { ", Command Line" } else { "" };
+    writeln!(
+        out,
+        "{:>11}, {:>10}, Process,          UniqueKey,    Process Name ( PID),  ParentPID,  SessionID, DirectoryTableBase{sid}{command_line}",
+        "Start", "End"
+    )?;
+    let mut writer = Writer {
+        trace,
+        range,
+        options,
+        children: BTreeMap::new(),
+        threads: BTreeMap::new(),
+        images: BTreeMap::new(),
+        shown: BTreeSet::new(),
+    };
+    writer.sort_in();
+    writer.write(out)
+}
+
+struct Writer<'a> {
+    trace: &'a Trace,
+    range: Range,
+    options: &'a ProcessOptions,
+    /// Rows of processes by their creator's row.
+    children: BTreeMap<usize, Vec<usize>>,
+    /// Rows of threads and modules by their process's row.
+    threads: BTreeMap<usize, Vec<usize>>,
+    images: BTreeMap<usize, Vec<usize>>,
+    shown: BTreeSet<usize>,
+}
+
+impl Writer<'_> {
+    fn sort_in(&mut self) {
+        let lives = onoff_analysis::processes::Images::of(self.trace);
+        if self.options.tree {
+            for (row, process) in self.trace.processes.iter().enumerate() {
+                let created_ns = process.start_ns.unwrap_or(0);
+                let parent =
+                    process.parent_pid.and_then(|pid| lives.row_at(pid, created_ns)).filter(|&parent| parent != row);
+                if let Some(parent) = parent {
+                    self.children.entry(parent).or_default().push(row);
+                }
+            }
+        }
+        if self.options.threads {
+            for (row, thread) in self.trace.threads.iter().enumerate() {
+                let begun_ns = thread.start_ns.unwrap_or(0);
+                if let Some(process) = lives.row_at(thread.pid, begun_ns) {
+                    self.threads.entry(process).or_default().push(row);
+                }
+            }
+        }
+        if self.options.images {
+            for (row, image) in self.trace.images.iter().enumerate() {
+                let loaded_ns = image.load_ns.unwrap_or(0);
+                if let Some(process) = lives.row_at(image.pid, loaded_ns) {
+                    self.images.entry(process).or_default().push(row);
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let is_child: BTreeSet<usize> = self.children.values().flatten().copied().collect();
+        let rows = 0..self.trace.processes.len();
+        let roots: Vec<usize> = rows.clone().filter(|row| !is_child.contains(row)).collect();
+        for row in roots {
+            self.write_branch(row, out)?;
+        }
+        // Creators that a damaged recording has in a circle are nobody's branch.
+        for row in rows {
+            self.write_branch(row, out)?;
+        }
+        Ok(())
+    }
+
+    /// A process and, in a tree, those it created; without recursion, because a recording decides how deep it is.
+    fn write_branch(&mut self, root: usize, out: &mut dyn Write) -> io::Result<()> {
+        let mut waiting = vec![(root, 0_usize)];
+        while let Some((row, depth)) = waiting.pop() {
+            if !self.shown.insert(row) {
+                continue;
+            }
+            let Some(process) = self.trace.processes.get(row) else {
+                continue;
+            };
+            if self.range.meets(process.start_ns, process.end_ns) {
+                self.write_process(row, &process, depth, out)?;
+            }
+            if let Some(children) = self.children.get(&row) {
+                waiting.extend(children.iter().rev().map(|&child| (child, depth + 1)));
+            }
+        }
+        Ok(())
+    }
+
+    fn write_process(&self, row: usize, process: &Process, depth: usize, out: &mut dyn Write) -> io::Result<()> {
+        let indent = depth.min(32) * 2;
+        let digits = usize::from(self.trace.system.pointer_bits == 64) * 8 + 8;
+        write!(
+            out,
+            "{:indent$}{}, {}, Process, 0X{:0digits$X}, {}, {:>10}, {:>10}, 0x{:08x}",
+            "",
+            start(process.start_ns),
+            end(process.end_ns),
+            process.unique_key,
+            ProcessName(Some(self.trace.text(process.image)), Some(process.pid)),
+            process.parent_pid.map_or(-1, i64::from),
+            process.session.map_or(-1, i64::from),
+            process.page_directory,
+        )?;
+        if self.options.with_sid {
+            write!(out, ", {}", printable(self.trace.text(process.user)))?;
+        }
+        if self.options.with_command_line {
+            write!(out, ", {}", printable(self.trace.text(process.command_line)))?;
+        }
+        writeln!(out)?;
+        let of = |rows: &BTreeMap<usize, Vec<usize>>| rows.get(&row).cloned().unwrap_or_default();
+        for thread in of(&self.threads) {
+            let Some(thread) = self.trace.threads.get(thread) else {
+                continue;
+            };
+            if self.range.meets(thread.start_ns, thread.end_ns) {
+                writeln!(
+                    out,
+                    "{:indent$}{}, {},  Thread, {:>10}, 0x{:0digits$x}",
+                    "",
+                    start(thread.start_ns),
+                    end(thread.end_ns),
+                    thread.tid,
+                    thread.start_address,
+                )?;
+            }
+        }
+        for image in of(&self.images) {
+            let Some(image) = self.trace.images.get(image) else {
+                continue;
+            };
+            if self.range.meets(image.load_ns, image.unload_ns) {
+                writeln!(
+                    out,
+                    "{:indent$}{}, {},   Image, 0x{:0digits$x}, 0x{:0digits$x}, \"{}\"",
+                    "",
+                    start(image.load_ns),
+                    end(image.unload_ns),
+                    image.base,
+                    image.base.saturating_add(image.size),
+                    printable(self.trace.text(image.path)),
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `MIN` for what existed before the recording.
+fn start(ns: Option<i64>) -> String {
+    match ns {
+        Some(_) => format!("{:>11}", microseconds(ns)),
+        None => format!("{:>11}", "MIN"),
+    }
+}
+
+/// `MAX` for what outlived the recording.
+fn end(ns: Option<i64>) -> String {
+    match ns {
+        Some(_) => format!("{:>10}", microseconds(ns)),
+        None => format!("{:>10}", "MAX"),
+    }
+}

@@ -1,0 +1,122 @@
+//! `xperf -a registry`: what was done to the registry, by operation and key.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use crate::collected::registry::{RegistryKey, RegistryUse, RegistryWork};
+
+use super::microseconds;
+use onoff_report::text::printable::printable;
+
+/// Writes the operations, and the keys, `most` at most, most operations first.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_counts(answer: &RegistryUse, most: usize, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "     Count,     Failed,  Time (us), Operation")?;
+    for (name, work) in &answer.operations {
+        write_row(work, name, out)?;
+    }
+    writeln!(out)?;
+    write_keys(answer.keys.iter().take(most), out)?;
+    write_left_out(answer, out)
+}
+
+/// Writes the keys of handles that the recording never explains.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_unknown(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
+    write_keys(answer.keys.iter().filter(|key| !key.known), out)?;
+    write_left_out(answer, out)
+}
+
+fn write_keys<'a>(keys: impl Iterator<Item = &'a RegistryKey>, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "     Count,     Failed,  Time (us), Key")?;
+    for key in keys {
+        write_row(&key.work, &key.path, out)?;
+    }
+    Ok(())
+}
+
+fn write_row(work: &RegistryWork, name: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{:>10}, {:>10}, {:>10}, {}",
+        work.lengths.count,
+        work.failed,
+        microseconds(Some(work.lengths.total_ns)),
+        printable(name)
+    )
+}
+
+fn write_left_out(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
+    match answer.left_out {
+        0 => Ok(()),
+        left_out => writeln!(out, "{left_out:>10}, operations on keys beyond the number that is kept"),
+    }
+}
+
+/// Deepest level of the tree that is indented by itself.
+const DEEPEST: usize = 64;
+
+/// Writes the keys as a tree. A key's counts include those below it.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_tree(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "     Count,     Failed,  Time (us), Key")?;
+    // In the order of paths a key comes right before those below it.
+    let mut sums: BTreeMap<Vec<&str>, (u64, u64, i64)> = BTreeMap::new();
+    for key in answer.keys.iter().filter(|key| key.known) {
+        let mut path = Vec::new();
+        for step in key.path.split('\\').filter(|step| !step.is_empty()).take(DEEPEST) {
+            path.push(step);
+            let sum = sums.entry(path.clone()).or_default();
+            sum.0 += key.work.lengths.count;
+            sum.1 += key.work.failed;
+            sum.2 = sum.2.saturating_add(key.work.lengths.total_ns);
+        }
+    }
+    for (path, (count, failed, total_ns)) in sums {
+        let Some((name, above)) = path.split_last() else {
+            continue;
+        };
+        writeln!(
+            out,
+            "{count:>10}, {failed:>10}, {:>10}, {:indent$}{}",
+            microseconds(Some(total_ns)),
+            "",
+            printable(name),
+            indent = above.len() * 2,
+        )?;
+    }
+    write_left_out(answer, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::collected::Lengths;
+
+    use super::*;
+
+    #[test]
+    fn a_key_of_the_tree_includes_those_below_it() {
+        let key = |path: &str, count: u64| RegistryKey {
+            path: path.to_owned(),
+            known: true,
+            work: RegistryWork { lengths: Lengths { count, total_ns: 1_000, longest_ns: 1_000 }, failed: 0 },
+        };
+        let answer = RegistryUse {
+            keys: vec![key(r"\REGISTRY\MACHINE\A\B", 3), key(r"\REGISTRY\MACHINE\A", 1), key(r"\REGISTRY\USER", 2)],
+            ..RegistryUse::default()
+        };
+        let mut text = Vec::new();
+        write_tree(&answer, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let rows: Vec<&str> = text.lines().skip(1).map(|row| &row[36..]).collect();
+        assert_eq!(rows, ["REGISTRY", "  MACHINE", "    A", "      B", "  USER"]);
+        let counts: Vec<&str> = text.lines().skip(1).map(|row| row[..10].trim()).collect();
+        assert_eq!(counts, ["6", "4", "4", "3", "2"]);
+    }
+}

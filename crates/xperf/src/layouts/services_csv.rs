@@ -1,0 +1,97 @@
+//! `xperf -a services`: the automatic-start window, then one row per service transition, in ms.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Span;
+use onoff_analysis::services::Service;
+use onoff_trace::ServiceChange;
+
+use super::milliseconds;
+use onoff_report::text::printable::printable;
+
+/// Lengths above which a part of a service's transition is listed once more after the rows, ns; `None` for never.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PointsOfInterest {
+    /// Making the container.
+    pub container_ns: Option<i64>,
+    /// Loading the service's image.
+    pub image_load_ns: Option<i64>,
+    /// The service's own initialisation.
+    pub initialisation_ns: Option<i64>,
+}
+
+/// Writes services that started or stopped; `window` is that of the automatic start.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(window: &Span, services: &[Service], points: &PointsOfInterest, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "AutoStart, StartTime, EndTime, Duration")?;
+    writeln!(
+        out,
+        "AutoStart, {}, {}, {}",
+        milliseconds(window.start_ns),
+        milliseconds(window.end_ns),
+        milliseconds(window.duration_ns)
+    )?;
+    writeln!(
+        out,
+        "Transition, ServiceName, Group, TotalTime, ContTime, LoadTime, InitTime, \
+         StartedAt, ContDoneAt, LoadDoneAt, EndedAt, Container"
+    )?;
+    for service in services {
+        write_service(service, out)?;
+    }
+    write_points(services, points, out)
+}
+
+fn write_points(services: &[Service], points: &PointsOfInterest, out: &mut dyn Write) -> io::Result<()> {
+    if *points == PointsOfInterest::default() {
+        return Ok(());
+    }
+    writeln!(out, "PointOfInterest, ServiceName, Part, Time, StartedAt")?;
+    for service in services {
+        for (part, took, threshold) in [
+            ("ContainerInit", service.container_ns, points.container_ns),
+            ("ImageLoad", service.image_load_ns, points.image_load_ns),
+            ("ServiceInit", service.initialisation_ns, points.initialisation_ns),
+        ] {
+            if let (Some(took), Some(threshold)) = (took, threshold)
+                && took > threshold
+            {
+                writeln!(
+                    out,
+                    "PointOfInterest, {}, {part}, {}, {}",
+                    printable(&service.name),
+                    milliseconds(Some(took)),
+                    milliseconds(Some(service.start_ns)),
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_service(service: &Service, out: &mut dyn Write) -> io::Result<()> {
+    let transition = match service.kind {
+        ServiceChange::Start => "Start",
+        ServiceChange::Stop => "Stop",
+    };
+    // A step that was not recorded took no time of its own: it ends where the step before did.
+    let container_done = service.container_done_ns.unwrap_or(service.start_ns);
+    let load_done = service.load_done_ns.unwrap_or(container_done);
+    writeln!(
+        out,
+        "{transition}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}",
+        printable(&service.name),
+        printable(&service.group),
+        milliseconds(service.total_ns),
+        milliseconds(Some(container_done.saturating_sub(service.start_ns))),
+        milliseconds(Some(load_done.saturating_sub(container_done))),
+        milliseconds(service.end_ns.map(|end| end.saturating_sub(load_done))),
+        milliseconds(Some(service.start_ns)),
+        milliseconds(Some(container_done)),
+        milliseconds(Some(load_done)),
+        milliseconds(service.end_ns),
+        printable(&service.container),
+    )
+}

@@ -1,0 +1,66 @@
+//! `xperf -a spinlock`: spin locks, and what waiting for them cost.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use crate::collected::spin_locks::{SpinLock, SpinLockUse};
+
+use onoff_report::text::printable::printable;
+
+const TITLES: &str = "     Taken,  Contended,      Spins,    Wait (cycles),     Held (ticks)";
+
+/// Writes the sums by module.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_summary(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()> {
+    let mut modules: BTreeMap<&str, SpinLock> = BTreeMap::new();
+    for lock in &answer.locks {
+        let sum = modules.entry(&lock.module).or_default();
+        sum.taken += lock.taken;
+        sum.contended += lock.contended;
+        sum.spins = sum.spins.saturating_add(lock.spins);
+        sum.wait_cycles = sum.wait_cycles.saturating_add(lock.wait_cycles);
+        sum.held_ticks = sum.held_ticks.saturating_add(lock.held_ticks);
+    }
+    let mut modules: Vec<(&str, SpinLock)> = modules.into_iter().collect();
+    modules.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.wait_cycles));
+    writeln!(out, "{TITLES}, Module")?;
+    for (module, sum) in modules {
+        write_sums(&sum, out)?;
+        writeln!(out, ", {}", name(module))?;
+    }
+    write_left_out(answer, out)
+}
+
+/// Writes locks with the code that took them, `most` at most.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_counts(answer: &SpinLockUse, most: usize, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{TITLES},               Lock, Image!Function")?;
+    for lock in answer.locks.iter().take(most) {
+        write_sums(lock, out)?;
+        writeln!(out, ", {:#018x}, {}!{:#x}", lock.lock, name(&lock.module), lock.caller)?;
+    }
+    write_left_out(answer, out)
+}
+
+fn write_sums(lock: &SpinLock, out: &mut dyn Write) -> io::Result<()> {
+    write!(
+        out,
+        "{:>10}, {:>10}, {:>10}, {:>16}, {:>16}",
+        lock.taken, lock.contended, lock.spins, lock.wait_cycles, lock.held_ticks
+    )
+}
+
+fn name(module: &str) -> std::borrow::Cow<'_, str> {
+    if module.is_empty() { "Unknown".into() } else { printable(module) }
+}
+
+fn write_left_out(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()> {
+    match answer.left_out {
+        0 => Ok(()),
+        left_out => writeln!(out, "{left_out:>10}, of locks beyond the number that is kept"),
+    }
+}

@@ -1,0 +1,169 @@
+//! `-butterfly`: a page with each module between those that called it and those it called.
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+use onoff_analysis::call_stacks::{CallStacks, ModuleHits, Neighbour};
+use quick_xml::escape::escape;
+
+use onoff_report::text::quantity::share;
+
+/// Writes the page. Modules and neighbours with fewer than `minimum` hits are left out, and that is said.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(found: &CallStacks, minimum: u64, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>Stacks</title></head><body>\n\
+         <p>{} stacks. Without symbols, a module stands for its functions.</p>",
+        found.stacks
+    )?;
+    let page = Page { found, minimum };
+    page.list("TblE", "Functions by Exclusive Hits", |row| row.exclusive, out)?;
+    page.list("TblU", "Functions by UniInclusive Hits", |row| row.unique_inclusive, out)?;
+    page.neighbours(
+        "TblSN",
+        "Functions by Multi-Inclusive Hits with Callers and Callees",
+        |row| row.multi_inclusive,
+        out,
+    )?;
+    page.neighbours("TblSE", "Functions by Exclusive Hits with Callers and Callees", |row| row.exclusive, out)?;
+    writeln!(out, "</body></html>")
+}
+
+/// Class of the rows that links lead to; they are written as any other row of a module.
+const TARGET: &str = "target";
+
+struct Page<'a> {
+    found: &'a CallStacks,
+    minimum: u64,
+}
+
+impl Page<'_> {
+    /// The modules with hits of one kind, most first, and how many were left out.
+    fn rows(&self, hits: fn(&ModuleHits) -> u64) -> (Vec<&ModuleHits>, usize) {
+        let all = self.found.modules.iter();
+        let mut rows: Vec<&ModuleHits> = all.filter(|row| hits(row) > 0).collect();
+        let before = rows.len();
+        rows.retain(|row| hits(row) >= self.minimum);
+        rows.sort_by_key(|row| Reverse(hits(row)));
+        let trimmed = before - rows.len();
+        (rows, trimmed)
+    }
+
+    fn list(&self, id: &str, title: &str, hits: fn(&ModuleHits) -> u64, out: &mut dyn Write) -> io::Result<()> {
+        let (rows, trimmed) = self.rows(hits);
+        begin(id, title, "<th>Hits</th>", out)?;
+        for row in rows {
+            self.row(("ff", "", &row.name), &[hits(row)], hits(row), out)?;
+        }
+        end(trimmed, 3, out)
+    }
+
+    fn neighbours(&self, id: &str, title: &str, hits: fn(&ModuleHits) -> u64, out: &mut dyn Write) -> io::Result<()> {
+        let (rows, trimmed) = self.rows(hits);
+        begin(id, title, "<th>Multi-Inclusive</th><th>Exclusive</th>", out)?;
+        let class = if id == "TblSN" { TARGET } else { "ff" };
+        for row in rows {
+            let both = [row.multi_inclusive, row.exclusive];
+            self.row((class, "", &row.name), &both, hits(row), out)?;
+            self.around(&row.callers, &row.name, "&lt;-- ", out)?;
+            self.around(&row.callees, &row.name, "--&gt; ", out)?;
+            if row.exclusive > 0 {
+                let cells = [0, row.exclusive];
+                self.row(("fs", "***itself*** ", &row.name), &cells, row.exclusive, out)?;
+            }
+        }
+        end(trimmed, 4, out)
+    }
+
+    fn around(&self, neighbours: &[Neighbour], of: &str, arrow: &str, out: &mut dyn Write) -> io::Result<()> {
+        let mut trimmed = 0_u64;
+        for neighbour in neighbours {
+            if neighbour.hits < self.minimum {
+                trimmed += neighbour.hits;
+                continue;
+            }
+            let cells = [neighbour.hits, 0];
+            let class = if neighbour.name == of { "fi" } else { "fn" };
+            self.row((class, arrow, &neighbour.name), &cells, neighbour.hits, out)?;
+        }
+        if trimmed > 0 {
+            writeln!(out, "<tr class='fn'><td>{arrow}(trimmed)</td><td>{trimmed}</td><td>0</td><td></td></tr>")?;
+        }
+        Ok(())
+    }
+
+    /// A row: its class, what stands before the name, the name, its numbers, and of what the percentage is.
+    fn row(
+        &self,
+        (class, before, name): (&str, &str, &str),
+        cells: &[u64],
+        hits: u64,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let is_target = class == TARGET;
+        let class = if is_target { "ff" } else { class };
+        let name = onoff_report::text::printable::printable(name);
+        let name = escape(&*name);
+        write!(out, "<tr class='{class}'><td>{before}<a href='#{name}'>{name}</a>")?;
+        // Links lead to a module's row in the first of the two tables with neighbours.
+        if is_target {
+            write!(out, "<a id='{name}'></a>")?;
+        }
+        write!(out, "</td>")?;
+        for cell in cells {
+            write!(out, "<td>{cell}</td>")?;
+        }
+        let part = i64::try_from(hits).unwrap_or(i64::MAX);
+        let whole = i64::try_from(self.found.stacks).unwrap_or(i64::MAX);
+        writeln!(out, "<td>{:.2}%</td></tr>", share(part, whole))
+    }
+}
+
+fn begin(id: &str, title: &str, columns: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<h2>{title}</h2>\n<table id='{id}'>\n<tr><th>Function</th>{columns}<th>%</th></tr>")
+}
+
+fn end(trimmed: usize, columns: usize, out: &mut dyn Write) -> io::Result<()> {
+    if trimmed > 0 {
+        writeln!(out, "<tr><td colspan='{columns}'>{trimmed} more (trimmed)</td></tr>")?;
+    }
+    writeln!(out, "</table>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped_and_each_module_stands_between_its_neighbours() {
+        let neighbour = |name: &str, hits| Neighbour { name: name.to_owned(), hits };
+        let found = CallStacks {
+            stacks: 10,
+            modules: vec![ModuleHits {
+                name: "<a&b>.exe".to_owned(),
+                exclusive: 4,
+                unique_inclusive: 10,
+                multi_inclusive: 12,
+                callers: vec![neighbour("ntdll.dll", 9), neighbour("rare.dll", 1)],
+                callees: vec![neighbour("lib.dll", 6)],
+            }],
+        };
+        let mut out = Vec::new();
+        write(&found, 2, &mut out).unwrap();
+        let page = String::from_utf8(out).unwrap();
+        for line in [
+            "<table id='TblSN'>",
+            "Functions by Multi-Inclusive Hits with Callers and Callees",
+            "<tr class='ff'><td><a href='#&lt;a&amp;b&gt;.exe'>&lt;a&amp;b&gt;.exe</a><a id='&lt;a&amp;b&gt;.exe'></a></td><td>12</td><td>4</td><td>120.00%</td></tr>",
+            "<td>&lt;-- <a href='#ntdll.dll'>ntdll.dll</a></td><td>9</td>",
+            "<td>&lt;-- (trimmed)</td><td>1</td>",
+            "<td>--&gt; <a href='#lib.dll'>lib.dll</a></td><td>6</td>",
+            "***itself***",
+        ] {
+            assert!(page.contains(line), "{line} in {page}");
+        }
+    }
+}

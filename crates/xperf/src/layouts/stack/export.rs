@@ -1,0 +1,56 @@
+//! `-export csv` and `-export xml`: the modules as rows.
+
+use std::io::{self, Write};
+
+use onoff_analysis::call_stacks::{CallStacks, Neighbour};
+use quick_xml::escape::escape;
+
+use onoff_report::text::printable::printable;
+
+/// Writes one row per module, most frames first.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_csv(found: &CallStacks, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "Function, Exclusive, UniInclusive, MultiInclusive")?;
+    for row in &found.modules {
+        writeln!(
+            out,
+            "{}, {}, {}, {}",
+            printable(&row.name),
+            row.exclusive,
+            row.unique_inclusive,
+            row.multi_inclusive
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes one element per module, with its callers and callees.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_xml(found: &CallStacks, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<stacks count=\"{}\">", found.stacks)?;
+    for row in &found.modules {
+        writeln!(
+            out,
+            "  <function name=\"{}\" exclusive=\"{}\" uniInclusive=\"{}\" multiInclusive=\"{}\">",
+            escape(&*printable(&row.name)),
+            row.exclusive,
+            row.unique_inclusive,
+            row.multi_inclusive
+        )?;
+        write_neighbours("caller", &row.callers, out)?;
+        write_neighbours("callee", &row.callees, out)?;
+        writeln!(out, "  </function>")?;
+    }
+    writeln!(out, "</stacks>")
+}
+
+fn write_neighbours(name: &str, list: &[Neighbour], out: &mut dyn Write) -> io::Result<()> {
+    for neighbour in list {
+        writeln!(out, "    <{name} name=\"{}\" hits=\"{}\"/>", escape(&*printable(&neighbour.name)), neighbour.hits)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! `xperf -a winlogon`, `-a winsat`, `-a focuschange`, `-a prefetch` and `-a perfctrs`: what single providers tell.
+
+use std::io::{self, Write};
+
+use crate::collected::focus::Focus;
+use crate::collected::prefetch::Prefetch;
+use crate::collected::process_counters::ProcessCounters;
+use crate::collected::work::ReportedWork;
+
+use super::microseconds;
+use super::process_name::ProcessName;
+use onoff_report::text::printable::printable;
+
+/// Writes work and points in time, by begin.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_work(rows: &[ReportedWork], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, " StartTime,    EndTime,   Duration,     Process Name ( PID),   ThreadID, Task, Details")?;
+    for row in rows {
+        let tid = row.tid.map_or(-1, i64::from);
+        writeln!(
+            out,
+            "{:>10}, {:>10}, {:>10}, {}, {tid:>10}, {}, {}",
+            microseconds(row.start_ns),
+            microseconds(row.end_ns),
+            microseconds(row.duration_ns()),
+            ProcessName(Some(&row.process.image), row.process.pid),
+            printable(&row.name),
+            printable(&row.detail.join("; "))
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes who had the keyboard's focus, by begin.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_focus(rows: &[Focus], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, " StartTime,    EndTime,   Duration, SessionID,     Process Name ( PID)")?;
+    for row in rows {
+        let session = row.session.map_or(-1, i64::from);
+        let duration = row.start_ns.zip(row.end_ns).map(|(start, end)| end.saturating_sub(start));
+        writeln!(
+            out,
+            "{:>10}, {:>10}, {:>10}, {session:>9}, {}",
+            row.start_ns.map_or_else(|| "MIN".to_owned(), |ns| microseconds(Some(ns)).to_string()),
+            row.end_ns.map_or_else(|| "MAX".to_owned(), |ns| microseconds(Some(ns)).to_string()),
+            microseconds(duration),
+            ProcessName(Some(&row.process.image), row.process.pid)
+        )?;
+    }
+    Ok(())
+}
+
+/// The unit of times, and how many decimals they have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeUnit {
+    /// Ns of one unit.
+    pub ns: i64,
+    /// Its name.
+    pub name: &'static str,
+    /// Decimals.
+    pub decimals: usize,
+}
+
+impl TimeUnit {
+    /// Whole microseconds.
+    pub const MICROSECONDS: Self = Self { ns: 1_000, name: "us", decimals: 0 };
+
+    /// The unit of that name: `ns`, `us`, `ms` or `s`.
+    #[must_use]
+    pub fn named(name: &str, decimals: usize) -> Option<Self> {
+        let (ns, name) = match name {
+            "ns" => (1, "ns"),
+            "us" => (1_000, "us"),
+            "ms" => (1_000_000, "ms"),
+            "s" => (1_000_000_000, "s"),
+            _ => return None,
+        };
+        Some(Self { ns, name, decimals })
+    }
+
+    fn text(self, ns: Option<i64>) -> String {
+        match ns {
+            Some(ns) => format!("{:.*}", self.decimals, ns as f64 / self.ns as f64),
+            None => "-1".to_owned(),
+        }
+    }
+}
+
+/// Writes what was read ahead for programs, as it began.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_prefetch(rows: &[Prefetch], unit: TimeUnit, out: &mut dyn Write) -> io::Result<()> {
+    let name = unit.name;
+    writeln!(
+        out,
+        "Start ({name:>2}),   End ({name:>2}), Time ({name:>2}),      Pages,  ReadLists, Type,       Hash, Task, Scenario"
+    )?;
+    for row in rows {
+        let number = |number: Option<u64>| number.map_or("-1".to_owned(), |number| number.to_string());
+        writeln!(
+            out,
+            "{:>10}, {:>10}, {:>9}, {:>10}, {:>10}, {:>4}, {:#010x}, {}, {}",
+            unit.text(row.start_ns),
+            unit.text(row.end_ns),
+            unit.text(row.duration_ns()),
+            number(row.pages),
+            number(row.read_lists),
+            row.kind,
+            row.hash,
+            printable(&row.task),
+            printable(&row.scenario)
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes the counters of processes, by time. Sizes are KB of 1024 bytes; the larger of two is the peak.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_counters(rows: &[ProcessCounters], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        " TimeStamp,     Process Name ( PID), Lives, PageFaults,    Handles,      WS KB, Peak WS KB,    Virt KB, \
+         Peak Virt KB, PageFile KB, Peak PageFile KB, Paged KB, Peak Paged KB, NonPaged KB, Peak NonPaged KB, \
+         PrivatePages"
+    )?;
+    for row in rows {
+        let kilobytes = |bytes: u64| bytes.div_ceil(1024);
+        writeln!(
+            out,
+            "{:>10}, {}, {:>5}, {:>10}, {:>10}, {:>10}, {:>10}, {:>10}, {:>12}, {:>11}, {:>16}, {:>8}, {:>13}, \
+             {:>11}, {:>16}, {:>12}",
+            microseconds(Some(row.time_ns)),
+            ProcessName(Some(&row.process.image), row.process.pid),
+            if row.lives { "Yes" } else { "No" },
+            row.page_faults,
+            row.handles,
+            kilobytes(row.working_set.0),
+            kilobytes(row.working_set.1),
+            kilobytes(row.virtual_size.0),
+            kilobytes(row.virtual_size.1),
+            kilobytes(row.pagefile.0),
+            kilobytes(row.pagefile.1),
+            kilobytes(row.paged_pool.0),
+            kilobytes(row.paged_pool.1),
+            kilobytes(row.nonpaged_pool.0),
+            kilobytes(row.nonpaged_pool.1),
+            row.private_pages,
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! `xperf -a tracestats`: how much was recorded, by whom, and what was lost; and `-a eventmetadata`: what is known of each
+//! kind of event.
+
+use std::io::{self, Write};
+
+use onoff_trace::{CivilTime, Inventory, KindCount, Trace};
+
+use onoff_report::text::printable::printable;
+
+/// What to show, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TraceStatsOptions {
+    /// By provider and event.
+    pub detail: bool,
+    /// Times in UTC instead of the recorded machine's local time.
+    pub utc: bool,
+}
+
+/// Writes the statistics. `trace` was opened with its inventory for the details.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(trace: &Trace, options: TraceStatsOptions, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "Number of Processors : {}", trace.system.processors)?;
+    let end_ns = trace.duration_ns;
+    writeln!(out, "Start time{} : {}", zone(trace, options), time(trace, 0, options))?;
+    writeln!(out, "End time{} : {} (+ {})", zone(trace, options), time(trace, end_ns, options), length(end_ns))?;
+    for file in &trace.files {
+        writeln!(out, "Trace : {} ({} bytes)", printable(&file.name), file.bytes)?;
+    }
+    writeln!(out, "# Lost Buffers : {}", trace.buffers_lost)?;
+    writeln!(out, "# Lost Events : {}", trace.events_lost)?;
+    writeln!(out, "Total # Lost Buffers : {}", trace.buffers_lost)?;
+    writeln!(out, "Total # Lost Events  : {}", trace.events_lost)?;
+    match (&trace.inventory, options.detail) {
+        (Some(inventory), true) => write_detail(inventory, out),
+        _ => Ok(()),
+    }
+}
+
+fn zone(trace: &Trace, options: TraceStatsOptions) -> &'static str {
+    if options.utc || trace.clock.utc_bias_minutes.is_none() { " (UTC)" } else { "" }
+}
+
+/// `yyyy/mm/dd:hh:mm:ss.fffffff`.
+fn time(trace: &Trace, time_ns: i64, options: TraceStatsOptions) -> String {
+    let bias = match options.utc {
+        true => 0,
+        false => i64::from(trace.clock.utc_bias_minutes.unwrap_or(0)),
+    };
+    let unix_ns =
+        trace.clock.unix_ns(time_ns).and_then(|unix_ns| unix_ns.checked_sub(bias.checked_mul(60_000_000_000)?));
+    let Some(unix_ns) = unix_ns else {
+        return "unknown".to_owned();
+    };
+    let CivilTime { year, month, day, hour, minute, second, nanosecond } = CivilTime::from_unix_ns(unix_ns);
+    format!("{year:04}/{month:02}/{day:02}:{hour:02}:{minute:02}:{second:02}.{:07}", nanosecond / 100)
+}
+
+/// `hh:mm:ss.fffffff`, with `d:` before it from a day on.
+fn length(ns: i64) -> String {
+    let ns = ns.max(0);
+    let seconds = ns / 1_000_000_000;
+    let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
+    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
+    let days = match days {
+        0 => String::new(),
+        _ => format!("{days}:"),
+    };
+    format!("{days}{hours:02}:{minutes:02}:{seconds:02}.{:07}", ns % 1_000_000_000 / 100)
+}
+
+fn write_detail(inventory: &Inventory, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    writeln!(out, "{:<38} {:>12} {:>14} Name", "Provider", "TotalCount", "TotalSize")?;
+    writeln!(out, "      Id Level Version        Count           Size Name")?;
+    for provider in &inventory.providers {
+        writeln!(
+            out,
+            "{:<38} {:>12} {:>14} {}",
+            braced(&provider.guid),
+            provider.events,
+            provider.bytes,
+            printable(&provider.name)
+        )?;
+        let of_provider =
+            inventory.kinds.iter().filter(|kind| kind.detail.guid == provider.guid && kind.provider == provider.name);
+        for kind in of_provider {
+            writeln!(
+                out,
+                "  {:#06x}  {:#04x}  {:#06x} {:>12} {:>14} {}",
+                number(kind),
+                kind.detail.level,
+                kind.version,
+                kind.events,
+                kind.bytes,
+                name(kind)
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn braced(guid: &str) -> String {
+    if guid.is_empty() { "-".to_owned() } else { format!("{{{guid}}}") }
+}
+
+/// A kernel event's type, without its group; the id of others.
+fn number(kind: &KindCount) -> u32 {
+    if is_kernel(kind) { kind.id & 0xff } else { kind.id }
+}
+
+/// Whether the kind's number is a hook. A kernel class names its events, and has no keywords.
+fn is_kernel(kind: &KindCount) -> bool {
+    kind.id > 0xff && kind.id & 0xff == u32::from(kind.detail.opcode) && kind.detail.keyword == 0
+}
+
+/// `Class: Event` for the kernel's, as posted; `Task/Opcode` for others.
+fn name(kind: &KindCount) -> String {
+    let text = if is_kernel(kind) {
+        format!("{}: {}", kind.provider, kind.name.rsplit('/').next().unwrap_or_default())
+    } else {
+        let short = kind.name.strip_prefix(&kind.provider);
+        short.and_then(|short| short.strip_prefix('/')).unwrap_or(&kind.name).to_owned()
+    };
+    printable(&text).into_owned()
+}
+
+/// Writes each kind of event with its names, numbers and fields, by provider.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_metadata(inventory: &Inventory, out: &mut dyn Write) -> io::Result<()> {
+    for provider in &inventory.providers {
+        writeln!(out, "{} {}", braced(&provider.guid), printable(&provider.name))?;
+        let mut kinds: Vec<&KindCount> = inventory
+            .kinds
+            .iter()
+            .filter(|kind| kind.detail.guid == provider.guid && kind.provider == provider.name)
+            .collect();
+        kinds.sort_by(|a, b| (a.id, a.version, &a.name).cmp(&(b.id, b.version, &b.name)));
+        for kind in kinds {
+            let detail = &kind.detail;
+            writeln!(
+                out,
+                "  Id: {:#06x}, Version: {}, Level: {}, Opcode: {} ({}), Task: {}, Keyword: {:#018x}, Name: {}",
+                number(kind),
+                kind.version,
+                detail.level,
+                detail.opcode,
+                dash(&detail.opcode_name),
+                dash(&detail.task),
+                detail.keyword,
+                printable(&kind.name),
+            )?;
+            let fields: Vec<_> = detail.fields.iter().map(|field| printable(field)).collect();
+            match detail.described {
+                true => writeln!(out, "      Fields: {}", dash(&fields.join(", ")))?,
+                false => writeln!(out, "      Fields: not described by the recording or the catalogue")?,
+            }
+        }
+    }
+    Ok(())
+}
+
+fn dash(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.is_empty() { "-".into() } else { printable(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_days_only_from_a_day_on() {
+        assert_eq!(length(5_123_456_700), "00:00:05.1234567");
+        assert_eq!(length(90_061_000_000_000), "1:01:01:01.0000000");
+        assert_eq!(length(-1), "00:00:00.0000000");
+    }
+}

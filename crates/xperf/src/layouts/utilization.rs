@@ -1,0 +1,65 @@
+//! How busy, or how free, each processor was, interval by interval: `xperf -a cswitch` and `-a profile`.
+
+use std::io::{self, Write};
+
+use onoff_analysis::cpu::grid::ProcessorGrid;
+
+use super::microseconds;
+use onoff_report::text::quantity::share;
+
+/// What the percentages are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Of time the processor was free: `-avail`.
+    Available,
+    /// Of time the processor was busy: `-util`.
+    Utilized,
+}
+
+/// Writes one row per interval, one column per processor.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(grid: &ProcessorGrid, of: Share, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{:>10}, {:>9}", "StartTime", "EndTime")?;
+    for processor in 0..grid.processors {
+        write!(out, ", {:>6}", format!("Cpu {processor}"))?;
+    }
+    writeln!(out)?;
+    for (at, &(start_ns, end_ns)) in grid.intervals.iter().enumerate() {
+        write!(out, "{:>10}, {:>9}", microseconds(Some(start_ns)), microseconds(Some(end_ns)))?;
+        for &busy_ns in grid.interval(at) {
+            let busy = share(busy_ns, end_ns.saturating_sub(start_ns)).clamp(0.0, 100.0);
+            let shown = match of {
+                Share::Available => 100.0 - busy,
+                Share::Utilized => busy,
+            };
+            write!(out, ", {shown:>6.2}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_analysis::cpu::CpuSource;
+
+    #[test]
+    fn the_posted_layout() {
+        let grid = ProcessorGrid {
+            source: CpuSource::ContextSwitches,
+            processors: 3,
+            intervals: vec![(0, 1_000_000_000)],
+            busy_ns: vec![1_700_000, 173_000_000, 1_500_000],
+        };
+        let mut out = Vec::new();
+        write(&grid, Share::Available, &mut out).unwrap();
+        // The rows that somebody posted.
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            " StartTime,   EndTime,  Cpu 0,  Cpu 1,  Cpu 2\n         0,   1000000,  99.83,  82.70,  99.85\n"
+        );
+    }
+}

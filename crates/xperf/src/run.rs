@@ -1,0 +1,322 @@
+//! Reads the recording once for all actions together, and writes their answers in the order in which they were asked for.
+//!
+//! Tables are read once, all that any action wants. Actions that are told the events one by one share a second reading,
+//! unless one of them writes as it listens and has to wait until another one's answer is in the same file.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use onoff_analysis::Scope;
+use onoff_report::text::{losses, printable::printable};
+use onoff_sources::{EventFilter, EventStream, Files, Options, Progress};
+use onoff_trace::{Clock, Tables, Trace};
+
+use super::action::{Answer, Listener, Question};
+use super::command_line::{Call, Processing};
+use super::listen::listen;
+use super::output::Outputs;
+use super::quality::Facts;
+use super::words::{Range, usage};
+use crate::failure::Failure;
+
+/// Shows how far one reading of the recording has come, until it is dropped.
+pub trait ReadingProgress {
+    /// What the reader calls as it goes on.
+    fn listener(&self) -> Arc<dyn Fn(Progress) + Send + Sync>;
+}
+
+/// Makes the [`ReadingProgress`] of a reading that begins.
+pub type NewProgress<'p> = &'p dyn Fn() -> Box<dyn ReadingProgress>;
+
+/// Answers everything the line asks for.
+pub fn run(line: Processing, progress: NewProgress<'_>) -> Result<(), Failure> {
+    let options = Options::default();
+    let files = Files::open(&line.inputs, &options.limits)?;
+    answer(&mut Reader::new(&files, options, Some(progress)), line)
+}
+
+/// Reads the recording, and counts how often.
+pub(super) struct Reader<'f> {
+    files: &'f Files,
+    options: Options,
+    progress: Option<NewProgress<'f>>,
+    readings: u32,
+}
+
+impl<'f> Reader<'f> {
+    fn new(files: &'f Files, options: Options, progress: Option<NewProgress<'f>>) -> Self {
+        Self { files, options, progress, readings: 0 }
+    }
+
+    pub(super) fn with_progress<T>(&mut self, read: impl FnOnce(&Options) -> T) -> T {
+        self.readings += 1;
+        let progress = self.progress.map(|new| new());
+        self.options.progress = progress.as_ref().map(|progress| progress.listener());
+        read(&self.options)
+    }
+
+    fn tables(&mut self, wanted: Tables) -> Result<Trace, Failure> {
+        let files = self.files;
+        self.with_progress(|options| Ok(onoff_sources::open_files(files, wanted, options)?))
+    }
+
+    /// A stream of which nothing but the header is read yet.
+    pub(super) fn stream(&self) -> Result<EventStream<'f>, Failure> {
+        Ok(EventStream::open(self.files, &self.options)?)
+    }
+}
+
+/// A call on its way.
+pub(super) struct Asked {
+    call_name: &'static str,
+    bears_losses: bool,
+    errors: Option<std::path::PathBuf>,
+    pub(super) output: usize,
+    pub(super) state: State,
+}
+
+pub(super) enum State {
+    Tables(Answer),
+    Events {
+        filter: EventFilter,
+        range: Option<Range>,
+        listener: Box<dyn Listener>,
+    },
+    /// Answered, or failed.
+    Over(Result<(), Failure>),
+}
+
+impl Asked {
+    fn new(call: Call, output: usize) -> Self {
+        Self {
+            call_name: call.action.name,
+            bears_losses: call.action.bears_losses,
+            errors: call.errors,
+            output,
+            state: match call.question {
+                Question::Tables { answer, .. } => State::Tables(answer),
+                Question::Events { filter, range, listener } => State::Events { filter, range, listener },
+            },
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Over(_))
+    }
+
+    fn writes_at_once(&self) -> bool {
+        matches!(&self.state, State::Events { listener, .. } if listener.writes_at_once())
+    }
+}
+
+fn answer(reader: &mut Reader<'_>, line: Processing) -> Result<(), Failure> {
+    let wanted = line
+        .calls
+        .iter()
+        .filter_map(|call| match call.question {
+            Question::Tables { wanted, .. } => Some(wanted),
+            Question::Events { .. } => None,
+        })
+        .reduce(Tables::union);
+    let remarks = !line.quiet;
+    if line.symbols && remarks {
+        remark("no symbols are loaded: functions are shown as addresses");
+    }
+    let trace = wanted.map(|wanted| reader.tables(wanted)).transpose()?;
+    let facts = match &trace {
+        Some(trace) => Facts::of_trace(trace),
+        None => Facts::of_stream(reader.stream()?.header()),
+    };
+
+    let mut outputs = Outputs::default();
+    let mut asked: Vec<Asked> = line
+        .calls
+        .into_iter()
+        .map(|call| {
+            let output = outputs.number(call.output.as_ref().or(line.output.as_ref()));
+            Asked::new(call, output)
+        })
+        .collect();
+    let refusal = facts.refusal(line.tolerates_losses, line.tolerates_inversions);
+    for asked in asked.iter_mut().filter(|asked| !asked.bears_losses) {
+        if let Some(refusal) = &refusal {
+            asked.state = State::Over(Err(Failure::NothingToAnswer(refusal.clone())));
+        }
+    }
+
+    let mut lost = trace.as_ref().map(|trace| trace.losses.clone());
+    for stage in stages(&asked) {
+        let stage = asked.get_mut(stage).unwrap_or_default();
+        if stage.iter().any(|asked| matches!(asked.state, State::Events { .. })) {
+            let of_stream = listen(reader, stage, &mut outputs)?;
+            lost.get_or_insert(of_stream);
+        }
+        for asked in stage {
+            finish(asked, trace.as_ref(), &mut outputs);
+        }
+    }
+    let mut result = report(asked);
+    if let Err(failure) = outputs.finish() {
+        result = Err(failure);
+    }
+    if let Some(lost) = lost.filter(|lost| remarks && !lost.is_empty()) {
+        // Where stderr is gone, nobody is there to be told.
+        let _ = losses::write(&lost, &mut anstream::stderr().lock() as &mut dyn Write);
+    }
+    result
+}
+
+/// Cuts the calls into stages. Each begins with one reading for its listeners; one that writes as it listens must be the
+/// first at its destination.
+fn stages(asked: &[Asked]) -> Vec<std::ops::Range<usize>> {
+    let mut stages = Vec::new();
+    let mut start = 0;
+    for (at, call) in asked.iter().enumerate() {
+        let before = asked.get(start..at).unwrap_or_default();
+        let is_taken = before.iter().any(|other| !other.is_over() && other.output == call.output);
+        if call.writes_at_once() && is_taken {
+            stages.push(start..at);
+            start = at;
+        }
+    }
+    stages.push(start..asked.len());
+    stages
+}
+
+/// Lets a call that is still on its way answer.
+fn finish(asked: &mut Asked, trace: Option<&Trace>, outputs: &mut Outputs) {
+    let state = std::mem::replace(&mut asked.state, State::Over(Ok(())));
+    let out = outputs.get(asked.output);
+    let result = match (state, trace) {
+        (State::Over(result), _) => result,
+        (State::Tables(answer), Some(trace)) => answer(trace, out),
+        (State::Tables(answer), None) => answer(&Trace::default(), out),
+        (State::Events { mut listener, .. }, _) => listener.end(out),
+    };
+    asked.state = State::Over(result);
+}
+
+/// Says why calls could not be answered, each where it was told to; gives the worst.
+fn report(asked: Vec<Asked>) -> Result<(), Failure> {
+    let mut worst = Ok(());
+    for asked in asked {
+        let State::Over(Err(failure)) = asked.state else {
+            continue;
+        };
+        let (message, code) = match failure {
+            Failure::Unreadable(message) => (message, 1),
+            Failure::NothingToAnswer(message) => (message, 2),
+            Failure::Reported(code) => (String::new(), code),
+            Failure::ReaderGone => continue,
+        };
+        let message = format!("-a {}: {}", asked.call_name, printable(&message));
+        match asked.errors {
+            Some(path) => {
+                let written = File::create(&path).and_then(|mut file| writeln!(file, "{message}"));
+                if let Err(error) = written {
+                    remark(&format!("{}: {error}; {message}", path.display()));
+                }
+            }
+            None => remark(&message),
+        }
+        worst = match worst {
+            Err(Failure::Reported(1)) => worst,
+            _ => Err(Failure::Reported(code)),
+        };
+    }
+    worst
+}
+
+fn remark(text: &str) {
+    // Where stderr is gone, nobody is there to be told.
+    let _ = writeln!(io::stderr(), "onoff: {text}");
+}
+
+/// A range on the axis of `trace`, all of it when there is none.
+pub fn range_of(trace: &Trace, range: Option<Range>) -> Result<(i64, i64), Failure> {
+    let clock: &Clock = &trace.clock;
+    match range {
+        Some(range) => range.resolve(clock),
+        None => Ok((i64::MIN, i64::MAX)),
+    }
+}
+
+/// The part of `trace` in a range, all of it when there is none.
+pub fn scope_of(trace: &Trace, range: Option<Range>) -> Result<Scope, Failure> {
+    let Some(range) = range else {
+        return Ok(Scope::whole(trace));
+    };
+    let (from, until) = range.resolve(&trace.clock)?;
+    Scope::between(trace, from, until).ok_or_else(|| usage("-range: the time holds none of the recording"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::path::Path;
+
+    use onoff_testkit::simulate::Scenario;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::{CommandLine, parse};
+
+    struct Case {
+        folder: TempDir,
+        files: Files,
+    }
+
+    impl Case {
+        fn new() -> Self {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/scenarios/slow-boot.toml");
+            let text = std::fs::read_to_string(path).unwrap();
+            let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
+            let recording = ("boot.etl".to_owned(), simulated.files[0].clone());
+            Self {
+                folder: tempfile::tempdir().unwrap(),
+                files: Files::held([recording], &Options::default().limits).unwrap(),
+            }
+        }
+
+        /// Answers `actions`, whose files lie in the folder; gives how often the recording was read.
+        fn readings(&self, actions: &str) -> u32 {
+            let words = format!("-i boot.etl -quiet {actions}");
+            let words = words.split_whitespace().map(|word| match word.strip_prefix('@') {
+                Some(name) => self.folder.path().join(name).into(),
+                None => OsString::from(word),
+            });
+            let Ok(CommandLine::Process(line)) = parse(words.collect()) else {
+                panic!("{actions}");
+            };
+            let mut reader = Reader::new(&self.files, Options::default(), None);
+            answer(&mut reader, line).unwrap();
+            reader.readings
+        }
+
+        fn file(&self, name: &str) -> String {
+            std::fs::read_to_string(self.folder.path().join(name)).unwrap()
+        }
+    }
+
+    #[test]
+    fn several_actions_read_the_recording_once() {
+        let case = Case::new();
+        assert_eq!(case.readings("-o @all.txt -a boot -a services -a pnp"), 1);
+        let all = case.file("all.txt");
+        assert_eq!(case.readings("-a boot -ao @boot.xml -a services -ao @services.csv -a pnp -ao @pnp.csv"), 1);
+        assert_eq!(all, case.file("boot.xml") + &case.file("services.csv") + &case.file("pnp.csv"));
+    }
+
+    #[test]
+    fn dumps_into_different_files_share_a_reading_and_into_one_file_come_one_after_the_other() {
+        let case = Case::new();
+        let ranges = ["-range 0s 1s", "-range 8s 9s"];
+        let [first, second] = ranges;
+        assert_eq!(case.readings(&format!("-a dumper {first} -ao @1.txt -a dumper {second} -ao @2.txt")), 1);
+        let both = case.file("1.txt") + &case.file("2.txt");
+        assert_eq!(case.readings(&format!("-o @both.txt -a dumper {first} -a dumper {second}")), 2);
+        assert_eq!(case.file("both.txt"), both);
+        assert_eq!(case.readings(&format!("-o @mixed.txt -a services -a dumper {second} -a pnp")), 2);
+    }
+}

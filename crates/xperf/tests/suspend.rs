@@ -1,0 +1,157 @@
+//! A sleep with a service that does not answer, as each format shows it. The lines are written by hand.
+#![allow(clippy::unwrap_used)]
+
+use onoff_analysis::recording::summarise;
+use onoff_analysis::transition::suspend::{SuspendOptions, TABLES, analyse};
+use onoff_report::lists::suspend::SuspendRows;
+use onoff_report::table::write_csv;
+use onoff_report::text::suspend::{SuspendTextOptions, write as write_text};
+use onoff_trace::{
+    Activity, ActivityKind, Milestone, Notification, NotificationKind, StringId, Trace, milestone, power_phase,
+};
+use onoff_xperf::layouts::suspend_xml::{SuspendXmlOptions, TimeUnit, write as write_xml};
+
+const SECOND: i64 = 1_000_000_000;
+const US: i64 = 1_000;
+
+fn activity(trace: &mut Trace, kind: ActivityKind, name: &str, start_ns: i64, end_ns: i64) {
+    let name = trace.strings.intern(name);
+    let event = trace.strings.intern("Microsoft-Windows-Kernel-Power/1");
+    trace.activities.push(Activity {
+        kind,
+        name,
+        detail: StringId::EMPTY,
+        start_ns,
+        end_ns: Some(end_ns),
+        pid: None,
+        session: None,
+        status: Some(0),
+        event,
+    });
+}
+
+fn milestone(trace: &mut Trace, time_ns: i64, name: &str, value: i64) {
+    let event = trace.strings.intern("Microsoft-Windows-Kernel-Power/39");
+    let name = trace.strings.intern(name);
+    trace.milestones.push(Milestone { time_ns, name, detail: StringId::EMPTY, value: Some(value), pid: None, event });
+}
+
+fn told(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, end_ns: i64) {
+    let name = trace.strings.intern(name);
+    trace.notifications.push(Notification {
+        kind,
+        start_ns,
+        end_ns: Some(end_ns),
+        name,
+        pid: Some(432),
+        tid: None,
+        session: None,
+        level: None,
+        flags: None,
+        status: None,
+        teller_pid: None,
+        teller_tid: None,
+        event: StringId::EMPTY,
+    });
+}
+
+fn slow_service() -> Trace {
+    let mut trace = Trace { duration_ns: 100 * SECOND, wanted: TABLES, ..Trace::default() };
+    let power = ActivityKind::PowerPhase;
+    activity(&mut trace, ActivityKind::PowerTransition, "7", 2 * SECOND, 39 * SECOND);
+    let apps_end = 2 * SECOND + 1_320_415 * US;
+    activity(&mut trace, power, power_phase::SUSPEND_APPS, 2 * SECOND, apps_end);
+    activity(&mut trace, power, power_phase::SUSPEND_SERVICES, 4 * SECOND, 35 * SECOND);
+    activity(&mut trace, power, power_phase::RESUME_DEVICES, 37 * SECOND, 38 * SECOND);
+    let app = NotificationKind::ApplicationSuspend;
+    told(&mut trace, app, r"C:\a & b\slow.exe", 2 * SECOND, 2 * SECOND + 472_485 * US);
+    let service = NotificationKind::ServiceSuspend;
+    told(&mut trace, service, "Slowsvc", 4 * SECOND, 34 * SECOND);
+    milestone(&mut trace, 36 * SECOND, milestone::SLEEP, 4);
+    milestone(&mut trace, 37 * SECOND, milestone::WAKE, 4);
+    milestone(&mut trace, 2 * SECOND, milestone::POWER_BEGIN_UTC, SECOND);
+    milestone(&mut trace, 39 * SECOND, milestone::POWER_END_UTC, 337 * SECOND);
+    milestone(&mut trace, 39 * SECOND, milestone::POWER_SUSPEND_TIME, 33_990_000_000);
+    milestone(&mut trace, 39 * SECOND, milestone::POWER_RESUME_TIME, 2_000_000_000);
+    milestone(&mut trace, 39 * SECOND, milestone::POWER_FIRMWARE_TIME, 310_000_000);
+    milestone(&mut trace, 39 * SECOND, milestone::POWER_DRIVER_WAKE_TIME, 990_000_000);
+    trace
+}
+
+fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut out = Vec::new();
+    write(&mut out);
+    String::from_utf8(out).unwrap()
+}
+
+/// The text without its colours.
+fn plain(text: &str) -> String {
+    text.split('\u{1b}')
+        .enumerate()
+        .map(|(at, part)| match part.split_once('m') {
+            Some((_, rest)) if at > 0 => rest,
+            _ => part,
+        })
+        .collect()
+}
+
+#[test]
+fn the_text_answers_first() {
+    let trace = slow_service();
+    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    let text = written(|out| {
+        write_text(&report, &summarise(&trace), &SuspendTextOptions::default(), out).unwrap();
+    });
+    let text = plain(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "Sleep: 34.0 s to suspend, 2.00 s to resume.");
+    assert_eq!(lines[1], "SuspendServices took 31.0 s: Slowsvc did not answer for 30.0 s (its time-out).");
+    assert_eq!(lines[2], "It was away for 300.0 s, from S3 (sleep).");
+    for expected in [
+        "1 application, together 472 ms, 848 ms beside them (usually the display fading out)",
+        "the recording's clock missed 299.0 s of it",
+        "Asleep took 300.0 s by the real times of begin and end less both halves; the recording's clock counted 1.00 s of it.",
+        "did not answer within its time-out of 30.0 s",
+        "Two accounts",
+        "PostResume is the PostBoot metric after a resume (xperf)",
+        "What the recording lacked",
+        "Nothing was lost.",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    assert!(lines.iter().all(|line| !line.ends_with(' ')));
+}
+
+#[test]
+fn the_document_has_the_papers_names_and_numbers() {
+    let report = analyse(&slow_service(), &SuspendOptions::default()).unwrap();
+    let xml = written(|out| write_xml(&report, &SuspendXmlOptions::default(), out).unwrap());
+    assert_eq!(
+        xml,
+        r#"<results timeFormat="usec">
+<scenario type="sleep" start="2000000" duration="35990000" suspend="33990000" biosinit="310000" resumecritical="990000" resume="2000000">
+<suspendapps start="2000000" duration="1320415" totalChildrenDuration="472485">
+<application start="2000000" duration="472485" exe="C:\a &amp; b\slow.exe" pid="432"/>
+</suspendapps>
+<suspendservices start="4000000" duration="31000000" totalChildrenDuration="30000000">
+<service start="4000000" duration="30000000" name="Slowsvc"/>
+</suspendservices>
+<resumedevices start="37000000" duration="1000000" totalChildrenDuration="0"/>
+</scenario>
+</results>
+"#
+    );
+    let options = SuspendXmlOptions { unit: TimeUnit::Milliseconds, decimals: 3, min_ns: SECOND };
+    let xml = written(|out| write_xml(&report, &options, out).unwrap());
+    assert!(xml.contains(r#"<suspendapps start="2000.000" duration="1320.415" totalChildrenDuration="472.485"/>"#));
+}
+
+#[test]
+fn rows_are_phases_and_their_children() {
+    let report = analyse(&slow_service(), &SuspendOptions::default()).unwrap();
+    let csv = written(|out| write_csv(&SuspendRows::of(&report), out).unwrap());
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines[0], "transition,kind,phase,what,name,driver,pid,start_ns,end_ns,duration_ns");
+    assert_eq!(lines[1], "1,sleep,SuspendApps,phase,SuspendApps,,,2000000000,3320415000,1320415000");
+    assert!(lines.contains(&"1,sleep,SuspendServices,service_suspend,Slowsvc,,432,4000000000,34000000000,30000000000"));
+}
