@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean
+.PHONY: help demo test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -28,6 +28,11 @@ demo: ## show where a recorded boot's time went (RECORDING=FILE for another)
 test: ## every test
 	@tools/setup rust
 	cargo test --workspace --locked
+	cargo test --package onoff-trace --features arrow --locked
+
+golden: ## write anew how many rows every real sample has, to be reviewed as a diff
+	@tools/setup rust
+	ONOFF_WRITE_GOLDEN=1 cargo test --quiet --locked --package onoff-sources golden
 
 lint: ## format, clippy, documentation, purity, who imports whom, the book
 	@tools/setup rust
@@ -40,6 +45,7 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	python3 tools/check_rules_page.py
 	python3 tools/findings_page.py --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	cargo clippy --package onoff-trace --all-targets --features arrow --locked -- --deny warnings
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir $(TARGET_DIR) --locked -- --deny warnings
 	# The pure rooms again: for a target without files or a clock, and with the calls that reach for them banned.
 	CLIPPY_CONF_DIR=$(CURDIR)/tools/purity cargo clippy --lib $(PURE_FLAGS) --target wasm32-unknown-unknown --locked -- --deny warnings
@@ -115,10 +121,11 @@ samples: ## play the scenarios of the repository's own recordings again
 	    cargo run --package onoff-testkit --example make_trace -- $$name samples/$$name.etl; \
 	done
 
-reference: ## write the pages that come from the code: JSON names, the README's picture
+reference: ## write the pages that come from the code: JSON names, findings, tables, the README's picture
 	@tools/setup rust
 	python3 tools/json_reference.py
 	python3 tools/findings_page.py
+	ONOFF_WRITE_REFERENCE=1 cargo test --quiet --locked --package onoff-trace reference_page
 	cargo run --quiet --package onoff-cli -- boot samples/slow-boot.etl | python3 tools/readme_output.py
 
 clean: ## remove what was built

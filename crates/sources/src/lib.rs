@@ -103,7 +103,18 @@ pub fn open(paths: &[PathBuf], wanted: Tables, options: &Options) -> Result<Trac
     open_files(&files, wanted, options)
 }
 
-/// Reads a recording whose files are open already into the wanted tables.
+/// Reads files of any kind, captures too, into the wanted tables.
+///
+/// # Errors
+/// As [`open`].
+pub fn read_tables(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
+    match files.kind() {
+        RecordingKind::NetworkCapture => Ok(capture::tables(capture::read_capture(files, options)?, wanted)),
+        RecordingKind::EventTraceLog | RecordingKind::Linux => open_files(files, wanted, options),
+    }
+}
+
+/// Reads a recording of an operating system whose files are open already into the wanted tables.
 ///
 /// # Errors
 /// As [`open`].

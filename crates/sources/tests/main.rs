@@ -1,8 +1,10 @@
 //! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
+#![allow(clippy::unwrap_used)]
 
 mod capture;
 mod event_stream;
 mod firmware;
+mod golden_rows;
 mod linux;
 mod linux_units;
 mod opening;

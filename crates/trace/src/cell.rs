@@ -1,25 +1,10 @@
-//! What a column can hold, how it is stored, and how it becomes an Arrow array.
+//! What a column can hold, and how it is stored.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
-use arrow_array::builder::StringViewBuilder;
-use arrow_array::types::ArrowPrimitiveType;
-use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, types};
-use arrow_buffer::{NullBuffer, ScalarBuffer};
-use arrow_schema::DataType;
-
-use crate::stack::{StackId, StackPool};
-use crate::string::{StringId, StringPool};
-
-/// The pools that cells refer to by id.
-#[derive(Clone, Copy, Debug)]
-pub struct Pools<'a> {
-    /// Texts.
-    pub strings: &'a StringPool,
-    /// Call stacks.
-    pub stacks: &'a StackPool,
-}
+use crate::column::{Column, ColumnType, Numbers};
+use crate::stack::StackId;
+use crate::string::StringId;
 
 /// A value that a table's column can hold.
 pub trait Cell: Copy + Debug + PartialEq {
@@ -27,8 +12,8 @@ pub trait Cell: Copy + Debug + PartialEq {
     type Column: Clone + Debug + Default;
     /// Whether the column may hold nulls.
     const NULLABLE: bool;
-    /// The Arrow type of the column.
-    fn data_type() -> DataType;
+    /// Type of the column.
+    const TYPE: ColumnType;
     /// Appends one value.
     fn push(column: &mut Self::Column, value: Self);
     /// The value at `row`; `row` must be below the column's length.
@@ -37,8 +22,8 @@ pub trait Cell: Copy + Debug + PartialEq {
     fn memory(column: &Self::Column) -> usize;
     /// Gives back the memory that the column holds beyond its rows.
     fn shrink(column: &mut Self::Column);
-    /// The column as an Arrow array. Numbers are moved, not copied.
-    fn into_array(column: Self::Column, pools: Pools<'_>) -> ArrayRef;
+    /// The column's values as anybody can read them.
+    fn view(column: &Self::Column) -> Column<'_>;
 }
 
 /// A column of optional numbers: values (zero where null) and their presence.
@@ -65,25 +50,25 @@ impl<T: Default> Nullable<T> {
 }
 
 macro_rules! number_cell {
-    ($($number:ty => $arrow:ty),* $(,)?) => {$(
+    ($($number:ty => $kind:ident),* $(,)?) => {$(
         impl Cell for $number {
             type Column = Vec<$number>;
             const NULLABLE: bool = false;
-            fn data_type() -> DataType { <$arrow as ArrowPrimitiveType>::DATA_TYPE }
+            const TYPE: ColumnType = ColumnType::$kind;
             #[inline]
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.capacity() * size_of::<$number>() }
             fn shrink(column: &mut Self::Column) { column.shrink_to_fit(); }
-            fn into_array(column: Self::Column, _: Pools<'_>) -> ArrayRef {
-                Arc::new(PrimitiveArray::<$arrow>::new(ScalarBuffer::from(column), None))
+            fn view(column: &Self::Column) -> Column<'_> {
+                Column::$kind(Numbers { values: column, present: None })
             }
         }
         impl Cell for Option<$number> {
             type Column = Nullable<$number>;
             const NULLABLE: bool = true;
-            fn data_type() -> DataType { <$arrow as ArrowPrimitiveType>::DATA_TYPE }
+            const TYPE: ColumnType = ColumnType::$kind;
             #[inline]
             fn push(column: &mut Self::Column, value: Self) {
                 column.values.push(value.unwrap_or_default());
@@ -100,109 +85,46 @@ macro_rules! number_cell {
                 column.values.shrink_to_fit();
                 column.present.shrink_to_fit();
             }
-            fn into_array(column: Self::Column, _: Pools<'_>) -> ArrayRef {
-                let nulls = NullBuffer::from(column.present);
-                Arc::new(PrimitiveArray::<$arrow>::new(ScalarBuffer::from(column.values), Some(nulls)))
+            fn view(column: &Self::Column) -> Column<'_> {
+                Column::$kind(Numbers { values: &column.values, present: Some(&column.present) })
             }
         }
     )*};
 }
 
 number_cell! {
-    i8 => types::Int8Type, i16 => types::Int16Type, i32 => types::Int32Type, i64 => types::Int64Type,
-    u8 => types::UInt8Type, u16 => types::UInt16Type, u32 => types::UInt32Type, u64 => types::UInt64Type,
-    f64 => types::Float64Type,
+    i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, u8 => UInt8, u16 => UInt16, u32 => UInt32, u64 => UInt64,
+    f64 => Float64,
 }
 
-impl Cell for bool {
-    type Column = Vec<bool>;
-    const NULLABLE: bool = false;
-    fn data_type() -> DataType {
-        DataType::Boolean
-    }
-    #[inline]
-    fn push(column: &mut Self::Column, value: Self) {
-        column.push(value);
-    }
-    #[inline]
-    fn get(column: &Self::Column, row: usize) -> Self {
-        column[row]
-    }
-    fn memory(column: &Self::Column) -> usize {
-        column.capacity()
-    }
-    fn shrink(column: &mut Self::Column) {
-        column.shrink_to_fit();
-    }
-    fn into_array(column: Self::Column, _: Pools<'_>) -> ArrayRef {
-        Arc::new(BooleanArray::from(column))
-    }
+/// A cell whose column is a vector of it. The empty text and the empty stack mean "not known".
+macro_rules! plain_cell {
+    ($($cell:ty => $kind:ident, $nullable:literal;)*) => {$(
+        impl Cell for $cell {
+            type Column = Vec<$cell>;
+            const NULLABLE: bool = $nullable;
+            const TYPE: ColumnType = ColumnType::$kind;
+            #[inline]
+            fn push(column: &mut Self::Column, value: Self) { column.push(value); }
+            #[inline]
+            fn get(column: &Self::Column, row: usize) -> Self { column[row] }
+            fn memory(column: &Self::Column) -> usize { column.capacity() * size_of::<$cell>() }
+            fn shrink(column: &mut Self::Column) { column.shrink_to_fit(); }
+            fn view(column: &Self::Column) -> Column<'_> { Column::$kind(column) }
+        }
+    )*};
 }
 
-impl Cell for StringId {
-    type Column = Vec<StringId>;
-    /// The empty text means "not known" and becomes null.
-    const NULLABLE: bool = true;
-    fn data_type() -> DataType {
-        DataType::Utf8View
-    }
-    #[inline]
-    fn push(column: &mut Self::Column, value: Self) {
-        column.push(value);
-    }
-    #[inline]
-    fn get(column: &Self::Column, row: usize) -> Self {
-        column[row]
-    }
-    fn memory(column: &Self::Column) -> usize {
-        column.capacity() * size_of::<StringId>()
-    }
-    fn shrink(column: &mut Self::Column) {
-        column.shrink_to_fit();
-    }
-    fn into_array(column: Self::Column, pools: Pools<'_>) -> ArrayRef {
-        pools.strings.view_array(&column)
-    }
-}
-
-impl Cell for StackId {
-    type Column = Vec<StackId>;
-    const NULLABLE: bool = true;
-    fn data_type() -> DataType {
-        StackPool::data_type()
-    }
-    #[inline]
-    fn push(column: &mut Self::Column, value: Self) {
-        column.push(value);
-    }
-    #[inline]
-    fn get(column: &Self::Column, row: usize) -> Self {
-        column[row]
-    }
-    fn memory(column: &Self::Column) -> usize {
-        column.capacity() * size_of::<StackId>()
-    }
-    fn shrink(column: &mut Self::Column) {
-        column.shrink_to_fit();
-    }
-    fn into_array(column: Self::Column, pools: Pools<'_>) -> ArrayRef {
-        pools.stacks.list_array(&column)
-    }
+plain_cell! {
+    bool => Boolean, false;
+    StringId => Text, true;
+    StackId => Stack, true;
 }
 
 /// A closed set of named codes: one byte in memory, a short text in Arrow and in reports.
 pub trait Code: Copy + Debug + PartialEq {
     /// The code's name as reports and exports show it.
     fn as_str(self) -> &'static str;
-}
-
-/// Text column of a code's names.
-pub(crate) fn code_array<C: Code>(codes: &[C]) -> ArrayRef {
-    let mut builder = StringViewBuilder::with_capacity(codes.len());
-    for code in codes {
-        builder.append_value(code.as_str());
-    }
-    Arc::new(builder.finish())
 }
 
 /// Declares an enumeration that a column can hold, with the names that exports show.
@@ -239,31 +161,14 @@ macro_rules! codes {
         impl $crate::cell::Cell for $name {
             type Column = Vec<$name>;
             const NULLABLE: bool = false;
-            fn data_type() -> $crate::cell::DataTypeAlias { $crate::cell::text_type() }
+            const TYPE: $crate::column::ColumnType = $crate::column::ColumnType::Code(&[$($text),*]);
             #[inline]
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.capacity() }
             fn shrink(column: &mut Self::Column) { column.shrink_to_fit(); }
-            fn into_array(column: Self::Column, _: $crate::cell::Pools<'_>) -> $crate::cell::ArrayAlias {
-                $crate::cell::codes_to_array(&column)
-            }
+            fn view(column: &Self::Column) -> $crate::column::Column<'_> { $crate::column::Column::Code(column) }
         }
     };
-}
-
-#[doc(hidden)]
-pub type DataTypeAlias = DataType;
-#[doc(hidden)]
-pub type ArrayAlias = ArrayRef;
-#[doc(hidden)]
-#[must_use]
-pub fn text_type() -> DataType {
-    DataType::Utf8View
-}
-#[doc(hidden)]
-#[must_use]
-pub fn codes_to_array<C: Code>(codes: &[C]) -> ArrayRef {
-    code_array(codes)
 }

@@ -5,14 +5,18 @@
 //!
 //! * Knows no file format; readers fill it, analyses read it.
 //! * Times are `i64` nanoseconds since the recording's first event; sizes are bytes; open ends are `None`.
-//! * A table is columns; it becomes an Arrow record batch without copying numbers.
+//! * A table is columns, declared once with units and roles ([`registry`]); any is read by its name ([`Trace::table`]), and with
+//!   the feature `arrow` as Arrow record batches (`Trace::arrow`), which leaves it as it is.
 //! * Large tables come in consecutive pieces ([`Batches`]), so that readers can fill them in parallel.
 //! * Whatever was lost on the way here is a named counter in [`Losses`].
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod cell;
 pub mod clock;
+pub mod column;
 pub mod described_event;
 pub mod directory;
 pub mod driver_file;
@@ -21,6 +25,7 @@ pub mod losses;
 pub mod milestone;
 pub mod pattern;
 pub mod power_phase;
+pub mod registry;
 pub mod shutdown_step;
 pub mod stack;
 pub mod string;
@@ -37,13 +42,14 @@ pub use directory::Directory;
 pub use driver_file::DriverFile;
 pub use losses::{Counter, Loss, Losses, Severity};
 pub use pattern::Pattern;
+pub use registry::{TableDeclaration, TableName, TableView};
 pub use stack::{StackId, StackPool};
 pub use string::{StringId, StringPool};
 pub use system::{SystemConfiguration, SystemKind};
 pub use table::{Batches, Table};
 pub use tables::*;
 pub use utc::CivilTime;
-pub use wanted::{TableName, Tables};
+pub use wanted::Tables;
 
 use serde::Serialize;
 
@@ -216,6 +222,14 @@ pub struct Trace {
     pub events: Batches<Events>,
     /// Fields of generic events.
     pub event_fields: Batches<EventFields>,
+    /// Files that came over the network, by request.
+    pub network_transfers: NetworkTransfers,
+    /// DHCP messages, by time.
+    pub dhcp_messages: DhcpMessages,
+    /// Names looked up over the network, by time.
+    pub name_lookups: NameLookups,
+    /// What firmware measured of itself, as it wrote it.
+    pub firmware_measurements: FirmwareMeasurements,
     /// Drivers' files of the recorded computer; `None` when they were not given beside the recording.
     pub driver_files: Option<Vec<DriverFile>>,
     /// Counts by provider and kind, when asked for.

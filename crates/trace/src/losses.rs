@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::wanted::TableName;
+use crate::registry::TableName;
 
 /// How much a loss matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -1,11 +1,7 @@
 //! Call stacks, each kept once: tables hold a four-byte [`StackId`].
 
 use std::hash::BuildHasher;
-use std::sync::Arc;
 
-use arrow_array::ArrayRef;
-use arrow_array::builder::{ListBuilder, UInt64Builder};
-use arrow_schema::{DataType, Field};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// A stack of a [`StackPool`]; [`StackId::EMPTY`] means "none recorded".
@@ -100,24 +96,6 @@ impl StackPool {
     #[must_use]
     pub fn memory(&self) -> usize {
         (self.frames.capacity() + self.spans.capacity()) * 8 + self.index.allocation_size()
-    }
-
-    /// The Arrow type of a column of stacks: lists of addresses.
-    #[must_use]
-    pub fn data_type() -> DataType {
-        DataType::List(Arc::new(Field::new("item", DataType::UInt64, true)))
-    }
-
-    /// The stacks of `ids` as an Arrow list array; the empty stack is null.
-    #[must_use]
-    pub fn list_array(&self, ids: &[StackId]) -> ArrayRef {
-        let mut builder = ListBuilder::with_capacity(UInt64Builder::new(), ids.len());
-        for &id in ids {
-            let frames = self.get(id);
-            builder.values().append_slice(frames);
-            builder.append(!frames.is_empty());
-        }
-        Arc::new(builder.finish())
     }
 }
 

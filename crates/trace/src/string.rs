@@ -1,11 +1,7 @@
 //! Texts, each kept once: tables hold a four-byte [`StringId`].
 
 use std::hash::BuildHasher;
-use std::sync::Arc;
 
-use arrow_array::ArrayRef;
-use arrow_array::builder::StringViewBuilder;
-use arrow_buffer::Buffer;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// A text of a [`StringPool`]. [`StringId::EMPTY`] is the empty text, which means "not known".
@@ -126,24 +122,16 @@ impl StringPool {
         self.text.capacity() + self.spans.capacity() * 8 + self.index.allocation_size()
     }
 
-    /// The texts of `ids` as an Arrow `Utf8View` array; the empty text is null. The text itself is copied once,
-    /// however many rows refer to it.
-    #[must_use]
-    pub fn view_array(&self, ids: &[StringId]) -> ArrayRef {
-        let mut builder = StringViewBuilder::with_capacity(ids.len());
-        let block = builder.append_block(Buffer::from(self.text.as_bytes()));
-        for id in ids {
-            match self.spans.get(id.index()) {
-                // A view into the block fails only beyond its end, which `intern` excludes.
-                Some(&(start, length)) if length > 0 => {
-                    if builder.try_append_view(block, start, length).is_err() {
-                        builder.append_null();
-                    }
-                }
-                _ => builder.append_null(),
-            }
-        }
-        Arc::new(builder.finish())
+    /// All texts, one after the other.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn all_text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where the text of `id` lies in [`StringPool::all_text`]: first byte and length.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn span(&self, id: StringId) -> Option<(u32, u32)> {
+        self.spans.get(id.index()).copied()
     }
 }
 
@@ -157,8 +145,6 @@ fn slice<'a>(text: &'a str, spans: &[(u32, u32)], id: u32) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::Array;
-    use arrow_array::cast::AsArray;
 
     #[test]
     fn a_text_is_kept_once_and_found_again() {
@@ -172,16 +158,5 @@ mod tests {
         assert_eq!(pool.find("absent"), None);
         assert_eq!(pool.intern(""), StringId::EMPTY);
         assert_eq!(pool.len(), 3);
-    }
-
-    #[test]
-    fn arrow_sees_the_texts_and_null_for_unknown() {
-        let mut pool = StringPool::new();
-        let ids = [pool.intern("x"), StringId::EMPTY, pool.intern("a text longer than twelve bytes")];
-        let array = pool.view_array(&ids);
-        let array = array.as_string_view();
-        assert_eq!(array.value(0), "x");
-        assert!(array.is_null(1));
-        assert_eq!(array.value(2), "a text longer than twelve bytes");
     }
 }

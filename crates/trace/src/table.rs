@@ -1,25 +1,26 @@
-//! How a table is declared: a row, its columns, and their way to Arrow.
+//! How a table is declared: a row, its columns, and what they mean.
 
-/// Declares a row type and the table that holds many of them, one column per field.
+/// Declares a row type and the table that holds many of them, one column per field. A column that is more than a name or a number
+/// as recorded says so: `start_ns: i64 as Start` (see [`Meaning`](crate::column::Meaning)).
 ///
-/// The table has `push`, `get`, `iter`, `len`, collects from rows, and becomes an Arrow `RecordBatch`.
+/// The table has `push`, `get`, `iter`, `len`, collects from rows, and shows its columns to whoever does not know its type.
 macro_rules! table {
     (
-        $(#[$meta:meta])*
+        $(#[doc = $documentation:literal])*
         $table:ident of $row:ident {
-            $($(#[$field_meta:meta])* $field:ident: $cell:ty),* $(,)?
+            $($(#[doc = $field_documentation:literal])* $field:ident: $cell:ty $(as $meaning:ident)?),* $(,)?
         }
     ) => {
-        $(#[$meta])*
+        $(#[doc = $documentation])*
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct $row {
-            $($(#[$field_meta])* pub $field: $cell),*
+            $($(#[doc = $field_documentation])* pub $field: $cell),*
         }
 
         #[doc = concat!("Table of [`", stringify!($row), "`] rows, one column per field.")]
         #[derive(Clone, Debug, Default)]
         pub struct $table {
-            $($(#[$field_meta])* pub $field: <$cell as $crate::cell::Cell>::Column,)*
+            $($(#[doc = $field_documentation])* pub $field: <$cell as $crate::cell::Cell>::Column,)*
             rows: usize,
         }
 
@@ -66,30 +67,6 @@ macro_rules! table {
             pub fn shrink_to_fit(&mut self) {
                 $(<$cell as $crate::cell::Cell>::shrink(&mut self.$field);)*
             }
-            /// The Arrow schema: one field per column, in declaration order.
-            #[must_use]
-            pub fn schema() -> ::std::sync::Arc<::arrow_schema::Schema> {
-                ::std::sync::Arc::new(::arrow_schema::Schema::new(vec![
-                    $(::arrow_schema::Field::new(
-                        stringify!($field),
-                        <$cell as $crate::cell::Cell>::data_type(),
-                        <$cell as $crate::cell::Cell>::NULLABLE,
-                    )),*
-                ]))
-            }
-            /// The table as an Arrow record batch; ids become texts and stacks. Numbers are moved, not copied.
-            ///
-            /// # Errors
-            /// Columns of different length, which only a caller that wrote to the public columns by itself can cause.
-            pub fn into_record_batch(
-                self,
-                pools: $crate::cell::Pools<'_>,
-            ) -> Result<::arrow_array::RecordBatch, ::arrow_schema::ArrowError> {
-                ::arrow_array::RecordBatch::try_new(
-                    Self::schema(),
-                    vec![$(<$cell as $crate::cell::Cell>::into_array(self.$field, pools)),*],
-                )
-            }
         }
 
         impl FromIterator<$row> for $table {
@@ -120,10 +97,42 @@ macro_rules! table {
                 self.memory()
             }
         }
+
+        impl $crate::registry::TableRows for $table {
+            fn rows(&self) -> usize {
+                self.rows
+            }
+            fn columns(&self) -> Vec<$crate::column::Column<'_>> {
+                vec![$(<$cell as $crate::cell::Cell>::view(&self.$field)),*]
+            }
+        }
+
+        impl $crate::registry::Declared for $table {
+            const DOCUMENTATION: &'static str = concat!($($documentation, "\n"),*);
+            const COLUMNS: &'static [$crate::column::ColumnDeclaration] = &[$(
+                $crate::column::ColumnDeclaration {
+                    name: stringify!($field),
+                    column_type: <$cell as $crate::cell::Cell>::TYPE,
+                    nullable: <$cell as $crate::cell::Cell>::NULLABLE,
+                    meaning: $crate::table::meaning!($($meaning)?),
+                    documentation: concat!($($field_documentation),*),
+                }
+            ),*];
+        }
     };
 }
 
-pub(crate) use table;
+/// The meaning of a column that says it, or else the plain one.
+macro_rules! meaning {
+    () => {
+        $crate::column::Meaning::Plain
+    };
+    ($meaning:ident) => {
+        $crate::column::Meaning::$meaning
+    };
+}
+
+pub(crate) use {meaning, table};
 
 /// What every table can do, whatever its rows.
 pub trait Table: Default {
@@ -164,11 +173,6 @@ impl<T: Table> Batches<T> {
     #[must_use]
     pub fn pieces(&self) -> &[T] {
         &self.pieces
-    }
-    /// The pieces in order, for a caller that moves them into Arrow.
-    #[must_use]
-    pub fn into_pieces(self) -> Vec<T> {
-        self.pieces
     }
     /// Number of rows of all pieces.
     #[must_use]

@@ -1,72 +1,10 @@
 //! Which tables a caller wants. A reader does not decode what nobody wants.
 
-use serde::Serialize;
-
-macro_rules! table_names {
-    ($($(#[$meta:meta])* $name:ident = $text:literal),* $(,)?) => {
-        /// A table of the model.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-        #[repr(u8)]
-        pub enum TableName { $($(#[$meta])* #[serde(rename = $text)] $name),* }
-
-        impl TableName {
-            /// Every table.
-            pub const ALL: &'static [TableName] = &[$(Self::$name),*];
-            /// The table's name in exports.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$name => $text),* }
-            }
-        }
-    };
-}
-
-table_names! {
-    /// Processes.
-    Processes = "processes",
-    /// Threads.
-    Threads = "threads",
-    /// Modules.
-    Images = "images",
-    /// Context switches.
-    ContextSwitches = "context_switches",
-    /// Threads made ready.
-    ReadyThreads = "ready_threads",
-    /// Profile samples.
-    Samples = "samples",
-    /// Call stacks.
-    Stacks = "stacks",
-    /// Interrupts and deferred procedure calls.
-    Interrupts = "interrupts",
-    /// Disk requests.
-    DiskIos = "disk_ios",
-    /// File operations.
-    FileIos = "file_ios",
-    /// Hard faults.
-    HardFaults = "hard_faults",
-    /// Service transitions.
-    ServiceTransitions = "service_transitions",
-    /// Declared dependencies of services.
-    ServiceDependencies = "service_dependencies",
-    /// Device operations.
-    DeviceOperations = "device_operations",
-    /// Milestones.
-    Milestones = "milestones",
-    /// Activities.
-    Activities = "activities",
-    /// Notifications of a transition.
-    Notifications = "notifications",
-    /// Power requests to devices.
-    PowerRequests = "power_requests",
-    /// Generic events with their fields.
-    Events = "events",
-    /// The count of every provider and kind of event.
-    Inventory = "inventory",
-}
+use crate::registry::TableName;
 
 /// A set of tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tables(u32);
+pub struct Tables(u64);
 
 impl Tables {
     /// No table: the header and system configuration only.
@@ -84,7 +22,7 @@ impl Tables {
         let mut bits = 0;
         let mut at = 0;
         while at < names.len() {
-            bits |= 1 << names[at] as u32;
+            bits |= 1 << names[at] as u64;
             at += 1;
         }
         Tables(bits)
@@ -93,19 +31,19 @@ impl Tables {
     /// Whether `name` is in the set.
     #[must_use]
     pub const fn contains(self, name: TableName) -> bool {
-        self.0 & (1 << name as u32) != 0
+        self.0 & (1 << name as u64) != 0
     }
 
     /// This set and `name`.
     #[must_use]
     pub const fn with(self, name: TableName) -> Tables {
-        Tables(self.0 | (1 << name as u32))
+        Tables(self.0 | (1 << name as u64))
     }
 
     /// This set without `name`.
     #[must_use]
     pub const fn without(self, name: TableName) -> Tables {
-        Tables(self.0 & !(1 << name as u32))
+        Tables(self.0 & !(1 << name as u64))
     }
 
     /// Both sets.

@@ -1,12 +1,12 @@
-//! A table's way to Arrow: types, nulls, texts and stacks arrive as they were put in.
+//! Tables as Arrow: types, nulls, texts, stacks and meanings arrive as they were put in, and the tables stay.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
-use onoff_trace::cell::Pools;
+use onoff_trace::arrow::schema;
+use onoff_trace::registry::DECLARATIONS;
 use onoff_trace::{
-    Batches, DiskIo, DiskIos, DiskOperation, IoPriority, Sample, Samples, Stack, StackId, StackPool, Stacks, StringId,
-    StringPool,
+    Batches, DiskIo, DiskOperation, IoPriority, Sample, Samples, Stack, StackId, Stacks, StringId, TableName, Trace,
 };
 
 fn read(complete_ns: i64, issue_ns: Option<i64>, pid: Option<u32>, file: StringId) -> DiskIo {
@@ -29,39 +29,64 @@ fn read(complete_ns: i64, issue_ns: Option<i64>, pid: Option<u32>, file: StringI
 }
 
 #[test]
-fn rows_become_columns_with_their_nulls() {
-    let mut strings = StringPool::new();
-    let stacks = StackPool::new();
-    let name = strings.intern(r"\Device\HarddiskVolume3\Windows\explorer.exe");
-    let table: DiskIos =
-        [read(20, Some(10), Some(4), name), read(40, None, None, StringId::EMPTY)].into_iter().collect();
-    assert_eq!(table.get(1), Some(read(40, None, None, StringId::EMPTY)));
-    assert_eq!(table.get(2), None);
+fn rows_become_columns_with_their_nulls_and_the_table_stays() {
+    let mut trace = Trace::default();
+    let name = trace.strings.intern(r"\Device\HarddiskVolume3\Windows\explorer.exe");
+    trace.strings.intern("another text, so that the first is not all there is");
+    trace.disk_ios = [read(20, Some(10), Some(4), name), read(40, None, None, StringId::EMPTY)].into_iter().collect();
 
-    let batch = table.into_record_batch(Pools { strings: &strings, stacks: &stacks }).unwrap();
-    assert_eq!((batch.num_rows(), batch.num_columns()), (2, 14));
-    let issue = batch.column_by_name("issue_ns").unwrap().as_primitive::<Int64Type>();
-    assert_eq!((issue.value(0), issue.is_null(1)), (10, true));
-    let pid = batch.column_by_name("pid").unwrap().as_primitive::<UInt32Type>();
-    assert_eq!((pid.value(0), pid.is_null(1)), (4, true));
-    let file = batch.column_by_name("file").unwrap().as_string_view();
-    assert_eq!((file.value(0), file.is_null(1)), (r"\Device\HarddiskVolume3\Windows\explorer.exe", true));
-    let priority = batch.column_by_name("priority").unwrap().as_string_view();
-    assert_eq!(priority.value(0), "low");
+    for _ in 0..2 {
+        let batches: Vec<_> = trace.arrow().batches(TableName::DiskIos).map(Result::unwrap).collect();
+        let [batch] = batches.as_slice() else { panic!("{} batches", batches.len()) };
+        assert_eq!((batch.num_rows(), batch.num_columns()), (2, 14));
+        let issue = batch.column_by_name("issue_ns").unwrap().as_primitive::<Int64Type>();
+        assert_eq!((issue.value(0), issue.is_null(1)), (10, true));
+        let pid = batch.column_by_name("pid").unwrap().as_primitive::<UInt32Type>();
+        assert_eq!((pid.value(0), pid.is_null(1)), (4, true));
+        let file = batch.column_by_name("file").unwrap().as_string_view();
+        assert_eq!((file.value(0), file.is_null(1)), (r"\Device\HarddiskVolume3\Windows\explorer.exe", true));
+        let priority = batch.column_by_name("priority").unwrap().as_string_view();
+        assert_eq!(priority.value(0), "low");
+    }
+    assert_eq!(trace.disk_ios.len(), 2);
 }
 
 #[test]
-fn stacks_become_lists() {
-    let strings = StringPool::new();
-    let mut stacks = StackPool::new();
-    let stack = stacks.intern(&[0xfff0, 0x10]);
-    let mut table = Stacks::new();
-    table.push(Stack { time_ns: 1, pid: 4, tid: 8, stack });
-    table.push(Stack { time_ns: 2, pid: 4, tid: 8, stack: StackId::EMPTY });
-    let batch = table.into_record_batch(Pools { strings: &strings, stacks: &stacks }).unwrap();
-    let lists = batch.column_by_name("stack").unwrap().as_list::<i32>();
+fn stacks_become_lists_batch_by_batch() {
+    let mut trace = Trace::default();
+    let stack = trace.stack_pool.intern(&[0xfff0, 0x10]);
+    let piece = |stack| Stacks::from_iter([Stack { time_ns: 1, pid: 4, tid: 8, stack }]);
+    trace.stacks = [piece(stack), piece(StackId::EMPTY)].into_iter().collect();
+    let arrow = trace.arrow();
+    let batches: Vec<_> = arrow.batches(TableName::Stacks).map(Result::unwrap).collect();
+    assert_eq!(batches.len(), 2);
+    let lists = batches[0].column_by_name("stack").unwrap().as_list::<i32>();
     assert_eq!(lists.value(0).as_primitive::<UInt64Type>().values(), &[0xfff0, 0x10]);
-    assert!(lists.is_null(1));
+    assert!(batches[1].column_by_name("stack").unwrap().is_null(0));
+    assert_eq!(arrow.batches(TableName::Samples).count(), 0);
+    assert_eq!(arrow.batches(TableName::Inventory).count(), 0);
+}
+
+#[test]
+fn every_table_has_a_schema_that_says_what_it_means() {
+    for table in DECLARATIONS {
+        let schema = schema(table);
+        assert_eq!(schema.metadata().get("onoff.table").map(String::as_str), Some(table.name.as_str()));
+        assert!(schema.metadata().get("description").is_some_and(|text| !text.is_empty()));
+        assert_eq!(schema.fields().len(), table.columns.len());
+        for (field, column) in schema.fields().iter().zip(table.columns) {
+            let said = |key: &str| field.metadata().get(key).map_or("", String::as_str);
+            assert_eq!(field.name(), column.name);
+            assert_eq!(said("onoff.unit"), column.meaning.unit());
+            assert_eq!(said("onoff.role"), column.meaning.role());
+            assert!(!said("description").is_empty(), "{}.{}", table.name.as_str(), column.name);
+        }
+    }
+    let disk = DECLARATIONS.iter().find(|table| table.name == TableName::DiskIos).unwrap();
+    let schema = schema(disk);
+    let issue = schema.field_with_name("issue_ns").unwrap();
+    assert_eq!(issue.metadata().get("onoff.role").map(String::as_str), Some("start"));
+    assert_eq!(issue.metadata().get("onoff.unit").map(String::as_str), Some("ns"));
 }
 
 #[test]

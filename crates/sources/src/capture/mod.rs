@@ -4,6 +4,7 @@ mod container;
 mod decode;
 mod ipv6;
 mod link;
+mod tables;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,8 @@ use crate::error::Error;
 use crate::opened::{Files, OpenedFile};
 use crate::sniff::RecordingKind;
 use crate::{Options, Progress};
+
+pub(crate) use tables::tables;
 
 use container::{Container, Item};
 

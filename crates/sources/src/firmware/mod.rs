@@ -5,6 +5,7 @@ mod edk2_xml;
 mod folder;
 mod gathering;
 mod guid_names;
+mod measurements;
 mod progress;
 mod serial_log;
 mod sysfs;
@@ -18,6 +19,8 @@ use onoff_trace::firmware::{FirmwareForm, FirmwareRecording};
 use crate::error::Error;
 use crate::unpack::Limits;
 use gathering::Gathering;
+
+pub(crate) use measurements::measurements;
 
 pub use guid_names::{GuidNames, read_guid_names};
 

@@ -2,8 +2,8 @@
 
 use hashbrown::HashMap;
 use onoff_trace::{
-    Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, Interrupts, Inventory, Losses, Milestone,
-    Notification, PowerRequest, ProviderCount, ReadyThreads, ServiceDependency, ServiceTransition, StringId,
+    Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, FirmwareMeasurements, Interrupts, Inventory, Losses,
+    Milestone, Notification, PowerRequest, ProviderCount, ReadyThreads, ServiceDependency, ServiceTransition, StringId,
     StringPool, SystemConfiguration, SystemKind, TableName, Tables, Trace,
 };
 
@@ -45,6 +45,7 @@ pub(super) struct Assembly {
     pub(super) activities: Vec<Activity>,
     pub(super) notifications: Vec<Notification>,
     pub(super) power_requests: Vec<PowerRequest>,
+    pub(super) firmware_measurements: FirmwareMeasurements,
     last_ns: i64,
 }
 
@@ -72,6 +73,7 @@ impl Assembly {
             activities: Vec::new(),
             notifications: Vec::new(),
             power_requests: Vec::new(),
+            firmware_measurements: FirmwareMeasurements::default(),
             last_ns: 0,
         }
     }
@@ -165,6 +167,7 @@ impl Assembly {
         if wants(TableName::PowerRequests) {
             trace.power_requests = self.power_requests.into_iter().collect();
         }
+        trace.firmware_measurements = self.firmware_measurements;
         let (processes, threads) = self.processes.finish(&mut self.texts);
         if wants(TableName::Processes) {
             trace.processes = processes;

@@ -4,7 +4,7 @@ use onoff_trace::{Counter, Severity, TableName, milestone};
 
 use super::assembly::Assembly;
 use super::parts::{Part, PartKind};
-use crate::firmware::of_parts;
+use crate::firmware::{measurements, of_parts};
 
 const UNREADABLE: Counter = Counter {
     name: "loader_times_unreadable",
@@ -28,6 +28,9 @@ pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
     let tables = parts.iter().filter(|part| part.kind == PartKind::FirmwareTable).map(|part| (part.name, part.bytes));
     let firmware = of_parts(tables);
     assembly.losses.add(&FAULTS, firmware.faults.len() as u64);
+    if assembly.wants(TableName::FirmwareMeasurements) {
+        assembly.firmware_measurements = measurements(&firmware, &mut assembly.texts);
+    }
     let event = "firmware performance table";
     if let Some(times) = firmware.checkpoints {
         let end_ns = times.exit_end_ns.unwrap_or(0);

@@ -7,13 +7,13 @@ table! {
     /// Any other event.
     Events of Event {
         /// Time, ns.
-        time_ns: i64,
+        time_ns: i64 as Time,
         /// Processor.
-        cpu: u16,
+        cpu: u16 as Processor,
         /// Process id.
-        pid: Option<u32>,
+        pid: Option<u32> as Process,
         /// Thread id.
-        tid: Option<u32>,
+        tid: Option<u32> as Thread,
         /// Provider name; its GUID in text when the name is not known.
         provider: StringId,
         /// Event id; the opcode for classic events.

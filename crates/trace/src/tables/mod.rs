@@ -4,6 +4,8 @@
 //! whose start is `None` existed when the recording began, one whose end is `None` when it ended.
 
 mod event;
+mod firmware;
+mod network;
 mod power;
 mod process;
 mod processor;
@@ -11,6 +13,8 @@ mod storage;
 mod transition;
 
 pub use event::*;
+pub use firmware::*;
+pub use network::*;
 pub use power::*;
 pub use process::*;
 pub use processor::*;

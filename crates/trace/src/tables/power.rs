@@ -40,15 +40,15 @@ table! {
         /// What it is told.
         kind: NotificationKind,
         /// Told, ns.
-        start_ns: i64,
+        start_ns: i64 as Start,
         /// Answered, or given up, ns; `None` when neither was recorded.
-        end_ns: Option<i64>,
+        end_ns: Option<i64> as End,
         /// Image or service as the record names it; empty when it gives only a process id.
         name: StringId,
         /// Process told.
-        pid: Option<u32>,
+        pid: Option<u32> as Process,
         /// Thread told.
-        tid: Option<u32>,
+        tid: Option<u32> as Thread,
         /// Session of the process that tells.
         session: Option<u32>,
         /// Shutdown level: processes of a higher level are asked first.
@@ -58,9 +58,9 @@ table! {
         /// Result status as recorded with the end.
         status: Option<u32>,
         /// Process that tells.
-        teller_pid: Option<u32>,
+        teller_pid: Option<u32> as OtherProcess,
         /// Thread that tells.
-        teller_tid: Option<u32>,
+        teller_tid: Option<u32> as OtherThread,
         /// The record that set the begin, e.g. `Microsoft-Windows-Subsys-Csr/3`.
         event: StringId,
     }
@@ -138,9 +138,9 @@ table! {
         /// Device or driver.
         scope: PowerRequestScope,
         /// Begin, ns.
-        start_ns: i64,
+        start_ns: i64 as Start,
         /// End, ns; `None` when it did not end in the recording.
-        end_ns: Option<i64>,
+        end_ns: Option<i64> as End,
         /// Device instance; empty when not recorded.
         device: StringId,
         /// Driver: of the row's own work, or else the device's function driver where the configuration says it.
@@ -160,14 +160,14 @@ table! {
         /// Request packet as recorded; rows of one request share it.
         irp: u64,
         /// When the power manager had nothing left to do but wait for it, ns.
-        waiting_ns: Option<i64>,
+        waiting_ns: Option<i64> as Moment,
         /// Parent device; empty when not recorded.
         parent: StringId,
         /// Who called back (Linux: `bus`, `class`, `type`, `driver`, `power domain`) and the event asked for, e.g.
         /// `bus [suspend]`; empty when not recorded.
         message: StringId,
         /// Thread that sent it.
-        tid: Option<u32>,
+        tid: Option<u32> as Thread,
         /// The record that set the begin, e.g. `Microsoft-Windows-Kernel-Power/7`.
         event: StringId,
     }

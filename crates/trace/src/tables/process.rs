@@ -7,13 +7,13 @@ table! {
     /// One life of a process. Process ids are reused: (`pid`, interval) identifies it.
     Processes of Process {
         /// Process id.
-        pid: u32,
+        pid: u32 as Process,
         /// Process id of the creator.
-        parent_pid: Option<u32>,
+        parent_pid: Option<u32> as OtherProcess,
         /// Creation, ns; `None` when it existed before the recording.
-        start_ns: Option<i64>,
+        start_ns: Option<i64> as Start,
         /// Exit, ns; `None` when it outlived the recording.
-        end_ns: Option<i64>,
+        end_ns: Option<i64> as End,
         /// Image file name, e.g. `svchost.exe`.
         image: StringId,
         /// Command line.
@@ -37,15 +37,15 @@ table! {
     /// One life of a thread.
     Threads of Thread {
         /// Thread id.
-        tid: u32,
+        tid: u32 as Thread,
         /// Owning process id.
-        pid: u32,
+        pid: u32 as Process,
         /// Creation, ns; `None` when it existed before the recording.
-        start_ns: Option<i64>,
+        start_ns: Option<i64> as Start,
         /// End, ns; `None` when it outlived the recording.
-        end_ns: Option<i64>,
+        end_ns: Option<i64> as End,
         /// Start address (the user-mode one where there are two), 0 when unknown.
-        start_address: u64,
+        start_address: u64 as Address,
         /// Base priority.
         base_priority: Option<u8>,
         /// Page priority.
@@ -55,15 +55,15 @@ table! {
         /// Tag of the service the thread works for, 0 for none.
         service_tag: u32,
         /// Thread environment block, 0 when unknown.
-        teb: u64,
+        teb: u64 as Address,
         /// Kernel stack base, 0 when unknown.
-        stack_base: u64,
+        stack_base: u64 as Address,
         /// Kernel stack limit, 0 when unknown.
-        stack_limit: u64,
+        stack_limit: u64 as Address,
         /// User stack base, 0 when unknown.
-        user_stack_base: u64,
+        user_stack_base: u64 as Address,
         /// User stack limit, 0 when unknown.
-        user_stack_limit: u64,
+        user_stack_limit: u64 as Address,
         /// Name given to the thread.
         name: StringId,
     }
@@ -118,15 +118,15 @@ table! {
     /// A module in a process's address space.
     Images of Image {
         /// Owning process id; 0 for the kernel.
-        pid: u32,
+        pid: u32 as Process,
         /// First address.
-        base: u64,
+        base: u64 as Address,
         /// Bytes mapped.
-        size: u64,
+        size: u64 as Bytes,
         /// Load, ns; `None` when loaded before the recording.
-        load_ns: Option<i64>,
+        load_ns: Option<i64> as Start,
         /// Unload, ns; `None` when it stayed.
-        unload_ns: Option<i64>,
+        unload_ns: Option<i64> as End,
         /// File path as recorded (an NT path on Windows).
         path: StringId,
         /// Link time of the PE header, seconds since 1970 or a hash; 0 when unknown.
@@ -134,7 +134,7 @@ table! {
         /// Checksum of the PE header; 0 when unknown.
         checksum: u32,
         /// Address the image was linked for; 0 when unknown.
-        default_base: u64,
+        default_base: u64 as Address,
         /// Symbol file name.
         pdb_name: StringId,
         /// Symbol file identity: the GUID's 32 hex digits, upper case, followed by the age in hex, as symbol stores name it.

@@ -9,13 +9,13 @@ table! {
     /// A processor stopped running one thread and began another.
     ContextSwitches of ContextSwitch {
         /// Time, ns.
-        time_ns: i64,
+        time_ns: i64 as Time,
         /// Processor.
-        cpu: u16,
+        cpu: u16 as Processor,
         /// Thread switched in; 0 is the processor's idle thread.
-        new_tid: u32,
+        new_tid: u32 as Thread,
         /// Thread switched out.
-        old_tid: u32,
+        old_tid: u32 as OtherThread,
         /// Priority of the thread switched in, 0–31.
         new_priority: i8,
         /// Priority of the thread switched out, 0–31.
@@ -39,13 +39,13 @@ table! {
     /// A thread was made ready to run by another.
     ReadyThreads of ReadyThread {
         /// Time, ns.
-        time_ns: i64,
+        time_ns: i64 as Time,
         /// Processor on which the readying code ran.
-        cpu: u16,
+        cpu: u16 as Processor,
         /// Thread made ready.
-        ready_tid: u32,
+        ready_tid: u32 as Thread,
         /// Thread that made it ready: the one that ran on `cpu`; `None` before the first context switch there.
-        readying_tid: Option<u32>,
+        readying_tid: Option<u32> as OtherThread,
         /// Why the priority was adjusted: 0 none, 1 unwait, 2 boost.
         adjust_reason: u8,
         /// Priority increment.
@@ -59,13 +59,13 @@ table! {
     /// A profile sample: where a processor was.
     Samples of Sample {
         /// Time, ns.
-        time_ns: i64,
+        time_ns: i64 as Time,
         /// Processor.
-        cpu: u16,
+        cpu: u16 as Processor,
         /// Thread that ran.
-        tid: u32,
+        tid: u32 as Thread,
         /// Instruction pointer.
-        address: u64,
+        address: u64 as Address,
         /// Samples that this row stands for.
         count: u16,
         /// Profile source; 0 is the timer.
@@ -77,11 +77,11 @@ table! {
     /// A call stack recorded with an event at the same time on the same thread.
     Stacks of Stack {
         /// Time of the event the stack belongs to, ns.
-        time_ns: i64,
+        time_ns: i64 as Time,
         /// Process id.
-        pid: u32,
+        pid: u32 as Process,
         /// Thread id.
-        tid: u32,
+        tid: u32 as Thread,
         /// Return addresses, innermost first; kernel part before user part.
         stack: StackId,
     }
@@ -107,15 +107,15 @@ table! {
     /// An interrupt service routine or a deferred procedure call that ran.
     Interrupts of Interrupt {
         /// Begin, ns.
-        start_ns: i64,
+        start_ns: i64 as Start,
         /// End, ns.
-        end_ns: i64,
+        end_ns: i64 as End,
         /// Processor.
-        cpu: u16,
+        cpu: u16 as Processor,
         /// What it was.
         kind: InterruptKind,
         /// Routine's address.
-        routine: u64,
+        routine: u64 as Address,
         /// Interrupt vector, 0 for a deferred procedure call; on Linux the interrupt's or soft interrupt's number.
         vector: u16,
         /// Handler's name where the recording gives one in place of an address.

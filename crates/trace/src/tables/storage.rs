@@ -46,25 +46,25 @@ table! {
     /// A request that reached a disk.
     DiskIos of DiskIo {
         /// When it was issued, ns; `None` when only its completion was recorded and its response time was not.
-        issue_ns: Option<i64>,
+        issue_ns: Option<i64> as Start,
         /// When it completed, ns.
-        complete_ns: i64,
+        complete_ns: i64 as End,
         /// Disk number.
         disk: u32,
         /// What was done.
         operation: DiskOperation,
         /// First byte on the disk.
-        offset: u64,
+        offset: u64 as Bytes,
         /// Bytes.
-        size: u64,
+        size: u64 as Bytes,
         /// Priority.
         priority: IoPriority,
         /// Time the disk itself worked on it, ns: from the completion before, or the issue if later, to its completion.
-        service_ns: i64,
+        service_ns: i64 as Duration,
         /// Process that issued it.
-        pid: Option<u32>,
+        pid: Option<u32> as Process,
         /// Thread that issued it.
-        tid: Option<u32>,
+        tid: Option<u32> as Thread,
         /// File, when names were recorded.
         file: StringId,
         /// File key or object as recorded.
@@ -114,21 +114,21 @@ table! {
     /// A file operation as a program asked for it.
     FileIos of FileIo {
         /// Begin, ns.
-        start_ns: i64,
+        start_ns: i64 as Start,
         /// End, ns; `None` when its completion was not recorded.
-        end_ns: Option<i64>,
+        end_ns: Option<i64> as End,
         /// Operation.
         operation: FileOperation,
         /// Process id.
-        pid: Option<u32>,
+        pid: Option<u32> as Process,
         /// Thread id.
-        tid: Option<u32>,
+        tid: Option<u32> as Thread,
         /// File.
         file: StringId,
         /// Offset in the file.
-        offset: u64,
+        offset: u64 as Bytes,
         /// Bytes asked for.
-        size: u64,
+        size: u64 as Bytes,
         /// Result status.
         status: Option<u32>,
         /// Request packet as recorded.
@@ -142,22 +142,22 @@ table! {
     /// A page that had to be read from a file.
     HardFaults of HardFault {
         /// Begin, ns.
-        start_ns: i64,
+        start_ns: i64 as Start,
         /// End, ns.
-        end_ns: i64,
+        end_ns: i64 as End,
         /// Process id.
-        pid: Option<u32>,
+        pid: Option<u32> as Process,
         /// Thread id.
-        tid: u32,
+        tid: u32 as Thread,
         /// File.
         file: StringId,
         /// File object or key as recorded.
         file_object: u64,
         /// Offset in the file.
-        offset: u64,
+        offset: u64 as Bytes,
         /// Bytes read.
-        size: u64,
+        size: u64 as Bytes,
         /// Faulting address.
-        address: u64,
+        address: u64 as Address,
     }
 }

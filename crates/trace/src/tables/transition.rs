@@ -36,17 +36,17 @@ table! {
         /// Start or stop.
         kind: ServiceChange,
         /// Asked for, ns.
-        start_ns: i64,
+        start_ns: i64 as Start,
         /// First report of the service's own host process, ns: the container is there.
-        checkpoint_ns: Option<i64>,
+        checkpoint_ns: Option<i64> as Moment,
         /// The service's own code begins (its image is loaded), ns.
-        load_ns: Option<i64>,
+        load_ns: Option<i64> as Moment,
         /// Done, ns.
-        end_ns: Option<i64>,
+        end_ns: Option<i64> as End,
         /// Container: the host's command line.
         container: StringId,
         /// Host's process id.
-        container_pid: Option<u32>,
+        container_pid: Option<u32> as OtherProcess,
         /// How it ended.
         outcome: ServiceOutcome,
         /// Started by the automatic start phase.
@@ -54,7 +54,7 @@ table! {
         /// How it ended in the service manager's own word, e.g. `timeout` or `exit-code`; empty when it gives none.
         result: StringId,
         /// How long the service manager would have waited for this change, ns; `None` for ever or not recorded.
-        timeout_ns: Option<i64>,
+        timeout_ns: Option<i64> as Duration,
         /// The record that set the start, e.g. `Microsoft-Windows-Services/105`.
         event: StringId,
     }
@@ -130,11 +130,11 @@ table! {
         /// What was done.
         kind: DeviceOperationKind,
         /// Begin, ns.
-        start_ns: i64,
+        start_ns: i64 as Start,
         /// When the driver returned "pending", ns; `None` when it did the work before it returned.
-        pend_ns: Option<i64>,
+        pend_ns: Option<i64> as Moment,
         /// End, ns; `None` when it did not end in the recording.
-        end_ns: Option<i64>,
+        end_ns: Option<i64> as End,
         /// Device instance; empty for driver work.
         device: StringId,
         /// Driver.
@@ -148,7 +148,7 @@ table! {
         /// Result status.
         status: Option<u32>,
         /// Thread that began it.
-        tid: Option<u32>,
+        tid: Option<u32> as Thread,
         /// The record that set the start, e.g. `Microsoft-Windows-Kernel-PnP/216`.
         event: StringId,
     }
@@ -158,7 +158,7 @@ table! {
     /// A point in time with a meaning for a transition; the names are those of [`crate::milestone`].
     Milestones of Milestone {
         /// Time, ns.
-        time_ns: i64,
+        time_ns: i64 as Time,
         /// Name, one of [`crate::milestone`].
         name: StringId,
         /// What it is about: a session, a text.
@@ -166,7 +166,7 @@ table! {
         /// A quantity that the record carries; its unit is the name's.
         value: Option<i64>,
         /// Process that recorded it.
-        pid: Option<u32>,
+        pid: Option<u32> as Process,
         /// The record, e.g. `Microsoft-Windows-Shell-Core/27231`.
         event: StringId,
     }
@@ -230,11 +230,11 @@ table! {
         /// Further detail.
         detail: StringId,
         /// Begin, ns.
-        start_ns: i64,
+        start_ns: i64 as Start,
         /// End, ns; `None` when it did not end in the recording.
-        end_ns: Option<i64>,
+        end_ns: Option<i64> as End,
         /// Process that did or reported it.
-        pid: Option<u32>,
+        pid: Option<u32> as Process,
         /// Session.
         session: Option<u32>,
         /// Result status as recorded with the end.

@@ -1,0 +1,71 @@
+//! Rows of every table of every real recording, against what is stored. One command writes them anew, to be reviewed as a diff:
+//! `ONOFF_WRITE_GOLDEN=1 cargo test -p onoff-sources golden` (or `make golden`).
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use onoff_sources::{Files, Options, read_tables};
+use onoff_trace::registry::DECLARATIONS;
+use onoff_trace::{Tables, Trace};
+
+const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden_rows.txt");
+
+/// Folders of the samples with recordings that the readers take.
+const FOLDERS: [&str; 4] = ["etl", "fpdt", "linux", "netboot"];
+
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            files_below(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
+
+fn describe(trace: &Trace, lines: &mut String) {
+    for table in DECLARATIONS {
+        let view = trace.table(table.name);
+        if view.is_empty() {
+            continue;
+        }
+        writeln!(lines, "  {}: {}", table.name.as_str(), view.len()).unwrap();
+    }
+    for loss in trace.losses.iter() {
+        writeln!(lines, "  lost {}: {}", loss.counter, loss.count).unwrap();
+    }
+}
+
+#[test]
+fn every_sample_has_the_rows_that_are_stored() {
+    let mut lines = String::new();
+    let mut read = 0;
+    for folder in FOLDERS {
+        let Some(root) = onoff_testkit::real::samples(folder) else { return };
+        let mut paths = Vec::new();
+        files_below(&root, &mut paths);
+        for path in paths {
+            let name = path.strip_prefix(&root).unwrap().display().to_string().replace('\\', "/");
+            let options = Options::default();
+            // Notes, logs and other readers' output lie between the recordings.
+            let Ok(files) = Files::open(std::slice::from_ref(&path), &options.limits) else { continue };
+            let Ok(trace) = read_tables(&files, Tables::all(), &options) else {
+                writeln!(lines, "{folder}/{name}: not read").unwrap();
+                continue;
+            };
+            read += 1;
+            writeln!(lines, "{folder}/{name}: {}", files.kind().as_str()).unwrap();
+            describe(&trace, &mut lines);
+        }
+    }
+    assert!(read > 50, "{read} samples read");
+    if std::env::var_os("ONOFF_WRITE_GOLDEN").is_some() {
+        std::fs::write(STORED, &lines).unwrap();
+    }
+    let stored = std::fs::read_to_string(STORED).unwrap_or_default().replace("\r\n", "\n");
+    let differs = stored.lines().zip(lines.lines()).find(|(stored, now)| stored != now);
+    assert_eq!(stored.lines().count(), lines.lines().count(), "lines; first that differs: {differs:?}");
+    assert_eq!(differs, None, "stored and now");
+}

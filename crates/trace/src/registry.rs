@@ -1,0 +1,204 @@
+//! The registry of tables: each is named here once, with the field of [`Trace`] that holds it. What it is and which columns it has
+//! stands at its own declaration; [`Trace::table`] gives any of them to a caller that knows only the name.
+
+use std::fmt::Debug;
+
+use serde::Serialize;
+
+use crate::Trace;
+use crate::column::{Column, ColumnDeclaration, Value};
+use crate::table::{Batches, Table};
+use crate::tables;
+
+/// A table as declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableDeclaration {
+    /// Its name.
+    pub name: TableName,
+    /// What a row is.
+    pub documentation: &'static str,
+    /// In which order the rows come.
+    pub order: &'static str,
+    /// Its columns, in their order.
+    pub columns: &'static [ColumnDeclaration],
+}
+
+/// What a table says of itself.
+pub(crate) trait Declared {
+    const DOCUMENTATION: &'static str;
+    const COLUMNS: &'static [ColumnDeclaration];
+}
+
+/// The rows of a table, or of one consecutive piece of it, for callers that do not know its type.
+pub trait TableRows: Debug + Sync {
+    /// Number of rows.
+    fn rows(&self) -> usize;
+    /// The columns in declaration order, borrowed.
+    fn columns(&self) -> Vec<Column<'_>>;
+}
+
+/// A table of a recording, whatever its type: what it is, and its rows in consecutive pieces.
+#[derive(Clone, Debug)]
+pub struct TableView<'a> {
+    declaration: Option<&'static TableDeclaration>,
+    pieces: Vec<&'a dyn TableRows>,
+}
+
+impl<'a> TableView<'a> {
+    /// What the table is; `None` for the one name that stands for counts instead of rows, [`TableName::Inventory`].
+    #[must_use]
+    pub fn declaration(&self) -> Option<&'static TableDeclaration> {
+        self.declaration
+    }
+    /// The consecutive pieces of the rows.
+    #[must_use]
+    pub fn pieces(&self) -> &[&'a dyn TableRows] {
+        &self.pieces
+    }
+    /// The consecutive pieces of the rows.
+    #[must_use]
+    pub fn into_pieces(self) -> Vec<&'a dyn TableRows> {
+        self.pieces
+    }
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.rows()).sum()
+    }
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// How many cells of each column hold a value, in the order of the columns.
+    #[must_use]
+    pub fn known_cells(&self) -> Vec<u64> {
+        let mut known = vec![0; self.declaration.map_or(0, |table| table.columns.len())];
+        for piece in &self.pieces {
+            for (count, column) in known.iter_mut().zip(piece.columns()) {
+                *count += (0..piece.rows()).filter(|&row| column.value(row) != Value::Absent).count() as u64;
+            }
+        }
+        known
+    }
+}
+
+/// What holds a table in [`Trace`]: the table itself, or batches of it.
+trait Holds {
+    type Rows: Declared;
+    fn pieces(&self) -> Vec<&dyn TableRows>;
+}
+
+impl<T: TableRows + Declared> Holds for T {
+    type Rows = T;
+    fn pieces(&self) -> Vec<&dyn TableRows> {
+        vec![self]
+    }
+}
+
+impl<T: Table + TableRows + Declared> Holds for Batches<T> {
+    type Rows = T;
+    fn pieces(&self) -> Vec<&dyn TableRows> {
+        Batches::pieces(self).iter().map(|piece| piece as &dyn TableRows).collect()
+    }
+}
+
+macro_rules! tables {
+    ($(#[doc = $order:literal] $name:ident = $text:literal, $holder:ty, $field:ident;)*) => {
+        /// A table of the model.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[repr(u8)]
+        pub enum TableName {
+            $(#[doc = $order] #[serde(rename = $text)] $name,)*
+            /// The count of every provider and kind of event. It has no rows of its own: see [`crate::Inventory`].
+            #[serde(rename = "inventory")]
+            Inventory,
+        }
+
+        impl TableName {
+            /// Every table.
+            pub const ALL: &'static [TableName] = &[$(Self::$name,)* Self::Inventory];
+            /// The table's name in exports.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* Self::Inventory => "inventory" }
+            }
+            /// The table of this name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<TableName> {
+                Self::ALL.iter().copied().find(|table| table.as_str() == name)
+            }
+        }
+
+        /// Every table with rows, as declared.
+        pub const DECLARATIONS: &[TableDeclaration] = &[$(TableDeclaration {
+            name: TableName::$name,
+            documentation: <<$holder as Holds>::Rows as Declared>::DOCUMENTATION,
+            order: $order,
+            columns: <<$holder as Holds>::Rows as Declared>::COLUMNS,
+        }),*];
+
+        impl Trace {
+            /// A table by its name, borrowed.
+            #[must_use]
+            pub fn table(&self, name: TableName) -> TableView<'_> {
+                let pieces = match name {
+                    $(TableName::$name => Holds::pieces(&self.$field),)*
+                    TableName::Inventory => Vec::new(),
+                };
+                TableView { declaration: DECLARATIONS.iter().find(|table| table.name == name), pieces }
+            }
+        }
+    };
+}
+
+tables! {
+    /// Processes, by start.
+    Processes = "processes", tables::Processes, processes;
+    /// Threads, by start.
+    Threads = "threads", tables::Threads, threads;
+    /// Modules, by load.
+    Images = "images", tables::Images, images;
+    /// Context switches, by time.
+    ContextSwitches = "context_switches", Batches<tables::ContextSwitches>, context_switches;
+    /// Threads made ready, by time.
+    ReadyThreads = "ready_threads", Batches<tables::ReadyThreads>, ready_threads;
+    /// Profile samples, by time.
+    Samples = "samples", Batches<tables::Samples>, samples;
+    /// Call stacks, as recorded: each shortly after the event it belongs to, whose time it carries.
+    Stacks = "stacks", Batches<tables::Stacks>, stacks;
+    /// Interrupts and deferred procedure calls, by end.
+    Interrupts = "interrupts", Batches<tables::Interrupts>, interrupts;
+    /// Disk requests, by completion.
+    DiskIos = "disk_ios", tables::DiskIos, disk_ios;
+    /// File operations, by begin.
+    FileIos = "file_ios", tables::FileIos, file_ios;
+    /// Hard faults, by end.
+    HardFaults = "hard_faults", tables::HardFaults, hard_faults;
+    /// Service transitions, by start.
+    ServiceTransitions = "service_transitions", tables::ServiceTransitions, service_transitions;
+    /// Declared dependencies of services, by service.
+    ServiceDependencies = "service_dependencies", tables::ServiceDependencies, service_dependencies;
+    /// Device operations, by start.
+    DeviceOperations = "device_operations", tables::DeviceOperations, device_operations;
+    /// Milestones, by time.
+    Milestones = "milestones", tables::Milestones, milestones;
+    /// Activities, by begin.
+    Activities = "activities", tables::Activities, activities;
+    /// Notifications of a transition, by begin.
+    Notifications = "notifications", tables::Notifications, notifications;
+    /// Power requests to devices, by begin.
+    PowerRequests = "power_requests", tables::PowerRequests, power_requests;
+    /// Generic events, by time.
+    Events = "events", Batches<tables::Events>, events;
+    /// Fields of generic events, in the order of their events.
+    EventFields = "event_fields", Batches<tables::EventFields>, event_fields;
+    /// Files that came over the network, by request.
+    NetworkTransfers = "network_transfers", tables::NetworkTransfers, network_transfers;
+    /// DHCP messages, by time.
+    DhcpMessages = "dhcp_messages", tables::DhcpMessages, dhcp_messages;
+    /// Names looked up over the network, by time.
+    NameLookups = "name_lookups", tables::NameLookups, name_lookups;
+    /// What firmware measured of itself, as it wrote it.
+    FirmwareMeasurements = "firmware_measurements", tables::FirmwareMeasurements, firmware_measurements;
+}
