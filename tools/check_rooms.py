@@ -28,17 +28,19 @@ MAY_IMPORT = {
         "onoff-netboot",
         "onoff-trace",
     },
+    "onoff-files": {"onoff-netboot", "onoff-sources", "onoff-trace"},
     "onoff-analysis": {"onoff-netboot", "onoff-trace"},
     "onoff-findings": {"onoff-trace", "onoff-analysis"},
     "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis", "onoff-findings"},
     "onoff-record": set(),
-    "onoff-xperf": {"onoff-trace", "onoff-sources", "onoff-analysis", "onoff-report"},
+    "onoff-xperf": {"onoff-trace", "onoff-sources", "onoff-files", "onoff-analysis", "onoff-report"},
     "onoff-cli": {
         "onoff-etl",
         "onoff-etw",
         "onoff-netboot",
         "onoff-trace",
         "onoff-sources",
+        "onoff-files",
         "onoff-analysis",
         "onoff-findings",
         "onoff-record",
@@ -48,7 +50,7 @@ MAY_IMPORT = {
     },
     "onoff-symbols": set(),
     "onoff-testkit": {"onoff-etl", "onoff-etw"},
-    "onoff-bench": {"onoff-etl", "onoff-etw", "onoff-trace", "onoff-sources", "onoff-analysis"},
+    "onoff-bench": {"onoff-etl", "onoff-etw", "onoff-trace", "onoff-sources", "onoff-files", "onoff-analysis"},
 }
 
 LICENCES = {

@@ -16,7 +16,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use onoff_etl::{BufferSpace, Recording};
-use onoff_sources::{Files, Limits, Options};
+use onoff_files::Options;
+use onoff_sources::Limits;
 use onoff_trace::Tables;
 use rayon::prelude::*;
 
@@ -37,7 +38,7 @@ fn main() -> Result<()> {
 }
 
 fn headers(paths: &[PathBuf]) -> Result<u64> {
-    let files = Files::open(paths, &Limits::default())?;
+    let files = onoff_files::open_all(paths, &Limits::default())?;
     let recording = Recording::open(&files.inputs())?;
     Ok(recording
         .buffers()
@@ -50,12 +51,12 @@ fn headers(paths: &[PathBuf]) -> Result<u64> {
 }
 
 fn ordered(paths: &[PathBuf]) -> Result<u64> {
-    let files = Files::open(paths, &Limits::default())?;
+    let files = onoff_files::open_all(paths, &Limits::default())?;
     let recording = Recording::open(&files.inputs())?;
     Ok(recording.for_each(|_| ControlFlow::<()>::Continue(())).records)
 }
 
 fn decode(paths: &[PathBuf]) -> Result<u64> {
-    let trace = onoff_sources::open(paths, Tables::all(), &Options::default())?;
+    let trace = onoff_files::open(paths, Tables::all(), &Options::default())?;
     Ok(trace.inventory.map_or(0, |inventory| inventory.events))
 }

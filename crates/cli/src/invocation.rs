@@ -21,10 +21,11 @@ use onoff_analysis::netboot::NetbootOptions;
 use onoff_analysis::transition::boot::BootOptions;
 use onoff_analysis::transition::shutdown::ShutdownOptions;
 use onoff_analysis::transition::suspend::SuspendOptions;
+use onoff_files::Options;
 use onoff_report::text::boot::BootTextOptions;
 use onoff_report::text::info::InfoTextOptions;
 use onoff_report::text::time_point::TimePoint;
-use onoff_sources::{EventFilter, Options, Pattern};
+use onoff_sources::{EventFilter, Pattern};
 
 use crate::arguments::{
     Arguments, BootArguments, Command, CsvTable, EventsArguments, Idle, InfoArguments, OutputArguments, PlainFormat,

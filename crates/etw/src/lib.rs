@@ -23,7 +23,7 @@ mod fields;
 pub mod kernel;
 mod manifest;
 mod payload;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "provider-binaries")]
 mod provider_binary;
 mod reader;
 pub mod schema;
@@ -40,7 +40,7 @@ pub use description::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaS
 pub use fields::{Field, Fields, Siblings};
 pub use manifest::ManifestError;
 pub use payload::Status;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "provider-binaries")]
 pub use provider_binary::ProviderBinaryError;
 pub use reader::Reader;
 pub use schemas::Schemas;

@@ -11,7 +11,7 @@ use crate::event_source::{self, Added, Chunks, MANIFEST_EVENT, MANIFEST_OPCODE};
 use crate::fields::Fields;
 use crate::manifest::{self, ManifestError};
 use crate::payload::{self, Status};
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "provider-binaries")]
 use crate::provider_binary::{self, ProviderBinaryError};
 use crate::schema::{EventSchema, ProviderSchema, ValueMap};
 use crate::standard;
@@ -113,11 +113,9 @@ impl Schemas {
 
     /// Adds the providers a DLL or EXE describes in its resources. Returns how many there are.
     ///
-    /// Not there on WebAssembly: the reader of the resources needs a source of randomness.
-    ///
     /// # Errors
     /// When the file is none of these, or describes no provider; nothing is added then.
-    #[cfg(not(target_family = "wasm"))]
+    #[cfg(feature = "provider-binaries")]
     pub fn add_provider_binary(&mut self, pe: &[u8]) -> Result<usize, ProviderBinaryError> {
         Ok(self.add_user(provider_binary::read(pe)?))
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use onoff_sources::{Options, open};
+use onoff_files::{Options, open};
 use onoff_trace::{TableName, Tables, Trace};
 
 /// Decodes the tables that `ONOFF_TABLES` names (comma-separated), by default all but the generic events and the

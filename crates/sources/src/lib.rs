@@ -1,45 +1,49 @@
 //! One reader per recording kind, each filling the tables of the model.
 //!
-//! ```no_run
-//! use onoff_sources::{Options, open};
+//! It takes bytes, wherever they come from; the room `files` brings those of files, folders and streams.
+//!
+//! ```
+//! use onoff_sources::{Files, Limits, Options, read_tables};
 //! use onoff_trace::{TableName, Tables};
 //!
-//! let wanted = Tables::of(&[TableName::Processes, TableName::DiskIos]);
-//! let trace = open(&["boot.etl".into()], wanted, &Options::default())?;
-//! println!("{} processes", trace.processes.len());
+//! # let log = b"<6>[    0.000000] Linux version 6.1.0\n<6>[    1.500000] Run /sbin/init as init process\n".to_vec();
+//! let files = Files::held([("dmesg.txt".to_owned(), log)], &Limits::default())?;
+//! let trace = read_tables(&files, Tables::of(&[TableName::Milestones]), &Options::default())?;
+//! assert!(!trace.milestones.is_empty());
 //! # Ok::<(), onoff_sources::Error>(())
 //! ```
 //!
 //! # Design constraints
 //!
-//! * The kind of a file is told by its content, never by its name.
-//! * Files are memory-mapped; packed ones are unpacked into memory, no further than [`Limits`] allows.
+//! * Opens no file, and builds for WebAssembly: bytes come in from the caller.
+//! * The kind of a file is told by its content, never by its name; the kinds are a registry (`registry.rs`).
+//! * Packed files are unpacked into memory, no further than [`Limits`] allows.
 //! * What no wanted table needs is not decoded.
 //! * An [`Error`] means that nothing can be said; everything else that goes wrong is a named loss of the trace.
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod capture;
 mod driver_files;
 mod error;
 mod firmware;
 mod linux;
-mod mapped;
-pub mod opened;
+mod opened;
+mod registry;
 mod sniff;
 mod unpack;
 mod windows;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{DriverFile, Tables, Trace};
 
-pub use capture::{open_capture, read_capture};
+pub use capture::read_capture;
+pub use driver_files::driver_file;
 pub use error::Error;
-pub use firmware::{GuidNames, open_firmware, open_firmware_bytes, read_guid_names};
+pub use firmware::{FirmwareGathering, GuidNames, open_firmware_bytes, parse_guid_names};
 pub use linux::event_stream::LinuxEventStream;
-pub use opened::Files;
+pub use opened::{Bytes, Files, Gathering, SourceFile};
 pub use sniff::{Content, Packing, RecordingKind, sniff};
 pub use unpack::Limits;
 pub use windows::event_stream::{EventFilter, EventStream, Pattern, StreamEnd};
@@ -54,13 +58,23 @@ pub struct Progress {
     pub total_bytes: u64,
 }
 
+/// A file that is no recording but helps to read one, as bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedBytes {
+    /// Its name, for messages.
+    pub name: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}
+
 /// How to read a recording.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Event schemas of the user's own providers: instrumentation manifests (`.man`) or a provider's DLL.
-    pub manifests: Vec<PathBuf>,
-    /// Folders with drivers' files (`.sys`) of the recorded computer: how they are signed.
-    pub drivers: Vec<PathBuf>,
+    /// Event schemas of the user's own providers: instrumentation manifests (`.man`), or a provider's DLL where the feature
+    /// `provider-binaries` is on.
+    pub manifests: Vec<NamedBytes>,
+    /// How drivers' files of the recorded computer are signed ([`driver_file`]); `None` when none were given.
+    pub driver_files: Option<Vec<DriverFile>>,
     /// How far packed files may expand.
     pub limits: Limits,
     /// Which boot to read of a recording that holds several (a journal): a boot's id, or a number as `journalctl --list-boots`
@@ -83,7 +97,7 @@ impl std::fmt::Debug for Options {
         formatter
             .debug_struct("Options")
             .field("manifests", &self.manifests)
-            .field("drivers", &self.drivers)
+            .field("driver_files", &self.driver_files)
             .field("limits", &self.limits)
             .field("boot", &self.boot)
             .field("progress", &self.progress.is_some())
@@ -91,44 +105,29 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// Reads a recording, which may be spread over several files, into the wanted tables. A recording made of parts may also be
-/// given as its folder or as an archive of it.
-///
-/// The machine's configuration and the losses are always read.
-///
-/// # Errors
-/// A file that cannot be read, is damaged beyond use, or is no recording: see [`Error`].
-pub fn open(paths: &[PathBuf], wanted: Tables, options: &Options) -> Result<Trace, Error> {
-    let files = Files::open(paths, &options.limits)?;
-    open_files(&files, wanted, options)
-}
-
 /// Reads files of any kind, captures too, into the wanted tables.
 ///
 /// # Errors
-/// As [`open`].
+/// Files damaged beyond use: see [`Error`].
 pub fn read_tables(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
-    match files.kind() {
-        RecordingKind::NetworkCapture => Ok(capture::tables(capture::read_capture(files, options)?, wanted)),
-        RecordingKind::EventTraceLog | RecordingKind::Linux => open_files(files, wanted, options),
-    }
-}
-
-/// Reads a recording of an operating system whose files are open already into the wanted tables.
-///
-/// # Errors
-/// As [`open`].
-pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
-    if files.kind() == RecordingKind::Linux {
-        return linux::open(files, wanted, options);
-    }
-    files.must_be(RecordingKind::EventTraceLog)?;
-    if let Some(asked) = &options.boot {
+    let Some(source) = registry::source(files.kind()) else {
+        return Err(Error::NoFile);
+    };
+    if let Some(asked) = options.boot.as_ref().filter(|_| files.kind() != RecordingKind::Linux) {
         return Err(Error::NoSuchBoot { asked: asked.clone(), boots: 0 });
     }
-    let mut trace = windows::open(files, wanted, options)?;
-    if !options.drivers.is_empty() {
-        trace.driver_files = Some(driver_files::read(&options.drivers)?);
-    }
+    let mut trace = (source.read)(files, wanted, options)?;
+    trace.driver_files.clone_from(&options.driver_files);
     Ok(trace)
+}
+
+/// Reads a recording of an operating system into the wanted tables.
+///
+/// # Errors
+/// As [`read_tables`]; also a capture, which is no such recording.
+pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
+    if files.kind() == RecordingKind::NetworkCapture {
+        files.must_be(RecordingKind::EventTraceLog)?;
+    }
+    read_tables(files, wanted, options)
 }

@@ -4,7 +4,6 @@ use std::io::{self, Cursor, Read};
 
 use crate::error::Error;
 use crate::linux::parts;
-use crate::opened::is_tar;
 use crate::sniff::{Content, Packing, sniff};
 
 /// How far packed files may expand.
@@ -149,6 +148,42 @@ fn unpack_archive(name: &str, bytes: &[u8], limits: &Limits, layers: usize) -> R
         return Err(Error::NoRecordingInside { name: name.into(), members });
     }
     Ok(unpacked)
+}
+
+/// Most members of an archive that are looked at.
+const MOST_MEMBERS: usize = 20_000;
+
+/// Whether `bytes` are a tar archive.
+pub(crate) fn is_tar(bytes: &[u8]) -> bool {
+    bytes.get(257..262) == Some(b"ustar")
+}
+
+/// The regular files in a tar archive: names, with the archive's before them, and bytes. Of an archive that is cut or damaged,
+/// those before the damage; its last may be cut.
+pub(crate) fn tar_members<'b>(name: &str, bytes: &'b [u8]) -> Result<Vec<(String, &'b [u8])>, Error> {
+    let failed = |source| Error::Unpack { name: name.to_owned(), packing: "tar", offset: 0, source };
+    let mut archive = tar::Archive::new(bytes);
+    let mut members = Vec::new();
+    let mut entries = 0;
+    for entry in archive.entries().map_err(failed)?.take(MOST_MEMBERS) {
+        let entry = match entry {
+            Ok(entry) => entry,
+            // A cut archive still holds what came before.
+            Err(_) if entries > 0 => break,
+            Err(source) => return Err(failed(source)),
+        };
+        entries += 1;
+        if !entry.header().entry_type().is_file() {
+            continue;
+        }
+        let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let from = usize::try_from(entry.raw_file_position()).unwrap_or(usize::MAX);
+        let to = from.saturating_add(usize::try_from(entry.size()).unwrap_or(usize::MAX));
+        if let Some(member) = bytes.get(from..to.min(bytes.len())) {
+            members.push((format!("{name}/{path}"), member));
+        }
+    }
+    Ok(members)
 }
 
 fn read_stream(

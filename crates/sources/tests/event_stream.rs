@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use onoff_sources::{EventFilter, EventStream, Files, Limits, Options, Pattern};
+use onoff_sources::{EventFilter, EventStream, Limits, Options, Pattern};
 use onoff_trace::DescribedEvent;
 
 fn samples() -> Option<PathBuf> {
@@ -22,7 +22,7 @@ fn demo() -> PathBuf {
 /// Gives every chosen event to `visit` and counts them.
 fn stream(path: &Path, filter: &EventFilter, mut visit: impl FnMut(&DescribedEvent<'_>)) -> u64 {
     let options = Options::default();
-    let files = Files::open(&[path.to_owned()], &Limits::default()).unwrap();
+    let files = onoff_files::open_all(&[path.to_owned()], &Limits::default()).unwrap();
     let stream = EventStream::open(&files, &options).unwrap();
     let end = stream.for_each(filter, &options, |event| {
         visit(event);
@@ -126,7 +126,7 @@ fn filters_choose_by_provider_event_process_and_time() {
 #[test]
 fn a_visitor_that_has_seen_enough_gets_no_more() {
     let options = Options::default();
-    let files = Files::open(&[demo()], &Limits::default()).unwrap();
+    let files = onoff_files::open_all(&[demo()], &Limits::default()).unwrap();
     let stream = EventStream::open(&files, &options).unwrap();
     assert_eq!(stream.header().pointer_bytes, 8);
     let end = stream.for_each(&EventFilter::default(), &options, |event| ControlFlow::Break(event.time_ns));

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use onoff_sources::{Error, Limits, open_firmware, open_firmware_bytes};
+use onoff_files::open_firmware;
+use onoff_sources::{Error, Limits, open_firmware_bytes};
 use onoff_testkit::real::samples;
 use onoff_trace::firmware::{
     FirmwareCheckpoints, FirmwareFaultKind, FirmwareForm, FirmwareRecording, FirmwareResume, FirmwareSuspend,

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use onoff_sources::{Files, Options, read_tables};
+use onoff_sources::{Options, read_tables};
 use onoff_trace::registry::DECLARATIONS;
 use onoff_trace::{Tables, Trace};
 
@@ -50,7 +50,7 @@ fn every_sample_has_the_rows_that_are_stored() {
             let name = path.strip_prefix(&root).unwrap().display().to_string().replace('\\', "/");
             let options = Options::default();
             // Notes, logs and other readers' output lie between the recordings.
-            let Ok(files) = Files::open(std::slice::from_ref(&path), &options.limits) else { continue };
+            let Ok(files) = onoff_files::open_all(std::slice::from_ref(&path), &options.limits) else { continue };
             let Ok(trace) = read_tables(&files, Tables::all(), &options) else {
                 writeln!(lines, "{folder}/{name}: not read").unwrap();
                 continue;

@@ -6,7 +6,8 @@
 
 use std::io::Read;
 
-use onoff_sources::{Error, Files, Limits, Options, RecordingKind, open, open_files};
+use onoff_files::open;
+use onoff_sources::{Error, Files, Limits, Options, RecordingKind, open_files};
 use onoff_testkit::real::samples;
 use onoff_trace::{
     ActivityKind, ContextSwitch, DeviceOperationKind, InterruptKind, PowerRequestKind, ReadyThread, Severity,
@@ -16,7 +17,7 @@ use proptest::prelude::*;
 
 fn sample(name: &str) -> Option<Trace> {
     let path = samples("linux")?.join(format!("{name}.tar.xz"));
-    let trace = open(&[path], Tables::all(), &Options::default()).unwrap();
+    let trace = open(&[path], Tables::all(), &onoff_files::Options::default()).unwrap();
     assert_eq!(trace.system.kind, SystemKind::Linux);
     let errors = trace.losses.iter().filter(|loss| loss.severity > Severity::Notice);
     assert_eq!(errors.map(|loss| loss.counter).collect::<Vec<_>>(), [""; 0]);
@@ -356,7 +357,7 @@ fn a_zip_of_a_folder_is_the_folder() {
     }
     let bytes = zip.finish().unwrap().into_inner();
     let from_zip = held(&[("x.zip", &bytes)]).unwrap();
-    let from_tar = open(&[path], Tables::all(), &Options::default()).unwrap();
+    let from_tar = open(&[path], Tables::all(), &onoff_files::Options::default()).unwrap();
     let about = |trace: &Trace| {
         let losses = trace.losses.iter();
         (
@@ -389,13 +390,13 @@ fn a_folder_is_searched_and_what_is_no_part_is_counted() {
     std::fs::write(inside.join("dmesg"), log).unwrap();
     std::fs::write(inside.join("the same"), log).unwrap();
     std::fs::write(folder.path().join("picture"), b"\x89PNG").unwrap();
-    let files = Files::open(&[folder.path().to_owned()], &Limits::default()).unwrap();
+    let files = onoff_files::open_all(&[folder.path().to_owned()], &Limits::default()).unwrap();
     assert_eq!((files.kind(), files.iter().len()), (RecordingKind::Linux, 1));
     let trace = open_files(&files, Tables::all(), &Options::default()).unwrap();
     assert_eq!(trace.losses.count("files_passed_over"), 1);
     assert_eq!(trace.milestones.len(), 2);
     let empty = tempfile::tempdir().unwrap();
-    let refused = Files::open(&[empty.path().to_owned()], &Limits::default());
+    let refused = onoff_files::open_all(&[empty.path().to_owned()], &Limits::default());
     assert!(matches!(refused, Err(Error::NoRecordingInside { .. })));
 }
 
@@ -480,7 +481,7 @@ fn the_firmware_s_times_are_read_as_linux_shows_them() {
     let manager = "UserspaceTimestampMonotonic=5000000\nFinishTimestampMonotonic=9000000\n\
                    KernelTimestampMonotonic=0\nVersion=252\n";
     std::fs::write(folder.path().join("show-manager.txt"), manager).unwrap();
-    let trace = open(&[folder.path().to_owned()], Tables::all(), &Options::default()).unwrap();
+    let trace = open(&[folder.path().to_owned()], Tables::all(), &onoff_files::Options::default()).unwrap();
     assert_eq!(value(&trace, milestone::FIRMWARE), Some(1_118_240_374));
     assert_eq!(value(&trace, milestone::BOOT_MANAGER), Some(3_691_678_790));
     assert_eq!(value(&trace, milestone::FIRMWARE_EXIT_END), Some(4_809_919_164));

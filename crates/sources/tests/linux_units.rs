@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use onoff_sources::{Files, Limits, Options, open};
+use onoff_files::open;
+use onoff_sources::{Files, Limits, Options};
 use onoff_trace::{ServiceChange, Tables, Trace, milestone};
 
 /// Every recording, and whether it has unit properties: `systemctl show '*'`.
@@ -72,7 +73,7 @@ fn time_of(trace: &Trace, name: &str) -> Option<(i64, Option<i64>)> {
 #[test]
 fn the_parts_of_the_start_are_those_of_systemd_analyze() {
     for (name, _, path) in recordings() {
-        let trace = open(std::slice::from_ref(&path), Tables::all(), &Options::default()).unwrap();
+        let trace = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
         let text = text_of(&path, "analyze-time.txt");
         let line = text.lines().next().unwrap();
         let part = |part: &str| {
@@ -96,7 +97,7 @@ fn the_parts_of_the_start_are_those_of_systemd_analyze() {
 #[test]
 fn every_line_of_blame_is_a_row() {
     for (name, units, path) in recordings() {
-        let trace = open(std::slice::from_ref(&path), Tables::all(), &Options::default()).unwrap();
+        let trace = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
         let text = text_of(&path, "blame.txt");
         let expected: BTreeMap<String, i64> = text
             .lines()
@@ -144,7 +145,8 @@ fn blame_corrects_what_messages_tell_late() {
         };
         let journal = || ("journal".to_owned(), bytes_of(&path, "lab/journal.export"));
         let blame = ("blame".to_owned(), bytes_of(&path, "blame.txt"));
-        let true_times = starts(&open(std::slice::from_ref(&path), Tables::all(), &Options::default()).unwrap());
+        let true_times =
+            starts(&open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap());
         // Sums of what begins and ends are off by, ns.
         let off = |trace: &Trace| -> i64 {
             let told = starts(trace);
@@ -188,7 +190,7 @@ fn starts(trace: &Trace) -> BTreeMap<String, (i64, i64)> {
 #[test]
 fn a_journal_alone_gives_the_same_times_nearly() {
     for (name, units, path) in recordings() {
-        let all = open(std::slice::from_ref(&path), Tables::all(), &Options::default()).unwrap();
+        let all = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
         let journal = bytes_of(&path, "lab/journal.export");
         let files = Files::held([("journal".to_owned(), journal)], &Limits::default()).unwrap();
         let alone = onoff_sources::open_files(&files, Tables::all(), &Options::default()).unwrap();

@@ -4,7 +4,8 @@
 
 use std::io::{Cursor, Write};
 
-use onoff_sources::{Error, Files, Limits, Options, open, open_files};
+use onoff_files::open;
+use onoff_sources::{Error, Files, Limits, Options, open_files};
 use onoff_testkit::assemble::{EtlBuilder, Session};
 use onoff_testkit::events::{device, kernel};
 use onoff_trace::{TableName, Tables, Trace};
@@ -144,11 +145,11 @@ fn what_is_no_recording_says_so() {
         let message = read(vec![("empty.etl", empty)]).unwrap_err().to_string();
         assert!(message.contains("empty.etl") && message.contains("empty"), "{message}");
     }
-    let none = open(&[], Tables::NONE, &Options::default());
+    let none = open(&[], Tables::NONE, &onoff_files::Options::default());
     assert!(matches!(none, Err(Error::NoFile)));
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().into(), folder.path().join("absent.etl")] {
-        let missing = open(std::slice::from_ref(&path), Tables::NONE, &Options::default());
+        let missing = open(std::slice::from_ref(&path), Tables::NONE, &onoff_files::Options::default());
         let message = missing.unwrap_err().to_string();
         assert!(message.starts_with(&path.display().to_string()), "{message}");
     }
@@ -159,7 +160,7 @@ fn a_mapped_file_reads_like_a_held_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("boot.etl");
     std::fs::write(&path, recording()).unwrap();
-    let mapped = open(std::slice::from_ref(&path), Tables::all(), &Options::default()).unwrap();
+    let mapped = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
     let held = read(vec![("boot.etl", recording())]).unwrap();
     assert_eq!(marks(&mapped), marks(&held));
     assert_eq!(mapped.inventory, held.inventory);

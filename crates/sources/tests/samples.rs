@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use onoff_sources::{Files, Limits, Options, open};
+use onoff_files::{Options, open};
+use onoff_sources::Limits;
 use onoff_trace::{TableName, Tables, Trace};
 
 fn samples() -> Option<PathBuf> {
@@ -91,7 +92,7 @@ fn baseline(folder: &Path, name: &str) -> BTreeMap<String, u64> {
 
 /// Samples that the baseline leaves out: of the idle thread, outside of interrupts and deferred procedure calls.
 fn idle_samples(folder: &Path, name: &str) -> usize {
-    let files = Files::open(&[sample(folder, &format!("{name}.etl"))], &Limits::default()).unwrap();
+    let files = onoff_files::open_all(&[sample(folder, &format!("{name}.etl"))], &Limits::default()).unwrap();
     let recording = onoff_etl::Recording::open(&files.inputs()).unwrap();
     let mut idle = 0;
     let walk = recording.for_each(|record| {

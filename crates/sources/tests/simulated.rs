@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use onoff_sources::{Files, Limits, Options, Progress, open, open_files};
+use onoff_files::open;
+use onoff_sources::{Files, Limits, Options, Progress, open_files};
 use onoff_testkit::simulate::{Scenario, Truth};
 use onoff_trace::{ActivityKind, DevicePhase, DiskOperation, ServiceOutcome, TableName, Tables, Trace, milestone};
 
@@ -46,7 +47,7 @@ fn play(name: String, scenario: &Scenario) -> (String, Truth, Trace) {
     for (path, bytes) in paths.iter().zip(&played.files) {
         std::fs::write(path, bytes).unwrap();
     }
-    let trace = open(&paths, Tables::all(), &Options::default()).unwrap();
+    let trace = open(&paths, Tables::all(), &onoff_files::Options::default()).unwrap();
     (name, played.truth, trace)
 }
 
@@ -263,7 +264,7 @@ fn tables_that_nobody_wants_stay_empty() {
     let path = folder.path().join("boot.etl");
     std::fs::write(&path, &played.files[0]).unwrap();
     let wanted = Tables::of(&[TableName::DiskIos]);
-    let trace = open(&[path], wanted, &Options::default()).unwrap();
+    let trace = open(&[path], wanted, &onoff_files::Options::default()).unwrap();
     assert!(!trace.disk_ios.is_empty());
     assert!(trace.processes.is_empty() && trace.threads.is_empty());
     assert!(trace.context_switches.is_empty() && trace.stacks.is_empty());

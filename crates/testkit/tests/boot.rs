@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use onoff_analysis::transition::boot::{self, BootOptions, BootReport, PhaseName};
-use onoff_sources::Options;
+use onoff_files::Options;
 use onoff_testkit::simulate::{Scenario, Simulated, Truth};
 
 const LONG: &[&str] = &["benchmark"];
@@ -38,7 +38,7 @@ fn analyse(files: &[Vec<u8>]) -> BootReport {
             path
         })
         .collect();
-    let trace = onoff_sources::open(&paths, boot::TABLES, &Options::default()).unwrap();
+    let trace = onoff_files::open(&paths, boot::TABLES, &Options::default()).unwrap();
     boot::analyse(&trace, &BootOptions::default()).unwrap()
 }
 

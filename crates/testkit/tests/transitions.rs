@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use onoff_sources::Options;
+use onoff_files::Options;
 use onoff_testkit::simulate::{
     Activity, Milestone, Notification, PowerRequest, Scenario, ServiceStop, Simulated, Truth,
 };
@@ -44,7 +44,7 @@ fn play_scenario(scenario: &Scenario) -> (Truth, Trace) {
             path
         })
         .collect();
-    let trace = onoff_sources::open(&paths, Tables::all(), &Options::default()).unwrap();
+    let trace = onoff_files::open(&paths, Tables::all(), &Options::default()).unwrap();
     (truth, trace)
 }
 

@@ -32,7 +32,7 @@ pub type NewProgress<'p> = &'p dyn Fn() -> Box<dyn ReadingProgress>;
 /// Answers everything the line asks for.
 pub fn run(line: Processing, progress: NewProgress<'_>) -> Result<(), Failure> {
     let options = Options::default();
-    let files = Files::open(&line.inputs, &options.limits)?;
+    let files = onoff_files::open_all(&line.inputs, &options.limits)?;
     answer(&mut Reader::new(&files, options, Some(progress)), line)
 }
 

@@ -6,9 +6,9 @@ use onoff_analysis::recording::summarise;
 use onoff_analysis::transition::boot::{self, BootKind, BootOptions, BootReport, GivenFirmware};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::suspend::{self, SuspendOptions};
+use onoff_files::Options;
 use onoff_report::text::suspend::SuspendTextOptions;
 use onoff_report::{json, text};
-use onoff_sources::Options;
 use onoff_trace::{SystemKind, Tables, Trace};
 use onoff_xperf::layouts::boot_xml::{self, BootXmlOptions};
 use onoff_xperf::layouts::pnp_csv;
@@ -119,7 +119,7 @@ fn fast_startup(
 
 /// The five times of the boot in firmware tables.
 fn given_firmware(files: &[PathBuf], options: &Options) -> Result<GivenFirmware, Failure> {
-    let recording = onoff_sources::open_firmware(files, &options.limits)?;
+    let recording = onoff_files::open_firmware(files, &options.limits)?;
     match recording.checkpoints {
         Some(checkpoints) => Ok(GivenFirmware { checkpoints, from: recording.boot_from }),
         None => {

@@ -18,8 +18,8 @@ use crate::progress::ProgressLine;
 
 pub fn run(recording: Recording, question: EventQuestion, destination: &Destination) -> Result<(), Failure> {
     let mut options = recording.options;
-    let files = Files::open(&recording.files, &options.limits)?;
-    let stream = Stream::open(&files, &options)?;
+    let files = onoff_files::open_all(&recording.files, &options.limits)?;
+    let stream = Stream::open(&files, &options.read()?)?;
     let mut filter = question.filter;
     if let Some((from, until)) = question.range {
         filter.from_ns = Some(resolve(from, stream.header())?);
@@ -28,6 +28,7 @@ pub fn run(recording: Recording, question: EventQuestion, destination: &Destinat
     // Rows on the same terminal are progress enough.
     let line = (destination.path.is_some() || !io::stdout().is_terminal()).then(ProgressLine::reading);
     options.progress = line.as_ref().map(ProgressLine::listener);
+    let options = options.read()?;
     let mut shown = 0;
     let mut lost = Losses::new();
     destination.write(|out| {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use onoff_analysis::firmware::{FirmwareOptions, FirmwareReport, analyse, compare};
+use onoff_files::{Options, open_firmware, read_guid_names};
 use onoff_report::{csv, json, text};
-use onoff_sources::{Options, open_firmware, read_guid_names};
 
 use crate::arguments::firmware::FirmwareFormat;
 use crate::failure::Failure;

@@ -55,7 +55,7 @@ fn open(recording: Recording, wanted: Tables) -> Result<Trace, Failure> {
     let line = ProgressLine::reading();
     let mut options = recording.options;
     options.progress = Some(line.listener());
-    Ok(onoff_sources::open(&recording.files, wanted, &options)?)
+    Ok(onoff_files::open(&recording.files, wanted, &options)?)
 }
 
 /// xperf's documents have no place for what Linux records.

@@ -18,7 +18,7 @@ pub fn run(
     let line = ProgressLine::reading();
     let mut reading = recording.options;
     reading.progress = Some(line.listener());
-    let capture = onoff_sources::open_capture(&recording.files, &reading)?;
+    let capture = onoff_files::open_capture(&recording.files, &reading)?;
     drop(line);
     let report = netboot::analyse(&capture, options).map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
     destination.write(|out| {

@@ -8,7 +8,7 @@ use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
 use onoff_analysis::transition::suspend::{self, SuspendOptions};
-use onoff_sources::Options;
+use onoff_files::Options;
 use onoff_trace::{SystemKind, Tables, Trace};
 
 use super::baseline;
@@ -141,7 +141,7 @@ fn recording(
     let name = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("+");
     let mut options = options.clone();
     options.progress = Some(line.listener());
-    let trace = onoff_sources::open(files, wanted(choice.name), &options)?;
+    let trace = onoff_files::open(files, wanted(choice.name), &options)?;
     let origin = Origin::of(name, &trace);
     let candidates = match choice.name {
         Some(name) => vec![name],

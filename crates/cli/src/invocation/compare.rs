@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use onoff_analysis::compare::table::TableSpecification;
 use onoff_analysis::compare::{CompareOptions, Factor, TransitionName};
+use onoff_files::Options;
 use onoff_report::text::compare::CompareTextOptions;
-use onoff_sources::Options;
 
 use super::study;
 use super::{Invocation, Recording, Task};

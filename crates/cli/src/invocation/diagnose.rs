@@ -2,10 +2,10 @@
 
 use onoff_analysis::idle::IdleMetric;
 use onoff_analysis::transition::boot::BootOptions;
+use onoff_files::Options;
 use onoff_findings::Rule;
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_report::text::diagnose::DiagnosisTextOptions;
-use onoff_sources::Options;
 
 use super::{Invocation, Recording, Task};
 use crate::arguments::diagnose::DiagnoseArguments;

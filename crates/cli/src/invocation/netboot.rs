@@ -1,9 +1,9 @@
 //! `onoff netboot`.
 
 use onoff_analysis::netboot::{ClientFilter, NetbootOptions};
+use onoff_files::Options;
 use onoff_netboot::MacAddress;
 use onoff_report::text::netboot::NetbootTextOptions;
-use onoff_sources::Options;
 
 use super::{Invocation, Recording, Task};
 use crate::arguments::netboot::{NetbootArguments, NetbootOutput};

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use onoff_files::Options;
 use onoff_record::job::{Job, LoaderChoice, SleepBy, Transition};
 use onoff_record::tracing::TraceGroup;
-use onoff_sources::Options;
 
 use super::{Invocation, Recording, Task};
 use crate::arguments::record::{LoaderArgument, PlannedSystem, RecordArguments, RecordedTransition, SleepArgument};

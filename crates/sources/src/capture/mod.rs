@@ -6,12 +6,10 @@ mod ipv6;
 mod link;
 mod tables;
 
-use std::path::PathBuf;
-
 use onoff_netboot::{Capture, CaptureFile, Follower, losses};
 
 use crate::error::Error;
-use crate::opened::{Files, OpenedFile};
+use crate::opened::{Files, SourceFile};
 use crate::sniff::RecordingKind;
 use crate::{Options, Progress};
 
@@ -22,22 +20,13 @@ use container::{Container, Item};
 /// Bytes between two reports of progress; the memory of what was read is given back as often.
 const STEP: u64 = 16 << 20;
 
-/// Reads a capture, which may be spread over several files, as a recorder that begins a new file from time to time writes them.
-///
-/// # Errors
-/// A file that cannot be read, or is no capture: see [`Error`].
-pub fn open_capture(paths: &[PathBuf], options: &Options) -> Result<Capture, Error> {
-    let files = Files::open(paths, &options.limits)?;
-    read_capture(&files, options)
-}
-
 /// Reads a capture whose files are open already.
 ///
 /// # Errors
 /// Files that are no captures.
 pub fn read_capture(files: &Files, options: &Options) -> Result<Capture, Error> {
     files.must_be(RecordingKind::NetworkCapture)?;
-    let mut order: Vec<(Option<i64>, usize, &OpenedFile)> =
+    let mut order: Vec<(Option<i64>, usize, &SourceFile)> =
         files.iter().enumerate().map(|(index, file)| (first_time(file), index, file)).collect();
     order.sort_by_key(|(time, index, _)| (*time, *index));
     let mut reading = Reading {
@@ -67,7 +56,7 @@ pub fn read_capture(files: &Files, options: &Options) -> Result<Capture, Error> 
 }
 
 /// Time of a file's first frame, ns since 1970.
-fn first_time(file: &OpenedFile) -> Option<i64> {
+fn first_time(file: &SourceFile) -> Option<i64> {
     let mut container = Container::open(file.name(), file.bytes()).ok()?;
     loop {
         match container.next()? {
@@ -89,7 +78,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn file(&mut self, index: usize, file: &OpenedFile) -> Result<CaptureFile, Error> {
+    fn file(&mut self, index: usize, file: &SourceFile) -> Result<CaptureFile, Error> {
         let mut container = Container::open(file.name(), file.bytes())?;
         let start_unix_ns = self.start_unix_ns.unwrap_or(0);
         let mut frames = 0_u64;

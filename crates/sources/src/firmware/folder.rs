@@ -1,62 +1,114 @@
 //! Files, folders and archives of folders: what of them holds firmware's times.
 
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::{Path, PathBuf};
-
 use onoff_firmware::Signature;
 use onoff_trace::Severity;
-use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm};
+use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm, FirmwareRecording};
 
 use super::gathering::Gathering;
 use super::{acpidump, edk2_xml, serial_log, sysfs, tables, text};
 use crate::error::Error;
 use crate::sniff::{Content, sniff};
-use crate::unpack::{Limits, unpack};
+use crate::unpack::{Limits, is_tar, tar_members, unpack};
 
-/// Most bytes of one file. A table of ten thousand measurements takes half a megabyte.
-const MOST_BYTES: u64 = 256 << 20;
-/// Most bytes of a file that is only found in a folder.
-const MOST_FOUND_BYTES: u64 = 32 << 20;
-/// Most files that are looked at in a folder, and how deep.
-const MOST_FILES: usize = 20_000;
-const MOST_DEPTH: usize = 8;
+/// Most bytes of an archive's member.
+const MOST_MEMBER_BYTES: usize = 32 << 20;
 
-/// Adds a file that was named, or everything useful in a folder.
-pub(super) fn add_path(path: &Path, limits: &Limits, gathering: &mut Gathering) -> Result<(), Error> {
-    let failed = |source| Error::Read { path: path.into(), source };
-    let metadata = fs::metadata(path).map_err(failed)?;
-    if metadata.is_dir() {
-        return add_folder(path, gathering);
-    }
-    let name = path.display().to_string();
-    let bytes = read_at_most(path, MOST_BYTES).map_err(failed)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(Error::TooLarge { name, stored: metadata.len(), limit: MOST_BYTES });
-    }
-    add_bytes(&name, &bytes, limits, gathering)
+/// What the firmware of one machine measured, while its files are gathered.
+#[derive(Debug)]
+pub struct FirmwareGathering {
+    limits: Limits,
+    gathering: Gathering,
+    /// Files of one number each, as Linux shows them.
+    shown: sysfs::Files,
 }
 
-/// Adds a file that was named, by its bytes.
-pub(super) fn add_bytes(name: &str, bytes: &[u8], limits: &Limits, gathering: &mut Gathering) -> Result<(), Error> {
-    if let Content::Packed(packing) = sniff(bytes) {
-        let limits = Limits { unpacked_bytes: limits.unpacked_bytes.min(MOST_BYTES), ..*limits };
-        for (name, bytes) in unpack(name, packing, bytes, &limits)?.files {
-            add_plain(&name, &bytes, gathering)?;
+impl FirmwareGathering {
+    /// Most bytes of one file. A table of ten thousand measurements takes half a megabyte.
+    pub const MOST_BYTES: u64 = 256 << 20;
+
+    /// Nothing yet; packed files will expand no further than `limits`.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        let limits = Limits { unpacked_bytes: limits.unpacked_bytes.min(Self::MOST_BYTES), ..*limits };
+        Self { limits, gathering: Gathering::default(), shown: sysfs::Files::default() }
+    }
+
+    /// Adds a file that was named, by its bytes, packed or not; an archive of a folder too.
+    ///
+    /// # Errors
+    /// Bytes that are packed and damaged, or of no known form.
+    pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        if let Content::Packed(packing) = sniff(bytes) {
+            for (name, bytes) in unpack(name, packing, bytes, &self.limits)?.files {
+                self.add_plain(&name, &bytes)?;
+            }
+            return Ok(());
         }
-        return Ok(());
+        self.add_plain(name, bytes)
     }
-    add_plain(name, bytes, gathering)
-}
 
-fn add_plain(name: &str, bytes: &[u8], gathering: &mut Gathering) -> Result<(), Error> {
-    if is_tar(bytes) {
-        return add_archive(name, bytes, gathering);
+    fn add_plain(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        if is_tar(bytes) {
+            for (name, member) in tar_members(name, bytes)? {
+                if member.len() <= MOST_MEMBER_BYTES {
+                    self.consider(&name, member);
+                }
+            }
+            self.end_of_folder();
+            return Ok(());
+        }
+        if consider(name, bytes, &mut self.gathering) {
+            return Ok(());
+        }
+        Err(Error::NotFirmware { name: name.to_owned(), beginning: crate::opened::beginning(bytes) })
     }
-    if consider(name, bytes, gathering) {
-        return Ok(());
+
+    /// Adds a file that was only found, in a folder: it is left out if it is of no known form.
+    pub fn consider(&mut self, name: &str, bytes: &[u8]) {
+        let slashed = name.replace('\\', "/");
+        if let Some(which) = sysfs::Files::which(&slashed) {
+            self.shown.take(which, &slashed, bytes, &mut self.gathering);
+        } else {
+            consider(name, bytes, &mut self.gathering);
+        }
     }
-    Err(Error::NotFirmware { name: name.to_owned(), beginning: crate::opened::beginning(bytes) })
+
+    /// Notes a file of a folder that is larger than `limit` bytes, if `bytes`, its first, are a table's.
+    pub fn too_large(&mut self, name: &str, bytes: &[u8], limit: u64) {
+        if Signature::at(bytes).is_some() {
+            let text = format!("more than {limit} bytes; name the file itself to have it read");
+            self.gathering.fault(FirmwareFaultKind::TableCut, Severity::Error, name.to_owned(), text, 0);
+        }
+    }
+
+    /// Notes a file or folder that cannot be read.
+    pub fn unreadable(&mut self, name: &str, why: &str) {
+        let kind = FirmwareFaultKind::UnreadableFile;
+        self.gathering.fault(kind, Severity::Warning, name.to_owned(), why.to_owned(), 0);
+    }
+
+    /// Notes that a folder has more files than are looked at.
+    pub fn too_many_files(&mut self, folder: &str, most: usize) {
+        let text = format!("more than {most} files; the rest is not looked at");
+        self.gathering.fault(FirmwareFaultKind::TooManyRecords, Severity::Warning, folder.to_owned(), text, 0);
+    }
+
+    /// Whether a file of this name is a table as Linux shows them.
+    #[must_use]
+    pub fn is_table_name(file: &str) -> bool {
+        Signature::at(file.as_bytes()).is_some()
+    }
+
+    /// Says that all files of a folder have been considered.
+    pub fn end_of_folder(&mut self) {
+        std::mem::take(&mut self.shown).finish(&mut self.gathering);
+    }
+
+    /// What was measured.
+    #[must_use]
+    pub fn finish(self) -> FirmwareRecording {
+        self.gathering.finish()
+    }
 }
 
 /// Adds the file if it is of a known form.
@@ -85,135 +137,4 @@ fn consider(name: &str, bytes: &[u8], gathering: &mut Gathering) -> bool {
 /// Whether the four letters begin a text such as `FPDT @ 0x..` and no table: a length is never that long.
 fn text_follows(bytes: &[u8]) -> bool {
     bytes.get(4..8).is_some_and(|length| length.iter().all(|byte| (b' '..0x7f).contains(byte)))
-}
-
-fn add_folder(root: &Path, gathering: &mut Gathering) -> Result<(), Error> {
-    let mut left = MOST_FILES;
-    let mut files = sysfs::Files::default();
-    let mut folders = vec![(root.to_path_buf(), 0)];
-    while let Some((folder, depth)) = folders.pop() {
-        let failed = |source| Error::Read { path: folder.clone(), source };
-        let mut paths: Vec<(PathBuf, fs::FileType)> = Vec::new();
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            // Only the folder that was named must be readable.
-            Err(source) if depth == 0 => return Err(failed(source)),
-            Err(source) => {
-                unreadable(&folder, &source, gathering);
-                continue;
-            }
-        };
-        for entry in entries.flatten().take(left) {
-            if let Ok(kind) = entry.file_type() {
-                paths.push((entry.path(), kind));
-            }
-        }
-        paths.sort_by(|one, other| one.0.cmp(&other.0));
-        left = left.saturating_sub(paths.len());
-        // Links may lead anywhere, also back.
-        for (path, _) in paths.iter().filter(|(_, kind)| kind.is_file()) {
-            add_found(path, root, &mut files, gathering);
-        }
-        if depth < MOST_DEPTH {
-            let deeper = paths.into_iter().rev().filter(|(_, kind)| kind.is_dir());
-            folders.extend(deeper.map(|(path, _)| (path, depth + 1)));
-        }
-        if left == 0 {
-            gathering.fault(
-                FirmwareFaultKind::TooManyRecords,
-                Severity::Warning,
-                root.display().to_string(),
-                format!("more than {MOST_FILES} files; the rest is not looked at"),
-                0,
-            );
-            break;
-        }
-    }
-    files.finish(gathering);
-    Ok(())
-}
-
-fn add_found(path: &Path, root: &Path, files: &mut sysfs::Files, gathering: &mut Gathering) {
-    let name = path.display().to_string();
-    let slashed = name.replace('\\', "/");
-    match read_at_most(path, MOST_FOUND_BYTES) {
-        Ok(bytes) if bytes.len() as u64 > MOST_FOUND_BYTES => {
-            if Signature::at(&bytes).is_some() {
-                gathering.fault(
-                    FirmwareFaultKind::TableCut,
-                    Severity::Error,
-                    name,
-                    format!("more than {MOST_FOUND_BYTES} bytes; name the file itself to have it read"),
-                    0,
-                );
-            }
-        }
-        Ok(bytes) => {
-            if let Some(which) = sysfs::Files::which(&slashed) {
-                files.take(which, &slashed, &bytes, gathering);
-            } else {
-                consider(&name, &bytes, gathering);
-            }
-        }
-        // Beside the tables lie files that only the administrator may read; a table among them is worth a word.
-        Err(source) => {
-            let is_table = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .is_some_and(|name| Signature::at(name.as_bytes()).is_some());
-            if is_table || path.parent() == Some(root) {
-                unreadable(path, &source, gathering);
-            }
-        }
-    }
-}
-
-fn unreadable(path: &Path, source: &std::io::Error, gathering: &mut Gathering) {
-    gathering.fault(
-        FirmwareFaultKind::UnreadableFile,
-        Severity::Warning,
-        path.display().to_string(),
-        source.to_string(),
-        0,
-    );
-}
-
-fn read_at_most(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn is_tar(bytes: &[u8]) -> bool {
-    bytes.get(257..262) == Some(b"ustar")
-}
-
-fn add_archive(name: &str, bytes: &[u8], gathering: &mut Gathering) -> Result<(), Error> {
-    let failed = |source| Error::Unpack { name: name.to_owned(), packing: "tar", offset: 0, source };
-    let mut files = sysfs::Files::default();
-    let mut archive = tar::Archive::new(bytes);
-    for entry in archive.entries().map_err(failed)?.take(MOST_FILES) {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(source) => return Err(failed(source)),
-        };
-        if !entry.header().entry_type().is_file() || entry.size() > MOST_FOUND_BYTES {
-            continue;
-        }
-        let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let from = usize::try_from(entry.raw_file_position()).unwrap_or(usize::MAX);
-        let to = from.saturating_add(usize::try_from(entry.size()).unwrap_or(usize::MAX));
-        // A cut archive's last member is taken as far as it goes.
-        let Some(member) = bytes.get(from..to.min(bytes.len())) else {
-            continue;
-        };
-        let member_name = format!("{name}/{path}");
-        if let Some(which) = sysfs::Files::which(&path) {
-            files.take(which, &member_name, member, gathering);
-        } else {
-            consider(&member_name, member, gathering);
-        }
-    }
-    files.finish(gathering);
-    Ok(())
 }

@@ -1,8 +1,6 @@
 //! Names for GUIDs, from whatever list of them a firmware's engineer has at hand.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
 
 use onoff_trace::firmware::FirmwareGuid;
 
@@ -12,34 +10,20 @@ use crate::error::Error;
 /// GUIDs and their names.
 pub type GuidNames = BTreeMap<FirmwareGuid, String>;
 
-/// Most bytes of a list.
-const MOST_BYTES: u64 = 64 << 20;
-
-/// Reads lists of GUIDs: lines `GUID name` or `name = GUID` (such as a build's `Guid.xref`), module files (`.inf`, `FILE_GUID` and
+/// Reads a list of GUIDs: lines `GUID name` or `name = GUID` (such as a build's `Guid.xref`), module files (`.inf`, `FILE_GUID` and
 /// `BASE_NAME`), package files (`.dec`, `gName = { 0x.., .. }`) and flash files (`.fdf`, `FILE .. = GUID` and `UI = "name"`).
-/// A later list overrides an earlier one.
 ///
 /// # Errors
-/// A file that cannot be read, or that names no GUID at all.
-pub fn read_guid_names(paths: &[PathBuf]) -> Result<GuidNames, Error> {
-    let mut names = GuidNames::new();
-    for path in paths {
-        let failed = |source| Error::Read { path: path.clone(), source };
-        let length = fs::metadata(path).map_err(failed)?.len();
-        if length > MOST_BYTES {
-            return Err(Error::TooLarge { name: path.display().to_string(), stored: length, limit: MOST_BYTES });
-        }
-        let bytes = fs::read(path).map_err(failed)?;
-        let found = parse(&text::decoded(&bytes));
-        if found.is_empty() {
-            return Err(Error::Schema {
-                path: path.clone(),
-                reason: "names no GUID; a line is 'GUID name', or the file a .inf, .dec or .fdf".to_owned(),
-            });
-        }
-        names.extend(found);
+/// A list that names no GUID at all; `name` stands in the message.
+pub fn parse_guid_names(name: &str, bytes: &[u8]) -> Result<GuidNames, Error> {
+    let found = parse(&text::decoded(bytes));
+    if found.is_empty() {
+        return Err(Error::Schema {
+            path: name.into(),
+            reason: "names no GUID; a line is 'GUID name', or the file a .inf, .dec or .fdf".to_owned(),
+        });
     }
-    Ok(names)
+    Ok(found)
 }
 
 fn parse(list: &str) -> GuidNames {

@@ -12,8 +12,6 @@ mod sysfs;
 mod tables;
 mod text;
 
-use std::path::PathBuf;
-
 use onoff_trace::firmware::{FirmwareForm, FirmwareRecording};
 
 use crate::error::Error;
@@ -22,33 +20,16 @@ use gathering::Gathering;
 
 pub(crate) use measurements::measurements;
 
-pub use guid_names::{GuidNames, read_guid_names};
+pub use folder::FirmwareGathering;
+pub use guid_names::{GuidNames, parse_guid_names};
 
-/// Reads what the firmware of one machine measured from `paths`: files, folders that are searched, archives of folders.
-///
-/// A file is told by its content: the bytes of tables, `acpidump` text, EDK II's XML, a serial log; in a folder also the files
-/// that Linux shows below `/sys/firmware/acpi/fpdt`. A folder without any of it leaves the result without inputs.
-///
-/// # Errors
-/// A path that cannot be read, a packed file that is damaged, or a file that is none of these.
-pub fn open_firmware(paths: &[PathBuf], limits: &Limits) -> Result<FirmwareRecording, Error> {
-    if paths.is_empty() {
-        return Err(Error::NoFile);
-    }
-    let mut gathering = Gathering::default();
-    for path in paths {
-        folder::add_path(path, limits, &mut gathering)?;
-    }
-    Ok(gathering.finish())
-}
-
-/// Reads what firmware measured from bytes at hand.
+/// Reads what firmware measured from bytes at hand: a file of any known form, packed or not, or an archive of a folder.
 ///
 /// # Errors
 /// Bytes that are packed and damaged, or of no known form.
 pub fn open_firmware_bytes(name: &str, bytes: &[u8], limits: &Limits) -> Result<FirmwareRecording, Error> {
-    let mut gathering = Gathering::default();
-    folder::add_bytes(name, bytes, limits, &mut gathering)?;
+    let mut gathering = FirmwareGathering::new(limits);
+    gathering.add(name, bytes)?;
     Ok(gathering.finish())
 }
 

@@ -1,14 +1,12 @@
 //! Event schemas: what the user gives, and the records by which a recording explains its own events.
 
-use std::path::Path;
-
 use onoff_etl::{Guid, HeaderKind, Record};
 use onoff_etw::Schemas;
 use onoff_trace::Losses;
 
 use super::counters;
-use crate::Options;
 use crate::error::Error;
+use crate::{NamedBytes, Options};
 
 /// Class of the records that merging adds to describe events (`EventMetadata`).
 pub(super) const EVENT_METADATA_CLASS: Guid = Guid::from_u128(0xbbccf6c1_6cd1_48c4_80ff_839482e37671);
@@ -35,24 +33,33 @@ pub(super) fn explains(record: &Record<'_>) -> bool {
 /// A manifest or DLL that cannot be read, or that describes no event.
 pub(crate) fn known(options: &Options) -> Result<Schemas, Error> {
     let mut schemas = Schemas::new();
-    for path in &options.manifests {
-        add(&mut schemas, path)?;
+    for manifest in &options.manifests {
+        add(&mut schemas, manifest)?;
     }
     Ok(schemas)
 }
 
-fn add(schemas: &mut Schemas, path: &Path) -> Result<(), Error> {
-    let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
-    let refused = |reason: String| Error::Schema { path: path.into(), reason };
-    let providers = if bytes.starts_with(b"MZ") {
-        schemas.add_provider_binary(&bytes).map_err(|error| refused(error.to_string()))?
+fn add(schemas: &mut Schemas, manifest: &NamedBytes) -> Result<(), Error> {
+    let refused = |reason: String| Error::Schema { path: manifest.name.clone().into(), reason };
+    let providers = if manifest.bytes.starts_with(b"MZ") {
+        of_binary(schemas, &manifest.bytes).map_err(refused)?
     } else {
-        schemas.add_manifest(&text(&bytes)).map_err(|error| refused(error.to_string()))?
+        schemas.add_manifest(&text(&manifest.bytes)).map_err(|error| refused(error.to_string()))?
     };
     if providers == 0 {
         return Err(refused("describes no event provider".into()));
     }
     Ok(())
+}
+
+#[cfg(feature = "provider-binaries")]
+fn of_binary(schemas: &mut Schemas, bytes: &[u8]) -> Result<usize, String> {
+    schemas.add_provider_binary(bytes).map_err(|error| error.to_string())
+}
+
+#[cfg(not(feature = "provider-binaries"))]
+fn of_binary(_: &mut Schemas, _: &[u8]) -> Result<usize, String> {
+    Err("event schemas inside programs are not read by this build; give the instrumentation manifest (.man)".to_owned())
 }
 
 /// A manifest's text: UTF-8 or UTF-16, as its byte order mark says.

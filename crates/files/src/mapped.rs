@@ -7,6 +7,7 @@ use std::io;
 use std::ops::Range;
 
 use memmap2::Mmap;
+use onoff_sources::Bytes;
 
 /// A read-only memory map of a file.
 ///
@@ -32,13 +33,15 @@ impl Mapped {
         let _ = map.advise(memmap2::Advice::Sequential);
         Ok(Mapped { map })
     }
+}
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+impl Bytes for Mapped {
+    fn bytes(&self) -> &[u8] {
         &self.map
     }
 
     /// Lets the system take back the memory of `range`, which is read again from the file if it is touched again.
-    pub(crate) fn release(&self, range: Range<usize>) {
+    fn release(&self, range: Range<usize>) {
         #[cfg(unix)]
         {
             // Whole pages inside the range only: a page shared with a neighbour may still be in use.

@@ -1,0 +1,77 @@
+//! Folders of drivers' files from the recorded computer's disk.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use onoff_sources::{Error, driver_file};
+use onoff_trace::DriverFile;
+
+use crate::walk::{Found, walk};
+
+/// The largest file that is read, bytes: drivers are a few MiB.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Looks at every driver (`.sys`) in `folders` and below: `Windows\System32\drivers` of a disk's image or a copy of it.
+///
+/// Files that are no programs of Windows, or cannot be read, say nothing and are left out.
+///
+/// # Errors
+/// A folder given that cannot be read.
+pub(crate) fn read(folders: &[PathBuf]) -> Result<Vec<DriverFile>, Error> {
+    let mut drivers: Vec<DriverFile> = Vec::new();
+    for folder in folders {
+        walk(folder, |found| {
+            if let Found::File(path, _) = found {
+                drivers.extend(driver(path));
+            }
+        })?;
+    }
+    drivers.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(drivers)
+}
+
+fn driver(path: &Path) -> Option<DriverFile> {
+    let name = path.file_name()?.to_str()?;
+    if !name.to_ascii_lowercase().ends_with(".sys") {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    driver_file(name, &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use onoff_testkit::program;
+
+    use super::*;
+
+    #[test]
+    fn signatures_are_told_from_their_absence_and_from_tests() {
+        let folder = tempfile::tempdir().unwrap();
+        let drivers = folder.path().join("System32/drivers");
+        fs::create_dir_all(&drivers).unwrap();
+        fs::write(drivers.join("Catalogue.sys"), program(None)).unwrap();
+        fs::write(drivers.join("own.sys"), program(Some(b"CN=A Company...."))).unwrap();
+        fs::write(drivers.join("test.SYS"), program(Some(b"CN=WDKTestCert someone,1"))).unwrap();
+        fs::write(drivers.join("text.sys"), b"not a program").unwrap();
+        fs::write(drivers.join("own.dll"), program(None)).unwrap();
+        let found: Vec<_> = read(&[folder.path().to_owned()])
+            .unwrap()
+            .into_iter()
+            .map(|file| (file.name, file.embedded_signature, file.signed_for_tests))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("catalogue.sys".to_owned(), false, false),
+                ("own.sys".to_owned(), true, false),
+                ("test.sys".to_owned(), true, true),
+            ]
+        );
+        assert!(read(&[folder.path().join("nowhere")]).is_err());
+    }
+}

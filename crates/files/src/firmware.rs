@@ -1,0 +1,93 @@
+//! Firmware's tables from files and folders, and lists of names.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use onoff_sources::{Error, FirmwareGathering, GuidNames, Limits, parse_guid_names};
+use onoff_trace::firmware::FirmwareRecording;
+
+use crate::failed;
+use crate::walk::{Found, walk};
+
+/// Most bytes of a file that is only found in a folder.
+const MOST_FOUND_BYTES: u64 = 32 << 20;
+/// Most bytes of a list of names.
+const MOST_LIST_BYTES: u64 = 64 << 20;
+
+/// Reads what the firmware of one machine measured from `paths`: files, folders that are searched, archives of folders.
+///
+/// A file is told by its content: the bytes of tables, `acpidump` text, EDK II's XML, a serial log; in a folder also the files
+/// that Linux shows below `/sys/firmware/acpi/fpdt`. A folder without any of it leaves the result without inputs.
+///
+/// # Errors
+/// A path that cannot be read, a packed file that is damaged, or a file that is none of these.
+pub fn open_firmware(paths: &[PathBuf], limits: &Limits) -> Result<FirmwareRecording, Error> {
+    if paths.is_empty() {
+        return Err(Error::NoFile);
+    }
+    let mut gathering = FirmwareGathering::new(limits);
+    for path in paths {
+        let metadata = fs::metadata(path).map_err(failed(path))?;
+        if metadata.is_dir() {
+            add_folder(path, &mut gathering)?;
+            continue;
+        }
+        let name = path.display().to_string();
+        let limit = FirmwareGathering::MOST_BYTES;
+        let bytes = read_at_most(path, limit).map_err(failed(path))?;
+        if bytes.len() as u64 > limit {
+            return Err(Error::TooLarge { name, stored: metadata.len(), limit });
+        }
+        gathering.add(&name, &bytes)?;
+    }
+    Ok(gathering.finish())
+}
+
+fn add_folder(root: &Path, gathering: &mut FirmwareGathering) -> Result<(), Error> {
+    walk(root, |found| match found {
+        Found::File(path, _) => {
+            let name = path.display().to_string();
+            match read_at_most(path, MOST_FOUND_BYTES) {
+                Ok(bytes) if bytes.len() as u64 > MOST_FOUND_BYTES => {
+                    gathering.too_large(&name, &bytes, MOST_FOUND_BYTES);
+                }
+                Ok(bytes) => gathering.consider(&name, &bytes),
+                // Beside the tables lie files that only the administrator may read; a table among them is worth a word.
+                Err(source) => {
+                    let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                    if FirmwareGathering::is_table_name(file) || path.parent() == Some(root) {
+                        gathering.unreadable(&name, &source.to_string());
+                    }
+                }
+            }
+        }
+        Found::Unreadable(path, source) => gathering.unreadable(&path.display().to_string(), &source.to_string()),
+        Found::TooMany => gathering.too_many_files(&root.display().to_string(), crate::walk::MOST_FILES),
+    })?;
+    gathering.end_of_folder();
+    Ok(())
+}
+
+fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads lists of GUIDs: see [`parse_guid_names`]. A later list overrides an earlier one.
+///
+/// # Errors
+/// A file that cannot be read, or that names no GUID at all.
+pub fn read_guid_names(paths: &[PathBuf]) -> Result<GuidNames, Error> {
+    let mut names = GuidNames::new();
+    for path in paths {
+        let length = fs::metadata(path).map_err(failed(path))?.len();
+        let name = path.display().to_string();
+        if length > MOST_LIST_BYTES {
+            return Err(Error::TooLarge { name, stored: length, limit: MOST_LIST_BYTES });
+        }
+        names.extend(parse_guid_names(&name, &fs::read(path).map_err(failed(path))?)?);
+    }
+    Ok(names)
+}

@@ -1,0 +1,132 @@
+//! Files, folders and streams as the bytes that [`onoff_sources`] reads. Besides the recorder, this is the only room of the house
+//! that touches the file system.
+//!
+//! ```no_run
+//! use onoff_files::{Options, open};
+//! use onoff_trace::{TableName, Tables};
+//!
+//! let wanted = Tables::of(&[TableName::Processes, TableName::DiskIos]);
+//! let trace = open(&["boot.etl".into()], wanted, &Options::default())?;
+//! println!("{} processes", trace.processes.len());
+//! # Ok::<(), onoff_files::Error>(())
+//! ```
+//!
+//! # Design constraints
+//!
+//! * What a file is, its content decides, and [`onoff_sources`] looks at it; nothing here does.
+//! * Folders are walked in one place, to a limited depth and number of files, without following links.
+//! * Files are mapped into memory; streams are read up to the limit of packed files.
+
+#![deny(unsafe_code)]
+
+mod drivers;
+mod firmware;
+mod mapped;
+mod options;
+mod walk;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use onoff_netboot::Capture;
+use onoff_sources::{Files, Gathering, Limits, SourceFile};
+use onoff_trace::{Tables, Trace};
+
+pub use firmware::{open_firmware, read_guid_names};
+pub use onoff_sources::Error;
+pub use options::Options;
+
+use mapped::Mapped;
+use walk::{Found, walk};
+
+/// Opens the files of one recording: `paths` are files, packed or not, archives and folders of them, or streams. Of a folder or
+/// an archive the files that are recordings or parts of one are taken.
+///
+/// # Errors
+/// A file that cannot be read, is damaged, expands beyond `limits`, or is no recording.
+pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
+    let mut gathering = Gathering::new(limits);
+    for path in paths {
+        add(path, limits, &mut gathering)?;
+    }
+    gathering.finish()
+}
+
+/// Reads a recording, which may be spread over several files, into the wanted tables.
+///
+/// The machine's configuration and the losses are always read.
+///
+/// # Errors
+/// A file that cannot be read, is damaged beyond use, or is no recording: see [`Error`].
+pub fn open(paths: &[PathBuf], wanted: Tables, options: &Options) -> Result<Trace, Error> {
+    let files = open_all(paths, &options.limits)?;
+    open_files(&files, wanted, options)
+}
+
+/// Reads a recording whose files are open already into the wanted tables.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
+    onoff_sources::open_files(files, wanted, &options.read()?)
+}
+
+/// Reads a capture, which may be spread over several files, as a recorder that begins a new file from time to time writes them.
+///
+/// # Errors
+/// A file that cannot be read, or is no capture: see [`Error`].
+pub fn open_capture(paths: &[PathBuf], options: &Options) -> Result<Capture, Error> {
+    let files = open_all(paths, &options.limits)?;
+    onoff_sources::read_capture(&files, &options.read()?)
+}
+
+fn failed(path: &Path) -> impl Fn(std::io::Error) -> Error + use<'_> {
+    |source| Error::Read { path: path.into(), source }
+}
+
+fn add(path: &Path, limits: &Limits, gathering: &mut Gathering) -> Result<(), Error> {
+    let failed = failed(path);
+    let mut file = File::open(path).map_err(&failed)?;
+    let metadata = file.metadata().map_err(&failed)?;
+    let name = path.display().to_string();
+    if metadata.is_dir() {
+        return add_folder(path, name, gathering);
+    }
+    if metadata.is_file() && metadata.len() > 0 {
+        let mapped = Mapped::of(&file).map_err(&failed)?;
+        return gathering.add(SourceFile::new(name, metadata.len(), mapped));
+    }
+    // A pipe, or a file of a system that has no length to map.
+    let mut bytes = Vec::new();
+    (&mut file).take(limits.unpacked_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(&failed)?;
+    if bytes.len() as u64 > limits.unpacked_bytes {
+        return Err(Error::TooLarge { name, stored: bytes.len() as u64, limit: limits.unpacked_bytes });
+    }
+    gathering.add(SourceFile::new(name, metadata.len(), bytes))
+}
+
+/// Takes the files in a folder. What cannot be read there is passed over; the folder itself must be readable.
+fn add_folder(root: &Path, name: String, gathering: &mut Gathering) -> Result<(), Error> {
+    let before = gathering.taken();
+    let mut members = 0;
+    walk(root, |found| match found {
+        Found::File(path, length) => {
+            members += 1;
+            let name = path.display().to_string();
+            if length == 0 {
+                return;
+            }
+            match File::open(path).and_then(|file| Mapped::of(&file)) {
+                Ok(mapped) => gathering.consider(SourceFile::new(name, length, mapped)),
+                Err(_) => gathering.pass_over(name),
+            }
+        }
+        Found::Unreadable(path, _) => gathering.pass_over(path.display().to_string()),
+        Found::TooMany => gathering.pass_over(format!("{name}: more than {} files", walk::MOST_FILES)),
+    })?;
+    if gathering.taken() == before {
+        return Err(Error::NoRecordingInside { name, members });
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! The registry of source kinds: how each is recognised by what its files hold, which tables it can fill, and its reader.
+
+use onoff_trace::TableName;
+use onoff_trace::{Tables, Trace};
+
+use crate::error::Error;
+use crate::linux::parts;
+use crate::opened::Files;
+use crate::sniff::{Content, RecordingKind, sniff};
+use crate::{Options, capture, linux, windows};
+
+/// What a file is to a kind of source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recognised {
+    /// Nothing.
+    No,
+    /// A part that only adds to a recording.
+    Part,
+    /// A recording, or a part that is one by itself.
+    Recording,
+}
+
+/// A kind of source.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// Which.
+    pub(crate) kind: RecordingKind,
+    /// What a file of this name with these bytes is to it. The name counts only where bytes cannot say, as for a file of one number.
+    pub(crate) recognise: fn(&str, &[u8]) -> Recognised,
+    /// The tables that it can fill.
+    pub(crate) gives: Tables,
+    /// Its reader.
+    pub(crate) read: fn(&Files, Tables, &Options) -> Result<Trace, Error>,
+}
+
+/// Every kind of source, in the order in which they are tried.
+pub(crate) const SOURCES: &[Source] = &[
+    Source {
+        kind: RecordingKind::EventTraceLog,
+        recognise: |_, bytes| match sniff(bytes) {
+            // The reader of Event Trace Logs says what is wrong with an empty one.
+            Content::Recording(RecordingKind::EventTraceLog) | Content::Empty | Content::Packed(_) => {
+                Recognised::Recording
+            }
+            _ => Recognised::No,
+        },
+        gives: Tables::of(&[
+            TableName::Processes,
+            TableName::Threads,
+            TableName::Images,
+            TableName::ContextSwitches,
+            TableName::ReadyThreads,
+            TableName::Samples,
+            TableName::Stacks,
+            TableName::Interrupts,
+            TableName::DiskIos,
+            TableName::FileIos,
+            TableName::HardFaults,
+            TableName::ServiceTransitions,
+            TableName::DeviceOperations,
+            TableName::Milestones,
+            TableName::Activities,
+            TableName::Notifications,
+            TableName::PowerRequests,
+            TableName::Events,
+            TableName::EventFields,
+            TableName::Inventory,
+        ]),
+        read: windows::open,
+    },
+    Source {
+        kind: RecordingKind::NetworkCapture,
+        recognise: |_, bytes| match sniff(bytes) {
+            Content::Recording(RecordingKind::NetworkCapture) => Recognised::Recording,
+            _ => Recognised::No,
+        },
+        gives: Tables::of(&[TableName::NetworkTransfers, TableName::DhcpMessages, TableName::NameLookups]),
+        read: |files, wanted, options| Ok(capture::tables(capture::read_capture(files, options)?, wanted)),
+    },
+    Source {
+        kind: RecordingKind::Linux,
+        recognise: |name, bytes| match parts::kind_of(name, bytes) {
+            Some(part) if part.stands_alone() => Recognised::Recording,
+            Some(_) => Recognised::Part,
+            None => Recognised::No,
+        },
+        gives: Tables::of(&[
+            TableName::Processes,
+            TableName::Threads,
+            TableName::ContextSwitches,
+            TableName::ReadyThreads,
+            TableName::Interrupts,
+            TableName::DiskIos,
+            TableName::ServiceTransitions,
+            TableName::ServiceDependencies,
+            TableName::DeviceOperations,
+            TableName::Milestones,
+            TableName::Activities,
+            TableName::Notifications,
+            TableName::PowerRequests,
+            TableName::FirmwareMeasurements,
+            TableName::Inventory,
+        ]),
+        read: linux::open,
+    },
+];
+
+/// The source of this kind.
+pub(crate) fn source(kind: RecordingKind) -> Option<&'static Source> {
+    SOURCES.iter().find(|source| source.kind == kind)
+}
+
+impl RecordingKind {
+    /// The tables that a recording of this kind can fill.
+    #[must_use]
+    pub fn gives(self) -> Tables {
+        source(self).map_or(Tables::NONE, |source| source.gives)
+    }
+}
