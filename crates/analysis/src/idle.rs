@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use onoff_trace::{TableName, Trace};
+use onoff_trace::{Duration, TableName, Trace};
 use serde::Serialize;
 
 use crate::cpu::{self, CpuSource};
@@ -236,11 +236,11 @@ pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleM
                 } else {
                     "the recording ends"
                 },
-                seconds(settling.idle_ns)
+                Duration::from_ns(settling.idle_ns)
             );
             settling.missing.push(format!(
                 "{} more idle time before the recording's end",
-                seconds(metric.required_idle_ns - settling.idle_ns)
+                Duration::from_ns(metric.required_idle_ns - settling.idle_ns)
             ));
         }
     }
@@ -261,16 +261,12 @@ impl IdleMetric {
     pub fn in_words(&self) -> String {
         format!(
             "{} of idle time in slices of {} ms whose processors and disk are each {} {} % busy, low priority left out",
-            seconds(self.required_idle_ns),
+            Duration::from_ns(self.required_idle_ns),
             self.slice_ns / 1_000_000,
             if self.busy_limit_included { "at most" } else { "less than" },
             self.busy_limit_percent
         )
     }
-}
-
-fn seconds(ns: i64) -> String {
-    format!("{}.{} s", ns / 1_000_000_000, ns / 100_000_000 % 10)
 }
 
 /// Time in each slice in which the busiest disk worked at normal priority, ns.
@@ -428,8 +424,8 @@ mod tests {
         assert_eq!(settling.end_ns, None);
         assert_eq!((settling.idle_ns, settling.busy_ns), (3 * SECOND, SECOND));
         assert_eq!(settling.certainty, Certainty::Missing);
-        assert!(settling.rule.contains("3.0 s of idle time found"));
-        assert_eq!(settling.missing, ["7.0 s more idle time before the recording's end"]);
+        assert!(settling.rule.contains("3.00 s of idle time found"));
+        assert_eq!(settling.missing, ["7.00 s more idle time before the recording's end"]);
     }
 
     #[test]
@@ -439,7 +435,7 @@ mod tests {
         trace.duration_ns = 60 * SECOND;
         let settling = settle(&trace, 0, IdleMetric::XPERF);
         assert_eq!((settling.end_ns, settling.idle_ns), (None, 6 * SECOND));
-        assert!(settling.rule.contains("processor times end with 6.0 s"));
+        assert!(settling.rule.contains("processor times end with 6.00 s"));
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! systemd declares its order, so on Linux a unit waited for whichever of those that it is declared to come after was done last.
 
 use hashbrown::HashMap;
-use onoff_trace::{ActivityKind, ServiceChange, ServiceOutcome, ServiceTransition, SystemKind, Trace};
+use onoff_trace::{ActivityKind, Duration, ServiceChange, ServiceOutcome, ServiceTransition, SystemKind, Trace};
 use serde::Serialize;
 
 use crate::activity::of_kind;
@@ -233,8 +233,6 @@ fn is_ordered_start(service: &Service) -> bool {
 }
 
 fn waited_for(service: &Service, before: &Service, gap_ns: i64, by_container: bool) -> WaitedFor {
-    let milliseconds = gap_ns / 1_000_000;
-    let tenths = gap_ns / 100_000 % 10;
     let (kind, event, relation) = if by_container {
         (WaitKind::Container, "had its container", "containers are made one after the other".to_owned())
     } else if service.group == before.group {
@@ -250,8 +248,10 @@ fn waited_for(service: &Service, before: &Service, gap_ns: i64, by_container: bo
         gap_ns,
         certainty: Certainty::Inferred,
         evidence: format!(
-            "{} was asked for {milliseconds}.{tenths} ms after {} {event}, and {relation}",
-            service.name, before.name
+            "{} was asked for {} after {} {event}, and {relation}",
+            service.name,
+            Duration::from_ns(gap_ns),
+            before.name
         ),
     }
 }
@@ -369,7 +369,7 @@ mod tests {
         );
         assert_eq!(services[1].held_up, ["DcomLaunch", "RpcEptMapper"]);
         let evidence = &services[1].waited_for.as_ref().unwrap().evidence;
-        assert_eq!(evidence, "Power was asked for 1.0 ms after PlugPlay was done, and both are of group PlugPlay");
+        assert_eq!(evidence, "Power was asked for 1.00 ms after PlugPlay was done, and both are of group PlugPlay");
     }
 
     #[test]

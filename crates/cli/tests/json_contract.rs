@@ -172,7 +172,7 @@ fn documented_names_of_linux_boots_are_the_emitted_ones() {
         let answer: Value = serde_json::from_str(&folder.answer(line)).unwrap();
         documentation.check_object(heading, &answer, line, &mut met);
     }
-    for name in ["LinuxPhase", "UnitStart", "UnitPathStep", "MissingPart", "RecordedBoot"] {
+    for name in ["Phase", "UnitStart", "UnitPathStep", "MissingPart", "RecordedBoot"] {
         assert!(met.contains(name), "the recording holds no {name}");
     }
 }
@@ -188,7 +188,7 @@ fn documented_names_of_shutdowns_are_the_emitted_ones() {
         documentation.check_object("onoff shutdown --format json", &answer, scenario, &mut met);
     }
     for name in [
-        "ShutdownPhase",
+        "Phase",
         "ShutdownInterval",
         "SessionEnd",
         "ApplicationEnd",
@@ -277,7 +277,7 @@ fn the_promised_names_are_there() {
     has(&info["kinds"][0], &["name", "events"]);
     let boot: Value = serde_json::from_str(&folder.answer("boot boot.etl --format json")).unwrap();
     has(&boot, &["total_ns", "os_loader_ns", "phases", "post_boot", "services", "devices", "processes", "losses"]);
-    has(&boot["phases"][0], &["name", "start_ns", "end_ns", "rule", "certainty"]);
+    has(&boot["phases"][0], &["name", "start_ns", "end_ns", "starts", "ends", "recorded_ns", "work", "certainty"]);
     has(&boot["post_boot"], &["idle_ns", "busy_ns"]);
     has(&boot["services"][0], &["name", "group", "start_ns", "end_ns", "total_ns", "container"]);
     has(&boot["devices"][0], &["kind", "device", "driver", "start_ns", "pend_ns", "end_ns"]);
@@ -302,14 +302,14 @@ fn documented_names_of_linux_are_the_emitted_ones() {
     }
     for name in [
         "LinuxSleep",
-        "SleepPhase",
+        "Phase",
         "CallbackStep",
         "DeviceCallback",
         "DeviceSleep",
         "FrozenTask",
         "MemoryImage",
         "WakeSource",
-        "LinuxShutdownPhase",
+        "Phase",
         "UnitStop",
         "UnitProcess",
         "StopStep",

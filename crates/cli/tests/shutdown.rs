@@ -141,8 +141,8 @@ fn phases_and_steps_are_the_truth() {
 #[test]
 fn what_took_longest_and_why() {
     for (scenario, name, because) in [
-        ("shutdown-slow-console.toml", "slow_shutdown.exe", "console program, killed after its 5 s time-out"),
-        ("shutdown-hung-window.toml", "unsaved.exe", "program with windows, killed after its 5 s time-out"),
+        ("shutdown-slow-console.toml", "slow_shutdown.exe", "console program, killed after its 5.00 s time-out"),
+        ("shutdown-hung-window.toml", "unsaved.exe", "program with windows, killed after its 5.00 s time-out"),
     ] {
         let report = report(&Folder::boot(scenario));
         assert_eq!(report["longest"]["name"], name);

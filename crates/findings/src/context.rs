@@ -3,10 +3,11 @@
 use onoff_analysis::lacking::{Lacking, LackingItem};
 use onoff_analysis::processes::Images;
 use onoff_analysis::services::Service;
-use onoff_analysis::transition::boot::{BootReport, Phase, PhaseName};
-use onoff_analysis::transition::linux::boot::{LinuxBootReport, LinuxPhaseName};
+use onoff_analysis::transition::boot::BootReport;
+use onoff_analysis::transition::linux::boot::LinuxBootReport;
 use onoff_analysis::transition::shutdown::ShutdownReport;
 use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
+use onoff_analysis::transition::{Phase, PhaseName};
 use onoff_analysis::waits::StepKind;
 use onoff_trace::{TableName, Trace};
 
@@ -249,7 +250,7 @@ impl LinuxBootFacts<'_> {
     /// What work from one time to another cost the start, from the kernel's begin until every job is done.
     #[must_use]
     pub fn cost(&self, own: Interval) -> Cost {
-        let end = self.report.phase(LinuxPhaseName::UserSpace).and_then(|phase| phase.end_ns);
+        let end = self.report.phase(PhaseName::UserSpace).and_then(|phase| phase.end_ns);
         Cost::at_most(covered(vec![own], (0, end.unwrap_or(i64::MAX))))
     }
 }

@@ -1,8 +1,9 @@
 //! The path that a boot really took, and how long it was in a subject or in what that waited for.
 
+use onoff_analysis::transition::PhaseName;
 use std::collections::BTreeMap;
 
-use onoff_analysis::transition::boot::{BootReport, PhaseName};
+use onoff_analysis::transition::boot::BootReport;
 use onoff_analysis::waits::{PathOptions, PathStep, StepKind, Waits};
 use onoff_analysis::{Certainty, Range};
 use onoff_trace::Trace;

@@ -211,7 +211,7 @@ fn a_task_that_stops_late_is_named() {
     let found = of(&diagnosis, "linux/sleep-tasks-slow");
     assert_eq!(costs(&found), [("nfs-reader", Some(1_200 * MS), CostBasis::CriticalPath)]);
     let title = &found[0].title;
-    assert!(title.contains("nfs-reader (301) stops after 1.2 s"), "{title}");
+    assert!(title.contains("nfs-reader (301) stops after 1.19 s"), "{title}");
     assert_eq!(unchecked(&diagnosis), ["linux/resume-firmware-long", "linux/sleep-device-slow"]);
     // Within the limit nobody is named.
     let healthy = Sleep::until(4_000, None).phases(&PHASES).diagnosed();

@@ -1,10 +1,11 @@
 //! From a scenario through the whole chain (file, reader, tables, boot analysis) to the truth.
 #![allow(clippy::unwrap_used)]
 
+use onoff_analysis::transition::PhaseName;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use onoff_analysis::transition::boot::{self, BootOptions, BootReport, PhaseName};
+use onoff_analysis::transition::boot::{self, BootOptions, BootReport};
 use onoff_files::Options;
 use onoff_testkit::simulate::{Scenario, Simulated, Truth};
 
@@ -355,7 +356,7 @@ fn a_recording_without_the_desktop_event_says_what_it_inferred() {
     let report = analyse(&files);
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
     assert_eq!(explorer.end_ns, truth.desktop_ready_ns);
-    assert_ne!(serde_json::to_value(explorer.certainty).unwrap(), "measured", "{}", explorer.rule);
+    assert_ne!(serde_json::to_value(explorer.certainty).unwrap(), "measured", "{}", explorer.ends.rule);
 }
 
 #[test]

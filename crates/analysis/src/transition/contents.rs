@@ -1,6 +1,6 @@
 //! What a recording holds, in a clause: for who asked about a transition that it does not hold.
 
-use onoff_trace::{ActivityKind, Trace, milestone};
+use onoff_trace::{ActivityKind, Duration, Trace, milestone};
 
 /// How a recording that does not hold the transition asked for is described.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,13 +31,11 @@ pub(crate) fn instead_of(trace: &Trace, asked: Transition) -> Contents {
     let processes_before = count(|start, _| start.is_none());
     let processes_started = count(|start, _| start.is_some());
     let processes_ended = count(|_, end| end.is_some());
-    let seconds = trace.duration_ns.max(0) / 1_000_000_000;
-    let tenths = trace.duration_ns.max(0) / 100_000_000 % 10;
     let counted = |count: u64, verb: &str| match count {
         1 => format!("1 process {verb}s"),
         _ => format!("{count} processes {verb}"),
     };
-    let mut found = format!("in its {seconds}.{tenths} s, ");
+    let mut found = format!("in its {}, ", Duration::from_ns(trace.duration_ns));
     if trace.processes.is_empty() {
         found.push_str("no process event was recorded");
     } else {

@@ -5,7 +5,10 @@ mod contents;
 #[cfg(test)]
 pub(crate) mod hostile;
 pub mod linux;
+pub mod model;
 mod rules;
 pub mod shutdown;
 pub mod suspend;
 mod usage;
+
+pub use model::*;

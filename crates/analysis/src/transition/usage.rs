@@ -4,12 +4,29 @@ use onoff_trace::Trace;
 
 use crate::cpu::{self, CpuSource, CpuUsage};
 use crate::disk::{self, DiskUsage};
+use crate::transition::Phase;
 
 /// What the machine did in one phase; `None` where it was not recorded or the phase has no ends.
 pub(crate) type PhaseUsage = (Option<CpuUsage>, Option<DiskUsage>);
 
+/// Layers of phases that do not overlap, at most: each walks the recording again.
+const MOST_LAYERS: usize = 6;
+
+/// Phases looked at, at most.
+const MOST_PHASES: usize = 2_000;
+
+/// Fills in what the machine did in each of `phases`, as far as each is recorded.
+pub(crate) fn fill<'a>(trace: &Trace, phases: impl IntoIterator<Item = &'a mut Phase>) {
+    let mut phases: Vec<&mut Phase> = phases.into_iter().take(MOST_PHASES).collect();
+    let spans: Vec<Option<(i64, i64)>> = phases.iter().map(|phase| phase.recorded()).collect();
+    for (phase, (cpu, disk)) in phases.iter_mut().zip(of_spans(trace, &spans)) {
+        phase.cpu = cpu;
+        phase.disk = disk;
+    }
+}
+
 /// What the machine did in each of `spans`, from begin to end, ns, in their order. They may overlap: those that do not
-/// share one pass over the recording.
+/// share one pass over the recording, and what overlaps too many others is left without.
 pub(crate) fn of_spans(trace: &Trace, spans: &[Option<(i64, i64)>]) -> Vec<PhaseUsage> {
     let mut usages: Vec<PhaseUsage> = spans.iter().map(|_| (None, None)).collect();
     let mut order: Vec<(i64, i64, usize)> = spans
@@ -19,7 +36,10 @@ pub(crate) fn of_spans(trace: &Trace, spans: &[Option<(i64, i64)>]) -> Vec<Phase
         .filter(|(start, end, _)| start <= end)
         .collect();
     order.sort_unstable();
-    while !order.is_empty() {
+    for _ in 0..MOST_LAYERS {
+        if order.is_empty() {
+            break;
+        }
         let mut layer: Vec<(i64, i64, usize)> = Vec::new();
         let mut later = Vec::new();
         for span in order {
@@ -30,14 +50,14 @@ pub(crate) fn of_spans(trace: &Trace, spans: &[Option<(i64, i64)>]) -> Vec<Phase
                 _ => layer.push(span),
             }
         }
-        fill(trace, &layer, &mut usages);
+        look(trace, &layer, &mut usages);
         order = later;
     }
     usages
 }
 
-/// Fills in spans that follow one another.
-fn fill(trace: &Trace, layer: &[(i64, i64, usize)], usages: &mut [PhaseUsage]) {
+/// What the machine did in spans that follow one another.
+fn look(trace: &Trace, layer: &[(i64, i64, usize)], usages: &mut [PhaseUsage]) {
     let mut cuts: Vec<i64> = layer.iter().flat_map(|&(start, end, _)| [start, end]).collect();
     cuts.dedup();
     let cpu = match cpu::source(trace) {

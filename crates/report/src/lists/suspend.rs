@@ -1,9 +1,10 @@
 //! `onoff suspend --format csv`: everything that took time in a transition, one row each.
 
+use onoff_analysis::transition::PhaseName;
 use std::io::{self, Write};
 
 use onoff_analysis::transition::linux::suspend::LinuxSuspendReport;
-use onoff_analysis::transition::suspend::{PowerDevice, PowerPhaseName, PowerTransition, SuspendReport};
+use onoff_analysis::transition::suspend::{PowerDevice, PowerTransition, SuspendReport};
 use serde::Serialize;
 
 use crate::table::{Column, Kind, TableReport, Value};
@@ -59,7 +60,7 @@ impl SuspendRows {
             };
             for phase in &sleep.phases {
                 rows.push(SuspendRow {
-                    start_ns: Some(phase.start_ns),
+                    start_ns: phase.start_ns,
                     end_ns: phase.end_ns,
                     duration_ns: phase.duration_ns,
                     ..row(phase.name.as_str(), "phase", phase.name.as_str())
@@ -80,7 +81,7 @@ impl SuspendRows {
 }
 
 fn of_transition(transition: &PowerTransition, rows: &mut Vec<SuspendRow>) {
-    let row = |phase: Option<PowerPhaseName>, what: &'static str, name: &str| SuspendRow {
+    let row = |phase: Option<PhaseName>, what: &'static str, name: &str| SuspendRow {
         transition: transition.number,
         kind: transition.kind.as_str(),
         phase: phase.map_or("", |phase| phase.as_str()),
@@ -121,7 +122,7 @@ fn of_device(
     device: &PowerDevice,
     what: &'static str,
     rows: &mut Vec<SuspendRow>,
-    row: &impl Fn(Option<PowerPhaseName>, &'static str, &str) -> SuspendRow,
+    row: &impl Fn(Option<PhaseName>, &'static str, &str) -> SuspendRow,
 ) {
     rows.push(SuspendRow {
         driver: device.driver.clone(),

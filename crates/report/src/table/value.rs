@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use onoff_trace::duration::ExactTime;
+
 use super::Kind;
 use crate::text::quantity::{count, duration, percent, size};
 
@@ -71,7 +73,7 @@ impl<'a> Value<'a> {
             Self::Percent(share) if *share == 0.0 => Cow::Borrowed("0"),
             Self::Id(number) => number.to_string().into(),
             Self::Count(number) => count(*number).into(),
-            Self::Time(ns) => point_in_time(*ns).into(),
+            Self::Time(ns) => ExactTime(*ns).to_string().into(),
             Self::Duration(ns) => duration(*ns).into(),
             Self::Bytes(bytes) => size(*bytes).into(),
             Self::Percent(share) => percent(*share).into(),
@@ -122,13 +124,6 @@ impl<'a> Value<'a> {
             Self::Nothing | Self::Unknown | Self::Text(_) | Self::Percent(_) => 0,
         }
     }
-}
-
-/// A point in time, s, to the microsecond: what `--range` takes.
-fn point_in_time(ns: i64) -> String {
-    let micros = (ns.unsigned_abs() + 500) / 1_000;
-    let sign = if ns < 0 { "-" } else { "" };
-    format!("{sign}{}.{:06}s", micros / 1_000_000, micros % 1_000_000)
 }
 
 #[cfg(test)]

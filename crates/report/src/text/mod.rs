@@ -14,6 +14,7 @@ pub mod linux;
 pub mod losses;
 pub mod machine;
 pub mod netboot;
+pub mod phases;
 pub mod printable;
 pub mod quantity;
 pub mod section;

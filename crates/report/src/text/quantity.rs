@@ -1,26 +1,12 @@
 //! Times, sizes, counts and shares as a person reads them: three significant digits and a unit.
 
-/// A time span, e.g. `12.3 s`, `245 ms`, `17 min 25 s`.
+use onoff_trace::Duration;
+use onoff_trace::duration::three_digits;
+
+/// A length of time, e.g. `12.3 s`, `245 ms`, `17 min 25 s`.
 #[must_use]
 pub fn duration(ns: i64) -> String {
-    let sign = if ns < 0 { "-" } else { "" };
-    let ns = ns.unsigned_abs();
-    let text = match ns {
-        0 => "0 s".to_owned(),
-        1..1_000 => format!("{ns} ns"),
-        1_000..999_500 => scaled(ns, 1_000, "µs"),
-        999_500..999_500_000 => scaled(ns, 1_000_000, "ms"),
-        999_500_000..999_950_000_000 => scaled(ns, 1_000_000_000, "s"),
-        _ => {
-            let seconds = (ns + 500_000_000) / 1_000_000_000;
-            match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-                (0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
-                (hours @ 1..48, minutes, _) => format!("{hours} h {minutes:02} min"),
-                (hours, _, _) => format!("{} d {:02} h", hours / 24, hours % 24),
-            }
-        }
-    };
-    format!("{sign}{text}")
+    Duration::from_ns(ns).to_string()
 }
 
 /// A time span that may not be known; `-` when it is not.
@@ -43,7 +29,7 @@ pub fn size(bytes: u64) -> String {
         divisor *= 1024;
         unit += 1;
     }
-    scaled(bytes, divisor, UNITS[unit])
+    three_digits(bytes, divisor, UNITS[unit])
 }
 
 /// A count with its thousands set apart, e.g. `179,474`.
@@ -84,45 +70,9 @@ pub fn counted(number: u64, one: &str) -> String {
     format!("{} {one}{plural}", count(number))
 }
 
-fn scaled(value: u64, unit: u64, name: &str) -> String {
-    let value = value as f64 / unit as f64;
-    let decimals = match value {
-        value if value < 9.995 => 2,
-        value if value < 99.95 => 1,
-        // Seconds keep a decimal up to a thousand: boots are compared by the tenth.
-        _ if name == "s" => 1,
-        _ => 0,
-    };
-    format!("{value:.decimals$} {name}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_keep_three_digits_and_change_unit_without_a_gap() {
-        for (ns, text) in [
-            (0, "0 s"),
-            (999, "999 ns"),
-            (1_000, "1.00 µs"),
-            (999_499, "999 µs"),
-            (999_500, "1.00 ms"),
-            (245_000_000, "245 ms"),
-            (999_499_999, "999 ms"),
-            (999_500_000, "1.00 s"),
-            (12_345_000_000, "12.3 s"),
-            (113_547_000_000, "113.5 s"),
-            (999_949_999_999, "999.9 s"),
-            (1_045_000_000_000, "17 min 25 s"),
-            (10_920_000_000_000, "3 h 02 min"),
-            (180_000_000_000_000, "2 d 02 h"),
-            (-1_500_000, "-1.50 ms"),
-            (i64::MIN, "-106751 d 23 h"),
-        ] {
-            assert_eq!(duration(ns), text, "{ns}");
-        }
-    }
 
     #[test]
     fn sizes_counts_and_shares() {

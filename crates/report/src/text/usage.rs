@@ -5,25 +5,14 @@ use std::io::{self, Write};
 use onoff_analysis::Certainty;
 use onoff_analysis::cpu::{CpuSource, CpuUsage};
 use onoff_analysis::disk::DiskUsage;
+use onoff_analysis::transition::{Phase, PhaseName};
 
+use super::phases;
 use super::printable::printable;
 use super::quantity::{count, duration, percent, share, size};
 use super::section::{title, write_news};
 use super::style::QUIET;
 use super::table::{Table, cell, styled_cell};
-
-/// What the machine did in a phase.
-#[derive(Clone, Copy, Debug)]
-pub struct PhaseUse<'a> {
-    /// The phase's name.
-    pub name: &'a str,
-    /// Its length, ns.
-    pub duration_ns: Option<i64>,
-    /// What the processors did, where recorded.
-    pub cpu: Option<&'a CpuUsage>,
-    /// What the disks did, where recorded.
-    pub disk: Option<&'a DiskUsage>,
-}
 
 /// Names beside each phase.
 const NAMES: usize = 3;
@@ -31,12 +20,25 @@ const NAMES: usize = 3;
 /// From this share of the phase's work on, a name is worth its place, percent.
 const NOTABLE_PERCENT: f64 = 1.0;
 
-/// Writes what the processors did, unless nothing of it was recorded; `told` are the losses named before.
+/// Writes what processors and disks did in `phases`, as far as it was recorded; `told` are the losses named before. What came
+/// after the transition, and phases in which nothing happened, are left out.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write_processors(phases: &[PhaseUse<'_>], told: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let usages: Vec<(&PhaseUse<'_>, &CpuUsage)> = phases.iter().filter_map(|phase| Some((phase, phase.cpu?))).collect();
+pub fn write<'p>(phases: impl IntoIterator<Item = &'p Phase>, told: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let is_shown = |phase: &&Phase| phase.name != PhaseName::TraceTail && phase.recorded_ns > 0;
+    let phases: Vec<&Phase> = phases.into_iter().filter(is_shown).collect();
+    write_processors(&phases, told, out)?;
+    write_disks(&phases, told, out)
+}
+
+fn write_processors(phases: &[&Phase], told: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let is_sleep = |phase: &Phase| phase.half.is_some();
+    let usages: Vec<(&Phase, &CpuUsage)> = phases
+        .iter()
+        .filter_map(|&phase| Some((phase, phase.cpu.as_ref()?)))
+        .filter(|(phase, cpu)| !is_sleep(phase) || cpu.busy_ns > 0)
+        .collect();
     let Some((_, first)) = usages.first() else {
         return Ok(());
     };
@@ -56,7 +58,7 @@ pub fn write_processors(phases: &[PhaseUse<'_>], told: &[String], out: &mut dyn 
             .map(|process| format!("{} {}", process_name(&process.image, process.pid), duration(process.cpu_ns)))
             .collect();
         table.row([
-            cell(phase.name),
+            cell(phases::name(phase.name)),
             cell(percent(share(cpu.busy_ns, cpu.capacity_ns))),
             cell(duration(cpu.busy_ns)),
             cell(names.join(", ")),
@@ -66,13 +68,13 @@ pub fn write_processors(phases: &[PhaseUse<'_>], told: &[String], out: &mut dyn 
     write_news(told, &first.touched_by, out)
 }
 
-/// Writes what the disks did, unless nothing of it was recorded; `told` are the losses named before.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write_disks(phases: &[PhaseUse<'_>], told: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let usages: Vec<(&PhaseUse<'_>, &DiskUsage)> =
-        phases.iter().filter_map(|phase| Some((phase, phase.disk?))).collect();
+fn write_disks(phases: &[&Phase], told: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let is_sleep = |phase: &Phase| phase.half.is_some();
+    let usages: Vec<(&Phase, &DiskUsage)> = phases
+        .iter()
+        .filter_map(|&phase| Some((phase, phase.disk.as_ref()?)))
+        .filter(|(phase, disk)| !is_sleep(phase) || disk.service_ns > 0 || disk.operations.flush.operations > 0)
+        .collect();
     let Some((_, first)) = usages.first() else {
         return Ok(());
     };
@@ -85,22 +87,21 @@ pub fn write_disks(phases: &[PhaseUse<'_>], told: &[String], out: &mut dyn Write
         .right("requests")
         .right("written")
         .right("requests")
+        .right("flushes")
         .right("read ahead")
         .left("most for", 90);
     for (phase, disk) in &usages {
         let (read, write) = (&disk.operations.read, &disk.operations.write);
         let working = if disk.service_ns > 0 { duration(disk.service_ns) } else { "idle".to_owned() };
         table.row([
-            cell(phase.name),
+            cell(phases::name(phase.name)),
             cell(working),
-            cell(match phase.duration_ns {
-                Some(length) if disk.service_ns > 0 => percent(share(disk.service_ns, length)),
-                _ => String::new(),
-            }),
+            cell(some(disk.service_ns > 0, || percent(share(disk.service_ns, phase.recorded_ns)))),
             cell(some(read.operations > 0, || size(read.bytes))),
             cell(some(read.operations > 0, || count(read.operations))),
             cell(some(write.operations > 0, || size(write.bytes))),
             cell(some(write.operations > 0, || count(write.operations))),
+            cell(some(disk.operations.flush.operations > 0, || count(disk.operations.flush.operations))),
             cell(some(disk.read_ahead.operations > 0, || size(disk.read_ahead.bytes))),
             styled_cell(QUIET, most_for(disk)),
         ]);

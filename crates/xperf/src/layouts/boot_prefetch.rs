@@ -1,11 +1,11 @@
 //! `xperf -a bootprefetch`: what the boot's read-ahead did.
 
+use onoff_analysis::transition::PhaseName;
 use std::io::{self, Write};
 
 use crate::boot_prefetch::BootPrefetch;
 use crate::collected::ready_boot::ReadyBoot;
 use onoff_analysis::disk::DiskWork;
-use onoff_analysis::transition::boot::PhaseName;
 
 use super::microseconds;
 use onoff_report::text::printable::printable;
@@ -51,6 +51,7 @@ fn title(phase: PhaseName) -> &'static str {
         PhaseName::ExplorerInit => "Explorer Init",
         PhaseName::PostBoot => "Post Boot",
         PhaseName::TraceTail => "Trace Tail",
+        other => other.as_str(),
     }
 }
 

@@ -1,11 +1,12 @@
 //! `xperf -a boot`: the summary of a boot as XML, in ms.
 
+use onoff_analysis::transition::{Phase, PhaseName};
 use std::io::{self, Write};
 
 use onoff_analysis::devices::{Device, DevicePhaseSpan};
 use onoff_analysis::processes::{Lifetime, ProcessLife};
 use onoff_analysis::services::Service;
-use onoff_analysis::transition::boot::{BootReport, Phase, PhaseName};
+use onoff_analysis::transition::boot::BootReport;
 use onoff_trace::{DeviceOperationKind, DevicePhase};
 
 use super::interval_xml::{attribute, container, write_cpu, write_disk};

@@ -3,10 +3,11 @@
 //! Times are cut to whole milliseconds, not rounded: the paper's session from 448 to 7091 took 6642, and the posted one from
 //! 197 to 745 took 547, which no rounding of both ends and the length allows for both.
 
+use onoff_analysis::transition::Phase;
 use std::io::{self, Write};
 
 use onoff_analysis::transition::shutdown::{
-    ApplicationEnd, ServiceEnd, ServiceNotification, SessionEnd, ShutdownInterval, ShutdownPhase, ShutdownReport,
+    ApplicationEnd, ServiceEnd, ServiceNotification, SessionEnd, ShutdownInterval, ShutdownReport,
 };
 
 use super::interval_xml::{attribute, container, write_cpu, write_disk};
@@ -86,7 +87,7 @@ fn write_application(application: &ApplicationEnd, out: &mut dyn Write) -> io::R
 /// The phases and what lies between them, by time.
 fn write_intervals(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     enum Interval<'a> {
-        Phase(&'a ShutdownPhase),
+        Phase(&'a Phase),
         Between(&'a ShutdownInterval),
     }
     let phases = report.phases.iter().filter_map(|phase| Some((phase.start_ns?, Interval::Phase(phase))));

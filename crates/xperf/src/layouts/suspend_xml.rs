@@ -3,11 +3,10 @@
 //! No such document is known in public. Elements and attributes are those that the Microsoft paper "Windows On/Off
 //! Transition Performance Analysis" names; what it leaves open is listed in the book under "xperf's formats".
 
+use onoff_analysis::transition::{Phase, PhaseName};
 use std::io::{self, Write};
 
-use onoff_analysis::transition::suspend::{
-    PowerDevice, PowerNotification, PowerPhase, PowerPhaseName, PowerTransition, SuspendReport,
-};
+use onoff_analysis::transition::suspend::{PowerDevice, PowerNotification, PowerTransition, SuspendReport};
 use onoff_trace::NotificationKind;
 
 use super::interval_xml::attribute;
@@ -97,19 +96,19 @@ impl SuspendXmlOptions {
 }
 
 /// The nodes of a scenario, in order: phase, its name in the document, and what its children are called.
-const NODES: [(PowerPhaseName, &str, &str); 12] = [
-    (PowerPhaseName::QueryApps, "queryapps", "application"),
-    (PowerPhaseName::QueryServices, "queryservices", "service"),
-    (PowerPhaseName::SuspendApps, "suspendapps", "application"),
-    (PowerPhaseName::SuspendServices, "suspendservices", "service"),
-    (PowerPhaseName::ShowUi, "showui", ""),
-    (PowerPhaseName::Superfetch, "superfetch", ""),
-    (PowerPhaseName::QueryDevices, "querydevices", "device"),
-    (PowerPhaseName::FlushVolumes, "flushvolumes", ""),
-    (PowerPhaseName::SuspendDevices, "suspenddevices", "device"),
-    (PowerPhaseName::ResumeDevices, "resumedevices", "device"),
-    (PowerPhaseName::ResumeServices, "resumeservices", "service"),
-    (PowerPhaseName::ResumeApps, "resumeapps", "application"),
+const NODES: [(PhaseName, &str, &str); 12] = [
+    (PhaseName::QueryApps, "queryapps", "application"),
+    (PhaseName::QueryServices, "queryservices", "service"),
+    (PhaseName::SuspendApps, "suspendapps", "application"),
+    (PhaseName::SuspendServices, "suspendservices", "service"),
+    (PhaseName::ShowUi, "showui", ""),
+    (PhaseName::Superfetch, "superfetch", ""),
+    (PhaseName::QueryDevices, "querydevices", "device"),
+    (PhaseName::FlushVolumes, "flushvolumes", ""),
+    (PhaseName::SuspendDevices, "suspenddevices", "device"),
+    (PhaseName::ResumeDevices, "resumedevices", "device"),
+    (PhaseName::ResumeServices, "resumeservices", "service"),
+    (PhaseName::ResumeApps, "resumeapps", "application"),
 ];
 
 /// Writes the document.
@@ -141,11 +140,11 @@ fn write_scenario(transition: &PowerTransition, options: &SuspendXmlOptions, out
         Some(ns) => write!(out, " {name}=\"{}\"", options.text(Some(ns))),
         None => Ok(()),
     };
-    optional("biosinit", length(PowerPhaseName::BiosInit), out)?;
-    let critical = length(PowerPhaseName::ResumeCritical).or_else(|| length(PowerPhaseName::ResumeDevices));
+    optional("biosinit", length(PhaseName::BiosInit), out)?;
+    let critical = length(PhaseName::ResumeCritical).or_else(|| length(PhaseName::ResumeDevices));
     write!(out, " resumecritical=\"{}\" resume=\"{}\"", options.text(critical), options.text(resume))?;
-    optional("hiberwrite", length(PowerPhaseName::HiberWrite), out)?;
-    optional("hiberread", length(PowerPhaseName::HiberRead), out)?;
+    optional("hiberwrite", length(PhaseName::HiberWrite), out)?;
+    optional("hiberread", length(PhaseName::HiberRead), out)?;
     writeln!(out, ">")?;
     for (name, element, child) in NODES {
         for phase in transition.phases.iter().filter(|phase| phase.name == name) {
@@ -162,7 +161,7 @@ fn total(kernel_ns: Option<i64>, measured_ns: Option<i64>) -> Option<i64> {
 
 fn write_phase(
     transition: &PowerTransition,
-    phase: &PowerPhase,
+    phase: &Phase,
     (element, child): (&str, &str),
     options: &SuspendXmlOptions,
     out: &mut dyn Write,
@@ -174,7 +173,7 @@ fn write_phase(
         options.text(phase.duration_ns)
     )?;
     if !child.is_empty() {
-        let children = phase.children_total_ns.unwrap_or(0);
+        let children = phase.work.total_ns;
         write!(out, " totalChildrenDuration=\"{}\"", options.text(Some(children)))?;
     }
     let shown = |ns: Option<i64>| ns.is_none_or(|ns| ns >= options.min_ns);

@@ -1,5 +1,6 @@
 //! A boot as a run.
 
+use crate::transition::{Half, PhaseName};
 use onoff_trace::{DevicePhase, ServiceChange};
 
 use hashbrown::HashMap;
@@ -9,8 +10,8 @@ use super::{Origin, losses, operations};
 use crate::compare::run::{Category, Run, SetApart, SetApartReason, TransitionName, Unit};
 use crate::cpu::ProcessCpu;
 use crate::processes::ProcessLife;
-use crate::transition::boot::{BootKind, BootReport, PhaseName, ReadAhead, TrainingState};
-use crate::transition::suspend::{PowerHalf, PowerPhaseName, PowerTransition, ResumeParts};
+use crate::transition::boot::{BootKind, BootReport, ReadAhead, TrainingState};
+use crate::transition::suspend::{PowerTransition, ResumeParts};
 
 /// The measures of a boot.
 #[must_use]
@@ -37,9 +38,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     let labels = Labels::of(&report.processes);
     let of_boot = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
     for phase in of_boot() {
-        measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
-        let of_phase = phase.cpu.as_ref();
-        measures.usage_as(of_phase, phase.disk.as_ref(), |process| labels.name(process));
+        measures.phase_as(phase, |process| labels.name(process));
     }
     numbers(report, &mut measures);
     let doubtful = !report.services_touched_by.is_empty();
@@ -68,11 +67,8 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
 pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition, lost: &onoff_trace::Losses) -> Run {
     let mut measures = Collector::new(TransitionName::Boot);
     // The desktop is there when the shell's phase ends.
-    let desktop_ns = transition
-        .phases
-        .iter()
-        .find(|phase| phase.name == PowerPhaseName::ExplorerInit)
-        .and_then(|phase| phase.end_ns);
+    let desktop_ns =
+        transition.phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
     let resumed_ns = desktop_ns.zip(transition.resume.measured.start_ns).map(|(end, start)| end.saturating_sub(start));
     let settling = &transition.post_resume;
     let settled = settling.end_ns.and(resumed_ns);
@@ -89,9 +85,8 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition, lost: &ono
         measures.total("to_desktop", from_power_on(parts, resumed_ns));
     }
     for phase in &transition.phases {
-        if matches!(phase.name.half(), PowerHalf::Resume | PowerHalf::After) {
-            measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
-            measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
+        if matches!(phase.half, Some(Half::Resume | Half::After)) {
+            measures.phase(phase);
         }
     }
     Run {

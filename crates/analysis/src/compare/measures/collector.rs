@@ -1,5 +1,6 @@
 //! Measures in the making.
 
+use crate::transition::Phase;
 use hashbrown::HashMap;
 
 use super::{LEAST_SHARE_NS, MOST_SHARES};
@@ -43,15 +44,22 @@ impl Collector {
         self.add(key, Category::Total, unit, value, None, false);
     }
 
-    /// A phase, when its length is known.
-    pub(super) fn phase(&mut self, name: &str, start_ns: Option<i64>, duration_ns: Option<i64>) {
-        if let Some(start_ns) = start_ns {
+    /// A phase, when its length is known, and what the machine did in it.
+    pub(super) fn phase(&mut self, phase: &Phase) {
+        self.phase_as(phase, |process| &process.image);
+    }
+
+    /// The same, with other names for processes than their images.
+    pub(super) fn phase_as<'u>(&mut self, phase: &'u Phase, process_name: impl Fn(&'u ProcessCpu) -> &'u str) {
+        let name = phase.name.as_str();
+        if let Some(start_ns) = phase.start_ns {
             let at = self.phases.partition_point(|(_, start)| *start <= start_ns);
             self.phases.insert(at, (name.to_owned(), start_ns));
         }
-        if let Some(ns) = duration_ns {
+        if let Some(ns) = phase.duration_ns {
             self.add(self.key(Category::Phase, name), Category::Phase, Unit::Ns, ns, None, false);
         }
+        self.usage(phase.cpu.as_ref(), phase.disk.as_ref(), process_name);
     }
 
     /// A thing with a begin; without a length it is left out.
@@ -70,12 +78,7 @@ impl Collector {
     }
 
     /// What the machine did in a phase.
-    pub(super) fn usage(&mut self, cpu: Option<&CpuUsage>, disk: Option<&DiskUsage>) {
-        self.usage_as(cpu, disk, |process| &process.image);
-    }
-
-    /// The same, with other names for processes than their images.
-    pub(super) fn usage_as<'u>(
+    fn usage<'u>(
         &mut self,
         cpu: Option<&'u CpuUsage>,
         disk: Option<&DiskUsage>,
@@ -142,15 +145,17 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transition::PhaseName;
 
     #[test]
     fn things_of_one_name_are_added_up_and_aligned_at_their_phase() {
         let mut collector = Collector::new(TransitionName::Boot);
         collector.total("total", Some(90));
         collector.total("os_loader", None);
-        collector.phase("B", Some(40), Some(50));
-        collector.phase("A", Some(10), Some(30));
-        collector.phase("C", None, None);
+        let phase = |name, start_ns, duration_ns| Phase { start_ns, duration_ns, ..Phase::unknown(name) };
+        collector.phase(&phase(PhaseName::ExplorerInit, Some(40), Some(50)));
+        collector.phase(&phase(PhaseName::SmssInit, Some(10), Some(30)));
+        collector.phase(&phase(PhaseName::PostBoot, None, None));
         collector.thing(Category::Service, "Spooler", 47, Some(5), false);
         collector.thing(Category::Service, "Spooler", 50, Some(6), true);
         collector.thing(Category::Service, "Early", 5, Some(1), false);
@@ -158,10 +163,19 @@ mod tests {
         collector.thing(Category::Device, "", 50, Some(1), false);
         let measures = collector.finish();
         let keys: Vec<&str> = measures.iter().map(|it| it.key.as_str()).collect();
-        assert_eq!(keys, ["boot.total", "boot.phase.B", "boot.phase.A", "boot.service.Spooler", "boot.service.Early"]);
+        assert_eq!(
+            keys,
+            [
+                "boot.total",
+                "boot.phase.ExplorerInit",
+                "boot.phase.SMSSInit",
+                "boot.service.Spooler",
+                "boot.service.Early"
+            ]
+        );
         let spooler = &measures[3];
         assert_eq!((spooler.value, spooler.doubtful), (11, true));
-        assert_eq!((spooler.phase.as_deref(), spooler.since_phase_ns), (Some("B"), Some(7)));
+        assert_eq!((spooler.phase.as_deref(), spooler.since_phase_ns), (Some("ExplorerInit"), Some(7)));
         assert_eq!(spooler.name(), "Spooler");
         assert_eq!(measures[4].phase, None);
     }
@@ -169,14 +183,17 @@ mod tests {
     #[test]
     fn shares_below_a_millisecond_are_left_out_and_the_rest_is_by_time() {
         let mut collector = Collector::new(TransitionName::Boot);
-        let cpu = |image: &str, cpu_ns| CpuUsage {
-            by_process: vec![crate::cpu::ProcessCpu { pid: Some(8), image: image.to_owned(), cpu_ns, percent: 0.0 }],
-            ..CpuUsage::default()
+        let cpu = |image: &str, cpu_ns| Phase {
+            cpu: Some(CpuUsage {
+                by_process: vec![ProcessCpu { pid: Some(8), image: image.to_owned(), cpu_ns, percent: 0.0 }],
+                ..CpuUsage::default()
+            }),
+            ..Phase::unknown(PhaseName::PreSmss)
         };
-        collector.usage(Some(&cpu("a.exe", LEAST_SHARE_NS - 1)), None);
-        collector.usage(Some(&cpu("b.exe", LEAST_SHARE_NS / 2)), None);
-        collector.usage(Some(&cpu("b.exe", LEAST_SHARE_NS / 2)), None);
-        collector.usage(Some(&cpu("c.exe", 2 * LEAST_SHARE_NS)), None);
+        collector.phase(&cpu("a.exe", LEAST_SHARE_NS - 1));
+        collector.phase(&cpu("b.exe", LEAST_SHARE_NS / 2));
+        collector.phase(&cpu("b.exe", LEAST_SHARE_NS / 2));
+        collector.phase(&cpu("c.exe", 2 * LEAST_SHARE_NS));
         let measures = collector.finish();
         let shares: Vec<(&str, i64)> = measures.iter().map(|it| (it.name(), it.value)).collect();
         assert_eq!(shares, [("c.exe", 2 * LEAST_SHARE_NS), ("b.exe", LEAST_SHARE_NS)]);

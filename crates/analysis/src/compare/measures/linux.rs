@@ -1,11 +1,12 @@
 //! Boots, shutdowns and sleeps of Linux as runs. Units of systemd are services, so that one limit fits both systems.
 
+use crate::transition::PhaseName;
 use onoff_trace::Losses;
 
 use super::collector::Collector;
 use super::{Origin, losses, operations};
 use crate::compare::run::{Category, Run, TransitionName, Unit};
-use crate::transition::linux::boot::{LinuxBootReport, LinuxPhaseName};
+use crate::transition::linux::boot::LinuxBootReport;
 use crate::transition::linux::shutdown::{LinuxShutdownKind, LinuxShutdownReport};
 use crate::transition::linux::suspend::{LinuxSleep, SleepOutcome};
 
@@ -18,10 +19,9 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
     let target = report.default_target.as_ref();
     measures.total("default_target", target.map(|target| target.reached_ns));
     measures.total("manager", report.manager.whole.duration_ns);
-    let of_boot = || report.phases.iter().filter(|phase| phase.name != LinuxPhaseName::TraceTail);
+    let of_boot = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
     for phase in of_boot() {
-        measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
-        measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
+        measures.phase(phase);
     }
     let doubtful = !report.units_touched_by.is_empty();
     for unit in report.units.iter().filter(|unit| unit.automatic) {
@@ -47,8 +47,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
     let killed = i64::try_from(report.killed.len()).unwrap_or(i64::MAX);
     measures.number("killed_processes", Unit::Count, killed);
     for phase in &report.phases {
-        measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
-        measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
+        measures.phase(phase);
     }
     for unit in &report.units {
         measures.thing(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, false);
@@ -79,8 +78,7 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep, lost: &Losses) -> Run
     let settling = &sleep.post_resume;
     measures.total("post_resume", settling.end_ns.map(|_| settling.busy_ns));
     for phase in &sleep.phases {
-        measures.phase(phase.name.as_str(), Some(phase.start_ns), phase.duration_ns);
-        measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
+        measures.phase(phase);
     }
     for callback in &sleep.callbacks {
         let Some(phase) = callback.phase else {

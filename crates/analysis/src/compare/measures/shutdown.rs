@@ -13,8 +13,7 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
     measures.total("pre_shutdown", report.pre_shutdown.duration_ns);
     measures.total("services", report.service_shutdown.duration_ns);
     for phase in &report.phases {
-        measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
-        measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
+        measures.phase(phase);
     }
     let doubtful = !report.services_touched_by.is_empty();
     for service in &report.services {

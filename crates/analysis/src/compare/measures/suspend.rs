@@ -1,11 +1,12 @@
 //! A sleep, hibernation or modern standby as a run: both halves, without the sleep between.
 
+use crate::transition::Half;
 use onoff_trace::Losses;
 
 use super::collector::Collector;
 use super::{Origin, losses};
 use crate::compare::run::{Category, Run, TransitionName, Unit};
-use crate::transition::suspend::{PowerDevice, PowerHalf, PowerTransition, PowerTransitionKind};
+use crate::transition::suspend::{PowerDevice, PowerTransition, PowerTransitionKind};
 
 /// The measures of a power transition, of a recording that lost `lost`.
 #[must_use]
@@ -20,9 +21,8 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) 
         measures.number("hibernate_file", Unit::Bytes, bytes);
     }
     for phase in &transition.phases {
-        if phase.name.half() != PowerHalf::Asleep {
-            measures.phase(phase.name.as_str(), phase.start_ns, phase.duration_ns);
-            measures.usage(phase.cpu.as_ref(), phase.disk.as_ref());
+        if phase.half != Some(Half::Asleep) {
+            measures.phase(phase);
         }
     }
     for told in &transition.notifications {

@@ -7,7 +7,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     repeated
         .filter(|exchange| exchange.attempts > 1 || exchange.request_attempts > 1)
         .map(|exchange| {
-            let waits: Vec<String> = exchange.waits_ns.iter().take(6).map(|&wait| time(wait)).collect();
+            let waits: Vec<String> = exchange.waits_ns.iter().take(6).map(|&wait| time(wait).to_string()).collect();
             let family = if exchange.ip_version == 4 { "DHCPv4" } else { "DHCPv6" };
             let answered = exchange.offer_delay_ns.is_some();
             let outcome = match (exchange.complete, answered) {

@@ -15,6 +15,7 @@ mod window_refused;
 mod window_small;
 mod wrong_file;
 
+use onoff_trace::Duration;
 use serde::Serialize;
 
 use super::report::NetworkBoot;
@@ -69,16 +70,8 @@ pub(super) fn findings(boot: &NetworkBoot, bits_per_s: u64) -> Vec<Finding> {
     findings
 }
 
-/// `12.3 s` or `45.6 ms`: times in sentences.
-fn time(ns: i64) -> String {
-    let ns = ns as f64;
-    if ns >= 9.995e8 {
-        format!("{:.2} s", ns / 1e9)
-    } else if ns >= 1e6 {
-        format!("{:.1} ms", ns / 1e6)
-    } else {
-        format!("{:.0} µs", ns / 1e3)
-    }
+const fn time(ns: i64) -> Duration {
+    Duration::from_ns(ns)
 }
 
 fn plural(count: u64, one: &str) -> String {

@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(
             absence.to_string(),
             "the recording holds no boot (no start of smss.exe, wininit.exe, or of the device and service phases); \
-             in its 3.2 s, 0 processes start and 60 processes end: this looks like a shutdown; \
+             in its 3.25 s, 0 processes start and 60 processes end: this looks like a shutdown; \
              'onoff shutdown' answers"
         );
     }

@@ -11,6 +11,7 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
+use crate::transition::{Phase, PhaseName};
 use onoff_trace::{TableName, Tables, Trace};
 
 pub use report::*;
@@ -121,7 +122,7 @@ pub(crate) fn spans(trace: &Trace, options: &BootOptions) -> Vec<(PhaseName, Opt
     let path = phases::main_path(trace, options);
     let ready_ns = path.desktop_ready.time_ns;
     let settled_ns = ready_ns.and_then(|start_ns| idle::settle(trace, start_ns, options.idle).end_ns);
-    PhaseName::ALL
+    PhaseName::WINDOWS_BOOT
         .into_iter()
         .filter_map(|name| match name {
             PhaseName::TraceTail => None,
@@ -156,47 +157,23 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
         PhaseName::TraceTail => (&settled, &last_event),
         _ => path.ends(name).unwrap_or((&settled, &settled)),
     };
-    // A PostBoot that the recording cuts off is described up to the recording's end.
-    let described = |name: PhaseName| {
-        let (start, end) = ends(name);
-        let end_ns = match name {
-            PhaseName::PostBoot => end.time_ns.or(last_event.time_ns),
-            _ => end.time_ns,
-        };
-        start.time_ns.zip(end_ns)
-    };
-
-    let spans = PhaseName::ALL.map(described);
-    let usages = usage::of_spans(trace, &spans);
     let mut tables = BOUNDARY_TABLES.to_vec();
     let boundary_losses = touched_by(trace, &tables);
     tables.extend([TableName::DiskIos]);
     tables.extend(cpu::source(trace).tables());
     let settling_losses = touched_by(trace, &tables);
 
-    PhaseName::ALL
+    let mut phases: Vec<Phase> = PhaseName::WINDOWS_BOOT
         .into_iter()
-        .zip(usages)
-        .map(|(name, (cpu, disk))| {
+        .map(|name| {
             let (start, end) = ends(name);
-            let span = Span::between(start, end);
-            Phase {
-                name,
-                start_ns: span.start_ns,
-                end_ns: span.end_ns,
-                duration_ns: span.duration_ns,
-                rule: end.rule.clone(),
-                event: end.event.clone(),
-                certainty: span.certainty,
-                starts: start.clone(),
-                ends: end.clone(),
-                cpu,
-                disk,
-                touched_by: match name {
-                    PhaseName::PostBoot | PhaseName::TraceTail => settling_losses.clone(),
-                    _ => boundary_losses.clone(),
-                },
-            }
+            let phase = Phase::between(name, start, end);
+            // A PostBoot that the recording cuts off is described up to the recording's end.
+            let phase = if name == PhaseName::PostBoot { phase.recorded_until(trace.duration_ns) } else { phase };
+            let settles = matches!(name, PhaseName::PostBoot | PhaseName::TraceTail);
+            Phase { touched_by: if settles { settling_losses.clone() } else { boundary_losses.clone() }, ..phase }
         })
-        .collect()
+        .collect();
+    usage::fill(trace, &mut phases);
+    phases
 }

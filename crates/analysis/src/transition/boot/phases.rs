@@ -5,9 +5,10 @@
 //! published readers of the same recordings. xperf's own choice between winlogon.exe's start and the events around it is
 //! not documented; the paper's words ("ends when control is passed to Winlogon.exe") decide here.
 
+use crate::transition::PhaseName;
 use onoff_trace::{ActivityKind, Trace, milestone};
 
-use super::report::{BootOptions, PhaseName};
+use super::report::BootOptions;
 use crate::evidence::{Boundary, Certainty};
 use crate::processes::runs;
 use crate::transition::rules::{Found, Rule, first_of, milestone_at};
@@ -35,7 +36,7 @@ impl MainPath {
             PhaseName::SmssInit => Some((&self.session_manager, &self.logon_process)),
             PhaseName::WinLogonInit => Some((&self.logon_process, &self.shell_start)),
             PhaseName::ExplorerInit => Some((&self.shell_start, &self.desktop_ready)),
-            PhaseName::PostBoot | PhaseName::TraceTail => None,
+            _ => None,
         }
     }
 

@@ -1,15 +1,14 @@
 //! The result of the boot analysis. Its serialized names are the documented contract of `boot --format json`.
 
+use crate::transition::{Phase, PhaseName};
 use onoff_trace::Losses;
 use onoff_trace::firmware::{FirmwareCheckpoints, FirmwareFault};
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::activity::Work;
-use crate::cpu::CpuUsage;
 use crate::devices::{Device, DevicePhaseSpan, DeviceTotal};
-use crate::disk::DiskUsage;
-use crate::evidence::{Boundary, Certainty, Span};
+use crate::evidence::{Certainty, Span};
 use crate::firmware::FirmwareStageName;
 use crate::idle::{IdleMetric, Settling};
 use crate::lacking::Lacking;
@@ -47,73 +46,6 @@ impl Default for BootOptions {
             firmware: None,
         }
     }
-}
-
-/// A phase of the boot, in order of time. Names are those of xperf and the Microsoft paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub enum PhaseName {
-    /// The kernel and its boot-start drivers, until the session manager starts.
-    #[serde(rename = "PreSMSS")]
-    PreSmss,
-    /// The session manager: registry, remaining drivers, subsystems, until the logon process starts.
-    #[serde(rename = "SMSSInit")]
-    SmssInit,
-    /// Services and logon, until the shell starts.
-    WinLogonInit,
-    /// The shell, until the desktop is ready.
-    ExplorerInit,
-    /// Work after the desktop, until the computer has settled.
-    PostBoot,
-    /// The rest of the recording.
-    TraceTail,
-}
-
-impl PhaseName {
-    /// Every phase, in order.
-    pub const ALL: [PhaseName; 6] =
-        [Self::PreSmss, Self::SmssInit, Self::WinLogonInit, Self::ExplorerInit, Self::PostBoot, Self::TraceTail];
-
-    /// The name, as in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PreSmss => "PreSMSS",
-            Self::SmssInit => "SMSSInit",
-            Self::WinLogonInit => "WinLogonInit",
-            Self::ExplorerInit => "ExplorerInit",
-            Self::PostBoot => "PostBoot",
-            Self::TraceTail => "TraceTail",
-        }
-    }
-}
-
-/// A phase: when it was, what set that, and what the machine did in it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Phase {
-    /// Which.
-    pub name: PhaseName,
-    /// Begin, ns; `None` when no rule found it.
-    pub start_ns: Option<i64>,
-    /// End, ns; `None` when no rule found it.
-    pub end_ns: Option<i64>,
-    /// Length, ns; `None` when an end is unknown.
-    pub duration_ns: Option<i64>,
-    /// The rule that set the end, as a phrase.
-    pub rule: String,
-    /// The record that set the end.
-    pub event: String,
-    /// How certain the weaker end is.
-    pub certainty: Certainty,
-    /// What set the begin.
-    pub starts: Boundary,
-    /// What set the end.
-    pub ends: Boundary,
-    /// Who used the processors; `None` when an end is unknown or neither switches nor samples were recorded.
-    pub cpu: Option<CpuUsage>,
-    /// What the disks did; `None` when an end is unknown or no disk request was recorded.
-    pub disk: Option<DiskUsage>,
-    /// Names of the losses that touch its ends.
-    pub touched_by: Vec<String>,
 }
 
 /// Kind of boot.

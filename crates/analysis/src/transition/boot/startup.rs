@@ -5,9 +5,10 @@ use std::cmp::Reverse;
 use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, Process, Trace};
 
-use super::report::{Phase, StartupApplication, StartupApplications};
+use super::report::{StartupApplication, StartupApplications};
 use crate::activity::{Work, of_kind};
 use crate::owners::file_name;
+use crate::transition::Phase;
 
 /// Processes looked at for one program, at most: the shell creates one while it starts one.
 const MOST_CANDIDATES: usize = 64;

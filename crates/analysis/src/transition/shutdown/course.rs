@@ -2,10 +2,11 @@
 //!
 //! Sources of the rules: the Microsoft paper for what each phase is; for the events, the providers' manifests.
 
+use crate::transition::PhaseName;
 use onoff_trace::{Activity, ActivityKind, NotificationKind, Trace, milestone, shutdown_step};
 
 use super::exits::Burst;
-use super::report::{ShutdownKind, ShutdownPhaseName};
+use super::report::ShutdownKind;
 use crate::evidence::{Boundary, Certainty};
 use crate::transition::rules::{Found, Rule, first_of, milestone_at, milestones};
 
@@ -31,11 +32,11 @@ pub(super) struct Course {
 }
 
 impl Course {
-    pub(super) fn phase(&self, name: ShutdownPhaseName) -> &(Boundary, Boundary) {
+    pub(super) fn phase(&self, name: PhaseName) -> &(Boundary, Boundary) {
         match name {
-            ShutdownPhaseName::UserSession => &self.user,
-            ShutdownPhaseName::SystemSession => &self.system,
-            ShutdownPhaseName::KernelShutdown => &self.kernel,
+            PhaseName::UserSession => &self.user,
+            PhaseName::SystemSession => &self.system,
+            _ => &self.kernel,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The one piece of work that took most of a shutdown, and why.
 
-use onoff_trace::{Trace, shutdown_step};
+use onoff_trace::{Duration, Trace, shutdown_step};
 
 use super::report::{
     ApplicationEnd, LongestKind, LongestWork, ProgramKind, ServiceEnd, ServiceNotification, ShutdownReport, TimeOutKind,
@@ -116,7 +116,7 @@ fn why_application(application: &ApplicationEnd) -> String {
     let end = if application.terminated { "killed after" } else { "ran into" };
     let limit = application.time_outs.iter().find(|time_out| time_out.kind != TimeOutKind::Forced);
     match limit {
-        Some(limit) => format!("{program}{end} its {} time-out", seconds(limit.limit_ns)),
+        Some(limit) => format!("{program}{end} its {} time-out", Duration::from_ns(limit.limit_ns)),
         None if application.terminated => format!("{program}killed"),
         None => String::new(),
     }
@@ -125,25 +125,15 @@ fn why_application(application: &ApplicationEnd) -> String {
 fn why_service(service: &ServiceEnd) -> String {
     match (&service.time_out, service.end_ns) {
         (Some(limit), Some(_)) => {
-            format!("stopped after the {} that services have", seconds(limit.limit_ns))
+            format!("stopped after the {} that services have", Duration::from_ns(limit.limit_ns))
         }
         (Some(limit), None) if limit.certainty == Certainty::Measured => {
-            format!("did not stop in the {} that services have", seconds(limit.limit_ns))
+            format!("did not stop in the {} that services have", Duration::from_ns(limit.limit_ns))
         }
         (_, None) => "did not stop".to_owned(),
         (None, Some(_)) if service.notification == ServiceNotification::PreShutdown => {
             "told before all others, which wait for it".to_owned()
         }
         (None, Some(_)) => String::new(),
-    }
-}
-
-/// A time-out's length in seconds, e.g. `5 s` or `0.75 s`.
-fn seconds(ns: i64) -> String {
-    let hundredths = ns / 10_000_000;
-    match (hundredths / 100, hundredths % 100) {
-        (whole, 0) => format!("{whole} s"),
-        (whole, part) if part % 10 == 0 => format!("{whole}.{} s", part / 10),
-        (whole, part) => format!("{whole}.{part:02} s"),
     }
 }

@@ -11,6 +11,7 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
+use crate::transition::{Phase, PhaseName};
 use onoff_trace::{
     ActivityKind, PowerRequestKind, PowerRequestScope, ServiceChange, TableName, Tables, Trace, shutdown_step,
 };
@@ -128,36 +129,19 @@ fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
 }
 
 /// The three phases, with what the machine did in each.
-fn phases(trace: &Trace, course: &Course) -> Vec<ShutdownPhase> {
-    // A phase that the recording cuts off is described up to the recording's end.
-    let recorded = |(start, end): &(Boundary, Boundary)| {
-        let start = start.time_ns?;
-        Some((start, end.time_ns.unwrap_or(trace.duration_ns).max(start)))
-    };
-    let spans = ShutdownPhaseName::ALL.map(|name| recorded(course.phase(name)));
+fn phases(trace: &Trace, course: &Course) -> Vec<Phase> {
     let touched_by = touched_by(trace, &BOUNDARY_TABLES);
-    ShutdownPhaseName::ALL
+    let mut phases: Vec<Phase> = PhaseName::WINDOWS_SHUTDOWN
         .into_iter()
-        .zip(usage::of_spans(trace, &spans))
-        .zip(spans)
-        .map(|((name, (cpu, disk)), recorded)| {
+        .map(|name| {
             let (starts, ends) = course.phase(name);
-            let span = Span::between(starts, ends);
-            ShutdownPhase {
-                name,
-                start_ns: span.start_ns,
-                end_ns: span.end_ns,
-                duration_ns: span.duration_ns,
-                recorded_ns: recorded.map_or(0, |(start, end)| end.saturating_sub(start)),
-                certainty: span.certainty,
-                starts: starts.clone(),
-                ends: ends.clone(),
-                cpu,
-                disk,
-                touched_by: touched_by.clone(),
-            }
+            // A phase that the recording cuts off is described up to the recording's end.
+            let phase = Phase::between(name, starts, ends).recorded_until(trace.duration_ns);
+            Phase { touched_by: touched_by.clone(), ..phase }
         })
-        .collect()
+        .collect();
+    usage::fill(trace, &mut phases);
+    phases
 }
 
 /// What lies between the request and the phases.
@@ -175,7 +159,7 @@ fn intervals(trace: &Trace, course: &Course) -> Vec<ShutdownInterval> {
     works.sort_by_key(|work| work.start_ns);
     let mut intervals = Vec::new();
     let mut before = ("request", course.starts.time_ns);
-    for name in ShutdownPhaseName::ALL {
+    for name in PhaseName::WINDOWS_SHUTDOWN {
         let (start, end) = course.phase(name);
         if let (Some(from), Some(to)) = (before.1, start.time_ns)
             && to > from
@@ -248,13 +232,13 @@ fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], course: &C
 /// The kernel's part as xperf's readers work it out.
 fn difference(
     sessions: &[SessionEnd],
-    phases: &[ShutdownPhase],
+    phases: &[Phase],
     total_ns: Option<i64>,
     total_at_least_ns: i64,
 ) -> KernelDifference {
     let sum = |lengths: &mut dyn Iterator<Item = i64>| lengths.fold(0_i64, |sum, ns| sum.saturating_add(ns));
     let mut recorded =
-        phases.iter().filter(|phase| phase.name != ShutdownPhaseName::KernelShutdown).map(|phase| phase.recorded_ns);
+        phases.iter().filter(|phase| phase.name != PhaseName::KernelShutdown).map(|phase| phase.recorded_ns);
     let sessions_ns = if sessions.is_empty() {
         sum(&mut recorded)
     } else {

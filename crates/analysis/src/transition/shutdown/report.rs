@@ -1,12 +1,11 @@
 //! The result of the shutdown analysis. Its serialized names are the documented contract of `shutdown --format json`.
 
+use crate::transition::{Phase, PhaseName};
 use onoff_trace::Losses;
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::activity::Work;
-use crate::cpu::CpuUsage;
-use crate::disk::DiskUsage;
 use crate::evidence::{Boundary, Certainty, Span};
 use crate::lacking::Lacking;
 
@@ -33,59 +32,6 @@ pub enum ShutdownKind {
     /// Not recorded.
     #[default]
     Unknown,
-}
-
-/// A phase of the shutdown, in order of time. Names are those of the Microsoft paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub enum ShutdownPhaseName {
-    /// The applications of the user's sessions are ended.
-    UserSession,
-    /// Services are stopped: those that asked to be told before all others, then the rest.
-    SystemSession,
-    /// The kernel, its file systems and its devices are shut down.
-    KernelShutdown,
-}
-
-impl ShutdownPhaseName {
-    /// Every phase, in order.
-    pub const ALL: [Self; 3] = [Self::UserSession, Self::SystemSession, Self::KernelShutdown];
-
-    /// The name, as in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::UserSession => "UserSession",
-            Self::SystemSession => "SystemSession",
-            Self::KernelShutdown => "KernelShutdown",
-        }
-    }
-}
-
-/// A phase: when it was, what set that, and what the machine did in it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShutdownPhase {
-    /// Which.
-    pub name: ShutdownPhaseName,
-    /// Begin, ns; `None` when no rule found it.
-    pub start_ns: Option<i64>,
-    /// End, ns; `None` when it is not in the recording.
-    pub end_ns: Option<i64>,
-    /// Length, ns; `None` when an end is unknown.
-    pub duration_ns: Option<i64>,
-    /// How much of it is in the recording, ns: a lower bound of its length.
-    pub recorded_ns: i64,
-    /// How certain the weaker end is.
-    pub certainty: Certainty,
-    /// What set the begin.
-    pub starts: Boundary,
-    /// What set the end.
-    pub ends: Boundary,
-    /// Who used the processors while it was recorded; `None` when neither switches nor samples were recorded.
-    pub cpu: Option<CpuUsage>,
-    /// What the disks did, explicit flushes too; `None` when no disk request was recorded.
-    pub disk: Option<DiskUsage>,
-    /// Names of the losses that touch its ends.
-    pub touched_by: Vec<String>,
 }
 
 /// What lies between two phases.
@@ -406,7 +352,7 @@ pub struct ShutdownReport {
     /// The work that took most; `None` when nothing tells.
     pub longest: Option<LongestWork>,
     /// The phases, all three, in order; unknown ones have no times.
-    pub phases: Vec<ShutdownPhase>,
+    pub phases: Vec<Phase>,
     /// What lies between the phases, by begin.
     pub intervals: Vec<ShutdownInterval>,
     /// Sessions, by begin.
@@ -448,7 +394,7 @@ pub struct ShutdownReport {
 impl ShutdownReport {
     /// The phase of that name.
     #[must_use]
-    pub fn phase(&self, name: ShutdownPhaseName) -> Option<&ShutdownPhase> {
+    pub fn phase(&self, name: PhaseName) -> Option<&Phase> {
         self.phases.iter().find(|phase| phase.name == name)
     }
 }

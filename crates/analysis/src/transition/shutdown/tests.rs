@@ -103,9 +103,9 @@ fn phases_and_what_lies_between_them_are_the_whole() {
         let disk = report.phase(name).unwrap().disk.as_ref().unwrap();
         disk.operations.read.operations
     };
-    assert_eq!(reads(ShutdownPhaseName::UserSession), 1);
-    assert_eq!(reads(ShutdownPhaseName::SystemSession), 0);
-    assert_eq!(reads(ShutdownPhaseName::KernelShutdown), 1);
+    assert_eq!(reads(PhaseName::UserSession), 1);
+    assert_eq!(reads(PhaseName::SystemSession), 0);
+    assert_eq!(reads(PhaseName::KernelShutdown), 1);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_console_program_is_killed_after_its_time_out() {
     let longest = report.longest.unwrap();
     assert_eq!(longest.name, "slow_shutdown.exe");
     assert_eq!(longest.duration_ns, 5_050 * MS);
-    assert_eq!(longest.because, "console program, killed after its 5 s time-out");
+    assert_eq!(longest.because, "console program, killed after its 5.00 s time-out");
 }
 
 /// A person forces the shutdown: the window is asked once more, for 0.25 and 0.5 s.
@@ -221,7 +221,7 @@ fn a_service_that_never_stops_is_set_apart() {
     assert!(report.services.iter().all(|row| row.name == "Deaf" || !row.unresponsive));
     let longest = report.longest.unwrap();
     assert_eq!(longest.name, "Deaf");
-    assert_eq!(longest.because, "did not stop in the 12 s that services have");
+    assert_eq!(longest.because, "did not stop in the 12.0 s that services have");
 
     // What the machine is configured to do goes before its version.
     let options = ShutdownOptions { service_time_out_ns: Some(900 * MS) };
@@ -260,7 +260,7 @@ fn a_recording_that_stops_in_the_kernels_part_says_so() {
     assert_eq!(report.total_ns, None);
     assert_eq!(report.total_at_least_ns, 12 * S - 100 * US);
     assert_eq!(report.total_certainty, Certainty::Missing);
-    let kernel = report.phase(ShutdownPhaseName::KernelShutdown).unwrap();
+    let kernel = report.phase(PhaseName::KernelShutdown).unwrap();
     assert_eq!((kernel.start_ns, kernel.end_ns), (Some(11_020 * MS), None));
     assert_eq!(kernel.recorded_ns, 980 * MS);
     assert_eq!(kernel.ends.missing, ["the end of the kernel's orderly shutdown"]);
@@ -279,9 +279,9 @@ fn the_users_half_of_a_fast_startup_ends_where_the_memory_image_begins() {
     let report = analysed(&trace);
     assert_eq!(report.kind, ShutdownKind::FastStartup);
     assert_eq!(report.total_ns, Some(1_490 * MS));
-    let user = report.phase(ShutdownPhaseName::UserSession).unwrap();
+    let user = report.phase(PhaseName::UserSession).unwrap();
     assert_eq!((user.start_ns, user.end_ns), (Some(100 * MS), Some(900 * MS)));
-    assert_eq!(report.phase(ShutdownPhaseName::KernelShutdown).unwrap().start_ns, None);
+    assert_eq!(report.phase(PhaseName::KernelShutdown).unwrap().start_ns, None);
 }
 
 #[test]

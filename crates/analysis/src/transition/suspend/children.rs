@@ -1,8 +1,8 @@
 //! What the applications, services and devices of a phase add up to, and which of them ended it.
 
-use super::names::PowerPhaseName;
-use super::report::{LastChild, PowerDevice, PowerNotification, PowerPhase};
+use super::report::{PowerDevice, PowerNotification};
 use super::requests::DEVICE_PHASES;
+use crate::transition::{LastEnded, Phase, PhaseName};
 
 /// A child of a phase, with its position in the list it is from.
 #[derive(Clone, Copy)]
@@ -13,12 +13,7 @@ struct Child {
 }
 
 /// Fills in what the children of each phase add up to, and what each device cost its phase alone.
-pub(super) fn sum_up(
-    phases: &mut [PowerPhase],
-    told: &[PowerNotification],
-    devices: &mut [PowerDevice],
-    until_ns: i64,
-) {
+pub(super) fn sum_up(phases: &mut [Phase], told: &[PowerNotification], devices: &mut [PowerDevice], until_ns: i64) {
     for phase in phases {
         let name = phase.name;
         if DEVICE_PHASES.contains(&name) {
@@ -27,7 +22,7 @@ pub(super) fn sum_up(
                 .enumerate()
                 .filter(|(_, row)| row.phase == Some(name) && phase.holds(row.start_ns, until_ns))
                 .collect();
-            phase.children = begun.len() as u64;
+            phase.work.items = begun.len() as u64;
             let ended: Vec<Child> = begun.iter().filter_map(|&(at, row)| child(at, row.start_ns, row.end_ns)).collect();
             let last = total(phase, &ended);
             for (at, alone_ns) in alone(&ended) {
@@ -39,7 +34,7 @@ pub(super) fn sum_up(
                 && let Some(device) = devices.get_mut(last.at)
             {
                 device.ends_phase = true;
-                phase.last = Some(LastChild {
+                phase.work.last = Some(LastEnded {
                     name: device.name().to_owned(),
                     driver: device.driver.clone(),
                     duration_ns: last.end_ns.saturating_sub(last.start_ns),
@@ -50,11 +45,11 @@ pub(super) fn sum_up(
         } else {
             let begun: Vec<(usize, &PowerNotification)> =
                 told.iter().enumerate().filter(|(_, row)| row.phase == name && belongs(phase, row, until_ns)).collect();
-            phase.children = begun.len() as u64;
+            phase.work.items = begun.len() as u64;
             let ended: Vec<Child> = begun.iter().filter_map(|&(at, row)| child(at, row.start_ns, row.end_ns)).collect();
             let last = total(phase, &ended);
-            phase.last = last.and_then(|(last, after_others_ns)| {
-                Some(LastChild {
+            phase.work.last = last.and_then(|(last, after_others_ns)| {
+                Some(LastEnded {
                     name: told.get(last.at)?.name.clone(),
                     driver: String::new(),
                     duration_ns: last.end_ns.saturating_sub(last.start_ns),
@@ -67,9 +62,9 @@ pub(super) fn sum_up(
 }
 
 /// Telling services and applications that the system resumed goes on behind the phase of that name.
-fn belongs(phase: &PowerPhase, row: &PowerNotification, until_ns: i64) -> bool {
+fn belongs(phase: &Phase, row: &PowerNotification, until_ns: i64) -> bool {
     match phase.name {
-        PowerPhaseName::ResumeApps | PowerPhaseName::ResumeServices => true,
+        PhaseName::ResumeApps | PhaseName::ResumeServices => true,
         _ => phase.holds(row.start_ns, until_ns),
     }
 }
@@ -80,13 +75,13 @@ fn child(at: usize, start_ns: i64, end_ns: Option<i64>) -> Option<Child> {
 }
 
 /// Sums and cover; gives the child that ended last, and by how much after the others.
-fn total(phase: &mut PowerPhase, children: &[Child]) -> Option<(Child, Option<i64>)> {
+fn total(phase: &mut Phase, children: &[Child]) -> Option<(Child, Option<i64>)> {
     let lengths = children.iter().map(|child| child.end_ns.saturating_sub(child.start_ns));
     let total_ns = lengths.reduce(i64::saturating_add)?;
-    phase.children_total_ns = Some(total_ns);
-    phase.not_in_children_ns = phase.duration_ns.map(|length| length.saturating_sub(total_ns));
+    phase.work.total_ns = total_ns;
+    phase.work.beyond_ns = phase.duration_ns.map(|length| length.saturating_sub(total_ns));
     if let Some((start, end)) = phase.start_ns.zip(phase.end_ns) {
-        phase.children_covered_ns = Some(covered(children, start, end));
+        phase.work.covered_ns = covered(children, start, end);
     }
     let mut ends: Vec<&Child> = children.iter().collect();
     ends.sort_by_key(|child| (child.end_ns, child.start_ns));

@@ -9,9 +9,9 @@
 //!
 //! A recording may hold only one half of the first and of the last one, and may lack the records of begin and end.
 
+use super::names::phase_of_row;
+use crate::transition::{Half, PhaseName};
 use onoff_trace::{Activity, ActivityKind, Milestone, Trace, milestone};
-
-use super::names::{PowerHalf, PowerPhaseName};
 
 /// The rows of one transition.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Cycle {
     /// The row of the whole transition.
     pub whole: Option<Activity>,
     /// Phases, by begin.
-    pub phases: Vec<(PowerPhaseName, Activity)>,
+    pub phases: Vec<(PhaseName, Activity)>,
     /// Milestones, by time.
     pub milestones: Vec<Milestone>,
     /// Modern standby: begin and end.
@@ -105,7 +105,7 @@ const ROLES: &[(&str, Role)] = &[
 enum Item {
     End,
     Whole(Activity),
-    Phase(PowerPhaseName, Activity),
+    Phase(PhaseName, Activity),
     Milestone(Role, Milestone),
 }
 
@@ -148,8 +148,8 @@ fn power_cycles(trace: &Trace) -> Vec<Cycle> {
             Item::Whole(_) => current.is_none_or(|cycle| cycle.rising || cycle.whole.is_some()),
             Item::Phase(name, _) => match name.half() {
                 // Zeroing comes long after, and says nothing on where the transition stands.
-                _ if *name == PowerPhaseName::ZeroHiberFile => false,
-                PowerHalf::Suspend => current.is_none_or(|cycle| {
+                _ if *name == PhaseName::ZeroHiberFile => false,
+                Some(Half::Suspend) => current.is_none_or(|cycle| {
                     let again = || cycle.phases.iter().any(|(other, _)| other == name);
                     cycle.rising || (cycle.whole.is_none() && again())
                 }),
@@ -168,7 +168,7 @@ fn power_cycles(trace: &Trace) -> Vec<Cycle> {
             Item::End => cycle.rising = true,
             Item::Whole(row) => cycle.whole = Some(row),
             Item::Phase(name, row) => {
-                cycle.rising |= name.half() == PowerHalf::Resume;
+                cycle.rising |= name.half() == Some(Half::Resume);
                 cycle.phases.push((name, row));
             }
             Item::Milestone(role, row) => {
@@ -191,7 +191,7 @@ fn items(trace: &Trace) -> Vec<(i64, Item)> {
                 }
             }
             ActivityKind::PowerPhase => {
-                if let Some(name) = PowerPhaseName::of_row(trace.text(row.name)) {
+                if let Some(name) = phase_of_row(trace.text(row.name)) {
                     items.push((row.start_ns, Item::Phase(name, row)));
                 }
             }
@@ -230,7 +230,7 @@ fn is_a_shutdown(trace: &Trace, cycle: &Cycle, last_step_ns: Option<i64>) -> boo
         .milestones
         .iter()
         .any(|row| !matches!(trace.text(row.name), milestone::POWER_BEGIN_UTC | milestone::POWER_END_UTC))
-        || cycle.phases.iter().any(|(name, _)| name.half() == PowerHalf::Resume);
+        || cycle.phases.iter().any(|(name, _)| name.half() == Some(Half::Resume));
     let by_kernel_logger = cycle.whole.filter(|row| super::is_kernel_logger(trace, row.event));
     // `POWER_ACTION`: 4 shutdown, 5 and restart, 6 and off, 7 eject, 8 display off.
     let action = by_kernel_logger.and_then(|row| trace.text(row.name).parse::<u32>().ok());

@@ -1,10 +1,10 @@
 //! The way down, the sleep and the way up: by the events, by the kernel's own account, and by the clock of the wall.
 
+use crate::transition::{Half, Phase, PhaseName};
 use onoff_trace::{Trace, milestone};
 
 use super::cycles::Cycle;
-use super::names::{PowerHalf, PowerPhaseName};
-use super::report::{PowerPhase, PowerTotal, SleepGap};
+use super::report::{PowerTotal, SleepGap};
 use crate::evidence::{Boundary, Certainty, Span};
 
 /// Both halves and what lies between them.
@@ -16,7 +16,7 @@ pub(super) struct Halves {
     pub end_ns: Option<i64>,
 }
 
-pub(super) fn of(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase]) -> Halves {
+pub(super) fn of(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Halves {
     if let Some((enter, exit)) = cycle.standby {
         let edge = |row: Option<onoff_trace::Milestone>, rule: &str| match row {
             Some(row) => at(row.time_ns, rule, trace.text(row.event), Certainty::Measured),
@@ -52,21 +52,21 @@ fn lacking(rule: &str) -> Boundary {
 }
 
 /// Of boundaries, the first or the last; the ends of phases only stand in for what defines it.
-fn down(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase]) -> Span {
+fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
     const BEGIN: &str = "the kernel's begin of the transition";
     const SLEEP: &str = "the last record before the sleep";
-    let going_down = || phases.iter().filter(|phase| phase.name.half() == PowerHalf::Suspend);
+    let going_down = || phases.iter().filter(|phase| phase.half == Some(Half::Suspend));
     let whole = cycle.whole.map(|row| at(row.start_ns, BEGIN, trace.text(row.event), Certainty::Measured));
     let first_phase = going_down()
         .filter_map(|phase| Some((phase.start_ns?, phase)))
         .min_by_key(|&(start, _)| start)
         .map(|(start, phase)| {
             // What defines the begin was recorded, and this came before it; or it was not.
-            let measured = whole.is_some() || phase.name == PowerPhaseName::UserSession;
+            let measured = whole.is_some() || phase.name == PhaseName::UserSession;
             let mut boundary = at(
                 start,
                 &format!("the begin of {}", phase.name.as_str()),
-                &phase.event,
+                &phase.starts.event,
                 if measured { Certainty::Measured } else { Certainty::Inferred },
             );
             if !measured {
@@ -85,7 +85,7 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase]) -> Span {
     let last_phase = going_down().filter_map(|phase| Some((phase.end_ns?, phase))).max_by_key(|&(end, _)| end).map(
         |(end, phase)| {
             let certainty = if sleep.is_some() { Certainty::Measured } else { Certainty::Inferred };
-            let mut boundary = at(end, &format!("the end of {}", phase.name.as_str()), &phase.event, certainty);
+            let mut boundary = at(end, &format!("the end of {}", phase.name.as_str()), &phase.ends.event, certainty);
             if sleep.is_none() {
                 boundary.missing.push(SLEEP.to_owned());
             }
@@ -105,10 +105,10 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase]) -> Span {
     Span::between(&start, &end)
 }
 
-fn up(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase], after_ns: Option<i64>) -> Span {
+fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> Span {
     const WAKE: &str = "the first record after the sleep";
     const END: &str = "the kernel's end of the transition";
-    let coming_up = || phases.iter().filter(|phase| phase.name.half() == PowerHalf::Resume);
+    let coming_up = || phases.iter().filter(|phase| phase.half == Some(Half::Resume));
     let wake = cycle
         .milestone(trace, milestone::WAKE)
         .map(|row| at(row.time_ns, WAKE, trace.text(row.event), Certainty::Measured));
@@ -116,14 +116,14 @@ fn up(trace: &Trace, cycle: &Cycle, phases: &[PowerPhase], after_ns: Option<i64>
         .filter_map(|phase| Some((phase.start_ns?, phase)))
         .min_by_key(|&(start, _)| start)
         .map(|(start, phase)| {
-            at(start, &format!("the begin of {}", phase.name.as_str()), &phase.event, Certainty::Measured)
+            at(start, &format!("the begin of {}", phase.name.as_str()), &phase.starts.event, Certainty::Measured)
         });
     let start = [wake, first_phase].into_iter().flatten().min_by_key(|boundary| boundary.time_ns);
     let last_phase =
         coming_up().filter_map(|phase| Some((phase.end_ns?, phase))).max_by_key(|&(end, _)| end).map(|(end, phase)| {
             Boundary {
                 missing: vec![END.to_owned()],
-                ..at(end, &format!("the end of {}", phase.name.as_str()), &phase.event, Certainty::Inferred)
+                ..at(end, &format!("the end of {}", phase.name.as_str()), &phase.ends.event, Certainty::Inferred)
             }
         });
     let account = [milestone::RESUME_DEVICES_TIME, milestone::POWER_RESUME_TIME, milestone::RESUME_TIME]

@@ -18,16 +18,18 @@ mod session;
 #[cfg(test)]
 mod tests;
 mod told;
-mod usage;
 
-use onoff_trace::{Notification, PowerRequest, StringId, TableName, Tables, Trace};
+use crate::transition::Phase;
+use crate::transition::usage;
+use crate::transition::{Half, PhaseName};
+use onoff_trace::{Duration, Notification, PowerRequest, StringId, TableName, Tables, Trace};
 
 pub use kind::state_name;
-pub use names::{PowerHalf, PowerPhaseName, PowerTransitionKind};
+pub use names::PowerTransitionKind;
 pub use report::*;
 pub use told::{APPLICATION_TIME_OUT_NS, SERVICE_TIME_OUT_NS};
 
-use crate::evidence::{Boundary, Certainty, Span, touched_by};
+use crate::evidence::{Boundary, Certainty, touched_by};
 use crate::idle::{self, Settling};
 use crate::lacking;
 use crate::processes::Images;
@@ -86,7 +88,8 @@ pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport,
         });
     }
     let looked_at = transitions.len().min(MOST_SETTLED);
-    usage::fill(trace, transitions.get_mut(..looked_at).unwrap_or_default());
+    let phases = transitions.iter_mut().take(looked_at).flat_map(|transition| &mut transition.phases);
+    usage::fill(trace, phases);
     Ok(SuspendReport {
         transitions_found: found,
         transitions,
@@ -107,15 +110,14 @@ pub fn fast_startup(trace: &Trace, options: &SuspendOptions) -> Option<SuspendRe
 }
 
 fn what_it_holds(trace: &Trace) -> String {
-    let seconds = trace.duration_ns.max(0) / 1_000_000_000;
-    let tenths = trace.duration_ns.max(0) / 100_000_000 % 10;
     let recorder = match trace.recorder.as_str() {
         "" => "an unnamed session",
         name => name,
     };
     format!(
-        "it is {seconds}.{tenths} s long, recorded by {recorder}; a transition needs the provider \
-         Microsoft-Windows-Kernel-Power or the kernel logger's power events"
+        "it is {} long, recorded by {recorder}; a transition needs the provider \
+         Microsoft-Windows-Kernel-Power or the kernel logger's power events",
+        Duration::from_ns(trace.duration_ns)
     )
 }
 
@@ -172,10 +174,10 @@ impl<'a> Source<'a> {
         let asleep = &halves.asleep.measured;
         if asleep.duration_ns.is_some() {
             let name = match kinship.kind {
-                PowerTransitionKind::ModernStandby => PowerPhaseName::Standby,
-                _ => PowerPhaseName::Asleep,
+                PowerTransitionKind::ModernStandby => PhaseName::Standby,
+                _ => PhaseName::Asleep,
             };
-            phases.push(PowerPhase::spanning(name, asleep.clone()));
+            phases.push(phases::spanning(name, asleep));
         }
 
         let resumed = Boundary {
@@ -193,7 +195,7 @@ impl<'a> Source<'a> {
 
         let requests_until = phases
             .iter()
-            .filter(|phase| phase.half == PowerHalf::Resume)
+            .filter(|phase| phase.half == Some(Half::Resume))
             .filter_map(|phase| phase.end_ns)
             .chain(halves.end_ns)
             .max()
@@ -257,13 +259,12 @@ impl<'a> Source<'a> {
     fn settle(
         &self,
         resumed: &Boundary,
-        phases: &[PowerPhase],
+        phases: &[Phase],
         cycle: &Cycle,
         settled: bool,
         options: &SuspendOptions,
     ) -> Settling {
-        let desktop =
-            phases.iter().find(|phase| phase.name == PowerPhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
+        let desktop = phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
         match desktop.or(resumed.time_ns) {
             Some(start_ns) if settled => {
                 let latest_ns = cycle.until_ns.min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
@@ -285,29 +286,31 @@ impl<'a> Source<'a> {
     }
 }
 
-fn post_resume_phase(settling: &Settling, phases: &[PowerPhase], is_fast: bool) -> Option<PowerPhase> {
-    let has_desktop = phases.iter().any(|phase| phase.name == PowerPhaseName::ExplorerInit);
-    let name = if is_fast && has_desktop { PowerPhaseName::PostBoot } else { PowerPhaseName::PostResume };
+fn post_resume_phase(settling: &Settling, phases: &[Phase], is_fast: bool) -> Option<Phase> {
+    let has_desktop = phases.iter().any(|phase| phase.name == PhaseName::ExplorerInit);
+    let name = if is_fast && has_desktop { PhaseName::PostBoot } else { PhaseName::PostResume };
     let start_ns = settling.start_ns?;
-    Some(PowerPhase::spanning(
-        name,
-        Span {
-            start_ns: Some(start_ns),
-            end_ns: settling.end_ns,
-            duration_ns: settling.end_ns.map(|end| end.saturating_sub(start_ns)),
-            rule: settling.rule.clone(),
-            event: String::new(),
-            certainty: settling.certainty,
-            missing: settling.missing.clone(),
-        },
-    ))
+    let starts = Boundary {
+        time_ns: Some(start_ns),
+        rule: "the end of the resume, or the desktop".to_owned(),
+        certainty: settling.certainty,
+        ..Boundary::default()
+    };
+    let ends = Boundary {
+        time_ns: settling.end_ns,
+        rule: settling.rule.clone(),
+        event: String::new(),
+        certainty: settling.certainty,
+        missing: settling.missing.clone(),
+    };
+    Some(Phase::between(name, &starts, &ends).of_sleep())
 }
 
 /// What all parts of a transition lacked, each once.
 fn missing(transition: &PowerTransition) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let parts = [&transition.suspend.measured.missing, &transition.resume.measured.missing];
-    let of_phases = transition.phases.iter().map(|phase| &phase.missing);
+    let of_phases = transition.phases.iter().flat_map(|phase| [&phase.starts.missing, &phase.ends.missing]);
     for name in parts.into_iter().chain(of_phases).flatten() {
         if !all.contains(name) {
             all.push(name.clone());

@@ -1,77 +1,60 @@
 //! The phases of a transition: from their own records, from the kernel's account, or from who was told in them.
 
+use crate::transition::Half;
+use crate::transition::{Phase, PhaseName};
 use onoff_trace::{Milestone, Trace, milestone};
 
 use super::cycles::Cycle;
-use super::names::PowerPhaseName;
-use super::report::{PowerNotification, PowerPhase};
-use crate::evidence::{Certainty, Span};
+use super::report::PowerNotification;
+use crate::evidence::{Boundary, Certainty, Span};
 
-use PowerPhaseName as Name;
+use PhaseName as Name;
 
 /// Phases of one transition, at most: there are a few dozen kinds, and failed attempts repeat some.
 const MOST_PHASES: usize = 64;
 
-impl PowerPhase {
-    /// A phase that lies on the axis.
-    pub(super) fn spanning(name: PowerPhaseName, span: Span) -> Self {
-        Self {
-            start_ns: span.start_ns,
-            end_ns: span.end_ns,
-            duration_ns: span.duration_ns,
-            rule: span.rule,
-            event: span.event,
-            certainty: span.certainty,
-            missing: span.missing,
-            ..Self::empty(name)
-        }
-    }
+/// A phase whose start and end `rule` set together.
+pub(super) fn spanning(name: PhaseName, span: &Span) -> Phase {
+    let edge = |time_ns| Boundary {
+        time_ns,
+        rule: span.rule.clone(),
+        event: span.event.clone(),
+        certainty: span.certainty,
+        missing: Vec::new(),
+    };
+    let ends = Boundary { missing: span.missing.clone(), ..edge(span.end_ns) };
+    Phase { duration_ns: span.duration_ns, ..Phase::between(name, &edge(span.start_ns), &ends).of_sleep() }
+}
 
-    fn empty(name: PowerPhaseName) -> Self {
-        Self {
-            name,
-            half: name.half(),
-            start_ns: None,
-            end_ns: None,
-            duration_ns: None,
-            rule: String::new(),
-            event: String::new(),
-            certainty: Certainty::Missing,
-            missing: Vec::new(),
-            children: 0,
-            children_total_ns: None,
-            children_covered_ns: None,
-            not_in_children_ns: None,
-            last: None,
-            cpu: None,
-            disk: None,
-        }
-    }
-
-    /// Whether something that begins at `time_ns` begins in it; an open end reaches to `until_ns`.
-    pub(super) fn holds(&self, time_ns: i64, until_ns: i64) -> bool {
-        self.start_ns.is_some_and(|start| start <= time_ns) && time_ns <= self.end_ns.unwrap_or(until_ns)
+/// A phase of which only the kernel's account of its length tells.
+fn counted(name: PhaseName, ns: i64, event: &str) -> Phase {
+    Phase {
+        duration_ns: Some(ns),
+        certainty: Certainty::Measured,
+        ends: Boundary {
+            rule: "by the kernel's account, to the millisecond".to_owned(),
+            event: event.to_owned(),
+            certainty: Certainty::Measured,
+            ..Boundary::default()
+        },
+        ..Phase::unknown(name).of_sleep()
     }
 }
 
 /// The phases that have records of their own, and those that the kernel's account tells.
-pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<PowerPhase> {
-    let mut phases: Vec<PowerPhase> = cycle
+pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
+    let mut phases: Vec<Phase> = cycle
         .phases
         .iter()
         .take(MOST_PHASES)
         .map(|(name, row)| {
-            let ended = row.end_ns.is_some();
-            PowerPhase {
-                start_ns: Some(row.start_ns),
-                end_ns: row.end_ns,
-                duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
-                rule: "from its begin to its end, as recorded".to_owned(),
-                event: trace.text(row.event).to_owned(),
-                certainty: if ended { Certainty::Measured } else { Certainty::Missing },
-                missing: if ended { Vec::new() } else { vec![format!("the end of {}", name.as_str())] },
-                ..PowerPhase::empty(*name)
-            }
+            let event = trace.text(row.event);
+            let starts = at(Some(row.start_ns), "its start, as recorded", event);
+            let ends = match row.end_ns {
+                Some(end_ns) => at(Some(end_ns), "its end, as recorded", event),
+                None => Boundary { missing: vec![format!("the end of {}", name.as_str())], ..Boundary::default() },
+            };
+            Phase::between(*name, &starts, &ends).of_sleep()
         })
         .collect();
     for (name, account) in
@@ -84,30 +67,32 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<PowerPhase> {
         {
             phase.duration_ns = Some(ns);
             phase.certainty = Certainty::Inferred;
-            "its begin as recorded, its length by the kernel's account".clone_into(&mut phase.rule);
-            phase.event = joined(&phase.event, trace.text(row.event));
+            phase.ends.certainty = Certainty::Inferred;
+            "its length, by the kernel's account".clone_into(&mut phase.ends.rule);
+            trace.text(row.event).clone_into(&mut phase.ends.event);
+            phase.ends.missing.clear();
         }
     }
     phases.extend(accounted(trace, cycle));
     phases
 }
 
-fn joined(first: &str, second: &str) -> String {
-    if first == second { first.to_owned() } else { format!("{first}, {second}") }
+fn at(time_ns: Option<i64>, rule: &str, event: &str) -> Boundary {
+    Boundary {
+        time_ns,
+        rule: rule.to_owned(),
+        event: event.to_owned(),
+        certainty: Certainty::Measured,
+        missing: Vec::new(),
+    }
 }
 
 /// The phases of which only the kernel's account tells: the system was not there to record them.
-fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<PowerPhase> {
+fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
     let length = |names: &[&str]| names.iter().find_map(|name| cycle.length(trace, name));
     let told = |name: Name, found: Option<(i64, Milestone)>| {
         let (ns, row) = found?;
-        Some(PowerPhase {
-            duration_ns: Some(ns),
-            rule: "by the kernel's account, to the millisecond".to_owned(),
-            event: trace.text(row.event).to_owned(),
-            certainty: Certainty::Measured,
-            ..PowerPhase::empty(name)
-        })
+        Some(counted(name, ns, trace.text(row.event)))
     };
     let hibernate = cycle.milestone(trace, milestone::HIBERNATE);
     let mut write = told(
@@ -119,12 +104,12 @@ fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<PowerPhase> {
         ]),
     );
     if let Some(begin) = hibernate {
-        let phase = write.get_or_insert_with(|| PowerPhase {
-            rule: "its begin as recorded".to_owned(),
-            event: trace.text(begin.event).to_owned(),
-            missing: vec!["the kernel's account of writing the memory image, recorded after the resume".to_owned()],
-            ..PowerPhase::empty(Name::HiberWrite)
+        let phase = write.get_or_insert_with(|| {
+            let missing = "the kernel's account of writing the memory image, recorded after the resume".to_owned();
+            let ends = Boundary { missing: vec![missing], ..Boundary::default() };
+            Phase { ends, ..Phase::unknown(Name::HiberWrite).of_sleep() }
         });
+        phase.starts = at(Some(begin.time_ns), "its start, as recorded", trace.text(begin.event));
         phase.start_ns = Some(begin.time_ns);
     }
     let read = length(&[milestone::POWER_HIBERNATE_READ_TIME]).or_else(|| {
@@ -146,23 +131,24 @@ fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<PowerPhase> {
 }
 
 /// A phase without records of its own, from what was told in it: `times` are begins and ends.
-pub(super) fn inferred(name: PowerPhaseName, times: impl Iterator<Item = (i64, Option<i64>)>) -> Option<PowerPhase> {
+pub(super) fn inferred(name: PhaseName, times: impl Iterator<Item = (i64, Option<i64>)>) -> Option<Phase> {
     let (start, end) = times
         .map(|(start, end)| (start, end.unwrap_or(start)))
         .reduce(|(first, last), (start, end)| (first.min(start), last.max(end)))?;
-    Some(PowerPhase {
-        start_ns: Some(start),
-        end_ns: Some(end),
-        duration_ns: Some(end.saturating_sub(start)),
-        rule: "from the first to the last that was told in it".to_owned(),
+    let edge = |time_ns, rule: &str, what: &str| Boundary {
+        time_ns: Some(time_ns),
+        rule: rule.to_owned(),
         certainty: Certainty::Inferred,
-        missing: vec![format!("begin and end of {}", name.as_str())],
-        ..PowerPhase::empty(name)
-    })
+        missing: vec![format!("{what} of {}", name.as_str())],
+        ..Boundary::default()
+    };
+    let starts = edge(start, "the first that was notified in it", "start");
+    let ends = edge(end, "the last that was notified in it", "end");
+    Some(Phase::between(name, &starts, &ends).of_sleep())
 }
 
 /// Adds the phases of which only the notifications tell.
-pub(super) fn infer_from_told(phases: &mut Vec<PowerPhase>, told: &[PowerNotification]) {
+pub(super) fn infer_from_told(phases: &mut Vec<Phase>, told: &[PowerNotification]) {
     for name in [
         Name::QueryApps,
         Name::QueryServices,
@@ -182,10 +168,10 @@ pub(super) fn infer_from_told(phases: &mut Vec<PowerPhase>, told: &[PowerNotific
 
 /// Puts the phases in order: by half, then by begin. What has no begin was before all others on the way up, and after
 /// them on the way down.
-pub(super) fn sort(phases: &mut [PowerPhase]) {
+pub(super) fn sort(phases: &mut [Phase]) {
     phases.sort_by_key(|phase| {
         let unknown = match phase.half {
-            super::names::PowerHalf::Suspend => i64::MAX,
+            Some(Half::Suspend) => i64::MAX,
             _ => i64::MIN,
         };
         (phase.half, phase.start_ns.unwrap_or(unknown), phase.name)

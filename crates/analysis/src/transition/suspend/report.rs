@@ -1,12 +1,11 @@
 //! The result of the suspend analysis. Its serialized names are the documented contract of `suspend --format json`.
 
+use crate::transition::{Phase, PhaseName};
 use onoff_trace::{Losses, NotificationKind, PowerRequestKind, PowerStateKind};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::names::{PowerHalf, PowerPhaseName, PowerTransitionKind};
-use crate::cpu::CpuUsage;
-use crate::disk::DiskUsage;
+use super::names::PowerTransitionKind;
 use crate::evidence::{Certainty, Span};
 use crate::idle::{IdleMetric, Settling};
 use crate::lacking::Lacking;
@@ -79,7 +78,7 @@ pub struct PowerTransition {
     /// The way up.
     pub resume: PowerTotal,
     /// The phases, in order.
-    pub phases: Vec<PowerPhase>,
+    pub phases: Vec<Phase>,
     /// Applications and services that were told, by begin.
     pub notifications: Vec<PowerNotification>,
     /// Devices that were asked, by begin; what a device then asked of itself is under it.
@@ -142,66 +141,13 @@ pub struct SleepGap {
     pub clock_set_ns: Option<i64>,
 }
 
-/// A phase of a transition.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PowerPhase {
-    /// Which.
-    pub name: PowerPhaseName,
-    /// Its half.
-    pub half: PowerHalf,
-    /// Begin, ns; `None` for what only the kernel's account knows.
-    pub start_ns: Option<i64>,
-    /// End, ns.
-    pub end_ns: Option<i64>,
-    /// Length, ns.
-    pub duration_ns: Option<i64>,
-    /// The rule that set it, as a phrase.
-    pub rule: String,
-    /// The records it rests on.
-    pub event: String,
-    /// How certain it is.
-    pub certainty: Certainty,
-    /// What a better answer would have needed.
-    pub missing: Vec<String>,
-    /// Applications, services or devices told in it.
-    pub children: u64,
-    /// Their lengths added up, ns; `None` without children that ended.
-    pub children_total_ns: Option<i64>,
-    /// Time of the phase in which at least one of them was under way, ns.
-    pub children_covered_ns: Option<i64>,
-    /// The phase's length less `children_total_ns`, ns; negative where they overlap.
-    pub not_in_children_ns: Option<i64>,
-    /// What ended last, and so ended the phase.
-    pub last: Option<LastChild>,
-    /// Who used the processors; `None` when an end is unknown or neither switches nor samples were recorded.
-    pub cpu: Option<CpuUsage>,
-    /// What the disks did; `None` when an end is unknown or no disk request was recorded.
-    pub disk: Option<DiskUsage>,
-}
-
-/// The child of a phase that ended last.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LastChild {
-    /// Its name.
-    pub name: String,
-    /// Its driver, of a device; empty when not known.
-    pub driver: String,
-    /// Its length, ns.
-    pub duration_ns: i64,
-    /// Its end, ns.
-    pub end_ns: i64,
-    /// How much earlier the second last ended, ns: what the phase would gain if this one took no longer; `None` for an
-    /// only child.
-    pub after_others_ns: Option<i64>,
-}
-
 /// An application or a service is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PowerNotification {
     /// What it is told.
     pub kind: NotificationKind,
     /// The phase.
-    pub phase: PowerPhaseName,
+    pub phase: PhaseName,
     /// Image file name or service name; empty when neither is known.
     pub name: String,
     /// Path or name as recorded.
@@ -239,7 +185,7 @@ pub struct PowerTimeOut {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PowerDevice {
     /// The phase in which it was asked; `None` between phases.
-    pub phase: Option<PowerPhaseName>,
+    pub phase: Option<PhaseName>,
     /// What was asked.
     pub kind: PowerRequestKind,
     /// Device instance; empty when not recorded.
@@ -299,7 +245,7 @@ pub struct PowerDriverPart {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PowerDriverTotal {
     /// The phase.
-    pub phase: PowerPhaseName,
+    pub phase: PhaseName,
     /// Driver.
     pub driver: String,
     /// Requests or parts of them.

@@ -3,16 +3,16 @@
 //! The system's request to a device makes its function driver send requests for the device's own state; each request
 //! passes the drivers of the device's stack. Rows of one request share a request packet, whose address is used again.
 
+use crate::transition::{Phase, PhaseName};
 use hashbrown::HashMap;
 use onoff_trace::{PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind, StringId, Trace};
 
-use super::names::PowerPhaseName;
-use super::report::{PowerDevice, PowerDriverPart, PowerDriverTotal, PowerPhase};
+use super::report::{PowerDevice, PowerDriverPart, PowerDriverTotal};
 
-use PowerPhaseName as Name;
+use PhaseName as Name;
 
 /// The phases in which devices are asked.
-pub(super) const DEVICE_PHASES: [PowerPhaseName; 3] = [Name::QueryDevices, Name::SuspendDevices, Name::ResumeDevices];
+pub(super) const DEVICE_PHASES: [PhaseName; 3] = [Name::QueryDevices, Name::SuspendDevices, Name::ResumeDevices];
 
 /// The requests of one transition.
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub(super) struct Requests {
 }
 
 /// The phase that a request would belong to, by what it asks.
-fn phase_of(row: &PowerRequest) -> Option<PowerPhaseName> {
+fn phase_of(row: &PowerRequest) -> Option<PhaseName> {
     match (row.kind, row.state) {
         (PowerRequestKind::Query, _) => Some(Name::QueryDevices),
         // State 1 is working, of the system as of a device.
@@ -33,7 +33,7 @@ fn phase_of(row: &PowerRequest) -> Option<PowerPhaseName> {
 }
 
 /// Adds the phases of which only the requests for the system's states tell.
-pub(super) fn infer_phases(phases: &mut Vec<PowerPhase>, rows: &[PowerRequest], (from_ns, until_ns): (i64, i64)) {
+pub(super) fn infer_phases(phases: &mut Vec<Phase>, rows: &[PowerRequest], (from_ns, until_ns): (i64, i64)) {
     for name in DEVICE_PHASES {
         if phases.iter().any(|phase| phase.name == name) {
             continue;
@@ -56,7 +56,7 @@ fn window(rows: &[PowerRequest], from_ns: i64, until_ns: i64) -> impl Iterator<I
 pub(super) fn between(
     trace: &Trace,
     rows: &[PowerRequest],
-    phases: &[PowerPhase],
+    phases: &[Phase],
     (from_ns, until_ns): (i64, i64),
 ) -> Requests {
     let rows: Vec<&PowerRequest> = window(rows, from_ns, until_ns).collect();
@@ -109,7 +109,7 @@ pub(super) fn between(
     Requests { devices, drivers: drivers.finish(trace) }
 }
 
-fn phase_at(phases: &[PowerPhase], row: &PowerRequest, until_ns: i64) -> Option<PowerPhaseName> {
+fn phase_at(phases: &[Phase], row: &PowerRequest, until_ns: i64) -> Option<PhaseName> {
     let holding = || {
         phases
             .iter()
@@ -146,7 +146,7 @@ fn parents(rows: &[&PowerRequest]) -> Vec<Option<usize>> {
         .collect()
 }
 
-fn describe(trace: &Trace, row: &PowerRequest, phase: Option<PowerPhaseName>) -> PowerDevice {
+fn describe(trace: &Trace, row: &PowerRequest, phase: Option<PhaseName>) -> PowerDevice {
     let text = |id| trace.text(id).to_owned();
     PowerDevice {
         phase,
@@ -176,11 +176,11 @@ fn describe(trace: &Trace, row: &PowerRequest, phase: Option<PowerPhaseName>) ->
 /// Sums by phase, driver, and whether it is the driver's own part.
 #[derive(Default)]
 struct DriverTotals {
-    sums: HashMap<(PowerPhaseName, StringId, bool), (u64, i64, i64)>,
+    sums: HashMap<(PhaseName, StringId, bool), (u64, i64, i64)>,
 }
 
 impl DriverTotals {
-    fn add(&mut self, phase: PowerPhaseName, row: &PowerRequest, own_part: bool) {
+    fn add(&mut self, phase: PhaseName, row: &PowerRequest, own_part: bool) {
         let Some(end) = row.end_ns.filter(|_| !row.driver.is_empty()) else {
             return;
         };

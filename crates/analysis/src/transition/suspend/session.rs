@@ -1,10 +1,9 @@
 //! The user's session in a fast startup: it ends before the kernel's session goes to a file, and a new one begins after.
 
+use crate::transition::{Phase, PhaseName};
 use onoff_trace::{ActivityKind, StringId, Trace, milestone};
 
-use super::names::PowerPhaseName;
-use super::report::PowerPhase;
-use crate::evidence::{Boundary, Certainty, Span};
+use crate::evidence::{Boundary, Certainty};
 use crate::processes::runs;
 
 /// Milestones of a session that begins.
@@ -62,16 +61,16 @@ impl Sessions {
 }
 
 /// The phase in which the user's session ends: until the first row of the power manager.
-pub(super) fn ending(begin: &Boundary, phases: &[PowerPhase], first_ns: i64) -> PowerPhase {
+pub(super) fn ending(begin: &Boundary, phases: &[Phase], first_ns: i64) -> Phase {
     let apps = phases
         .iter()
-        .find(|phase| phase.name == PowerPhaseName::SuspendApps)
+        .find(|phase| phase.name == PhaseName::SuspendApps)
         .and_then(|phase| Some((phase.start_ns?, phase)));
     let end = match apps {
         Some((time_ns, phase)) => Boundary {
             time_ns: Some(time_ns),
             rule: "the begin of SuspendApps".to_owned(),
-            event: phase.event.clone(),
+            event: phase.starts.event.clone(),
             certainty: Certainty::Measured,
             missing: Vec::new(),
         },
@@ -83,11 +82,11 @@ pub(super) fn ending(begin: &Boundary, phases: &[PowerPhase], first_ns: i64) -> 
             ..Boundary::default()
         },
     };
-    PowerPhase::spanning(PowerPhaseName::UserSession, Span::between(begin, &end))
+    Phase::between(PhaseName::UserSession, begin, &end).of_sleep()
 }
 
 /// The new session after the resume that ended at `resumed`, and its desktop.
-pub(super) fn beginning(trace: &Trace, resumed: &Boundary, until_ns: i64, shell: &str) -> Vec<PowerPhase> {
+pub(super) fn beginning(trace: &Trace, resumed: &Boundary, until_ns: i64, shell: &str) -> Vec<Phase> {
     let Some(from_ns) = resumed.time_ns else {
         return Vec::new();
     };
@@ -122,11 +121,11 @@ pub(super) fn beginning(trace: &Trace, resumed: &Boundary, until_ns: i64, shell:
     });
     let mut phases = Vec::new();
     if let Some(shell_start) = &shell_start {
-        phases.push(PowerPhase::spanning(PowerPhaseName::WinLogonInit, Span::between(resumed, shell_start)));
+        phases.push(Phase::between(PhaseName::WinLogonInit, resumed, shell_start).of_sleep());
     }
     if let Some(desktop) = &desktop {
         let begin = shell_start.as_ref().unwrap_or(resumed);
-        phases.push(PowerPhase::spanning(PowerPhaseName::ExplorerInit, Span::between(begin, desktop)));
+        phases.push(Phase::between(PhaseName::ExplorerInit, begin, desktop).of_sleep());
     }
     phases
 }

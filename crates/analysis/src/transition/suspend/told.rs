@@ -1,8 +1,8 @@
 //! Applications and services that were told, how long each took, and whether it ran into its time-out.
 
+use crate::transition::PhaseName;
 use onoff_trace::{Notification, NotificationKind, Trace};
 
-use super::names::PowerPhaseName;
 use super::report::{PowerNotification, PowerTimeOut};
 use crate::evidence::Certainty;
 use crate::owners::file_name;
@@ -19,15 +19,15 @@ pub const SERVICE_TIME_OUT_NS: i64 = 30_000_000_000;
 const CLOCK_GRAIN_NS: i64 = 16_000_000;
 
 /// The phase in which this is told; `None` for what is not about suspending.
-const fn phase_of(kind: NotificationKind) -> Option<PowerPhaseName> {
+const fn phase_of(kind: NotificationKind) -> Option<PhaseName> {
     Some(match kind {
-        NotificationKind::ApplicationShutdown => PowerPhaseName::UserSession,
-        NotificationKind::ApplicationQuerySuspend => PowerPhaseName::QueryApps,
-        NotificationKind::ServiceQuerySuspend => PowerPhaseName::QueryServices,
-        NotificationKind::ApplicationSuspend => PowerPhaseName::SuspendApps,
-        NotificationKind::ServiceSuspend => PowerPhaseName::SuspendServices,
-        NotificationKind::ApplicationResume => PowerPhaseName::ResumeApps,
-        NotificationKind::ServiceResume => PowerPhaseName::ResumeServices,
+        NotificationKind::ApplicationShutdown => PhaseName::UserSession,
+        NotificationKind::ApplicationQuerySuspend => PhaseName::QueryApps,
+        NotificationKind::ServiceQuerySuspend => PhaseName::QueryServices,
+        NotificationKind::ApplicationSuspend => PhaseName::SuspendApps,
+        NotificationKind::ServiceSuspend => PhaseName::SuspendServices,
+        NotificationKind::ApplicationResume => PhaseName::ResumeApps,
+        NotificationKind::ServiceResume => PhaseName::ResumeServices,
         _ => return None,
     })
 }
@@ -45,12 +45,12 @@ pub(super) fn between(
         .skip(first)
         .take_while(|row| row.start_ns < until_ns)
         .filter_map(|row| Some((row, phase_of(row.kind)?)))
-        .filter(|&(_, phase)| with_session || phase != PowerPhaseName::UserSession)
+        .filter(|&(_, phase)| with_session || phase != PhaseName::UserSession)
         .map(|(row, phase)| describe(trace, row, phase, images))
         .collect()
 }
 
-fn describe(trace: &Trace, row: &Notification, phase: PowerPhaseName, images: &Images<'_>) -> PowerNotification {
+fn describe(trace: &Trace, row: &Notification, phase: PhaseName, images: &Images<'_>) -> PowerNotification {
     let path = trace.text(row.name);
     let name = match row.pid {
         Some(pid) if path.is_empty() => images.at(pid, row.start_ns).unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! Malware protection that competes with the shell.
 
-use onoff_analysis::transition::boot::PhaseName;
+use onoff_analysis::transition::PhaseName;
 use onoff_analysis::waits::StepKind;
 
 use crate::rules::prelude::*;

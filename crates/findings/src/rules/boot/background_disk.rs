@@ -1,6 +1,6 @@
 //! Programs that use the disk while the shell needs it.
 
-use onoff_analysis::transition::boot::PhaseName;
+use onoff_analysis::transition::PhaseName;
 use onoff_analysis::waits::StepKind;
 
 use super::antivirus::is_antivirus;

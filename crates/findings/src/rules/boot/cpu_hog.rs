@@ -1,9 +1,8 @@
 //! Processes that compute through a whole phase.
 
-use onoff_analysis::transition::boot::PhaseName;
-
 use super::antivirus::is_antivirus;
 use crate::rules::prelude::*;
+use onoff_analysis::transition::PhaseName;
 
 rule! {
     /// # What it finds
@@ -29,7 +28,7 @@ rule! {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs_processors()?;
     let mut findings: Vec<RuleFinding> = Vec::new();
-    for name in PhaseName::ALL {
+    for name in PhaseName::WINDOWS_BOOT {
         if name >= PhaseName::PostBoot {
             break;
         }

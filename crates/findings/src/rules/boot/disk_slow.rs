@@ -1,6 +1,6 @@
 //! A disk that is slower than a healthy hard disk.
 
-use onoff_analysis::transition::boot::PhaseName;
+use onoff_analysis::transition::PhaseName;
 use onoff_analysis::waits::StepKind;
 
 use crate::rules::prelude::*;

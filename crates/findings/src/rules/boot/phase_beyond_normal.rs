@@ -1,8 +1,7 @@
 //! Phases longer than usual.
 
-use onoff_analysis::transition::boot::PhaseName;
-
 use crate::rules::prelude::*;
+use onoff_analysis::transition::PhaseName;
 
 rule! {
     /// # What it finds
@@ -28,7 +27,7 @@ rule! {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut findings = Vec::new();
-    for name in PhaseName::ALL {
+    for name in PhaseName::WINDOWS_BOOT {
         let limit = thresholds::PHASE_LIMITS_NS.iter().find(|(phase, _)| *phase == name.as_str());
         let (Some(&(_, limit_ns)), Some((phase, (start, end)))) = (limit, facts.phase(name)) else {
             continue;

@@ -76,7 +76,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
 /// Who used processors (at normal priority and above) and disk, most first.
 fn users(
     facts: &BootFacts<'_>,
-    phase: &onoff_analysis::transition::boot::Phase,
+    phase: &onoff_analysis::transition::Phase,
     (start, end): Interval,
 ) -> Vec<(String, Option<u32>, i64)> {
     /// Threads below this priority do not count for the metric.

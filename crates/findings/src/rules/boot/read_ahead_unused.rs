@@ -1,6 +1,6 @@
 //! A boot whose reads nobody read ahead.
 
-use onoff_analysis::transition::boot::PhaseName;
+use onoff_analysis::transition::PhaseName;
 use onoff_analysis::waits::StepKind;
 
 use crate::rules::prelude::*;

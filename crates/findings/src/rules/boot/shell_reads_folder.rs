@@ -1,6 +1,6 @@
 //! A shell that reads for long in one folder before it is ready.
 
-use onoff_analysis::transition::boot::PhaseName;
+use onoff_analysis::transition::PhaseName;
 use onoff_analysis::waits::StepKind;
 
 use crate::rules::prelude::*;

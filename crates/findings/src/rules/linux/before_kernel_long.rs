@@ -1,8 +1,7 @@
 //! Firmware or a loader that takes long.
 
-use onoff_analysis::transition::linux::boot::LinuxPhaseName;
-
 use crate::rules::prelude::*;
+use onoff_analysis::transition::PhaseName;
 
 rule! {
     /// # What it finds
@@ -28,12 +27,12 @@ rule! {
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let phases = [
         (
-            LinuxPhaseName::Firmware,
+            PhaseName::Firmware,
             thresholds::FIRMWARE_NS,
             "turn on fast boot in the firmware's setup and turn off what the boot does not need; 'onoff firmware' shows where it goes",
         ),
         (
-            LinuxPhaseName::Loader,
+            PhaseName::Loader,
             thresholds::OS_LOADER_NS,
             "set the menu's time-out to 0 or 1 s, and see how large kernel and initial file system are",
         ),
@@ -53,11 +52,11 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         findings.push(
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Phase, name.as_str()),
-                format!("the {} takes {}", name.words(), time(length)),
+                format!("the {} takes {}", name.as_str(), time(length)),
             )
             .costs(Cost::on_path(length.saturating_sub(limit_ns)))
             .certain(phase.certainty)
-            .because(phase.start_ns, phase.rule.clone())
+            .because(phase.start_ns, phase.ends.rule.clone())
             .advise(advice),
         );
     }

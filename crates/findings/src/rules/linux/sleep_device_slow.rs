@@ -1,9 +1,9 @@
 //! Devices that a sleep or a resume of Linux waits for.
 
+use onoff_analysis::transition::{Half, Phase};
 use std::collections::BTreeMap;
 
-use onoff_analysis::transition::linux::suspend::{DeviceCallback, LinuxSleep, SleepPhase};
-use onoff_analysis::transition::suspend::PowerHalf;
+use onoff_analysis::transition::linux::suspend::{DeviceCallback, LinuxSleep};
 
 use crate::rules::prelude::*;
 
@@ -42,10 +42,10 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         ));
     }
     let mut findings = Vec::new();
-    for (half, verb) in [(PowerHalf::Suspend, "go to sleep"), (PowerHalf::Resume, "wake up")] {
+    for (half, verb) in [(Half::Suspend, "go to sleep"), (Half::Resume, "wake up")] {
         let mut devices: BTreeMap<&str, Vec<&DeviceCallback>> = BTreeMap::new();
         for callback in &sleep.callbacks {
-            if callback.phase.is_some_and(|phase| phase.half() == half) {
+            if callback.phase.is_some_and(|phase| phase.half() == Some(half)) {
                 devices.entry(&callback.device).or_default().push(callback);
             }
         }
@@ -116,15 +116,15 @@ fn finding(sleep: &LinuxSleep, verb: &str, length: i64, own: &[&DeviceCallback])
 /// Time of a callback in its phase in which no callback of the phase's path was under way, ns.
 fn beside_the_path(sleep: &LinuxSleep, callback: &DeviceCallback) -> i64 {
     let Some(end) = callback.end_ns else { return 0 };
-    let is_its = |phase: &&SleepPhase| {
+    let is_its = |phase: &&Phase| {
         Some(phase.name) == callback.phase
-            && phase.start_ns <= callback.start_ns
+            && phase.start_ns <= Some(callback.start_ns)
             && phase.end_ns.is_none_or(|it| callback.start_ns <= it)
     };
     let Some(phase) = sleep.phases.iter().find(is_its) else {
         return 0;
     };
     let window = (callback.start_ns, end.min(phase.end_ns.unwrap_or(end)));
-    let path: Vec<Interval> = phase.path.iter().map(|step| (step.start_ns, step.end_ns)).collect();
+    let path: Vec<Interval> = phase.work.path.iter().map(|step| (step.start_ns, step.end_ns)).collect();
     covered(vec![window], window).saturating_sub(covered(path, window))
 }

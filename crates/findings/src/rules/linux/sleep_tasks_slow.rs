@@ -1,6 +1,7 @@
 //! Tasks that are slow to freeze.
 
-use onoff_analysis::transition::linux::suspend::{FrozenTask, LinuxSleep, SleepPhaseName};
+use onoff_analysis::transition::PhaseName;
+use onoff_analysis::transition::linux::suspend::{FrozenTask, LinuxSleep};
 
 use crate::rules::prelude::*;
 
@@ -31,23 +32,24 @@ rule! {
 const NAMED: usize = 3;
 
 fn check(sleep: &LinuxSleep) -> Outcome {
-    let freezing = || sleep.phases.iter().filter(|phase| phase.name == SleepPhaseName::FreezeProcesses);
+    let freezing = || sleep.phases.iter().filter(|phase| phase.name == PhaseName::FreezeProcesses);
     if freezing().next().is_none() {
         return Err(lacks_other("how long tasks took to freeze: the trace event power:suspend_resume tells"));
     }
     Ok(freezing()
         .filter_map(|phase| {
             let (end, length) = phase.end_ns.zip(phase.duration_ns)?;
+            let start = phase.start_ns?;
             if length < thresholds::FREEZE_NS {
                 return None;
             }
             let mut last: Vec<&FrozenTask> = sleep
                 .tasks
                 .iter()
-                .filter(|task| (phase.start_ns..=end).contains(&task.frozen_ns))
+                .filter(|task| (start..=end).contains(&task.frozen_ns))
                 .collect();
             last.sort_by_key(|task| std::cmp::Reverse(task.frozen_ns));
-            let after = |task: &FrozenTask| task.frozen_ns.saturating_sub(phase.start_ns);
+            let after = |task: &FrozenTask| task.frozen_ns.saturating_sub(start);
             let mut finding = match last.first() {
                 Some(task) => RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Process, task.name.as_str())
@@ -67,7 +69,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
             }
             .costs(Cost::on_path(length))
             .certain(phase.certainty)
-            .because(phase.start_ns, phase.rule.clone())
+            .because(phase.start_ns, phase.ends.rule.clone())
             .advise(
                 "see what the task waits for that cannot be interrupted: a server, a disk; unmount network file systems before a sleep",
             );

@@ -1,13 +1,14 @@
 //! What the rules about devices share.
 
-use onoff_analysis::transition::suspend::{PowerDevice, PowerHalf, PowerTransition};
+use onoff_analysis::transition::Half;
+use onoff_analysis::transition::suspend::{PowerDevice, PowerTransition};
 
 use crate::rules::prelude::*;
 
 /// Devices that took long in one half, by how long each was the only one under way.
 pub(super) fn slow(
     transition: &PowerTransition,
-    half: PowerHalf,
+    half: Half,
     limit_ns: i64,
     by_alone: bool,
     verb: &str,
@@ -16,7 +17,7 @@ pub(super) fn slow(
     transition
         .devices
         .iter()
-        .filter(|device| device.phase.is_some_and(|phase| phase.half() == half))
+        .filter(|device| device.phase.is_some_and(|phase| phase.half() == Some(half)))
         .filter_map(|device| {
             let (end, length) = device.end_ns.zip(device.duration_ns)?;
             let alone = device.alone_ns;

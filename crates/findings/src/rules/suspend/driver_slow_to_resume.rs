@@ -1,6 +1,7 @@
 //! Drivers that hold the resume.
 
-use onoff_analysis::transition::suspend::{PowerHalf, PowerTransition};
+use onoff_analysis::transition::Half;
+use onoff_analysis::transition::suspend::PowerTransition;
 
 use super::devices::slow;
 use crate::rules::prelude::*;
@@ -35,7 +36,7 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     }
     Ok(slow(
         transition,
-        PowerHalf::Resume,
+        Half::Resume,
         thresholds::DEVICE_RESUME_NS,
         true,
         "wake up",

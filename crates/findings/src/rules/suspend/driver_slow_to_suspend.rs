@@ -1,6 +1,7 @@
 //! Drivers slow to put their device to sleep.
 
-use onoff_analysis::transition::suspend::{PowerHalf, PowerTransition};
+use onoff_analysis::transition::Half;
+use onoff_analysis::transition::suspend::PowerTransition;
 
 use super::devices::slow;
 use crate::rules::prelude::*;
@@ -35,7 +36,7 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     }
     Ok(slow(
         transition,
-        PowerHalf::Suspend,
+        Half::Suspend,
         thresholds::DEVICE_SUSPEND_NS,
         false,
         "go to sleep",

@@ -1,6 +1,7 @@
 //! A memory image that is most of a hibernation.
 
-use onoff_analysis::transition::suspend::{PowerPhaseName, PowerTransition};
+use onoff_analysis::transition::PhaseName;
+use onoff_analysis::transition::suspend::PowerTransition;
 
 use crate::rules::prelude::*;
 
@@ -28,7 +29,7 @@ rule! {
 
 fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let mut findings = Vec::new();
-    let phase_ns = |names: &[PowerPhaseName]| -> Option<i64> {
+    let phase_ns = |names: &[PhaseName]| -> Option<i64> {
         transition.phases.iter().filter(|phase| names.contains(&phase.name)).filter_map(|phase| phase.duration_ns).max()
     };
     let parts = transition.resume_parts.as_ref();
@@ -36,8 +37,8 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         let loader = parts.loader_read_ns.or(parts.loader_ns);
         Some(loader?.saturating_add(parts.kernel_read_ns.unwrap_or(0)))
     });
-    let written = phase_ns(&[PowerPhaseName::HiberWrite]);
-    let read = read.or_else(|| phase_ns(&[PowerPhaseName::HiberRead]));
+    let written = phase_ns(&[PhaseName::HiberWrite]);
+    let read = read.or_else(|| phase_ns(&[PhaseName::HiberRead]));
     // The way down is measured to the begin of writing, the way up, as the kernel counts it, with its reading.
     let down = transition.suspend.measured.duration_ns.or(transition.suspend.kernel_ns);
     let up = parts

@@ -1,5 +1,6 @@
 //! How long the boot took and where most of it went, in a few sentences.
 
+use onoff_analysis::transition::{Phase, PhaseName};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -7,7 +8,7 @@ use onoff_analysis::Certainty;
 use onoff_analysis::devices::Device;
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::services::Service;
-use onoff_analysis::transition::boot::{BootKind, BootReport, Phase, PhaseName};
+use onoff_analysis::transition::boot::{BootKind, BootReport};
 
 use crate::text::machine::machine;
 use crate::text::printable::printable;

@@ -9,11 +9,12 @@ mod services;
 use std::io::{self, Write};
 
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::boot::{BootReport, NotABoot, PhaseName};
+use onoff_analysis::transition::boot::{BootReport, NotABoot};
 
+use super::phases::touched_by;
 use super::printable::printable;
 use super::section::{title, write_news};
-use super::usage::{self, PhaseUse};
+use super::usage;
 use super::{lacking, losses};
 
 /// How much to show.
@@ -44,28 +45,11 @@ pub fn write(
     phases::write(report, out)?;
     services::write(report, top, out)?;
     devices::write(report, top, out)?;
-    let uses = uses(report);
-    let told = phases::touched_by(report);
-    usage::write_processors(&uses, &told, out)?;
-    usage::write_disks(&uses, &told, out)?;
+    usage::write(&report.phases, &touched_by(&report.phases), out)?;
     logon::write(report, top, out)?;
     writeln!(out)?;
     losses::write(&report.losses, out)?;
     lacking::write(&report.lacking, out)
-}
-
-/// What the machine did in each phase. What comes after the boot is no part of it.
-fn uses(report: &BootReport) -> Vec<PhaseUse<'_>> {
-    let phases = report.phases.iter();
-    phases
-        .filter(|phase| phase.name != PhaseName::TraceTail)
-        .map(|phase| PhaseUse {
-            name: phase.name.as_str(),
-            duration_ns: phase.duration_ns,
-            cpu: phase.cpu.as_ref(),
-            disk: phase.disk.as_ref(),
-        })
-        .collect()
 }
 
 /// Why there is no report, in one line.
@@ -81,5 +65,5 @@ pub fn no_boot(answer: &NotABoot) -> String {
 
 /// The losses that touch a section, unless they are those that touch the phases, where they are named already.
 fn write_touching(report: &BootReport, names: &[String], out: &mut dyn Write) -> io::Result<()> {
-    write_news(&phases::touched_by(report), names, out)
+    write_news(&touched_by(&report.phases), names, out)
 }

@@ -1,88 +1,65 @@
-//! The phases on one axis, and what set their ends.
+//! The phases of a boot, with what happened before the kernel.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
-use onoff_analysis::Certainty;
-use onoff_analysis::cpu::CpuSource;
-use onoff_analysis::transition::boot::{BootReport, EarlierTime, Phase, PhaseName};
+use onoff_analysis::transition::PhaseName;
+use onoff_analysis::transition::boot::{BootReport, EarlierTime};
 
-use super::headline::cost;
 use super::{title, write_touching};
-use crate::text::bar::Axis;
 use crate::text::losses;
+use crate::text::phases::{self, PhaseRow, PhaseTable};
 use crate::text::printable::printable;
-use crate::text::quantity::{duration, duration_or_dash, percent, share};
-use crate::text::style::{BAR, DOUBT, MISSING, QUIET, WORST};
-use crate::text::table::{Table, cell, styled_cell};
-
-/// Characters of the axis.
-const AXIS_CELLS: usize = 32;
+use crate::text::style::{DOUBT, QUIET};
 
 pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     title("Phases", "", out)?;
-    let end =
-        report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail).filter_map(|phase| phase.end_ns).max();
-    let firmware = report.before_kernel.firmware_table.as_ref();
-    let stages = firmware.map_or(&[][..], |table| &table.stages);
-    let begin = stages.first().map_or(0, |stage| stage.start_ns.min(0));
-    let axis = Axis::new(begin, end.unwrap_or(0), AXIS_CELLS);
-    let mut table = Table::new()
-        .left("phase", 16)
-        .right("begins")
-        .right("ends")
-        .right("took")
-        .right("share")
-        .left("", AXIS_CELLS)
-        .left("ended by", 100);
+    let before = &report.before_kernel;
+    let stages = before.firmware_table.as_ref().map_or(&[][..], |table| &table.stages);
     // What the firmware timed itself has a place; of what only the kernel tells of it later, the length is known.
-    for stage in stages {
-        table.row([
-            cell(stage.name.words()),
-            cell(duration(stage.start_ns)),
-            cell(duration(stage.end_ns)),
-            cell(duration(stage.duration_ns)),
-            cell(""),
-            styled_cell(BAR, axis.bar(stage.start_ns, stage.end_ns)),
-            styled_cell(QUIET, stage.name.ended_by()),
-        ]);
-    }
-    if stages.is_empty() {
-        earlier_row("firmware", &report.before_kernel.firmware, &mut table);
-    }
-    for (name, earlier) in
-        [("boot manager", &report.before_kernel.boot_manager), ("OSLoader", &report.before_kernel.os_loader)]
-    {
-        earlier_row(name, earlier, &mut table);
-    }
-    let longest = report.phases.iter().filter_map(|phase| cost(report, phase)).max();
-    for phase in &report.phases {
-        let took = cost(report, phase);
-        let style = if took.is_some() && took == longest { WORST } else { anstyle::Style::new() };
-        let part = match (took, report.total_ns) {
-            (Some(took), Some(total)) => percent(share(took, total)),
-            _ => String::new(),
-        };
-        let bar = match (phase.start_ns, phase.end_ns) {
-            (Some(start), Some(end)) if phase.name != PhaseName::TraceTail => axis.bar(start, end),
-            _ => String::new(),
-        };
-        let (rule_style, rule) = ended_by(report, phase);
-        table.row([
-            styled_cell(style, phase.name.as_str()),
-            cell(duration_or_dash(phase.start_ns)),
-            cell(duration_or_dash(phase.end_ns)),
-            styled_cell(style, duration_or_dash(took.or(phase.duration_ns))),
-            cell(part),
-            styled_cell(BAR, bar),
-            styled_cell(rule_style, rule),
-        ]);
-    }
-    table.write(out)?;
+    let mut rows: Vec<PhaseRow> = stages
+        .iter()
+        .map(|stage| PhaseRow {
+            name: stage.name.words().to_owned(),
+            start_ns: Some(stage.start_ns),
+            end_ns: Some(stage.end_ns),
+            took_ns: Some(stage.duration_ns),
+            drawn: true,
+            ..earlier(stage.name.ended_by())
+        })
+        .collect();
+    let firmware = Some(("firmware", &before.firmware)).filter(|_| stages.is_empty());
+    let earlier_times = [("boot manager", &before.boot_manager), ("OSLoader", &before.os_loader)];
+    rows.extend(firmware.into_iter().chain(earlier_times).filter_map(|(name, time)| earlier_row(name, time)));
+    rows.extend(report.phases.iter().map(|phase| match phase.name {
+        PhaseName::PostBoot => PhaseRow::of(phase).settled(&report.post_boot),
+        _ => PhaseRow::of(phase),
+    }));
+    PhaseTable { whole_ns: report.total_ns, rows, ..PhaseTable::default() }.write(out)?;
     write_firmware(report, out)?;
-    write_doubts(report, out)?;
-    write_settling(report, out)?;
-    losses::write_touching(&touched_by(report), out)
+    phases::write_doubts(&report.phases, out)?;
+    phases::write_settling("PostBoot", &report.post_boot, out)?;
+    write_touching(report, &report.post_boot.touched_by, out)?;
+    losses::write_touching(&phases::touched_by(&report.phases), out)
+}
+
+/// A row of what was before the kernel, and is no part of the boot.
+fn earlier(note: &str) -> PhaseRow {
+    PhaseRow {
+        name: String::new(),
+        start_ns: None,
+        end_ns: None,
+        took_ns: None,
+        at_least: false,
+        counts: false,
+        drawn: false,
+        between: false,
+        note: (QUIET, printable(note).into_owned()),
+    }
+}
+
+fn earlier_row(name: &str, time: &EarlierTime) -> Option<PhaseRow> {
+    let took_ns = Some(time.duration_ns?);
+    Some(PhaseRow { name: format!("{name} (before 0)"), took_ns, ..earlier(&time.rule) })
 }
 
 /// Where the stages before the kernel come from, and what is wrong with them.
@@ -103,93 +80,4 @@ fn write_firmware(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {DOUBT}Firmware, {}: {}.{DOUBT:#}", fault.kind.as_str(), printable(&fault.text))?;
     }
     Ok(())
-}
-
-/// Names of the losses that touch any phase, each once.
-pub(super) fn touched_by(report: &BootReport) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in report.phases.iter().flat_map(|phase| &phase.touched_by) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
-}
-
-fn earlier_row(name: &str, earlier: &EarlierTime, table: &mut Table) {
-    if let Some(took) = earlier.duration_ns {
-        let rule = printable(&earlier.rule);
-        table.row([
-            cell(name),
-            cell("before 0"),
-            cell(""),
-            cell(duration(took)),
-            cell(""),
-            cell(""),
-            styled_cell(QUIET, rule),
-        ]);
-    }
-}
-
-fn ended_by(report: &BootReport, phase: &Phase) -> (anstyle::Style, String) {
-    let rule = match (phase.name, report.post_boot.end_ns) {
-        // The whole rule of the metric is a paragraph.
-        (PhaseName::PostBoot, Some(_)) => {
-            Cow::Owned(format!("{} of idle time found", duration(report.post_boot.idle_ns)))
-        }
-        _ => printable(&phase.rule),
-    };
-    match phase.ends.certainty {
-        Certainty::Measured => (QUIET, rule.into_owned()),
-        Certainty::Inferred => (DOUBT, format!("inferred: {rule}")),
-        Certainty::Missing => (MISSING, "not found".to_owned()),
-    }
-}
-
-/// What the inferred ends would have needed, each thing once.
-fn write_doubts(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
-    // The first is the best: what defines the end. The others only stand in for it.
-    let best = report
-        .phases
-        .iter()
-        .filter(|phase| phase.ends.certainty != Certainty::Measured)
-        .filter_map(|phase| phase.ends.missing.first());
-    let mut missing: Vec<&str> = Vec::new();
-    for name in best {
-        if !missing.contains(&name.as_str()) {
-            missing.push(name);
-        }
-    }
-    if missing.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "  {DOUBT}Better answers need: {}.{DOUBT:#}", printable(&missing.join("; ")))
-}
-
-fn write_settling(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
-    let settling = &report.post_boot;
-    if settling.start_ns.is_none() {
-        return Ok(());
-    }
-    let found = match settling.end_ns {
-        Some(_) => format!("and the {} of idle time that end it are left out", duration(settling.idle_ns)),
-        None => format!(
-            "but only {} of the {} of idle time that end it are recorded",
-            duration(settling.idle_ns),
-            duration(settling.metric.required_idle_ns)
-        ),
-    };
-    let source = match settling.cpu_source {
-        CpuSource::ContextSwitches => "context switches",
-        CpuSource::Samples => "samples, an estimate",
-        CpuSource::None => "nothing: processor time was not recorded",
-    };
-    let disk = if settling.disk_recorded { "" } else { "; disk requests were not recorded" };
-    writeln!(
-        out,
-        "  {QUIET}PostBoot took {} of work, {found} ({} metric, from {source}{disk}).{QUIET:#}",
-        duration(settling.busy_ns),
-        settling.metric.name,
-    )?;
-    write_touching(report, &settling.touched_by, out)
 }

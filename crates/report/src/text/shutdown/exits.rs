@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use onoff_analysis::transition::shutdown::{ProcessExit, ShutdownReport};
 
-use super::phases::touched_by;
+use crate::text::phases::touched_by;
 use crate::text::quantity::{count, duration, duration_or_dash};
 use crate::text::section::{title, write_news};
 use crate::text::style::{DOUBT, QUIET};
@@ -59,5 +59,5 @@ pub(super) fn write(report: &ShutdownReport, top: usize, out: &mut dyn Write) ->
         ]);
     }
     table.write(out)?;
-    write_news(&touched_by(report), &exits.touched_by, out)
+    write_news(&touched_by(&report.phases), &exits.touched_by, out)
 }

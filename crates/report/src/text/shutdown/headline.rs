@@ -1,10 +1,11 @@
 //! How long the shutdown took and where most of it went, in a few sentences.
 
+use onoff_analysis::transition::PhaseName;
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::shutdown::{LongestKind, LongestWork, ShutdownKind, ShutdownPhaseName, ShutdownReport};
+use onoff_analysis::transition::shutdown::{LongestKind, LongestWork, ShutdownKind, ShutdownReport};
 
 use super::work::words;
 use crate::text::machine::machine;
@@ -85,7 +86,7 @@ fn told(longest: &LongestWork) -> String {
 }
 
 fn parts(report: &ShutdownReport) -> Option<String> {
-    let part = |name: ShutdownPhaseName, what: &str| {
+    let part = |name: PhaseName, what: &str| {
         let phase = report.phase(name)?;
         phase.start_ns?;
         Some(match phase.duration_ns {
@@ -94,9 +95,9 @@ fn parts(report: &ShutdownReport) -> Option<String> {
         })
     };
     let parts: Vec<String> = [
-        part(ShutdownPhaseName::UserSession, "the user's applications"),
-        part(ShutdownPhaseName::SystemSession, "services"),
-        part(ShutdownPhaseName::KernelShutdown, "the kernel"),
+        part(PhaseName::UserSession, "the user's applications"),
+        part(PhaseName::SystemSession, "services"),
+        part(PhaseName::KernelShutdown, "the kernel"),
     ]
     .into_iter()
     .flatten()

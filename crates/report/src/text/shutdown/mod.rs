@@ -11,8 +11,9 @@ use std::io::{self, Write};
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::shutdown::{NotAShutdown, ShutdownReport};
 
+use super::phases::touched_by;
 use super::printable::printable;
-use super::usage::{self, PhaseUse};
+use super::usage;
 use super::{lacking, losses};
 
 /// How much to show.
@@ -45,19 +46,7 @@ pub fn write(
     sessions::write_services(report, top, out)?;
     work::write_logoff(report, top, out)?;
     work::write_kernel(report, top, out)?;
-    let uses: Vec<PhaseUse<'_>> = report
-        .phases
-        .iter()
-        .map(|phase| PhaseUse {
-            name: phase.name.as_str(),
-            duration_ns: Some(phase.recorded_ns),
-            cpu: phase.cpu.as_ref(),
-            disk: phase.disk.as_ref(),
-        })
-        .collect();
-    let told = phases::touched_by(report);
-    usage::write_processors(&uses, &told, out)?;
-    usage::write_disks(&uses, &told, out)?;
+    usage::write(&report.phases, &touched_by(&report.phases), out)?;
     work::write_flushes(report, top, out)?;
     exits::write(report, top, out)?;
     writeln!(out)?;

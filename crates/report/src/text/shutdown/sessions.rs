@@ -8,7 +8,8 @@ use onoff_analysis::transition::shutdown::{
     TimeOutKind,
 };
 
-use super::phases::{since, touched_by};
+use super::phases::since;
+use crate::text::phases::touched_by;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, counted, duration, duration_or_dash};
 use crate::text::section::{title, write_news};
@@ -21,7 +22,7 @@ pub(super) fn write_applications(report: &ShutdownReport, top: usize, out: &mut 
         write_session(report, session, top, out)?;
     }
     if !report.sessions.is_empty() {
-        write_news(&touched_by(report), &report.sessions_touched_by, out)?;
+        write_news(&touched_by(&report.phases), &report.sessions_touched_by, out)?;
     }
     Ok(())
 }
@@ -167,5 +168,5 @@ pub(super) fn write_services(report: &ShutdownReport, top: usize, out: &mut dyn 
             printable(&length),
         )?;
     }
-    write_news(&touched_by(report), &report.services_touched_by, out)
+    write_news(&touched_by(&report.phases), &report.services_touched_by, out)
 }

@@ -1,12 +1,12 @@
 //! How long it took and what most of it went to, in a few sentences.
 
+use onoff_analysis::transition::{Half, Phase, PhaseName};
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::suspend::{
-    PowerDevice, PowerHalf, PowerNotification, PowerPhase, PowerPhaseName, PowerTotal, PowerTransition,
-    PowerTransitionKind,
+    PowerDevice, PowerNotification, PowerTotal, PowerTransition, PowerTransitionKind,
 };
 
 use crate::text::printable::printable;
@@ -72,11 +72,8 @@ fn answer(transition: &PowerTransition) -> String {
 /// The way up; of a fast startup, with the session that begins on it.
 pub(super) fn resume(transition: &PowerTransition) -> PowerTotal {
     let mut total = transition.resume.clone();
-    let desktop = transition
-        .phases
-        .iter()
-        .find(|phase| phase.name == PowerPhaseName::ExplorerInit)
-        .and_then(|phase| phase.end_ns);
+    let desktop =
+        transition.phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
     if let Some((desktop, start)) = desktop.zip(total.measured.start_ns) {
         total.measured.duration_ns = Some(desktop.saturating_sub(start));
     }
@@ -103,12 +100,12 @@ fn standby(transition: &PowerTransition) -> String {
 }
 
 /// The phase that took longest, of those that do not overlap others.
-pub(super) fn longest_phase(transition: &PowerTransition) -> Option<&PowerPhase> {
+pub(super) fn longest_phase(transition: &PowerTransition) -> Option<&Phase> {
     transition
         .phases
         .iter()
-        .filter(|phase| matches!(phase.half, PowerHalf::Suspend | PowerHalf::Resume))
-        .filter(|phase| phase.name != PowerPhaseName::ResumeCritical)
+        .filter(|phase| matches!(phase.half, Some(Half::Suspend | Half::Resume)))
+        .filter(|phase| phase.name != PhaseName::ResumeCritical)
         .filter(|phase| phase.duration_ns.is_some_and(|ns| ns > 0))
         .max_by_key(|phase| phase.duration_ns)
 }
@@ -125,7 +122,7 @@ fn longest(transition: &PowerTransition) -> Option<String> {
 }
 
 /// What a phase's time went to, as a clause; `None` where nothing stands out.
-pub(super) fn cause(transition: &PowerTransition, phase: &PowerPhase) -> Option<String> {
+pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<String> {
     let length = phase.duration_ns?;
     let notable = |ns: i64| share(ns, length) >= NOTABLE_SHARE;
     if let Some((row, ns)) = slowest_told(transition, phase).filter(|&(_, ns)| notable(ns)) {
@@ -145,15 +142,15 @@ pub(super) fn cause(transition: &PowerTransition, phase: &PowerPhase) -> Option<
         }
         return Some(clause);
     }
-    if phase.name == PowerPhaseName::SuspendApps
-        && let Some(beside) = phase.not_in_children_ns.filter(|&ns| notable(ns))
+    if phase.name == PhaseName::SuspendApps
+        && let Some(beside) = phase.work.beyond_ns.filter(|&ns| notable(ns))
     {
         return Some(format!("{} of it beside the applications, usually the display fading out", duration(beside)));
     }
     None
 }
 
-fn slowest_told<'a>(transition: &'a PowerTransition, phase: &PowerPhase) -> Option<(&'a PowerNotification, i64)> {
+fn slowest_told<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<(&'a PowerNotification, i64)> {
     transition
         .notifications
         .iter()
@@ -163,7 +160,7 @@ fn slowest_told<'a>(transition: &'a PowerTransition, phase: &PowerPhase) -> Opti
 }
 
 /// The device that cost its phase most: alone, or else as a whole.
-fn slowest_device<'a>(transition: &'a PowerTransition, phase: &PowerPhase) -> Option<(&'a PowerDevice, i64)> {
+fn slowest_device<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<(&'a PowerDevice, i64)> {
     transition
         .devices
         .iter()

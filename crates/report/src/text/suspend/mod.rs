@@ -6,15 +6,15 @@ mod children;
 mod headline;
 mod overview;
 mod phases;
-mod usage;
 
 use std::io::{self, Write};
 
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
 
-use super::style::{QUIET, TITLE};
-use super::{lacking, losses};
+use super::section::title;
+use super::style::TITLE;
+use super::{lacking, losses, usage};
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,16 +63,6 @@ fn write_transition(transition: &PowerTransition, top: usize, out: &mut dyn Writ
     accounts::write(transition, out)?;
     children::write_told(transition, top, out)?;
     children::write_devices(transition, top, out)?;
-    usage::write(transition, out)?;
+    usage::write(&transition.phases, &transition.touched_by, out)?;
     losses::write_touching(&transition.touched_by, out)
-}
-
-/// A section's title, after an empty line.
-fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out)?;
-    if note.is_empty() {
-        writeln!(out, "{TITLE}{text}{TITLE:#}")
-    } else {
-        writeln!(out, "{TITLE}{text}{TITLE:#}  {QUIET}{note}{QUIET:#}")
-    }
 }

@@ -13,6 +13,7 @@ mod tests;
 mod units;
 mod waits;
 
+use crate::transition::{Phase, PhaseName};
 use onoff_trace::{ServiceChange, StringId, TableName, Tables, Trace, milestone};
 
 pub use report::*;
@@ -167,7 +168,7 @@ fn is_recorded(usage: &CpuUsage) -> bool {
 }
 
 /// The phases, with what the machine did in each.
-fn describe_phases(trace: &Trace, course: &Course, post_boot: &Settling) -> Vec<LinuxPhase> {
+fn describe_phases(trace: &Trace, course: &Course, post_boot: &Settling) -> Vec<Phase> {
     let settled = Boundary {
         time_ns: post_boot.end_ns,
         rule: post_boot.rule.clone(),
@@ -185,49 +186,30 @@ fn describe_phases(trace: &Trace, course: &Course, post_boot: &Settling) -> Vec<
         ..Boundary::default()
     };
     let nothing = Boundary::default();
-    let ends = |name: LinuxPhaseName| match name {
-        LinuxPhaseName::PostBoot => (&course.finished, &settled),
-        LinuxPhaseName::TraceTail => (&settled, &last_event),
+    let ends = |name: PhaseName| match name {
+        PhaseName::PostBoot => (&course.finished, &settled),
+        PhaseName::TraceTail => (&settled, &last_event),
         _ => course.ends(name).unwrap_or((&nothing, &nothing)),
     };
-    // A PostBoot that the recording cuts off is described up to the recording's end.
-    let spans = LinuxPhaseName::ALL.map(|name| {
-        let (start, end) = ends(name);
-        let end_ns = match name {
-            LinuxPhaseName::PostBoot => end.time_ns.or(last_event.time_ns),
-            _ => end.time_ns,
-        };
-        start.time_ns.zip(end_ns).filter(|&(start, _)| start >= 0)
-    });
-    let usages = usage::of_spans(trace, &spans);
     let mut tables = vec![TableName::Milestones];
     let boundary_losses = touched_by(trace, &tables);
     tables.push(TableName::DiskIos);
     tables.extend(cpu::source(trace).tables());
     let settling_losses = touched_by(trace, &tables);
-    LinuxPhaseName::ALL
+    let mut phases: Vec<Phase> = PhaseName::LINUX_BOOT
         .into_iter()
-        .zip(usages)
-        .map(|(name, (cpu, disk))| {
+        .map(|name| {
             let (start, end) = ends(name);
-            let span = Span::between(start, end);
-            LinuxPhase {
-                name,
-                start_ns: span.start_ns,
-                end_ns: span.end_ns,
-                duration_ns: span.duration_ns,
-                rule: end.rule.clone(),
-                event: end.event.clone(),
-                certainty: span.certainty,
-                starts: start.clone(),
-                ends: end.clone(),
-                cpu: cpu.filter(is_recorded),
-                disk,
-                touched_by: match name {
-                    LinuxPhaseName::PostBoot | LinuxPhaseName::TraceTail => settling_losses.clone(),
-                    _ => boundary_losses.clone(),
-                },
-            }
+            let phase = Phase::between(name, start, end);
+            // A PostBoot that the recording cuts off is described up to the recording's end.
+            let phase = if name == PhaseName::PostBoot { phase.recorded_until(trace.duration_ns) } else { phase };
+            let settles = matches!(name, PhaseName::PostBoot | PhaseName::TraceTail);
+            Phase { touched_by: if settles { settling_losses.clone() } else { boundary_losses.clone() }, ..phase }
         })
-        .collect()
+        .collect();
+    usage::fill(trace, &mut phases);
+    for phase in &mut phases {
+        phase.cpu = phase.cpu.take().filter(is_recorded);
+    }
+    phases
 }

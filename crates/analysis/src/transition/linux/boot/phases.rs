@@ -1,8 +1,9 @@
 //! The ends of the phases, each by the best rule that finds one.
 
+use crate::transition::PhaseName;
 use onoff_trace::{DeviceOperationKind, Milestone, Trace, milestone};
 
-use super::report::{DefaultTarget, LinuxPhaseName};
+use super::report::DefaultTarget;
 use crate::evidence::{Boundary, Certainty};
 
 /// What ends the parts of the start. Each is the begin of the next.
@@ -21,17 +22,17 @@ pub(super) struct Course {
 
 impl Course {
     /// Begin and end of a phase up to the end of the start.
-    pub(super) fn ends(&self, name: LinuxPhaseName) -> Option<(&Boundary, &Boundary)> {
+    pub(super) fn ends(&self, name: PhaseName) -> Option<(&Boundary, &Boundary)> {
         Some(match name {
-            LinuxPhaseName::Firmware => (&self.firmware, &self.loader),
-            LinuxPhaseName::Loader => (&self.loader, &self.kernel),
-            LinuxPhaseName::Kernel => {
+            PhaseName::Firmware => (&self.firmware, &self.loader),
+            PhaseName::Loader => (&self.loader, &self.kernel),
+            PhaseName::Kernel => {
                 let end = self.initrd.as_ref().unwrap_or(&self.user_space);
                 (&self.kernel, end)
             }
-            LinuxPhaseName::Initrd => (self.initrd.as_ref()?, &self.user_space),
-            LinuxPhaseName::UserSpace => (&self.user_space, &self.finished),
-            LinuxPhaseName::PostBoot | LinuxPhaseName::TraceTail => return None,
+            PhaseName::Initrd => (self.initrd.as_ref()?, &self.user_space),
+            PhaseName::UserSpace => (&self.user_space, &self.finished),
+            _ => return None,
         })
     }
 

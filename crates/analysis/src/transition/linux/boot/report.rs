@@ -1,96 +1,16 @@
 //! The result of the analysis of a Linux boot. Its serialized names are the documented contract of `boot --format json`.
 
+use crate::transition::{Phase, PhaseName};
 use onoff_trace::{ClockConversion, Losses, RecordedBoot, ServiceOutcome};
 use serde::Serialize;
 
-use crate::cpu::{CpuUsage, ProcessCpu};
+use crate::cpu::ProcessCpu;
 use crate::devices::{Device, DeviceTotal};
-use crate::disk::DiskUsage;
-use crate::evidence::{Boundary, Certainty, Span};
+use crate::evidence::{Certainty, Span};
 use crate::idle::Settling;
 use crate::processes::{ProcessLife, ProcessSummary};
 use crate::transition::boot::FirmwareBeforeKernel;
 use crate::transition::linux::MissingPart;
-
-/// A part of a Linux boot, in order of time. The first five are those of `systemd-analyze time`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LinuxPhaseName {
-    /// The firmware, until it starts the loader.
-    Firmware,
-    /// The loader, until the kernel starts.
-    Loader,
-    /// The kernel, until the first service manager starts.
-    Kernel,
-    /// The initial file system, until the service manager of the real root starts.
-    Initrd,
-    /// The service manager and its units, until every job of the start is done.
-    UserSpace,
-    /// Work after that, until the computer has settled.
-    PostBoot,
-    /// The rest of the recording.
-    TraceTail,
-}
-
-impl LinuxPhaseName {
-    /// Every phase, in order.
-    pub const ALL: [LinuxPhaseName; 7] =
-        [Self::Firmware, Self::Loader, Self::Kernel, Self::Initrd, Self::UserSpace, Self::PostBoot, Self::TraceTail];
-
-    /// The name, as in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Firmware => "firmware",
-            Self::Loader => "loader",
-            Self::Kernel => "kernel",
-            Self::Initrd => "initrd",
-            Self::UserSpace => "user_space",
-            Self::PostBoot => "post_boot",
-            Self::TraceTail => "trace_tail",
-        }
-    }
-
-    /// The name for a person.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::UserSpace => "user space",
-            Self::PostBoot => "PostBoot",
-            Self::TraceTail => "TraceTail",
-            other => other.as_str(),
-        }
-    }
-}
-
-/// A phase: when it was, what set that, and what the machine did in it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LinuxPhase {
-    /// Which.
-    pub name: LinuxPhaseName,
-    /// Begin, ns; negative before the kernel; `None` when no rule found it.
-    pub start_ns: Option<i64>,
-    /// End, ns; `None` when no rule found it.
-    pub end_ns: Option<i64>,
-    /// Length, ns; `None` when an end is unknown.
-    pub duration_ns: Option<i64>,
-    /// The rule that set the end, as a phrase.
-    pub rule: String,
-    /// The record that set the end.
-    pub event: String,
-    /// How certain the weaker end is.
-    pub certainty: Certainty,
-    /// What set the begin.
-    pub starts: Boundary,
-    /// What set the end.
-    pub ends: Boundary,
-    /// Who used the processors; `None` when an end is unknown or no trace was recorded.
-    pub cpu: Option<CpuUsage>,
-    /// What the disks did; `None` when an end is unknown or no disk request was recorded.
-    pub disk: Option<DiskUsage>,
-    /// Names of the losses that touch its ends.
-    pub touched_by: Vec<String>,
-}
 
 /// The target that the system is started for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -239,7 +159,7 @@ pub struct LinuxBootReport {
     /// How certain the total, or else the start, is.
     pub total_certainty: Certainty,
     /// The phases, all seven, in order; unknown ones have no times.
-    pub phases: Vec<LinuxPhase>,
+    pub phases: Vec<Phase>,
     /// The initial file system, where no service manager runs in it: the last part of the kernel's phase. `None` when there is
     /// none or the kernel's log does not tell.
     pub initial_file_system: Option<Span>,
@@ -288,7 +208,7 @@ pub struct LinuxBootReport {
 impl LinuxBootReport {
     /// The phase of that name.
     #[must_use]
-    pub fn phase(&self, name: LinuxPhaseName) -> Option<&LinuxPhase> {
+    pub fn phase(&self, name: PhaseName) -> Option<&Phase> {
         self.phases.iter().find(|phase| phase.name == name)
     }
 }

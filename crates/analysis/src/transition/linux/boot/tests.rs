@@ -98,9 +98,9 @@ fn an_initial_file_system_without_a_service_manager_is_the_kernels() {
         event,
     });
     let report = analysed(&trace);
-    let kernel = report.phase(LinuxPhaseName::Kernel).unwrap();
+    let kernel = report.phase(PhaseName::Kernel).unwrap();
     assert_eq!(kernel.duration_ns, Some(11_000 * MS));
-    assert_eq!(report.phase(LinuxPhaseName::Initrd).unwrap().start_ns, None);
+    assert_eq!(report.phase(PhaseName::Initrd).unwrap().start_ns, None);
     let inside = report.initial_file_system.unwrap();
     assert_eq!(inside.duration_ns, Some(5_000 * MS));
 }

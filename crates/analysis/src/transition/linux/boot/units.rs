@@ -5,7 +5,7 @@
 //! is gone again: `systemd-analyze critical-chain` passes over those, because they never become active.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{DependencyKind, ServiceChange, ServiceTransition, StringId, Trace, milestone};
+use onoff_trace::{DependencyKind, Duration, ServiceChange, ServiceTransition, StringId, Trace, milestone};
 
 use super::phases::first;
 use super::report::{UnitRelease, UnitReleaseKind, UnitStart};
@@ -157,7 +157,7 @@ impl<'t> Starts<'t> {
                 evidence: format!(
                     "{} was announced {} after {DEVICE_SCAN} began to ask for the devices that are there",
                     self.trace.text(row.service),
-                    milliseconds(end_ns.saturating_sub(scan_ns))
+                    Duration::from_ns(end_ns.saturating_sub(scan_ns))
                 ),
             },
         ))
@@ -175,7 +175,7 @@ impl<'t> Starts<'t> {
             evidence: format!(
                 "nothing that {} comes after was started before it; the service manager had read its units {} earlier",
                 self.trace.text(row.service),
-                milliseconds(gap_ns)
+                Duration::from_ns(gap_ns)
             ),
         })
     }
@@ -263,15 +263,11 @@ fn certainty(gap_ns: i64) -> Certainty {
 fn evidence(unit: &str, other: &str, gap_ns: i64) -> String {
     let order = format!("{unit} is declared to start after {other}, the last of those to be done");
     if gap_ns <= NOTABLE_GAP_NS {
-        format!("{order}, {} before", milliseconds(gap_ns))
+        format!("{order}, {} before", Duration::from_ns(gap_ns))
     } else {
         format!(
             "{order}, but {} before: the service manager was kept, or the unit was asked for later",
-            milliseconds(gap_ns)
+            Duration::from_ns(gap_ns)
         )
     }
-}
-
-fn milliseconds(ns: i64) -> String {
-    format!("{}.{} ms", ns / 1_000_000, ns / 100_000 % 10)
 }

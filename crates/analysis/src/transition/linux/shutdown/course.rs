@@ -1,8 +1,9 @@
 //! When a shutdown began, when each of its phases was, and when it was over.
 
+use crate::transition::PhaseName;
 use onoff_trace::{ActivityKind, ServiceChange, Trace, milestone, shutdown_step};
 
-use super::report::{LinuxShutdownKind, LinuxShutdownPhaseName};
+use super::report::LinuxShutdownKind;
 use crate::evidence::{Boundary, Certainty};
 use crate::transition::rules::{Found, Rule, first_of, milestone_at, milestones};
 
@@ -31,7 +32,7 @@ pub(super) struct Course {
     pub(super) ends: Boundary,
     /// Last time that anything is known of, ns.
     pub(super) known_until_ns: i64,
-    pub(super) phases: Vec<(LinuxShutdownPhaseName, Boundary, Boundary)>,
+    pub(super) phases: Vec<(PhaseName, Boundary, Boundary)>,
 }
 
 /// The course of the shutdown that `trace` holds; `None` when it holds none.
@@ -149,33 +150,24 @@ fn kind(trace: &Trace, from: i64) -> (LinuxShutdownKind, String) {
 }
 
 /// Steps of the last program, and the phases they are.
-const STEPS: [(&str, LinuxShutdownPhaseName, &str); 5] = [
+const STEPS: [(&str, PhaseName, &str); 5] = [
     (
         shutdown_step::TERMINATE_REMAINING,
-        LinuxShutdownPhaseName::TerminateRemaining,
+        PhaseName::TerminateRemaining,
         "the last program sends SIGTERM to what still runs",
     ),
-    (
-        shutdown_step::KILL_REMAINING,
-        LinuxShutdownPhaseName::KillRemaining,
-        "the last program sends SIGKILL to what still runs",
-    ),
-    (shutdown_step::UNMOUNT, LinuxShutdownPhaseName::Unmount, "the last program takes file systems out"),
+    (shutdown_step::KILL_REMAINING, PhaseName::KillRemaining, "the last program sends SIGKILL to what still runs"),
+    (shutdown_step::UNMOUNT, PhaseName::Unmount, "the last program takes file systems out"),
     (
         shutdown_step::SHUTDOWN_HOOKS,
-        LinuxShutdownPhaseName::Hooks,
+        PhaseName::Hooks,
         "everything is detached, programs of the folder system-shutdown run",
     ),
-    (shutdown_step::KERNEL_STOP, LinuxShutdownPhaseName::Kernel, "the last program is done and asks the kernel"),
+    (shutdown_step::KERNEL_STOP, PhaseName::Kernel, "the last program is done and asks the kernel"),
 ];
 
 /// The phases, in order, each with its begin and its end.
-fn phases(
-    trace: &Trace,
-    starts: &Boundary,
-    ends: &Boundary,
-    from: i64,
-) -> Vec<(LinuxShutdownPhaseName, Boundary, Boundary)> {
+fn phases(trace: &Trace, starts: &Boundary, ends: &Boundary, from: i64) -> Vec<(PhaseName, Boundary, Boundary)> {
     let begun = |name: &'static str, rule: &'static str| {
         let id = trace.strings.find(name);
         first_of(
@@ -200,7 +192,7 @@ fn phases(
         })],
         from,
     );
-    let steps: Vec<(LinuxShutdownPhaseName, Boundary)> =
+    let steps: Vec<(PhaseName, Boundary)> =
         STEPS.into_iter().map(|(step, name, rule)| (name, begun(step, rule))).collect();
     let first_step = steps.iter().map(|(_, begin)| begin).find(|begin| begin.time_ns.is_some());
     // Units are stopped when the next phase begins; else the last of them that stopped ends it.
@@ -210,8 +202,7 @@ fn phases(
         .find(|begin| begin.time_ns.is_some())
         .cloned()
         .unwrap_or_else(|| last_stop(trace, from));
-    let mut begins =
-        vec![(LinuxShutdownPhaseName::StopUnits, starts.clone()), (LinuxShutdownPhaseName::Sync, executor)];
+    let mut begins = vec![(PhaseName::StopUnits, starts.clone()), (PhaseName::Sync, executor)];
     begins.extend(steps);
     let nexts: Vec<Option<Boundary>> = (0..begins.len())
         .map(|at| begins.iter().skip(at + 1).map(|(_, begin)| begin).find(|begin| begin.time_ns.is_some()).cloned())
@@ -221,7 +212,7 @@ fn phases(
         .zip(nexts)
         .map(|((name, begin), next)| {
             let end = match name {
-                LinuxShutdownPhaseName::StopUnits => stopped.clone(),
+                PhaseName::StopUnits => stopped.clone(),
                 _ => next.unwrap_or_else(|| ends.clone()),
             };
             // What did not begin has no end.

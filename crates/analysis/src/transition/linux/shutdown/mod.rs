@@ -9,12 +9,13 @@ pub mod report;
 mod tests;
 mod units;
 
+use crate::transition::{Phase, PhaseName};
 use hashbrown::HashMap;
-use onoff_trace::{Process, StringId, TableName, Tables, Trace};
+use onoff_trace::{Duration, Process, StringId, TableName, Tables, Trace};
 
 pub use report::*;
 
-use crate::evidence::{Certainty, Span, touched_by};
+use crate::evidence::{Boundary, Certainty, touched_by};
 use crate::processes::Images;
 use crate::transition::contents::{self, Transition};
 use crate::transition::linux::MissingPart;
@@ -145,38 +146,15 @@ pub(crate) fn stoppers(trace: &Trace) -> HashMap<(StringId, i64), u32> {
 }
 
 /// The phases, with what the machine did in each.
-fn phases(trace: &Trace, course: &Course) -> Vec<LinuxShutdownPhase> {
-    let known_until = course.known_until_ns;
-    let spans: Vec<Option<(i64, i64)>> = course
-        .phases
-        .iter()
-        .map(|(_, start, end)| {
-            let start = start.time_ns?;
-            Some((start, end.time_ns.unwrap_or(known_until).max(start)))
-        })
-        .collect();
-    let usages = usage::of_spans(trace, &spans);
-    course
-        .phases
-        .iter()
-        .zip(spans)
-        .zip(usages)
-        .map(|(((name, starts, ends), span), (cpu, disk))| {
-            let measured = Span::between(starts, ends);
-            LinuxShutdownPhase {
-                name: *name,
-                start_ns: measured.start_ns,
-                end_ns: measured.end_ns,
-                duration_ns: measured.duration_ns,
-                recorded_ns: span.map_or(0, |(start, end)| end.saturating_sub(start)),
-                certainty: measured.certainty,
-                starts: starts.clone(),
-                ends: ends.clone(),
-                cpu,
-                disk,
-            }
-        })
-        .collect()
+fn phases(trace: &Trace, course: &Course) -> Vec<Phase> {
+    let touched_by = touched_by(trace, &BOUNDARY_TABLES);
+    let described = |(name, starts, ends): &(PhaseName, Boundary, Boundary)| Phase {
+        touched_by: touched_by.clone(),
+        ..Phase::between(*name, starts, ends).recorded_until(course.known_until_ns)
+    };
+    let mut phases: Vec<Phase> = course.phases.iter().map(described).collect();
+    usage::fill(trace, &mut phases);
+    phases
 }
 
 /// What took longest: of units and of the phases after them.
@@ -198,21 +176,20 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
             because: why(unit),
         }
     });
-    let phases =
-        report.phases.iter().filter(|phase| phase.name != LinuxShutdownPhaseName::StopUnits).filter_map(|phase| {
-            Some(LongestStop {
-                name: phase.name.as_str().to_owned(),
-                is_unit: false,
-                start_ns: phase.start_ns?,
-                duration_ns: phase.recorded_ns,
-                percent: percent(phase.recorded_ns),
-                on_path: true,
-                because: match phase.end_ns {
-                    Some(_) => String::new(),
-                    None => "it had not ended when the recording did".to_owned(),
-                },
-            })
-        });
+    let phases = report.phases.iter().filter(|phase| phase.name != PhaseName::StopUnits).filter_map(|phase| {
+        Some(LongestStop {
+            name: phase.name.as_str().to_owned(),
+            is_unit: false,
+            start_ns: phase.start_ns?,
+            duration_ns: phase.recorded_ns,
+            percent: percent(phase.recorded_ns),
+            on_path: true,
+            because: match phase.end_ns {
+                Some(_) => String::new(),
+                None => "it had not ended when the recording did".to_owned(),
+            },
+        })
+    });
     // Of two that are as long, the one that began first.
     units
         .chain(phases)
@@ -224,7 +201,7 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
 fn why(unit: &UnitStop) -> String {
     if unit.timed_out {
         return match unit.time_out_ns {
-            Some(limit) => format!("its time of {} was up and it was ended by force", seconds(limit)),
+            Some(limit) => format!("its time of {} was up and it was ended by force", Duration::from_ns(limit)),
             None => "its time was up and it was ended by force".to_owned(),
         };
     }
@@ -240,32 +217,18 @@ fn why(unit: &UnitStop) -> String {
     match longest {
         Some((ns, process)) if ns.saturating_mul(2) >= unit.duration_ns.unwrap_or(i64::MAX) => {
             let what = if process.stops { "the process that stops it" } else { "its main process" };
-            format!("{what}, {} ({}), ran for {} of it", process.image, process.pid, seconds(ns))
+            format!("{what}, {} ({}), ran for {} of it", process.image, process.pid, Duration::from_ns(ns))
         }
         _ => String::new(),
     }
 }
 
-/// Seconds with as many decimals as are worth reading.
-fn seconds(ns: i64) -> String {
-    let hundredths = ns.max(0) / 10_000_000;
-    match (hundredths / 100, hundredths % 100) {
-        (whole, 0) => format!("{whole} s"),
-        (whole, part) => format!("{whole}.{part:02} s"),
-    }
-}
-
 /// What the recording did not hold.
-fn missing(
-    trace: &Trace,
-    phases: &[LinuxShutdownPhase],
-    units: &[UnitStop],
-    asked: &[ProcessStop],
-) -> Vec<MissingPart> {
+fn missing(trace: &Trace, phases: &[Phase], units: &[UnitStop], asked: &[ProcessStop]) -> Vec<MissingPart> {
     let mut parts = Vec::new();
     let wanted = |table| trace.wanted.contains(table);
-    let has = |name: LinuxShutdownPhaseName| phases.iter().any(|phase| phase.name == name && phase.start_ns.is_some());
-    let whole = |name: LinuxShutdownPhaseName| phases.iter().any(|phase| phase.name == name && phase.end_ns.is_some());
+    let has = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.start_ns.is_some());
+    let whole = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.end_ns.is_some());
     if units.is_empty() {
         parts.push(MissingPart::new(
             "what the service manager says of its units",
@@ -279,14 +242,14 @@ fn missing(
             "systemctl show '*', before the shutdown",
         ));
     }
-    if !has(LinuxShutdownPhaseName::TerminateRemaining) {
+    if !has(PhaseName::TerminateRemaining) {
         parts.push(MissingPart::new(
             "the lines of the last program (systemd-shutdown)",
             "what happened once units were stopped is not known: the journal is stopped before",
             "the kernel's log, from a program in /usr/lib/systemd/system-shutdown/, the serial console or pstore",
         ));
     }
-    if !whole(LinuxShutdownPhaseName::Kernel) {
+    if !whole(PhaseName::Kernel) {
         parts.push(MissingPart::new(
             "the kernel's last line",
             "when the machine stopped, and how long the kernel took for its devices, is not known",

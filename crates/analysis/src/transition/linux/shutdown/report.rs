@@ -1,11 +1,10 @@
 //! The result of the analysis of a shutdown of Linux. Its serialized names are the documented contract of
 //! `shutdown --format json` for a recording of Linux.
 
+use crate::transition::Phase;
 use onoff_trace::{Losses, ServiceOutcome};
 use serde::Serialize;
 
-use crate::cpu::CpuUsage;
-use crate::disk::DiskUsage;
 use crate::evidence::{Boundary, Certainty};
 use crate::transition::linux::MissingPart;
 
@@ -39,53 +38,6 @@ impl LinuxShutdownKind {
     }
 }
 
-/// A phase of a shutdown, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LinuxShutdownPhaseName {
-    /// The service manager stops its units.
-    StopUnits,
-    /// The last program takes over and writes out file systems.
-    Sync,
-    /// What still runs is asked to end (`SIGTERM`), and waited for.
-    TerminateRemaining,
-    /// What still runs is ended by force (`SIGKILL`).
-    KillRemaining,
-    /// File systems are taken out or made read-only, swap turned off, loop and mapped devices detached.
-    Unmount,
-    /// Programs of the folder `system-shutdown` run.
-    Hooks,
-    /// The kernel: devices are shut down, the machine is stopped.
-    Kernel,
-}
-
-impl LinuxShutdownPhaseName {
-    /// Every phase, in order.
-    pub const ALL: [Self; 7] = [
-        Self::StopUnits,
-        Self::Sync,
-        Self::TerminateRemaining,
-        Self::KillRemaining,
-        Self::Unmount,
-        Self::Hooks,
-        Self::Kernel,
-    ];
-
-    /// The name, as in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::StopUnits => "stop_units",
-            Self::Sync => "sync",
-            Self::TerminateRemaining => "terminate_remaining",
-            Self::KillRemaining => "kill_remaining",
-            Self::Unmount => "unmount",
-            Self::Hooks => "hooks",
-            Self::Kernel => "kernel",
-        }
-    }
-}
-
 /// A shutdown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinuxShutdownReport {
@@ -106,7 +58,7 @@ pub struct LinuxShutdownReport {
     /// What took longest.
     pub longest: Option<LongestStop>,
     /// The phases, in order; those that were not recorded too.
-    pub phases: Vec<LinuxShutdownPhase>,
+    pub phases: Vec<Phase>,
     /// Units, in the order in which their stops began.
     pub units: Vec<UnitStop>,
     /// What the end of stopping units waited for, latest first: the unit that stopped last, the one that it waited for, and so on.
@@ -121,31 +73,6 @@ pub struct LinuxShutdownReport {
     pub touched_by: Vec<String>,
     /// Everything that was lost.
     pub losses: Losses,
-}
-
-/// A phase: when it was, what set that, and what the machine did in it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LinuxShutdownPhase {
-    /// Which.
-    pub name: LinuxShutdownPhaseName,
-    /// Begin, ns; `None` when it was not recorded.
-    pub start_ns: Option<i64>,
-    /// End, ns; `None` when it is not in the recording.
-    pub end_ns: Option<i64>,
-    /// Length, ns; `None` when an end is unknown.
-    pub duration_ns: Option<i64>,
-    /// How much of it is in the recording, ns: a lower bound of its length.
-    pub recorded_ns: i64,
-    /// How certain the weaker end is.
-    pub certainty: Certainty,
-    /// What set the begin.
-    pub starts: Boundary,
-    /// What set the end.
-    pub ends: Boundary,
-    /// Who used the processors; `None` when switches were not recorded.
-    pub cpu: Option<CpuUsage>,
-    /// What the disks did; `None` when no request was recorded.
-    pub disk: Option<DiskUsage>,
 }
 
 /// What took longest: a unit, or a phase in which no unit stops.

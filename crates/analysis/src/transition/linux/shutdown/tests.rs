@@ -128,7 +128,7 @@ fn a_journal_alone_is_answered_as_far_as_it_goes() {
     assert_eq!(report.total_at_least_ns, 5_900 * MS);
     assert_eq!(report.ends.time_ns, None);
     assert_eq!(report.longest.unwrap().name, "slow.service");
-    let kernel = report.phases.iter().find(|phase| phase.name == LinuxShutdownPhaseName::Kernel).unwrap();
+    let kernel = report.phases.iter().find(|phase| phase.name == PhaseName::Kernel).unwrap();
     assert_eq!((kernel.start_ns, kernel.end_ns), (None, None));
     assert!(report.missing.iter().any(|part| part.part.contains("systemd-shutdown")));
     assert!(report.missing.iter().any(|part| part.part.contains("kernel's last line")));

@@ -1,12 +1,12 @@
 //! The two halves of a sleep and the time between them.
 
+use crate::transition::{Half, Phase, PhaseName};
 use onoff_trace::{Milestone, Trace, milestone};
 
-use super::names::{SleepPhaseName, SleepState};
-use super::report::{LinuxAsleep, SleepPhase};
+use super::names::SleepState;
+use super::report::LinuxAsleep;
 use super::{Cycle, boundary, is_down, is_logged};
 use crate::evidence::{Certainty, Span};
-use crate::transition::suspend::PowerHalf;
 
 /// From the machine's entry to its return, and what tells it.
 pub(super) struct Machine {
@@ -17,16 +17,12 @@ pub(super) struct Machine {
 }
 
 /// From the machine's entry to its return. A suspend to idle may enter several times: from the first to the last.
-pub(super) fn machine(trace: &Trace, cycle: &Cycle, phases: &[SleepPhase]) -> Option<Machine> {
-    let all = || phases.iter().filter(|phase| phase.name == SleepPhaseName::Machine);
+pub(super) fn machine(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Option<Machine> {
+    let all = || phases.iter().filter(|phase| phase.name == PhaseName::Machine);
     let back_ns = all().filter_map(|phase| phase.end_ns).max();
-    if let (Some(first), Some(back_ns)) = (all().next(), back_ns) {
-        return Some(Machine {
-            entry_ns: first.start_ns,
-            back_ns,
-            event: first.event.clone(),
-            certainty: first.certainty,
-        });
+    if let (Some((first, entry_ns)), Some(back_ns)) = (all().find_map(|phase| Some((phase, phase.start_ns?))), back_ns)
+    {
+        return Some(Machine { entry_ns, back_ns, event: first.starts.event.clone(), certainty: first.certainty });
     }
     // The log tells only when it counted the time asleep, just after the return, by a clock that had stood still until then.
     let entry = cycle.milestones(trace, milestone::SLEEP).next()?;
@@ -44,7 +40,7 @@ pub(super) fn halves(
     trace: &Trace,
     cycle: &Cycle,
     state: SleepState,
-    phases: &[SleepPhase],
+    phases: &[Phase],
     machine: Option<&Machine>,
 ) -> (Span, LinuxAsleep, Span) {
     let event = trace.text(cycle.whole.event);
@@ -52,12 +48,12 @@ pub(super) fn halves(
     let last_down = phases
         .iter()
         .filter(|phase| is_down(phase))
-        .filter_map(|phase| Some((phase.end_ns?, phase.event.as_str())))
+        .filter_map(|phase| Some((phase.end_ns?, phase.ends.event.as_str())))
         .max();
     let first_up = phases
         .iter()
-        .filter(|phase| phase.half == PowerHalf::Resume)
-        .map(|phase| (phase.start_ns, phase.event.as_str()))
+        .filter(|phase| phase.half == Some(Half::Resume))
+        .filter_map(|phase| Some((phase.start_ns?, phase.starts.event.as_str())))
         .min();
     let (entry, back) = match machine {
         Some(machine) => (

@@ -1,15 +1,15 @@
 //! Device callbacks: which phase each was of, what they add up to, and what each device took.
 
+use crate::transition::{Half, Phase, PhaseName};
 use hashbrown::HashMap;
 use onoff_trace::Trace;
 
-use super::names::SleepPhaseName;
+use super::names::{asking, asks_devices};
 use super::path;
-use super::report::{DeviceCallback, DeviceSleep, SleepPhase};
-use crate::transition::suspend::PowerHalf;
+use super::report::{DeviceCallback, DeviceSleep};
 
 /// The callbacks that began from `from_ns` to before `until_ns`, by begin.
-pub(super) fn between(trace: &Trace, phases: &[SleepPhase], from_ns: i64, until_ns: i64) -> Vec<DeviceCallback> {
+pub(super) fn between(trace: &Trace, phases: &[Phase], from_ns: i64, until_ns: i64) -> Vec<DeviceCallback> {
     let mut rows: Vec<_> = trace
         .power_requests
         .iter()
@@ -19,7 +19,7 @@ pub(super) fn between(trace: &Trace, phases: &[SleepPhase], from_ns: i64, until_
     rows.sort_by_key(|row| row.start_ns);
     rows.into_iter()
         .map(|row| DeviceCallback {
-            phase: SleepPhaseName::asking(row.kind).filter(|&name| phases.iter().any(|phase| phase.name == name)),
+            phase: asking(row.kind).filter(|&name| phases.iter().any(|phase| phase.name == name)),
             device: trace.text(row.device).to_owned(),
             driver: trace.text(row.driver).to_owned(),
             parent: trace.text(row.parent).to_owned(),
@@ -35,14 +35,14 @@ pub(super) fn between(trace: &Trace, phases: &[SleepPhase], from_ns: i64, until_
 }
 
 /// Fills in what the callbacks of each phase add up to, and the path to its end.
-pub(super) fn sum_up(phases: &mut [SleepPhase], callbacks: &mut [DeviceCallback]) {
+pub(super) fn sum_up(phases: &mut [Phase], callbacks: &mut [DeviceCallback]) {
     for phase in phases {
-        if phase.name.asks().is_none() {
+        if !asks_devices(phase.name) {
             continue;
         }
         // A phase may come twice, as after a failed attempt: a callback is of the one that it began in.
         let end_ns = phase.end_ns.unwrap_or(i64::MAX);
-        let first = callbacks.partition_point(|row| row.start_ns < phase.start_ns);
+        let first = callbacks.partition_point(|row| row.start_ns < phase.start_ns.unwrap_or(i64::MIN));
         let of_phase: Vec<usize> = callbacks
             .iter()
             .enumerate()
@@ -51,14 +51,14 @@ pub(super) fn sum_up(phases: &mut [SleepPhase], callbacks: &mut [DeviceCallback]
             .filter(|(_, row)| row.phase == Some(phase.name))
             .map(|(at, _)| at)
             .collect();
-        phase.callbacks = of_phase.len() as u64;
+        phase.work.items = of_phase.len() as u64;
         let mut covered_until = i64::MIN;
         for row in of_phase.iter().filter_map(|&at| callbacks.get(at)) {
             let Some(end) = row.end_ns else { continue };
             let length = end.saturating_sub(row.start_ns).max(0);
-            phase.callbacks_total_ns = phase.callbacks_total_ns.saturating_add(length);
+            phase.work.total_ns = phase.work.total_ns.saturating_add(length);
             let from = row.start_ns.max(covered_until);
-            phase.callbacks_covered_ns = phase.callbacks_covered_ns.saturating_add(end.saturating_sub(from).max(0));
+            phase.work.covered_ns = phase.work.covered_ns.saturating_add(end.saturating_sub(from).max(0));
             covered_until = covered_until.max(end);
         }
         path::find(phase, &of_phase, callbacks);
@@ -89,8 +89,8 @@ pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
             continue;
         };
         let length = row.duration_ns.unwrap_or(0).max(0);
-        match row.phase.map(SleepPhaseName::half) {
-            Some(PowerHalf::Resume) => {
+        match row.phase.and_then(PhaseName::half) {
+            Some(Half::Resume) => {
                 device.resume_ns = device.resume_ns.saturating_add(length);
             }
             _ => device.suspend_ns = device.suspend_ns.saturating_add(length),

@@ -12,16 +12,18 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
+use crate::transition::Phase;
+use crate::transition::{Half, PhaseName};
 use onoff_trace::{Activity, ActivityKind, Milestone, TableName, Tables, Trace, milestone};
 
-pub use names::{SleepPhaseName, SleepState};
+pub use names::SleepState;
 pub use report::*;
 
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
 use crate::processes::Images;
 use crate::transition::linux::MissingPart;
-use crate::transition::suspend::{FirmwareSleep, NoSuspend, PowerHalf, SuspendOptions};
+use crate::transition::suspend::{FirmwareSleep, NoSuspend, SuspendOptions};
 use crate::transition::usage;
 
 /// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
@@ -164,12 +166,7 @@ fn describe(
     let (suspend, asleep, resume) = asleep::halves(trace, cycle, state, &phases, machine.as_ref());
     let tasks = if look { tasks::frozen(trace, images, &phases, cycle.until_ns) } else { Vec::new() };
     if look {
-        let spans: Vec<Option<(i64, i64)>> =
-            phases.iter().take(MOST_MEASURED).map(|phase| Some((phase.start_ns, phase.end_ns?))).collect();
-        for (phase, (cpu, disk)) in phases.iter_mut().zip(usage::of_spans(trace, &spans)) {
-            phase.cpu = cpu;
-            phase.disk = disk;
-        }
+        usage::fill(trace, phases.iter_mut().take(MOST_MEASURED));
     }
     let refusals: Vec<String> =
         cycle.milestones(trace, milestone::POWER_REFUSED).map(|row| trace.text(row.detail).to_owned()).collect();
@@ -253,20 +250,20 @@ fn wake_sources(trace: &Trace, cycle: &Cycle) -> Vec<WakeSource> {
     sources
 }
 
-fn image(trace: &Trace, cycle: &Cycle, phases: &[SleepPhase], asleep: &LinuxAsleep) -> MemoryImage {
-    let length = |name: SleepPhaseName| {
+fn image(trace: &Trace, cycle: &Cycle, phases: &[Phase], asleep: &LinuxAsleep) -> MemoryImage {
+    let length = |name: PhaseName| {
         let lengths: Vec<i64> =
             phases.iter().filter(|phase| phase.name == name).filter_map(|phase| phase.duration_ns).collect();
         (!lengths.is_empty()).then(|| lengths.into_iter().fold(0, i64::saturating_add))
     };
-    let write_ns = length(SleepPhaseName::WriteImage);
-    let read_ns = length(SleepPhaseName::ReadImage);
+    let write_ns = length(PhaseName::WriteImage);
+    let read_ns = length(PhaseName::ReadImage);
     let known = write_ns.is_some() && read_ns.is_some();
     MemoryImage {
         pages: cycle
             .value(trace, milestone::POWER_HIBERNATE_PAGES)
             .map(|(pages, _)| pages),
-        create_ns: length(SleepPhaseName::CreateImage),
+        create_ns: length(PhaseName::CreateImage),
         write_ns,
         read_ns,
         at_most_ns: asleep.slept_ns.filter(|_| !known),
@@ -288,7 +285,7 @@ fn image(trace: &Trace, cycle: &Cycle, phases: &[SleepPhase], asleep: &LinuxAsle
 fn missing(trace: &Trace, sleeps: &[LinuxSleep]) -> Vec<MissingPart> {
     let mut parts = Vec::new();
     let wanted = |table| trace.wanted.contains(table);
-    let traced = sleeps.iter().flat_map(|sleep| &sleep.phases).any(|phase| !is_logged(&phase.event));
+    let traced = sleeps.iter().flat_map(|sleep| &sleep.phases).any(|phase| !is_logged(&phase.starts.event));
     if !traced {
         parts.push(MissingPart::new(
             "the trace of the phases (suspend_resume)",
@@ -371,6 +368,6 @@ fn is_logged(event: &str) -> bool {
 }
 
 /// Whether a phase is before the machine's entry.
-fn is_down(phase: &SleepPhase) -> bool {
-    phase.half == PowerHalf::Suspend
+fn is_down(phase: &Phase) -> bool {
+    phase.half == Some(Half::Suspend)
 }

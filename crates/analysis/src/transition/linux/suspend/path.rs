@@ -6,16 +6,16 @@
 //! callback that ended last to that which ended last of those it had to wait for. It stops where nothing recorded ties a callback to one
 //! before it: on a thread of its own a callback begins when a thread is free, and no record says for which one it waited.
 
+use crate::transition::{CallbackReason, CallbackStep, Half, Phase};
 use hashbrown::HashMap;
 
-use super::report::{CallbackReason, CallbackStep, DeviceCallback, SleepPhase};
-use crate::transition::suspend::PowerHalf;
+use super::report::DeviceCallback;
 
 /// Steps of a path, at most.
 const MOST_STEPS: usize = 4_096;
 
 /// Fills in the path of `phase`, whose callbacks are at `of_phase`, by begin.
-pub(super) fn find(phase: &mut SleepPhase, of_phase: &[usize], callbacks: &mut [DeviceCallback]) {
+pub(super) fn find(phase: &mut Phase, of_phase: &[usize], callbacks: &mut [DeviceCallback]) {
     // Those that ended, by end: what ended last before a time is found by halving.
     let mut ended: Vec<(i64, usize)> =
         of_phase.iter().filter_map(|&at| Some((callbacks.get(at)?.end_ns?, at))).collect();
@@ -31,10 +31,11 @@ pub(super) fn find(phase: &mut SleepPhase, of_phase: &[usize], callbacks: &mut [
             continue;
         };
         let Some(end_ns) = row.end_ns else { continue };
-        let duration_ns = end_ns.saturating_sub(row.start_ns.max(before_ns).max(phase.start_ns)).max(0);
+        let duration_ns =
+            end_ns.saturating_sub(row.start_ns.max(before_ns).max(phase.start_ns.unwrap_or(i64::MIN))).max(0);
         row.on_path_ns = duration_ns;
-        phase.path_ns = phase.path_ns.saturating_add(duration_ns);
-        phase.path.push(CallbackStep {
+        phase.work.path_ns = phase.work.path_ns.saturating_add(duration_ns);
+        phase.work.path.push(CallbackStep {
             device: row.device.clone(),
             driver: row.driver.clone(),
             start_ns: row.start_ns,
@@ -47,7 +48,7 @@ pub(super) fn find(phase: &mut SleepPhase, of_phase: &[usize], callbacks: &mut [
 
 /// Where the callbacks of the path are, and why, from the one at `last` back.
 fn walk(
-    half: PowerHalf,
+    half: Option<Half>,
     last: usize,
     ended: &[(i64, usize)],
     callbacks: &[DeviceCallback],
@@ -64,14 +65,14 @@ fn walk(
 
 /// Callbacks by what ties them to others: each list by end.
 struct Related<'a> {
-    half: PowerHalf,
+    half: Option<Half>,
     by_thread: HashMap<u32, Vec<(i64, usize)>>,
     /// On the way down by the parent's name, on the way up by the own.
     by_device: HashMap<&'a str, Vec<(i64, usize)>>,
 }
 
 impl<'a> Related<'a> {
-    fn of(half: PowerHalf, ended: &[(i64, usize)], callbacks: &'a [DeviceCallback]) -> Related<'a> {
+    fn of(half: Option<Half>, ended: &[(i64, usize)], callbacks: &'a [DeviceCallback]) -> Related<'a> {
         let mut by_thread: HashMap<u32, Vec<(i64, usize)>> = HashMap::new();
         let mut by_device: HashMap<&str, Vec<(i64, usize)>> = HashMap::new();
         for &(end_ns, at) in ended {
@@ -82,7 +83,7 @@ impl<'a> Related<'a> {
                 by_thread.entry(tid).or_default().push((end_ns, at));
             }
             let key = match half {
-                PowerHalf::Suspend => &row.parent,
+                Some(Half::Suspend) => &row.parent,
                 _ => &row.device,
             };
             if !key.is_empty() {
@@ -95,7 +96,7 @@ impl<'a> Related<'a> {
     /// What `row` waited for.
     fn before(&self, row: &DeviceCallback, own: usize) -> Option<(usize, CallbackReason)> {
         let (key, tie) = match self.half {
-            PowerHalf::Suspend => (&row.device, CallbackReason::Child),
+            Some(Half::Suspend) => (&row.device, CallbackReason::Child),
             _ => (&row.parent, CallbackReason::Parent),
         };
         let family = self

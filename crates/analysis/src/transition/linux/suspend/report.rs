@@ -1,16 +1,15 @@
 //! The result of the analysis of sleeps of Linux. Its serialized names are the documented contract of
 //! `suspend --format json` for a recording of Linux.
 
+use crate::transition::{Phase, PhaseName};
 use onoff_trace::Losses;
 use serde::Serialize;
 
-use super::names::{SleepPhaseName, SleepState};
-use crate::cpu::CpuUsage;
-use crate::disk::DiskUsage;
+use super::names::SleepState;
 use crate::evidence::{Certainty, Span};
 use crate::idle::Settling;
 use crate::transition::linux::MissingPart;
-use crate::transition::suspend::{FirmwareSleep, PowerHalf};
+use crate::transition::suspend::FirmwareSleep;
 
 /// The sleeps of a recording of Linux.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -75,7 +74,7 @@ pub struct LinuxSleep {
     /// What woke it, as recorded, each once.
     pub wake_sources: Vec<WakeSource>,
     /// The phases, by begin.
-    pub phases: Vec<SleepPhase>,
+    pub phases: Vec<Phase>,
     /// Device callbacks, by begin.
     pub callbacks: Vec<DeviceCallback>,
     /// Devices with the time of all their callbacks, longest first.
@@ -122,80 +121,11 @@ pub struct LinuxAsleep {
     pub kernel_ns: Option<i64>,
 }
 
-/// A phase of a sleep.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SleepPhase {
-    /// Which.
-    pub name: SleepPhaseName,
-    /// Its half.
-    pub half: PowerHalf,
-    /// Begin, ns.
-    pub start_ns: i64,
-    /// End, ns; `None` when it is not in the recording.
-    pub end_ns: Option<i64>,
-    /// Length, ns.
-    pub duration_ns: Option<i64>,
-    /// Detail as recorded: which processors.
-    pub detail: String,
-    /// The rule that set it, as a phrase.
-    pub rule: String,
-    /// The record it rests on.
-    pub event: String,
-    /// How certain it is.
-    pub certainty: Certainty,
-    /// Device callbacks in it.
-    pub callbacks: u64,
-    /// Their lengths added up, ns.
-    pub callbacks_total_ns: i64,
-    /// Time of the phase in which at least one of them was under way, ns.
-    pub callbacks_covered_ns: i64,
-    /// What the phase's end waited for, from its end back to its begin, latest first: the callback that ended last, what that one
-    /// waited for, and so on.
-    pub path: Vec<CallbackStep>,
-    /// Time of the phase that the path's callbacks took, ns; the rest of the phase is the kernel's own work between them.
-    pub path_ns: i64,
-    /// Who used the processors; `None` when switches were not recorded or the end is unknown.
-    pub cpu: Option<CpuUsage>,
-    /// What the disks did; `None` when no request was recorded or the end is unknown.
-    pub disk: Option<DiskUsage>,
-}
-
-/// Why a callback is on a phase's path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallbackReason {
-    /// It ended last in the phase.
-    EndedLast,
-    /// The next one hangs on the device below this one, and waits for it: on the way down children come first.
-    Child,
-    /// The next one's device hangs on this one, and waits for it: on the way up parents come first.
-    Parent,
-    /// The next one ran on the same thread, after this one.
-    SameThread,
-}
-
-/// A callback on a phase's path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CallbackStep {
-    /// Device.
-    pub device: String,
-    /// Driver; empty when the device has none.
-    pub driver: String,
-    /// Begin, ns.
-    pub start_ns: i64,
-    /// End, ns.
-    pub end_ns: i64,
-    /// Its time on the path, ns: its length, but what the step before it on the path covers.
-    pub duration_ns: i64,
-    /// Why it is on the path.
-    pub because: CallbackReason,
-}
-
 /// A device's callback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeviceCallback {
     /// The phase; `None` between phases.
-    pub phase: Option<SleepPhaseName>,
+    pub phase: Option<PhaseName>,
     /// Device.
     pub device: String,
     /// Driver; empty when the device has none.

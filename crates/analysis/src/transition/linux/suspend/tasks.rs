@@ -1,12 +1,12 @@
 //! When tasks were frozen and when they ran again.
 
+use crate::transition::{Phase, PhaseName};
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use onoff_trace::{Table, Trace};
 
-use super::names::SleepPhaseName;
-use super::report::{FrozenTask, SleepPhase};
+use super::report::FrozenTask;
 use crate::processes::Images;
 
 /// Tasks followed, at most.
@@ -14,17 +14,18 @@ const MOST_TASKS: usize = 100_000;
 
 /// Tasks that stopped running in the freezing of processes, not to be disturbed (`D`), and did not run again before the machine
 /// slept; in the order in which they were frozen.
-pub(super) fn frozen(trace: &Trace, images: &Images<'_>, phases: &[SleepPhase], until_ns: i64) -> Vec<FrozenTask> {
-    let freezing = || phases.iter().filter(|phase| phase.name == SleepPhaseName::FreezeProcesses);
+pub(super) fn frozen(trace: &Trace, images: &Images<'_>, phases: &[Phase], until_ns: i64) -> Vec<FrozenTask> {
+    let freezing = || phases.iter().filter(|phase| phase.name == PhaseName::FreezeProcesses);
     let (Some(from_ns), Some(to_ns)) =
-        (freezing().map(|phase| phase.start_ns).min(), freezing().filter_map(|phase| phase.end_ns).max())
+        (freezing().filter_map(|phase| phase.start_ns).min(), freezing().filter_map(|phase| phase.end_ns).max())
     else {
         return Vec::new();
     };
     let thaw_ns = phases
         .iter()
-        .find(|phase| phase.name == SleepPhaseName::ThawProcesses)
-        .map_or(i64::MAX, |phase| phase.start_ns);
+        .find(|phase| phase.name == PhaseName::ThawProcesses)
+        .and_then(|phase| phase.start_ns)
+        .unwrap_or(i64::MAX);
     // When each stopped, and when it went on.
     let mut tasks: BTreeMap<u32, (Option<i64>, Option<i64>)> = BTreeMap::new();
     for piece in trace.context_switches.pieces() {

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use crate::transition::CallbackReason;
 use onoff_trace::{
     ActivityKind, ContextSwitch, ContextSwitches, PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind,
     StringId, SystemKind, Tables, Trace, milestone, power_phase,
@@ -141,9 +142,9 @@ fn on_the_way_down_the_path_goes_from_parent_to_child() {
     callback(&mut trace, Suspend, ("controller", "bus", 21), (1252, 1280));
     callback(&mut trace, Suspend, ("bus", "", 10), (1285, 1298));
     let sleep = only(&trace);
-    let phase = sleep.phases.iter().find(|phase| phase.name == SleepPhaseName::DevicesSuspend).unwrap();
+    let phase = sleep.phases.iter().find(|phase| phase.name == PhaseName::DevicesSuspend).unwrap();
     let path: Vec<(&str, CallbackReason, i64)> =
-        phase.path.iter().map(|step| (step.device.as_str(), step.because, step.duration_ns / MS)).collect();
+        phase.work.path.iter().map(|step| (step.device.as_str(), step.because, step.duration_ns / MS)).collect();
     assert_eq!(
         path,
         [
@@ -152,11 +153,11 @@ fn on_the_way_down_the_path_goes_from_parent_to_child() {
             ("disk", CallbackReason::Child, 130),
         ]
     );
-    assert_eq!(phase.path_ns, 171 * MS);
-    assert_eq!(phase.callbacks, 5);
-    assert_eq!(phase.callbacks_total_ns, (130 + 20 + 5 + 28 + 13) * MS);
+    assert_eq!(phase.work.path_ns, 171 * MS);
+    assert_eq!(phase.work.items, 5);
+    assert_eq!(phase.work.total_ns, (130 + 20 + 5 + 28 + 13) * MS);
     // From 1115 to 1250, 1252 to 1280, 1285 to 1298.
-    assert_eq!(phase.callbacks_covered_ns, (135 + 28 + 13) * MS);
+    assert_eq!(phase.work.covered_ns, (135 + 28 + 13) * MS);
     let disk = &sleep.devices[0];
     assert_eq!((disk.device.as_str(), disk.on_path_ns), ("disk", 130 * MS));
     let keyboard = sleep.devices.iter().find(|device| device.device == "keyboard").unwrap();
@@ -172,14 +173,14 @@ fn on_the_way_up_the_path_goes_from_child_to_parent_and_threads_queue() {
     callback(&mut trace, Resume, ("card", "bus", 21), (1525, 1880));
     callback(&mut trace, Resume, ("last", "elsewhere", 10), (1600, 1890));
     let sleep = only(&trace);
-    let phase = sleep.phases.iter().find(|phase| phase.name == SleepPhaseName::DevicesResume).unwrap();
+    let phase = sleep.phases.iter().find(|phase| phase.name == PhaseName::DevicesResume).unwrap();
     let path: Vec<(&str, CallbackReason)> =
-        phase.path.iter().map(|step| (step.device.as_str(), step.because)).collect();
+        phase.work.path.iter().map(|step| (step.device.as_str(), step.because)).collect();
     assert_eq!(
         path,
         [("last", CallbackReason::EndedLast), ("other", CallbackReason::SameThread), ("bus", CallbackReason::Parent),]
     );
-    assert_eq!(phase.path_ns, (290 + 50 + 20) * MS);
+    assert_eq!(phase.work.path_ns, (290 + 50 + 20) * MS);
 }
 
 #[test]
@@ -189,8 +190,8 @@ fn callbacks_without_length_do_not_send_the_path_round() {
         callback(&mut trace, PowerRequestKind::Suspend, (device, "", 10), (1200, 1200));
     }
     let sleep = only(&trace);
-    let phase = sleep.phases.iter().find(|phase| phase.name == SleepPhaseName::DevicesSuspend).unwrap();
-    assert_eq!(phase.path.len(), 3);
+    let phase = sleep.phases.iter().find(|phase| phase.name == PhaseName::DevicesSuspend).unwrap();
+    assert_eq!(phase.work.path.len(), 3);
 }
 
 #[test]
@@ -302,7 +303,7 @@ fn recordings_that_no_machine_makes_are_answered() {
     for seed in 0..1_000 {
         let mut trace = hostile(seed);
         let mut any = Source(!seed);
-        let names: Vec<StringId> = SleepPhaseName::ALL
+        let names: Vec<StringId> = PhaseName::ALL
             .iter()
             .map(|name| name.as_str())
             .chain(["mem", "disk", "freeze"])

@@ -149,15 +149,15 @@ fn a_fast_startup_goes_from_the_logoff_to_the_settled_desktop() {
     let transition = only(&trace);
     assert_eq!(transition.kind, PowerTransitionKind::FastStartup);
     let length = |name| find(&transition, name).duration_ns;
-    assert_eq!(length(PowerPhaseName::UserSession), Some(4 * SECOND));
-    assert_eq!(length(PowerPhaseName::HiberWrite), Some(1_700 * MS));
-    assert_eq!(length(PowerPhaseName::HiberRead), Some(1_800 * MS));
-    assert_eq!(length(PowerPhaseName::WinLogonInit), Some(3 * SECOND));
-    assert_eq!(length(PowerPhaseName::ExplorerInit), Some(2 * SECOND));
+    assert_eq!(length(PhaseName::UserSession), Some(4 * SECOND));
+    assert_eq!(length(PhaseName::HiberWrite), Some(1_700 * MS));
+    assert_eq!(length(PhaseName::HiberRead), Some(1_800 * MS));
+    assert_eq!(length(PhaseName::WinLogonInit), Some(3 * SECOND));
+    assert_eq!(length(PhaseName::ExplorerInit), Some(2 * SECOND));
     assert_eq!(transition.post_resume.start_ns, Some(16 * SECOND));
     assert_eq!(transition.post_resume.busy_ns, SECOND);
     assert_eq!(transition.suspend.measured.duration_ns, Some(8 * SECOND));
-    assert_eq!(transition.notifications[0].phase, PowerPhaseName::UserSession);
+    assert_eq!(transition.notifications[0].phase, PhaseName::UserSession);
     let parts = transition.resume_parts.as_ref().unwrap();
     assert_eq!(parts.total_ns, Some((2_500 + 300 + 900 + 1_200 + 1_000) * MS));
     assert!(fast_startup(&trace, &SuspendOptions::default()).is_some());
@@ -185,8 +185,8 @@ fn the_kernel_loggers_records_alone_tell_a_sleep() {
     let transition = only(&trace);
     assert_eq!(transition.kind, PowerTransitionKind::Sleep);
     assert_eq!(transition.kind_certainty, Certainty::Inferred);
-    assert_eq!(find(&transition, PowerPhaseName::SuspendDevices).duration_ns, Some(2 * SECOND));
-    assert_eq!(find(&transition, PowerPhaseName::ResumeDevices).certainty, Certainty::Inferred);
+    assert_eq!(find(&transition, PhaseName::SuspendDevices).duration_ns, Some(2 * SECOND));
+    assert_eq!(find(&transition, PhaseName::ResumeDevices).certainty, Certainty::Inferred);
     assert_eq!(transition.suspend.measured.duration_ns, Some(3 * SECOND));
     assert_eq!(transition.resume.measured.duration_ns, Some(2 * SECOND));
 }

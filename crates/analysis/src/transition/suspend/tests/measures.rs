@@ -16,9 +16,9 @@ fn a_sleep_is_measured_and_its_slow_service_found() {
     assert_eq!(transition.wake_source, "power button");
     assert_eq!(transition.reason, Some(7));
 
-    let services = find(&transition, PowerPhaseName::SuspendServices);
+    let services = find(&transition, PhaseName::SuspendServices);
     assert_eq!(services.duration_ns, Some(31 * SECOND));
-    assert_eq!((services.children, services.children_total_ns), (2, Some(30 * SECOND + MS)));
+    assert_eq!((services.work.items, services.work.total_ns), (2, 30 * SECOND + MS));
     let slow = transition.notifications.iter().find(|row| row.name == "Slowsvc").unwrap();
     assert_eq!(slow.duration_ns, Some(30 * SECOND));
     assert_eq!(slow.time_out.as_ref().unwrap().limit_ns, SERVICE_TIME_OUT_NS);
@@ -29,10 +29,10 @@ fn a_sleep_is_measured_and_its_slow_service_found() {
 #[test]
 fn what_the_children_do_not_account_for_is_the_papers_number() {
     let transition = only(&sleep_with_slow_service());
-    let apps = find(&transition, PowerPhaseName::SuspendApps);
+    let apps = find(&transition, PhaseName::SuspendApps);
     assert_eq!(apps.duration_ns, Some(1_320_415 * US));
-    assert_eq!(apps.children_total_ns, Some(472_485 * US));
-    assert_eq!(apps.not_in_children_ns, Some(847_930 * US));
+    assert_eq!(apps.work.total_ns, 472_485 * US);
+    assert_eq!(apps.work.beyond_ns, Some(847_930 * US));
     let slow = &transition.notifications[0];
     assert_eq!((slow.name.as_str(), slow.path.as_str()), ("slow.exe", r"C:\a\slow.exe"));
 }
@@ -62,10 +62,10 @@ fn without_real_times_a_clock_that_was_set_tells_how_long_it_slept() {
 fn the_kernels_account_gives_phases_the_events_cannot() {
     let transition = only(&sleep_with_slow_service());
     let length = |name| find(&transition, name).duration_ns;
-    assert_eq!(length(PowerPhaseName::BiosInit), Some(310 * MS));
-    assert_eq!(length(PowerPhaseName::ResumeCritical), Some(990 * MS));
-    assert_eq!(length(PowerPhaseName::Asleep), Some(SECOND));
-    let none = [PowerPhaseName::HiberWrite, PowerPhaseName::HiberRead];
+    assert_eq!(length(PhaseName::BiosInit), Some(310 * MS));
+    assert_eq!(length(PhaseName::ResumeCritical), Some(990 * MS));
+    assert_eq!(length(PhaseName::Asleep), Some(SECOND));
+    let none = [PhaseName::HiberWrite, PhaseName::HiberRead];
     assert!(transition.phases.iter().all(|phase| !none.contains(&phase.name)));
     let order: Vec<&str> = transition.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(
@@ -101,14 +101,14 @@ fn the_device_that_ends_a_phase_is_named_with_what_it_cost() {
     sleep_state(&mut trace, 24 * SECOND, 4, "4");
     let transition = only(&trace);
 
-    let phase = find(&transition, PowerPhaseName::SuspendDevices);
-    let last = phase.last.as_ref().unwrap();
+    let phase = find(&transition, PhaseName::SuspendDevices);
+    let last = phase.work.last.as_ref().unwrap();
     assert_eq!((last.name.as_str(), last.driver.as_str()), ("ROOT\\PIWD", "piwddev"));
     assert_eq!((last.duration_ns, last.end_ns), (20_016 * MS, 22_926 * MS));
     assert_eq!(last.after_others_ns, Some(19_926 * MS));
-    assert_eq!(phase.children, 2);
-    assert_eq!(phase.children_total_ns, Some(21_016 * MS));
-    assert_eq!(phase.children_covered_ns, Some(20_926 * MS));
+    assert_eq!(phase.work.items, 2);
+    assert_eq!(phase.work.total_ns, 21_016 * MS);
+    assert_eq!(phase.work.covered_ns, 20_926 * MS);
     let [disk, slow] = &transition.devices[..] else { panic!("two devices") };
     assert_eq!((disk.ends_phase, disk.alone_ns), (false, Some(910 * MS)));
     assert_eq!((slow.ends_phase, slow.alone_ns), (true, Some(19_926 * MS)));

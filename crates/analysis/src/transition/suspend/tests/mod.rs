@@ -104,7 +104,7 @@ fn only(trace: &Trace) -> PowerTransition {
     report.transitions.into_iter().next().unwrap()
 }
 
-fn find(transition: &PowerTransition, name: PowerPhaseName) -> &PowerPhase {
+fn find(transition: &PowerTransition, name: PhaseName) -> &Phase {
     transition.phases.iter().find(|phase| phase.name == name).unwrap_or_else(|| panic!("no phase {}", name.as_str()))
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_analysis::devices::Device;
 use onoff_analysis::transition::linux::boot::LinuxBootReport;
 
-use super::phases;
+use crate::text::phases::touched_by;
 use crate::text::quantity::{count, duration};
 use crate::text::section::{title, write_news};
 use crate::text::style::{DOUBT, QUIET};
@@ -47,7 +47,7 @@ pub(super) fn write(report: &LinuxBootReport, top: usize, out: &mut dyn Write) -
         let sums = crate::text::printable::printable(&sums.join(", ")).into_owned();
         writeln!(out, "  {QUIET}Most in several operations: {sums}.{QUIET:#}")?;
     }
-    write_news(&phases::touched_by(report), &report.devices_touched_by, out)
+    write_news(&touched_by(&report.phases), &report.devices_touched_by, out)
 }
 
 fn name(device: &Device) -> &str {

@@ -1,12 +1,14 @@
 //! How long the boot took and who was waited for most, in a few sentences.
 
+use onoff_analysis::transition::PhaseName;
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::linux::boot::{LinuxBootReport, LinuxPhaseName, UnitPathStep, UnitStart};
+use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitPathStep, UnitStart};
 
 use crate::text::machine::machine;
+use crate::text::phases;
 use crate::text::printable::printable;
 use crate::text::quantity::{duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
@@ -47,8 +49,8 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
     let parts: Vec<String> = report
         .phases
         .iter()
-        .filter(|phase| !matches!(phase.name, LinuxPhaseName::PostBoot | LinuxPhaseName::TraceTail))
-        .filter_map(|phase| Some(format!("{} {}", phase.name.words(), duration(phase.duration_ns?))))
+        .filter(|phase| !matches!(phase.name, PhaseName::PostBoot | PhaseName::TraceTail))
+        .filter_map(|phase| Some(format!("{} {}", phases::name(phase.name), duration(phase.duration_ns?))))
         .collect();
     let mut sentence = String::new();
     if !parts.is_empty() {

@@ -12,16 +12,17 @@ use std::io::{self, Write};
 
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::linux::MissingPart;
-use onoff_analysis::transition::linux::boot::{LinuxBootReport, LinuxPhaseName};
+use onoff_analysis::transition::linux::boot::LinuxBootReport;
 
 pub use boots::write as write_boots;
 
 use crate::text::boot::BootTextOptions;
 use crate::text::losses;
+use crate::text::phases::touched_by;
 use crate::text::section::title;
 use crate::text::style::QUIET;
 use crate::text::table::{Table, cell, styled_cell};
-use crate::text::usage::{self, PhaseUse};
+use crate::text::usage;
 
 /// Writes the report.
 ///
@@ -39,27 +40,10 @@ pub fn write(
     path::write(report, out)?;
     units::write(report, top, out)?;
     drivers::write(report, top, out)?;
-    let uses = uses(report);
-    let told = phases::touched_by(report);
-    usage::write_processors(&uses, &told, out)?;
-    usage::write_disks(&uses, &told, out)?;
+    usage::write(&report.phases, &touched_by(&report.phases), out)?;
     writeln!(out)?;
     losses::write(&report.losses, out)?;
     write_lacking(&report.lacking, out)
-}
-
-/// What the machine did in each phase. What comes after the boot is no part of it.
-fn uses(report: &LinuxBootReport) -> Vec<PhaseUse<'_>> {
-    let phases = report.phases.iter();
-    phases
-        .filter(|phase| phase.name != LinuxPhaseName::TraceTail)
-        .map(|phase| PhaseUse {
-            name: phase.name.words(),
-            duration_ns: phase.duration_ns,
-            cpu: phase.cpu.as_ref(),
-            disk: phase.disk.as_ref(),
-        })
-        .collect()
 }
 
 fn write_lacking(lacking: &[MissingPart], out: &mut dyn Write) -> io::Result<()> {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitStart};
 use onoff_trace::ServiceOutcome;
 
-use super::phases;
+use crate::text::phases::touched_by;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration};
 use crate::text::section::{title, write_news};
@@ -31,7 +31,7 @@ pub(super) fn write(report: &LinuxBootReport, top: usize, out: &mut dyn Write) -
         table.row([cell(&*unit.name), took, cell(duration(unit.start_ns)), place, styled_cell(QUIET, waits(unit))]);
     }
     table.write(out)?;
-    write_news(&phases::touched_by(report), &report.units_touched_by, out)
+    write_news(&touched_by(&report.phases), &report.units_touched_by, out)
 }
 
 /// What was started by the boot, or never came up.

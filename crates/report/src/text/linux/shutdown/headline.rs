@@ -1,11 +1,10 @@
 //! How long the shutdown took and where most of it went, in a few sentences.
 
+use onoff_analysis::transition::PhaseName;
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::transition::linux::shutdown::{
-    LinuxShutdownKind, LinuxShutdownPhaseName, LinuxShutdownReport, LongestStop,
-};
+use onoff_analysis::transition::linux::shutdown::{LinuxShutdownKind, LinuxShutdownReport, LongestStop};
 
 use super::phases::words;
 use crate::text::printable::printable;
@@ -71,7 +70,7 @@ fn parts(report: &LinuxShutdownReport) -> Option<String> {
                 None => format!("at least {}", duration(phase.recorded_ns)),
             };
             let name = match phase.name {
-                LinuxShutdownPhaseName::StopUnits => {
+                PhaseName::StopUnits => {
                     let stops = report.units.iter().filter(|unit| unit.duration_ns != Some(0));
                     format!("stopping {}", counted(stops.count() as u64, "unit"))
                 }

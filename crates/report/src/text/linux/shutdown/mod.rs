@@ -14,7 +14,7 @@ use crate::text::losses;
 use crate::text::machine::machine;
 use crate::text::shutdown::ShutdownTextOptions;
 use crate::text::style::QUIET;
-use crate::text::usage::{self, PhaseUse};
+use crate::text::usage;
 
 /// Writes the report.
 ///
@@ -34,19 +34,7 @@ pub fn write(
     units::write_path(report, top, out)?;
     units::write_killed(report, out)?;
     units::write_processes(report, top, out)?;
-    let uses: Vec<PhaseUse<'_>> = report
-        .phases
-        .iter()
-        .filter(|phase| phase.recorded_ns > 0)
-        .map(|phase| PhaseUse {
-            name: phases::words_of(phase.name),
-            duration_ns: Some(phase.recorded_ns),
-            cpu: phase.cpu.as_ref().filter(|cpu| cpu.busy_ns > 0),
-            disk: phase.disk.as_ref().filter(|disk| disk.service_ns > 0),
-        })
-        .collect();
-    usage::write_processors(&uses, &report.touched_by, out)?;
-    usage::write_disks(&uses, &report.touched_by, out)?;
+    usage::write(&report.phases, &report.touched_by, out)?;
     losses::write_touching(&report.touched_by, out)?;
     writeln!(out)?;
     losses::write(&report.losses, out)?;

@@ -1,10 +1,11 @@
 //! Devices, the paths of the phases that waited for them, and tasks that were frozen.
 
+use onoff_analysis::transition::{CallbackReason, Phase};
 use std::io::{self, Write};
 
-use onoff_analysis::transition::linux::suspend::{CallbackReason, LinuxSleep, SleepPhase};
+use onoff_analysis::transition::linux::suspend::LinuxSleep;
 
-use super::headline::{device, words};
+use crate::text::phases::{self, device};
 use crate::text::printable::printable;
 use crate::text::quantity::{count, counted, duration, duration_or_dash};
 use crate::text::section::title;
@@ -60,7 +61,7 @@ pub(super) fn write_devices(sleep: &LinuxSleep, top: usize, out: &mut dyn Write)
         .left("", 20);
     for row in longest.into_iter().take(top) {
         table.row([
-            cell(row.phase.map_or_else(|| "-".to_owned(), words)),
+            cell(row.phase.map_or_else(|| "-".to_owned(), phases::name)),
             cell(printable(&row.device)),
             cell(printable(&row.driver)),
             styled_cell(QUIET, printable(&row.callback)),
@@ -85,7 +86,7 @@ fn some(ns: i64) -> String {
 
 /// What the ends of the longest phases of devices waited for.
 pub(super) fn write_paths(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut phases: Vec<&SleepPhase> = sleep.phases.iter().filter(|phase| phase.path_ns > 0).collect();
+    let mut phases: Vec<&Phase> = sleep.phases.iter().filter(|phase| phase.work.path_ns > 0).collect();
     phases.sort_by_key(|phase| std::cmp::Reverse(phase.duration_ns));
     if phases.is_empty() {
         return Ok(());
@@ -96,13 +97,13 @@ pub(super) fn write_paths(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -
         writeln!(
             out,
             "  {}, {}: {} in {} callbacks, {} before and between them",
-            words(phase.name),
+            phases::name(phase.name),
             duration(length),
-            duration(phase.path_ns),
-            count(phase.path.len() as u64),
-            duration(length.saturating_sub(phase.path_ns).max(0)),
+            duration(phase.work.path_ns),
+            count(phase.work.path.len() as u64),
+            duration(length.saturating_sub(phase.work.path_ns).max(0)),
         )?;
-        let mut steps: Vec<(usize, _)> = phase.path.iter().enumerate().collect();
+        let mut steps: Vec<(usize, _)> = phase.work.path.iter().enumerate().collect();
         steps.sort_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns));
         steps.truncate(top);
         steps.sort_by_key(|&(at, _)| at);

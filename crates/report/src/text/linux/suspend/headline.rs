@@ -1,11 +1,12 @@
 //! How long it took and what most of it went to, in a few sentences.
 
+use onoff_analysis::transition::{Half, Phase};
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome, SleepPhase, SleepPhaseName, SleepState};
-use onoff_analysis::transition::suspend::PowerHalf;
+use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome, SleepState};
 
+use crate::text::phases::{self, device};
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration, share};
 use crate::text::style::{DOUBT, HEADLINE, QUIET, WORST, styled};
@@ -78,12 +79,13 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
     let phase = sleep
         .phases
         .iter()
-        .filter(|phase| phase.half != PowerHalf::Asleep)
+        .filter(|phase| phase.half != Some(Half::Asleep))
         .filter(|phase| phase.duration_ns.is_some_and(|ns| ns > 0))
         .max_by_key(|phase| phase.duration_ns)?;
     let length = phase.duration_ns?;
-    let mut text = format!("{}, {}", words(phase.name), duration(length));
+    let mut text = format!("{}, {}", phases::name(phase.name), duration(length));
     let step = phase
+        .work
         .path
         .iter()
         .max_by_key(|step| step.duration_ns)
@@ -92,7 +94,7 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
     let longest = sleep
         .callbacks
         .iter()
-        .filter(|row| row.phase == Some(phase.name) && row.start_ns >= phase.start_ns)
+        .filter(|row| row.phase == Some(phase.name) && Some(row.start_ns) >= phase.start_ns)
         .filter_map(|row| Some((row.duration_ns?, row)))
         .max_by_key(|&(ns, _)| ns)
         .filter(|&(ns, _)| share(ns, length) >= NOTABLE_SHARE);
@@ -107,8 +109,8 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
         (None, Some((ns, row))) => {
             text += &format!("; longest callback {} {}", device(&row.device, &row.driver), duration(ns));
         }
-        _ if phase.callbacks > 0 && share(phase.callbacks_covered_ns, length) < NOTABLE_SHARE => {
-            text += &format!("; only {} of it in callbacks of devices", duration(phase.callbacks_covered_ns));
+        _ if phase.work.items > 0 && share(phase.work.covered_ns, length) < NOTABLE_SHARE => {
+            text += &format!("; only {} of it in callbacks of devices", duration(phase.work.covered_ns));
         }
         _ => text += &busiest(phase),
     }
@@ -116,26 +118,13 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
 }
 
 /// Who used the processors most, where that is much of a phase.
-fn busiest(phase: &SleepPhase) -> String {
+fn busiest(phase: &Phase) -> String {
     let most = phase.cpu.as_ref().and_then(|cpu| cpu.by_process.first());
     let length = phase.duration_ns.unwrap_or_default();
     match most.filter(|most| share(most.cpu_ns, length) >= NOTABLE_SHARE) {
         Some(most) => format!("; {} used a processor for {} of it", printable(&most.image), duration(most.cpu_ns)),
         None => String::new(),
     }
-}
-
-/// A device's name with its driver's.
-pub(super) fn device(device: &str, driver: &str) -> String {
-    match driver {
-        "" => printable(device).into_owned(),
-        driver => format!("{} ({})", printable(device), printable(driver)),
-    }
-}
-
-/// A phase in words.
-pub(super) fn words(name: SleepPhaseName) -> String {
-    name.as_str().replace('_', " ")
 }
 
 fn around(sleep: &LinuxSleep) -> Option<String> {

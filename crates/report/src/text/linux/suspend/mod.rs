@@ -17,7 +17,7 @@ use crate::text::quantity::{counted, duration, duration_or_dash};
 use crate::text::style::{HEADLINE, QUIET, TITLE};
 use crate::text::suspend::SuspendTextOptions;
 use crate::text::table::{Table, cell, styled_cell};
-use crate::text::usage::{self, PhaseUse};
+use crate::text::usage;
 
 /// Writes the report.
 ///
@@ -53,23 +53,7 @@ fn write_sleep(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -> io::Resul
     devices::write_devices(sleep, top, out)?;
     devices::write_paths(sleep, top, out)?;
     devices::write_tasks(sleep, top, out)?;
-    let named: Vec<_> = sleep
-        .phases
-        .iter()
-        .filter(|phase| phase.duration_ns.is_some_and(|ns| ns > 0))
-        .map(|phase| (headline::words(phase.name), phase))
-        .collect();
-    let uses: Vec<PhaseUse<'_>> = named
-        .iter()
-        .map(|(name, phase)| PhaseUse {
-            name,
-            duration_ns: phase.duration_ns,
-            cpu: phase.cpu.as_ref().filter(|cpu| cpu.busy_ns > 0),
-            disk: phase.disk.as_ref().filter(|disk| disk.service_ns > 0),
-        })
-        .collect();
-    usage::write_processors(&uses, &sleep.touched_by, out)?;
-    usage::write_disks(&uses, &sleep.touched_by, out)?;
+    usage::write(&sleep.phases, &sleep.touched_by, out)?;
     losses::write_touching(&sleep.touched_by, out)
 }
 

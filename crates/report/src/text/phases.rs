@@ -1,0 +1,334 @@
+//! The phases of any transition on one axis: when each was, how long it took, and what set its end.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use onoff_analysis::Certainty;
+use onoff_analysis::cpu::CpuSource;
+use onoff_analysis::idle::Settling;
+use onoff_analysis::transition::{Half, Phase, PhaseName};
+
+use super::bar::Axis;
+use super::printable::printable;
+use super::quantity::{counted, duration, duration_or_dash, percent, share};
+use super::style::{BAR, DOUBT, MISSING, QUIET, WORST};
+use super::table::{Table, cell, styled_cell};
+
+/// Characters of the axis.
+const AXIS_CELLS: usize = 32;
+
+/// Time between phases that is worth a row, ns.
+const NOTABLE_GAP_NS: i64 = 1_000_000;
+
+/// What a phase is called in text.
+#[must_use]
+pub fn name(phase: PhaseName) -> String {
+    match phase {
+        PhaseName::Sync => "last program starts, sync".to_owned(),
+        PhaseName::TerminateRemaining => "SIGTERM to what still runs".to_owned(),
+        PhaseName::KillRemaining => "SIGKILL to what still runs".to_owned(),
+        PhaseName::Hooks => "shutdown hooks".to_owned(),
+        other => other.as_str().replace('_', " "),
+    }
+}
+
+/// A row of the table: a phase, or a stretch that belongs to none.
+#[derive(Clone, Debug)]
+pub struct PhaseRow {
+    /// Name.
+    pub name: String,
+    /// Start, ns.
+    pub start_ns: Option<i64>,
+    /// End, ns.
+    pub end_ns: Option<i64>,
+    /// What it took, ns.
+    pub took_ns: Option<i64>,
+    /// Whether it took at least that: its end is not in the recording.
+    pub at_least: bool,
+    /// Whether it is part of the whole: has a share, and may be the longest.
+    pub counts: bool,
+    /// Whether it is drawn.
+    pub drawn: bool,
+    /// Whether it is no phase, but time between phases.
+    pub between: bool,
+    /// What set its end, or what was in it.
+    pub note: (Style, String),
+}
+
+impl PhaseRow {
+    /// The row of a phase, with what set its ends.
+    #[must_use]
+    pub fn of(phase: &Phase) -> Self {
+        let open = phase.duration_ns.is_none() && phase.start_ns.is_some();
+        Self {
+            name: name(phase.name),
+            start_ns: phase.start_ns,
+            end_ns: phase.end_ns,
+            took_ns: phase.duration_ns.or(Some(phase.recorded_ns).filter(|&ns| open && ns > 0)),
+            at_least: open,
+            counts: phase.name != PhaseName::TraceTail && phase.half != Some(Half::Asleep),
+            drawn: phase.name != PhaseName::TraceTail && phase.half != Some(Half::Asleep),
+            between: false,
+            note: note(phase),
+        }
+    }
+
+    /// Time between phases.
+    #[must_use]
+    pub fn between(start_ns: i64, end_ns: i64, note: String) -> Self {
+        Self {
+            name: "  between".to_owned(),
+            start_ns: Some(start_ns),
+            end_ns: Some(end_ns),
+            took_ns: Some(end_ns.saturating_sub(start_ns)),
+            at_least: false,
+            counts: true,
+            drawn: true,
+            between: true,
+            note: (QUIET, note),
+        }
+    }
+
+    /// The same for the work until the computer had settled: the idle time that ends it is nobody's.
+    #[must_use]
+    pub fn settled(self, settling: &Settling) -> Self {
+        let known = settling.start_ns.is_some() && !settling.slices.is_empty();
+        let note = match settling.end_ns {
+            Some(_) => (QUIET, format!("{} of idle time found", duration(settling.idle_ns))),
+            None => self.note,
+        };
+        Self { took_ns: known.then_some(settling.busy_ns), at_least: false, note, ..self }
+    }
+}
+
+/// What set the ends of a phase, or what its end waited for.
+fn note(phase: &Phase) -> (Style, String) {
+    let rule = printable(&phase.ends.rule);
+    let (style, text) = match (phase.ends.certainty, phase.starts.certainty) {
+        (Certainty::Measured, _) if phase.work.items > 0 => (QUIET, String::new()),
+        (Certainty::Measured, _) => (QUIET, rule.into_owned()),
+        (Certainty::Inferred, _) => (DOUBT, format!("inferred: {rule}")),
+        (Certainty::Missing, _) if phase.start_ns.is_some() => (DOUBT, "its end is not in the recording".to_owned()),
+        (Certainty::Missing, _) if !phase.ends.rule.is_empty() && phase.half.is_some() => (MISSING, rule.into_owned()),
+        (Certainty::Missing, _) => (MISSING, "not found".to_owned()),
+    };
+    let parts: Vec<String> = [text, work(phase)].into_iter().filter(|part| !part.is_empty()).collect();
+    (style, parts.join("; "))
+}
+
+/// What was asked of whom in a phase of a sleep, and what its end waited for.
+fn work(phase: &Phase) -> String {
+    let work = &phase.work;
+    if work.items == 0 {
+        return String::new();
+    }
+    let what = match phase.name {
+        PhaseName::UserSession | PhaseName::QueryApps | PhaseName::SuspendApps | PhaseName::ResumeApps => "application",
+        PhaseName::QueryServices | PhaseName::SuspendServices | PhaseName::ResumeServices => "service",
+        PhaseName::QueryDevices | PhaseName::SuspendDevices | PhaseName::ResumeDevices => "device",
+        _ => "callback",
+    };
+    let mut text = counted(work.items, what);
+    if work.total_ns > 0 {
+        text += &format!(", together {}", duration(work.total_ns));
+    }
+    if matches!(what, "application" | "service") {
+        if let Some(beyond) = work.beyond_ns.filter(|&ns| ns > 0) {
+            text += &format!(", {} more outside them", duration(beyond));
+            if phase.name == PhaseName::SuspendApps {
+                text += " (usually the display fading out)";
+            }
+        }
+    } else if let Some(last) = &work.last {
+        text += &format!(", last {}", printable(&last.name));
+        if let Some(after) = last.after_others_ns.filter(|&ns| ns > 0) {
+            text += &format!(", {} after the others", duration(after));
+        }
+    }
+    if let Some(step) = work.path.iter().max_by_key(|step| step.duration_ns).filter(|step| step.duration_ns > 0) {
+        text += &format!(", waited longest for {} {}", device(&step.device, &step.driver), duration(step.duration_ns));
+    }
+    text
+}
+
+/// A device's name with its driver's.
+#[must_use]
+pub fn device(device: &str, driver: &str) -> String {
+    match driver {
+        "" => printable(device).into_owned(),
+        driver => format!("{} ({})", printable(device), printable(driver)),
+    }
+}
+
+/// The phases of a transition, to be written.
+#[derive(Clone, Debug, Default)]
+pub struct PhaseTable {
+    /// What times are counted from, ns.
+    pub origin_ns: i64,
+    /// What shares are of, ns; `None` where nothing is known to be the whole.
+    pub whole_ns: Option<i64>,
+    /// The sleep, which the axis leaves out, ns.
+    pub away: Option<(i64, i64)>,
+    /// The rows, in order.
+    pub rows: Vec<PhaseRow>,
+}
+
+impl PhaseTable {
+    /// The phases and the gaps between them, whose notes `gap` writes; the last gap ends at `until_ns`.
+    #[must_use]
+    pub fn with_gaps<'p>(
+        phases: impl IntoIterator<Item = &'p Phase>,
+        from_ns: i64,
+        until_ns: Option<i64>,
+        gap: impl Fn(i64, i64) -> String,
+    ) -> Vec<PhaseRow> {
+        let mut rows = Vec::new();
+        let mut known_until = from_ns;
+        let add_gap = |rows: &mut Vec<PhaseRow>, known_until: i64, to_ns: i64| {
+            if to_ns.saturating_sub(known_until) >= NOTABLE_GAP_NS {
+                rows.push(PhaseRow::between(known_until, to_ns, gap(known_until, to_ns)));
+            }
+        };
+        for phase in phases {
+            if let Some(start) = phase.start_ns {
+                add_gap(&mut rows, known_until, start);
+                known_until = known_until.max(start.saturating_add(phase.recorded_ns));
+            }
+            rows.push(PhaseRow::of(phase));
+        }
+        if let Some(until) = until_ns {
+            add_gap(&mut rows, known_until, until);
+        }
+        rows
+    }
+
+    /// A time without the sleep before it.
+    fn awake(&self, time_ns: i64) -> i64 {
+        match self.away {
+            Some((from, to)) if from < to => time_ns.saturating_sub(time_ns.clamp(from, to).saturating_sub(from)),
+            _ => time_ns,
+        }
+    }
+
+    /// Writes the table.
+    ///
+    /// # Errors
+    /// What `out` answers.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let drawn = || self.rows.iter().filter(|row| row.drawn);
+        let until = |row: &PhaseRow| {
+            row.end_ns.or_else(|| Some(row.start_ns?.saturating_add(row.took_ns?))).map(|end| self.awake(end))
+        };
+        let start = drawn().filter_map(|row| row.start_ns).min().unwrap_or(0);
+        let end = drawn().filter_map(until).max().unwrap_or(0);
+        let axis = Axis::new(self.awake(start), end, AXIS_CELLS);
+        let longest = self.rows.iter().filter(|row| row.counts && !row.between).filter_map(|row| row.took_ns).max();
+        let mut table = Table::new()
+            .left("phase", 34)
+            .right("start")
+            .right("end")
+            .right("took")
+            .right("share")
+            .left("", AXIS_CELLS)
+            .left("ended by", 150);
+        let since = |time: Option<i64>| duration_or_dash(time.map(|time| time.saturating_sub(self.origin_ns)));
+        for row in &self.rows {
+            let is_longest = row.counts && row.took_ns.is_some_and(|ns| ns > 0) && row.took_ns == longest;
+            let style = if is_longest && !row.between {
+                WORST
+            } else if row.between {
+                QUIET
+            } else {
+                Style::new()
+            };
+            let bar = match (row.start_ns, until(row)) {
+                (Some(start), Some(end)) if row.drawn => axis.bar(self.awake(start), end),
+                _ => String::new(),
+            };
+            let part = match (row.took_ns, self.whole_ns) {
+                (Some(took), Some(whole)) if row.counts && took > 0 => percent(share(took, whole)),
+                _ => String::new(),
+            };
+            let bound = if row.at_least && row.took_ns.is_some() { "≥ " } else { "" };
+            table.row([
+                styled_cell(style, &*row.name),
+                cell(since(row.start_ns)),
+                cell(since(row.end_ns)),
+                styled_cell(style, format!("{bound}{}", duration_or_dash(row.took_ns))),
+                cell(part),
+                styled_cell(if row.between { QUIET } else { BAR }, bar),
+                styled_cell(row.note.0, &*row.note.1),
+            ]);
+        }
+        table.write(out)
+    }
+}
+
+/// How the end of the work after a start or a resume was found; `what` names that work.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_settling(what: &str, settling: &Settling, out: &mut dyn Write) -> io::Result<()> {
+    if settling.start_ns.is_none() {
+        return Ok(());
+    }
+    if settling.slices.is_empty() {
+        return writeln!(out, "  {DOUBT}{what}: {}.{DOUBT:#}", printable(&settling.rule));
+    }
+    let idle = duration(settling.idle_ns);
+    let found = match settling.end_ns {
+        Some(_) => format!("the {idle} of idle time that end it are not counted"),
+        None => {
+            format!(
+                "the recording has only {idle} of the {} of idle time that end it",
+                duration(settling.metric.required_idle_ns)
+            )
+        }
+    };
+    let source = match settling.cpu_source {
+        CpuSource::ContextSwitches => "context switches",
+        CpuSource::Samples => "samples, an estimate",
+        CpuSource::None => "nothing: processor time was not recorded",
+    };
+    let disk = if settling.disk_recorded { "" } else { "; disk requests were not recorded" };
+    writeln!(
+        out,
+        "  {QUIET}{what}: {} of work; {found} ({} metric, from {source}{disk}).{QUIET:#}",
+        duration(settling.busy_ns),
+        settling.metric.name,
+    )
+}
+
+/// Names of the losses that touch any phase, each once.
+#[must_use]
+pub fn touched_by<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in phases.into_iter().flat_map(|phase| &phase.touched_by) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// What the inferred ends would have needed, each thing once.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_doubts<'p>(phases: impl IntoIterator<Item = &'p Phase>, out: &mut dyn Write) -> io::Result<()> {
+    // The first is the best: what defines the end. The others only stand in for it.
+    let best = phases
+        .into_iter()
+        .filter(|phase| phase.ends.certainty != Certainty::Measured)
+        .filter_map(|phase| phase.ends.missing.first());
+    let mut missing: Vec<&str> = Vec::new();
+    for name in best {
+        if !missing.contains(&name.as_str()) {
+            missing.push(name);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  {DOUBT}Better answers need: {}.{DOUBT:#}", printable(&missing.join("; ")))
+}
