@@ -164,15 +164,13 @@ pub(crate) fn tar_members<'b>(name: &str, bytes: &'b [u8]) -> Result<Vec<(String
     let failed = |source| Error::Unpack { name: name.to_owned(), packing: "tar", offset: 0, source };
     let mut archive = tar::Archive::new(bytes);
     let mut members = Vec::new();
-    let mut entries = 0;
-    for entry in archive.entries().map_err(failed)?.take(MOST_MEMBERS) {
+    for (entries, entry) in archive.entries().map_err(failed)?.take(MOST_MEMBERS).enumerate() {
         let entry = match entry {
             Ok(entry) => entry,
             // A cut archive still holds what came before.
             Err(_) if entries > 0 => break,
             Err(source) => return Err(failed(source)),
         };
-        entries += 1;
         if !entry.header().entry_type().is_file() {
             continue;
         }
