@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "onoff-analysis": {"onoff-netboot", "onoff-trace"},
     "onoff-findings": {"onoff-trace", "onoff-analysis"},
     "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis", "onoff-findings"},
+    "onoff-output": set(),
     "onoff-record": set(),
     "onoff-xperf": {"onoff-trace", "onoff-sources", "onoff-files", "onoff-analysis", "onoff-report"},
     "onoff-cli": {
@@ -43,6 +44,7 @@ MAY_IMPORT = {
         "onoff-files",
         "onoff-analysis",
         "onoff-findings",
+        "onoff-output",
         "onoff-record",
         "onoff-report",
         "onoff-symbols",

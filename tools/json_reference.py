@@ -60,6 +60,8 @@ the names of its rows here. The names below are a contract: within a major versi
 
 - A name that ends in `_ns` is in nanoseconds: a time counts from the recording's first event, a duration is a length.
 - What the recording cannot tell is `null`, never zero. Texts that are not known are empty.
+- Control characters and marks that reorder text are escaped (`\\u009b`, `\\u202e`), so that a name from a recording does nothing to a
+  terminal. In CSV a text that a spreadsheet would take for a formula (it begins with `=`, `+`, `-` or `@`) has an apostrophe before it.
 - Names that end in `_percent` say in their description what they are a percentage of.
 
 This page is made from the code by `tools/json_reference.py`; `make lint` fails when it is out of date.

@@ -8,6 +8,7 @@ mod failure;
 mod invocation;
 mod output;
 mod progress;
+mod reads_and_writes;
 
 use std::process::ExitCode;
 

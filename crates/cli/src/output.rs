@@ -1,11 +1,11 @@
 //! Where the answer goes: stdout or a file, with or without colour.
 
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
+use onoff_output::OutputFile;
 
 use crate::failure::Failure;
 
@@ -32,18 +32,21 @@ pub struct Destination {
 impl Destination {
     /// Opens the destination, has `write` write to it, and makes sure that all of it arrived.
     ///
-    /// A file is opened only now, when there is an answer: a command that fails leaves an existing one as it was.
+    /// A file takes its place when all of the answer is in it: a command that fails leaves an existing one as it was.
     pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
         match &self.path {
             Some(path) => {
                 let failed = |error: io::Error| {
                     Failure::Unreadable(format!("{}: cannot write the answer: {error}", path.display()))
                 };
-                let file = File::create(path).map_err(failed)?;
+                let file = OutputFile::create(path).map_err(failed)?;
                 let choice = if self.color == Color::Always { ColorChoice::Always } else { ColorChoice::Never };
-                let mut out = BufWriter::with_capacity(1 << 16, AutoStream::new(file, choice));
+                let writer = AutoStream::new(file.writer().map_err(failed)?, choice);
+                let mut out = BufWriter::with_capacity(1 << 16, writer);
                 write(&mut out)?;
-                out.flush().map_err(failed)
+                out.flush().map_err(failed)?;
+                drop(out);
+                file.commit().map_err(failed)
             }
             None => {
                 let stdout = io::stdout();

@@ -170,3 +170,63 @@ fn several_files_are_one_recording() {
     assert_eq!(twice["files"].as_array().unwrap().len(), 2);
     assert_eq!(twice["events"].as_u64().unwrap(), whole["events"].as_u64().unwrap() * 2);
 }
+
+#[test]
+fn no_verb_replaces_what_it_reads() {
+    let folder = Folder::boot(SCENARIO);
+    let before = std::fs::read(folder.path("boot.etl")).unwrap();
+    std::fs::hard_link(folder.path("boot.etl"), folder.path("hard.etl")).unwrap();
+    let mut names = vec!["boot.etl", "./boot.etl", "hard.etl"];
+    if cfg!(unix) {
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("hard.etl", folder.path("soft.etl")).unwrap();
+        names.push("soft.etl");
+    }
+    for name in names {
+        for arguments in [
+            format!("boot boot.etl -o {name}"),
+            format!("boot boot.etl --format json -o {name}"),
+            format!("boot absent.etl --firmware boot.etl -o {name}"),
+            format!("shutdown boot.etl -o {name}"),
+            format!("suspend boot.etl -o {name}"),
+            format!("diagnose boot.etl -o {name}"),
+            format!("info boot.etl -o {name}"),
+            format!("events boot.etl -o {name}"),
+            format!("events . -o {name}"),
+            format!("processes boot.etl -o {name}"),
+            format!("disk boot.etl --format csv -o {name}"),
+            format!("why boot.etl --format folded -o {name}"),
+            format!("netboot boot.etl --format svg -o {name}"),
+            format!("firmware absent.bin --compare boot.etl -o {name}"),
+            format!("compare --baseline boot.etl --candidate absent.etl -o {name}"),
+            format!("compare --baseline absent.etl --candidate absent.etl+boot.etl -o {name}"),
+            format!("gate --baseline boot.etl --save-baseline {name}"),
+            format!("gate --baseline . --save-baseline {name}"),
+            format!("xperf -i boot.etl -o {name} -a dumper"),
+            format!("xperf -i boot.etl -a boot -ao {name}"),
+            format!("xperf -i boot.etl -a boot -ae {name}"),
+        ] {
+            let (code, message) = folder.refusal(&arguments);
+            assert_eq!(code, 2, "{arguments}: {message}");
+            assert!(message.contains("write the answer to another file"), "{arguments}: {message}");
+            assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), before, "{arguments}");
+        }
+    }
+    // Into the folder that is read, and over what is not read, is harm to nobody.
+    folder.file("answer.txt", b"before");
+    folder.answer("boot boot.etl -o answer.txt");
+    assert_ne!(std::fs::read_to_string(folder.path("answer.txt")).unwrap(), "before");
+}
+
+#[cfg(unix)]
+#[test]
+fn stdout_that_leads_into_the_recording_is_refused() {
+    let folder = Folder::boot(SCENARIO);
+    let before = std::fs::read(folder.path("boot.etl")).unwrap();
+    let append = std::fs::File::options().append(true).open(folder.path("boot.etl")).unwrap();
+    let output = folder.command("events boot.etl").stdout(append).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(message, "onoff: standard output is boot.etl, which is read; send the answer to another file\n");
+    assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), before);
+}

@@ -31,7 +31,7 @@ const RULES: [(&str, &str, &str); 2] = [
 /// # Errors
 /// What `out` answers.
 pub fn write(report: &GateReport, version: &str, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &document(report, version)).map_err(io::Error::from)?;
+    crate::json::escape::write_indented(&document(report, version), out)?;
     writeln!(out)
 }
 

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use onoff_analysis::compare::baseline::{Baseline, BaselineHead, MOST_BASELINE_BYTES};
 use onoff_analysis::compare::{Run, TransitionName};
+use onoff_output::OutputFile;
+use onoff_report::json::escape::write_compact;
 
 use crate::failure::Failure;
 
@@ -19,10 +21,11 @@ pub fn save(path: &Path, runs: &[Run]) -> Result<(), Failure> {
     let transition = runs.first().map_or(TransitionName::Boot, |run| run.transition);
     let failed =
         |error: std::io::Error| Failure::Unreadable(format!("{}: cannot write the baseline: {error}", path.display()));
-    let mut out = BufWriter::new(File::create(path).map_err(failed)?);
+    let mut out = BufWriter::new(OutputFile::create(path).map_err(failed)?);
     let baseline = Baseline::of(transition, runs.to_vec());
-    serde_json::to_writer(&mut out, &baseline).map_err(|error| failed(error.into()))?;
-    writeln!(out).and_then(|()| out.flush()).map_err(failed)
+    write_compact(&baseline, &mut out).map_err(failed)?;
+    writeln!(out).map_err(failed)?;
+    out.into_inner().map_err(|error| failed(error.into_error()))?.commit().map_err(failed)
 }
 
 /// Reads runs, and of which transition they are.

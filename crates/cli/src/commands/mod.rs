@@ -18,15 +18,19 @@ mod suspend;
 mod table;
 mod why;
 
+pub use runs::files_of_one_recording;
+
 use onoff_trace::{Tables, Trace};
 use onoff_xperf::CommandLine;
 
 use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording, Task};
 use crate::progress::ProgressLine;
+use crate::reads_and_writes::refuse_overwriting;
 
 /// Runs what was asked for.
 pub fn run(invocation: Invocation) -> Result<(), Failure> {
+    refuse_overwriting(&invocation)?;
     let Invocation { task, recording, destination } = invocation;
     match task {
         Task::Boot(options, format, firmware) => boot::run(recording, options, format, &firmware, &destination),

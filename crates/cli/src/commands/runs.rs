@@ -92,7 +92,7 @@ fn expand(configuration: &ConfigurationSource) -> Result<Vec<Source>, Failure> {
         } else if baseline::is_baseline(path) {
             sources.push(Source::Baseline(path.clone()));
         } else {
-            sources.push(Source::Recording(files(path)));
+            sources.push(Source::Recording(files_of_one_recording(path)));
         }
     }
     Ok(sources)
@@ -124,7 +124,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// `A+B` as two files of one recording, unless a file has that name.
-fn files(path: &Path) -> Vec<PathBuf> {
+pub fn files_of_one_recording(path: &Path) -> Vec<PathBuf> {
     match path.to_str() {
         Some(text) if text.contains('+') && !path.exists() => text.split('+').map(PathBuf::from).collect(),
         _ => vec![path.to_owned()],

@@ -50,6 +50,8 @@ pub struct RunsQuestion {
 pub struct CompareQuestion {
     /// The runs.
     pub runs: RunsQuestion,
+    /// The file of the study, if the runs come from one.
+    pub study: Option<PathBuf>,
     /// Tables to make of them.
     pub tables: Vec<TableSpecification>,
     /// How to show it.
@@ -64,8 +66,13 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
         Some(path) => of_study(path, arguments.runs)?,
         None => (runs(arguments.runs, false)?, Vec::new()),
     };
-    let question =
-        CompareQuestion { runs, tables, format: arguments.format, text: CompareTextOptions { top: arguments.top } };
+    let question = CompareQuestion {
+        runs,
+        study: arguments.study,
+        tables,
+        format: arguments.format,
+        text: CompareTextOptions { top: arguments.top },
+    };
     Ok(Invocation {
         task: Task::Compare(Box::new(question)),
         recording: Recording::none(),

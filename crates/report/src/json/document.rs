@@ -4,11 +4,13 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::escape::write_indented;
+
 /// Writes `result`, indented, with a line end.
 ///
 /// # Errors
 /// What `out` answers.
 pub fn write<R: Serialize>(result: &R, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, result).map_err(io::Error::from)?;
+    write_indented(result, out)?;
     writeln!(out)
 }

@@ -8,12 +8,14 @@ use std::io::{self, Write};
 use onoff_trace::{Derived, DescribedEvent, Field, FieldValue};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
+use super::escape::write_compact;
+
 /// Writes `event` and a line end.
 ///
 /// # Errors
 /// What `out` answers.
 pub fn write(event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Line(event)).map_err(io::Error::from)?;
+    write_compact(&Line(event), out)?;
     out.write_all(b"\n")
 }
 

@@ -1,0 +1,73 @@
+//! Which files a task reads and which it writes, so that none is both.
+
+use std::path::PathBuf;
+
+use onoff_output::Inputs;
+use onoff_xperf::CommandLine;
+
+use crate::failure::Failure;
+use crate::invocation::compare::RunsQuestion;
+use crate::invocation::{Invocation, Task};
+
+/// Refuses a task one of whose answers would replace what it reads.
+pub fn refuse_overwriting(invocation: &Invocation) -> Result<(), Failure> {
+    let inputs = Inputs::new(reads(invocation));
+    let refused = |refusal: onoff_output::Refusal| Failure::NothingToAnswer(refusal.to_string());
+    for output in writes(invocation) {
+        inputs.refuse(&output).map_err(refused)?;
+    }
+    inputs.refuse_stdout().map_err(refused)
+}
+
+/// The files and folders that are read.
+fn reads(invocation: &Invocation) -> Vec<PathBuf> {
+    let mut paths = invocation.recording.files.clone();
+    paths.extend_from_slice(&invocation.recording.options.manifests);
+    paths.extend_from_slice(&invocation.recording.options.drivers);
+    match &invocation.task {
+        Task::Boot(_, _, firmware) => paths.extend_from_slice(firmware),
+        Task::Firmware(question) => {
+            paths.extend(question.compare.clone());
+            paths.extend_from_slice(&question.guids);
+        }
+        Task::Compare(question) => {
+            paths.extend(question.study.clone());
+            of_runs(&question.runs, &mut paths);
+        }
+        Task::Gate(question) => of_runs(&question.runs, &mut paths),
+        Task::Xperf(CommandLine::Process(line)) => paths.extend_from_slice(&line.inputs),
+        Task::ListBoots(_)
+        | Task::Suspend(..)
+        | Task::Shutdown(..)
+        | Task::Diagnose(..)
+        | Task::Info(_)
+        | Task::Events(_)
+        | Task::List(..)
+        | Task::Netboot(..)
+        | Task::Record(_)
+        | Task::Why(_)
+        | Task::Xperf(CommandLine::Help(_)) => {}
+    }
+    paths
+}
+
+fn of_runs(question: &RunsQuestion, paths: &mut Vec<PathBuf>) {
+    paths.extend_from_slice(&question.reading.manifests);
+    for path in question.configurations.iter().flat_map(|configuration| &configuration.paths) {
+        paths.extend(crate::commands::files_of_one_recording(path));
+    }
+}
+
+/// The files that answers go to.
+fn writes(invocation: &Invocation) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = invocation.destination.path.iter().cloned().collect();
+    match &invocation.task {
+        Task::Gate(question) => paths.extend(question.save_baseline.clone()),
+        Task::Xperf(CommandLine::Process(line)) => {
+            paths.extend(line.output.clone());
+            paths.extend(line.calls.iter().flat_map(|call| [call.output.clone(), call.errors.clone()]).flatten());
+        }
+        _ => {}
+    }
+    paths
+}

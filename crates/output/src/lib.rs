@@ -1,0 +1,13 @@
+//! Where answers go: files that are complete or untouched, and never one that is read.
+//!
+//! * [`OutputFile`] writes beside its target and takes its place when everything has arrived. Until then, and whenever
+//!   something fails, what was there before stays as it was.
+//! * [`Inputs`] refuses a target that is one of the files that are read, under whatever name, through symbolic and hard
+//!   links, and also as a part of a folder that is read.
+
+mod file;
+mod identity;
+mod inputs;
+
+pub use file::{OutputFile, resolved};
+pub use inputs::{Inputs, Refusal};
