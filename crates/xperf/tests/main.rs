@@ -1,3 +1,4 @@
 //! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
+#![allow(clippy::unwrap_used)]
 
 mod suspend;
