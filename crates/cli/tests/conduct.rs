@@ -230,3 +230,47 @@ fn stdout_that_leads_into_the_recording_is_refused() {
     assert_eq!(message, "onoff: standard output is boot.etl, which is read; send the answer to another file\n");
     assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), before);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_becomes_shorter_while_it_is_read_ends_in_a_sentence_and_leaves_the_answer_alone() {
+    use onoff_testkit::assemble::{EtlBuilder, Session};
+    use onoff_testkit::events::kernel;
+
+    let folder = Folder::new();
+    let session = Session::windows_10(1);
+    let start = session.start_ticks;
+    let mut builder = EtlBuilder::new(session);
+    for number in 0..40_000 {
+        builder.push(0, &kernel::mark(start + number, "one of many marks"));
+    }
+    let bytes = builder.finish();
+    folder.file("growing.etl", &bytes);
+    let child = folder.command("events growing.etl").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The rows fill the pipe, and it waits; meanwhile the file is begun anew.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    std::fs::File::options().write(true).open(folder.path("growing.etl")).unwrap().set_len(4096).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("growing.etl: the file became shorter while it was read"), "{message}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_without_end_is_refused_at_once() {
+    let folder = Folder::new();
+    for verb in ["boot", "info", "events", "netboot"] {
+        let (code, message) = folder.refusal(&format!("{verb} /dev/zero"));
+        assert_eq!((code, message.as_str()), (1, "onoff: /dev/zero: no recording: the first 65536 bytes are zeros\n"));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sleep_that_nothing_ends_has_to_be_agreed_to() {
+    let folder = Folder::new();
+    let (code, message) = folder.refusal("record suspend");
+    assert_eq!(code, 2);
+    assert!(message.contains("nothing would wake this computer; add '--wake-after SECONDS', or '--yes'"), "{message}");
+}

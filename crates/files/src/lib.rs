@@ -30,7 +30,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use onoff_netboot::Capture;
-use onoff_sources::{Files, Gathering, Limits, SourceFile};
+use onoff_sources::{Files, Gathering, LOOKED_AT, Limits, SourceFile, refuse_at_first_look};
 use onoff_trace::{Tables, Trace};
 
 pub use firmware::{open_firmware, read_guid_names};
@@ -94,11 +94,15 @@ fn add(path: &Path, limits: &Limits, gathering: &mut Gathering) -> Result<(), Er
         return add_folder(path, name, gathering);
     }
     if metadata.is_file() && metadata.len() > 0 {
-        let mapped = Mapped::of(&file).map_err(&failed)?;
+        let mapped = Mapped::of(&file, path).map_err(&failed)?;
         return gathering.add(SourceFile::new(name, metadata.len(), mapped));
     }
     // A pipe, or a file of a system that has no length to map.
     let mut bytes = Vec::new();
+    (&mut file).take(LOOKED_AT as u64).read_to_end(&mut bytes).map_err(&failed)?;
+    if !metadata.is_file() {
+        refuse_at_first_look(&name, &bytes)?;
+    }
     (&mut file).take(limits.unpacked_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(&failed)?;
     if bytes.len() as u64 > limits.unpacked_bytes {
         return Err(Error::TooLarge { name, stored: bytes.len() as u64, limit: limits.unpacked_bytes });
@@ -117,7 +121,7 @@ fn add_folder(root: &Path, name: String, gathering: &mut Gathering) -> Result<()
             if length == 0 {
                 return;
             }
-            match File::open(path).and_then(|file| Mapped::of(&file)) {
+            match Mapped::open(path) {
                 Ok(mapped) => gathering.consider(SourceFile::new(name, length, mapped)),
                 Err(_) => gathering.pass_over(name),
             }

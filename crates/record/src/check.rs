@@ -180,7 +180,9 @@ fn loader(job: &Job, offer: &Offer) -> Item {
                 false => "this systemd-boot cannot take an entry for one boot only; see '--loader manual'".to_owned(),
             },
         ),
-        (Loader::Grub, _) => (Standing::There, "GRUB, /etc/default/grub.d and update-grub".to_owned()),
+        (Loader::Grub(grub), _) => {
+            (Standing::There, format!("GRUB, an entry for one boot at a time in {}", grub.entry_path()))
+        }
         // The plan refuses with the options to be set by hand.
         (Loader::Unknown(why), _) => (Standing::Narrower, format!("{why}; see '--loader manual'")),
     };

@@ -23,8 +23,50 @@ pub struct About<'a> {
     pub of: u32,
     /// The program that made it.
     pub recorder: String,
+    /// How the boot before the recorded one ended; of a boot only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous_boot_ended: Option<PreviousEnd>,
     /// What could not be collected, and why.
     pub lacking: Vec<String>,
+}
+
+/// How the boot before ended, by the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PreviousEnd {
+    /// With a shutdown.
+    Orderly,
+    /// In the middle of something: the power was cut, or the computer hung and was reset. The boot after it repairs file systems
+    /// and throws away caches, and is no boot like others.
+    Cut,
+    /// The journal does not say.
+    Unknown,
+}
+
+impl PreviousEnd {
+    /// Looks at the last lines of that boot's journal. journald writes when it is stopped, and systemd what it goes on to.
+    pub fn find(machine: &mut (impl Files + ?Sized)) -> Self {
+        const SAID_AT_THE_END: [&str; 6] = [
+            "Journal stopped",
+            "Shutting down.",
+            "System is rebooting",
+            "System is powering down",
+            "Reached target reboot.target",
+            "Reached target poweroff.target",
+        ];
+        let line = ["journalctl", "--boot=-1", "--lines=100", "--output=cat", "--no-pager"];
+        let Ok(printed) = machine.must_run(&line) else {
+            return Self::Unknown;
+        };
+        let text = String::from_utf8_lossy(&printed);
+        if text.trim().is_empty() {
+            return Self::Unknown;
+        }
+        match text.lines().any(|line| SAID_AT_THE_END.iter().any(|said| line.contains(said))) {
+            true => Self::Orderly,
+            false => Self::Cut,
+        }
+    }
 }
 
 /// Where the kernel's trace is.
@@ -94,7 +136,7 @@ pub fn user_space(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &m
 pub fn firmware(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     let variables = machine.at(crate::offer::VARIABLES);
     let into = format!("{folder}/efivars");
-    machine.make_folders(&into)?;
+    machine.make_private_folders(&into)?;
     for entry in fs::read_dir(variables).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else {
             continue;
@@ -105,7 +147,7 @@ pub fn firmware(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &mut
         }
     }
     let into = format!("{folder}/acpi");
-    machine.make_folders(&into)?;
+    machine.make_private_folders(&into)?;
     for name in ["FPDT", "FACP"] {
         let from = format!("/sys/firmware/acpi/tables/{name}");
         if machine.exists(&from) {
@@ -128,7 +170,7 @@ fn copy_numbers(
     let Ok(entries) = fs::read_dir(machine.at(from)) else {
         return Ok(());
     };
-    machine.make_folders(to)?;
+    machine.make_private_folders(to)?;
     for entry in entries.flatten() {
         let Ok(name) = entry.file_name().into_string() else {
             continue;
@@ -228,8 +270,7 @@ pub fn copy(machine: &mut (impl Files + ?Sized), from: &str, to: &str, lacking: 
         }
     };
     let place = machine.at(to);
-    let mut target =
-        machine.before_change().and_then(|()| File::create(&place)).map_err(Error::file("write", &place))?;
+    let mut target = machine.make_private_file(to)?;
     let mut block = vec![0; 1 << 18];
     loop {
         let read = match source.read(&mut block) {
@@ -273,5 +314,5 @@ pub fn output(
 
 fn put(machine: &mut (impl Files + ?Sized), to: &str, bytes: &[u8]) -> Result<(), Error> {
     let place = machine.at(to);
-    machine.before_change().and_then(|()| fs::write(&place, bytes)).map_err(Error::file("write", &place))
+    machine.make_private_file(to)?.write_all(bytes).map_err(Error::file("write", &place))
 }

@@ -15,9 +15,11 @@
 //!
 //! [`windows`] writes the same job for Windows: command lines and a recorder profile. It changes nothing.
 
+mod alarm;
 pub mod check;
 pub mod collect;
 pub mod error;
+pub mod grub;
 pub mod job;
 pub mod kernel_options;
 #[cfg(target_os = "linux")]
@@ -27,6 +29,7 @@ pub mod machine;
 pub mod offer;
 pub mod pack;
 pub mod plan;
+pub mod private;
 pub mod session;
 pub mod settle;
 pub mod shutdown_hook;

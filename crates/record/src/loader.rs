@@ -9,8 +9,6 @@ use crate::step::Step;
 /// The boot loader entry of a recorded boot. Where no default is set, systemd-boot takes the entry that sorts highest: this
 /// one must sort lowest, so that only who asks for it gets it.
 pub const ENTRY: &str = "0-onoff-record.conf";
-/// GRUB's settings for a recorded boot.
-const GRUB_SETTINGS: &str = "/etc/default/grub.d/zz-onoff-record.cfg";
 
 /// Steps that are done once.
 pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
@@ -29,35 +27,40 @@ pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
             "this systemd-boot cannot take an entry for one boot only (it came with systemd 240)",
             &options,
         )),
-        Loader::Grub => Ok(vec![
-            update_grub(None),
-            Step::Folder { path: "/etc/default/grub.d".to_owned() },
-            Step::File {
-                path: GRUB_SETTINGS.to_owned(),
-                what: "GRUB's settings with the options for tracing".to_owned(),
-                contents: format!(
-                    "# Written by 'onoff record'; 'onoff record --restore' removes it.\n\
-                     GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT {options}\"\n"
-                ),
-                mode: 0o644,
-            },
-            update_grub(Some(vec!["update-grub".to_owned()])),
-        ]),
+        Loader::Grub(grub) => {
+            let (path, contents) = grub.entry_with(&options);
+            let forget = vec![grub.editenv.clone(), grub.environment(), "unset".to_owned(), "next_entry".to_owned()];
+            Ok(vec![
+                Step::Command { what: "GRUB forgets the entry".to_owned(), line: None, undo: Some(forget) },
+                Step::File {
+                    path,
+                    what: "a boot loader entry with the options for tracing".to_owned(),
+                    contents,
+                    mode: 0o600,
+                },
+            ])
+        }
         Loader::Unknown(why) => Err(refusal(why, &options)),
     }
 }
 
-/// What is done before each restart.
+/// What is done before each restart: the entry is chosen for one boot.
 #[must_use]
 pub fn before_restart(job: &Job, offer: &Offer) -> Option<Step> {
-    let taken = matches!(offer.loader, Loader::SystemdBoot { .. });
-    (taken && job.loader == LoaderChoice::Found)
-        .then(|| Step::OneShot { path: variable_path("LoaderEntryOneShot"), entry: ENTRY.to_owned() })
-}
-
-fn update_grub(line: Option<Vec<String>>) -> Step {
-    let undo = line.is_none().then(|| vec!["update-grub".to_owned()]);
-    Step::Command { what: "GRUB's menu follows its settings".to_owned(), line, undo }
+    if job.loader == LoaderChoice::Manual {
+        return None;
+    }
+    match &offer.loader {
+        Loader::SystemdBoot { .. } => {
+            Some(Step::OneShot { path: variable_path("LoaderEntryOneShot"), entry: ENTRY.to_owned() })
+        }
+        Loader::Grub(grub) => Some(Step::Command {
+            what: "GRUB takes that entry at the next boot, once".to_owned(),
+            line: Some(vec![grub.reboot.clone(), grub.entry_name().to_owned()]),
+            undo: None,
+        }),
+        Loader::Unknown(_) => None,
+    }
 }
 
 /// The text of an entry with another title and more options.
@@ -80,7 +83,15 @@ fn entry(text: &str, options: &str) -> String {
 
 fn refusal(why: &str, options: &str) -> Error {
     Error::Refused(format!(
-        "cannot put options onto the kernel's command line: {why}. Add these yourself and repeat with '--loader manual': \
-         {options}"
+        "cannot put options onto the kernel's command line for one boot: {why}. Put them there yourself, repeat with \
+         '--loader manual', and take them away afterwards. {LINES}The options: {options}"
     ))
 }
+
+/// How to add options to the command line of every boot, by what maintains it.
+const LINES: &str = "Fedora, RHEL: sudo grubby --update-kernel=DEFAULT --args='OPTIONS', later --remove-args='OPTIONS'. \
+                     Debian, Ubuntu: add them to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then sudo update-grub. \
+                     SUSE: the same, then sudo grub2-mkconfig -o /boot/grub2/grub.cfg. \
+                     Arch: the same, then sudo grub-mkconfig -o /boot/grub/grub.cfg. \
+                     Unified kernel images: add them to /etc/kernel/cmdline, then sudo mkinitcpio -P, sudo dracut --regenerate-all --force, \
+                     or sudo kernel-install add-all. ";

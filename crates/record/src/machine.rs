@@ -95,6 +95,22 @@ pub trait Files: Machine {
         self.before_change().and_then(|()| fs::create_dir(&place)).map_err(Error::file("create", &place))
     }
 
+    /// Makes a folder that only its owner can look into, and what is missing above it.
+    fn make_private_folders(&mut self, path: &str) -> Result<(), Error> {
+        let place = self.at(path);
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        self.before_change().and_then(|()| builder.create(&place)).map_err(Error::file("create", &place))
+    }
+
+    /// Makes a file that is not there, for its owner alone. What lies there already, also a link to elsewhere, is removed first.
+    fn make_private_file(&mut self, path: &str) -> Result<File, Error> {
+        let place = self.at(path);
+        self.before_change().and_then(|()| create(&place, 0o600)).map_err(Error::file("write", &place))
+    }
+
     /// Makes a folder and what is missing above it.
     fn make_folders(&mut self, path: &str) -> Result<(), Error> {
         let place = self.at(path);
@@ -131,9 +147,7 @@ pub trait Files: Machine {
     /// Writes a value to a file of the kernel's, in one write.
     fn set_value(&mut self, path: &str, value: &[u8]) -> Result<(), Error> {
         let place = self.at(path);
-        self.before_change()
-            .and_then(|()| OpenOptions::new().write(true).create(true).truncate(true).open(&place)?.write_all(value))
-            .map_err(Error::file("write", &place))
+        self.before_change().and_then(|()| open_value(&place)?.write_all(value)).map_err(Error::file("write", &place))
     }
 
     /// Removes a file or link, and what an interrupted [`Files::replace`] of it left; none is fine.
@@ -202,10 +216,17 @@ fn make_link(_: &str, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// A new file. What has its name already, such as the rest of an interrupted run or a link that somebody put there, is removed,
+/// never written through; and if somebody is quick enough to put another there, this fails.
 #[cfg(unix)]
 fn create(path: &Path, mode: u32) -> io::Result<File> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)?;
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let no_follow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    let file = OpenOptions::new().write(true).create_new(true).mode(mode).custom_flags(no_follow).open(path)?;
     // FAT, where boot loaders' entries lie, knows no permissions and refuses to be told any.
     let _ = file.set_permissions(fs::Permissions::from_mode(mode));
     Ok(file)
@@ -213,7 +234,21 @@ fn create(path: &Path, mode: u32) -> io::Result<File> {
 
 #[cfg(not(unix))]
 fn create(path: &Path, _: u32) -> io::Result<File> {
-    File::create(path)
+    let _ = fs::remove_file(path);
+    File::create_new(path)
+}
+
+/// A file of the kernel's, or a firmware variable that may not be there yet; never what a link leads to.
+#[cfg(unix)]
+fn open_value(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let no_follow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    OpenOptions::new().write(true).create(true).truncate(true).custom_flags(no_follow).open(path)
+}
+
+#[cfg(not(unix))]
+fn open_value(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).open(path)
 }
 
 /// Makes a folder's entry for `path` last. File systems that cannot are let be.

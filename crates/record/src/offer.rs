@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::grub::Grub;
 use crate::machine::Files;
 use crate::tracing::TRACEFS;
 use crate::{kernel_options, loader};
@@ -27,8 +28,8 @@ pub enum Loader {
         /// Whether an entry can be chosen for one boot only.
         one_shot: bool,
     },
-    /// GRUB as Debian configures it: settings in `/etc/default/grub.d`, applied by `update-grub`.
-    Grub,
+    /// GRUB, with the entry of this boot.
+    Grub(Grub),
     /// None that is known; why.
     Unknown(String),
 }
@@ -171,13 +172,12 @@ fn find_loader(machine: &(impl Files + ?Sized)) -> Loader {
     if told.as_deref().is_some_and(|it| it.starts_with("systemd-boot")) {
         return systemd_boot(machine);
     }
-    if machine.exists("/etc/default/grub") && machine.exists("/usr/sbin/update-grub") {
-        return Loader::Grub;
+    match (Grub::find(machine), told) {
+        (Some(Ok(grub)), _) => Loader::Grub(grub),
+        (Some(Err(why)), _) => Loader::Unknown(why),
+        (None, Some(name)) => Loader::Unknown(format!("the boot loader is {name}")),
+        (None, None) => Loader::Unknown("neither systemd-boot nor GRUB was found".to_owned()),
     }
-    Loader::Unknown(match told {
-        Some(name) => format!("the boot loader is {name}"),
-        None => "neither systemd-boot nor a GRUB with update-grub was found".to_owned(),
-    })
 }
 
 fn systemd_boot(machine: &(impl Files + ?Sized)) -> Loader {

@@ -8,6 +8,7 @@ use flate2::write::GzEncoder;
 
 use crate::error::Error;
 use crate::machine::Files;
+use crate::private;
 
 /// The name of a recording that is being written.
 #[must_use]
@@ -16,6 +17,8 @@ pub fn unfinished(to: &str) -> String {
 }
 
 /// Packs what is in `folder` below the name `name` into `to`, all or nothing, and removes the folder.
+///
+/// The folder of the recordings must be as safe as it was at the start: between two restarts somebody may have changed it.
 pub fn pack(
     machine: &mut (impl Files + ?Sized),
     folder: &str,
@@ -24,10 +27,12 @@ pub fn pack(
     owner: Option<(u32, u32)>,
 ) -> Result<(), Error> {
     let place = machine.at(to);
-    let unfinished = machine.at(&unfinished(to));
+    let unfinished_path = unfinished(to);
+    let unfinished = machine.at(&unfinished_path);
+    private::check(machine, folder_of(to), owner)?;
+    let file = machine.make_private_file(&unfinished_path)?;
     let packed = (|| {
-        machine.before_change()?;
-        let file = BufWriter::new(File::create(&unfinished)?);
+        let file = BufWriter::new(file);
         let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
         archive.mode(tar::HeaderMode::Deterministic);
         archive.follow_symlinks(false);
@@ -35,7 +40,7 @@ pub fn pack(
         let mut file = archive.into_inner()?.finish()?;
         file.flush()?;
         file.get_ref().sync_all()?;
-        give(&unfinished, owner);
+        give(file.get_ref(), owner);
         machine.before_change()?;
         fs::rename(&unfinished, &place)
     })();
@@ -45,11 +50,16 @@ pub fn pack(
 
 /// Gives a recording to the user who asked for it. A file system without owners keeps it root's.
 #[cfg(unix)]
-fn give(path: &std::path::Path, owner: Option<(u32, u32)>) {
+fn give(file: &File, owner: Option<(u32, u32)>) {
     if let Some((user, group)) = owner {
-        let _ = std::os::unix::fs::chown(path, Some(user), Some(group));
+        let _ = std::os::unix::fs::fchown(file, Some(user), Some(group));
     }
 }
 
 #[cfg(not(unix))]
-fn give(_: &std::path::Path, _: Option<(u32, u32)>) {}
+fn give(_: &File, _: Option<(u32, u32)>) {}
+
+/// The folder that a recording lies in.
+fn folder_of(recording: &str) -> &str {
+    recording.rsplit_once('/').map_or("/", |(folder, _)| folder)
+}

@@ -79,7 +79,7 @@ impl Plan {
                 nested.push(format!("Awake, {wait} and write {out}/{}-{number}.tar.gz", job.transition.word()));
             }
             Transition::Boot | Transition::Shutdown | Transition::RebootCycle => {
-                nested.push("Restart the computer".to_owned());
+                nested.push("Restart the computer at once: what is open and not saved is lost".to_owned());
                 if job.transition.records_shutdown() {
                     nested.push("When all processes have ended, keep the trace and the logs".to_owned());
                 }
@@ -95,6 +95,13 @@ impl Plan {
         }
         sentences.extend(nested.into_iter().map(|sentence| format!("    {sentence}")));
         sentences.push("Put everything back".to_owned());
+        if self.before_restart.is_some() {
+            sentences.push(
+                "If the recorded kernel hangs, switch the computer off and on: the entry is taken once, so it starts as always; \
+                 'sudo onoff record --restore' then removes what was added"
+                    .to_owned(),
+            );
+        }
         sentences
     }
 }

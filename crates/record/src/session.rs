@@ -1,7 +1,7 @@
 //! Does a job: begins it, goes on after each restart, ends it, and puts everything back.
 
 use crate::check;
-use crate::collect::{self, About};
+use crate::collect::{self, About, PreviousEnd};
 use crate::error::Error;
 use crate::job::Job;
 use crate::kernel_options;
@@ -9,6 +9,7 @@ use crate::machine::Files;
 use crate::offer::Offer;
 use crate::pack::{self, pack};
 use crate::plan::{Plan, SERVICE, plan};
+use crate::private;
 use crate::settle::settle;
 use crate::shutdown_hook::{BOOT_ID, COMPLETE, last_part, running_part};
 use crate::sleep;
@@ -47,7 +48,8 @@ pub fn start(machine: &mut (impl Files + ?Sized), job: Job, program: &str, id: &
     let plan = plan(&job, &offer, program, id)?;
     check::refuse(&job, &offer, free_bytes(machine, &job))?;
     refuse_overwriting(machine, &job)?;
-    machine.make_folders(&job.out)?;
+    let mut job = job;
+    job.out = private::prepare(machine, &job.out, job.owner)?;
     let mut state = State::new(job, id.to_owned(), offer.staging.clone());
     state.save(machine)?;
     let prepared = plan.prepare.iter().try_for_each(|step| state.perform(machine, step));
@@ -113,7 +115,9 @@ fn end(machine: &mut (impl Files + ?Sized), state: State, went: Result<Progress,
             machine.say(&format!("onoff record: {word}: given up: {error}"));
             let text = format!("{error}\n");
             // Where nobody watches, the folder of the recordings is where somebody will look.
-            let _ = machine.replace(&out, text.as_bytes(), 0o644);
+            if private::check(machine, &state.job.out, state.job.owner).is_ok() {
+                let _ = machine.replace(&out, text.as_bytes(), 0o600);
+            }
             put_back(machine, state)?;
             Err(error)
         }
@@ -128,7 +132,9 @@ fn put_back(machine: &mut (impl Files + ?Sized), state: State) -> Result<(), Err
     }
     for kind in kinds(&state.job) {
         for number in 1..=state.job.runs {
-            machine.remove(&pack::unfinished(&state.job.recording_path(kind, number)))?;
+            if private::check(machine, &state.job.out, state.job.owner).is_ok() {
+                machine.remove(&pack::unfinished(&state.job.recording_path(kind, number)))?;
+            }
         }
     }
     state.restore(machine)
@@ -199,7 +205,7 @@ fn stage_running_part(machine: &mut (impl Files + ?Sized), staging: &str) -> Res
     let part = running_part(staging);
     let mut lacking = Vec::new();
     machine.remove_tree(staging)?;
-    machine.make_folders(&part)?;
+    machine.make_private_folders(&part)?;
     collect::kernel(machine, &part, &mut lacking)?;
     collect::user_space(machine, &part, &mut lacking)?;
     let text = lacking.join("\n");
@@ -289,7 +295,7 @@ fn keep_boot(
         say_run(machine, state, "collecting");
         let part = format!("{folder}/running");
         machine.remove_tree(folder)?;
-        machine.make_folders(&part)?;
+        machine.make_private_folders(&part)?;
         let mut lacking = Vec::new();
         collect::clocks(machine, &part, &[clock])?;
         collect::trace(machine, &part, "boot", &mut lacking)?;
@@ -315,7 +321,16 @@ fn finish(
     part: &str,
     lacking: Vec<String>,
 ) -> Result<(), Error> {
-    let about = About { kind, number, of: state.job.runs, recorder: sleep::recorder(), lacking };
+    let mut lacking = lacking;
+    let previous_boot_ended = (kind == "boot").then(|| PreviousEnd::find(machine));
+    if previous_boot_ended == Some(PreviousEnd::Cut) {
+        lacking.push(
+            "an orderly shutdown before this boot: the power was cut or the computer was reset, and the boot may have repaired what that left"
+                .to_owned(),
+        );
+        say_run(machine, state, "this boot followed a power cut or a reset: compare it with others of that kind only");
+    }
+    let about = About { kind, number, of: state.job.runs, recorder: sleep::recorder(), previous_boot_ended, lacking };
     collect::about(machine, part, &about)?;
     let to = state.job.recording_path(kind, number);
     pack(machine, folder, &format!("{kind}-{number}"), &to, state.job.owner)?;
@@ -333,6 +348,9 @@ fn sleep_runs(
     state.boot_id = machine.boot_id();
     state.save(machine)?;
     let mut values = Vec::new();
+    if let Some(seconds) = state.job.wake_after_s {
+        state.perform(machine, &Step::Alarm { seconds })?;
+    }
     if let Some(kind) = &state.job.mem_sleep {
         values.push(Value::new("/sys/power/mem_sleep", kind));
     }

@@ -54,7 +54,7 @@ pub fn run(machine: &mut (impl Files + ?Sized), kind: &str, staging: &str) -> Re
 }
 
 fn keep(machine: &mut (impl Files + ?Sized), folder: &str, clock: String) -> Result<(), Error> {
-    machine.make_folders(folder)?;
+    machine.make_private_folders(folder)?;
     let mut lacking = Vec::new();
     collect::clocks(machine, folder, &[clock])?;
     collect::trace(machine, folder, "shutdown", &mut lacking)?;

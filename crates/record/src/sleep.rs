@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::alarm;
 use crate::collect::{self, About};
 use crate::error::Error;
 use crate::job::{Job, SleepBy, Transition};
@@ -10,8 +11,6 @@ use crate::offer::Offer;
 use crate::pack::pack;
 use crate::settle::settle;
 use crate::tracing;
-
-const ALARM: &str = "/sys/class/rtc/rtc0/wakealarm";
 
 /// One run. The trace has been armed. Gives the file of the recording; a training run leaves none.
 pub fn run(
@@ -29,15 +28,14 @@ pub fn run(
     // What the run before left of itself has gone.
     machine.wait(Duration::from_secs(1));
     if let Some(seconds) = job.wake_after_s {
-        machine.set_value(ALARM, b"0")?;
-        machine.set_value(ALARM, format!("+{seconds}").as_bytes())?;
+        alarm::set(machine, seconds)?;
     }
     clocks.push(tracing::mark(machine, tracefs, "before-sleep"));
     fall_asleep(machine, job)?;
     clocks.push(tracing::mark(machine, tracefs, "after-sleep"));
     if job.wake_after_s.is_some() {
         // It may have been woken by something else before its time.
-        machine.set_value(ALARM, b"0")?;
+        alarm::clear(machine)?;
     }
     machine.say(&format!("onoff record: {}, {}: awake", job.transition.word(), job.run_name(run)));
     settle(machine, job.post_delay_s);
@@ -50,7 +48,7 @@ pub fn run(
     };
     let part = format!("{folder}/running");
     machine.remove_tree(folder)?;
-    machine.make_folders(&part)?;
+    machine.make_private_folders(&part)?;
     let mut lacking = Vec::new();
     collect::clocks(machine, &part, &clocks)?;
     collect::trace(machine, &part, "sleep", &mut lacking)?;
@@ -66,7 +64,7 @@ pub fn run(
         collect::copy(machine, from, &format!("{part}/{to}"), &mut lacking)?;
     }
     let kind = job.transition.word();
-    let about = About { kind, number, of: job.runs, recorder: recorder(), lacking };
+    let about = About { kind, number, of: job.runs, recorder: recorder(), previous_boot_ended: None, lacking };
     collect::about(machine, &part, &about)?;
     let to = job.recording_path(kind, number);
     pack(machine, folder, &format!("{kind}-{number}"), &to, job.owner)?;

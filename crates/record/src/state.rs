@@ -75,7 +75,7 @@ impl State {
     pub fn save(&self, machine: &mut (impl Files + ?Sized)) -> Result<(), Error> {
         for folder in [FOLDER, BACKUPS] {
             if !machine.exists(folder) {
-                machine.make_folder(folder)?;
+                machine.make_private_folders(folder)?;
             }
         }
         let text = serde_json::to_vec_pretty(self).map_err(|error| Error::File {

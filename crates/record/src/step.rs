@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::alarm;
 use crate::error::Error;
 use crate::machine::Files;
 
@@ -76,6 +77,11 @@ pub enum Step {
         /// The entry.
         entry: String,
     },
+    /// Sets the clock's alarm, before each sleep. An alarm that was set before comes back at the end.
+    Alarm {
+        /// Seconds from when the computer is sent to sleep.
+        seconds: u64,
+    },
     /// Runs a command, and another to undo it.
     Command {
         /// What for, as a phrase.
@@ -116,6 +122,11 @@ pub enum Undo {
         /// The boot in which they hold; another has forgotten them.
         boot_id: String,
     },
+    /// Puts the clock's alarm back.
+    Alarm {
+        /// When it was set to, s since 1970 by the clock itself; `None` when it was not set.
+        before_s: Option<u64>,
+    },
     /// Runs a command.
     Run {
         /// The command.
@@ -144,6 +155,9 @@ impl Step {
             Self::OneShot { entry, .. } => {
                 format!("Have the boot loader take {entry} at the next boot, once")
             }
+            Self::Alarm { seconds } => format!(
+                "Before each sleep, set the clock's alarm to wake the computer after {seconds} s; an alarm that is set now comes back at the end"
+            ),
             Self::Command { what, line: Some(line), .. } => format!("Run '{}' ({what})", line.join(" ")),
             Self::Command { what, undo, .. } => {
                 let line = undo.as_deref().unwrap_or_default().join(" ");
@@ -179,6 +193,7 @@ impl Step {
                 Some(Undo::Values { values: before.collect(), boot_id: machine.boot_id() })
             }
             Self::OneShot { path, .. } | Self::Link { path, .. } => Some(Undo::RemoveFile { path: path.clone() }),
+            Self::Alarm { .. } => Some(Undo::Alarm { before_s: alarm::read(machine) }),
             Self::Command { undo, .. } => undo.clone().map(|line| Undo::Run { line }),
         })
     }
@@ -207,8 +222,9 @@ impl Step {
                 }
                 machine.set_value(path, &variable(entry))
             }
+            // Each sleep sets it.
+            Self::Alarm { .. } | Self::Command { line: None, .. } => Ok(()),
             Self::Command { line: Some(line), .. } => run(machine, line),
-            Self::Command { line: None, .. } => Ok(()),
         }
     }
 }
@@ -240,6 +256,7 @@ impl Undo {
                 }
                 Ok(())
             }
+            Self::Alarm { before_s } => alarm::put_back(machine, *before_s),
             Self::Run { line } => run(machine, line),
         }
     }

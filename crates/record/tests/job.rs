@@ -67,7 +67,7 @@ fn boots_are_recorded_with_the_options_of_an_entry_for_one_boot() {
         let before = machine.snapshot();
         let recordings = complete(&mut machine, Transition::Boot).unwrap();
         assert_eq!(recordings, ["/out/boot-1.tar.gz", "/out/boot-2.tar.gz"]);
-        let restarts = machine.ran.iter().filter(|it| it.contains("reboot"));
+        let restarts = machine.ran.iter().filter(|it| it.contains("no-block reboot"));
         assert_eq!(restarts.count(), 3, "one training run and two recorded ones");
         let names = names(&machine, "/out/boot-2.tar.gz");
         for name in [
@@ -345,7 +345,7 @@ fn refusals_say_what_to_do() {
     );
     let mut machine = Invented::new(Loader::Other);
     let said = refusal(&mut machine, Transition::Boot);
-    assert!(said.contains("neither systemd-boot nor a GRUB with update-grub was found. Add these yourself and repeat with '--loader manual': trace_event="), "{said}");
+    assert!(said.contains("neither systemd-boot nor GRUB was found. Put them there yourself, repeat with '--loader manual', and take them away afterwards. Fedora, RHEL: sudo grubby"), "{said}");
     let mut machine = Invented::new(Loader::Other);
     machine.put("/sys/power/state", "freeze disk\n");
     let said = refusal(&mut machine, Transition::Suspend);
@@ -382,4 +382,201 @@ fn the_variable_of_the_boot_loader_interface_is_text_with_attributes() {
     assert_eq!(bytes[4..8], [b'0', 0, b'-', 0]);
     assert_eq!(bytes[bytes.len() - 2..], [0, 0]);
     assert!(machine.root().join("boot/efi/loader/entries/0-onoff-record.conf").exists());
+}
+
+/// What the text of a file, of a folder or of a link would be followed to.
+#[test]
+fn nothing_is_written_through_a_link_that_somebody_laid() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let mut machine = Invented::new(Loader::Other);
+    machine.put("/etc/shadow", "secrets");
+    machine.put("/out/keep", "");
+    std::fs::set_permissions(machine.at("/out"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    for name in [
+        "boot-1.tar.gz.unfinished",
+        "shutdown-1.tar.gz.unfinished",
+        "shutdown-2.tar.gz.unfinished",
+        "FAILED.txt.onoff-new",
+        "FAILED.txt",
+    ] {
+        symlink(machine.at("/etc/shadow"), machine.at(&format!("/out/{name}"))).unwrap();
+    }
+    complete(&mut machine, Transition::Shutdown).unwrap();
+    assert_eq!(machine.read_text("/etc/shadow").unwrap(), "secrets");
+    for recording in ["/out/shutdown-1.tar.gz", "/out/shutdown-2.tar.gz"] {
+        let metadata = std::fs::symlink_metadata(machine.at(recording)).unwrap();
+        assert!(metadata.is_file());
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    }
+    // The same where the job is given up.
+    start(
+        &mut machine,
+        {
+            let mut it = job(Transition::Boot);
+            it.out = "/out/b".to_owned();
+            it.loader = onoff_record::job::LoaderChoice::Manual;
+            it
+        },
+        PROGRAM,
+        ID,
+    )
+    .unwrap();
+    symlink(machine.at("/etc/shadow"), machine.at("/out/b/FAILED.txt.onoff-new")).unwrap();
+    let mut last = Ok(Progress::Restarting);
+    for _ in 0..3 {
+        machine.restart(false);
+        last = resume(&mut machine, PROGRAM);
+    }
+    last.unwrap_err();
+    assert_eq!(machine.read_text("/etc/shadow").unwrap(), "secrets");
+    assert!(machine.read_text("/out/b/FAILED.txt").unwrap().contains("without the options"));
+}
+
+#[test]
+fn the_folder_of_the_recordings_is_private_and_one_that_others_can_change_is_refused() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let mode =
+        |machine: &Invented, path: &str| std::fs::metadata(machine.at(path)).unwrap().permissions().mode() & 0o7777;
+    let mut machine = Invented::new(Loader::Other);
+    start(&mut machine, job(Transition::Shutdown), PROGRAM, ID).unwrap();
+    assert_eq!(mode(&machine, "/out"), 0o700);
+    assert_eq!(mode(&machine, "/var/lib/onoff-record"), 0o700);
+    assert_eq!(mode(&machine, "/var/lib/onoff-record/shutdown/running"), 0o700);
+    assert_eq!(mode(&machine, "/var/lib/onoff-record/shutdown/running/cmdline"), 0o600);
+
+    // Between two boots somebody opens the folder to all, or puts a link in its place.
+    hook(&mut machine);
+    machine.restart(true);
+    std::fs::set_permissions(machine.at("/out"), std::fs::Permissions::from_mode(0o777)).unwrap();
+    machine.put("/etc/target/x", "");
+    let mut wanted = job(Transition::Shutdown);
+    wanted.train = 0;
+    let refused = |machine: &mut Invented, wanted: &onoff_record::job::Job| {
+        let _ = restore(machine);
+        start(machine, wanted.clone(), PROGRAM, ID).unwrap_err().to_string()
+    };
+    let said = refused(&mut machine, &wanted);
+    assert!(
+        said.starts_with("/out: recordings hold the whole journal, and ") && said.contains("can be changed by others"),
+        "{said}"
+    );
+    std::fs::set_permissions(machine.at("/out"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    start(&mut machine, wanted.clone(), PROGRAM, ID).unwrap();
+    hook(&mut machine);
+    machine.restart(true);
+    std::fs::remove_dir_all(machine.at("/out")).unwrap();
+    symlink(machine.at("/etc/target"), machine.at("/out")).unwrap();
+    let said = resume(&mut machine, PROGRAM).unwrap_err().to_string();
+    assert!(said.contains("/out is a link"), "{said}");
+    assert_eq!(std::fs::read_dir(machine.at("/etc/target")).unwrap().count(), 1, "nothing was put there");
+
+    // Where everybody may make files, a folder of one's own is as safe as anywhere.
+    std::fs::remove_file(machine.at("/out")).unwrap();
+    std::fs::create_dir(machine.at("/var/tmp")).unwrap();
+    std::fs::set_permissions(machine.at("/var/tmp"), std::fs::Permissions::from_mode(0o1777)).unwrap();
+    let _ = restore(&mut machine);
+    wanted.out = "/var/tmp/boots".to_owned();
+    start(&mut machine, wanted.clone(), PROGRAM, ID).unwrap();
+    let _ = restore(&mut machine);
+    wanted.out = "/var/tmp".to_owned();
+    assert!(refused(&mut machine, &wanted).contains("can be changed by others"));
+}
+
+#[test]
+fn an_alarm_that_was_set_comes_back_and_one_whose_time_has_passed_does_not() {
+    for (before, now, after) in [
+        ("2000000000\n", "1800000000\n", "2000000000"),
+        ("2000000000\n", "2100000000\n", "0"),
+        ("", "1800000000\n", "0"),
+    ] {
+        let mut machine = Invented::new(Loader::Other);
+        machine.put("/sys/class/rtc/rtc0/wakealarm", before);
+        machine.put("/sys/class/rtc/rtc0/since_epoch", now);
+        complete(&mut machine, Transition::Suspend).unwrap();
+        assert_eq!(machine.read_text("/sys/class/rtc/rtc0/wakealarm").unwrap(), after, "{before:?} at {now:?}");
+    }
+}
+
+#[test]
+fn grub_takes_the_entry_once_and_an_own_entry_of_the_user_stays() {
+    let mut machine = Invented::new(Loader::Grub);
+    start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
+    assert!(machine.read_text("/boot/grub/grubenv").unwrap().contains("next_entry=onoff-record"));
+    let custom = machine.read_text("/boot/grub/custom.cfg").unwrap();
+    assert!(custom.starts_with("menuentry 'mine'") && custom.contains("onoff.record=1a2b"), "{custom}");
+    // The recorded kernel hangs, somebody switches the computer off and on: it comes up as always.
+    machine.restart(false);
+    assert!(!machine.read_text("/proc/cmdline").unwrap().contains("onoff.record"));
+    assert!(restore(&mut machine).unwrap());
+    assert_eq!(machine.read_text("/boot/grub/custom.cfg").unwrap(), "menuentry 'mine' {\n\tchainloader +1\n}\n");
+}
+
+#[test]
+fn a_grub_that_cannot_forget_its_choice_is_refused_with_the_lines_to_type() {
+    let refused = |change: &dyn Fn(&Invented)| {
+        let mut machine = Invented::new(Loader::Grub);
+        change(&machine);
+        let before = machine.snapshot();
+        let said = start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap_err().to_string();
+        assert_eq!(machine.snapshot(), before);
+        assert!(
+            said.contains("grubby --update-kernel")
+                && said.contains("grub2-mkconfig -o")
+                && said.contains("trace_event="),
+            "{said}"
+        );
+        said
+    };
+    let mounts = |kind: &str, source: &str| {
+        format!("1 0 0:1 / / rw - rootfs rootfs rw\n29 1 254:2 / / rw shared:1 - {kind} {source} rw\n")
+    };
+    let said = refused(&|machine| machine.put("/proc/self/mountinfo", mounts("btrfs", "/dev/vda2")));
+    assert!(said.contains("lies on btrfs, which GRUB cannot write to"), "{said}");
+    let said = refused(&|machine| machine.put("/proc/self/mountinfo", mounts("ext4", "/dev/mapper/vg-root")));
+    assert!(said.contains("lies on /dev/mapper/vg-root"), "{said}");
+    let said = refused(&|machine| std::fs::remove_file(machine.at("/usr/sbin/grub-reboot")).unwrap());
+    assert!(said.contains("without grub-reboot"), "{said}");
+    let said = refused(&|machine| machine.put("/proc/cmdline", "BOOT_IMAGE=/vmlinuz-9 rw\n"));
+    assert!(said.contains("no entry with the kernel that runs, /vmlinuz-9"), "{said}");
+}
+
+/// Fedora and RHEL: the menu is made of files.
+#[test]
+fn grub_with_files_of_the_specification_gets_one_more_file() {
+    let machine_of = || {
+        let machine = Invented::new(Loader::Grub);
+        machine
+            .put("/boot/grub/grub.cfg", "if [ \"${next_entry}\" ] ; then set default=\"${next_entry}\"; fi\nblscfg\n");
+        machine.put(
+            "/boot/loader/entries/0123-6.1.conf",
+            "title Fedora\nversion 6.1\nlinux /vmlinuz-6.1\ninitrd /initramfs-6.1.img $tuned_initrd\noptions root=LABEL=root ro $tuned_params\n",
+        );
+        machine
+    };
+    let mut machine = machine_of();
+    let before = machine.snapshot();
+    start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
+    assert!(machine.ran.contains(&"/usr/sbin/grub-reboot 0-onoff-record".to_owned()), "{:?}", machine.ran);
+    let entry = machine.read_text("/boot/loader/entries/0-onoff-record.conf").unwrap();
+    assert!(entry.contains("options root=LABEL=root ro $tuned_params trace_event="), "{entry}");
+    restore(&mut machine).unwrap();
+    assert_eq!(machine.snapshot(), before);
+}
+
+#[test]
+fn a_boot_that_followed_a_power_cut_is_marked_in_its_recording() {
+    for (last_lines, ended) in [
+        ("Stopped target Basic System.\nShutting down.\nJournal stopped\n", "orderly"),
+        ("Started Daily Cleanup.\n", "cut"),
+        ("", "unknown"),
+    ] {
+        let mut machine = Invented::new(Loader::SystemdBoot);
+        machine.previous_boot = last_lines;
+        complete(&mut machine, Transition::Boot).unwrap();
+        let about = content(&machine, "/out/boot-1.tar.gz", "recording.json");
+        assert!(about.contains(&format!("\"previous_boot_ended\": \"{ended}\"")), "{about}");
+        assert_eq!(about.contains("an orderly shutdown before this boot"), ended == "cut", "{about}");
+    }
 }

@@ -18,6 +18,28 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// A file became shorter while it was read: what was read of it means nothing.
+    #[error(
+        "{name}: the file became shorter while it was read ({before} bytes before, {now} now); wait until it is complete, or read a copy"
+    )]
+    Shortened {
+        /// The file.
+        name: String,
+        /// Its length when it was opened.
+        before: u64,
+        /// Its length now.
+        now: u64,
+    },
+    /// A device or pipe that begins as no recording does; its end is not waited for.
+    #[error("{name}: no recording: the first {looked_at} bytes are {what}")]
+    NoRecordingAtFirstLook {
+        /// The device or pipe.
+        name: String,
+        /// Bytes that were looked at.
+        looked_at: usize,
+        /// What they are.
+        what: String,
+    },
     /// A packed file is damaged.
     #[error("{name}: byte offset {offset:#x} of what it unpacks to: the {packing} stream is damaged: {source}")]
     Unpack {

@@ -43,7 +43,7 @@ pub use driver_files::driver_file;
 pub use error::Error;
 pub use firmware::{FirmwareGathering, GuidNames, open_firmware_bytes, parse_guid_names};
 pub use linux::event_stream::LinuxEventStream;
-pub use opened::{Bytes, Files, Gathering, SourceFile};
+pub use opened::{Bytes, Files, Gathering, Shortened, SourceFile, refuse_at_first_look, LOOKED_AT};
 pub use sniff::{Content, Packing, RecordingKind, sniff};
 pub use unpack::Limits;
 pub use windows::event_stream::{EventFilter, EventStream, Pattern, StreamEnd};
@@ -116,7 +116,10 @@ pub fn read_tables(files: &Files, wanted: Tables, options: &Options) -> Result<T
     if let Some(asked) = options.boot.as_ref().filter(|_| files.kind() != RecordingKind::Linux) {
         return Err(Error::NoSuchBoot { asked: asked.clone(), boots: 0 });
     }
-    let mut trace = (source.read)(files, wanted, options)?;
+    let read = (source.read)(files, wanted, options);
+    // Said first: whatever else is wrong with what was read follows from it.
+    files.check_complete()?;
+    let mut trace = read?;
     trace.driver_files.clone_from(&options.driver_files);
     Ok(trace)
 }

@@ -17,6 +17,19 @@ pub trait Bytes: Debug + Send + Sync {
     fn release(&self, range: Range<usize>) {
         let _ = range;
     }
+    /// Whether where they come from got shorter while they were read: what was read means nothing then.
+    fn shortened(&self) -> Option<Shortened> {
+        None
+    }
+}
+
+/// How a file became shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortened {
+    /// Bytes when it was opened.
+    pub before: u64,
+    /// Bytes now.
+    pub now: u64,
 }
 
 impl Bytes for Vec<u8> {
@@ -57,6 +70,14 @@ impl SourceFile {
         self.bytes.bytes()
     }
 
+    /// Refuses what was read of a file that became shorter.
+    fn check_complete(&self) -> Result<(), Error> {
+        match self.bytes.shortened() {
+            None => Ok(()),
+            Some(Shortened { before, now }) => Err(Error::Shortened { name: self.name.clone(), before, now }),
+        }
+    }
+
     fn is_no_recording(&self) -> Error {
         Error::NotARecording { name: self.name.clone(), beginning: beginning(self.bytes()) }
     }
@@ -91,6 +112,15 @@ impl Files {
     #[must_use]
     pub fn passed_over(&self) -> &[String] {
         &self.passed_over
+    }
+
+    /// Refuses what was read of files that became shorter since they were opened: to be asked when all is read, before anything
+    /// is made of it.
+    ///
+    /// # Errors
+    /// The first file that did.
+    pub fn check_complete(&self) -> Result<(), Error> {
+        self.files.iter().try_for_each(SourceFile::check_complete)
     }
 
     /// Refuses files of another kind.
@@ -158,7 +188,10 @@ impl Gathering {
             return self.add_plain(file);
         };
         let stored_bytes = file.bytes().len() as u64;
-        let unpacked = unpack(&file.name, packing, file.bytes(), &self.limits)?;
+        let unpacked = unpack(&file.name, packing, file.bytes(), &self.limits);
+        // What it was unpacked from is not read any more: now is the time to ask whether all of it was there.
+        file.check_complete()?;
+        let unpacked = unpacked?;
         self.pass_over_all(unpacked.passed_over);
         for (name, bytes) in unpacked.files {
             let unpacked = SourceFile::new(name, stored_bytes, bytes);
@@ -179,6 +212,7 @@ impl Gathering {
         let before = self.files.len();
         let members = tar_members(&file.name, file.bytes())?;
         let count = members.len();
+        file.check_complete()?;
         for (name, member) in members {
             if !member.is_empty() {
                 self.take(SourceFile::new(name, member.len() as u64, member.to_vec()));
@@ -264,6 +298,28 @@ impl Gathering {
         Ok(Files { files, kind, passed_over })
     }
 }
+
+/// Refuses a stream or device whose first bytes are those of no recording: it may never end. `head` are [`LOOKED_AT`] bytes, or
+/// all there are.
+///
+/// # Errors
+/// It is none.
+pub fn refuse_at_first_look(name: &str, head: &[u8]) -> Result<(), Error> {
+    // A short one has ended already; whatever is wrong with it is said where it is read.
+    if head.len() < LOOKED_AT {
+        return Ok(());
+    }
+    let what = match sniff(head) {
+        Content::Recording(_) | Content::Packed(_) => return Ok(()),
+        Content::Unknown if is_tar(head) || parts::kind_of(name, head).is_some() => return Ok(()),
+        Content::Empty => "zeros".to_owned(),
+        Content::Unknown => format!("of no known kind; they begin with {}", beginning(head)),
+    };
+    Err(Error::NoRecordingAtFirstLook { name: name.to_owned(), looked_at: head.len(), what })
+}
+
+/// Bytes that say what a file is.
+pub const LOOKED_AT: usize = parts::LOOKED_AT;
 
 /// The first bytes, for a message.
 pub(crate) fn beginning(bytes: &[u8]) -> String {

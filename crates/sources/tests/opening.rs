@@ -220,3 +220,95 @@ fn an_interrupted_recording_is_read_to_its_end() {
     let wanted = [TableName::Milestones];
     assert!(trace.losses.touching(&wanted).count() >= 1);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_becomes_shorter_is_an_error_and_one_that_grows_or_is_replaced_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("boot.etl");
+    let session = Session::windows_10(1);
+    let start = session.start_ticks;
+    let mut builder = EtlBuilder::new(session);
+    for number in 0..40_000 {
+        builder.push(0, &kernel::mark(start + number, "one of many marks"));
+    }
+    let bytes = builder.finish();
+    assert!(bytes.len() > 1 << 20);
+    std::fs::write(&path, &bytes).unwrap();
+    let read = |change: &dyn Fn()| {
+        let files = onoff_files::open_all(std::slice::from_ref(&path), &Limits::default()).unwrap();
+        change();
+        open_files(&files, Tables::all(), &Options::default())
+    };
+    let whole = read(&|| {}).unwrap();
+    assert_eq!(whole.milestones.len(), 40_000);
+    let truncate = |length| std::fs::File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
+    for length in [0, 100, 4096, 200_000, bytes.len() as u64 - 1] {
+        let message = read(&|| truncate(length)).unwrap_err().to_string();
+        let expected = format!("became shorter while it was read ({} bytes before, {length} now)", bytes.len());
+        assert!(message.contains("boot.etl: ") && message.contains(&expected), "{message}");
+        std::fs::write(&path, &bytes).unwrap();
+    }
+    read(&|| {
+        let mut file = std::fs::File::options().append(true).open(&path).unwrap();
+        file.write_all(&[0; 100]).unwrap();
+    })
+    .unwrap();
+    std::fs::write(&path, &bytes).unwrap();
+    read(&|| {
+        std::fs::write(folder.path().join("new"), b"short").unwrap();
+        std::fs::rename(folder.path().join("new"), &path).unwrap();
+    })
+    .unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_without_end_is_refused_at_the_first_look() {
+    for (device, what) in [("/dev/zero", "are zeros"), ("/dev/urandom", "are of no known kind; they begin with ")] {
+        let message = onoff_files::open_all(&[device.into()], &Limits::default()).unwrap_err().to_string();
+        assert!(message.starts_with(&format!("{device}: no recording: the first 65536 bytes ")), "{message}");
+        assert!(message.contains(what), "{message}");
+    }
+}
+
+#[test]
+fn a_processor_count_that_no_machine_has_is_not_believed() {
+    let of = |processors: u32, buffers: u32| {
+        let session = Session { processors, ..Session::windows_10(processors.min(buffers)) };
+        let start = session.start_ticks;
+        let mut builder = EtlBuilder::new(Session { processors: buffers, ..session.clone() });
+        for cpu in 0..buffers {
+            builder.push(cpu as u16, &kernel::mark(start + u64::from(cpu) + 10, "mark"));
+        }
+        let mut bytes = builder.finish();
+        // The logfile header: behind the buffer's header and the record's.
+        let stated = buffers.to_le_bytes();
+        let at = 0x48 + 32 + 0x0C;
+        assert_eq!(bytes[at..at + 4], stated);
+        bytes[at..at + 4].copy_from_slice(&processors.to_le_bytes());
+        let trace = read(vec![("a.etl", bytes)]).unwrap();
+        let lost = trace.losses.iter().any(|loss| loss.counter == "processor_count_impossible");
+        (trace.system.processors, lost)
+    };
+    assert_eq!(of(4, 4), (4, false));
+    assert_eq!(of(2048, 4), (2048, false));
+    assert_eq!(of(2049, 4), (4, true));
+    assert_eq!(of(1 << 24, 3), (3, true));
+    assert_eq!(of(u32::MAX, 1), (1, true));
+}
+
+#[test]
+fn a_pointer_size_that_no_machine_has_is_not_known() {
+    let of = |size: u32| {
+        let mut bytes = EtlBuilder::new(Session::windows_10(1)).finish();
+        let at = 0x48 + 32 + 0x2C;
+        assert_eq!(bytes[at..at + 4], 8_u32.to_le_bytes());
+        bytes[at..at + 4].copy_from_slice(&size.to_le_bytes());
+        read(vec![("a.etl", bytes)]).map(|trace| trace.system.pointer_bits)
+    };
+    assert_eq!(of(8).unwrap(), 64);
+    for size in [0, 1, 7, 16, 1 << 29, u32::MAX] {
+        assert_eq!(of(size).unwrap(), 0, "{size}");
+    }
+}

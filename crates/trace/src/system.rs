@@ -2,6 +2,10 @@
 
 use serde::Serialize;
 
+/// More logical processors than any machine has: what a recording states beyond this is not believed, for tables get a column
+/// for each. Linux can be built for 8,192 (`NR_CPUS`), Windows uses 2,048.
+pub const MOST_PROCESSORS: u32 = 8192;
+
 /// A disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Disk {
@@ -126,7 +130,7 @@ pub struct SystemConfiguration {
     pub computer: String,
     /// Manufacturer and model of the machine.
     pub model: String,
-    /// Bits of a pointer: 32 or 64.
+    /// Bits of a pointer: 32 or 64; 0 when not known.
     pub pointer_bits: u32,
     /// Logical processors.
     pub processors: u32,

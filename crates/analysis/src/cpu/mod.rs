@@ -11,6 +11,7 @@ pub mod grid;
 mod ready;
 mod totals;
 
+use onoff_trace::system::MOST_PROCESSORS;
 use onoff_trace::{TableName, Trace};
 use serde::Serialize;
 
@@ -128,7 +129,7 @@ pub fn processors(trace: &Trace) -> u32 {
     let switching = trace.context_switches.pieces().iter().filter_map(|piece| piece.cpu.iter().max());
     let sampled = trace.samples.pieces().iter().filter_map(|piece| piece.cpu.iter().max());
     let seen = switching.chain(sampled).max().map_or(0, |&cpu| u32::from(cpu) + 1);
-    seen.max(trace.system.processors).max(1)
+    seen.max(trace.system.processors).clamp(1, MOST_PROCESSORS)
 }
 
 /// A machine that goes without any context switch or sample for longer than this, ns, at the recording's begin or end was

@@ -121,6 +121,10 @@ pub struct RecordArguments {
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(5..=86400))]
     pub wake_after: Option<u64>,
 
+    /// Do not ask, where something would be asked: a sleep that nothing ends
+    #[arg(long)]
+    pub yes: bool,
+
     /// Show what is there to record with and what is lacking; change nothing
     #[arg(long)]
     pub check: bool,

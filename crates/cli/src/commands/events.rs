@@ -39,6 +39,7 @@ pub fn run(recording: Recording, question: EventQuestion, destination: &Destinat
         });
         shown = end.shown;
         lost = end.losses;
+        files.check_complete()?;
         match end.outcome {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(error) => Err(error.into()),

@@ -77,7 +77,10 @@ mod linux {
     pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
         let mut machine = LiveMachine::new(PathBuf::from("/"));
         match task {
-            RecordTask::Record(job) => {
+            RecordTask::Record(job, yes) => {
+                if !yes {
+                    consent(&job)?;
+                }
                 let id = mark(&machine);
                 let progress = session::start(&mut machine, job, &program()?, &id)?;
                 tell(&mut machine, &progress);
@@ -119,6 +122,32 @@ mod linux {
             }
         }
         Ok(())
+    }
+
+    /// Has a person agree to a sleep that nothing ends.
+    fn consent(job: &Job) -> Result<(), Failure> {
+        use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
+
+        if job.transition.restarts() || job.wake_after_s.is_some() {
+            return Ok(());
+        }
+        let word = job.transition.word();
+        let times = match job.total_runs() {
+            1 => String::new(),
+            runs => format!(", {runs} times"),
+        };
+        if !stdin().is_terminal() {
+            return Err(Failure::NothingToAnswer(format!(
+                "record {word}: nothing would wake this computer{times}; add '--wake-after SECONDS', or '--yes' if somebody wakes it by hand"
+            )));
+        }
+        let mut answer = String::new();
+        write!(stderr(), "Nothing will wake this computer: it has to be woken by hand{times}. Go on? [y/N] ")?;
+        stdin().lock().read_line(&mut answer)?;
+        match answer.trim() {
+            "y" | "Y" | "yes" => Ok(()),
+            _ => Err(Failure::NothingToAnswer(format!("record {word}: not done"))),
+        }
     }
 
     fn tell(machine: &mut LiveMachine, progress: &Progress) {

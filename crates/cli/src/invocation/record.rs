@@ -15,8 +15,8 @@ use crate::output::{Color, Destination};
 #[derive(Debug)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux is recorded by this program itself"))]
 pub enum RecordTask {
-    /// Record.
-    Record(Job),
+    /// Record; without asking anything, if so wanted.
+    Record(Job, bool),
     /// Show what is there and what is lacking, in the tree of files given.
     Check(Job, PathBuf),
     /// Show each step.
@@ -60,7 +60,7 @@ fn task(arguments: RecordArguments) -> Result<RecordTask, Failure> {
     } else if arguments.dry_run {
         RecordTask::DryRun(job, arguments.root)
     } else {
-        RecordTask::Record(job)
+        RecordTask::Record(job, arguments.yes)
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use onoff_record::job::{Job, LoaderChoice, SleepBy, Transition};
@@ -30,6 +30,8 @@ pub struct Invented {
     /// Changes until the computer crashes.
     pub changes_left: Option<u32>,
     pub waited: Duration,
+    /// The last lines of the journal of the boot before.
+    pub previous_boot: &'static str,
 }
 
 /// Waiting for a disk would be most of the time of these tests: in memory, where there is such a place.
@@ -46,6 +48,7 @@ impl Invented {
             superuser: true,
             changes_left: None,
             waited: Duration::ZERO,
+            previous_boot: "Shutting down.\nJournal stopped\n",
         };
         machine.fill(loader);
         machine
@@ -117,29 +120,21 @@ impl Invented {
                 self.put("/boot/efi/loader/loader.conf", "default debian.conf\n");
             }
             Loader::Grub => {
-                self.put("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n");
-                self.put("/usr/sbin/update-grub", "#!/bin/sh\n");
-                self.put("/boot/grub/grub.cfg", "");
-                self.update_grub();
+                self.put("/proc/cmdline", "BOOT_IMAGE=/vmlinuz-6.1 root=LABEL=root rw quiet\n");
+                self.put("/usr/sbin/grub-reboot", "#!/bin/sh\n");
+                self.put("/usr/bin/grub-editenv", "#!/bin/sh\n");
+                self.put("/boot/grub/grubenv", "# GRUB Environment Block\n");
+                self.put(
+                    "/boot/grub/grub.cfg",
+                    "if [ \"${next_entry}\" ] ; then set default=\"${next_entry}\"; fi\n\
+                     menuentry 'Debian' --class debian {\n\tlinux /vmlinuz-6.1 root=LABEL=root rw quiet\n\tinitrd /initrd.img-6.1\n}\n\
+                     if [ -f ${config_directory}/custom.cfg ]; then source ${config_directory}/custom.cfg; fi\n",
+                );
+                // Somebody's own.
+                self.put("/boot/grub/custom.cfg", "menuentry 'mine' {\n\tchainloader +1\n}\n");
             }
             Loader::Other => {}
         }
-    }
-
-    /// The menu as a function of all settings, in the order of their names.
-    fn update_grub(&self) {
-        let mut menu = fs::read_to_string(self.at("/etc/default/grub")).unwrap();
-        let mut parts: Vec<PathBuf> = fs::read_dir(self.at("/etc/default/grub.d"))
-            .into_iter()
-            .flatten()
-            .map(|it| it.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|it| it == "cfg"))
-            .collect();
-        parts.sort();
-        for part in parts {
-            menu += &fs::read_to_string(part).unwrap();
-        }
-        self.put("/boot/grub/grub.cfg", menu);
     }
 
     /// What the computer does when it restarts: another boot, with the options of the entry that the boot loader takes.
@@ -159,9 +154,17 @@ impl Invented {
         } else if self.exists(&format!("/sys/firmware/efi/efivars/LoaderEntrySelected-{LOADER}")) {
             self.variable("LoaderEntrySelected", &utf_16("debian.conf"));
         }
-        let menu = self.read_text("/boot/grub/grub.cfg").unwrap_or_default();
-        if let Some((_, added)) = menu.split_once("$GRUB_CMDLINE_LINUX_DEFAULT ") {
-            options = format!("root=LABEL=root rw quiet {}", added.trim_end().trim_end_matches('"'));
+        if let Some(environment) = self.read_text("/boot/grub/grubenv") {
+            options = "BOOT_IMAGE=/vmlinuz-6.1 root=LABEL=root rw quiet\n".to_owned();
+            let chosen = environment.lines().find_map(|line| line.strip_prefix("next_entry=")).map(str::to_owned);
+            // GRUB forgets its choice before it starts anything.
+            self.put("/boot/grub/grubenv", "# GRUB Environment Block\n");
+            if let Some(chosen) = chosen.filter(|_| comes_up) {
+                let custom = self.read_text("/boot/grub/custom.cfg").unwrap();
+                let (_, entry) = custom.split_once(&format!("--id {chosen} {{")).expect("the chosen entry");
+                let line = entry.lines().find_map(|line| line.trim().strip_prefix("linux ")).unwrap();
+                options = format!("BOOT_IMAGE={line}");
+            }
         }
         self.put("/proc/cmdline", options);
     }
@@ -211,11 +214,17 @@ impl Machine for Invented {
         let answer = match line {
             ["systemctl", "--version"] => "systemd 252 (252.39-1~deb12u1)\n+PAM\n",
             ["systemctl", "is-system-running"] => "running\n",
-            ["update-grub"] => {
+            ["/usr/sbin/grub-reboot", entry] => {
                 self.before_change()?;
-                self.update_grub();
+                self.put("/boot/grub/grubenv", format!("# GRUB Environment Block\nnext_entry={entry}\n"));
                 ""
             }
+            ["/usr/bin/grub-editenv", "/boot/grub/grubenv", "unset", "next_entry"] => {
+                self.before_change()?;
+                self.put("/boot/grub/grubenv", "# GRUB Environment Block\n");
+                ""
+            }
+            ["journalctl", "--boot=-1", ..] => self.previous_boot,
             ["journalctl", ..] => "__CURSOR=s=1\nMESSAGE=hello\n\n",
             ["dmesg"] => "[    0.000000] Linux version 6.1.0\n",
             _ => "",

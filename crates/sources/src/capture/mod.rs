@@ -25,6 +25,12 @@ const STEP: u64 = 16 << 20;
 /// # Errors
 /// Files that are no captures.
 pub fn read_capture(files: &Files, options: &Options) -> Result<Capture, Error> {
+    let read = read_files(files, options);
+    files.check_complete()?;
+    read
+}
+
+fn read_files(files: &Files, options: &Options) -> Result<Capture, Error> {
     files.must_be(RecordingKind::NetworkCapture)?;
     let mut order: Vec<(Option<i64>, usize, &SourceFile)> =
         files.iter().enumerate().map(|(index, file)| (first_time(file), index, file)).collect();

@@ -23,6 +23,8 @@ counters! {
         "Kernel events whose payload is shorter than the layout of their version; they are in no table.";
     CONFIGURATION_LEFT_OUT = "configuration_left_out", Warning, [],
         "Records of the machine's configuration beyond the number of disks, services or devices that is kept.";
+    PROCESSOR_COUNT = "processor_count_impossible", Warning, [],
+        "The recording says that the machine has more processors than Windows can have; those were taken whose buffers it holds.";
     COMPACT_SWITCHES = "compact_context_switches", Notice, [ContextSwitches, ReadyThreads],
         "Batches of compact context switches, which name only the thread that left: the one that came is taken from the next switch of the processor, and who readied a thread is not known.";
     COMPACT_SWITCHES_LEFT_OUT = "compact_context_switches_left_out", Error, [ContextSwitches],

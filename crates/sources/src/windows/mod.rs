@@ -71,7 +71,7 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
     let selection = Selection::new(wanted);
     let mut trace = describe(&recording, files, wanted);
     let header = recording.header();
-    let mut assembly = Assembly::new(recording.clock(), header.os_build, SystemTracker::new(header));
+    let mut assembly = Assembly::new(recording.clock(), header.os_build, SystemTracker::new(&recording));
     let mut walk_losses = onoff_etl::Losses::default();
     if selection.survey {
         let survey = Survey::of(&recording, &selection, files, options);
@@ -139,7 +139,8 @@ const BUFFERS_PER_PROCESSOR: usize = 8;
 fn windows<'r>(recording: &'r Recording<'r>) -> Vec<Window<'r>> {
     let payload: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
     let header = recording.header();
-    let streams = (header.processors as usize).max(1);
+    // As many as there are, whatever the header says.
+    let streams = recording.buffers().iter().map(|buffer| usize::from(buffer.cpu) + 1).max().unwrap_or(1);
     let round = (header.buffer_size as usize).saturating_mul(streams);
     let target = WINDOW_BYTES.max(round.saturating_mul(BUFFERS_PER_PROCESSOR));
     recording.windows(payload.div_ceil(target).max(1))

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use onoff_etl::{LogfileHeader, Record};
+use onoff_etl::{LogfileHeader, Record, Recording};
 use onoff_etw::kernel::{
     BuildLab, LogicalDisk, NetworkAdapter, PhysicalDisk, Platform, PlugAndPlayDevice, PowerConfiguration,
     ProcessorConfiguration, ProcessorDescription, ServiceConfiguration, SystemConfigEx, VideoAdapter,
@@ -20,21 +20,34 @@ pub(super) struct SystemTracker {
     /// NT path and DOS path of volumes.
     mappings: Vec<(String, String)>,
     left_out: u64,
+    /// Processors whose buffers the recording holds.
+    seen_processors: u32,
 }
 
+/// More processors than Windows can have: 2,048 since Windows Server 2016, which is also what the number in a buffer's header
+/// has room for.
+const MOST_PROCESSORS: u32 = 2048;
+
 impl SystemTracker {
-    pub(super) fn new(header: &LogfileHeader) -> Self {
+    pub(super) fn new(recording: &Recording<'_>) -> Self {
+        let header: &LogfileHeader = recording.header();
         let (major, minor) = header.os_version;
+        let seen = recording.buffers().iter().map(|buffer| u32::from(buffer.cpu) + 1);
         Self {
             system: SystemConfiguration {
                 kind: SystemKind::Windows,
                 os: format!("Windows {major}.{minor}"),
                 os_build: header.os_build,
-                pointer_bits: header.pointer_size.saturating_mul(8),
+                pointer_bits: match header.pointer_size {
+                    4 => 32,
+                    8 => 64,
+                    _ => 0,
+                },
                 processors: header.processors,
                 processor_mhz: header.cpu_speed_mhz,
                 ..SystemConfiguration::default()
             },
+            seen_processors: seen.max().unwrap_or(0),
             ..Self::default()
         }
     }
@@ -214,7 +227,12 @@ impl SystemTracker {
 
     /// The configuration.
     pub(super) fn finish(self, losses: &mut Losses) -> SystemConfiguration {
-        let Self { mut system, product, mappings, left_out } = self;
+        let Self { mut system, product, mappings, left_out, seen_processors } = self;
+        if system.processors > MOST_PROCESSORS {
+            // Tables are made with a column for each: what the recording says of itself must not decide how large they are.
+            losses.add(&counters::PROCESSOR_COUNT, 1);
+            system.processors = seen_processors;
+        }
         losses.add(&counters::CONFIGURATION_LEFT_OUT, left_out);
         if !product.is_empty() {
             system.os = product;

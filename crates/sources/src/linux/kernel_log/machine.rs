@@ -1,6 +1,7 @@
 //! The kernel, the machine and the first program.
 
 use onoff_trace::milestone;
+use onoff_trace::system::MOST_PROCESSORS;
 
 use crate::linux::assembly::Assembly;
 use crate::linux::machine::set;
@@ -30,7 +31,7 @@ pub(super) fn on_message(time_ns: i64, text: &str, assembly: &mut Assembly) {
         }
     } else if let Some(rest) = text.strip_prefix("smp: Brought up ") {
         let processors = rest.rsplit(", ").next().and_then(|count| count.split(' ').next()?.parse().ok());
-        if let (Some(processors), 0) = (processors, system.processors) {
+        if let (Some(processors @ 1..=MOST_PROCESSORS), 0) = (processors, system.processors) {
             system.processors = processors;
         }
     } else if let Some(rest) = text.strip_prefix("tsc: Detected ")

@@ -1,0 +1,327 @@
+//! GRUB: an entry for one boot, made from the one that this boot was started with.
+//!
+//! GRUB takes `next_entry` from its environment once and forgets it (`grub-reboot`), if it can write to the file system that
+//! the environment lies on. The entry goes where GRUB looks by itself, so that its menu is left as it is: into `custom.cfg`
+//! beside the menu, which every menu made by `grub-mkconfig` reads, or, where the menu is made of the Boot Loader
+//! Specification's files (Fedora, RHEL), as one of those.
+
+use crate::machine::Files;
+
+/// What the entry is called.
+pub const ENTRY: &str = "onoff-record";
+/// The same as a file of the Boot Loader Specification. It sorts lowest, so that nobody gets it who does not ask for it.
+const ENTRY_FILE: &str = "0-onoff-record";
+/// The line above our entry in `custom.cfg`.
+const WRITTEN_BY: &str = "# Written by 'onoff record'; 'onoff record --restore' removes it.";
+/// File systems that GRUB can write its environment on. On btrfs, ZFS and the like it cannot, and would go on taking the entry.
+const WRITABLE: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "vfat"];
+
+/// A GRUB that can be given an entry for one boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grub {
+    /// Its folder, with the menu and the environment.
+    pub folder: String,
+    /// `grub-reboot` or `grub2-reboot`.
+    pub reboot: String,
+    /// `grub-editenv` or `grub2-editenv`.
+    pub editenv: String,
+    /// What it was started with.
+    pub entry: Entry,
+    /// What `custom.cfg` holds already, but for an entry of ours.
+    pub custom: String,
+}
+
+/// The entry that this boot was started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Lines of the menu, from `menuentry` to the closing brace.
+    Menu(String),
+    /// A file of the Boot Loader Specification.
+    File {
+        /// The folder of the entries.
+        folder: String,
+        /// Its text.
+        text: String,
+    },
+}
+
+impl Grub {
+    /// Looks for it. `None` where there is no GRUB; an error says why it cannot be used.
+    pub(crate) fn find(machine: &(impl Files + ?Sized)) -> Option<Result<Self, String>> {
+        let folder = ["/boot/grub", "/boot/grub2"].into_iter().find(|it| machine.exists(&format!("{it}/grub.cfg")))?;
+        Some(Self::at(machine, folder))
+    }
+
+    fn at(machine: &(impl Files + ?Sized), folder: &str) -> Result<Self, String> {
+        let menu_path = format!("{folder}/grub.cfg");
+        let menu =
+            machine.read_text(&menu_path).ok_or_else(|| format!("GRUB's menu {menu_path} can be read by root only"))?;
+        let program = |name: &str| {
+            let names = [format!("grub-{name}"), format!("grub2-{name}")];
+            let places = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+            places
+                .into_iter()
+                .flat_map(|place| names.iter().map(move |name| format!("{place}/{name}")))
+                .find(|path| machine.exists(path))
+        };
+        let reboot =
+            program("reboot").ok_or("GRUB is there without grub-reboot, which chooses an entry for one boot")?;
+        let editenv = program("editenv").ok_or("GRUB is there without grub-editenv, which takes a choice back")?;
+        if !machine.exists(&format!("{folder}/grubenv")) {
+            return Err(format!("GRUB has no {folder}/grubenv, where a choice for one boot is kept"));
+        }
+        if !menu.contains("next_entry") {
+            return Err(format!("GRUB's menu {menu_path} does not look at a choice for one boot (next_entry)"));
+        }
+        if let Some(why) = cannot_forget(machine, folder) {
+            return Err(why);
+        }
+        let told = machine.read_text("/proc/cmdline").unwrap_or_default();
+        let kernel =
+            started_kernel(&told).ok_or("the kernel's command line does not say which file it was started from")?;
+        let uses_files = menu.lines().any(|line| line.trim_start().starts_with("blscfg"));
+        let entry = if uses_files { entry_file(machine, kernel)? } else { menu_entry(&menu, &menu_path, kernel)? };
+        let custom = machine.read_text(&format!("{folder}/custom.cfg")).unwrap_or_default();
+        let custom = custom.split(WRITTEN_BY).next().unwrap_or_default().to_owned();
+        Ok(Self { folder: folder.to_owned(), reboot, editenv, entry, custom })
+    }
+
+    /// Where GRUB keeps its choice.
+    #[must_use]
+    pub fn environment(&self) -> String {
+        format!("{}/grubenv", self.folder)
+    }
+
+    /// The name by which the entry is chosen.
+    #[must_use]
+    pub fn entry_name(&self) -> &'static str {
+        match self.entry {
+            Entry::Menu(_) => ENTRY,
+            Entry::File { .. } => ENTRY_FILE,
+        }
+    }
+
+    /// The file that the entry goes to, and its text with more options for the kernel.
+    #[must_use]
+    pub fn entry_with(&self, options: &str) -> (String, String) {
+        match &self.entry {
+            Entry::Menu(lines) => (self.entry_path(), self.custom.clone() + &menu_with(lines, options)),
+            Entry::File { text, .. } => (self.entry_path(), file_with(text, options)),
+        }
+    }
+
+    /// The file that the entry goes to.
+    #[must_use]
+    pub fn entry_path(&self) -> String {
+        match &self.entry {
+            Entry::Menu(_) => format!("{}/custom.cfg", self.folder),
+            Entry::File { folder, .. } => format!("{folder}/{ENTRY_FILE}.conf"),
+        }
+    }
+}
+
+/// Why GRUB would go on taking an entry that was chosen once.
+fn cannot_forget(machine: &(impl Files + ?Sized), folder: &str) -> Option<String> {
+    let mounts = machine.read_text("/proc/self/mountinfo")?;
+    // Fields: id parent device root mount-point options … - type source options.
+    let holds = |point: &str| {
+        point == "/" || folder.strip_prefix(point).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let mount = mounts
+        .lines()
+        .filter_map(|line| {
+            let (before, after) = line.split_once(" - ")?;
+            let mut after = after.split_whitespace();
+            Some((before.split_whitespace().nth(4)?, after.next()?, after.next()?))
+        })
+        .filter(|(point, ..)| holds(point))
+        .max_by_key(|(point, ..)| point.len())?;
+    let (_, kind, source) = mount;
+    if !WRITABLE.contains(&kind) {
+        return Some(format!(
+            "{folder} lies on {kind}, which GRUB cannot write to: it would take the entry at every start"
+        ));
+    }
+    if ["/dev/mapper/", "/dev/md", "/dev/dm-"].iter().any(|start| source.starts_with(start)) {
+        return Some(format!(
+            "{folder} lies on {source}, which GRUB cannot write to: it would take the entry at every start"
+        ));
+    }
+    None
+}
+
+/// The kernel's file as the boot loader names it, its device left out: `BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.1.0`.
+fn started_kernel(command_line: &str) -> Option<&str> {
+    let image = command_line.split_whitespace().find_map(|word| word.strip_prefix("BOOT_IMAGE="))?;
+    Some(without_device(image)).filter(|image| image.starts_with('/'))
+}
+
+fn without_device(path: &str) -> &str {
+    match path.starts_with('(') {
+        true => path.split_once(')').map_or(path, |(_, path)| path),
+        false => path,
+    }
+}
+
+/// The first entry of the menu with the kernel that runs: recovery entries come behind the normal one.
+fn menu_entry(menu: &str, path: &str, kernel: &str) -> Result<Entry, String> {
+    if !menu.contains("custom.cfg") {
+        return Err(format!("GRUB's menu {path} does not read custom.cfg, where an entry could be added"));
+    }
+    let lines: Vec<&str> = menu.lines().collect();
+    for (start, line) in lines.iter().enumerate().filter(|(_, line)| line.trim_start().starts_with("menuentry ")) {
+        let indent = line.len() - line.trim_start().len();
+        let is_end = |line: &&str| line.trim() == "}" && line.len() - line.trim_start().len() == indent;
+        let Some(length) = lines.iter().skip(start).position(is_end) else {
+            continue;
+        };
+        let block = lines.get(start..=start + length).unwrap_or_default();
+        let starts_it = block.iter().any(|line| {
+            let mut words = line.split_whitespace();
+            words.next().is_some_and(is_linux) && words.next().map(without_device) == Some(kernel)
+        });
+        if starts_it {
+            return Ok(Entry::Menu(block.join("\n")));
+        }
+    }
+    Err(format!("GRUB's menu {path} has no entry with the kernel that runs, {kernel}"))
+}
+
+/// The file with the kernel that runs.
+fn entry_file(machine: &(impl Files + ?Sized), kernel: &str) -> Result<Entry, String> {
+    let folder = "/boot/loader/entries";
+    let mut names: Vec<String> = std::fs::read_dir(machine.at(folder))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".conf") && !name.starts_with(ENTRY_FILE))
+        .collect();
+    names.sort();
+    for name in names {
+        let text = machine.read_text(&format!("{folder}/{name}")).unwrap_or_default();
+        let starts_it = text.lines().any(|line| {
+            let mut words = line.split_whitespace();
+            words.next() == Some("linux") && words.next().map(without_device) == Some(kernel)
+        });
+        if starts_it {
+            return Ok(Entry::File { folder: folder.to_owned(), text });
+        }
+    }
+    Err(format!("{folder} has no entry with the kernel that runs, {kernel}, or can be read by root only"))
+}
+
+fn is_linux(word: &str) -> bool {
+    matches!(word, "linux" | "linux16" | "linuxefi")
+}
+
+/// The entry under our name, with more options for the kernel. Also where a menu is protected by a password it is taken without.
+fn menu_with(lines: &str, options: &str) -> String {
+    let mut entry = format!(
+        "{WRITTEN_BY}\n\
+         menuentry 'onoff record' --unrestricted --id {ENTRY} {{\n"
+    );
+    for line in lines.lines().skip(1) {
+        entry += line.trim_end();
+        if line.split_whitespace().next().is_some_and(is_linux) {
+            entry += &format!(" {options}");
+        }
+        entry.push('\n');
+    }
+    entry
+}
+
+/// The file under our title, with more options for the kernel, on one line with the others.
+fn file_with(text: &str, options: &str) -> String {
+    let mut entry = String::from("title onoff record\nversion 0\n");
+    let mut added = false;
+    for line in text.lines() {
+        match line.split_whitespace().next().unwrap_or_default() {
+            "title" | "version" | "id" | "sort-key" => {}
+            "options" if !added => {
+                added = true;
+                entry += &format!("{} {options}\n", line.trim_end());
+            }
+            _ => {
+                entry += line.trim_end();
+                entry.push('\n');
+            }
+        }
+    }
+    if !added {
+        entry += &format!("options {options}\n");
+    }
+    entry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MENU: &str = "\
+if [ \"${next_entry}\" ] ; then
+   set default=\"${next_entry}\"
+fi
+menuentry 'Debian' --class debian $menuentry_id_option 'gnulinux-simple' {
+\tload_video
+\tif [ x$grub_platform = xxen ]; then insmod xzio; fi
+\tlinux\t/vmlinuz-6.1.0-18 root=UUID=1 ro quiet
+\tinitrd\t/initrd.img-6.1.0-18
+}
+submenu 'Advanced' {
+\tmenuentry 'Debian, with Linux 6.1.0-17' {
+\t\tlinux\t/vmlinuz-6.1.0-17 root=UUID=1 ro
+\t}
+\tmenuentry 'recovery' {
+\t\tlinux\t/vmlinuz-6.1.0-17 root=UUID=1 ro single
+\t}
+}
+if [ -f ${config_directory}/custom.cfg ]; then source ${config_directory}/custom.cfg; fi
+";
+
+    fn entry(kernel: &str) -> Result<String, String> {
+        menu_entry(MENU, "/boot/grub/grub.cfg", kernel).map(|entry| match entry {
+            Entry::Menu(lines) => menu_with(&lines, "onoff.record=1"),
+            Entry::File { .. } => unreachable!(),
+        })
+    }
+
+    #[test]
+    fn the_entry_with_the_kernel_that_runs_is_copied_with_more_options() {
+        assert_eq!(
+            entry("/vmlinuz-6.1.0-18").unwrap(),
+            "# Written by 'onoff record'; 'onoff record --restore' removes it.\n\
+             menuentry 'onoff record' --unrestricted --id onoff-record {\n\
+             \tload_video\n\
+             \tif [ x$grub_platform = xxen ]; then insmod xzio; fi\n\
+             \tlinux\t/vmlinuz-6.1.0-18 root=UUID=1 ro quiet onoff.record=1\n\
+             \tinitrd\t/initrd.img-6.1.0-18\n\
+             }\n"
+        );
+        let older = entry("/vmlinuz-6.1.0-17").unwrap();
+        assert!(
+            older.contains("/vmlinuz-6.1.0-17 root=UUID=1 ro onoff.record=1\n") && older.ends_with("\t}\n"),
+            "{older}"
+        );
+        assert!(entry("/vmlinuz-5").unwrap_err().contains("no entry with the kernel that runs"));
+        let deaf = MENU.replace("custom.cfg", "other.cfg");
+        assert!(menu_entry(&deaf, "menu", "/vmlinuz-6.1.0-18").is_err());
+    }
+
+    #[test]
+    fn a_file_of_the_specification_keeps_its_options_and_gets_more_on_the_same_line() {
+        let text = "title Fedora (6.5)\nversion 6.5\nlinux /vmlinuz-6.5\ninitrd /i $tuned_initrd\noptions root=UUID=1 ro $tuned_params\nid x\n";
+        assert_eq!(
+            file_with(text, "a=1 b"),
+            "title onoff record\nversion 0\nlinux /vmlinuz-6.5\ninitrd /i $tuned_initrd\noptions root=UUID=1 ro $tuned_params a=1 b\n"
+        );
+        assert!(file_with("linux /vmlinuz\n", "a=1").ends_with("linux /vmlinuz\noptions a=1\n"));
+    }
+
+    #[test]
+    fn the_kernel_is_named_without_its_device() {
+        assert_eq!(started_kernel("BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.5 ro"), Some("/vmlinuz-6.5"));
+        assert_eq!(started_kernel("BOOT_IMAGE=/boot/vmlinuz-6.1 ro"), Some("/boot/vmlinuz-6.1"));
+        assert_eq!(started_kernel("initrd=x ro"), None);
+    }
+}
