@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis", "onoff-findings"},
     "onoff-output": set(),
     "onoff-record": set(),
-    "onoff-xperf": {"onoff-trace", "onoff-sources", "onoff-files", "onoff-analysis", "onoff-report"},
+    "onoff-xperf": {"onoff-trace", "onoff-sources", "onoff-files", "onoff-analysis", "onoff-output", "onoff-report"},
     "onoff-cli": {
         "onoff-etl",
         "onoff-etw",

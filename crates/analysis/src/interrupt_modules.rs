@@ -1,5 +1,7 @@
 //! What the interrupts of each module took of each processor, interval by interval, and how long they were.
 
+use std::collections::BTreeMap;
+
 use hashbrown::HashMap;
 use onoff_trace::{InterruptKind, StringId, Trace};
 
@@ -14,11 +16,29 @@ pub struct ModuleInterrupts {
     pub module: String,
     /// How many.
     pub count: u64,
-    /// Time in them, ns: on all processors in the first interval, then in the next.
-    pub taken_ns: Vec<i64>,
+    /// Time in them, ns, by interval and processor, where there was any: most modules work on few processors, and how many there
+    /// are is what a recording says.
+    pub taken_ns: BTreeMap<(usize, u16), i64>,
     /// How many were no longer than each of the bounds asked for but longer than the one before; last, how many were
     /// longer than all.
     pub histogram: Vec<u64>,
+}
+
+impl ModuleInterrupts {
+    /// Time in them on each of `processors` in the interval at `interval`, ns; `None` when there was none on any.
+    #[must_use]
+    pub fn in_interval(&self, interval: usize, processors: u32) -> Option<Vec<i64>> {
+        let mut cells: Option<Vec<i64>> = None;
+        for (&(_, processor), &ns) in
+            self.taken_ns.range((interval, 0)..=(interval, u16::MAX)).filter(|(_, ns)| **ns != 0)
+        {
+            let cells = cells.get_or_insert_with(|| vec![0; processors as usize]);
+            if let Some(cell) = cells.get_mut(usize::from(processor)) {
+                *cell = ns;
+            }
+        }
+        cells
+    }
 }
 
 /// Interrupts by module.
@@ -35,7 +55,6 @@ pub struct InterruptModules {
 #[must_use]
 pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> InterruptModules {
     let processors = processors(trace);
-    let width = processors as usize;
     let intervals = cuts.len().saturating_sub(1);
     let lookup = Modules::of(trace);
     let mut module_of: HashMap<u64, StringId> = HashMap::new();
@@ -59,12 +78,13 @@ pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> 
             let module = modules.entry(path).or_insert_with(|| ModuleInterrupts {
                 module: file_name(trace.text(path)).to_owned(),
                 count: 0,
-                taken_ns: vec![0; intervals * width],
+                taken_ns: BTreeMap::new(),
                 histogram: vec![0; bounds_ns.len() + 1],
             });
             let ns = row.end_ns.saturating_sub(row.start_ns).max(0);
             module.count += 1;
-            if let Some(sum) = module.taken_ns.get_mut(interval * width + usize::from(row.cpu)) {
+            if u32::from(row.cpu) < processors {
+                let sum = module.taken_ns.entry((interval, row.cpu)).or_default();
                 *sum = sum.saturating_add(ns);
             }
             let step = bounds_ns.partition_point(|&bound| bound < ns);
@@ -104,10 +124,11 @@ mod tests {
         assert_eq!(dpcs.processors, 2);
         let disk = &dpcs.modules[0];
         assert_eq!((disk.module.as_str(), disk.count), ("disk.sys", 2));
-        assert_eq!(disk.taken_ns, [2 * MS, 0, 0, 9 * MS]);
+        assert_eq!(disk.in_interval(0, 2), Some(vec![2 * MS, 0]));
+        assert_eq!(disk.in_interval(1, 2), Some(vec![0, 9 * MS]));
         assert_eq!(disk.histogram, [0, 1, 1]);
         // What ends with the recording is in the last interval.
-        assert_eq!(dpcs.modules[1].taken_ns, [0, 0, 0, MS]);
+        assert_eq!((dpcs.modules[1].in_interval(0, 2), dpcs.modules[1].in_interval(1, 2)), (None, Some(vec![0, MS])));
         assert_eq!(by_module(&trace, &cuts, &[], false).modules[0].count, 1);
     }
 }

@@ -274,3 +274,24 @@ fn a_sleep_that_nothing_ends_has_to_be_agreed_to() {
     assert_eq!(code, 2);
     assert!(message.contains("nothing would wake this computer; add '--wake-after SECONDS', or '--yes'"), "{message}");
 }
+
+#[test]
+fn a_header_that_claims_millions_of_processors_is_not_believed() {
+    let folder = Folder::boot(SCENARIO);
+    let honest = std::fs::read(folder.path("boot.etl")).unwrap();
+    let at = 0x48 + 32 + 0x0C;
+    for (claim, actions) in [(1_u32 << 24, "-a cswitch -a dpcisr -a profile -a image"), (u32::MAX, "-a dpcisr")] {
+        let mut bytes = honest.clone();
+        bytes[at..at + 4].copy_from_slice(&claim.to_le_bytes());
+        // And a pointer of so many bytes.
+        bytes[at + 0x20..at + 0x24].copy_from_slice(&claim.to_le_bytes());
+        folder.file("boot.etl", &bytes);
+        let started = std::time::Instant::now();
+        let output = folder.run(&format!("xperf -i boot.etl -tle -o answer.txt {actions}"));
+        assert!(matches!(output.status.code(), Some(0 | 2)), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(started.elapsed().as_secs() < 60);
+        assert!(std::fs::metadata(folder.path("answer.txt")).is_ok_and(|it| it.len() < 16 << 20));
+        let info = folder.answer("info boot.etl");
+        assert!(info.contains("processor_count_impossible"), "{info}");
+    }
+}

@@ -1,9 +1,10 @@
-//! Where answers go. A file is created with the first byte of an answer, so that an action that cannot answer leaves an
-//! existing one as it was.
+//! Where answers go. A file is begun with the first byte of an answer and takes its place when all answers are written, so that
+//! an action that cannot answer, or a line that fails on the way, leaves an existing one as it was.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use onoff_output::{OutputFile, resolved};
 
 use crate::failure::Failure;
 
@@ -19,11 +20,13 @@ pub struct Output {
     /// The file; stdout when `None`.
     path: Option<PathBuf>,
     writer: Option<Writer>,
+    /// Whether not all of an answer could be written: then none of it counts.
+    spoiled: bool,
 }
 
 #[derive(Debug)]
 enum Writer {
-    File(BufWriter<File>),
+    File(BufWriter<OutputFile>),
     Stdout(BufWriter<io::Stdout>),
 }
 
@@ -32,9 +35,12 @@ const BUFFER_BYTES: usize = 1 << 16;
 impl Outputs {
     /// The destination `path`, by its number.
     pub fn number(&mut self, path: Option<&PathBuf>) -> usize {
-        let known = self.outputs.iter().position(|output| output.path.as_ref() == path);
+        // Two names of one file are one destination.
+        let place = |path: &Path| resolved(path).unwrap_or_else(|_| path.to_owned());
+        let wanted = path.map(|path| place(path));
+        let known = self.outputs.iter().position(|output| output.path.as_deref().map(place) == wanted);
         known.unwrap_or_else(|| {
-            self.outputs.push(Output { path: path.cloned(), writer: None });
+            self.outputs.push(Output { path: path.cloned(), writer: None, spoiled: false });
             self.outputs.len() - 1
         })
     }
@@ -44,11 +50,17 @@ impl Outputs {
         &mut self.outputs[number]
     }
 
-    /// Makes sure that all answers arrived.
-    pub fn finish(&mut self) -> Result<(), Failure> {
-        for output in &mut self.outputs {
-            if output.writer.is_some() {
-                output.flush()?;
+    /// Makes sure that all answers arrived, and puts the files in their places.
+    pub fn finish(self) -> Result<(), Failure> {
+        for mut output in self.outputs {
+            if output.spoiled {
+                continue;
+            }
+            output.flush()?;
+            if let Some(Writer::File(writer)) = output.writer.take() {
+                let committed =
+                    writer.into_inner().map_err(io::IntoInnerError::into_error).and_then(OutputFile::commit);
+                committed.map_err(|error| output.named(error))?;
             }
         }
         Ok(())
@@ -67,7 +79,7 @@ impl Output {
     fn open(&mut self) -> io::Result<&mut Writer> {
         let writer = match (self.writer.take(), &self.path) {
             (Some(writer), _) => writer,
-            (None, Some(path)) => Writer::File(BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?)),
+            (None, Some(path)) => Writer::File(BufWriter::with_capacity(BUFFER_BYTES, OutputFile::create(path)?)),
             (None, None) => Writer::Stdout(BufWriter::with_capacity(BUFFER_BYTES, io::stdout())),
         };
         Ok(self.writer.insert(writer))
@@ -80,6 +92,7 @@ impl Write for Output {
             Writer::File(writer) => writer.write(bytes),
             Writer::Stdout(writer) => writer.write(bytes),
         });
+        self.spoiled |= written.is_err();
         written.map_err(|error| self.named(error))
     }
 

@@ -3,11 +3,11 @@
 //! Tables are read once, all that any action wants. Actions that are told the events one by one share a second reading,
 //! unless one of them writes as it listens and has to wait until another one's answer is in the same file.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use onoff_analysis::Scope;
+use onoff_output::OutputFile;
 use onoff_report::text::{losses, printable::printable};
 use onoff_sources::{EventFilter, EventStream, Files, Options, Progress};
 use onoff_trace::{Clock, Tables, Trace};
@@ -156,6 +156,7 @@ fn answer(reader: &mut Reader<'_>, line: Processing) -> Result<(), Failure> {
             finish(asked, trace.as_ref(), &mut outputs);
         }
     }
+    reader.files.check_complete()?;
     let mut result = report(asked);
     if let Err(failure) = outputs.finish() {
         result = Err(failure);
@@ -213,7 +214,10 @@ fn report(asked: Vec<Asked>) -> Result<(), Failure> {
         let message = format!("-a {}: {}", asked.call_name, printable(&message));
         match asked.errors {
             Some(path) => {
-                let written = File::create(&path).and_then(|mut file| writeln!(file, "{message}"));
+                let written = OutputFile::create(&path).and_then(|mut file| {
+                    writeln!(file, "{message}")?;
+                    file.commit()
+                });
                 if let Err(error) = written {
                     remark(&format!("{}: {error}; {message}", path.display()));
                 }

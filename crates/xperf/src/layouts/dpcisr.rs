@@ -36,11 +36,10 @@ pub fn write_usage(found: &InterruptModules, cuts: &[i64], out: &mut dyn Write) 
         }
         writeln!(out, " Module")?;
         for module in &found.modules {
-            let cells = module.taken_ns.get(interval * width..(interval + 1) * width).unwrap_or_default();
-            if cells.iter().all(|&ns| ns == 0) {
+            let Some(cells) = module.in_interval(interval, found.processors) else {
                 continue;
-            }
-            for &ns in cells {
+            };
+            for ns in cells {
                 let share = share(ns, end_ns.saturating_sub(start_ns));
                 write!(out, "{:>9} {share:>6.2},", microseconds(Some(ns)))?;
             }
@@ -105,7 +104,7 @@ mod tests {
             modules: vec![ModuleInterrupts {
                 module: "nvlddmkm.sys".to_owned(),
                 count: 5_000,
-                taken_ns: vec![1_624 * US, 27 * US],
+                taken_ns: [((0, 0), 1_624 * US), ((0, 1), 27 * US)].into(),
                 histogram: vec![2_000, 1_000, 800, 1_200, 0],
             }],
         }
