@@ -161,7 +161,7 @@ impl Invented {
             self.put("/boot/grub/grubenv", "# GRUB Environment Block\n");
             if let Some(chosen) = chosen.filter(|_| comes_up) {
                 let custom = self.read_text("/boot/grub/custom.cfg").unwrap();
-                let (_, entry) = custom.split_once(&format!("--id {chosen} {{")).expect("the chosen entry");
+                let (_, entry) = custom.split_once(&format!("--id {chosen} {{")).unwrap();
                 let line = entry.lines().find_map(|line| line.trim().strip_prefix("linux ")).unwrap();
                 options = format!("BOOT_IMAGE={line}");
             }
