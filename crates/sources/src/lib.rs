@@ -43,7 +43,7 @@ pub use driver_files::driver_file;
 pub use error::Error;
 pub use firmware::{FirmwareGathering, GuidNames, open_firmware_bytes, parse_guid_names};
 pub use linux::event_stream::LinuxEventStream;
-pub use opened::{Bytes, Files, Gathering, Shortened, SourceFile, refuse_at_first_look, LOOKED_AT};
+pub use opened::{Bytes, Files, Gathering, LOOKED_AT, Shortened, SourceFile, refuse_at_first_look};
 pub use sniff::{Content, Packing, RecordingKind, sniff};
 pub use unpack::Limits;
 pub use windows::event_stream::{EventFilter, EventStream, Pattern, StreamEnd};
