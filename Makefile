@@ -101,10 +101,13 @@ windows: ## build for Windows and compare what it prints under Wine
 	cargo build --locked --package onoff-cli --target x86_64-pc-windows-gnu
 	tools/compare-under-wine $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe $(RECORDING)
 
-wasm: ## build the pure rooms for WebAssembly
+wasm: ## build the library for WebAssembly and compare what it answers under Node with what the program says
 	@tools/setup rust
 	@tools/setup wasm
-	cargo build --locked --lib $(PURE_FLAGS) --target wasm32-unknown-unknown
+	@tools/setup node
+	cargo build --locked --package onoff-cli
+	cargo build --locked --package onoff-wasm --target wasm32-unknown-unknown
+	node tools/check-wasm.mjs $(TARGET_DIR)/wasm32-unknown-unknown/debug/onoff_wasm.wasm $(TARGET_DIR)/debug/onoff $(RECORDING)
 
 book: ## the book, as pages
 	@tools/setup mdbook

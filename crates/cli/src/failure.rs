@@ -1,8 +1,11 @@
 //! Why a command did not answer, and the exit code that says so.
 
 use std::error::Error;
+use std::fmt::{Debug, Display};
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+use onoff::Refusal;
 
 /// A command did not answer.
 #[derive(Debug)]
@@ -35,6 +38,16 @@ impl Failure {
         // Where stderr is gone too, the code alone must do.
         let _ = writeln!(io::stderr(), "onoff: {message}");
         ExitCode::from(code)
+    }
+}
+
+impl Failure {
+    /// A question that got no answer; `instead` says what the recording holds.
+    pub fn refused<N: Debug + Display>(refusal: Refusal<N>, instead: impl FnOnce(N) -> String) -> Self {
+        match refusal {
+            Refusal::Unreadable(error) => error.into(),
+            Refusal::Nothing(nothing) => Self::NothingToAnswer(instead(nothing)),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `onoff diagnose`.
 
 use onoff_analysis::recording::summarise;
-use onoff_findings::{RULES, TABLES, diagnose};
+use onoff_findings::{RULES, TABLES};
 use onoff_report::{json, text};
 
 use crate::failure::Failure;
@@ -39,13 +39,15 @@ pub fn run(
         }
         DiagnosisQuestion::Diagnose(options) => options,
     };
-    let trace = super::open(recording, TABLES)?;
-    let diagnosis = diagnose(&trace, options);
+    let (session, diagnosis) = super::ask(recording, |session| session.diagnose(options))?;
+    let diagnosis = diagnosis?;
     if diagnosis.transitions.is_empty() {
         return Err(Failure::NothingToAnswer(
             "the recording holds no boot, shutdown or sleep to diagnose; 'onoff info' says what it holds".to_owned(),
         ));
     }
+    // The diagnosis has read them.
+    let trace = session.tables(TABLES)?;
     destination.write(|out| {
         match format {
             DiagnosisFormat::Text(options) => {

@@ -20,6 +20,7 @@ mod why;
 
 pub use runs::files_of_one_recording;
 
+use onoff::Session;
 use onoff_trace::{Tables, Trace};
 use onoff_xperf::CommandLine;
 
@@ -52,6 +53,16 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         }
         Task::Xperf(CommandLine::Process(line)) => Ok(onoff_xperf::run(line, &|| Box::new(ProgressLine::reading()))?),
     }
+}
+
+/// Opens the recording and asks `question`, with progress until it is answered.
+fn ask<T>(recording: Recording, question: impl FnOnce(&Session) -> T) -> Result<(Session, T), Failure> {
+    let line = ProgressLine::reading();
+    let mut options = recording.options;
+    options.progress = Some(line.listener());
+    let session = Session::open(&recording.files, &options)?;
+    let answer = question(&session);
+    Ok((session, answer))
 }
 
 /// Reads the wanted tables, with progress.

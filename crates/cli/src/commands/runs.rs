@@ -2,14 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use onoff_analysis::compare::measures::{self, Origin};
-use onoff_analysis::compare::{Configuration, Run, TransitionName};
-use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
-use onoff_analysis::transition::linux;
-use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
-use onoff_analysis::transition::suspend::{self, SuspendOptions};
+use onoff::Session;
+use onoff_analysis::compare::{Configuration, Run};
 use onoff_files::Options;
-use onoff_trace::{SystemKind, Tables, Trace};
 
 use super::baseline;
 use crate::failure::Failure;
@@ -141,106 +136,10 @@ fn recording(
     let name = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("+");
     let mut options = options.clone();
     options.progress = Some(line.listener());
-    let trace = onoff_files::open(files, wanted(choice.name), &options)?;
-    let origin = Origin::of(name, &trace);
-    let candidates = match choice.name {
-        Some(name) => vec![name],
-        None => vec![TransitionName::Boot, TransitionName::Suspend, TransitionName::Shutdown],
-    };
-    let mut refusals = Vec::new();
-    for name in candidates {
-        match runs(&trace, &origin, name, choice.number) {
-            Ok(runs) => {
-                choice.name = Some(name);
-                return Ok(runs);
-            }
-            Err(refusal) => refusals.push(refusal),
-        }
-    }
-    Err(Failure::NothingToAnswer(format!("{}: {}", origin.name, refusals.join("; "))))
-}
-
-/// The tables to read. Of a recording whose transition is still open, those of all three.
-fn wanted(name: Option<TransitionName>) -> Tables {
-    let tables = match name {
-        Some(TransitionName::Boot) => boot::TABLES
-            .union(suspend::TABLES)
-            .union(linux::boot::TABLES)
-            .union(linux::shutdown::TABLES)
-            .union(linux::suspend::TABLES),
-        Some(TransitionName::Shutdown) => shutdown::TABLES.union(linux::shutdown::TABLES),
-        Some(TransitionName::Suspend) => suspend::TABLES.union(linux::suspend::TABLES),
-        None => boot::TABLES.union(shutdown::TABLES).union(suspend::TABLES).union(linux::boot::TABLES),
-    };
-    tables.with(measures::TABLE)
-}
-
-/// The runs of one transition, or what the recording holds instead.
-fn runs(trace: &Trace, origin: &Origin, name: TransitionName, number: Option<u32>) -> Result<Vec<Run>, String> {
-    if trace.system.kind == SystemKind::Linux {
-        return linux_runs(trace, origin, name, number);
-    }
-    match name {
-        TransitionName::Boot => boot_run(trace, origin).map(|run| vec![run]),
-        TransitionName::Shutdown => shutdown::analyse(trace, &ShutdownOptions::default())
-            .map(|report| vec![measures::of_shutdown(origin, &report)])
-            .map_err(|answer| answer.to_string()),
-        TransitionName::Suspend => {
-            let options = SuspendOptions { transition: number, ..SuspendOptions::default() };
-            let report = suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
-            let several = report.transitions.len() > 1;
-            Ok(report
-                .transitions
-                .iter()
-                .map(|transition| {
-                    let mut origin = origin.clone();
-                    if several {
-                        origin.name = format!("{}, transition {}", origin.name, transition.number);
-                    }
-                    measures::of_suspend(&origin, transition, &report.losses)
-                })
-                .collect())
-        }
-    }
-}
-
-/// The same of a recording of Linux.
-fn linux_runs(trace: &Trace, origin: &Origin, name: TransitionName, number: Option<u32>) -> Result<Vec<Run>, String> {
-    match name {
-        TransitionName::Boot => linux::boot::analyse(trace, &BootOptions::default())
-            .map(|report| vec![measures::of_linux_boot(origin, &report)])
-            .map_err(|answer| answer.to_string()),
-        TransitionName::Shutdown => linux::shutdown::analyse(trace)
-            .map(|report| vec![measures::of_linux_shutdown(origin, &report)])
-            .map_err(|answer| answer.to_string()),
-        TransitionName::Suspend => {
-            let options = SuspendOptions { transition: number, ..SuspendOptions::default() };
-            let report = linux::suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
-            let several = report.sleeps.len() > 1;
-            let runs = report.sleeps.iter().map(|sleep| {
-                let mut origin = origin.clone();
-                if several {
-                    origin.name = format!("{}, transition {}", origin.name, sleep.number);
-                }
-                measures::of_linux_sleep(&origin, sleep, &report.losses)
-            });
-            Ok(runs.collect())
-        }
-    }
-}
-
-/// A boot; on a computer with fast startup, the half that comes back.
-fn boot_run(trace: &Trace, origin: &Origin) -> Result<Run, String> {
-    let report = boot::analyse(trace, &BootOptions::default());
-    if let Ok(report) = &report
-        && report.before_kernel.boot_kind != BootKind::FastStartup
-    {
-        return Ok(measures::of_boot(origin, report));
-    }
-    if let Some(resumed) = suspend::fast_startup(trace, &SuspendOptions::default())
-        && let Some(transition) = resumed.transitions.first()
-    {
-        return Ok(measures::of_fast_startup(origin, transition, &resumed.losses));
-    }
-    report.map(|report| measures::of_boot(origin, &report)).map_err(|answer| answer.to_string())
+    let session = Session::open(files, &options)?;
+    let of = session
+        .runs(name, choice.name, choice.number)
+        .map_err(|refusal| Failure::refused(refusal, |instead| instead))?;
+    choice.name = Some(of.transition);
+    Ok(of.runs)
 }

@@ -1,13 +1,9 @@
 //! `onoff suspend`.
 
-use std::io::Write;
-
-use onoff_analysis::recording::summarise;
-use onoff_analysis::transition::linux::suspend as linux;
-use onoff_analysis::transition::suspend::{self, SuspendOptions, SuspendReport};
+use onoff::SleepAnswer;
+use onoff_analysis::transition::suspend::SuspendOptions;
 use onoff_report::lists::suspend::SuspendRows;
-use onoff_report::{json, table, text};
-use onoff_trace::{SystemKind, Trace};
+use onoff_report::table;
 use onoff_xperf::layouts::suspend_xml;
 
 use crate::failure::Failure;
@@ -21,45 +17,25 @@ pub fn run(
     format: SuspendFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let trace = super::open(recording, suspend::TABLES)?;
-    if trace.system.kind == SystemKind::Linux {
-        return of_linux(&trace, options, format, destination);
-    }
-    let report = suspend::analyse(&trace, options).map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
-    destination.write(|out| write(&trace, &report, format, out))
-}
-
-fn of_linux(
-    trace: &Trace,
-    options: &SuspendOptions,
-    format: SuspendFormat,
-    destination: &Destination,
-) -> Result<(), Failure> {
-    if matches!(format, SuspendFormat::Xml(_)) {
+    let (_, answer) = super::ask(recording, |session| session.sleeps(options))?;
+    let answer = answer.map_err(|refusal| Failure::refused(refusal, |instead| instead.to_string()))?;
+    if matches!((&answer, &format), (SleepAnswer::Linux { .. }, SuspendFormat::Xml(_))) {
         return Err(super::no_xml_of_linux());
     }
-    let report = linux::analyse(trace, options).map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
     destination.write(|out| {
-        match format {
-            SuspendFormat::Text(options) => {
-                text::linux::suspend::write(&report, &summarise(trace), &options, out)?;
+        match (&answer, format) {
+            (_, SuspendFormat::Text(options)) => answer.write_text_with(&options, out)?,
+            (SleepAnswer::Windows { report, .. }, SuspendFormat::Xml(options)) => {
+                suspend_xml::write(report, &options, out)?
             }
-            SuspendFormat::Csv => table::write_csv(&SuspendRows::of_linux(&report), out)?,
-            SuspendFormat::Json | SuspendFormat::Xml(_) => json::document::write(&report, out)?,
+            (SleepAnswer::Windows { report, .. }, SuspendFormat::Csv) => {
+                table::write_csv(&SuspendRows::of(report), out)?
+            }
+            (SleepAnswer::Linux { report, .. }, SuspendFormat::Csv) => {
+                table::write_csv(&SuspendRows::of_linux(report), out)?
+            }
+            (_, SuspendFormat::Json | SuspendFormat::Xml(_)) => answer.write_json(out)?,
         }
         Ok(())
     })
-}
-
-/// Writes what the analysis found.
-pub fn write(trace: &Trace, report: &SuspendReport, format: SuspendFormat, out: &mut dyn Write) -> Result<(), Failure> {
-    match format {
-        SuspendFormat::Text(options) => {
-            text::suspend::write(report, &summarise(trace), &options, out)?;
-        }
-        SuspendFormat::Json => json::document::write(report, out)?,
-        SuspendFormat::Xml(options) => suspend_xml::write(report, &options, out)?,
-        SuspendFormat::Csv => table::write_csv(&SuspendRows::of(report), out)?,
-    }
-    Ok(())
 }

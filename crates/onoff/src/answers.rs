@@ -1,0 +1,163 @@
+//! Answers about a transition, whichever system it is of.
+
+use std::io::{self, Write};
+
+use onoff_analysis::recording::RecordingSummary;
+use onoff_analysis::transition::boot::BootReport;
+use onoff_analysis::transition::linux::boot::LinuxBootReport;
+use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
+use onoff_analysis::transition::linux::suspend::LinuxSuspendReport;
+use onoff_analysis::transition::shutdown::ShutdownReport;
+use onoff_analysis::transition::suspend::SuspendReport;
+use onoff_report::text::boot::BootTextOptions;
+use onoff_report::text::shutdown::ShutdownTextOptions;
+use onoff_report::text::suspend::SuspendTextOptions;
+use onoff_report::{json, text};
+
+/// Where the time of a boot went.
+#[derive(Clone, Debug)]
+pub enum BootAnswer {
+    /// A boot of Windows from off.
+    Windows {
+        /// The boot.
+        report: Box<BootReport>,
+        /// The recording.
+        recording: Box<RecordingSummary>,
+    },
+    /// A boot of Windows after a fast startup's shutdown: the half that comes back.
+    FastStartup {
+        /// The transition.
+        report: Box<SuspendReport>,
+        /// The recording.
+        recording: Box<RecordingSummary>,
+    },
+    /// A boot of Linux.
+    Linux {
+        /// The boot.
+        report: Box<LinuxBootReport>,
+        /// The recording.
+        recording: Box<RecordingSummary>,
+    },
+}
+
+impl BootAnswer {
+    /// Writes the answer for a person.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_text_with(&BootTextOptions::default(), out)
+    }
+
+    /// Writes the answer for a person, with `options`.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_text_with(&self, options: &BootTextOptions, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Windows { report, recording } => text::boot::write(report, recording, options, out),
+            Self::FastStartup { report, recording } => {
+                text::suspend::write(report, recording, &SuspendTextOptions { top: options.top }, out)
+            }
+            Self::Linux { report, recording } => text::linux::boot::write(report, recording, options, out),
+        }
+    }
+
+    /// Writes the answer as JSON.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Windows { report, .. } => json::document::write(report, out),
+            Self::FastStartup { report, .. } => json::document::write(report, out),
+            Self::Linux { report, .. } => json::document::write(report, out),
+        }
+    }
+}
+
+/// Where the time of a shutdown went.
+#[derive(Clone, Debug)]
+pub enum ShutdownAnswer {
+    /// A shutdown of Windows.
+    Windows {
+        /// The shutdown.
+        report: Box<ShutdownReport>,
+        /// The recording.
+        recording: Box<RecordingSummary>,
+    },
+    /// A shutdown of Linux.
+    Linux {
+        /// The shutdown.
+        report: Box<LinuxShutdownReport>,
+        /// The recording.
+        recording: Box<RecordingSummary>,
+    },
+}
+
+impl ShutdownAnswer {
+    /// Writes the answer for a person, with `options`.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_text_with(&self, options: &ShutdownTextOptions, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Windows { report, recording } => text::shutdown::write(report, recording, options, out),
+            Self::Linux { report, recording } => text::linux::shutdown::write(report, recording, options, out),
+        }
+    }
+
+    /// Writes the answer as JSON.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Windows { report, .. } => json::document::write(report, out),
+            Self::Linux { report, .. } => json::document::write(report, out),
+        }
+    }
+}
+
+/// Where the time of sleeping and waking went.
+#[derive(Clone, Debug)]
+pub enum SleepAnswer {
+    /// Sleeps of Windows.
+    Windows {
+        /// The sleeps.
+        report: Box<SuspendReport>,
+        /// The recording.
+        recording: Box<RecordingSummary>,
+    },
+    /// Sleeps of Linux.
+    Linux {
+        /// The sleeps.
+        report: Box<LinuxSuspendReport>,
+        /// The recording.
+        recording: Box<RecordingSummary>,
+    },
+}
+
+impl SleepAnswer {
+    /// Writes the answer for a person, with `options`.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_text_with(&self, options: &SuspendTextOptions, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Windows { report, recording } => text::suspend::write(report, recording, options, out),
+            Self::Linux { report, recording } => text::linux::suspend::write(report, recording, options, out),
+        }
+    }
+
+    /// Writes the answer as JSON.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Windows { report, .. } => json::document::write(report, out),
+            Self::Linux { report, .. } => json::document::write(report, out),
+        }
+    }
+}

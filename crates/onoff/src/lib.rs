@@ -1,0 +1,45 @@
+//! Where the time goes while a computer boots, shuts down, sleeps, hibernates and wakes: recordings in, answers out. What every
+//! front end calls.
+//!
+//! ```
+//! use onoff::{Session, Transitions};
+//! use onoff::analysis::transition::boot::BootOptions;
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/slow-boot.etl");
+//! # let bytes = std::fs::read(path)?;
+//!
+//! let session = Session::from_bytes([("slow-boot.etl".to_owned(), bytes)])?;
+//! assert_eq!(session.transitions()?, Transitions { boot: true, shutdown: false, sleep: false });
+//!
+//! let boot = session.boot(&BootOptions::default())?;
+//! let mut page = Vec::new();
+//! boot.write_text(&mut page)?;
+//! assert!(String::from_utf8(page)?.contains("winlogon"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Design constraints
+//!
+//! * A [`Session`] is made from bytes, or with the feature `files` from paths; everything after that is the same.
+//! * A question reads the tables that it needs; tables that are there already are not read again.
+//! * Which answer a recording gets (a boot from off or the half of a fast startup that comes back; Windows or Linux) is decided
+//!   here, once for every front end.
+//! * An answer is a value with units in its names; `write_text` and `write_json` show it as the program does.
+//! * Nothing is printed, and without the feature `files` nothing is opened: the library builds for WebAssembly.
+
+#![forbid(unsafe_code)]
+
+mod answers;
+mod error;
+mod runs;
+mod session;
+
+pub use answers::{BootAnswer, ShutdownAnswer, SleepAnswer};
+pub use error::{Error, Refusal};
+pub use runs::{RunsOfTransition, tables_of_runs};
+pub use session::{Session, Transitions};
+
+pub use onoff_analysis as analysis;
+pub use onoff_findings as findings;
+pub use onoff_report as report;
+pub use onoff_sources as sources;
+pub use onoff_trace as trace;

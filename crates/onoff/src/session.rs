@@ -1,0 +1,243 @@
+//! A recording that questions are asked of.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onoff_analysis::netboot::report::NetbootReport;
+use onoff_analysis::netboot::{self, NetbootOptions, NoNetboot};
+use onoff_analysis::recording::{RecordingSummary, summarise};
+use onoff_analysis::transition::boot::{self, BootKind, BootOptions, BootReport, NotABoot};
+use onoff_analysis::transition::linux;
+use onoff_analysis::transition::shutdown::{self, NotAShutdown, ShutdownOptions};
+use onoff_analysis::transition::suspend::{self, NoSuspend, SuspendOptions};
+use onoff_analysis::waits::{NoWhy, WHY_TABLES, WhyQuestion, WhyReport, why};
+use onoff_findings::diagnose;
+use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
+use onoff_sources::{Files, Limits, Options, RecordingKind};
+use onoff_trace::{RecordedBoot, SystemKind, TableName, Tables, Trace};
+
+use crate::answers::{BootAnswer, ShutdownAnswer, SleepAnswer};
+use crate::error::{Error, Refusal};
+
+/// A recording, opened; every question about it is asked here.
+#[derive(Debug)]
+pub struct Session {
+    files: Files,
+    options: Options,
+    /// The tables that were read last.
+    read: Mutex<Option<Arc<Trace>>>,
+}
+
+/// Which transitions a recording holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transitions {
+    /// A boot, from off or by fast startup.
+    pub boot: bool,
+    /// A shutdown or restart.
+    pub shutdown: bool,
+    /// One or more sleeps, hibernations or modern standbys.
+    pub sleep: bool,
+}
+
+impl Session {
+    /// A session about `files`, which will be read with `options`.
+    #[must_use]
+    pub fn of(files: Files, options: Options) -> Self {
+        Self { files, options, read: Mutex::new(None) }
+    }
+
+    /// A session about files whose names and bytes are at hand: one recording, packed or not, in one file or several.
+    ///
+    /// # Errors
+    /// Bytes that are damaged, expand too far, or are no recording.
+    pub fn from_bytes(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, Error> {
+        Ok(Self::of(Files::held(files, &Limits::default())?, Options::default()))
+    }
+
+    /// A session about the recording in `paths`: files, packed or not, archives and folders of them, or streams.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is damaged, expands too far, or is no recording.
+    #[cfg(feature = "files")]
+    pub fn open(paths: &[std::path::PathBuf], options: &onoff_files::Options) -> Result<Self, Error> {
+        let files = onoff_files::open_all(paths, &options.limits)?;
+        Ok(Self::of(files, options.read()?))
+    }
+
+    /// What kind of recording it is.
+    #[must_use]
+    pub fn kind(&self) -> RecordingKind {
+        self.files.kind()
+    }
+
+    /// Its files.
+    #[must_use]
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// How it is read.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The recording's tables, at least the wanted ones. Those of the last question stay at hand: a question that needs no
+    /// others reads nothing.
+    ///
+    /// # Errors
+    /// A recording damaged beyond use.
+    pub fn tables(&self, wanted: Tables) -> Result<Arc<Trace>, Error> {
+        // A panic elsewhere leaves the slot as it was: whole, or empty.
+        let mut slot = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = slot.as_ref().map_or(Tables::NONE, |trace| trace.wanted);
+        if let Some(trace) = slot.as_ref().filter(|_| before.union(wanted) == before) {
+            return Ok(Arc::clone(trace));
+        }
+        // What was read before is given back before it is read again with more.
+        *slot = None;
+        let trace = Arc::new(onoff_sources::read_tables(&self.files, before.union(wanted), &self.options)?);
+        *slot = Some(Arc::clone(&trace));
+        Ok(trace)
+    }
+
+    /// The tables of a recording of an operating system.
+    fn system_tables(&self, wanted: Tables) -> Result<Arc<Trace>, Error> {
+        if self.kind() == RecordingKind::NetworkCapture {
+            // The refusal of a capture names the verb that reads it.
+            return onoff_sources::open_files(&self.files, wanted, &self.options).map(Arc::new);
+        }
+        self.tables(wanted)
+    }
+
+    /// What the recording holds, and what its recorder lost.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, or that is a network capture.
+    pub fn summary(&self) -> Result<RecordingSummary, Error> {
+        Ok(summarise(&*self.system_tables(Tables::of(&[TableName::Inventory]))?))
+    }
+
+    /// Which transitions the recording holds.
+    ///
+    /// # Errors
+    /// A recording that cannot be read.
+    pub fn transitions(&self) -> Result<Transitions, Error> {
+        fn held<T, N: std::fmt::Debug + std::fmt::Display>(answer: Result<T, Refusal<N>>) -> Result<bool, Error> {
+            match answer {
+                Ok(_) => Ok(true),
+                Err(Refusal::Nothing(_)) => Ok(false),
+                Err(Refusal::Unreadable(error)) => Err(error),
+            }
+        }
+        if self.kind() == RecordingKind::NetworkCapture {
+            return Ok(Transitions::default());
+        }
+        // All that the three need, read at once.
+        self.tables(crate::tables_of_runs(None))?;
+        Ok(Transitions {
+            boot: held(self.boot(&BootOptions::default()))?,
+            shutdown: held(self.shutdown(&ShutdownOptions::default()))?,
+            sleep: held(self.sleeps(&SuspendOptions::default()))?,
+        })
+    }
+
+    /// Where the time of the boot went. On a computer with fast startup a boot is a resume with a new session: where the recording
+    /// holds no boot from off, that is the answer.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, or holds no boot.
+    pub fn boot(&self, options: &BootOptions) -> Result<BootAnswer, Refusal<Box<NotABoot>>> {
+        let tables = boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES);
+        let trace = self.system_tables(tables)?;
+        if trace.system.kind == SystemKind::Linux {
+            let report = linux::boot::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            return Ok(BootAnswer::Linux { report: Box::new(report), recording: Box::new(summarise(&trace)) });
+        }
+        let report = boot::analyse(&trace, options);
+        let from_off = |report: &BootReport| report.before_kernel.boot_kind != BootKind::FastStartup;
+        if !report.as_ref().is_ok_and(from_off) {
+            let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };
+            if let Some(report) = suspend::fast_startup(&trace, &options) {
+                let recording = Box::new(summarise(&trace));
+                return Ok(BootAnswer::FastStartup { report: Box::new(report), recording });
+            }
+        }
+        let report = report.map_err(Refusal::Nothing)?;
+        Ok(BootAnswer::Windows { report: Box::new(report), recording: Box::new(summarise(&trace)) })
+    }
+
+    /// The boot from off, whether the recording also holds a fast startup or not; for documents that have no place for the latter.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, is of Linux, or holds no boot.
+    pub fn boot_from_off(&self, options: &BootOptions) -> Result<BootReport, Refusal<Box<NotABoot>>> {
+        let trace = self.system_tables(boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES))?;
+        boot::analyse(&trace, options).map_err(Refusal::Nothing)
+    }
+
+    /// The boots that the recording's journals hold, in the order in which they began; none where there is no journal.
+    ///
+    /// # Errors
+    /// A recording that cannot be read.
+    pub fn boots(&self) -> Result<Vec<RecordedBoot>, Error> {
+        Ok(self.system_tables(Tables::NONE)?.boots.clone())
+    }
+
+    /// Where the time of the shutdown went.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, or holds no shutdown.
+    pub fn shutdown(&self, options: &ShutdownOptions) -> Result<ShutdownAnswer, Refusal<Box<NotAShutdown>>> {
+        let trace = self.system_tables(shutdown::TABLES.union(linux::shutdown::TABLES))?;
+        let recording = Box::new(summarise(&trace));
+        if trace.system.kind == SystemKind::Linux {
+            let report = linux::shutdown::analyse(&trace).map_err(Refusal::Nothing)?;
+            return Ok(ShutdownAnswer::Linux { report: Box::new(report), recording });
+        }
+        let report = shutdown::analyse(&trace, options).map_err(Refusal::Nothing)?;
+        Ok(ShutdownAnswer::Windows { report: Box::new(report), recording })
+    }
+
+    /// Where the time of sleeping and waking went.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, or holds no sleep.
+    pub fn sleeps(&self, options: &SuspendOptions) -> Result<SleepAnswer, Refusal<NoSuspend>> {
+        let trace = self.system_tables(suspend::TABLES)?;
+        let recording = Box::new(summarise(&trace));
+        if trace.system.kind == SystemKind::Linux {
+            let report = linux::suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            return Ok(SleepAnswer::Linux { report: Box::new(report), recording });
+        }
+        let report = suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
+        Ok(SleepAnswer::Windows { report: Box::new(report), recording })
+    }
+
+    /// What to change in every transition that the recording holds.
+    ///
+    /// # Errors
+    /// A recording that cannot be read.
+    pub fn diagnose(&self, options: &DiagnosisOptions) -> Result<Diagnosis, Error> {
+        Ok(diagnose(&*self.system_tables(onoff_findings::TABLES)?, options))
+    }
+
+    /// What something waited for.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, or in which nobody waits as the question says.
+    pub fn why(&self, question: &WhyQuestion) -> Result<WhyReport, Refusal<NoWhy>> {
+        why(&*self.system_tables(Self::TABLES_OF_WAITS)?, question).map_err(Refusal::Nothing)
+    }
+
+    /// The tables that [`Session::why`] reads.
+    pub const TABLES_OF_WAITS: Tables = WHY_TABLES.union(boot::TABLES).union(shutdown::TABLES).union(suspend::TABLES);
+
+    /// Where the time of the network boots in a capture went.
+    ///
+    /// # Errors
+    /// A recording that is no capture, or a capture without a network boot.
+    pub fn netboot(&self, options: &NetbootOptions) -> Result<NetbootReport, Refusal<NoNetboot>> {
+        let capture = onoff_sources::read_capture(&self.files, &self.options)?;
+        netboot::analyse(&capture, options).map_err(Refusal::Nothing)
+    }
+}

@@ -1,0 +1,81 @@
+//! What front ends rely on: the same answers from paths and from bytes, tables read once, and refusals that say what there is.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use onoff::analysis::compare::TransitionName;
+use onoff::analysis::transition::boot::BootOptions;
+use onoff::analysis::transition::shutdown::ShutdownOptions;
+use onoff::analysis::transition::suspend::SuspendOptions;
+use onoff::trace::{TableName, Tables};
+use onoff::{BootAnswer, Error, Refusal, Session, Transitions};
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples").join(name)
+}
+
+fn session(name: &str) -> Session {
+    Session::open(&[sample(name)], &onoff_files::Options::default()).unwrap()
+}
+
+#[test]
+fn a_recording_holds_the_transition_it_was_made_of_and_no_other() {
+    for (name, expected) in [
+        ("slow-boot.etl", Transitions { boot: true, ..Transitions::default() }),
+        ("slow-shutdown.etl", Transitions { shutdown: true, ..Transitions::default() }),
+        ("slow-sleep.etl", Transitions { sleep: true, ..Transitions::default() }),
+    ] {
+        assert_eq!(session(name).transitions().unwrap(), expected, "{name}");
+    }
+}
+
+#[test]
+fn bytes_answer_as_their_file_does() {
+    let path = sample("slow-boot.etl");
+    let text = |session: &Session| {
+        let mut text = Vec::new();
+        session.boot(&BootOptions::default()).unwrap().write_text(&mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let of_file = Session::open(std::slice::from_ref(&path), &onoff_files::Options::default()).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let of_bytes = Session::from_bytes([(path.display().to_string(), bytes)]).unwrap();
+    assert_eq!(text(&of_file), text(&of_bytes));
+    assert!(matches!(of_file.boot(&BootOptions::default()), Ok(BootAnswer::Windows { .. })));
+}
+
+#[test]
+fn tables_that_are_there_are_not_read_again() {
+    let session = session("slow-boot.etl");
+    let wanted = Tables::of(&[TableName::Processes, TableName::Milestones]);
+    let first = session.tables(wanted).unwrap();
+    let fewer = session.tables(Tables::of(&[TableName::Processes])).unwrap();
+    assert!(Arc::ptr_eq(&first, &fewer));
+    let more = session.tables(Tables::of(&[TableName::DiskIos])).unwrap();
+    assert!(!Arc::ptr_eq(&first, &more));
+    assert_eq!(more.table(TableName::Processes).len(), first.table(TableName::Processes).len());
+    assert!(!more.disk_ios.is_empty());
+}
+
+#[test]
+fn a_refusal_says_what_there_is() {
+    let boot = session("slow-boot.etl");
+    assert!(matches!(boot.shutdown(&ShutdownOptions::default()), Err(Refusal::Nothing(_))));
+    assert!(matches!(boot.sleeps(&SuspendOptions::default()), Err(Refusal::Nothing(_))));
+    let noise = Session::from_bytes([("noise.bin".to_owned(), vec![7; 4096])]);
+    assert!(matches!(noise, Err(Error::NotARecording { .. })));
+    let none = Session::from_bytes(Vec::new());
+    assert!(matches!(none, Err(Error::NoFile)));
+}
+
+#[test]
+fn runs_are_of_the_first_transition_that_there_is() {
+    let runs = |name| session(name).runs(name.to_owned(), None, None).unwrap();
+    assert_eq!(runs("slow-boot.etl").transition, TransitionName::Boot);
+    assert_eq!(runs("slow-shutdown.etl").transition, TransitionName::Shutdown);
+    let sleep = runs("slow-sleep.etl");
+    assert_eq!((sleep.transition, sleep.runs.len()), (TransitionName::Suspend, 1));
+    let refused = session("slow-boot.etl").runs("boot".to_owned(), Some(TransitionName::Shutdown), None);
+    assert!(matches!(refused, Err(Refusal::Nothing(why)) if why.starts_with("boot: ")));
+}

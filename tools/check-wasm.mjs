@@ -1,0 +1,46 @@
+// Asks the library built for WebAssembly about recordings, and checks that it answers as the program does.
+//
+//   node tools/check-wasm.mjs MODULE PROGRAM RECORDING…
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import assert from "node:assert/strict";
+
+const [module_path, program, ...recordings] = process.argv.slice(2);
+const { instance } = await WebAssembly.instantiate(readFileSync(module_path), {});
+const onoff = instance.exports;
+
+function ask(name, bytes, json) {
+    const name_bytes = new TextEncoder().encode(name);
+    onoff.onoff_clear();
+    const place = onoff.onoff_reserve(name_bytes.length + bytes.length);
+    assert.notEqual(place, 0, "memory for the recording");
+    const memory = new Uint8Array(onoff.memory.buffer);
+    memory.set(name_bytes, place);
+    memory.set(bytes, place + name_bytes.length);
+    onoff.onoff_add_file(name_bytes.length);
+    const code = onoff.onoff_boot(json);
+    const answer = new Uint8Array(onoff.memory.buffer, onoff.onoff_answer(), onoff.onoff_answer_length());
+    return { code, text: new TextDecoder().decode(answer) };
+}
+
+for (const recording of recordings) {
+    const bytes = readFileSync(recording);
+    const began = performance.now();
+    const json = ask(recording, bytes, 1);
+    const seconds = ((performance.now() - began) / 1000).toFixed(2);
+    assert.equal(json.code, 0, json.text);
+    const expected = execFileSync(program, ["boot", recording, "--format", "json"], { encoding: "utf8", maxBuffer: 1 << 28 });
+    assert.deepEqual(JSON.parse(json.text), JSON.parse(expected), `${recording}: JSON`);
+    const text = ask(recording, bytes, 0);
+    assert.equal(text.text, execFileSync(program, ["boot", recording], { encoding: "utf8" }), `${recording}: text`);
+    console.log(`${recording}: answered as the program does, in ${seconds} s`);
+}
+
+// What is no recording, and a recording without a boot, are refused with a reason and another code.
+const noise = ask("noise.bin", new Uint8Array(4096).fill(7), 1);
+assert.equal(noise.code, 1);
+assert.match(noise.text, /noise\.bin: byte offset 0: not a recording/);
+const shutdown = ask("slow-shutdown.etl", readFileSync("samples/slow-shutdown.etl"), 1);
+assert.equal(shutdown.code, 2);
+assert.match(shutdown.text, /shutdown/);
+console.log("refusals: as the program's");
