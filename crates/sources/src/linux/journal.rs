@@ -17,6 +17,20 @@ const UNREADABLE: Counter = Counter {
     touches: &[TableName::ServiceTransitions, TableName::Milestones],
 };
 
+const WHOLE_SECONDS: Counter = Counter {
+    name: "journal_times_whole_seconds",
+    severity: Severity::Warning,
+    help: "The log has whole seconds only, so lengths are right to a second. For more, take `journalctl -o short-monotonic` or `-o export`.",
+    touches: &[TableName::ServiceTransitions, TableName::Milestones],
+};
+
+const START_UNKNOWN: Counter = Counter {
+    name: "journal_kernel_start_unknown",
+    severity: Severity::Warning,
+    help: "Boots in a log whose times do not say when the kernel started: they count from the log's first line. Take `journalctl -o short-monotonic` or `-o export`.",
+    touches: &[TableName::ServiceTransitions, TableName::Milestones],
+};
+
 const CUT_OFF: Counter = Counter {
     name: "journal_cut_off",
     severity: Severity::Warning,
@@ -29,6 +43,10 @@ const CUT_OFF: Counter = Counter {
 pub(crate) struct JournalFaults {
     pub unreadable: u64,
     pub cut_off: u64,
+    /// Whether times of a text are whole seconds.
+    pub whole_seconds: bool,
+    /// Boots of a text whose kernel's start is not known.
+    pub starts_unknown: u64,
     pub binary: BinaryFaults,
 }
 
@@ -36,6 +54,8 @@ impl JournalFaults {
     pub fn count(&self, losses: &mut Losses) {
         losses.add(&UNREADABLE, self.unreadable);
         losses.add(&CUT_OFF, self.cut_off);
+        losses.add(&WHOLE_SECONDS, self.whole_seconds.into());
+        losses.add(&START_UNKNOWN, self.starts_unknown);
         self.binary.count(losses);
     }
 }
@@ -43,7 +63,10 @@ impl JournalFaults {
 /// One entry: the fields that are of use here.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry<'a> {
-    fields: u32,
+    /// How many fields were set.
+    pub fields: u32,
+    /// A line of text, whose fields were not kept: the unit shows in the message only.
+    pub is_text: bool,
     /// Id of the boot; 0 for none.
     pub boot: u128,
     /// When journald got it, µs since 1970.

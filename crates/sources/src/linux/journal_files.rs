@@ -7,7 +7,7 @@ use onoff_trace::{Counter, Losses, Severity, TableName};
 
 use super::journal::{Entry, JournalFaults};
 use super::parts::{Part, PartKind};
-use super::{journal_export, journal_json};
+use super::{journal_export, journal_json, journal_text};
 use crate::error::Error;
 
 const TABLES: &[TableName] = &[TableName::ServiceTransitions, TableName::Milestones];
@@ -17,6 +17,13 @@ const UNREADABLE_FILES: Counter = Counter {
     severity: Severity::Warning,
     help: "journal files were left out because they are damaged beyond use or of a newer form",
     touches: TABLES,
+};
+
+const TEXTS: Counter = Counter {
+    name: "journal_texts_left_out",
+    severity: Severity::Notice,
+    help: "journals as text were left out: the recording holds a journal with all its fields",
+    touches: &[],
 };
 
 const NOT_CLOSED: Counter = Counter {
@@ -56,12 +63,15 @@ pub(crate) enum Journal<'f> {
     Export(&'f [u8]),
     /// `journalctl -o json` and its kin.
     Json(&'f [u8]),
+    /// `journalctl -o short` and its kin, and files of syslog daemons; the number of the file.
+    Text(&'f [u8], usize),
 }
 
 /// The journals of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Journals<'f> {
     journals: Vec<Journal<'f>>,
+    texts_left_out: u64,
     unreadable: u64,
     first_unreadable: Option<String>,
 }
@@ -91,16 +101,32 @@ impl<'f> Journals<'f> {
                 },
                 PartKind::JournalExport => found.journals.push(Journal::Export(part.bytes)),
                 PartKind::JournalJson => found.journals.push(Journal::Json(part.bytes)),
+                PartKind::JournalText => {
+                    let number = found.journals.len();
+                    found.journals.push(Journal::Text(part.bytes, number));
+                }
                 _ => {}
             }
         }
         if !files.is_empty() {
             found.journals.insert(0, Journal::Binary(files, names));
         }
+        // Lines have no ids of boots: next to a journal with fields they would be another boot each.
+        let is_text = |journal: &Journal<'_>| matches!(journal, Journal::Text(..));
+        if !found.journals.iter().all(is_text) {
+            let all = found.journals.len();
+            found.journals.retain(|journal| !is_text(journal));
+            found.texts_left_out = (all - found.journals.len()) as u64;
+        }
         match refused {
             Some(error) if parts.len() == 1 => Err(error),
             _ => Ok(found),
         }
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.journals.is_empty()
     }
 
     /// Each journal.
@@ -110,6 +136,7 @@ impl<'f> Journals<'f> {
 
     /// Counts the files that are left out.
     pub(crate) fn count_losses(&self, losses: &mut Losses) {
+        losses.add(&TEXTS, self.texts_left_out);
         losses.add(&UNREADABLE_FILES, self.unreadable);
         if let Some(first) = &self.first_unreadable {
             losses.place(&UNREADABLE_FILES, || first.clone());
@@ -120,17 +147,19 @@ impl<'f> Journals<'f> {
 impl<'f> Journal<'f> {
     /// Calls `take` with every entry of `boot`, or of all boots, in the journal's order. Entries without an id of a boot belong
     /// to a journal that was filtered, which is of one boot.
-    pub(crate) fn entries(&self, boot: Option<u128>, faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'f>)) {
+    pub(crate) fn entries(&self, boot: Option<u128>, faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'_>)) {
         match self {
             Self::Binary(files, names) => {
                 let losses = onoff_journal::read(files, |raw| {
                     if boot.is_some_and(|boot| boot != raw.boot) {
                         return;
                     }
-                    let mut entry = Entry::default();
-                    entry.boot = raw.boot;
-                    entry.realtime_us = i64::try_from(raw.realtime_us).ok();
-                    entry.monotonic_us = i64::try_from(raw.monotonic_us).ok();
+                    let mut entry = Entry {
+                        boot: raw.boot,
+                        realtime_us: i64::try_from(raw.realtime_us).ok(),
+                        monotonic_us: i64::try_from(raw.monotonic_us).ok(),
+                        ..Entry::default()
+                    };
                     for field in raw.fields() {
                         if Entry::is_of_use(&field.name) {
                             entry.set(&field.name, text(field.value));
@@ -151,11 +180,12 @@ impl<'f> Journal<'f> {
             }
             Self::Export(bytes) => journal_export::entries(bytes, faults, only(boot, take)),
             Self::Json(bytes) => journal_json::entries(bytes, faults, only(boot, take)),
+            Self::Text(bytes, number) => journal_text::entries(bytes, *number, faults, only(boot, take)),
         }
     }
 }
 
-fn only<'f>(boot: Option<u128>, mut take: impl FnMut(&Entry<'f>)) -> impl FnMut(&Entry<'f>) {
+fn only(boot: Option<u128>, mut take: impl FnMut(&Entry<'_>)) -> impl FnMut(&Entry<'_>) {
     move |entry| {
         if boot.is_none_or(|boot| boot == entry.boot) {
             take(entry);

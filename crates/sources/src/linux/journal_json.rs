@@ -1,4 +1,4 @@
-//! The journal as JSON: one object per line, as `journalctl -o json` writes it.
+//! The journal as JSON: one object for each entry, as `journalctl -o json`, `json-pretty`, `json-sse` and `json-seq` write it.
 //!
 //! A value is a text, `null` when it was too long to be shown, an array of numbers when it is no text, and an array of
 //! those when a field was set more than once (source: "Journal JSON Format", systemd's documentation).
@@ -10,29 +10,62 @@ use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
 use super::journal::{Entry, JournalFaults};
 
-/// Bytes of one entry, at most; a longer line is no entry that journald writes.
-const LONGEST_LINE: usize = 64 << 20;
+/// Bytes of one entry, at most; a longer one is none that journald writes.
+const LONGEST_ENTRY: usize = 64 << 20;
 
-/// Calls `take` with every entry of `bytes`, in their order.
+/// Calls `take` with every entry of `bytes`, in their order: one object a line, or over several (`json-pretty`), framed by words
+/// (`json-sse`), control characters (`json-seq`) or an array.
 pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'a>)) {
-    // `journalctl -o json-sse` and `json-seq` put a word or a control character before the object.
-    for line in bytes.split(|&byte| byte == b'\n') {
-        let line = line.strip_prefix(b"data: ").unwrap_or(line);
-        let line = line.strip_prefix(b"\x1e").unwrap_or(line).trim_ascii();
-        if line.is_empty() {
-            continue;
-        }
+    let mut rest = bytes;
+    // Behind an object that does not end, another one begins at a line's begin, if anywhere.
+    let mut one_a_line = false;
+    while let Some(at) = memchr::memchr(b'{', rest) {
+        let (frame, from) = rest.split_at(at);
+        faults.unreadable += u64::from(!is_frame(frame));
+        let line = from.get(..memchr::memchr(b'\n', from).unwrap_or(from.len())).unwrap_or(from);
+        let object = if one_a_line { object(line) } else { object(from) };
         let mut entry = Entry::default();
-        let read = line.len() <= LONGEST_LINE && {
-            let mut reader = serde_json::Deserializer::from_slice(line);
+        let read = object.is_some_and(|object| {
+            let mut reader = serde_json::Deserializer::from_slice(object);
             Fields(&mut entry).deserialize(&mut reader).and_then(|()| reader.end()).is_ok()
-        };
-        if read {
+        });
+        rest = if read {
             take(&entry);
+            from.get(object.map_or(0, <[u8]>::len)..).unwrap_or_default()
         } else {
             faults.unreadable += 1;
+            one_a_line |= object.is_none();
+            from.get(line.len()..).unwrap_or_default()
+        };
+    }
+    faults.unreadable += u64::from(!is_frame(rest));
+}
+
+/// Whether `bytes` are only what stands between objects.
+fn is_frame(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_suffix(b"data: ").unwrap_or(bytes);
+    bytes.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']' | b'\x1e'))
+}
+
+/// The object that `bytes` begin with, up to the brace that closes it.
+fn object(bytes: &[u8]) -> Option<&[u8]> {
+    let (mut depth, mut in_text, mut escaped) = (0_u32, false, false);
+    for (at, &byte) in bytes.iter().enumerate().take(LONGEST_ENTRY) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' if !in_text => depth += 1,
+            b'}' if !in_text => {
+                depth -= 1;
+                if depth == 0 {
+                    return bytes.get(..=at);
+                }
+            }
+            _ => {}
         }
     }
+    None
 }
 
 /// Reads an object's members into an entry.

@@ -1,6 +1,8 @@
 //! Turns messages of the journal into rows: which units started and stopped, when the start was finished, which processes
 //! there were and which were killed.
 
+use std::borrow::Cow;
+
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{
     Notification, NotificationKind, ServiceChange, ServiceOutcome, ServiceTransition, StringId, milestone,
@@ -10,16 +12,38 @@ use super::assembly::Assembly;
 use super::clocks::{Clocks, SourceClock};
 use super::journal::{Entry, JournalFaults, STARTUP_FINISHED};
 use super::journal_files::Journal;
+use super::kernel_log::Messages;
 use super::shutdown_request;
-use super::time_span::time_span_ns;
+use super::startup_lengths::{StartupLengths, unless_known};
 use super::unit_messages::{Step, step};
 
 /// Adds the rows of one boot of a journal.
 pub(super) fn read(journal: &Journal<'_>, boot: Option<u128>, clocks: &Clocks, assembly: &mut Assembly) {
-    let mut reader = Reader { assembly, open: HashMap::new(), last: HashMap::new(), processes: HashSet::new() };
+    let mut reader = Reader::new(assembly, "journal");
     // What was wrong with it the survey has counted.
     let mut faults = JournalFaults::default();
     journal.entries(boot, &mut faults, |entry| reader.entry(entry, clocks));
+    reader.finish();
+}
+
+/// Adds what the service manager says in the kernel's log, for a recording without a journal: `systemd[1]: Started …`.
+pub(super) fn read_kernel_log(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly) {
+    let mut reader = Reader::new(assembly, "systemd's messages in the kernel log");
+    for message in messages.iter() {
+        let Some(text) = message.text.strip_prefix("systemd[1]: ") else {
+            continue;
+        };
+        let mut entry = Entry { is_text: true, ..Entry::default() };
+        entry.set(b"MESSAGE", Cow::Borrowed(text));
+        entry.set(b"SYSLOG_IDENTIFIER", Cow::Borrowed("systemd"));
+        entry.set(b"_TRANSPORT", Cow::Borrowed("kernel"));
+        entry.source_monotonic_us = Some(message.time_ns / 1000);
+        if StartupLengths::read(text).is_some() {
+            entry.message_id = STARTUP_FINISHED;
+        }
+        reader.entry(&entry, clocks);
+    }
+    reader.finish();
 }
 
 struct Reader<'a> {
@@ -29,9 +53,27 @@ struct Reader<'a> {
     /// The last change of each unit.
     last: HashMap<StringId, usize>,
     processes: HashSet<u32>,
+    /// The manager said that it runs, and not yet where.
+    manager_started: Option<(i64, String)>,
+    /// When it said so, of each part of the start.
+    said_to_start: Vec<(&'static str, i64, String)>,
+    /// What rows name as their record where the message has no id.
+    source: &'static str,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(assembly: &'a mut Assembly, source: &'static str) -> Self {
+        Self {
+            assembly,
+            open: HashMap::new(),
+            last: HashMap::new(),
+            processes: HashSet::new(),
+            manager_started: None,
+            said_to_start: Vec::new(),
+            source,
+        }
+    }
+
     fn entry(&mut self, entry: &Entry<'_>, clocks: &Clocks) {
         let Some(time_ns) = time_ns(entry, clocks) else {
             return;
@@ -39,7 +81,7 @@ impl Reader<'_> {
         self.assembly.reaches(time_ns);
         self.process(entry);
         if let Some(kind) = shutdown_request::asked(entry) {
-            let event = event_name(entry);
+            let event = self.event_name(entry);
             let name = milestone::SHUTDOWN_REQUEST;
             self.assembly.milestone(time_ns, name, kind, None, &event);
         }
@@ -50,6 +92,7 @@ impl Reader<'_> {
             self.started(entry);
             return;
         }
+        self.manager_starts(entry, time_ns);
         let Some((unit, step)) = step(entry) else {
             return;
         };
@@ -73,7 +116,7 @@ impl Reader<'_> {
                 }
             }
             Step::Kills(pid) => {
-                let event = event(entry, self.assembly);
+                let event = self.event(entry);
                 self.assembly.notifications.push(Notification {
                     kind: NotificationKind::Termination,
                     start_ns: time_ns,
@@ -111,7 +154,8 @@ impl Reader<'_> {
 
     fn begins(&mut self, unit: StringId, change: ServiceChange, time_ns: i64, entry: &Entry<'_>) {
         let at = self.assembly.service_transitions.len();
-        let row = row(unit, change, time_ns, entry, self.assembly);
+        let event = self.event(entry);
+        let row = row(unit, change, time_ns, event);
         self.assembly.service_transitions.push(row);
         self.open.insert((unit, change), at);
         self.last.insert(unit, at);
@@ -130,7 +174,8 @@ impl Reader<'_> {
             Some(at) => at,
             // What takes no time is only told when it is done.
             None => {
-                let row = row(unit, change, time_ns, entry, self.assembly);
+                let event = self.event(entry);
+                let row = row(unit, change, time_ns, event);
                 self.assembly.service_transitions.push(row);
                 self.target_stops(unit, change, time_ns, entry);
                 self.assembly.service_transitions.len() - 1
@@ -163,46 +208,65 @@ impl Reader<'_> {
 
     fn target(&mut self, name: &str, unit: StringId, time_ns: i64, entry: &Entry<'_>) {
         let unit = self.assembly.texts.get(unit).to_owned();
-        let event = event_name(entry);
+        let event = self.event_name(entry);
         self.assembly.milestone(time_ns, name, &unit, None, &event);
     }
 
     /// The manager's own account of the start, which it gives once all jobs are done.
     fn started(&mut self, entry: &Entry<'_>) {
-        let event = event_name(entry);
+        let said = StartupLengths::read(&entry.message);
         let ns = |us: Option<i64>| us.and_then(|us| us.checked_mul(1_000));
-        let (Some(kernel), Some(user_space)) = (ns(entry.kernel_us), ns(entry.user_space_us)) else {
+        // The fields have µs, the text ms; firmware and loader are in the text only.
+        let kernel_ns = ns(entry.kernel_us).or(said.map(|said| said.kernel_ns));
+        let user_space_ns = ns(entry.user_space_us).or(said.map(|said| said.user_space_ns));
+        let (Some(kernel_ns), Some(user_space_ns)) = (kernel_ns, user_space_ns) else {
             return;
         };
-        let initrd = ns(entry.initrd_us).unwrap_or(0);
-        let begin = kernel.saturating_add(initrd);
-        if initrd > 0 {
-            self.unless_known(kernel, milestone::INITRD_BEGIN, None, &event);
-        }
-        self.unless_known(begin, milestone::USER_SPACE_BEGIN, None, &event);
-        let end = begin.saturating_add(user_space);
-        self.unless_known(end, milestone::STARTUP_FINISHED, None, &event);
-        // Firmware and loader are in the text only, to the millisecond.
-        let length = |part: &str| {
-            let (before, _) = entry.message.split_once(&format!(" ({part})"))?;
-            let text = before.rsplit([')', '+']).next()?.trim();
-            time_span_ns(text.strip_prefix("Startup finished in ").unwrap_or(text))
-        };
-        let loader = length("loader");
-        if let Some(ns) = loader {
-            self.unless_known(-ns, milestone::BOOT_MANAGER, Some(ns), &event);
-        }
-        if let Some(ns) = length("firmware") {
-            let begin = loader.unwrap_or(0).saturating_add(ns);
-            self.unless_known(-begin, milestone::FIRMWARE, Some(ns), &event);
+        let said = said.unwrap_or_default();
+        let lengths =
+            StartupLengths { kernel_ns, user_space_ns, initrd_ns: ns(entry.initrd_us).or(said.initrd_ns), ..said };
+        let event = self.event_name(entry);
+        lengths.add(&event, self.assembly);
+    }
+
+    /// The manager says that it starts, and then, if so, that it does in an initial file system: which of the two it is shows by the
+    /// next message that is no remark on the machine.
+    fn manager_starts(&mut self, entry: &Entry<'_>, time_ns: i64) {
+        let message = &*entry.message;
+        if message.starts_with("systemd ") && message.contains(" running in system mode") {
+            self.settle_manager();
+            self.manager_started = Some((time_ns, self.event_name(entry)));
+        } else if message.starts_with("Running in init") {
+            if let Some((time_ns, event)) = self.manager_started.take() {
+                self.said_to_start.push((milestone::INITRD_BEGIN, time_ns, event));
+            }
+        } else if !message.starts_with("Detected ") {
+            self.settle_manager();
         }
     }
 
-    fn unless_known(&mut self, time_ns: i64, name: &str, value: Option<i64>, event: &str) {
-        let id = self.assembly.text(name);
-        if !self.assembly.milestones.iter().any(|row| row.name == id) {
-            self.assembly.milestone(time_ns, name, "", value, event);
+    fn settle_manager(&mut self) {
+        if let Some((time_ns, event)) = self.manager_started.take() {
+            self.said_to_start.push((milestone::USER_SPACE_BEGIN, time_ns, event));
         }
+    }
+
+    /// What the manager said when it started counts where it gave no account once it was done: it speaks late.
+    fn finish(mut self) {
+        self.settle_manager();
+        for (name, time_ns, event) in std::mem::take(&mut self.said_to_start) {
+            unless_known(time_ns, name, None, &event, self.assembly);
+        }
+    }
+
+    fn event(&mut self, entry: &Entry<'_>) -> StringId {
+        let name = self.event_name(entry);
+        self.assembly.text(&name)
+    }
+
+    /// What a row of this message names as its record.
+    fn event_name(&self, entry: &Entry<'_>) -> String {
+        if entry.message_id == 0 { self.source.to_owned() } else { format!("journal {:032x}", entry.message_id) }
     }
 }
 
@@ -214,22 +278,7 @@ pub(super) fn time_ns(entry: &Entry<'_>, clocks: &Clocks) -> Option<i64> {
     }
 }
 
-/// What a row of this message names as its record.
-fn event_name(entry: &Entry<'_>) -> String {
-    if entry.message_id == 0 { "journal".to_owned() } else { format!("journal {:032x}", entry.message_id) }
-}
-
-fn event(entry: &Entry<'_>, assembly: &mut Assembly) -> StringId {
-    assembly.text(&event_name(entry))
-}
-
-fn row(
-    unit: StringId,
-    change: ServiceChange,
-    time_ns: i64,
-    entry: &Entry<'_>,
-    assembly: &mut Assembly,
-) -> ServiceTransition {
+fn row(unit: StringId, change: ServiceChange, time_ns: i64, event: StringId) -> ServiceTransition {
     ServiceTransition {
         service: unit,
         group: StringId::EMPTY,
@@ -244,6 +293,6 @@ fn row(
         automatic: false,
         result: StringId::EMPTY,
         timeout_ns: None,
-        event: event(entry, assembly),
+        event,
     }
 }

@@ -41,6 +41,7 @@ mod journal_files;
 mod journal_json;
 mod journal_rows;
 mod journal_survey;
+mod journal_text;
 mod kernel_log;
 mod machine;
 mod manager;
@@ -48,6 +49,7 @@ pub(crate) mod parts;
 mod power;
 mod processes;
 mod shutdown_request;
+mod startup_lengths;
 mod time_span;
 mod unit_dependencies;
 mod unit_messages;
@@ -100,6 +102,9 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
     }
     for journal in journals.iter() {
         journal_rows::read(journal, boots.boot(), &clocks, &mut assembly);
+    }
+    if journals.is_empty() {
+        journal_rows::read_kernel_log(&messages, &clocks, &mut assembly);
     }
     firmware::read(&parts, &mut assembly);
     power::fill_slept(&clocks, &mut assembly);
@@ -157,7 +162,7 @@ fn recorder(parts: &[Part<'_>]) -> String {
         "ftrace"
     } else if parts.iter().any(|part| part.kind.is_journal()) {
         "systemd-journald"
-    } else if has(&[PartKind::Units, PartKind::Manager, PartKind::Dump]) {
+    } else if has(&[PartKind::Units, PartKind::Manager, PartKind::Dump, PartKind::StartupLengths]) {
         "systemd"
     } else {
         "kernel log"
@@ -223,6 +228,7 @@ fn read(part: &Part<'_>, clocks: &clocks::Clocks, assembly: &mut Assembly) {
         PartKind::Units => units::read(part, clocks, assembly),
         PartKind::Manager => manager::read(part, clocks, assembly),
         PartKind::Dump => dump::read(part, clocks, assembly),
+        PartKind::StartupLengths => startup_lengths::read(part, assembly),
         PartKind::Blame => blame::read(part, assembly),
         _ => machine::read(part, assembly),
     }

@@ -4,7 +4,8 @@ use onoff_firmware::Signature;
 use onoff_ftrace::{DataFile, TextTrace};
 use onoff_journal::JournalFile;
 
-use super::blame;
+use super::startup_lengths::StartupLengths;
+use super::{blame, journal_text, kernel_log};
 
 /// A file of a recording that says something.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,10 @@ pub(crate) enum PartKind {
     JournalExport,
     /// `journalctl -o json`.
     JournalJson,
+    /// The journal as lines (`journalctl -o short…`), or a syslog daemon's file.
+    JournalText,
+    /// `systemd-analyze time`: the lengths of the parts of the start.
+    StartupLengths,
     /// `systemd-analyze blame`: how long units took to start.
     Blame,
     /// EFI variable: the loader's start, by the firmware's clock.
@@ -80,6 +85,8 @@ impl PartKind {
             Self::Journal => "journal file",
             Self::JournalExport => "journal (export)",
             Self::JournalJson => "journal (JSON)",
+            Self::JournalText => "journal (text)",
+            Self::StartupLengths => "systemd-analyze time",
             Self::Blame => "systemd-analyze blame",
             Self::LoaderTimeInit => "EFI variable LoaderTimeInitUSec",
             Self::LoaderTimeExec => "EFI variable LoaderTimeExecUSec",
@@ -97,7 +104,7 @@ impl PartKind {
 
     /// Whether it is a journal, which may hold several boots.
     pub(crate) const fn is_journal(self) -> bool {
-        matches!(self, Self::Journal | Self::JournalExport | Self::JournalJson)
+        matches!(self, Self::Journal | Self::JournalExport | Self::JournalJson | Self::JournalText)
     }
 
     /// Whether a file of this kind is a recording by itself; the others only add to one.
@@ -114,6 +121,8 @@ impl PartKind {
                 | Self::Journal
                 | Self::JournalExport
                 | Self::JournalJson
+                | Self::JournalText
+                | Self::StartupLengths
         )
     }
 }
@@ -144,11 +153,14 @@ pub(crate) fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
         return None;
     }
     let text = String::from_utf8_lossy(head);
-    let text = text.trim_start_matches(['\u{feff}', '\u{1e}', ' ']);
+    let text = kernel_log::line::uncoloured(&text);
+    let text = text.trim_start_matches(['\u{feff}', '\u{1e}', ' ', '\r', '\n']);
     by_text(text).or_else(|| {
         TextTrace::recognises(head)
             .then_some(PartKind::TraceText)
             .or_else(|| is_kernel_log(text).then_some(PartKind::KernelLog))
+            .or_else(|| journal_text::recognises(text).then_some(PartKind::JournalText))
+            .or_else(|| holds_a_kernel_log(text).then_some(PartKind::KernelLog))
             .or_else(|| by_name(file, text))
     })
 }
@@ -161,8 +173,7 @@ pub(crate) fn is_for_people(name: &str) -> bool {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     matches!(
         file,
-        "analyze-time.txt"
-            | "critical-chain.txt"
+        "critical-chain.txt"
             | "interrupts"
             | "iomem"
             | "mem-sleep"
@@ -184,13 +195,19 @@ fn by_text(text: &str) -> Option<PartKind> {
     if begins("__CURSOR=") || (has_line("__REALTIME_TIMESTAMP=") && has_line("_BOOT_ID=")) {
         return Some(PartKind::JournalExport);
     }
-    if begins("{") {
-        let first = text.lines().next().unwrap_or_default();
+    if begins("{") || begins("[") || begins("data: {") {
+        // `json-pretty` writes a field a line, and a tool may have put entries into an array.
+        let first = text.get(..4096.min(text.len())).unwrap_or(text);
         if first.contains("\"__REALTIME_TIMESTAMP\"") || first.contains("\"__CURSOR\"") {
             return Some(PartKind::JournalJson);
         }
+    }
+    if begins("{") {
         let inside = text.get(1..).unwrap_or_default().trim_start();
         return inside.starts_with("\"dmesg\"").then_some(PartKind::KernelLogJson);
+    }
+    if StartupLengths::read(text).is_some() {
+        return Some(PartKind::StartupLengths);
     }
     if begins("Manager: systemd") || begins("Timestamp firmware:") || begins("-> Unit ") {
         return Some(PartKind::Dump);
@@ -245,8 +262,7 @@ const LOG_LINES: usize = 40;
 /// computer in every line.
 fn is_kernel_log(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(LOG_LINES).collect();
-    let messages: Vec<&str> =
-        lines.iter().filter_map(|line| Some(super::kernel_log::line::line(line)?.message)).collect();
+    let messages: Vec<&str> = lines.iter().filter_map(|line| Some(kernel_log::line::line(line)?.message)).collect();
     if messages.is_empty() || messages.len() * 2 < lines.len() {
         return false;
     }
@@ -257,6 +273,13 @@ fn is_kernel_log(text: &str) -> bool {
     };
     let first = messages.first().and_then(|message| computer(message));
     first.is_none() || !messages.iter().take(10).all(|message| computer(message) == first)
+}
+
+/// Whether somewhere among other lines the kernel's log begins: a serial console tells of firmware and loader before.
+fn holds_a_kernel_log(text: &str) -> bool {
+    text.lines()
+        .filter_map(|line| Some(kernel_log::line::line(line)?.message))
+        .any(|message| message.starts_with("Linux version "))
 }
 
 #[cfg(test)]
@@ -297,6 +320,13 @@ mod tests {
             ("local global [mono] boot\n", PartKind::TraceClock),
             ("MemTotal:        1969152 kB\n", PartKind::MemoryInfo),
             ("9.378s dev-vda2.device\n", PartKind::Blame),
+            ("[    0.000000] host kernel: Linux version\n[    0.1] host systemd[1]: up\n", PartKind::JournalText),
+            ("-- Boot 00 --\nNov 22 09:04:00 host systemd[1]: up\n", PartKind::JournalText),
+            ("Startup finished in 1s (kernel) + 2s (userspace) = 3s\n", PartKind::StartupLengths),
+            ("{\n\t\"__CURSOR\" : \"s\",\n", PartKind::JournalJson),
+            ("[{\"__CURSOR\":\"s\"}]\n", PartKind::JournalJson),
+            ("data: {\"__CURSOR\":\"s\"}\n", PartKind::JournalJson),
+            ("UEFI firmware\n\u{1b}[2JGRUB\n[    0.000000] Linux version 6.1\n", PartKind::KernelLog),
         ] {
             assert_eq!(kind("any name", text), Some(expected), "{text}");
         }
@@ -306,9 +336,7 @@ mod tests {
         assert_eq!(kind_of(variable, b"\x06\0\0\x005\0"), Some(PartKind::LoaderTimeExec));
         assert_eq!(kind_of("FBPT.bin", b"FBPT\x30\0\0\0"), Some(PartKind::FirmwareTable));
         assert_eq!(kind("lab/fpdt/boot/exitbootservice_end_ns", "4809919164\n"), Some(PartKind::FirmwareTable));
-        for other in
-            ["", "blame\n", "[    0.000000] labguest kernel: Linux version\n[    0.100000] labguest systemd[1]: up\n"]
-        {
+        for other in ["", "blame\n", "Reached target Basic System.\nStarted a.service.\n", "a,b\n1,2\n"] {
             assert_eq!(kind("x", other), None, "{other}");
         }
     }

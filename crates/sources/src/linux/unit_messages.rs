@@ -71,7 +71,7 @@ const WORDS: [(&str, Step<'static>); 33] = [
 /// The unit that a message of the service manager is about, and what it says of it.
 pub(super) fn step<'a>(entry: &'a Entry<'_>) -> Option<(Cow<'a, str>, Step<'a>)> {
     let message = &*entry.message;
-    let by_words = about(message);
+    let by_words = about(message, entry.is_text);
     let unit = if entry.unit.is_empty() {
         Cow::Borrowed(by_words.as_ref()?.0)
     } else if entry.user_unit.is_empty() {
@@ -96,13 +96,17 @@ pub(super) fn step<'a>(entry: &'a Entry<'_>) -> Option<(Cow<'a, str>, Step<'a>)>
 }
 
 /// The unit at a text's begin or after its first words, and what the text says of it.
-fn about(message: &str) -> Option<(&str, Step<'_>)> {
+fn about(message: &str, by_description: bool) -> Option<(&str, Step<'_>)> {
     for (begin, step) in &WORDS {
         if let Some(rest) = message.strip_prefix(begin) {
             // `name - description`, `name.` or `name...`; older systems give only the description.
             let name = rest.split_ascii_whitespace().next().unwrap_or("");
             let name = name.trim_end_matches('.');
-            return is_unit(name).then(|| (name, step.clone()));
+            if is_unit(name) {
+                return Some((name, step.clone()));
+            }
+            let description = rest.trim_end_matches('.');
+            return (by_description && !description.is_empty()).then(|| (unit_of(description), step.clone()));
         }
     }
     if was_skipped(message) {
@@ -119,6 +123,38 @@ fn about(message: &str) -> Option<(&str, Step<'_>)> {
     }
     let (pid, rest) = rest.strip_prefix("Killing process ")?.split_once(' ')?;
     rest.contains("SIGKILL").then(|| Some((name, Step::Kills(pid.parse().ok()?))))?
+}
+
+/// The unit that systemd describes so, of the targets that it brings; the description itself of any other. Source: the descriptions
+/// in systemd's own unit files, which are the same in every version.
+fn unit_of(description: &str) -> &str {
+    const TARGETS: [(&str, &str); 24] = [
+        ("Basic System", "basic.target"),
+        ("Bluetooth Support", "bluetooth.target"),
+        ("Graphical Interface", "graphical.target"),
+        ("Host and Network Name Lookups", "nss-lookup.target"),
+        ("Initrd Default Target", "initrd.target"),
+        ("Initrd File Systems", "initrd-fs.target"),
+        ("Initrd Root Device", "initrd-root-device.target"),
+        ("Initrd Root File System", "initrd-root-fs.target"),
+        ("Local Encrypted Volumes", "cryptsetup.target"),
+        ("Local File Systems", "local-fs.target"),
+        ("Login Prompts", "getty.target"),
+        ("Multi-User System", "multi-user.target"),
+        ("Network", "network.target"),
+        ("Network is Online", "network-online.target"),
+        ("Path Units", "paths.target"),
+        ("Paths", "paths.target"),
+        ("Remote File Systems", "remote-fs.target"),
+        ("Slice Units", "slices.target"),
+        ("Socket Units", "sockets.target"),
+        ("Sockets", "sockets.target"),
+        ("Swap", "swap.target"),
+        ("Swaps", "swap.target"),
+        ("System Initialization", "sysinit.target"),
+        ("Timer Units", "timers.target"),
+    ];
+    TARGETS.iter().find(|(of_target, _)| *of_target == description).map_or(description, |(_, unit)| unit)
 }
 
 fn was_skipped(message: &str) -> bool {
@@ -167,6 +203,15 @@ mod tests {
             let expected = expected.map(|(unit, step)| (unit.to_owned(), step));
             assert_eq!(found(&[("MESSAGE", message)]), expected, "{message}");
         }
+        let text = |message: &'static str| {
+            let mut entry = Entry { is_text: true, ..Entry::default() };
+            entry.set(b"MESSAGE", Cow::Borrowed(message));
+            step(&entry).map(|(unit, step)| (unit.into_owned(), matches!(step, Step::Begins(_))))
+        };
+        assert_eq!(text("Starting Journal Service..."), Some(("Journal Service".to_owned(), true)));
+        assert_eq!(text("Started Journal Service."), Some(("Journal Service".to_owned(), false)));
+        assert_eq!(text("Reached target Graphical Interface."), Some(("graphical.target".to_owned(), false)));
+        assert_eq!(text("Inserted module 'autofs4'"), None);
         let id = |id: &str, result: &str| {
             found(&[("MESSAGE_ID", id), ("UNIT", "a.service"), ("JOB_RESULT", result), ("MESSAGE", "x")])
                 .map(|(_, step)| step)

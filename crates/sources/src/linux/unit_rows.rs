@@ -88,9 +88,16 @@ fn settle_start(assembly: &mut Assembly) {
             finished_ns = finished_ns.max(Some(row.time_ns));
         }
     }
+    // Without the manager's word the usual targets stand in; where none was reached either, everything was started by the boot.
+    let usual = ["graphical.target", "multi-user.target"].map(|unit| assembly.texts.find(unit));
+    let reached = assembly.texts.find(milestone::TARGET_REACHED);
+    let until_ns = finished_ns.or_else(|| {
+        let rows = assembly.milestones.iter().filter(|row| Some(row.name) == reached);
+        rows.filter(|row| usual.contains(&Some(row.detail))).map(|row| row.time_ns).min()
+    });
     for row in &mut assembly.service_transitions {
         row.automatic = row.kind == ServiceChange::Start
             && row.outcome != ServiceOutcome::Unfinished
-            && finished_ns.is_some_and(|finished| row.start_ns <= finished);
+            && until_ns.is_none_or(|until| row.start_ns <= until);
     }
 }

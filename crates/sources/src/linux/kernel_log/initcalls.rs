@@ -62,14 +62,12 @@ impl InitcallTracker {
     fn call_end(&mut self, time_ns: i64, text: &str) -> Option<()> {
         let (what, result) = text.strip_prefix("initcall ")?.rsplit_once(" returned ")?;
         let (function, _) = function_and_module(what);
-        let (result, after) = returned(result)?;
+        let (result, _) = returned(result)?;
         let at = self.open.iter().rposition(|(name, _)| name == function)?;
         let (_, mut row) = self.open.remove(at);
-        // Before timekeeping is up the kernel measures nothing.
-        row.end_ns = Some(match after {
-            0 => time_ns,
-            _ => row.start_ns.saturating_add(after),
-        });
+        // The stamps of both lines, not what the kernel says it took: it keeps one start for all calls, so that of calls side by
+        // side, or of a call with others inside it, it says the time since the last began.
+        row.end_ns = Some(time_ns.max(row.start_ns));
         row.status = Some(result.cast_unsigned());
         self.rows.push(row);
         Some(())
@@ -132,6 +130,11 @@ impl InitcallTracker {
             return false;
         };
         traced.driver = row.driver;
+        // A trace that begins or ends in between has only one half.
+        if traced.end_ns.is_none() {
+            traced.end_ns = row.end_ns.filter(|&end_ns| end_ns >= traced.start_ns);
+            traced.status = traced.status.or(row.status);
+        }
         if traced.description.is_empty() {
             traced.description = row.description;
         }

@@ -1,18 +1,57 @@
-//! One line of the kernel's log as text.
+//! One line of the kernel's log as text, in the forms of `dmesg` and its options.
+
+use std::borrow::Cow;
+
+use onoff_trace::CivilTime;
+
+/// What stamps a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::linux) enum Stamp {
+    /// The log's clock, ns.
+    Log(i64),
+    /// A wall clock (`dmesg -T`, `--time-format iso`), ns from any moment.
+    Wall(i64),
+}
 
 /// One message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::linux) struct Line<'a> {
-    /// Time by the log's clock, ns.
-    pub(in crate::linux) time_ns: i64,
+    /// When.
+    pub(in crate::linux) stamp: Stamp,
     /// What it says.
     pub(in crate::linux) message: &'a str,
 }
 
-/// Reads `[    1.234567] message`, with `<5>` or `kern  :info  : ` before it, or `[    T1] ` behind the time. `None` for any other
-/// line.
+/// `text` without the sequences that colour it on a terminal (`dmesg --color=always`, consoles of systemd).
+pub(in crate::linux) fn uncoloured(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        plain.push_str(before);
+        // `[`, numbers and semicolons, and a letter that ends it.
+        rest = match after.strip_prefix('[') {
+            Some(after) => {
+                let end = after.find(|character: char| ('@'..='~').contains(&character));
+                end.and_then(|end| after.get(end + 1..)).unwrap_or("")
+            }
+            None => after,
+        };
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
+}
+
+/// Reads `[    1.234567] message`, with `<5>` or `kern  :info  : ` before it, or `[    T1] ` behind the time; the same with a date
+/// (`[Sun Nov 22 09:04:00 2026]`, `2026-11-22T09:04:00,123456+00:00`); and the form of `/dev/kmsg` (`6,12,1234567,-;message`). `None`
+/// for any other line.
 pub(in crate::linux) fn line(text: &str) -> Option<Line<'_>> {
     let text = text.trim_end_matches('\r');
+    if text.starts_with(|first: char| first.is_ascii_digit()) {
+        return kmsg(text).or_else(|| iso(text));
+    }
     let (prefix, rest) = text.split_once('[')?;
     let prefix = prefix.trim();
     let priority = prefix
@@ -23,9 +62,53 @@ pub(in crate::linux) fn line(text: &str) -> Option<Line<'_>> {
         return None;
     }
     let (time, message) = rest.split_once(']')?;
-    let time_ns = nanoseconds(time.trim())?;
+    // `dmesg -d` adds the time since the line before.
+    let seconds = time.split('<').next().unwrap_or(time).trim();
+    let stamp = match nanoseconds(seconds) {
+        Some(ns) => Stamp::Log(ns),
+        None => Stamp::Wall(date(time)?),
+    };
     let message = message.strip_prefix(' ').unwrap_or(message);
-    Some(Line { time_ns, message: caller(message) })
+    Some(Line { stamp, message: caller(message) })
+}
+
+/// `6,12,1234567,-;message`: priority, number, µs, flags.
+fn kmsg(text: &str) -> Option<Line<'_>> {
+    let (head, message) = text.split_once(';')?;
+    let mut fields = head.split(',');
+    for _priority_and_number in 0..2 {
+        fields.next()?.parse::<u64>().ok()?;
+    }
+    let us: i64 = fields.next()?.parse().ok().filter(|&us| us >= 0)?;
+    Some(Line { stamp: Stamp::Log(us.checked_mul(1000)?), message })
+}
+
+/// `2026-11-22T09:04:00,123456+00:00 message`
+fn iso(text: &str) -> Option<Line<'_>> {
+    let (time, message) = text.split_once(' ')?;
+    let (date, time) = time.split_once('T')?;
+    let mut parts = date.splitn(3, '-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    let (time, fraction) = time.split_once(',')?;
+    let digits = fraction.find(['+', '-', 'Z'])?;
+    let fraction = nanoseconds(&format!("0.{}", fraction.get(..digits)?))?;
+    let ns = civil(year.parse().ok()?, month.parse().ok()?, day, time)?.checked_add(fraction)?;
+    Some(Line { stamp: Stamp::Wall(ns), message: caller(message) })
+}
+
+/// `Sun Nov 22 09:04:00 2026`
+fn date(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut words = text.split_ascii_whitespace();
+    let (_, month, day, time) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let month = MONTHS.iter().position(|of_year| *of_year == month)?;
+    civil(words.next()?.parse().ok()?, u8::try_from(month + 1).ok()?, day, time)
+}
+
+fn civil(year: i64, month: u8, day: &str, time: &str) -> Option<i64> {
+    let mut parts = time.splitn(3, ':').map(|part| part.parse::<u8>().ok());
+    let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
+    CivilTime { year, month, day: day.parse().ok()?, hour, minute, second, nanosecond: 0 }.to_unix_ns()
 }
 
 /// Leaves out who called: `[    T1]` or `[    C0]`.
@@ -50,4 +133,44 @@ pub(in crate::linux) fn nanoseconds(text: &str) -> Option<i64> {
     }
     let fraction = fraction.parse::<i64>().ok()?.checked_mul(10_i64.pow(9 - digits))?;
     seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_dmesg_is_read() {
+        const AT: i64 = 1_795_338_240_000_000_000;
+        for (text, stamp) in [
+            ("[    1.500000] usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("<6>[    1.500000] usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("kern  :info  : [    1.500000] usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("[    1.500000][    T1] usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("[    1.500000 <    0.000012>] usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("\u{1b}[32m[    1.500000] \u{1b}[0m\u{1b}[33musb: \u{1b}[0m[x] y", Stamp::Log(1_500_000_000)),
+            ("6,339,1500000,-;usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("6,339,1500000,-,caller=T1;usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("[Sun Nov 22 09:04:00 2026] usb: [x] y", Stamp::Wall(AT)),
+            ("kern  :info  : [Sun Nov 22 09:04:00 2026] usb: [x] y", Stamp::Wall(AT)),
+            ("2026-11-22T09:04:00,250000+00:00 usb: [x] y", Stamp::Wall(AT + 250_000_000)),
+        ] {
+            let plain = uncoloured(text);
+            assert_eq!(line(&plain), Some(Line { stamp, message: "usb: [x] y" }), "{text}");
+        }
+        for text in
+            ["", "[", "[  OK  ] Started x", "[Nov22 09:04] x", "[  +0.000012] x", "a;b", "1,2;x", "2026-11-22T x"]
+        {
+            assert_eq!(line(text), None, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text: String, date in "[A-Za-z0-9 :,+T-]{0,40}") {
+            line(&uncoloured(&text));
+            line(&format!("[{date}] x"));
+            line(&format!("{date} x"));
+        }
+    }
 }

@@ -6,8 +6,37 @@ use onoff_trace::system::MOST_PROCESSORS;
 use crate::linux::assembly::Assembly;
 use crate::linux::machine::set;
 
+/// The first program, of kernels that do not say which they run (before 4.20).
+#[derive(Debug, Default)]
+pub(super) struct FirstProgram {
+    /// The kernel said which.
+    named: bool,
+    /// There is an initial file system.
+    unpacked: bool,
+    /// The kernel gave the memory of its initialisation back, the last it does before.
+    freed_ns: Option<i64>,
+}
+
+impl FirstProgram {
+    fn on_message(&mut self, time_ns: i64, text: &str) {
+        self.named |= text.starts_with("Run ") && text.ends_with(" as init process");
+        self.unpacked |= text.starts_with("Trying to unpack rootfs image") || text.starts_with("Unpacking initramfs");
+        if text.starts_with("Freeing unused kernel ") {
+            self.freed_ns = Some(time_ns);
+        }
+    }
+
+    pub(super) fn finish(self, assembly: &mut Assembly) {
+        if let Some(time_ns) = self.freed_ns.filter(|_| !self.named) {
+            let name = if self.unpacked { milestone::INITRD_BEGIN } else { milestone::USER_SPACE_BEGIN };
+            assembly.milestone(time_ns, name, "", None, "kernel log/Freeing unused kernel memory");
+        }
+    }
+}
+
 /// Takes a message that no other module knows.
-pub(super) fn on_message(time_ns: i64, text: &str, assembly: &mut Assembly) {
+pub(super) fn on_message(time_ns: i64, text: &str, program: &mut FirstProgram, assembly: &mut Assembly) {
+    program.on_message(time_ns, text);
     let system = &mut assembly.system;
     if let Some(rest) = text.strip_prefix("Linux version ") {
         set(&mut system.os_build_text, rest.split(' ').next());

@@ -24,12 +24,13 @@ use super::clocks::{Clocks, SourceClock};
 use super::journal::JournalFaults;
 use super::journal_files::Journal;
 use super::parts::{Part, PartKind};
+use line::Stamp;
 pub(super) use line::nanoseconds;
 
 const UNREADABLE: Counter = Counter {
     name: "kernel_log_lines_unreadable",
     severity: Severity::Notice,
-    help: "lines of the kernel's log without a time of its own were left out; messages of several lines look like that, and logs of dmesg -T",
+    help: "lines of the kernel's log without a time of its own were left out; messages of several lines look like that",
     touches: TABLES,
 };
 
@@ -37,6 +38,13 @@ const CUT: Counter = Counter {
     name: "kernel_log_cut",
     severity: Severity::Warning,
     help: "a kernel log as JSON ends inside a message or holds something else; what came before is read",
+    touches: TABLES,
+};
+
+const WALL_CLOCK: Counter = Counter {
+    name: "kernel_log_wall_clock",
+    severity: Severity::Warning,
+    help: "the kernel's log has dates (dmesg -T), mostly in whole seconds: they count from its first line; take `dmesg` without -T",
     touches: TABLES,
 };
 
@@ -81,6 +89,8 @@ pub(super) struct Messages {
     unreadable: u64,
     cut: u64,
     too_many: u64,
+    /// Whether dates stamp messages.
+    wall_clock: bool,
 }
 
 /// One message of `dmesg -J`.
@@ -97,11 +107,21 @@ impl Messages {
             self.add_json(part.bytes);
             return;
         }
+        let mut first_wall_ns = None;
         for text in String::from_utf8_lossy(part.bytes).lines() {
-            match line::line(text) {
-                Some(line) => self.add(line.time_ns, line.message),
-                None => self.unreadable += u64::from(!text.trim().is_empty()),
-            }
+            let text = line::uncoloured(text);
+            let Some(line) = line::line(&text) else {
+                self.unreadable += u64::from(!text.trim().is_empty());
+                continue;
+            };
+            let time_ns = match line.stamp {
+                Stamp::Log(ns) => ns,
+                Stamp::Wall(ns) => {
+                    self.wall_clock = true;
+                    ns.saturating_sub(*first_wall_ns.get_or_insert(ns)).max(0)
+                }
+            };
+            self.add(time_ns, line.message);
         }
     }
 
@@ -188,6 +208,7 @@ impl Messages {
     fn count(&self, losses: &mut Losses) {
         losses.add(&UNREADABLE, self.unreadable);
         losses.add(&CUT, self.cut);
+        losses.add(&WALL_CLOCK, self.wall_clock.into());
         losses.add(&TOO_MANY, self.too_many);
     }
 }
@@ -204,6 +225,7 @@ pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly
     let mut initcalls = initcalls::InitcallTracker::new(assembly);
     let mut power = power::PowerTracker::new(assembly);
     let mut shutdown = shutdown::ShutdownTracker::default();
+    let mut program = machine::FirstProgram::default();
     for message in messages.iter() {
         let time_ns = clocks.axis_or_same_ns(SourceClock::KernelLog, message.time_ns).max(0);
         assembly.reaches(time_ns);
@@ -212,12 +234,13 @@ pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly
             || power.on_message(time_ns, text, assembly)
             || shutdown.on_message(time_ns, text, assembly))
         {
-            machine::on_message(time_ns, text, assembly);
+            machine::on_message(time_ns, text, &mut program, assembly);
         }
     }
     initcalls.finish(assembly);
     power.finish(assembly);
     shutdown.finish(assembly);
+    program.finish(assembly);
     if assembly.wants(TableName::Inventory) {
         let events = messages.found.len() as u64;
         assembly.inventory.events += events;

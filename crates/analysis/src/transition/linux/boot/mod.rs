@@ -69,9 +69,16 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     let begin_ns = course.begin_ns();
     let startup_ns = course.finished.time_ns.map(|end| end.saturating_sub(begin_ns));
     let total_ns = startup_ns.zip(post_boot.end_ns).map(|(startup, _)| startup.saturating_add(post_boot.busy_ns));
+    // Without an end the start was not over when the recording was, if something was still starting.
+    let still_starting = match course.finished.time_ns {
+        None => starts.unfinished(trace.duration_ns),
+        Some(_) => Vec::new(),
+    };
     let latest_ns = course.finished.time_ns.unwrap_or_else(|| {
-        let ends = units.iter().filter(|unit| unit.automatic);
-        ends.filter_map(|unit| unit.end_ns).chain(course.user_space.time_ns).max().unwrap_or(trace.duration_ns)
+        let ends = units.iter().filter(|unit| unit.automatic).filter_map(|unit| unit.end_ns);
+        let hung_ns = (!still_starting.is_empty()).then_some(trace.duration_ns);
+        let begun = [&course.initrd, &course.init_program].into_iter().flatten().filter_map(|begin| begin.time_ns);
+        ends.chain(course.user_space.time_ns).chain(begun).chain(hung_ns).max().unwrap_or(begin_ns)
     });
     let devices = devices::operations(trace);
     let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
@@ -92,6 +99,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         manager: manager(trace, &course),
         critical_path,
         last_unit: last_unit(trace, course.finished.time_ns),
+        still_starting,
         units,
         units_touched_by: touched_by(trace, &[TableName::ServiceTransitions, TableName::ServiceDependencies]),
         drivers: devices::by_driver(&devices),

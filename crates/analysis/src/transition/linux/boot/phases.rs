@@ -122,8 +122,8 @@ fn user_space_stand_in(trace: &Trace) -> Boundary {
     }
 }
 
-/// The target that the system is started for: the service manager's word, else the highest of the usual ones that was
-/// reached while the system started, else the last.
+/// The target that the system is started for, once it is reached: the service manager's word, else the highest of the usual ones
+/// that was reached while the system started. Any other target says nothing: of a start that hung, the last one is not its end.
 pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
     let reached = trace.strings.find(milestone::TARGET_REACHED)?;
     let finished_ns = first(trace, milestone::STARTUP_FINISHED).map(|row| row.time_ns);
@@ -143,7 +143,7 @@ pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
             .find_map(named)
             .map(|found| (found, "the highest of the usual targets that was reached"))
     });
-    let ((reached_ns, unit), rule) = found.or_else(|| Some((*targets.last()?, "the last target that was reached")))?;
+    let ((reached_ns, unit), rule) = found?;
     let begin_ns = first(trace, milestone::USER_SPACE_BEGIN).map(|row| row.time_ns);
     Some(DefaultTarget {
         unit: unit.to_owned(),
@@ -153,12 +153,13 @@ pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
     })
 }
 
-/// The first milestone of that name; that of the service manager itself before others.
+/// The first milestone of that name: by the service manager's own account, else by its messages, else by the kernel's log.
 pub(super) fn first(trace: &Trace, name: &str) -> Option<Milestone> {
     let name = trace.strings.find(name)?;
     trace.milestones.iter().filter(|row| row.name == name).min_by_key(|row| {
-        let of_manager = trace.text(row.event).starts_with("systemd ");
-        (!of_manager, row.time_ns)
+        let event = trace.text(row.event);
+        let source = if event.starts_with("systemd ") { 0 } else { 1 + i32::from(event.starts_with("kernel log")) };
+        (source, row.time_ns)
     })
 }
 

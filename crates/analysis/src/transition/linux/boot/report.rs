@@ -25,6 +25,21 @@ pub struct DefaultTarget {
     pub rule: String,
 }
 
+/// A unit whose start was not over when the recording ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StillStarting {
+    /// Unit.
+    pub unit: String,
+    /// Began to start, ns.
+    pub start_ns: i64,
+    /// From then until the recording's end, ns.
+    pub for_ns: i64,
+    /// When the service manager gives up, counted from the begin, ns; `None` for never or not known.
+    pub timeout_ns: Option<i64>,
+    /// Units that are declared to start after it and were not started; none where dependencies were not recorded.
+    pub holds_up: Vec<String>,
+}
+
 /// What the service manager did before it started the first unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ManagerStart {
@@ -154,7 +169,7 @@ pub struct LinuxBootReport {
     /// The same and the work of PostBoot, the idle time that ends it left out, ns; `None` when the computer did not settle in
     /// the recording.
     pub total_ns: Option<i64>,
-    /// What the boot took at least, ns, whether its ends are known or not.
+    /// What the boot took at least, ns, whether its ends are known or not; 0 where nothing says.
     pub total_at_least_ns: i64,
     /// How certain the total, or else the start, is.
     pub total_certainty: Certainty,
@@ -173,6 +188,8 @@ pub struct LinuxBootReport {
     pub last_unit: String,
     /// Starts of units, by start.
     pub units: Vec<UnitStart>,
+    /// What was still starting when the recording ended, longest first, of a boot that did not finish: it hung or was cut off.
+    pub still_starting: Vec<StillStarting>,
     /// Names of the losses that touch units.
     pub units_touched_by: Vec<String>,
     /// Initialisation functions, modules and probes, longest first.

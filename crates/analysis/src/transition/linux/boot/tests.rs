@@ -105,6 +105,58 @@ fn an_initial_file_system_without_a_service_manager_is_the_kernels() {
     assert_eq!(inside.duration_ns, Some(5_000 * MS));
 }
 
+/// The boot of [`boot`], cut off at 25 s, while `once.service` was starting.
+fn hung() -> Trace {
+    let mut trace = Trace { duration_ns: 25_000 * MS, ..Trace::default() };
+    at(&mut trace, 11_000, milestone::USER_SPACE_BEGIN, "", None);
+    at(&mut trace, 20_050, milestone::TARGET_REACHED, "basic.target", None);
+    for (name, start, end) in
+        [("slow.service", 14_030, Some(20_030)), ("basic.target", 20_050, Some(20_050)), ("once.service", 22_100, None)]
+    {
+        service(&mut trace, name, "system.slice", (start, None, None, end));
+    }
+    after(
+        &mut trace,
+        &[("once.service", "basic.target"), ("graphical.target", "once.service"), ("late.service", "graphical.target")],
+    );
+    trace
+}
+
+#[test]
+fn a_boot_that_hung_names_what_was_starting_and_who_waits() {
+    let report = analysed(&hung());
+    assert_eq!((report.startup_ns, report.default_target.clone()), (None, None));
+    assert_eq!(
+        report.still_starting,
+        [StillStarting {
+            unit: "once.service".to_owned(),
+            start_ns: 22_100 * MS,
+            for_ns: 2_900 * MS,
+            timeout_ns: None,
+            holds_up: vec!["graphical.target".to_owned()],
+        }]
+    );
+    assert_eq!(report.total_at_least_ns, 25_000 * MS);
+}
+
+#[test]
+fn a_finished_boot_with_a_unit_that_starts_for_ever_did_not_hang() {
+    let mut trace = boot();
+    service(&mut trace, "endless.service", "system.slice", (29_000, None, None, None));
+    let report = analysed(&trace);
+    assert_eq!(report.still_starting, []);
+    assert_eq!(report.startup_ns, Some(35_400 * MS));
+}
+
+#[test]
+fn the_length_of_the_recording_bounds_no_boot() {
+    // A log that goes on for an hour, and says only that the initial file system's program ran at 2 s.
+    let mut trace = Trace { duration_ns: 3_600_000 * MS, ..Trace::default() };
+    at(&mut trace, 2_000, milestone::INITRD_BEGIN, "", None);
+    let report = analysed(&trace);
+    assert_eq!((report.total_at_least_ns, report.startup_ns), (2_000 * MS, None));
+}
+
 #[test]
 fn the_path_goes_back_through_whoever_was_done_last() {
     let report = analysed(&boot());

@@ -5,10 +5,12 @@
 //! is gone again: `systemd-analyze critical-chain` passes over those, because they never become active.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{DependencyKind, Duration, ServiceChange, ServiceTransition, StringId, Trace, milestone};
+use onoff_trace::{
+    DependencyKind, Duration, ServiceChange, ServiceOutcome, ServiceTransition, StringId, Trace, milestone,
+};
 
 use super::phases::first;
-use super::report::{UnitRelease, UnitReleaseKind, UnitStart};
+use super::report::{StillStarting, UnitRelease, UnitReleaseKind, UnitStart};
 use crate::evidence::Certainty;
 
 /// How long, ns, the service manager may take from the end of one start to the next before something else is held to have kept
@@ -78,6 +80,44 @@ impl<'t> Starts<'t> {
 
     pub(super) fn row(&self, at: usize) -> Option<&ServiceTransition> {
         self.rows.get(at)
+    }
+
+    /// The starts that were not over at `until_ns`, the longest first.
+    pub(super) fn unfinished(&self, until_ns: i64) -> Vec<StillStarting> {
+        let last = |row: &ServiceTransition| {
+            let last = self.places.get(&row.service).and_then(|places| self.rows.get(*places.last()?));
+            last.is_some_and(|last| last.start_ns == row.start_ns)
+        };
+        let open = |row: &&ServiceTransition| {
+            row.outcome == ServiceOutcome::Unfinished && row.end_ns.is_none() && row.start_ns <= until_ns && last(row)
+        };
+        let mut waiting: HashMap<StringId, Vec<String>> = HashMap::new();
+        for (unit, after) in &self.after {
+            if !self.places.contains_key(unit) {
+                for on in after {
+                    waiting.entry(*on).or_default().push(self.trace.text(*unit).to_owned());
+                }
+            }
+        }
+        let mut found: Vec<StillStarting> = self
+            .rows
+            .iter()
+            .filter(open)
+            .map(|row| {
+                let mut holds_up = waiting.get(&row.service).cloned().unwrap_or_default();
+                holds_up.sort();
+                holds_up.dedup();
+                StillStarting {
+                    unit: self.trace.text(row.service).to_owned(),
+                    start_ns: row.start_ns,
+                    for_ns: until_ns.saturating_sub(row.start_ns),
+                    timeout_ns: row.timeout_ns,
+                    holds_up,
+                }
+            })
+            .collect();
+        found.sort_by(|a, b| b.for_ns.cmp(&a.for_ns).then(a.unit.cmp(&b.unit)));
+        found
     }
 
     /// The unit's start that was over at `end_ns`, or its first.

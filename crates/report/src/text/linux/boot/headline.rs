@@ -21,7 +21,7 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
     if let Some(sentence) = parts(report) {
         writeln!(out, "{sentence}")?;
     }
-    if let Some(sentence) = longest(report).or_else(|| slowest(report)) {
+    if let Some(sentence) = still_starting(report).or_else(|| longest(report)).or_else(|| slowest(report)) {
         writeln!(out, "{}", styled(WORST, sentence))?;
     }
     let about = machine(recording, None);
@@ -37,6 +37,10 @@ fn answer(report: &LinuxBootReport) -> String {
             format!("The boot took {} until everything was started.", duration(startup))
         }
         (Some(startup), _) => format!("The boot took {}, as far as can be inferred.", duration(startup)),
+        (None, _) if !report.still_starting.is_empty() => {
+            format!("The boot was not finished when the recording ended, after {}.", duration(report.total_at_least_ns))
+        }
+        (None, _) if report.total_at_least_ns <= 0 => "The recording does not say how long the boot took.".to_owned(),
         (None, _) => format!(
             "The boot took at least {}: the recording does not say when it was over.",
             duration(report.total_at_least_ns)
@@ -79,6 +83,29 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
             busy => format!(" Then {} of further work until it settled.", duration(busy)),
         };
     }
+    Some(sentence)
+}
+
+/// What a boot that did not finish was waiting for.
+fn still_starting(report: &LinuxBootReport) -> Option<String> {
+    let (first, others) = report.still_starting.split_first()?;
+    let mut sentence = format!("Still starting: {}, for {}", printable(&first.unit), duration(first.for_ns));
+    if let Some(limit) = first.timeout_ns {
+        sentence += &format!(" (time limit {})", duration(limit));
+    }
+    if let Some((held, more)) = first.holds_up.split_first() {
+        sentence += &format!("; {} waits for it", printable(held));
+        if !more.is_empty() {
+            sentence += &format!(", and {} more", more.len());
+        }
+    }
+    if let Some(second) = others.first() {
+        sentence += &format!("; then {}, for {}", printable(&second.unit), duration(second.for_ns));
+        if others.len() > 1 {
+            sentence += &format!(", and {} more", others.len() - 1);
+        }
+    }
+    sentence.push('.');
     Some(sentence)
 }
 

@@ -1,0 +1,463 @@
+//! The journal as lines of text, as `journalctl -o short`, `short-iso`, `short-precise`, `short-full`, `short-monotonic`,
+//! `short-unix`, `short-delta` and `with-unit` write it, and as syslog daemons write their files (`/var/log/syslog`, `kern.log`).
+//!
+//! A line is a time, the computer, who says it, and what: `Nov 22 09:04:00 host systemd[1]: Reached target …`. Most forms have a
+//! wall clock only. The kernel's start, where the axis begins, is then found from what the text holds, best first:
+//!
+//! 1. the kernel's own stamps, which syslog daemons keep in its messages (the message that came soonest counts);
+//! 2. systemd's "Startup finished in …", which is written when as much time has passed since;
+//! 3. else the boot's first line, which is later than the kernel's start by an unknown time.
+
+use std::borrow::Cow;
+
+use hashbrown::HashMap;
+use onoff_trace::CivilTime;
+
+use super::journal::{Entry, JournalFaults, STARTUP_FINISHED};
+use super::kernel_log::nanoseconds;
+use super::startup_lengths::StartupLengths;
+
+const US_PER_S: i64 = 1_000_000;
+const US_PER_DAY: i64 = 86_400 * US_PER_S;
+
+/// When a line was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stamp {
+    /// µs since the kernel's start.
+    Monotonic(i64),
+    /// µs by a wall clock.
+    Wall {
+        us: i64,
+        /// Whether `us` counts from 1970 UTC: the year and the time zone are known.
+        absolute: bool,
+        /// Whether the line has whole seconds only.
+        seconds: bool,
+    },
+}
+
+/// One line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Line<'a> {
+    stamp: Stamp,
+    identifier: &'a str,
+    pid: Option<u32>,
+    message: &'a str,
+}
+
+/// What a line of such a text can be.
+enum Kind<'a> {
+    Entry(Line<'a>),
+    /// `-- Boot 0123… --`: another boot; its id, 0 where the line has none.
+    Boot(u128),
+    /// A further line of a message, or a remark of journalctl.
+    Nothing,
+    Unreadable,
+}
+
+/// Lines that are looked at to know the form, and how many of them may be something else.
+const LOOKED_AT: usize = 40;
+
+/// Whether most of the first lines of `text` are entries.
+pub(super) fn recognises(text: &str) -> bool {
+    let (mut entries, mut others) = (0, 0);
+    for line in text.lines().filter(|line| !line.trim().is_empty()).take(LOOKED_AT) {
+        match kind(line) {
+            Kind::Entry(_) => entries += 1,
+            Kind::Unreadable => others += 1,
+            Kind::Boot(_) | Kind::Nothing => {}
+        }
+    }
+    entries > others
+}
+
+fn kind(line: &str) -> Kind<'_> {
+    if line.trim().is_empty() || line.starts_with([' ', '\t']) {
+        return Kind::Nothing;
+    }
+    if let Some(rest) = line.strip_prefix("-- ") {
+        return match rest.strip_prefix("Boot ").and_then(|rest| rest.strip_suffix(" --")) {
+            Some(id) => Kind::Boot(super::journal::id(id)),
+            None if rest == "Reboot --" => Kind::Boot(0),
+            None => Kind::Nothing,
+        };
+    }
+    entry(line).map_or(Kind::Unreadable, Kind::Entry)
+}
+
+/// `TIME HOST WHO[PID]: MESSAGE`; the kernel's messages have no number.
+fn entry(line: &str) -> Option<Line<'_>> {
+    let line = line.trim_end_matches('\r');
+    let (stamp, rest) = stamp(line)?;
+    let (host, rest) = rest.split_once(' ')?;
+    if host.is_empty() || host.ends_with(':') {
+        return None;
+    }
+    let (who, message) = rest.split_once(": ").or_else(|| rest.strip_suffix(':').map(|who| (who, "")))?;
+    let (identifier, pid) = match who.strip_suffix(']').and_then(|who| who.rsplit_once('[')) {
+        Some((name, number)) => (name, Some(number.parse().ok()?)),
+        None => (who, None),
+    };
+    // Names of programs have no blanks; what has is a sentence with a colon in it.
+    if identifier.is_empty() || identifier.contains(char::is_whitespace) {
+        return None;
+    }
+    Some(Line { stamp, identifier, pid, message })
+}
+
+/// The time at the line's begin, and what follows it.
+fn stamp(line: &str) -> Option<(Stamp, &str)> {
+    if let Some(rest) = line.strip_prefix('[') {
+        // `[   12.345678]`, `[   12.345678 <    0.000012 >]`
+        let (inside, rest) = rest.split_once("] ")?;
+        let time = inside.split('<').next()?.trim();
+        return Some((Stamp::Monotonic(nanoseconds(time)? / 1000), rest));
+    }
+    let (first, rest) = line.split_once(' ')?;
+    if first.bytes().next()?.is_ascii_digit() {
+        if first.contains('T') {
+            // `2026-11-22T09:04:00+0000`, `…09:04:00.123456+00:00`
+            return Some((iso(first)?, rest));
+        }
+        // `1700000000.123456`
+        let us = nanoseconds(first)? / 1000;
+        return Some((Stamp::Wall { us, absolute: true, seconds: false }, rest));
+    }
+    match MONTHS.iter().position(|month| *month == first) {
+        // `Nov 22 09:04:00`, `Nov  2 09:04:00.123456`; without a year
+        Some(month) => {
+            let (day, rest) = rest.trim_start().split_once(' ')?;
+            let (time, rest) = rest.split_once(' ')?;
+            let (us, seconds) = time_of_day(time)?;
+            let days = days(YEAR_UNKNOWN, month as i64 + 1, day.parse().ok()?)?;
+            Some((Stamp::Wall { us: days * US_PER_DAY + us, absolute: false, seconds }, rest))
+        }
+        // `Sun 2026-11-22 09:04:00 UTC`
+        None if DAYS.contains(&first) => {
+            let (date, rest) = rest.split_once(' ')?;
+            let (time, rest) = rest.split_once(' ')?;
+            let (zone, rest) = rest.split_once(' ')?;
+            let (us, seconds) = time_of_day(time)?;
+            let us = date_days(date)?.checked_mul(US_PER_DAY)?.checked_add(us)?;
+            Some((Stamp::Wall { us, absolute: zone == "UTC", seconds }, rest))
+        }
+        None => None,
+    }
+}
+
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
+/// A leap year, so that every day there is has its place.
+const YEAR_UNKNOWN: i64 = 2000;
+
+/// `2026-11-22T09:04:00.123456+01:00`
+fn iso(text: &str) -> Option<Stamp> {
+    let (date, time) = text.split_once('T')?;
+    let zone_at = time.find(['+', '-', 'Z'])?;
+    let (time, zone) = time.split_at(zone_at);
+    let (us, seconds) = time_of_day(time)?;
+    let offset = match zone.split_at_checked(1)? {
+        ("Z", "") => 0,
+        (sign, digits) => {
+            let digits = digits.replace(':', "");
+            let (hours, minutes) = digits.split_at_checked(2)?;
+            let seconds = hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60;
+            if sign == "-" { -seconds } else { seconds }
+        }
+    };
+    let us = date_days(date)?.checked_mul(US_PER_DAY)?.checked_add(us)?.checked_sub(offset.checked_mul(US_PER_S)?)?;
+    Some(Stamp::Wall { us, absolute: true, seconds })
+}
+
+/// `09:04:00` or `09:04:00.123456`: µs of the day, and whether there was no fraction.
+fn time_of_day(text: &str) -> Option<(i64, bool)> {
+    let mut parts = text.splitn(3, ':');
+    let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
+    let number = |text: &str| text.parse::<i64>().ok().filter(|_| text.len() == 2);
+    let whole = number(hours)? * 3600 + number(minutes)? * 60;
+    let (us, without) = match number(seconds) {
+        Some(seconds) => (seconds * US_PER_S, true),
+        None => (nanoseconds(&seconds.replace(',', "."))? / 1000, false),
+    };
+    Some((whole * US_PER_S + us, without))
+}
+
+/// `2026-11-22`: days since 1970.
+fn date_days(text: &str) -> Option<i64> {
+    let mut parts = text.splitn(3, '-').map(|part| part.parse::<i64>().ok());
+    days(parts.next()??, parts.next()??, parts.next()??)
+}
+
+fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+    let midnight = CivilTime {
+        year,
+        month: u8::try_from(month).ok()?,
+        day: u8::try_from(day).ok()?,
+        hour: 0,
+        minute: 0,
+        second: 0,
+        nanosecond: 0,
+    };
+    Some(midnight.to_unix_ns()? / 1000 / US_PER_DAY)
+}
+
+/// What is known of one boot of a text.
+#[derive(Clone, Copy, Debug, Default)]
+struct Start {
+    /// By the kernel's own stamps: the wall clock at its start, the earliest.
+    by_kernel_us: Option<i64>,
+    by_startup_us: Option<i64>,
+    first_us: Option<i64>,
+}
+
+impl Start {
+    fn us(self) -> Option<i64> {
+        self.by_kernel_us.or(self.by_startup_us).or(self.first_us)
+    }
+}
+
+/// What a text's lines turn into: boots are told apart, and each line has a time since its kernel's start.
+struct Walk {
+    /// Number of the file, so that boots of two texts without ids are two.
+    file: u128,
+    boot: u128,
+    count: u128,
+    /// Whether the boot has had an entry.
+    begun: bool,
+}
+
+impl Walk {
+    fn new(file: usize) -> Self {
+        Self { file: (file as u128 + 1) << 64, boot: 0, count: 0, begun: false }
+    }
+
+    /// The boot that `kind` belongs to.
+    fn boot_of(&mut self, kind: &Kind<'_>) -> u128 {
+        match kind {
+            Kind::Boot(id) => self.next(*id),
+            Kind::Entry(line) => {
+                let starts = line.identifier == "kernel" && kernel_text(line.message).1.starts_with("Linux version ");
+                if self.boot == 0 || (starts && self.begun) {
+                    self.next(0);
+                }
+                self.begun = true;
+            }
+            Kind::Nothing | Kind::Unreadable => {}
+        }
+        self.boot
+    }
+
+    fn next(&mut self, id: u128) {
+        self.count += 1;
+        self.boot = if id == 0 { self.file | self.count } else { id };
+        self.begun = false;
+    }
+}
+
+/// What the kernel says, and its own stamp, µs, which syslog daemons keep: `[    1.234567] text`.
+fn kernel_text(message: &str) -> (Option<i64>, &str) {
+    let stamped = message.strip_prefix('[').and_then(|rest| {
+        let (time, text) = rest.split_once(']')?;
+        Some((nanoseconds(time.trim())? / 1000, text.strip_prefix(' ').unwrap_or(text)))
+    });
+    stamped.map_or((None, message), |(us, text)| (Some(us), text))
+}
+
+/// Calls `take` with every entry of `bytes`, in their order. `file` tells this text from others of the recording.
+pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'a>)) {
+    let starts = starts(bytes, file);
+    let mut walk = Walk::new(file);
+    let mut guessed: Option<u128> = None;
+    for raw in bytes.split(|&byte| byte == b'\n') {
+        let text = String::from_utf8_lossy(raw);
+        let kind = kind(&text);
+        let boot = walk.boot_of(&kind);
+        let line = match kind {
+            Kind::Entry(line) => line,
+            Kind::Unreadable => {
+                faults.unreadable += 1;
+                continue;
+            }
+            Kind::Boot(_) | Kind::Nothing => continue,
+        };
+        let mut entry = Entry { boot, is_text: true, ..Entry::default() };
+        match line.stamp {
+            Stamp::Monotonic(us) => {
+                entry.monotonic_us = Some(us);
+                entry.source_monotonic_us = Some(us);
+            }
+            Stamp::Wall { us, absolute, seconds } => {
+                let start = starts.get(&boot).copied().unwrap_or_default();
+                // What is stamped before the kernel's start was written with a clock that was set since.
+                entry.monotonic_us = start.us().and_then(|start| us.checked_sub(start)).map(|us| us.max(0));
+                entry.realtime_us = absolute.then_some(us);
+                faults.whole_seconds |= seconds;
+                if start.by_kernel_us.is_none() && start.by_startup_us.is_none() && guessed != Some(boot) {
+                    guessed = Some(boot);
+                    faults.starts_unknown += 1;
+                }
+            }
+        }
+        let mut message = line.message;
+        if line.identifier == "kernel" {
+            entry.set(b"_TRANSPORT", Cow::Borrowed("kernel"));
+            let (stamp, text) = kernel_text(line.message);
+            message = text;
+            if stamp.is_some() {
+                entry.source_monotonic_us = stamp;
+            }
+        }
+        // With units instead of programs it is the manager's unit that says it.
+        let identifier = if line.identifier == "init.scope" { "systemd" } else { line.identifier };
+        if identifier == "systemd" && line.pid == Some(1) && StartupLengths::read(message).is_some() {
+            entry.message_id = STARTUP_FINISHED;
+        }
+        entry.pid = line.pid;
+        entry.set(b"MESSAGE", Cow::Owned(message.to_owned()));
+        entry.set(b"SYSLOG_IDENTIFIER", Cow::Owned(identifier.to_owned()));
+        entry.set(b"_COMM", Cow::Owned(identifier.to_owned()));
+        take(&entry);
+    }
+}
+
+/// When the kernel of each boot started, by the wall clock of the text.
+fn starts(bytes: &[u8], file: usize) -> HashMap<u128, Start> {
+    let mut starts: HashMap<u128, Start> = HashMap::new();
+    let mut walk = Walk::new(file);
+    for raw in bytes.split(|&byte| byte == b'\n') {
+        let text = String::from_utf8_lossy(raw);
+        let kind = kind(&text);
+        let boot = walk.boot_of(&kind);
+        let Kind::Entry(Line { stamp: Stamp::Wall { us, .. }, identifier, pid, message }) = kind else {
+            continue;
+        };
+        let start = starts.entry(boot).or_default();
+        start.first_us.get_or_insert(us);
+        if identifier == "kernel" {
+            let (stamp, _) = kernel_text(message);
+            if let Some(at) = stamp.and_then(|stamp| us.checked_sub(stamp)) {
+                start.by_kernel_us = Some(start.by_kernel_us.map_or(at, |least| least.min(at)));
+            }
+        } else if matches!(identifier, "systemd" | "init.scope")
+            && pid == Some(1)
+            && start.by_startup_us.is_none()
+            && let Some(lengths) = StartupLengths::read(message)
+        {
+            start.by_startup_us = us.checked_sub(lengths.since_kernel_ns() / 1000);
+        }
+    }
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Boot, µs since the kernel's start, µs since 1970, who, process, what.
+    type Row = (u128, Option<i64>, Option<i64>, String, Option<u32>, String);
+
+    fn read(text: &str) -> (Vec<Row>, JournalFaults) {
+        let mut faults = JournalFaults::default();
+        let mut rows = Vec::new();
+        entries(text.as_bytes(), 0, &mut faults, |entry| {
+            rows.push((
+                entry.boot,
+                entry.source_monotonic_us.or(entry.monotonic_us),
+                entry.realtime_us,
+                entry.identifier.to_string(),
+                entry.pid,
+                entry.message.to_string(),
+            ));
+        });
+        (rows, faults)
+    }
+
+    const FIRST: u128 = 1 << 64 | 1;
+
+    #[test]
+    fn every_form_of_a_line_is_read() {
+        // 2026-11-22 09:04:00 UTC.
+        const AT: i64 = 1_795_338_240_000_000;
+        for (line, real) in [
+            ("Nov 22 09:04:00 host systemd[1]: Starting a.service...", None),
+            ("Nov 22 09:04:00.250000 host systemd[1]: Starting a.service...", None),
+            ("2026-11-22T09:04:00+0000 host systemd[1]: Starting a.service...", Some(AT)),
+            ("2026-11-22T10:04:00.250000+01:00 host systemd[1]: Starting a.service...", Some(AT + 250_000)),
+            ("2026-11-22T09:04:00.250000Z host systemd[1]: Starting a.service...", Some(AT + 250_000)),
+            ("Sun 2026-11-22 09:04:00 UTC host systemd[1]: Starting a.service...", Some(AT)),
+            ("Sun 2026-11-22 10:04:00 CET host init.scope[1]: Starting a.service...", None),
+            ("1795338240.250000 host systemd[1]: Starting a.service...", Some(AT + 250_000)),
+            ("[   12.345678] host systemd[1]: Starting a.service...", None),
+            ("[   12.345678 <    0.000012 >] host systemd[1]: Starting a.service...", None),
+        ] {
+            let (rows, faults) = read(line);
+            let monotonic = if line.starts_with('[') { 12_345_678 } else { 0 };
+            let expected = (FIRST, Some(monotonic), real, "systemd".into(), Some(1), "Starting a.service...".into());
+            assert_eq!(rows, [expected], "{line}");
+            assert_eq!(faults.unreadable, 0);
+            assert!(recognises(line), "{line}");
+        }
+        for line in [
+            "",
+            "Reached target Basic System.",
+            "Nov 22 09:04 host x: y",
+            "[  OK  ] Started a.service.",
+            "2026-11-22 09:04:00 INFO main: hello",
+            "2026-99-22T09:04:00+0000 host x: y",
+        ] {
+            assert!(!recognises(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_kernels_start_is_found_from_its_own_stamps() {
+        let text = "Nov 22 09:04:03 host kernel: [    0.000000] Linux version 6.1\n\
+                    Nov 22 09:04:03 host kernel: [    2.500000] usb 1-1: new device\n\
+                    Nov 22 09:04:05 host systemd[1]: Started a.service.\n";
+        let (rows, faults) = read(text);
+        assert_eq!(rows[0].1, Some(0));
+        // The second kernel message was the soonest: half a second after the start, to the second.
+        assert_eq!(rows[2].1, Some(4_500_000));
+        assert_eq!(faults.starts_unknown, 0);
+        assert!(faults.whole_seconds);
+    }
+
+    #[test]
+    fn the_kernels_start_is_found_from_what_systemd_says() {
+        let text = "Nov 22 09:04:03.000000 host systemd[1]: Started a.service.\n\
+                    Nov 22 09:04:20.000000 host systemd[1]: Startup finished in 2.500s (kernel) + 17.500s (userspace) = 20.000s.\n";
+        let (rows, faults) = read(text);
+        assert_eq!((rows[0].1, rows[1].1), (Some(3_000_000), Some(20_000_000)));
+        assert_eq!((faults.starts_unknown, faults.whole_seconds), (0, false));
+    }
+
+    #[test]
+    fn without_either_the_first_line_is_taken_and_said_so() {
+        let (rows, faults) = read("Nov 22 09:04:03 host a[7]: x\nNov 22 09:04:05 host b: y\n  z\n");
+        assert_eq!((rows.len(), rows[1].1), (2, Some(2_000_000)));
+        assert_eq!(faults.starts_unknown, 1);
+    }
+
+    #[test]
+    fn boots_are_told_apart() {
+        let text = "-- Logs begin at Sun 2026-11-22 --\n\
+                    Nov 22 09:04:03 host kernel: Linux version 6.1\nNov 22 09:04:05 host a: x\n\
+                    Nov 22 10:04:03 host kernel: Linux version 6.1\n\
+                    -- Boot 000000000000000000000000000000ab --\n\
+                    Nov 22 11:04:03 host kernel: Linux version 6.1\n-- Reboot --\nNov 22 12:04:03 host a: y\n";
+        let (rows, _) = read(text);
+        let boots: Vec<u128> = rows.iter().map(|row| row.0).collect();
+        assert_eq!(boots, [FIRST, FIRST, FIRST + 1, 0xab, FIRST + 3]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read(bytes: Vec<u8>, line in "[A-Z0-9a-z: .\\[\\]+T-]{0,60}") {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            recognises(&text);
+            read(&text);
+            read(&line);
+            read(&format!("Nov 22 {line}\n{line} host a[1]: Startup finished in {line}"));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What systemd says when the start is finished: `Startup finished in 5.179s (firmware) + 269ms (loader) + 2.5s (kernel) + 3.2s (initrd) +
+//! 17.5s (userspace) = 28.7s.`, in the journal, in the kernel's log, and by `systemd-analyze time`.
+
+use onoff_trace::milestone;
+
+use super::assembly::Assembly;
+use super::parts::Part;
+use super::time_span::time_span_ns;
+
+/// The lengths of the parts of a start, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct StartupLengths {
+    pub(super) firmware_ns: Option<i64>,
+    pub(super) loader_ns: Option<i64>,
+    pub(super) kernel_ns: i64,
+    pub(super) initrd_ns: Option<i64>,
+    pub(super) user_space_ns: i64,
+}
+
+impl StartupLengths {
+    /// Reads the sentence; `None` for any other, and for that of a container, which has no kernel.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix("Startup finished in ")?;
+        // The total follows, and the sentence's point.
+        let parts = rest.lines().next()?.split(" = ").next()?;
+        let mut lengths = Self::default();
+        let (mut kernel, mut user_space) = (None, None);
+        for part in parts.split(" + ") {
+            let (length, name) = part.trim_end_matches('.').trim().split_once(" (")?;
+            let length = time_span_ns(length)?;
+            match name.strip_suffix(')')? {
+                "firmware" => lengths.firmware_ns = Some(length),
+                "loader" => lengths.loader_ns = Some(length),
+                "kernel" => kernel = Some(length),
+                "initrd" => lengths.initrd_ns = Some(length),
+                "userspace" => user_space = Some(length),
+                _ => return None,
+            }
+        }
+        Some(Self { kernel_ns: kernel?, user_space_ns: user_space?, ..lengths })
+    }
+
+    /// Adds the moments at which the parts begin, those that no better source has. `event` is what rows name as their record.
+    pub(super) fn add(&self, event: &str, assembly: &mut Assembly) {
+        let mut add =
+            |time_ns: i64, name: &str, value: Option<i64>| unless_known(time_ns, name, value, event, assembly);
+        let initrd_ns = self.initrd_ns.unwrap_or(0);
+        let begin_ns = self.kernel_ns.saturating_add(initrd_ns);
+        if initrd_ns > 0 {
+            add(self.kernel_ns, milestone::INITRD_BEGIN, None);
+        }
+        add(begin_ns, milestone::USER_SPACE_BEGIN, None);
+        let end_ns = self.since_kernel_ns();
+        add(end_ns, milestone::STARTUP_FINISHED, None);
+        if let Some(ns) = self.loader_ns {
+            add(-ns, milestone::BOOT_MANAGER, Some(ns));
+        }
+        if let Some(ns) = self.firmware_ns {
+            let begin_ns = self.loader_ns.unwrap_or(0).saturating_add(ns);
+            add(-begin_ns, milestone::FIRMWARE, Some(ns));
+        }
+        assembly.reaches(end_ns);
+    }
+
+    /// From the kernel's start to the end of the start.
+    pub(super) fn since_kernel_ns(&self) -> i64 {
+        let initrd = self.initrd_ns.unwrap_or(0);
+        self.kernel_ns.saturating_add(initrd).saturating_add(self.user_space_ns)
+    }
+}
+
+/// Reads `systemd-analyze time`.
+pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
+    let text = String::from_utf8_lossy(part.bytes);
+    if let Some(lengths) = StartupLengths::read(text.trim_start()) {
+        lengths.add("systemd-analyze time", assembly);
+    }
+    // `graphical.target reached after 17.2s in userspace.`
+    let reached = text.lines().find_map(|line| {
+        let (unit, rest) = line.split_once(" reached after ")?;
+        let after_ns = time_span_ns(rest.strip_suffix('.').unwrap_or(rest).strip_suffix(" in userspace")?)?;
+        Some((unit, after_ns))
+    });
+    let begin_ns = assembly.last_time_of(milestone::USER_SPACE_BEGIN);
+    if let (Some((unit, after_ns)), Some(begin_ns)) = (reached, begin_ns) {
+        if assembly.default_target.is_empty() {
+            unit.clone_into(&mut assembly.default_target);
+        }
+        let time_ns = begin_ns.saturating_add(after_ns);
+        let known =
+            assembly.texts.find(unit).is_some_and(|unit| assembly.milestones.iter().any(|row| row.detail == unit));
+        if !known {
+            assembly.milestone(time_ns, milestone::TARGET_REACHED, unit, None, "systemd-analyze time");
+        }
+    }
+}
+
+/// Adds a milestone that only the kernel's log has, or nothing: what the kernel says of the program that it runs first is another
+/// moment than the service manager's own.
+pub(super) fn unless_known(time_ns: i64, name: &str, value: Option<i64>, event: &str, assembly: &mut Assembly) {
+    let id = assembly.text(name);
+    let known = assembly
+        .milestones
+        .iter()
+        .any(|row| row.name == id && !assembly.texts.get(row.event).starts_with("kernel log"));
+    if !known {
+        assembly.milestone(time_ns, name, "", value, event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_are_read_and_nothing_else() {
+        let full = "Startup finished in 5.179s (firmware) + 269ms (loader) + 4.858s (kernel) + 11.200s (initrd) + \
+                    1min 27.855s (userspace) = 1min 49.361s.";
+        let lengths = StartupLengths::read(full).unwrap();
+        let ms = |ms: i64| ms * 1_000_000;
+        assert_eq!(
+            lengths,
+            StartupLengths {
+                firmware_ns: Some(ms(5179)),
+                loader_ns: Some(ms(269)),
+                kernel_ns: ms(4858),
+                initrd_ns: Some(ms(11_200)),
+                user_space_ns: ms(87_855),
+            }
+        );
+        assert_eq!(lengths.since_kernel_ns(), ms(103_913));
+        let analysed =
+            "Startup finished in 2.5s (kernel) + 17.5s (userspace) = 20s \ngraphical.target reached after 17s";
+        assert_eq!(StartupLengths::read(analysed).unwrap().user_space_ns, ms(17_500));
+        for other in [
+            "Startup finished in 105ms.",
+            "Startup finished in 1s (userspace).",
+            "Startup finished in x (kernel) + 1s (userspace).",
+            "Bootup is not yet finished.",
+            "",
+        ] {
+            assert_eq!(StartupLengths::read(other), None, "{other}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text: String) {
+            let _ = StartupLengths::read(&text);
+            if let Some(lengths) = StartupLengths::read(&format!("Startup finished in {text} (kernel) + {text} (userspace)")) {
+                lengths.since_kernel_ns();
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What people have at hand of Linux without a trace: logs as text, in every form, and what systemd's tools print.
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+
+use onoff_sources::{Files, Limits, Options, open_files};
+use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, Tables, Trace, milestone};
+
+fn read(files: &[(&str, &[u8])]) -> Trace {
+    let held = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
+    let files = Files::held(held, &Limits::default()).unwrap();
+    open_files(&files, Tables::all(), &Options::default()).unwrap()
+}
+
+fn read_text(text: &str) -> Trace {
+    read(&[("log", text.as_bytes())])
+}
+
+/// Times of the milestones of that name, ms, by the record that tells them.
+fn times(trace: &Trace, name: &str) -> Vec<(String, i64)> {
+    let name = trace.strings.find(name);
+    let rows = trace.milestones.iter().filter(|row| Some(row.name) == name);
+    rows.map(|row| (trace.text(row.event).to_owned(), row.time_ns / 1_000_000)).collect()
+}
+
+fn ms(trace: &Trace, name: &str) -> Option<i64> {
+    times(trace, name).first().map(|(_, ms)| *ms)
+}
+
+fn count(trace: &Trace, counter: &str) -> u64 {
+    trace.losses.iter().find(|loss| loss.counter == counter).map_or(0, |loss| loss.count)
+}
+
+/// Starts of units: name, begin and end, ms.
+fn starts(trace: &Trace) -> Vec<(String, i64, Option<i64>)> {
+    let rows = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
+    rows.map(|row| (trace.text(row.service).to_owned(), row.start_ns / 1_000_000, row.end_ns.map(|ns| ns / 1_000_000)))
+        .collect()
+}
+
+fn member(archive: &str, ending: &str) -> Option<Vec<u8>> {
+    let path: PathBuf = onoff_testkit::real::samples("linux")?.join(format!("{archive}.tar.xz"));
+    let mut unpacked = Vec::new();
+    let mut reader = lzma_rust2::XzReader::new(std::fs::File::open(path).unwrap(), true);
+    std::io::Read::read_to_end(&mut reader, &mut unpacked).unwrap();
+    let mut archive = tar::Archive::new(&unpacked[..]);
+    let mut entries = archive.entries().unwrap().map(Result::unwrap);
+    let mut entry = entries.find(|entry| entry.path().unwrap().to_string_lossy().ends_with(ending)).unwrap();
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
+    Some(bytes)
+}
+
+const STARTED: &str = "Startup finished in 5.179s (firmware) + 269ms (loader) + 4.858s (kernel) + 11.200s (initrd) + 27.855s \
+                       (userspace) = 49.361s.";
+
+#[test]
+fn a_systemd_in_the_initial_file_system_is_a_part_by_itself() {
+    // As dracut's systems write it: the kernel's log says "Run /init", systemd in it has the second part.
+    let text = "[    0.000000] host kernel: Linux version 6.1\n[    4.700000] host kernel: Run /init as init process\n\
+         [    4.858000] host systemd[1]: systemd 252 running in system mode (+PAM)\n\
+         [    4.859000] host systemd[1]: Detected architecture x86-64.\n[    4.860000] host systemd[1]: Running in initrd.\n\
+         [   16.058000] host systemd[1]: systemd 252 running in system mode (+PAM)\n\
+         [   16.060000] host systemd[1]: Starting a.service - A...\n[   20.060000] host systemd[1]: Started a.service - A.\n";
+    // Cut off before the start was finished: by the manager's first words in each part.
+    let trace = read_text(text);
+    let initrd = times(&trace, milestone::INITRD_BEGIN);
+    assert!(initrd.contains(&("journal".to_owned(), 4858)), "{initrd:?}");
+    assert_eq!(times(&trace, milestone::USER_SPACE_BEGIN), [("journal".to_owned(), 16_058)]);
+    assert_eq!(ms(&trace, milestone::STARTUP_FINISHED), None);
+    assert_eq!(starts(&trace), [("a.service".to_owned(), 16_060, Some(20_060))]);
+    // Finished: as systemd says it itself.
+    let trace = read_text(&format!("{text}[   43.913000] host systemd[1]: {STARTED}\n"));
+    assert_eq!(ms(&trace, milestone::STARTUP_FINISHED), Some(43_913));
+    assert_eq!((ms(&trace, milestone::FIRMWARE), ms(&trace, milestone::BOOT_MANAGER)), (Some(-5448), Some(-269)));
+}
+
+#[test]
+fn systemd_speaks_in_the_kernels_log_too() {
+    let text = "[    0.000000] Linux version 6.1\n[    2.000000] systemd[1]: systemd 252 running in system mode\n\
+         [    2.100000] systemd[1]: Detected virtualization qemu.\n[    2.200000] systemd[1]: Starting Journal Service...\n\
+         [    3.200000] systemd[1]: Started Journal Service.\n[    9.000000] systemd[1]: Reached target Multi-User System.\n\
+         [    9.500000] systemd[1]: Startup finished in 2.000s (kernel) + 7.500s (userspace) = 9.500s.\n\
+         [   50.000000] systemd[512]: Startup finished in 105ms.\n";
+    let trace = read_text(text);
+    assert_eq!(ms(&trace, milestone::USER_SPACE_BEGIN), Some(2000));
+    assert_eq!(ms(&trace, milestone::STARTUP_FINISHED), Some(9500));
+    let starts = starts(&trace);
+    assert!(starts.contains(&("Journal Service".to_owned(), 2200, Some(3200))), "{starts:?}");
+    assert!(starts.contains(&("multi-user.target".to_owned(), 9000, Some(9000))), "{starts:?}");
+}
+
+#[test]
+fn a_unit_that_never_ends_is_unfinished() {
+    let trace = read_text(
+        "[    0.000000] host kernel: Linux version 6.1\n[    3.000000] host systemd[1]: Starting hung.service - H...\n\
+         [    4.000000] host systemd[1]: Reached target basic.target - Basic System.\n[   60.000000] host cron[77]: x\n",
+    );
+    let row = trace.service_transitions.iter().find(|row| trace.text(row.service) == "hung.service").unwrap();
+    assert_eq!((row.start_ns / 1_000_000, row.end_ns, row.outcome), (3000, None, ServiceOutcome::Unfinished));
+    assert_eq!(trace.duration_ns / 1_000_000, 60_000);
+}
+
+#[test]
+fn an_initialisation_function_ends_with_its_line_whatever_the_kernel_says_it_took() {
+    // The kernel keeps one start for all calls: of the outer one it says the time since the inner one began.
+    let trace = read_text(
+        "[    0.000000] Linux version 6.1\n[    1.000000] calling  outer+0x0/0x10 [a] @ 10\n\
+         [    3.250000] calling  inner+0x0/0x10 [b] @ 11\n[    3.260000] initcall inner+0x0/0x10 [b] returned 0 after 9000 usecs\n\
+         [    3.279000] initcall outer+0x0/0x10 [a] returned 0 after 28500 usecs\n",
+    );
+    let mut calls: Vec<(&str, i64, Option<i64>)> = trace
+        .device_operations
+        .iter()
+        .filter(|row| row.kind == DeviceOperationKind::Initcall)
+        .map(|row| (trace.text(row.driver), row.start_ns / 1_000_000, row.end_ns.map(|ns| ns / 1_000_000)))
+        .collect();
+    calls.sort_unstable();
+    assert_eq!(calls, [("inner", 3250, Some(3260)), ("outer", 1000, Some(3279))]);
+}
+
+#[test]
+fn old_kernels_start_the_first_program_when_their_memory_is_freed() {
+    let old = "[    0.000000] Linux version 3.10.0\n[    1.500000] Freeing unused kernel memory: 1234K\n";
+    assert_eq!(ms(&read_text(old), milestone::USER_SPACE_BEGIN), Some(1500));
+    let unpacked = "[    0.000000] Linux version 3.10.0\n[    0.700000] Trying to unpack rootfs image as initramfs...\n\
+                    [    1.500000] Freeing unused kernel memory: 1234K\n";
+    assert_eq!(ms(&read_text(unpacked), milestone::INITRD_BEGIN), Some(1500));
+    // A kernel that names the program says it better.
+    let named = "[    0.000000] Linux version 6.1.0\n[    1.500000] Freeing unused kernel image (initmem) memory: 1K\n\
+                 [    1.600000] Run /sbin/init as init process\n";
+    assert_eq!(times(&read_text(named), milestone::USER_SPACE_BEGIN).len(), 1);
+    assert_eq!(ms(&read_text(named), milestone::USER_SPACE_BEGIN), Some(1600));
+}
+
+#[test]
+fn dates_in_a_kernel_log_count_from_its_first_line() {
+    let trace = read_text(
+        "[Sun Nov 22 09:04:00 2026] Linux version 6.1\n[Sun Nov 22 09:04:03 2026] Run /sbin/init as init process\n",
+    );
+    assert_eq!(ms(&trace, milestone::USER_SPACE_BEGIN), Some(3000));
+    assert_eq!(count(&trace, "kernel_log_wall_clock"), 1);
+}
+
+#[test]
+fn a_serial_console_begins_with_firmware_and_loader() {
+    let mut text = String::new();
+    for line in 0..200 {
+        text += &format!("BdsDxe: loading Boot{line:04} \"UEFI\"\r\n");
+    }
+    text += "\u{1b}[2J\u{1b}[01;01HWelcome to GRUB!\r\n[    0.000000] Linux version 6.1\r\n[    2.5] noise\r\n\
+             [    2.000000] Run /sbin/init as init process\r\n[  OK  ] Started something.\r\n";
+    assert_eq!(ms(&read_text(&text), milestone::USER_SPACE_BEGIN), Some(2000));
+}
+
+#[test]
+fn what_systemd_analyze_prints_is_read() {
+    let trace = read_text(
+        "Startup finished in 4.940s (firmware) + 419ms (loader) + 11.743s (kernel) + 19.713s (userspace) = 36.817s \n\
+         graphical.target reached after 19.416s in userspace.\n",
+    );
+    assert_eq!((ms(&trace, milestone::FIRMWARE), ms(&trace, milestone::BOOT_MANAGER)), (Some(-5359), Some(-419)));
+    assert_eq!(ms(&trace, milestone::USER_SPACE_BEGIN), Some(11_743));
+    assert_eq!(ms(&trace, milestone::STARTUP_FINISHED), Some(31_456));
+    assert_eq!(ms(&trace, milestone::TARGET_REACHED), Some(31_159));
+}
+
+#[test]
+fn json_in_any_frame_says_the_same() {
+    let entries = [
+        r#"{"__CURSOR":"s=1","__REALTIME_TIMESTAMP":"1000","__MONOTONIC_TIMESTAMP":"1000000","_BOOT_ID":"000000000000000000000000000000aa","_PID":"1","SYSLOG_IDENTIFIER":"systemd","MESSAGE":"Starting a.service - {A}..."}"#,
+        r#"{"__CURSOR":"s=2","__REALTIME_TIMESTAMP":"2000","__MONOTONIC_TIMESTAMP":"2000000","_BOOT_ID":"000000000000000000000000000000aa","_PID":"1","SYSLOG_IDENTIFIER":"systemd","MESSAGE":"Started a.service - {\"A\"}."}"#,
+    ];
+    let pretty: Vec<String> =
+        entries.iter().map(|entry| entry.replace("\",\"", "\",\n\t\"").replacen('{', "{\n\t", 1)).collect();
+    for (form, text) in [
+        ("lines", entries.join("\n")),
+        ("pretty", pretty.join("\n")),
+        ("array", format!("[{}]", entries.join(",\n"))),
+        ("array of pretty", format!("[\n  {}\n]\n", pretty.join(",\n  "))),
+        ("sse", format!("data: {}\n\ndata: {}\n\n", entries[0], entries[1])),
+        ("seq", format!("\u{1e}{}\n\u{1e}{}\n", entries[0], entries[1])),
+    ] {
+        let trace = read_text(&text);
+        assert_eq!(starts(&trace), [("a.service".to_owned(), 1000, Some(2000))], "{form}");
+        assert_eq!(count(&trace, "journal_entries_unreadable"), 0, "{form}");
+    }
+}
+
+#[test]
+fn a_real_boot_says_the_same_in_every_form() {
+    let Some(export) = member("boot-1", "journal.export") else {
+        return;
+    };
+    let text = member("boot-1", "journal-mono.txt").unwrap();
+    let exact = read(&[("journal.export", &export)]);
+    let lines = read(&[("journal.txt", &text)]);
+    // `systemd-analyze time` of that boot.
+    let analysed = read(&[("time", &member("boot-1", "analyze-time.txt").unwrap())]);
+    for name in [milestone::FIRMWARE, milestone::BOOT_MANAGER, milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED]
+    {
+        let by_export = ms(&exact, name).unwrap();
+        for (form, other) in [("text", &lines), ("systemd-analyze time", &analysed)] {
+            let other = ms(other, name).unwrap();
+            assert!(by_export.abs_diff(other) <= 1, "{name} by {form}: {other} for {by_export}");
+        }
+    }
+    let (exact, lines) = (starts(&exact), starts(&lines));
+    let near = lines.iter().filter(|(unit, start, end)| {
+        exact.iter().any(|(other, from, until)| {
+            unit == other && start.abs_diff(*from) <= 50 && end.zip(*until).is_some_and(|(a, b)| a.abs_diff(b) <= 50)
+        })
+    });
+    // While journald starts, lines have the time at which it got them, not that at which they were sent.
+    let near = near.count();
+    assert!(near * 10 >= exact.len() * 6, "{near} of {} within 50 ms, {} by lines", exact.len(), lines.len());
+}
