@@ -13,6 +13,7 @@ import os
 import pathlib
 import struct
 import tarfile
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LONGEST = 128 * 1024
@@ -65,6 +66,7 @@ def linux():
         yield b"\0" + part
 
 
+<<<<<<< HEAD
 def journals():
     """Files of the journal: journald makes large and sparse ones, so these are made, in both forms and with every compression."""
     for compact in (False, True):
@@ -110,6 +112,27 @@ def journal(compact, flag, pack):
     struct.pack_into("<Q", out, 152, len(entries))
     struct.pack_into("<Q", out, 176, first)
     return bytes(out)
+=======
+def file_operations():
+    """Recordings of file operations: the first part of the real ones, and a few lines of each other format."""
+    samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
+    for path in sorted((pathlib.Path(samples) / "fileio").rglob("*")):
+        if path.suffix == ".zz":
+            yield zlib.decompress(path.read_bytes())[: LONGEST // 4]
+        elif path.suffix in (".txt", ".log", ".iolog"):
+            yield path.read_bytes()[: LONGEST // 16]
+    yield b"time,pid,process,file,operation,offset,length\n0.5,7,app,a.dat,read,0,4\n"
+    yield b"  8,0    3        1     0.000000000   697  Q   R 1000 + 8 [reader]\n  8,0 3 5 0.0007 0 C R 1000 + 8 [0]\n"
+    yield b"# DXT, file_id: 1, file_name: /a\n X_POSIX 0 read 0 0 4096 0.1 0.2\n"
+    yield b"7 0.000123 read(3</a>,  <unfinished ...>\n7 0.000001 <... read resumed>\"x\", 4) = 1 <0.000004>\n"
+>>>>>>> b7afc13 (fileio: file operations as seven programs record them, read as one stream)
+
+
+def plans():
+    """Prefetch plans, as they are."""
+    samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
+    for path in sorted((pathlib.Path(samples) / "prefetch").rglob("*.pf")):
+        yield path
 
 
 def comparisons():
@@ -163,7 +186,19 @@ decimals = 1
 
 
 # Targets whose seeds are no Event Trace Logs.
+<<<<<<< HEAD
 SEEDS = {"capture": captures, "comparison": comparisons, "firmware": firmware_tables, "ftrace": traces, "journal": journals, "linux": linux}
+=======
+SEEDS = {
+    "capture": captures,
+    "comparison": comparisons,
+    "fileio": file_operations,
+    "firmware": firmware_tables,
+    "ftrace": traces,
+    "linux": linux,
+    "prefetch": plans,
+}
+>>>>>>> b7afc13 (fileio: file operations as seven programs record them, read as one stream)
 
 
 def main():

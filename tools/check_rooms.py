@@ -12,7 +12,10 @@ import sys
 
 # What each room may import, besides crates that are not ours.
 MAY_IMPORT = {
-    "onoff-etl": set(),
+    "onoff-xca": set(),
+    "onoff-etl": {"onoff-xca"},
+    "onoff-prefetch": {"onoff-xca"},
+    "onoff-fileio": set(),
     "onoff-etw": {"onoff-etl"},
     "onoff-firmware": set(),
     "onoff-ftrace": set(),

@@ -47,7 +47,6 @@
 mod axis;
 mod buffer;
 mod clock;
-mod compression;
 mod contents;
 mod error;
 mod extended_item;
@@ -65,13 +64,13 @@ mod window;
 
 pub use buffer::{BufferFlags, BufferInfo, BufferKind};
 pub use clock::{Clock, ClockKind};
-pub use compression::CompressionFormat;
 pub use error::Error;
 pub use extended_item::{ExtendedItem, ExtendedItems};
 pub use file::{FileSummary, Input};
 pub use header::{Defect, HeaderKind};
 pub use logfile_header::{LogfileHeader, TimeZone, log_file_mode};
 pub use losses::{Loss, Losses, Place, Severity};
+pub use onoff_xca::CompressionFormat;
 pub use record::{EventDescriptor, InstanceIds, ProcessorTimes, Record};
 pub use recording::{BufferSpace, Recording, Walk};
 /// A GUID as Windows stores it. Its text form is lower-case and hyphenated.

@@ -1,13 +1,21 @@
-//! The compression formats a buffer's payload may be in (MS-XCA; `COMPRESSION_FORMAT_...` of `ntifs.h`).
+//! What Windows compresses (MS-XCA; `COMPRESSION_FORMAT_...` of `ntifs.h`): buffers of event trace logs, prefetch plans.
 //!
 //! The output's size is known before, so a decoder fills a slice of that size and says how much of it it could fill: damaged
 //! or cut input gives what comes before the damage.
+//!
+//! # Design constraints
+//!
+//! * Pure, and allocates nothing that grows with the input.
+//! * Input is hostile: no step reads or writes outside its slices, and each moves forward.
 
+#![forbid(unsafe_code)]
+
+mod field;
 mod lznt1;
 mod xpress;
 mod xpress_huffman;
 
-/// How the payload of compressed buffers is stored.
+/// How something is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CompressionFormat {
     /// LZNT1: chunks of 4 KiB.

@@ -1,7 +1,7 @@
 //! LZNT1 (MS-XCA 2.5), by the `lznt1` crate, fed chunk by chunk so that neither damage nor a small input that expands
 //! without end costs more than one chunk.
 
-use crate::layout::u16_at;
+use crate::field::u16_at;
 
 const CHUNK: usize = 4096;
 

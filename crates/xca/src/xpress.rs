@@ -1,7 +1,7 @@
 //! Plain XPRESS: LZ77 with 32 flag bits ahead of 32 items (MS-XCA 2.3 and 2.4).
 
 use super::copy_match;
-use crate::layout::{u16_at, u32_at};
+use crate::field::{u16_at, u32_at};
 
 pub(super) fn decompress(input: &[u8], output: &mut [u8]) -> usize {
     let mut end = 0;

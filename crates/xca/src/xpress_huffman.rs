@@ -5,7 +5,7 @@
 //! significant bit first, two words ahead; bytes of long lengths stand between the words.
 
 use super::copy_match;
-use crate::layout::{u16_at, u32_at};
+use crate::field::{u16_at, u32_at};
 
 const SYMBOLS: usize = 512;
 const LENGTHS_SIZE: usize = SYMBOLS / 2;

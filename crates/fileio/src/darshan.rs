@@ -1,0 +1,69 @@
+//! The text of `darshan-dxt-parser`: one line per POSIX or MPI-IO request, below comments that name the file.
+//!
+//! ```text
+//! # DXT, file_id: 8618486031533440617, file_name: /scratch/data
+//! # DXT, rank: 0, hostname: node1
+//! # Module    Rank  Wt/Rd  Segment          Offset       Length    Start(s)      End(s)
+//!  X_POSIX       0  write        0               0      262144      0.0029      0.0041
+//! ```
+
+use crate::error::Error;
+use crate::losses::LossKind;
+use crate::number::{lines, seconds_ns, unsigned, unsigned32};
+use crate::operation::{Counted, Operation, OperationKind};
+
+pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
+    let mut file = String::new();
+    let mut counters = false;
+    let mut requests = false;
+    for (offset, line) in lines(bytes) {
+        if let Some(comment) = line.strip_prefix(b"#") {
+            let comment = String::from_utf8_lossy(comment);
+            if let Some((_, name)) = comment.split_once("file_name:") {
+                file = name.trim().to_owned();
+            }
+            continue;
+        }
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        if line.starts_with(b"X_") {
+            requests = true;
+            out.record();
+            if line.starts_with(b"X_MPIIO") {
+                out.lose(LossKind::UpperLayer, offset);
+            } else if request(line, &file, out).is_none() {
+                out.lose(LossKind::Unreadable, offset);
+            }
+        } else {
+            counters |= line.starts_with(b"POSIX\t") || line.starts_with(b"STDIO\t") || line.starts_with(b"POSIX ");
+            out.record();
+            out.lose(LossKind::Unreadable, offset);
+        }
+    }
+    if counters && !requests { Err(Error::CountersOnly) } else { Ok(()) }
+}
+
+fn request(line: &[u8], file: &str, out: &mut Counted<'_>) -> Option<()> {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1);
+    let rank = unsigned32(words.next()?)?;
+    let kind = match words.next()? {
+        b"read" => OperationKind::Read,
+        b"write" => OperationKind::Write,
+        _ => return None,
+    };
+    words.next()?;
+    let (offset, length) = (unsigned(words.next()?)?, unsigned(words.next()?)?);
+    let (start_ns, end_ns) = (seconds_ns(words.next()?)?, seconds_ns(words.next()?)?);
+    out.push(&Operation {
+        start_ns,
+        duration_ns: Some(end_ns.saturating_sub(start_ns).max(0)),
+        pid: Some(rank),
+        file,
+        offset,
+        length,
+        ..Operation::new(kind)
+    });
+    Some(())
+}

@@ -1,0 +1,105 @@
+//! The logs of `fio`.
+//!
+//! An I/O log (`--write_iolog`) starts with `fio version 2 iolog` or `fio version 3 iolog`. Version 3 puts a time in
+//! microseconds before each line: `183 /tmp/fio.dat read 503808 8192`. A latency, bandwidth or completion log holds
+//! `time in ms, value, direction, block size, offset, priority` (source: fio's manual, "Trace file format", "Log file formats").
+
+use crate::error::Error;
+use crate::losses::LossKind;
+use crate::number::{lines, unsigned};
+use crate::operation::{Counted, Level, Operation, OperationKind};
+
+pub(crate) fn read_iolog(bytes: &[u8], out: &mut Counted<'_>) {
+    let timed = bytes.starts_with(b"fio version 3");
+    // Version 2 has waits instead of times, in microseconds.
+    let mut now_ns = 0_i64;
+    for (offset, line) in lines(bytes).skip(1) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        out.record();
+        if iolog_line(line, timed, &mut now_ns, out).is_none() {
+            out.lose(LossKind::Unreadable, offset);
+        }
+    }
+}
+
+fn iolog_line(line: &[u8], timed: bool, now_ns: &mut i64, out: &mut Counted<'_>) -> Option<()> {
+    let line = str::from_utf8(line).ok()?.trim();
+    let line = if timed {
+        let (time, rest) = line.split_once(' ')?;
+        *now_ns = i64::try_from(unsigned(time.as_bytes())?).ok()?.checked_mul(1000)?;
+        rest
+    } else {
+        line
+    };
+    // A name may hold blanks: the action is found from the end.
+    let words: Vec<&str> = line.rsplitn(4, ' ').collect();
+    if let [action, _] = words.as_slice()
+        && matches!(*action, "add" | "open" | "close")
+    {
+        return lifecycle(line, *now_ns, out);
+    }
+    let [length, offset, action, file] = words.as_slice() else {
+        return lifecycle(line, *now_ns, out);
+    };
+    let (Some(offset), Some(length)) = (unsigned(offset.as_bytes()), unsigned(length.as_bytes())) else {
+        return lifecycle(line, *now_ns, out);
+    };
+    let kind = match *action {
+        "read" => OperationKind::Read,
+        "write" => OperationKind::Write,
+        "sync" | "datasync" => OperationKind::Flush,
+        "wait" => {
+            let wait_ns = i64::try_from(offset).ok()?.checked_mul(1000)?;
+            *now_ns = now_ns.saturating_add(wait_ns);
+            return Some(());
+        }
+        "trim" => return Some(()),
+        _ => return None,
+    };
+    out.push(&Operation { start_ns: *now_ns, file, offset, length, ..Operation::new(kind) });
+    Some(())
+}
+
+fn lifecycle(line: &str, now_ns: i64, out: &mut Counted<'_>) -> Option<()> {
+    let (file, action) = line.rsplit_once(' ')?;
+    let kind = match action {
+        "add" => return Some(()),
+        "open" => OperationKind::Open,
+        "close" => OperationKind::Close,
+        _ => return None,
+    };
+    out.push(&Operation { start_ns: now_ns, file, ..Operation::new(kind) });
+    Some(())
+}
+
+pub(crate) fn read_log(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
+    for (place, line) in lines(bytes) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        out.record();
+        let mut fields = line.split(|&byte| byte == b',').map(unsigned);
+        let mut field = || fields.next().flatten();
+        let (Some(time), Some(_), Some(direction), Some(length)) = (field(), field(), field(), field()) else {
+            out.lose(LossKind::Unreadable, place);
+            continue;
+        };
+        let kind = match direction {
+            0 => OperationKind::Read,
+            1 => OperationKind::Write,
+            2 => continue,
+            _ => {
+                out.lose(LossKind::Unreadable, place);
+                continue;
+            }
+        };
+        let Some(offset) = field() else {
+            return Err(Error::MissingColumn { column: "offset; run fio with --log_offset=1" });
+        };
+        let start_ns = i64::try_from(time).unwrap_or(i64::MAX).saturating_mul(1_000_000);
+        out.push(&Operation { start_ns, level: Level::Application, offset, length, ..Operation::new(kind) });
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Numbers and times in text.
+
+/// A decimal number.
+pub(crate) fn unsigned(text: &[u8]) -> Option<u64> {
+    let text = text.trim_ascii();
+    if text.is_empty() || text.len() > 20 {
+        return None;
+    }
+    let mut value: u64 = 0;
+    for &byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(value)
+}
+
+/// A decimal number that fits 32 bits.
+pub(crate) fn unsigned32(text: &[u8]) -> Option<u32> {
+    u32::try_from(unsigned(text)?).ok()
+}
+
+/// Seconds with any number of decimals after a point or comma, in ns; digits beyond the ninth are dropped.
+pub(crate) fn seconds_ns(text: &[u8]) -> Option<i64> {
+    let text = text.trim_ascii();
+    let (negative, text) = match text.strip_prefix(b"-") {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let point = text.iter().position(|&byte| byte == b'.' || byte == b',');
+    let (whole, fraction) = match point {
+        Some(point) => (text.get(..point)?, text.get(point + 1..)?),
+        None => (text, &[][..]),
+    };
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let whole = if whole.is_empty() { 0 } else { i64::try_from(unsigned(whole)?).ok()? };
+    let mut fraction_ns: i64 = 0;
+    let mut unit = 100_000_000;
+    for &byte in fraction {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        fraction_ns += unit * i64::from(digit);
+        unit /= 10;
+    }
+    let value = whole.checked_mul(1_000_000_000)?.checked_add(fraction_ns)?;
+    Some(if negative { -value } else { value })
+}
+
+/// A time of day, `hours:minutes:seconds` with decimals, in ns since midnight; hours may exceed 23 in a relative time.
+pub(crate) fn clock_ns(text: &[u8]) -> Option<i64> {
+    let mut parts = text.splitn(3, |&byte| byte == b':');
+    let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
+    let (hours, minutes) = (i64::from(unsigned32(hours)?), i64::from(unsigned32(minutes)?));
+    if minutes > 59 {
+        return None;
+    }
+    (hours * 3600 + minutes * 60).checked_mul(1_000_000_000)?.checked_add(seconds_ns(seconds)?)
+}
+
+pub(crate) const DAY_NS: i64 = 86_400_000_000_000;
+
+/// Times of day that pass midnight, as times that go on.
+#[derive(Debug, Default)]
+pub(crate) struct Days {
+    last_ns: Option<i64>,
+    days_ns: i64,
+}
+
+impl Days {
+    /// The time of day `ns` on an axis that does not fall back at midnight.
+    pub(crate) fn on_axis(&mut self, ns: i64) -> i64 {
+        if let Some(last_ns) = self.last_ns {
+            // Records are nearly in order: a fall by half a day is midnight.
+            if last_ns.saturating_sub(ns) > DAY_NS / 2 {
+                self.days_ns = self.days_ns.saturating_add(DAY_NS);
+            } else if ns.saturating_sub(last_ns) > DAY_NS / 2 && self.days_ns > 0 {
+                // A straggler from before midnight.
+                return ns.saturating_add(self.days_ns - DAY_NS);
+            }
+        }
+        self.last_ns = Some(ns);
+        ns.saturating_add(self.days_ns)
+    }
+}
+
+/// Lines with the byte offset of each; a carriage return before the end is left out.
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let rest = bytes.get(next..)?;
+        if rest.is_empty() {
+            return None;
+        }
+        let start = next;
+        let length = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        next = start + length + 1;
+        let line = rest.get(..length)?;
+        Some((start, line.strip_suffix(b"\r").unwrap_or(line)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_in_either_notation() {
+        assert_eq!(seconds_ns(b"0.0000074"), Some(7_400));
+        assert_eq!(seconds_ns(b" 1795216356.059992"), Some(1_795_216_356_059_992_000));
+        assert_eq!(seconds_ns(b"1,5"), Some(1_500_000_000));
+        assert_eq!(seconds_ns(b"-0.5"), Some(-500_000_000));
+        assert_eq!(seconds_ns(b"1.0000000009"), Some(1_000_000_000));
+        for wrong in [&b""[..], b".", b"x", b"1.x", b"99999999999999999999", b"1:2"] {
+            assert_eq!(seconds_ns(wrong), None);
+        }
+    }
+
+    #[test]
+    fn midnight_goes_on() {
+        let mut days = Days::default();
+        assert_eq!(days.on_axis(DAY_NS - 5), DAY_NS - 5);
+        assert_eq!(days.on_axis(3), DAY_NS + 3);
+        assert_eq!(days.on_axis(DAY_NS - 2), DAY_NS - 2);
+        assert_eq!(days.on_axis(4), DAY_NS + 4);
+        assert_eq!(clock_ns(b"23:12:36.100122"), Some(83_556_100_122_000));
+        assert_eq!(clock_ns(b"1:60:00"), None);
+    }
+}

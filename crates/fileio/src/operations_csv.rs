@@ -1,0 +1,151 @@
+//! A CSV that anyone's filter driver, hook or script can write.
+//!
+//! The first line names the columns, in any order; RFC 4180 quotes; UTF-8. Lines that start with `#` are comments.
+//!
+//! | column | holds |
+//! |---|---|
+//! | `operation` | `read`, `write`, `flush`, `open` or `close`; required |
+//! | `offset` | first byte in the file; required |
+//! | `length` | bytes moved; required |
+//! | `time` or `time_ns` | begin, in seconds with decimals, or in nanoseconds; the same clock for all lines |
+//! | `duration` or `duration_ns` | how long it took, likewise |
+//! | `pid`, `tid` | process and thread id |
+//! | `process` | image file name of the process |
+//! | `file` | path of the file |
+//! | `handle` | number of the open file |
+//! | `level` | `application` (the default), `paging` or `device` |
+//! | `result` | `ok` (the default), `end` for a read beyond the end, `failed` |
+//!
+//! Columns of other names are passed over. Without a time, lines are taken to be in order.
+
+use std::borrow::Cow;
+
+use crate::comma_separated::{Records, plain, text};
+use crate::error::Error;
+use crate::losses::LossKind;
+use crate::number::{seconds_ns, unsigned, unsigned32};
+use crate::operation::{Counted, Level, Operation, OperationKind, Outcome};
+
+/// Where each column is.
+struct Columns {
+    operation: usize,
+    offset: usize,
+    length: usize,
+    time: Option<usize>,
+    time_ns: Option<usize>,
+    duration: Option<usize>,
+    duration_ns: Option<usize>,
+    pid: Option<usize>,
+    tid: Option<usize>,
+    process: Option<usize>,
+    file: Option<usize>,
+    handle: Option<usize>,
+    level: Option<usize>,
+    result: Option<usize>,
+}
+
+impl Columns {
+    fn of(header: &[&[u8]]) -> Result<Self, Error> {
+        let find = |name: &str| header.iter().position(|field| text(field).trim() == name);
+        let need = |name: &'static str| find(name).ok_or(Error::MissingColumn { column: name });
+        Ok(Columns {
+            operation: need("operation")?,
+            offset: need("offset")?,
+            length: need("length")?,
+            time: find("time"),
+            time_ns: find("time_ns"),
+            duration: find("duration"),
+            duration_ns: find("duration_ns"),
+            pid: find("pid"),
+            tid: find("tid"),
+            process: find("process"),
+            file: find("file"),
+            handle: find("handle"),
+            level: find("level"),
+            result: find("result"),
+        })
+    }
+}
+
+pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
+    let mut records = Records::new(bytes);
+    let mut fields = Vec::new();
+    records.read(&mut fields);
+    let columns = Columns::of(&fields)?;
+    let mut line = 0_i64;
+    loop {
+        let offset = records.offset();
+        if !records.read(&mut fields) {
+            return Ok(());
+        }
+        if fields.first().is_some_and(|field| fields.len() == 1 && field.is_empty() || field.starts_with(b"#")) {
+            continue;
+        }
+        out.record();
+        line += 1;
+        if push(&columns, &fields, line, out).is_none() {
+            out.lose(LossKind::Unreadable, offset);
+        }
+    }
+}
+
+/// `None` when a cell is not what its column holds.
+fn push(columns: &Columns, fields: &[&[u8]], line: i64, out: &mut Counted<'_>) -> Option<()> {
+    let cell = |column: Option<usize>| column.and_then(|at| fields.get(at)).map(|field| plain(field));
+    let number = |column: Option<usize>| match cell(column) {
+        None | Some(b"") => Some(None),
+        Some(field) => unsigned32(field).map(Some),
+    };
+    let nanoseconds = |seconds: Option<usize>, whole: Option<usize>| match (cell(whole), cell(seconds)) {
+        (Some(field @ [_, ..]), _) => i64::try_from(unsigned(field)?).ok().map(Some),
+        (_, Some(field @ [_, ..])) => seconds_ns(field).map(Some),
+        _ => Some(None),
+    };
+    let words =
+        |column: Option<usize>| column.and_then(|at| fields.get(at)).map_or(Cow::Borrowed(""), |field| text(field));
+    let kind = match cell(Some(columns.operation))?.trim_ascii() {
+        b"read" => OperationKind::Read,
+        b"write" => OperationKind::Write,
+        b"flush" => OperationKind::Flush,
+        b"open" => OperationKind::Open,
+        b"close" => OperationKind::Close,
+        _ => return None,
+    };
+    let moves = matches!(kind, OperationKind::Read | OperationKind::Write);
+    let bytes = |column: usize| match cell(Some(column)) {
+        Some(field @ [_, ..]) => unsigned(field),
+        _ if moves => None,
+        _ => Some(0),
+    };
+    let level = match cell(columns.level).unwrap_or_default().trim_ascii() {
+        b"" | b"application" => Level::Application,
+        b"paging" => Level::Paging,
+        b"device" => Level::Device,
+        _ => return None,
+    };
+    let outcome = match cell(columns.result).unwrap_or_default().trim_ascii() {
+        b"" | b"ok" => Outcome::Done,
+        b"end" => Outcome::EndOfFile,
+        b"failed" => Outcome::Failed,
+        _ => return None,
+    };
+    let (process, file) = (words(columns.process), words(columns.file));
+    out.push(&Operation {
+        start_ns: nanoseconds(columns.time, columns.time_ns)?.unwrap_or(line),
+        duration_ns: nanoseconds(columns.duration, columns.duration_ns)?,
+        level,
+        outcome,
+        pid: number(columns.pid)?,
+        tid: number(columns.tid)?,
+        process: &process,
+        file: &file,
+        handle: match cell(columns.handle) {
+            None | Some(b"") => 0,
+            Some(field) => unsigned(field)?,
+        },
+        offset: bytes(columns.offset)?,
+        length: bytes(columns.length)?,
+        ..Operation::new(kind)
+    });
+    Some(())
+}

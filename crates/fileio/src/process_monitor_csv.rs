@@ -1,0 +1,239 @@
+//! Process Monitor, saved as CSV: any columns, any locale's numbers and times.
+//!
+//! The names of columns, operations, results and details are English everywhere; numbers carry the locale's marks between
+//! thousands and the locale's digits, times the locale's decimal mark and words for morning and afternoon.
+
+use crate::comma_separated::{Records, plain, text};
+use crate::error::Error;
+use crate::losses::LossKind;
+use crate::number::{Days, clock_ns, seconds_ns, unsigned32};
+use crate::operation::{Counted, Level, Operation, OperationKind, Outcome};
+
+struct Columns {
+    operation: usize,
+    path: Option<usize>,
+    detail: Option<usize>,
+    result: Option<usize>,
+    process: Option<usize>,
+    pid: Option<usize>,
+    tid: Option<usize>,
+    relative: Option<usize>,
+    time: Option<usize>,
+    duration: Option<usize>,
+}
+
+pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
+    let mut records = Records::new(bytes);
+    let mut fields = Vec::new();
+    records.read(&mut fields);
+    let find = |name: &str| fields.iter().position(|field| text(field).trim() == name);
+    let columns = Columns {
+        operation: find("Operation").ok_or(Error::MissingColumn { column: "operation" })?,
+        path: find("Path"),
+        detail: find("Detail"),
+        result: find("Result"),
+        process: find("Process Name"),
+        pid: find("PID"),
+        tid: find("TID"),
+        relative: find("Relative Time"),
+        time: find("Time of Day"),
+        duration: find("Duration"),
+    };
+    let mut days = Days::default();
+    let mut line = 0_i64;
+    loop {
+        let offset = records.offset();
+        if !records.read(&mut fields) {
+            return Ok(());
+        }
+        if fields.len() == 1 {
+            continue;
+        }
+        out.record();
+        line += 1;
+        let Some(kind) = fields.get(columns.operation).and_then(|field| kind_of(plain(field))) else {
+            continue;
+        };
+        if let Err(loss) = push(&columns, &fields, kind, line, &mut days, out) {
+            out.lose(loss, offset);
+        }
+    }
+}
+
+fn kind_of(operation: &[u8]) -> Option<OperationKind> {
+    Some(match operation {
+        b"ReadFile" => OperationKind::Read,
+        b"WriteFile" => OperationKind::Write,
+        b"FlushBuffersFile" => OperationKind::Flush,
+        b"CreateFile" => OperationKind::Open,
+        b"CloseFile" => OperationKind::Close,
+        _ => return None,
+    })
+}
+
+fn push(
+    columns: &Columns,
+    fields: &[&[u8]],
+    kind: OperationKind,
+    line: i64,
+    days: &mut Days,
+    out: &mut Counted<'_>,
+) -> Result<(), LossKind> {
+    let cell =
+        |column: Option<usize>| column.and_then(|at| fields.get(at)).map(|field| plain(field)).unwrap_or_default();
+    let words =
+        |column: Option<usize>| column.and_then(|at| fields.get(at)).map(|field| text(field)).unwrap_or_default();
+    let start_ns = match (cell(columns.relative), words(columns.time)) {
+        (relative @ [_, ..], _) => clock_ns(relative).ok_or(LossKind::Unreadable)?,
+        (_, time) if !time.is_empty() => days.on_axis(time_of_day_ns(&time).ok_or(LossKind::Unreadable)?),
+        _ => line,
+    };
+    let outcome = match cell(columns.result) {
+        // Results that are no error: data was moved, or will be.
+        b"" | b"SUCCESS" | b"BUFFER OVERFLOW" | b"PENDING" | b"REPARSE" | b"OPLOCK BREAK IN PROGRESS" => Outcome::Done,
+        b"END OF FILE" => Outcome::EndOfFile,
+        _ => Outcome::Failed,
+    };
+    let detail = words(columns.detail);
+    let mut operation = Operation {
+        start_ns,
+        duration_ns: seconds_ns(cell(columns.duration)),
+        outcome,
+        pid: unsigned32(cell(columns.pid)),
+        tid: unsigned32(cell(columns.tid)),
+        ..Operation::new(kind)
+    };
+    if matches!(kind, OperationKind::Read | OperationKind::Write) {
+        if columns.detail.is_none() {
+            return Err(LossKind::OffsetNotKnown);
+        }
+        match (value(&detail, "Offset:"), value(&detail, "Length:")) {
+            (Some(offset), Some(length)) => (operation.offset, operation.length) = (offset, length),
+            // A failed request moves nothing, wherever it was.
+            _ if outcome != Outcome::Done => {}
+            _ => return Err(LossKind::OffsetNotKnown),
+        }
+        if let Some((_, flags)) = detail.split_once("I/O Flags:") {
+            if flags.contains("Paging I/O") {
+                operation.level = Level::Paging;
+            }
+            operation.unbuffered = flags.contains("Non-cached");
+        }
+    }
+    let (process, file) = (words(columns.process), words(columns.path));
+    out.push(&Operation { process: &process, file: &file, ..operation });
+    Ok(())
+}
+
+/// The number after `key` in a detail: digits of any script with any marks between, up to the comma and letter that start what
+/// is next. `None` when there is none, or a negative one, which says that the place is not given.
+fn value(detail: &str, key: &str) -> Option<u64> {
+    let rest = detail.split_once(key)?.1;
+    let mut number: Option<u64> = None;
+    for character in rest.trim_start().chars() {
+        if let Some(digit) = digit(character) {
+            number = Some(number.unwrap_or(0).checked_mul(10)?.checked_add(u64::from(digit))?);
+        } else if character.is_alphabetic() || character == '-' || character == ':' {
+            break;
+        }
+    }
+    number
+}
+
+/// The digits zero of the scripts that Windows writes numbers in.
+const ZEROS: [char; 12] = [
+    '0', '\u{660}', '\u{6f0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{e50}', '\u{ed0}', '\u{1040}',
+    '\u{17e0}', '\u{ff10}',
+];
+
+fn digit(character: char) -> Option<u32> {
+    ZEROS.iter().find_map(|&zero| u32::from(character).checked_sub(u32::from(zero)).filter(|&digit| digit < 10))
+}
+
+/// Words for the afternoon, in lower case.
+const AFTERNOON: [&str; 14] =
+    ["pm", "p.m.", "p. m.", "p.\u{a0}m.", "午後", "下午", "오후", "μμ", "μ.μ.", "م", "ب.ظ", "ch", "md", "em"];
+
+/// A time of day in any locale, ns since midnight.
+fn time_of_day_ns(text: &str) -> Option<i64> {
+    let mut plain = String::with_capacity(text.len());
+    let mut words = String::new();
+    let mut last_was_digit = false;
+    for character in text.chars() {
+        if let Some(digit) = digit(character) {
+            plain.push(char::from(b'0' + u8::try_from(digit).ok()?));
+            last_was_digit = true;
+        } else if last_was_digit && is_mark(character) {
+            plain.push(character);
+            last_was_digit = false;
+        } else {
+            words.push(character);
+            last_was_digit = false;
+        }
+    }
+    // A separator other than a colon (`13.18.10,775`) stands twice before the decimal mark.
+    let parts: Vec<&str> = plain.split([':', '.', ',']).filter(|part| !part.is_empty()).collect();
+    let time = match parts.as_slice() {
+        [hours, minutes, seconds] => format!("{hours}:{minutes}:{seconds}"),
+        [hours, minutes, seconds, decimals] => format!("{hours}:{minutes}:{seconds}.{decimals}"),
+        _ => return None,
+    };
+    let ns = clock_ns(time.as_bytes())?;
+    let word = words.trim().to_lowercase();
+    if word.is_empty() {
+        return Some(ns);
+    }
+    let hour_ns = 3_600_000_000_000;
+    let hours = ns / hour_ns;
+    let afternoon = AFTERNOON.contains(&word.as_str());
+    Some(match (hours, afternoon) {
+        (12, false) => ns - 12 * hour_ns,
+        (0..12, true) => ns + 12 * hour_ns,
+        _ => ns,
+    })
+}
+
+fn is_mark(character: char) -> bool {
+    matches!(character, ':' | '.' | ',')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_locale() {
+        for detail in [
+            "Offset: 1,234,567, Length: 4,096, I/O Flags: Non-cached, Paging I/O, Priority: Normal",
+            "Offset: 1.234.567, Length: 4.096",
+            "Offset: 1\u{a0}234\u{202f}567, Length: 4\u{a0}096, Priority: Normal",
+            "Offset: 1'234’567, Length: 4'096",
+            "Offset: 12,34,567, Length: 4,096",
+            "Offset: 1234567, Length: 4096",
+            "Offset: ١٬٢٣٤٬٥٦٧, Length: ٤٬٠٩٦",
+        ] {
+            assert_eq!((value(detail, "Offset:"), value(detail, "Length:")), (Some(1_234_567), Some(4096)), "{detail}");
+        }
+        assert_eq!(value("Offset: -1, Length: 8", "Offset:"), None);
+        assert_eq!(value("Length: 8", "Offset:"), None);
+        assert_eq!(value("Offset: 99999999999999999999999", "Offset:"), None);
+    }
+
+    #[test]
+    fn times_of_any_locale() {
+        let ns = (((13 * 60 + 18) * 60) + 10) * 1_000_000_000 + 775_242_900;
+        for time in [
+            "1:18:10.7752429 PM",
+            "13:18:10,7752429",
+            "13.18.10,7752429",
+            "1:18:10.7752429 p. m.",
+            "午後 1:18:10.7752429",
+            "下午 01:18:10.7752429",
+        ] {
+            assert_eq!(time_of_day_ns(time), Some(ns), "{time}");
+        }
+        assert_eq!(time_of_day_ns("12:00:00.0 AM"), Some(0));
+        assert_eq!(time_of_day_ns("12:00:01"), Some(43_201_000_000_000));
+        assert_eq!(time_of_day_ns("n/a"), None);
+    }
+}

@@ -1,0 +1,198 @@
+//! Process Monitor's own file (`.pml`), version 9, written on 32 or 64 bit Windows.
+//!
+//! The header names four tables: the offsets of the events, processes, texts, and hosts. An event is a fixed head, return
+//! addresses, and details that depend on its class; for a file operation those hold flags, length, offset and path. Layout as
+//! published with the parser by E. Ronen ("PML Format"), checked on a capture with its CSV.
+
+use crate::error::Error;
+use crate::losses::LossKind;
+use crate::operation::{Counted, Level, Operation, OperationKind, Outcome};
+use hashbrown::HashMap;
+
+const VERSION: u32 = 9;
+const EVENT_HEAD: usize = 52;
+/// Class of file-system events.
+const FILE_SYSTEM: u32 = 3;
+/// 100-ns units from 1601 to 1970.
+const UNIX_EPOCH: i64 = 116_444_736_000_000_000;
+const STATUS_END_OF_FILE: u32 = 0xC000_0011;
+/// Flags of `IRP.Flags` (source: `wdm.h`).
+const NO_CACHE: u32 = 0x1;
+const PAGING: u32 = 0x2 | 0x40;
+
+struct Process {
+    pid: u32,
+    name: String,
+}
+
+struct Log<'b> {
+    bytes: &'b [u8],
+    pointer: usize,
+    processes: HashMap<u32, Process>,
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn usize_at(bytes: &[u8], at: usize) -> Option<usize> {
+    usize::try_from(u32_at(bytes, at)?).ok()
+}
+
+fn utf16(bytes: &[u8]) -> String {
+    let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).take_while(|&unit| unit != 0);
+    char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
+    let header = |what, at: usize| u64_at(bytes, at).ok_or(Error::Outside { what, offset: at as u64 });
+    let version = u32_at(bytes, 4).ok_or(Error::Outside { what: "the header", offset: 4 })?;
+    if version != VERSION {
+        return Err(Error::Version { version });
+    }
+    let is_64_bit = u32_at(bytes, 8) == Some(1);
+    let count = u32_at(bytes, 0x234).ok_or(Error::Outside { what: "the header", offset: 0x234 })?;
+    let offsets = header("the header", 0x248)?;
+    let process_table = header("the header", 0x250)?;
+    let text_table = header("the header", 0x258)?;
+    if offsets == 0 || process_table == 0 || text_table == 0 {
+        return Err(Error::NotClosed);
+    }
+    let part = |what, offset: u64| {
+        let outside = Error::Outside { what, offset };
+        usize::try_from(offset).ok().and_then(|start| bytes.get(start..)).ok_or(outside)
+    };
+    let texts = part("the table of texts", text_table)?;
+    let processes = part("the table of processes", process_table)?;
+    let offsets = part("the table of events", offsets)?;
+    let log = Log { bytes, pointer: if is_64_bit { 8 } else { 4 }, processes: read_processes(processes, texts) };
+    out.times_are_unix();
+    // Five bytes for each event: its offset, and flags.
+    for place in offsets.chunks_exact(5).take(count as usize) {
+        let Some(at) = usize_at(place, 0) else { continue };
+        out.record();
+        match log.event(at, out) {
+            Some(Ok(())) => {}
+            Some(Err(loss)) => out.lose(loss, at),
+            // It may point anywhere.
+            None => out.lose(LossKind::Unreadable, at.min(bytes.len())),
+        }
+    }
+    let held = (offsets.len() / 5).min(count as usize);
+    if held < count as usize {
+        out.lose(LossKind::Unreadable, bytes.len());
+    }
+    Ok(())
+}
+
+fn read_processes(table: &[u8], texts: &[u8]) -> HashMap<u32, Process> {
+    let mut processes = HashMap::new();
+    let count = usize_at(table, 0).unwrap_or(0);
+    // An array of indexes, then one of offsets.
+    let Some(places) = count.checked_mul(4).and_then(|size| size.checked_add(4)).and_then(|at| table.get(at..)) else {
+        return processes;
+    };
+    for place in places.as_chunks::<4>().0.iter().take(count) {
+        let at = u32::from_le_bytes(*place) as usize;
+        let Some(entry) = table.get(at..) else { continue };
+        let (Some(index), Some(pid), Some(name)) = (u32_at(entry, 0), u32_at(entry, 4), usize_at(entry, 64)) else {
+            continue;
+        };
+        processes.insert(index, Process { pid, name: text(texts, name).unwrap_or_default() });
+    }
+    processes
+}
+
+/// Text number `index` of the table.
+fn text(texts: &[u8], index: usize) -> Option<String> {
+    if index >= usize_at(texts, 0)? {
+        return None;
+    }
+    let at = usize_at(texts, index.checked_mul(4)?.checked_add(4)?)?;
+    let length = usize_at(texts, at)?;
+    let start = at.checked_add(4)?;
+    Some(utf16(texts.get(start..start.checked_add(length)?)?))
+}
+
+impl Log<'_> {
+    /// `None` when the event lies outside or is cut.
+    fn event(&self, at: usize, out: &mut Counted<'_>) -> Option<Result<(), LossKind>> {
+        let event = self.bytes.get(at..)?;
+        if event.len() < EVENT_HEAD {
+            return None;
+        }
+        if u32_at(event, 8)? != FILE_SYSTEM {
+            return Some(Ok(()));
+        }
+        let kind = match u16_at(event, 12)? {
+            // IRP_MJ_CREATE, _CLEANUP, _READ, _WRITE, _FLUSH_BUFFERS; reads and writes of the fast path.
+            20 => OperationKind::Open,
+            38 => OperationKind::Close,
+            23 | 5 => OperationKind::Read,
+            24 | 3 => OperationKind::Write,
+            29 => OperationKind::Flush,
+            _ => return Some(Ok(())),
+        };
+        let stack = usize::from(u16_at(event, 40)?).checked_mul(self.pointer)?;
+        let details_size = usize_at(event, 44)?;
+        let details = event.get(EVENT_HEAD.checked_add(stack)?..)?.get(..details_size)?;
+        let extra = usize_at(event, 48)?;
+        // What follows the operation within the operation: five pointers and twenty bytes.
+        let fixed = details.get(4..)?.get(..self.pointer * 5 + 20)?;
+        let path_info = usize::from(u16_at(details, 4 + fixed.len())?);
+        let path = details.get(4 + fixed.len() + 4..)?;
+        let characters = path_info & 0x7fff;
+        let path = if path_info >> 15 == 1 {
+            String::from_utf8_lossy(path.get(..characters)?).into_owned()
+        } else {
+            utf16(path.get(..characters * 2)?)
+        };
+        let ticks = |at| i64::try_from(u64_at(event, at)?).ok();
+        let status = u32_at(event, 36)?;
+        let process = self.processes.get(&u32_at(event, 0)?);
+        let mut operation = Operation {
+            start_ns: ticks(28)?.checked_sub(UNIX_EPOCH)?.checked_mul(100)?,
+            duration_ns: Some(ticks(20)?.checked_mul(100)?),
+            outcome: match status {
+                STATUS_END_OF_FILE => Outcome::EndOfFile,
+                failed if failed >> 30 == 3 => Outcome::Failed,
+                _ => Outcome::Done,
+            },
+            pid: process.map(|process| process.pid),
+            tid: u32_at(event, 4),
+            process: process.map_or("", |process| process.name.as_str()),
+            file: &path,
+            ..Operation::new(kind)
+        };
+        if matches!(kind, OperationKind::Read | OperationKind::Write) {
+            let flags = u32_at(fixed, 4)?;
+            let place = if self.pointer == 8 { 28 } else { 20 };
+            let offset = u64_at(fixed, place)?.cast_signed();
+            // The bytes that were moved, where they were recorded, else those that were asked for.
+            operation.length = match extra {
+                0 => u64::from(u32_at(fixed, 12)?),
+                extra => u64::from(u32_at(event, extra.checked_add(2)?)?),
+            };
+            if flags & PAGING != 0 {
+                operation.level = Level::Paging;
+            }
+            operation.unbuffered = flags & NO_CACHE != 0;
+            match u64::try_from(offset) {
+                Ok(offset) => operation.offset = offset,
+                // "At the end", or "where the last one ended".
+                Err(_) if operation.outcome == Outcome::Done => return Some(Err(LossKind::OffsetNotKnown)),
+                Err(_) => {}
+            }
+        }
+        out.push(&operation);
+        Some(Ok(()))
+    }
+}

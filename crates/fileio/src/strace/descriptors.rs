@@ -1,0 +1,175 @@
+//! Open files, as the kernel keeps them: threads share or copy tables of descriptors, and descriptors share open files.
+
+use hashbrown::HashMap;
+
+/// An open file: what duplicates of one descriptor share.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OpenFile {
+    pub(super) path: String,
+    /// Where the next read or write without a place starts.
+    pub(super) position: u64,
+    pub(super) append: bool,
+    /// Whether it has places at all; a pipe or socket has none.
+    pub(super) seekable: bool,
+}
+
+/// Number of an open file in [`Descriptors`].
+pub(super) type OpenFileId = usize;
+
+#[derive(Clone, Debug, Default)]
+struct Table {
+    files: HashMap<i32, (OpenFileId, bool)>,
+}
+
+/// The open files of all threads.
+#[derive(Debug, Default)]
+pub(super) struct Descriptors {
+    open_files: Vec<OpenFile>,
+    tables: Vec<Table>,
+    table_of: HashMap<u32, usize>,
+    process_of: HashMap<u32, u32>,
+    names: HashMap<u32, String>,
+    sizes: HashMap<String, u64>,
+}
+
+impl Descriptors {
+    fn table(&mut self, tid: u32) -> usize {
+        match self.table_of.get(&tid) {
+            Some(&table) => table,
+            None => {
+                self.tables.push(Table::default());
+                let table = self.tables.len() - 1;
+                self.table_of.insert(tid, table);
+                table
+            }
+        }
+    }
+
+    /// A new open file at `descriptor` of a thread's table.
+    pub(super) fn open(&mut self, tid: u32, descriptor: i32, file: OpenFile, close_on_exec: bool) -> OpenFileId {
+        let table = self.table(tid);
+        self.open_files.push(file);
+        let id = self.open_files.len() - 1;
+        if let Some(table) = self.tables.get_mut(table) {
+            table.files.insert(descriptor, (id, close_on_exec));
+        }
+        id
+    }
+
+    /// The open file at `descriptor`. A path that `-y` printed names a file whose opening was not recorded.
+    pub(super) fn find(&mut self, tid: u32, descriptor: i32, path: Option<&str>) -> Option<OpenFileId> {
+        let table = self.table(tid);
+        let known = self.tables.get(table)?.files.get(&descriptor).map(|&(id, _)| id);
+        match (known, path) {
+            (Some(id), Some(path)) if self.open_files.get(id).is_some_and(|file| file.path != path) => {
+                // The descriptor was given to another file while nobody looked, or the file was renamed.
+                let known = self.open_files.get_mut(id)?;
+                if known.seekable && is_seekable(path) {
+                    known.path = path.to_owned();
+                    return Some(id);
+                }
+                Some(self.open_named(tid, descriptor, path))
+            }
+            (Some(id), _) => Some(id),
+            (None, Some(path)) => Some(self.open_named(tid, descriptor, path)),
+            (None, None) => None,
+        }
+    }
+
+    fn open_named(&mut self, tid: u32, descriptor: i32, path: &str) -> OpenFileId {
+        let file = OpenFile { path: path.to_owned(), seekable: is_seekable(path), ..OpenFile::default() };
+        self.open(tid, descriptor, file, false)
+    }
+
+    pub(super) fn get(&self, id: OpenFileId) -> Option<&OpenFile> {
+        self.open_files.get(id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: OpenFileId) -> Option<&mut OpenFile> {
+        self.open_files.get_mut(id)
+    }
+
+    pub(super) fn duplicate(&mut self, tid: u32, from: i32, to: i32) {
+        let table = self.table(tid);
+        if let Some(table) = self.tables.get_mut(table)
+            && let Some(&(id, _)) = table.files.get(&from)
+        {
+            table.files.insert(to, (id, false));
+        }
+    }
+
+    pub(super) fn close(&mut self, tid: u32, descriptor: i32) -> Option<OpenFileId> {
+        let table = self.table(tid);
+        self.tables.get_mut(table)?.files.remove(&descriptor).map(|(id, _)| id)
+    }
+
+    /// A new thread or process.
+    pub(super) fn spawn(&mut self, parent: u32, child: u32, shares_files: bool, is_thread: bool) {
+        let table = self.table(parent);
+        let table = if shares_files {
+            table
+        } else {
+            let copy = self.tables.get(table).cloned().unwrap_or_default();
+            self.tables.push(copy);
+            self.tables.len() - 1
+        };
+        self.table_of.insert(child, table);
+        let process = self.process(parent);
+        self.process_of.insert(child, if is_thread { process } else { child });
+        if !is_thread && let Some(name) = self.names.get(&process).cloned() {
+            self.names.insert(child, name);
+        }
+    }
+
+    /// A thread runs another program: its table is its own, without what closes then.
+    pub(super) fn execute(&mut self, tid: u32, path: &str) {
+        let table = self.table(tid);
+        let shared = self.table_of.iter().any(|(&other, &of)| of == table && other != tid);
+        if let Some(mut copy) = self.tables.get(table).cloned() {
+            copy.files.retain(|_, &mut (_, close_on_exec)| !close_on_exec);
+            if shared {
+                self.tables.push(copy);
+                self.table_of.insert(tid, self.tables.len() - 1);
+            } else if let Some(table) = self.tables.get_mut(table) {
+                *table = copy;
+            }
+        }
+        let process = self.process(tid);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        self.names.insert(process, name.to_owned());
+    }
+
+    /// The process of a thread.
+    pub(super) fn process(&self, tid: u32) -> u32 {
+        self.process_of.get(&tid).copied().unwrap_or(tid)
+    }
+
+    pub(super) fn name(&self, process: u32) -> &str {
+        self.names.get(&process).map_or("", String::as_str)
+    }
+
+    /// The size of a file, as far as it is known: said by the kernel, or reached by a write.
+    pub(super) fn size(&self, path: &str) -> Option<u64> {
+        self.sizes.get(path).copied()
+    }
+
+    pub(super) fn set_size(&mut self, path: &str, size: u64) {
+        match self.sizes.get_mut(path) {
+            Some(known) => *known = size,
+            None => {
+                self.sizes.insert(path.to_owned(), size);
+            }
+        }
+    }
+
+    pub(super) fn reach(&mut self, path: &str, end: u64) {
+        if let Some(known) = self.sizes.get_mut(path) {
+            *known = (*known).max(end);
+        }
+    }
+}
+
+/// Whether what `-y` prints for a descriptor is a file: pipes, sockets and others are `kind:[number]`.
+pub(super) fn is_seekable(path: &str) -> bool {
+    path.starts_with('/') && !path.contains("<char ") && !path.starts_with("/dev/pts/") && path != "/dev/tty"
+}

@@ -1,0 +1,378 @@
+//! One line of `strace`, taken apart.
+
+use crate::number::{Days, clock_ns, seconds_ns, unsigned32};
+
+/// What a line says besides its thread and time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content<'l> {
+    /// A whole call.
+    Call { name: &'l str, arguments: &'l str, result: &'l str },
+    /// The first half of a call.
+    Begun { name: &'l str, arguments: &'l str },
+    /// The second half of a call: what is left of its arguments, and its result.
+    Resumed { name: &'l str, arguments: &'l str, result: &'l str },
+    /// A signal, an exit, or a message of strace.
+    Other,
+}
+
+/// A line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line<'l> {
+    pub(super) tid: Option<u32>,
+    /// As printed, ns: since 1970, since midnight, or since the line before.
+    pub(super) time: Option<Time>,
+    pub(super) content: Content<'l>,
+}
+
+/// A printed time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Time {
+    /// Since 1970-01-01 UTC (`-ttt`).
+    Unix(i64),
+    /// Since midnight (`-t`, `-tt`).
+    Clock(i64),
+    /// Since the line before (`-r`).
+    Since(i64),
+}
+
+/// Times of one recording on one axis.
+#[derive(Debug, Default)]
+pub(super) struct Axis {
+    days: Days,
+    now_ns: i64,
+    lines: i64,
+}
+
+impl Axis {
+    pub(super) fn place(&mut self, time: Option<Time>) -> i64 {
+        match time {
+            Some(Time::Unix(ns)) => ns,
+            Some(Time::Clock(ns)) => self.days.on_axis(ns),
+            Some(Time::Since(ns)) => {
+                self.now_ns = self.now_ns.saturating_add(ns);
+                self.now_ns
+            }
+            None => {
+                self.lines += 1;
+                self.lines
+            }
+        }
+    }
+}
+
+/// Seconds since 1970 are large; those since the line before are not (1990).
+const UNIX_FROM_NS: i64 = 631_152_000_000_000_000;
+
+/// Whether a line is a call with its result.
+pub(crate) fn is_call(line: &[u8]) -> bool {
+    let Ok(line) = str::from_utf8(line) else {
+        return false;
+    };
+    match parse(line).map(|line| line.content) {
+        Some(Content::Call { name, .. }) => is_name(name),
+        Some(Content::Begun { name, .. }) => is_name(name),
+        _ => false,
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    name.len() >= 2 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+/// Takes a line apart; `None` when it is no line of strace.
+pub(super) fn parse(line: &str) -> Option<Line<'_>> {
+    let mut rest = line.trim_start();
+    let mut tid = None;
+    let mut time = None;
+    if let Some(inside) = rest.strip_prefix("[pid") {
+        let (number, after) = inside.split_once(']')?;
+        tid = Some(unsigned32(number.as_bytes())?);
+        rest = after.trim_start();
+    }
+    // At most a thread, and two times (`-r -tt`).
+    for _ in 0..3 {
+        // With `-r` and another time, the difference stands in parentheses with a sign.
+        if let Some((_, after)) = rest.strip_prefix("(+").and_then(|inside| inside.split_once(')')) {
+            rest = after.trim_start();
+            continue;
+        }
+        let Some((word, after)) = rest.split_once(' ') else { break };
+        let bytes = word.as_bytes();
+        let found = if word.contains(':') {
+            clock_ns(bytes).map(Time::Clock)
+        } else if word.contains('.') {
+            seconds_ns(bytes).map(|ns| if ns >= UNIX_FROM_NS { Time::Unix(ns) } else { Time::Since(ns) })
+        } else {
+            match unsigned32(bytes) {
+                Some(number) if tid.is_none() => {
+                    tid = Some(number);
+                    rest = after.trim_start();
+                    continue;
+                }
+                _ => None,
+            }
+        };
+        let Some(found) = found else { break };
+        // A point in time says more than a difference.
+        time = match (time, found) {
+            (Some(known @ (Time::Unix(_) | Time::Clock(_))), _) => Some(known),
+            _ => Some(found),
+        };
+        rest = after.trim_start();
+    }
+    Some(Line { tid, time, content: content(rest)? })
+}
+
+fn content(rest: &str) -> Option<Content<'_>> {
+    if let Some(resumed) = rest.strip_prefix("<... ") {
+        let (name, after) = resumed.split_once(" resumed>")?;
+        let (arguments, result) = close(after)?;
+        return Some(Content::Resumed { name, arguments, result });
+    }
+    if rest.starts_with("+++ ") || rest.starts_with("--- ") || rest.starts_with("strace: ") {
+        return Some(Content::Other);
+    }
+    let (name, after) = rest.split_once('(')?;
+    if !is_name(name) && name != "??" {
+        return None;
+    }
+    if let Some(arguments) = after.trim_end().strip_suffix("<unfinished ...>") {
+        return Some(Content::Begun { name, arguments: arguments.trim_end() });
+    }
+    let (arguments, result) = close(after)?;
+    Some(Content::Call { name, arguments, result })
+}
+
+/// What precedes the parenthesis that closes the call, and the result after it.
+fn close(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 0_u32;
+    let mut scan = Scan::new(text);
+    while let Some((at, byte)) = scan.next() {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' if depth == 0 => {
+                let result = text.get(at + 1..)?.trim_start().strip_prefix('=')?;
+                return Some((text.get(..at)?, result.trim_start()));
+            }
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The arguments of a call, at most `MOST_ARGUMENTS`.
+pub(super) fn arguments(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut depth = 0_u32;
+    let mut scan = Scan::new(text);
+    while let Some((at, byte)) = scan.next() {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 && found.len() < MOST_ARGUMENTS => {
+                found.push(text.get(start..at).unwrap_or_default().trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    let last = text.get(start..).unwrap_or_default().trim();
+    if !last.is_empty() || !found.is_empty() {
+        found.push(last);
+    }
+    found
+}
+
+const MOST_ARGUMENTS: usize = 16;
+
+/// The bytes of a call outside its texts and outside the paths that `-y` puts after descriptors.
+struct Scan<'l> {
+    bytes: &'l [u8],
+    at: usize,
+}
+
+impl<'l> Scan<'l> {
+    fn new(text: &'l str) -> Self {
+        Scan { bytes: text.as_bytes(), at: 0 }
+    }
+
+    fn next(&mut self) -> Option<(usize, u8)> {
+        loop {
+            let at = self.at;
+            let byte = *self.bytes.get(at)?;
+            self.at += 1;
+            match byte {
+                b'"' => self.pass_text(),
+                // A path after a descriptor; a comparison or a shift has a blank before it.
+                b'<' if at > 0 && self.bytes.get(at - 1).is_some_and(|byte| byte.is_ascii_alphanumeric()) => {
+                    self.pass_path();
+                }
+                _ => return Some((at, byte)),
+            }
+        }
+    }
+
+    fn pass_text(&mut self) {
+        while let Some(&byte) = self.bytes.get(self.at) {
+            self.at += 1;
+            match byte {
+                b'\\' => self.at += 1,
+                b'"' => return,
+                _ => {}
+            }
+        }
+    }
+
+    /// Up to the `>` that closes the path; the details of a device or socket (`<char 1:3>`) lie inside.
+    fn pass_path(&mut self) {
+        let mut depth = 1_u32;
+        while let Some(&byte) = self.bytes.get(self.at) {
+            self.at += 1;
+            match byte {
+                b'<' => depth += 1,
+                // `->` inside the address of a connection closes nothing.
+                b'>' if self.bytes.get(self.at.wrapping_sub(2)) == Some(&b'-') => {}
+                b'>' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A descriptor as printed: its number and the path that `-y` puts after it.
+pub(super) fn descriptor(text: &str) -> Option<(i32, Option<&str>)> {
+    let text = text.trim();
+    let (number, rest) = match text.split_once('<') {
+        Some((number, rest)) => (number, Some(rest)),
+        None => (text, None),
+    };
+    let number = match number {
+        "AT_FDCWD" => -100,
+        number => number.parse().ok()?,
+    };
+    Some((number, rest.map(|rest| rest.strip_suffix('>').unwrap_or(rest))))
+}
+
+/// A call's result: the number, the path after it, and how long the call took, ns.
+pub(super) fn result(text: &str) -> (Option<i64>, Option<&str>, Option<i64>) {
+    let mut rest = text.trim_end();
+    let mut took_ns = None;
+    if let Some((before, inside)) = rest.rsplit_once(" <")
+        && let Some(seconds) = inside.strip_suffix('>')
+    {
+        took_ns = seconds_ns(seconds.as_bytes());
+        if took_ns.is_some() {
+            rest = before.trim_end();
+        }
+    }
+    let end = rest.find(|character: char| !character.is_ascii_alphanumeric() && character != '-').unwrap_or(rest.len());
+    let number = rest.get(..end).and_then(|number| match number.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16).ok(),
+        None => number.parse().ok(),
+    });
+    let path = rest.get(end..).and_then(|after| after.strip_prefix('<')).and_then(|path| path.split_once('>'));
+    (number, path.map(|(path, _)| path), took_ns)
+}
+
+/// A text as printed, without quotes and escapes; `None` for what is no text.
+pub(super) fn unquoted(text: &str) -> Option<String> {
+    let inside = text.trim().strip_prefix('"')?;
+    let mut bytes = Vec::with_capacity(inside.len());
+    let mut rest = inside.bytes();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'"' => break,
+            b'\\' => {
+                let escaped = rest.next()?;
+                match escaped {
+                    b'n' => bytes.push(b'\n'),
+                    b't' => bytes.push(b'\t'),
+                    b'r' => bytes.push(b'\r'),
+                    b'v' => bytes.push(0x0b),
+                    b'f' => bytes.push(0x0c),
+                    b'x' => {
+                        let digits: String = rest.by_ref().take(2).map(char::from).collect();
+                        bytes.push(u8::from_str_radix(&digits, 16).ok()?);
+                    }
+                    b'0'..=b'7' => {
+                        let mut value = u32::from(escaped - b'0');
+                        let mut ahead = rest.clone();
+                        for _ in 0..2 {
+                            match ahead.next() {
+                                Some(digit @ b'0'..=b'7') => {
+                                    value = value * 8 + u32::from(digit - b'0');
+                                    rest = ahead.clone();
+                                }
+                                _ => break,
+                            }
+                        }
+                        bytes.push(u8::try_from(value & 0xff).ok()?);
+                    }
+                    other => bytes.push(other),
+                }
+            }
+            other => bytes.push(other),
+        }
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(line: &str) -> Content<'_> {
+        parse(line).unwrap().content
+    }
+
+    #[test]
+    fn threads_and_times_in_every_spelling() {
+        for (line, tid, time) in [
+            ("read(3, \"\", 4) = 0", None, None),
+            ("2038  23:12:36.5 read(3, \"\", 4) = 0", Some(2038), Some(Time::Clock(83_556_500_000_000))),
+            ("23:12:36 read(3, \"\", 4) = 0", None, Some(Time::Clock(83_556_000_000_000))),
+            ("[pid  2038] 1795216356.5 read(3, \"\", 4) = 0", Some(2038), Some(Time::Unix(1_795_216_356_500_000_000))),
+            ("     0.000123 read(3, \"\", 4) = 0", None, Some(Time::Since(123_000))),
+            ("7 23:12:36.5 (+     0.000123) read(3, \"\", 4) = 0", Some(7), Some(Time::Clock(83_556_500_000_000))),
+        ] {
+            let Some(parsed) = parse(line) else { panic!("{line}") };
+            assert_eq!((parsed.tid, parsed.time), (tid, time), "{line}");
+        }
+    }
+
+    #[test]
+    fn parentheses_and_commas_in_texts_and_paths_end_nothing() {
+        let line = "read(3</a (1), b>, \") = 5, \\\"\", 4) = 4 <0.000004>";
+        let Content::Call { name, arguments: inside, result: end } = call(line) else { panic!() };
+        assert_eq!((name, arguments(inside)), ("read", vec!["3</a (1), b>", "\") = 5, \\\"\"", "4"]));
+        assert_eq!(result(end), (Some(4), None, Some(4_000)));
+        assert_eq!(descriptor("3</a (1), b>"), Some((3, Some("/a (1), b"))));
+        assert_eq!(result("-1 ENOENT (No such file or directory) <0.000004>"), (Some(-1), None, Some(4_000)));
+        assert_eq!(result("3</etc/x>"), (Some(3), Some("/etc/x"), None));
+        assert_eq!(result("?"), (None, None, None));
+    }
+
+    #[test]
+    fn halves() {
+        assert_eq!(call("read(3,  <unfinished ...>"), Content::Begun { name: "read", arguments: "3," });
+        assert_eq!(
+            call("<... read resumed>\"abcd\", 4) = 4"),
+            Content::Resumed { name: "read", arguments: "\"abcd\", 4", result: "4" }
+        );
+        assert_eq!(call("+++ exited with 0 +++"), Content::Other);
+        assert_eq!(parse("Total of nothing"), None);
+    }
+
+    #[test]
+    fn texts() {
+        assert_eq!(unquoted("\"/a\\303\\244\\x41\\n\\\"b\"...").as_deref(), Some("/aäA\n\"b"));
+        assert_eq!(unquoted("NULL"), None);
+    }
+}

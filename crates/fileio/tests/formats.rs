@@ -1,0 +1,214 @@
+//! Each format, as its program writes it.
+
+use onoff_fileio::{Error, Level, LossKind, OperationKind, Outcome, Summary, read};
+
+#[derive(Clone, Debug, PartialEq)]
+struct Row {
+    start_ns: i64,
+    duration_ns: Option<i64>,
+    kind: OperationKind,
+    level: Level,
+    outcome: Outcome,
+    process: String,
+    file: String,
+    handle: u64,
+    offset: u64,
+    length: u64,
+}
+
+fn rows(bytes: &[u8]) -> (Vec<Row>, Summary) {
+    let mut rows = Vec::new();
+    let summary = read(bytes, &mut |of| {
+        rows.push(Row {
+            start_ns: of.start_ns,
+            duration_ns: of.duration_ns,
+            kind: of.kind,
+            level: of.level,
+            outcome: of.outcome,
+            process: of.process.to_owned(),
+            file: of.file.to_owned(),
+            handle: of.handle,
+            offset: of.offset,
+            length: of.length,
+        });
+    })
+    .unwrap();
+    (rows, summary)
+}
+
+/// (file, offset, length) of the reads and writes that moved something.
+fn places(bytes: &[u8]) -> Vec<(OperationKind, String, u64, u64)> {
+    let (rows, _) = rows(bytes);
+    let moved = rows
+        .into_iter()
+        .filter(|row| matches!(row.kind, OperationKind::Read | OperationKind::Write) && row.outcome == Outcome::Done);
+    moved.map(|row| (row.kind, row.file, row.offset, row.length)).collect()
+}
+
+#[test]
+fn strace_follows_where_each_file_stands() {
+    use OperationKind::{Read, Write};
+    let of = |kind, file: &str, offset, length| (kind, file.to_owned(), offset, length);
+    let text = br#"10 execve("/usr/bin/app", ["app"], 0x7ffe /* 3 vars */) = 0
+10 openat(AT_FDCWD, "/a", O_RDONLY|O_CLOEXEC) = 3
+10 read(3, "abcd", 4) = 4
+10 dup(3) = 4
+10 read(4, "efgh", 4) = 4
+10 lseek(3, 100, SEEK_SET) = 100
+10 clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|SIGCHLD) = 11
+11 read(3, "x", 1) = 1
+11 close(3) = 0
+10 read(3,  <unfinished ...>
+11 openat(AT_FDCWD, "/b", O_WRONLY|O_CREAT|O_TRUNC|O_APPEND, 0644) = 3
+11 write(3, "hello", 5) = 5
+11 lseek(3, 0, SEEK_SET) = 0
+11 write(3, "hi", 2) = 2
+10 <... read resumed>"y", 1) = 1
+10 preadv2(3, [{iov_base="..", iov_len=2}], 1, 4096, 0) = 2
+10 preadv2(3, [{iov_base="..", iov_len=2}], 1, -1, 0) = 2
+10 pread64(3, "", 10, 9999) = 0
+10 read(0, "secret", 6) = 6
+10 copy_file_range(3, [5], 4, NULL, 7, 0) = 7
+10 socket(AF_INET, SOCK_STREAM, 0) = 5
+10 io_uring_enter(6, 1, 1, 0, NULL, 8) = 1
+10 +++ exited with 0 +++
+"#;
+    let (all, summary) = rows(text);
+    assert_eq!(
+        places(text),
+        [
+            of(Read, "/a", 0, 4),
+            of(Read, "/a", 4, 4),
+            // A child shares the open file of its parent, and where it stands.
+            of(Read, "/a", 100, 1),
+            of(Write, "/b", 0, 5),
+            // Appending ignores the position.
+            of(Write, "/b", 5, 2),
+            of(Read, "/a", 101, 1),
+            of(Read, "/a", 4096, 2),
+            of(Read, "/a", 102, 2),
+            of(Read, "/a", 5, 7),
+            of(Write, "/a", 104, 7),
+        ]
+    );
+    assert!(all.iter().all(|row| row.process == "app"));
+    assert_eq!(all.iter().filter(|row| row.outcome == Outcome::EndOfFile).count(), 1);
+    assert_eq!(summary.losses.count(LossKind::IoUring), 1);
+    // Standard input was open before anybody looked.
+    assert_eq!(summary.losses.count(LossKind::DescriptorNotKnown), 1);
+    assert_eq!(summary.losses.count(LossKind::Unreadable), 0);
+}
+
+#[test]
+fn strace_appends_where_the_file_ends_or_says_that_it_does_not_know() {
+    let known = br#"openat(AT_FDCWD, "/log", O_WRONLY|O_APPEND) = 3
+fstat(3, {st_mode=S_IFREG|0644, st_size=1000, ...}) = 0
+write(3, "x", 1) = 1
+write(3, "y", 1) = 1
+"#;
+    let writes: Vec<u64> = places(known).into_iter().map(|(_, _, offset, _)| offset).collect();
+    assert_eq!(writes, [1000, 1001]);
+    let unknown = br#"openat(AT_FDCWD, "/log", O_WRONLY|O_APPEND) = 3
+write(3, "x", 1) = 1
+"#;
+    assert_eq!(places(unknown), []);
+    assert_eq!(rows(unknown).1.losses.count(LossKind::OffsetNotKnown), 1);
+}
+
+#[test]
+fn strace_closes_on_exec_and_keeps_pipes_out() {
+    let text = br#"openat(AT_FDCWD, "/a", O_RDONLY|O_CLOEXEC) = 3
+openat(AT_FDCWD, "/b", O_RDONLY) = 4
+execve("/bin/next", ["next"], NULL) = 0
+read(3, "x", 1) = 1
+read(4, "x", 1) = 1
+read(7<pipe:[1234]>, "x", 1) = 1
+read(8</c (deleted)>, "x", 1) = 1
+"#;
+    let (_, summary) = rows(text);
+    let files: Vec<String> = places(text).into_iter().map(|(_, file, ..)| file).collect();
+    assert_eq!(files, ["/b", "/c (deleted)"]);
+    assert_eq!(summary.losses.count(LossKind::DescriptorNotKnown), 1);
+}
+
+#[test]
+fn blkparse_pairs_requests_and_completions() {
+    let text = b"  8,0    3        1     0.000000000   697  Q   R 1000 + 8 [reader]
+  8,0    3        2     0.000100000   697  Q   R 1008 + 8 [reader]
+  8,0    3        3     0.000110000   697  M   R 1008 + 8 [reader]
+  8,0    3        4     0.000200000   697  D   R 1000 + 16 [reader]
+  8,0    3        5     0.000700000     0  C   R 1000 + 16 [0]
+  8,0    3        6     0.000800000   698  Q   W 50 + 1 [a (b)]
+  8,0    3        7     0.000900000   698  Q FWS [a (b)]
+CPU3 (sda):
+ Reads Queued:           2,        8KiB
+";
+    let (rows, summary) = rows(text);
+    assert_eq!(summary.losses.count(LossKind::Merged), 1);
+    assert_eq!(rows.len(), 3);
+    assert_eq!((rows[0].offset, rows[0].length, rows[0].duration_ns), (512_000, 8192, Some(700_000)));
+    assert_eq!((rows[0].process.as_str(), rows[0].level, rows[0].file.as_str()), ("reader", Level::Device, "8,0"));
+    assert_eq!((rows[1].process.as_str(), rows[1].length, rows[1].duration_ns), ("a (b)", 512, None));
+}
+
+#[test]
+fn process_monitor_csv_with_few_columns() {
+    let text = "\u{feff}\"Process Name\",\"Operation\",\"Path\",\"Result\",\"Detail\"\r\n\
+        \"a.exe\",\"ReadFile\",\"C:\\x\",\"SUCCESS\",\"Offset: 4.096, Length: 1.024, I/O Flags: Non-cached, Paging I/O\"\r\n\
+        \"a.exe\",\"ReadFile\",\"C:\\x\",\"END OF FILE\",\"Offset: 5.120, Length: 1.024\"\r\n\
+        \"a.exe\",\"RegQueryKey\",\"HKCU\",\"SUCCESS\",\"\"\r\n\
+        \"a.exe\",\"WriteFile\",\"C:\\x\",\"SUCCESS\",\"Offset: -1, Length: 8\"\r\n";
+    let (rows, summary) = rows(text.as_bytes());
+    assert_eq!(summary.records, 4);
+    assert_eq!((rows[0].offset, rows[0].length, rows[0].level), (4096, 1024, Level::Paging));
+    assert_eq!(rows[1].outcome, Outcome::EndOfFile);
+    assert_eq!(rows.len(), 2);
+    // A write at the end does not say where that is.
+    assert_eq!(summary.losses.count(LossKind::OffsetNotKnown), 1);
+}
+
+#[test]
+fn fio_and_darshan() {
+    let iolog =
+        b"fio version 2 iolog\n/a b add\n/a b open\n/a b read 0 4096\n/a b wait 7 0\n/a b write 4096 512\n/a b close\n";
+    let (all, summary) = rows(iolog);
+    assert_eq!(summary.losses.iter().count(), 0);
+    assert_eq!(all.len(), 4);
+    assert_eq!((all[2].file.as_str(), all[2].start_ns, all[2].offset), ("/a b", 7000, 4096));
+
+    let darshan = b"# darshan log version: 3.41\n# DXT, file_id: 1, file_name: /data/x\n\
+        # Module    Rank  Wt/Rd  Segment          Offset       Length    Start(s)      End(s)\n \
+        X_MPIIO       0  read        0               0      262144      0.0029      0.0041\n \
+        X_POSIX       0  read        0               0      262144      0.0030      0.0040 [OST: 1]\n";
+    let (all, summary) = rows(darshan);
+    assert_eq!((all.len(), all[0].file.as_str(), all[0].duration_ns), (1, "/data/x", Some(1_000_000)));
+    assert_eq!(summary.losses.count(LossKind::UpperLayer), 1);
+    let counters = b"# darshan log version: 3.41\nPOSIX\t0\t1\tPOSIX_OPENS\t1\t/a\t/\text4\n";
+    assert_eq!(read(counters, &mut |_| {}).unwrap_err(), Error::CountersOnly);
+    let no_offset = b"0, 20039, 0, 8192\n";
+    assert!(matches!(read(no_offset, &mut |_| {}).unwrap_err(), Error::MissingColumn { .. }));
+}
+
+#[test]
+fn our_csv_in_any_order_with_comments() {
+    let text = b"level,file,offset,length,operation,time_ns,duration,result,pid,handle\n# made by hand\n\n\
+        paging,\"a,\"\"b\",0,4,read,1000,0.5,end,7,9\n,x,5,6,write,3000,,,,\n,x,,,flush,4000,,,,\n,x,,4,read,5000,,,,\n";
+    let (all, summary) = rows(text);
+    assert_eq!(
+        (all[0].file.as_str(), all[0].level, all[0].outcome, all[0].handle),
+        ("a,\"b", Level::Paging, Outcome::EndOfFile, 9)
+    );
+    assert_eq!((all[0].duration_ns, all[1].start_ns), (Some(500_000_000), 2000));
+    assert_eq!(all.len(), 3);
+    assert_eq!(summary.losses.count(LossKind::Unreadable), 1);
+}
+
+#[test]
+fn logs_that_cannot_be_read_say_why() {
+    let mut log = vec![0; 0x3a8];
+    log[..8].copy_from_slice(b"PML_\x09\0\0\0");
+    assert_eq!(read(&log, &mut |_| {}).unwrap_err(), Error::NotClosed);
+    log[4] = 8;
+    assert_eq!(read(&log, &mut |_| {}).unwrap_err(), Error::Version { version: 8 });
+    assert_eq!(read(b"PML_", &mut |_| {}).unwrap_err(), Error::Outside { what: "the header", offset: 4 });
+}

@@ -1,0 +1,128 @@
+//! Real recordings, which stay outside the repository, against numbers found by another program.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use onoff_fileio::{Format, Level, OperationKind, Outcome, Summary, read};
+use onoff_testkit::real::samples;
+
+/// The numbers of the paper's table, counted in the plainest way.
+#[derive(Debug, Default, PartialEq)]
+struct Table {
+    requests: u64,
+    bytes: u64,
+    unique_pages: usize,
+    files: usize,
+    exact: u64,
+    of_four_bytes: u64,
+}
+
+fn reads(bytes: &[u8], process: Option<u32>) -> (Table, Summary) {
+    let mut table = Table::default();
+    let (mut pages, mut files) = (BTreeSet::new(), BTreeMap::new());
+    let summary = read(bytes, &mut |of| {
+        if of.kind != OperationKind::Read
+            || of.outcome != Outcome::Done
+            || process.is_some_and(|pid| of.pid != Some(pid))
+        {
+            return;
+        }
+        let next = files.len();
+        let file = *files.entry(of.file.to_owned()).or_insert(next);
+        table.requests += 1;
+        table.bytes += of.length;
+        table.of_four_bytes += u64::from(of.length == 4);
+        table.exact += 1;
+        if of.length > 0 {
+            let last = (of.offset + of.length - 1) / 4096;
+            table.exact += last - of.offset / 4096 + 1;
+            pages.extend((of.offset / 4096..=last).map(|page| (file, page)));
+        }
+    })
+    .unwrap();
+    table.unique_pages = pages.len();
+    table.files = files.len();
+    (table, summary)
+}
+
+/// A stream of zlib's, unpacked.
+fn unpacked(path: std::path::PathBuf) -> Vec<u8> {
+    miniz_oxide::inflate::decompress_to_vec_zlib(&std::fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_capture_of_process_monitor_is_the_same_as_csv_and_as_log() {
+    let Some(folder) = samples("fileio/procmon") else {
+        return;
+    };
+    let csv = unpacked(folder.join("CompressedLogfileTests64bitUTCCSV.zz"));
+    let log = unpacked(folder.join("CompressedLogfileTests64bitUTCPML.zz"));
+    // As procmon-parser 0.4.0 and a reader of the CSV in Python count them.
+    let table =
+        Table { requests: 1376, bytes: 4_268_079, unique_pages: 1046, files: 57, exact: 3699, of_four_bytes: 192 };
+    let explorer =
+        Table { requests: 1141, bytes: 212_944, unique_pages: 46, files: 8, exact: 2322, of_four_bytes: 192 };
+    for (bytes, format) in [(&csv, Format::ProcessMonitorCsv), (&log, Format::ProcessMonitorLog)] {
+        let (found, summary) = reads(bytes, None);
+        assert_eq!((summary.format, summary.records), (format, 53_214));
+        assert_eq!(summary.losses.iter().count(), 0, "{:?}", summary.losses);
+        assert_eq!(found, table);
+        assert_eq!(reads(bytes, Some(3596)).0, explorer);
+    }
+    let rows = |bytes: &[u8]| {
+        let mut rows = Vec::new();
+        read(bytes, &mut |of| {
+            let place = (of.start_ns, of.duration_ns, of.offset, of.length);
+            let who = (of.pid, of.tid, of.process.to_owned(), of.file.to_owned());
+            rows.push((of.kind, of.level, of.outcome, of.unbuffered, place, who));
+        })
+        .unwrap();
+        rows
+    };
+    let (of_csv, of_log) = (rows(&csv), rows(&log));
+    assert_eq!(of_csv.len(), of_log.len());
+    for (csv, log) in of_csv.iter().zip(&of_log) {
+        assert_eq!(csv, log);
+    }
+    let levels = |level| {
+        let reads = of_log.iter().filter(|row| row.0 == OperationKind::Read && row.1 == level);
+        reads.filter(|row| row.2 == Outcome::Done).count()
+    };
+    assert_eq!((levels(Level::Application), levels(Level::Paging)), (1205, 171));
+}
+
+#[test]
+fn a_traced_program_is_the_same_in_each_spelling() {
+    let Some(folder) = samples("fileio/strace") else {
+        return;
+    };
+    let [plain, named] = ["fourbyte.strace-f-tt-T.txt", "fourbyte.strace-f-ttt-T-y.txt"]
+        .map(|name| std::fs::read(folder.join(name)).unwrap());
+    let table = Table { requests: 2311, bytes: 495_968, unique_pages: 102, files: 2, exact: 4622, of_four_bytes: 2000 };
+    let (of_plain, summary) = reads(&plain, None);
+    assert_eq!(of_plain, table, "{summary:?}");
+    assert_eq!(reads(&named, None).0, table);
+    // Without thread and time, as `strace` alone writes it.
+    let bare: String = str::from_utf8(&plain)
+        .unwrap()
+        .lines()
+        .filter_map(|line| line.splitn(4, ' ').nth(3))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    assert_eq!(reads(bare.as_bytes(), None).0, table);
+}
+
+#[test]
+fn the_logs_of_fio() {
+    let Some(folder) = samples("fileio/fio") else {
+        return;
+    };
+    let (iolog, summary) = reads(&std::fs::read(folder.join("rr.iolog")).unwrap(), None);
+    assert_eq!((summary.format, summary.losses.iter().count()), (Format::FioIolog, 0));
+    let (latency, summary) = reads(&std::fs::read(folder.join("rr_lat.1.log")).unwrap(), None);
+    assert_eq!((summary.format, summary.losses.iter().count()), (Format::FioLog, 0));
+    // One job, seen by both logs: the same reads.
+    assert_eq!(
+        (iolog.requests, iolog.bytes, iolog.unique_pages),
+        (latency.requests, latency.bytes, latency.unique_pages)
+    );
+}

@@ -1,0 +1,31 @@
+//! Any bytes are read to an end.
+
+use onoff_prefetch::{read_layout, read_plan};
+use proptest::prelude::*;
+
+/// Bytes that pass for a plan, with small numbers where places and counts are.
+fn likely() -> impl Strategy<Value = Vec<u8>> {
+    let version = prop::sample::select(vec![17_u32, 23, 26, 30, 31]);
+    let numbers = prop::collection::vec(prop_oneof![0..600_u32, any::<u32>()], 60..160);
+    (version, numbers).prop_map(|(version, numbers)| {
+        let mut bytes = version.to_le_bytes().to_vec();
+        bytes.extend_from_slice(b"SCCA");
+        bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        bytes
+    })
+}
+
+proptest! {
+    #[test]
+    fn reading_ends(bytes in prop_oneof![likely(), prop::collection::vec(any::<u8>(), 0..400)], flags in any::<u8>()) {
+        if let Ok(plan) = read_plan(&bytes) {
+            prop_assert!(plan.files.len() <= 65_536);
+            let references: usize = plan.volumes.iter().map(|volume| volume.file_references.len()).sum();
+            prop_assert!(references <= plan.volumes.len() * bytes.len());
+        }
+        let mut wrapped = vec![b'M', b'A', b'M', flags];
+        wrapped.extend_from_slice(&bytes);
+        let _ = read_plan(&wrapped);
+        let _ = read_layout(&bytes);
+    }
+}

@@ -1,0 +1,5 @@
+//! The reader of prefetch plans, on any bytes and on real plans.
+#![allow(clippy::unwrap_used)]
+
+mod any_bytes;
+mod samples;

@@ -1,0 +1,50 @@
+//! Real plans, which stay outside the repository, as libscca reads them.
+
+use onoff_prefetch::read_plan;
+use onoff_testkit::real::samples;
+use serde_json::Value;
+
+/// Seconds since 1970 of `yyyy-mm-dd hh:mm:ss.ffffff`.
+fn unix_us(text: &str) -> i64 {
+    let number = |from: usize, to: usize| text[from..to].parse::<i64>().unwrap();
+    let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
+    // Days from the civil date, counted from March so that a leap day ends its year.
+    let (shifted, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + (month * 153 + 2) / 5 + day - 1 - 719_468;
+    let seconds = (number(11, 13) * 60 + number(14, 16)) * 60 + number(17, 19);
+    (days * 86_400 + seconds) * 1_000_000 + number(20, 26)
+}
+
+#[test]
+fn plans_are_as_libscca_reads_them() {
+    let Some(folder) = samples("prefetch") else {
+        return;
+    };
+    let manifest: Value = serde_json::from_slice(&std::fs::read(folder.join("MANIFEST.json")).unwrap()).unwrap();
+    let (mut read, mut compressed) = (0, 0);
+    let mut versions = std::collections::BTreeSet::new();
+    for row in manifest.as_array().unwrap() {
+        // The list names more plans than the folder has.
+        let name = row[0].as_str().unwrap();
+        let Ok(bytes) = std::fs::read(folder.join(name)) else { continue };
+        let plan = read_plan(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(u64::from(plan.version), row[1].as_u64().unwrap(), "{name}");
+        assert_eq!(plan.is_compressed, row[2].as_bool().unwrap(), "{name}");
+        assert_eq!(plan.executable, row[3].as_str().unwrap(), "{name}");
+        assert_eq!(u64::from(plan.run_count), row[4].as_u64().unwrap(), "{name}");
+        assert_eq!(plan.files.len() as u64, row[5].as_u64().unwrap(), "{name}");
+        assert_eq!(plan.volumes.len() as u64, row[6].as_u64().unwrap(), "{name}");
+        assert_eq!(plan.last_runs_unix_ns[0] / 1000, unix_us(row[7].as_str().unwrap()), "{name}");
+        assert_eq!(plan.unreadable, 0, "{name}");
+        // The name of the plan's own file ends with the hash.
+        assert!(name.ends_with(&format!("{:08X}.pf", plan.path_hash)), "{name}: {:08X}", plan.path_hash);
+        assert!(plan.files.iter().all(|file| file.path.starts_with('\\')), "{name}");
+        // A second volume may be read from its root alone.
+        assert!(plan.volumes.iter().any(|volume| !volume.folders.is_empty()), "{name}");
+        versions.insert(plan.version);
+        compressed += usize::from(plan.is_compressed);
+        read += 1;
+    }
+    println!("{read} plans, {compressed} of them compressed, versions {versions:?}");
+    assert!(read >= 30 && compressed >= 10 && versions.len() >= 4);
+}

@@ -1,0 +1,28 @@
+//! The `fileio` readers, given any bytes: they read to an end, never panic, and what they count adds up.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use onoff_fileio::{Error, read, recognise};
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut operations = 0;
+    let answer = read(bytes, &mut |of| {
+        operations += 1;
+        assert!(of.duration_ns.is_none() || of.file.len() <= bytes.len() * 3, "a name comes from the recording");
+    });
+    match answer {
+        Ok(summary) => {
+            assert_eq!(Some(summary.format), recognise(bytes));
+            assert_eq!(summary.operations, operations);
+            assert!(summary.operations <= summary.records * 2, "a copy gives two operations, others one");
+            for loss in summary.losses.iter() {
+                assert!(loss.count > 0 && loss.first_offset <= bytes.len() as u64);
+                assert!(!loss.kind.help().is_empty());
+            }
+        }
+        Err(error) => {
+            assert_eq!(error == Error::UnknownFormat, recognise(bytes).is_none());
+            assert!(!error.to_string().is_empty());
+        }
+    }
+});
