@@ -129,6 +129,8 @@ reference: ## write the pages that come from the code: JSON names, findings, tab
 	python3 tools/json_reference.py
 	python3 tools/findings_page.py
 	ONOFF_WRITE_REFERENCE=1 cargo test --quiet --locked --package onoff-trace reference_page
+	cargo run --quiet --package onoff-cli -- record --plan windows --out $(TARGET_DIR)/windows > /dev/null
+	cp $(TARGET_DIR)/windows/onoff.wprp windows/
 	cargo run --quiet --package onoff-cli -- boot samples/slow-boot.etl | python3 tools/readme_output.py
 
 clean: ## remove what was built

@@ -227,3 +227,11 @@ fn values_are_those_of_the_schema() {
         assert!((1..=most).contains(&value));
     }
 }
+
+/// The one in the repository, which people take without having the program.
+#[test]
+fn the_profile_in_the_repository_is_what_the_program_writes() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../windows/onoff.wprp");
+    let kept = std::fs::read_to_string(path).unwrap().replace("\r\n", "\n");
+    assert_eq!(kept, text(), "write it anew with 'make reference'");
+}
