@@ -66,7 +66,9 @@ impl From<onoff_xperf::Failure> for Failure {
     fn from(failure: onoff_xperf::Failure) -> Self {
         match failure {
             onoff_xperf::Failure::Unreadable(message) => Self::Unreadable(message),
-            onoff_xperf::Failure::NothingToAnswer(message) => Self::NothingToAnswer(message),
+            onoff_xperf::Failure::NothingToAnswer(message) | onoff_xperf::Failure::NoData(message) => {
+                Self::NothingToAnswer(message)
+            }
             onoff_xperf::Failure::Reported(code) => Self::Told(code),
             onoff_xperf::Failure::ReaderGone => Self::ReaderGone,
         }

@@ -215,7 +215,6 @@ fn the_dump_s_columns_are_those_of_posted_dumps() {
     for (name, columns) in [
         ("T-Start", 15),
         ("T-End", 15),
-        ("MarkEvent", 8),
         ("Interrupt", 9),
         ("DPC", 6),
         ("DPCTmr", 6),

@@ -162,11 +162,16 @@ fn samples_by_process_and_module_have_the_posted_titles_and_sum_up() {
     if let Some(posted) = excerpts() {
         assert!(posted.lines().any(|line| line.trim_start() == header.trim_start()));
     }
-    let weights: i64 = text.lines().skip(1).map(|row| microseconds(row.split(',').nth(1).unwrap())).sum();
+    let weight = |row: &str| microseconds(row.split(',').nth(1).unwrap());
+    let (idle, others): (Vec<&str>, Vec<&str>) =
+        text.lines().skip(1).partition(|row| process(row.split(',').next().unwrap()) == ("Idle".to_owned(), 0));
+    let weights: i64 = others.iter().map(|row| weight(row)).sum();
     let cpu: serde_json::Value =
         serde_json::from_str(&folder.answer("cpu boot.etl --by module --format json")).unwrap();
     let busy_us = cpu["cpu"]["busy_ns"].as_i64().unwrap() / 1_000;
     assert!((weights - busy_us).abs() < 1_000, "{weights} of {busy_us}");
+    let idle_us = cpu["cpu"]["idle_ns"].as_i64().unwrap() / 1_000;
+    assert!(idle_us > 0 && (idle.iter().map(|row| weight(row)).sum::<i64>() - idle_us).abs() < 1_000, "{idle:?}");
     let frequency = folder.answer("xperf -i boot.etl -a profile -freq");
     assert!(frequency.lines().count() > 1);
 }

@@ -117,6 +117,42 @@ pub struct Derived<'a> {
     pub stack_of_ns: Option<i64>,
     /// Path of the file the event is about.
     pub file: Option<&'a str>,
+    /// Process and thread that logged an event which is charged to another thread.
+    pub logging_pid: Option<u32>,
+    /// The thread.
+    pub logging_tid: Option<u32>,
+    /// Name of the event that began the file operation which the event ends.
+    pub operation: Option<&'a str>,
+    /// File object of the file operation that the event ends.
+    pub file_object: Option<u64>,
+    /// Return addresses that the event names by a key, innermost first.
+    pub frames: Option<&'a [u64]>,
+}
+
+/// What a manifest or TraceLogging event says of itself beside its payload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventContext {
+    /// Activity the event belongs to, as the number that its GUID's text shows.
+    pub activity: Option<u128>,
+    /// Activity that the event's own came from.
+    pub related_activity: Option<u128>,
+    /// Security identifier of the user who logged it, such as `S-1-5-18`.
+    pub user_sid: Option<String>,
+    /// Session it was logged in.
+    pub session: Option<u32>,
+}
+
+/// What the rows of one kind of event are made of, known before the first of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventColumns {
+    /// Event's name, as [`DescribedEvent::name`].
+    pub name: String,
+    /// What kind of record it is.
+    pub origin: EventOrigin,
+    /// Whether a schema of the event is known.
+    pub described: bool,
+    /// Names of its fields, in the record's order.
+    pub fields: Vec<String>,
 }
 
 /// One event.
@@ -164,6 +200,8 @@ pub struct DescribedEvent<'a> {
     pub complete: bool,
     /// What follows from events before.
     pub derived: Derived<'a>,
+    /// Who and which activity logged it.
+    pub context: EventContext,
     /// Who is who now.
     pub directory: &'a Directory,
 }

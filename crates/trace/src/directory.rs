@@ -3,6 +3,7 @@
 //! The tables know the whole recording; a stream knows its past only. Ids are reused, so an entry is what the
 //! id meant last: a process keeps its name after its end until another takes its id.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
@@ -29,7 +30,12 @@ pub struct Directory {
     /// By process and base address; process 0 is the kernel, which every process sees.
     modules: HashMap<u32, BTreeMap<u64, Module>>,
     files: HashMap<u64, Box<str>>,
+    /// Device paths without a backslash at their ends, and the drives they are.
+    volumes: Vec<(Box<str>, Box<str>)>,
 }
+
+/// Most volumes that get a drive letter: Windows has letters for 26.
+const MOST_VOLUMES: usize = 64;
 
 impl Directory {
     /// Nobody known yet, but the idle process.
@@ -69,9 +75,33 @@ impl Directory {
 
     /// The file that `key` stands for is `path`.
     pub fn set_file(&mut self, key: u64, path: &str) {
-        if self.file(key) != Some(path) {
-            self.files.insert(key, path.into());
+        let path = self.readable(path);
+        if self.file(key) != Some(&*path) {
+            let path = path.into();
+            self.files.insert(key, path);
         }
+    }
+
+    /// The device path `device`, such as `\Device\HarddiskVolume3`, is what people call `drive`, such as `C:`. What comes
+    /// after the first 64 volumes keeps its device path.
+    pub fn set_volume(&mut self, device: &str, drive: &str) {
+        let (device, drive) = (device.trim_end_matches('\\'), drive.trim_end_matches('\\'));
+        let known = self.volumes.iter().any(|(known, _)| known.eq_ignore_ascii_case(device));
+        if !known && !device.is_empty() && !drive.is_empty() && self.volumes.len() < MOST_VOLUMES {
+            self.volumes.push((device.into(), drive.into()));
+            for path in self.files.values_mut() {
+                if let Some(readable) = with_drive(path, device, drive) {
+                    *path = readable.into();
+                }
+            }
+        }
+    }
+
+    /// `path` with its drive letter where the recording has told it, else as recorded.
+    #[must_use]
+    pub fn readable<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        let found = self.volumes.iter().find_map(|(device, drive)| with_drive(path, device, drive));
+        found.map_or(Cow::Borrowed(path), Cow::Owned)
     }
 
     /// Image name of a process.
@@ -113,6 +143,13 @@ impl Directory {
     }
 }
 
+/// `path` on `drive` if it lies on `device`.
+fn with_drive(path: &str, device: &str, drive: &str) -> Option<String> {
+    let begins = path.get(..device.len())?.eq_ignore_ascii_case(device);
+    let rest = path.get(device.len()..)?;
+    (begins && (rest.is_empty() || rest.starts_with('\\'))).then(|| format!("{drive}{rest}"))
+}
+
 /// Process id of the Windows `System` process.
 const SYSTEM_PROCESS: u32 = 4;
 
@@ -132,6 +169,17 @@ mod tests {
         directory.set_process(600, "csrss.exe");
         assert_eq!(directory.process(600), Some("csrss.exe"));
         assert_eq!(directory.module(600, 0x1000), None);
+    }
+
+    #[test]
+    fn a_path_has_its_drive_whichever_was_told_first() {
+        let mut directory = Directory::new();
+        directory.set_file(1, r"\Device\HarddiskVolume3\a.txt");
+        directory.set_file(2, r"\Device\HarddiskVolume30\b.txt");
+        directory.set_volume(r"\Device\HarddiskVolume3\", r"C:\");
+        directory.set_file(3, r"\device\harddiskvolume3\c.txt");
+        let paths = [1, 2, 3].map(|key| directory.file(key).unwrap());
+        assert_eq!(paths, [r"C:\a.txt", r"\Device\HarddiskVolume30\b.txt", r"C:\c.txt"]);
     }
 
     #[test]

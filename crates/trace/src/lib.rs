@@ -38,7 +38,9 @@ pub mod wait_reason;
 pub mod wanted;
 
 pub use clock::{Clock, ClockConversion};
-pub use described_event::{Derived, DescribedEvent, EventOrigin, Field, FieldValue, StreamHeader};
+pub use described_event::{
+    Derived, DescribedEvent, EventColumns, EventContext, EventOrigin, Field, FieldValue, StreamHeader,
+};
 pub use directory::Directory;
 pub use driver_file::DriverFile;
 pub use duration::Duration;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use onoff_sources::{EventFilter, Pattern};
-use onoff_trace::{DescribedEvent, StreamHeader, Tables, Trace};
+use onoff_trace::{DescribedEvent, EventColumns, StreamHeader, Tables, Trace};
 
 use super::words::{Range, Words};
 use crate::failure::Failure;
@@ -132,6 +132,14 @@ pub trait Listener {
     fn writes_at_once(&self) -> bool {
         false
     }
+
+    /// Whether it has to know which events the recording holds, and with which columns, before the first.
+    fn wants_columns(&self) -> bool {
+        false
+    }
+
+    /// Which events the recording holds; before anything else, to those who want to know.
+    fn columns(&mut self, _columns: &[EventColumns]) {}
 
     /// Before the first event.
     fn begin(&mut self, _header: &StreamHeader, _out: &mut dyn Write) -> io::Result<()> {

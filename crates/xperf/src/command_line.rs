@@ -34,6 +34,8 @@ pub struct Processing {
     pub quiet: bool,
     /// Whether symbols were asked for, which are never loaded.
     pub symbols: bool,
+    /// Instrumentation manifests, or providers' DLLs, that describe events.
+    pub manifests: Vec<PathBuf>,
 }
 
 /// An action with its options.
@@ -91,6 +93,7 @@ pub fn parse(words: Vec<OsString>) -> Result<CommandLine, Failure> {
         tolerates_inversions: false,
         quiet: false,
         symbols: false,
+        manifests: Vec::new(),
     };
     while let Some(option) = words.of_the_line()? {
         match option.as_str() {
@@ -110,6 +113,7 @@ pub fn parse(words: Vec<OsString>) -> Result<CommandLine, Failure> {
             }
             "ao" => last(&mut calls, "ao")?.output = Some(words.path("ao")?),
             "ae" => last(&mut calls, "ae")?.errors = Some(words.path("ae")?),
+            "manifest" => line.manifests.push(words.path("manifest")?),
             "tle" => line.tolerates_losses = true,
             "tti" => line.tolerates_inversions = true,
             "quiet" => line.quiet = true,
@@ -230,7 +234,7 @@ mod tests {
             ("-i a.etl -a boot -minCPUToShow x", "-mincputoshow: 'x' is no number that it takes"),
             ("-i a.etl -a boot -minCPUToShow 101", "-minCPUToShow: a percentage is from 0 to 100"),
             ("-i a.etl -a boot x", "'x' is no option; options begin with '-'"),
-            ("-i a.etl -a pnp -range 1", "-range: a time is missing after it"),
+            ("-i a.etl -a pnp -range", "-range: a time is missing after it"),
             ("-i a.etl -a dumper -provider -tle", "-provider: a provider is missing after it"),
         ] {
             assert_eq!(refusal(text), said, "{text}");

@@ -11,6 +11,9 @@ pub enum Failure {
     Unreadable(String),
     /// The recording holds nothing that answers, or the question makes no sense: exit code 2.
     NothingToAnswer(String),
+    /// The recording holds nothing of the kind that the action shows; its columns are written, nothing is below them: exit
+    /// code 0, as scripts for xperf expect.
+    NoData(String),
     /// What went wrong has been reported already: the exit code.
     Reported(u8),
     /// The reader of the answer closed it. Not a failure: exit code 0, and quiet.

@@ -17,6 +17,7 @@ Usage: onoff xperf -i FILE [-i FILE…] [-o FILE] [OPTIONS] [-a ACTION [ACTION'S
   -a ACTION      what to show; several are answered from one reading [default: dumper]
   -ao FILE       where the answer of the action before goes instead
   -ae FILE       where the action before says why it cannot answer, instead of stderr
+  -manifest FILE describes the events of a provider: its manifest (.man) or DLL
   -tle           answer although events were lost
   -tti           answer although the clock ran backwards
   -target KIND   human or machine: both write the same here
@@ -30,7 +31,7 @@ An option may begin with '/' instead of '-'. An action's options follow it.
 const TIMES: &str = "\
 A time is 1234[s|ms|us|ns] since the recording's begin, in µs without a unit, or
 yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC.
--range T1 T2 is from T1 up to, not including, T2.
+-range T1 T2 is from T1 up to, not including, T2; without T2, up to the end.
 A length of time is 1234[s|ms|us|ns] or hh:mm:ss.ffff.
 ";
 

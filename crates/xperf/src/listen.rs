@@ -32,7 +32,7 @@ impl Listening<'_> {
 
 /// Tells the events to every listener among `asked` that has not failed. Gives what the reading lost.
 pub(super) fn listen(reader: &mut Reader<'_>, asked: &mut [Asked], outputs: &mut Outputs) -> Result<Losses, Failure> {
-    let stream = reader.stream()?;
+    let mut stream = reader.stream()?;
     let header = stream.header().clone();
     resolve_ranges(asked, &header);
     let mut listening: Vec<Listening<'_>> = asked
@@ -53,6 +53,12 @@ pub(super) fn listen(reader: &mut Reader<'_>, asked: &mut [Asked], outputs: &mut
         .collect();
     let filter = union(listening.iter().map(|listening| listening.filter));
     let alone = listening.len() == 1;
+    if listening.iter().any(|one| one.listener.wants_columns()) {
+        let columns = stream.survey(&filter);
+        for one in &mut listening {
+            one.listener.columns(&columns);
+        }
+    }
     for one in &mut listening {
         one.failed = one.listener.begin(&header, outputs.get(one.output)).err();
     }

@@ -31,7 +31,8 @@ pub type NewProgress<'p> = &'p dyn Fn() -> Box<dyn ReadingProgress>;
 
 /// Answers everything the line asks for.
 pub fn run(line: Processing, progress: NewProgress<'_>) -> Result<(), Failure> {
-    let options = Options::default();
+    let options = onoff_files::Options { manifests: line.manifests.clone(), ..onoff_files::Options::default() };
+    let options = options.read()?;
     let files = onoff_files::open_all(&line.inputs, &options.limits)?;
     answer(&mut Reader::new(&files, options, Some(progress)), line)
 }
@@ -157,7 +158,7 @@ fn answer(reader: &mut Reader<'_>, line: Processing) -> Result<(), Failure> {
         }
     }
     reader.files.check_complete()?;
-    let mut result = report(asked);
+    let mut result = report(asked, remarks);
     if let Err(failure) = outputs.finish() {
         result = Err(failure);
     }
@@ -199,7 +200,7 @@ fn finish(asked: &mut Asked, trace: Option<&Trace>, outputs: &mut Outputs) {
 }
 
 /// Says why calls could not be answered, each where it was told to; gives the worst.
-fn report(asked: Vec<Asked>) -> Result<(), Failure> {
+fn report(asked: Vec<Asked>, remarks: bool) -> Result<(), Failure> {
     let mut worst = Ok(());
     for asked in asked {
         let State::Over(Err(failure)) = asked.state else {
@@ -208,6 +209,12 @@ fn report(asked: Vec<Asked>) -> Result<(), Failure> {
         let (message, code) = match failure {
             Failure::Unreadable(message) => (message, 1),
             Failure::NothingToAnswer(message) => (message, 2),
+            Failure::NoData(message) => {
+                if remarks {
+                    remark(&format!("-a {}: {message}", asked.call_name));
+                }
+                continue;
+            }
             Failure::Reported(code) => (String::new(), code),
             Failure::ReaderGone => continue,
         };

@@ -10,7 +10,8 @@ use onoff_trace::{Clock, StreamHeader};
 use crate::failure::Failure;
 
 /// Options that belong to the whole line: they end the options of an action.
-const OF_THE_LINE: &[&str] = &["a", "ae", "ao", "help", "i", "o", "quiet", "symbols", "target", "tle", "tti"];
+const OF_THE_LINE: &[&str] =
+    &["a", "ae", "ao", "help", "i", "manifest", "o", "quiet", "symbols", "target", "tle", "tti"];
 
 /// Those of them that have no value, and may stand among an action's options.
 const FLAGS: &[&str] = &["quiet", "tle", "tti"];
@@ -105,6 +106,9 @@ impl Words {
 
     fn unexpected(&self) -> Failure {
         let word = self.peek().unwrap_or_default().to_string_lossy();
+        if let Some(name) = word.strip_prefix(['\u{2013}', '\u{2014}', '\u{2212}']) {
+            return usage(format!("'{word}' begins with a dash from a text processor; type '-{name}' with a hyphen"));
+        }
         usage(format!("'{word}' is no option; options begin with '-'"))
     }
 
@@ -170,9 +174,19 @@ impl Words {
         })
     }
 
-    /// The values of `-range`: two times.
+    /// The values of `-range`: two times, or one up to the recording's end.
     pub fn range(&mut self, option: &str) -> Result<Range, Failure> {
-        Ok(Range { from: self.time(option)?, until: self.time(option)? })
+        let from = self.time(option)?;
+        let is_over = self.peek().is_none_or(|word| option_name(word).is_some());
+        let until = if is_over { TimePoint::SinceStart(i64::MAX) } else { self.time(option)? };
+        Ok(Range { from, until })
+    }
+
+    /// Takes the next word if it is `text`, in any case.
+    pub fn skip_text(&mut self, text: &str) {
+        if self.peek().and_then(OsStr::to_str).is_some_and(|word| word.eq_ignore_ascii_case(text)) {
+            self.at += 1;
+        }
     }
 
     /// The value of an option as a length of time, ns: `1234[s|ms|us|ns]` or `hh:mm:ss.ffff`.
@@ -258,6 +272,25 @@ mod tests {
     }
 
     #[test]
+    fn a_range_without_an_end_goes_on_to_the_recording_s() {
+        for text in ["1s", "1s -summary"] {
+            let range = words(text).range("range").unwrap();
+            assert_eq!(
+                (range.from, range.until),
+                (TimePoint::SinceStart(1_000_000_000), TimePoint::SinceStart(i64::MAX))
+            );
+        }
+    }
+
+    #[test]
+    fn a_dash_of_a_text_processor_is_named() {
+        let Err(Failure::NothingToAnswer(message)) = words("\u{2013}a dumper").of_the_line() else {
+            panic!("taken");
+        };
+        assert_eq!(message, "'\u{2013}a' begins with a dash from a text processor; type '-a' with a hyphen");
+    }
+
+    #[test]
     fn a_number_may_be_left_out_where_the_next_word_is_none() {
         let mut words = words("5 -range");
         assert_eq!(words.optional_number::<u32>(), Some(5));
@@ -269,6 +302,7 @@ mod tests {
     fn what_is_missing_or_wrong_is_said() {
         for (text, said) in [
             ("", "-range: a time is missing after it"),
+            ("1s 2h", "-range: '2h' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"),
             ("1h 2h", "-range: '1h' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"),
         ] {
             let Err(Failure::NothingToAnswer(message)) = words(text).range("range") else {

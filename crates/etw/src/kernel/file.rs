@@ -109,6 +109,22 @@ pub struct FileSubject {
 }
 
 impl FileSubject {
+    /// The subject of any operation on an open file: hooks 0x0441 to 0x044B, 0x044D, 0x044F to 0x0451.
+    #[must_use]
+    pub fn of(mut payload: KernelPayload<'_>) -> Option<Self> {
+        let with_extra = match payload.hook {
+            0x0441 | 0x0442 | 0x0448 | 0x0449 | 0x044d => false,
+            // The offset comes first.
+            0x0443 | 0x0444 => {
+                payload.fields.u64()?;
+                false
+            }
+            0x0445..=0x0447 | 0x044a | 0x044b | 0x044f..=0x0451 => true,
+            _ => return None,
+        };
+        Some(Self::read(&mut payload, with_extra)?.0)
+    }
+
     /// Version 2 has a pointer-sized thread id before the file object; version 3 a 32-bit one after the key
     /// and whatever pointers follow it, here `extra`.
     fn read(payload: &mut KernelPayload<'_>, with_extra: bool) -> Option<(Self, u64)> {

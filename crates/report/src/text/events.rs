@@ -39,7 +39,7 @@ pub fn write(event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::{Derived, Directory, EventOrigin, Field};
+    use onoff_trace::{Derived, Directory, EventContext, EventOrigin, Field};
 
     #[test]
     fn a_line_names_thread_event_and_fields() {
@@ -69,6 +69,7 @@ mod tests {
             described: true,
             complete: true,
             derived: Derived::default(),
+            context: EventContext::default(),
             directory: &Directory::new(),
         };
         let mut out = Vec::new();

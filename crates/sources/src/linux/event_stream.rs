@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use onoff_ftrace::{Body, Event, Kind, RecordValue};
-use onoff_trace::{Derived, DescribedEvent, Directory, EventOrigin, Field, FieldValue, Losses, StreamHeader};
+use onoff_trace::{
+    Derived, DescribedEvent, Directory, EventContext, EventOrigin, Field, FieldValue, Losses, StreamHeader,
+};
 
 use super::clocks::{Clocks, SourceClock};
 use super::ftrace::files::{Chosen, chosen, count};
@@ -122,6 +124,7 @@ impl<'f> LinuxEventStream<'f> {
             described: true,
             complete: true,
             derived: Derived::default(),
+            context: EventContext::default(),
             directory,
         }
     }

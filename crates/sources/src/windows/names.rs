@@ -1,7 +1,7 @@
 //! The name an event goes by: one for all that lists events, so that what one shows can be given to another.
 
-use onoff_etl::{HeaderKind, Record};
-use onoff_etw::kernel::dumper_name;
+use onoff_etl::{Guid, HeaderKind, Record};
+use onoff_etw::kernel::{IMAGE_ID_CLASS, SYSTEM_CONFIG_EX_CLASS, dumper_name};
 use onoff_etw::{Description, SchemaSource};
 
 use super::selection::class_hook;
@@ -24,11 +24,28 @@ pub(super) fn provider_name(description: &Description<'_>) -> String {
     }
 }
 
+/// Class of the events that WinSAT's results are logged with.
+const WINSAT_CLASS: Guid = Guid::from_u128(0xed54dff8_c409_4cf6_bf83_05e1e61a09c4);
+
+/// xperf's name of an event that the recorder logs with a class when it ends a recording.
+fn classic_name(record: &Record<'_>) -> Option<&'static str> {
+    let class = match record.kind() {
+        HeaderKind::Full | HeaderKind::Instance => record.class_guid()?,
+        _ => return None,
+    };
+    match record.opcode() {
+        0 if class == IMAGE_ID_CLASS => Some("ImageId"),
+        35 if class == SYSTEM_CONFIG_EX_CLASS => Some("VolumeMapping"),
+        37 if class == WINSAT_CLASS => Some("WinSAT_SystemConfig"),
+        _ => None,
+    }
+}
+
 /// The event's name: xperf's for the kernel events that have one, else `Provider/Event`, or
 /// `Provider/Task/Opcode` where the provider names its events so.
 pub(super) fn event_name(record: &Record<'_>, description: &Description<'_>) -> String {
     let hook = kernel_hook(record);
-    if let Some(name) = hook.and_then(dumper_name) {
+    if let Some(name) = hook.and_then(dumper_name).or_else(|| classic_name(record)) {
         return name.to_owned();
     }
     let provider = provider_name(description);

@@ -20,7 +20,7 @@ pub const ACTION: Action = Action {
   -exc_dpcisr       without the time that interrupts and DPCs took
   -pids ID…         only these processes
   -exes NAME…       only processes of these images, * for any text
-  -marks [TEXT…]    intervals between these marks, or between all
+  -marks [TEXT…]    intervals between these marks; none without a text
   -times T1 T2 …    intervals between these times
                     without either, intervals between all marks; the whole recording where there is none",
     bears_losses: false,
@@ -33,6 +33,8 @@ struct Options {
     without_interrupts: bool,
     processes: Vec<Pattern>,
     marks: Vec<Pattern>,
+    /// `-marks` without a list: marks make no intervals.
+    without_marks: bool,
     times: Vec<TimePoint>,
 }
 
@@ -49,6 +51,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             }
             "marks" => {
                 let texts = words.list(&option, "a mark").unwrap_or_default();
+                options.without_marks |= texts.is_empty();
                 options.marks.extend(texts.iter().map(|text| Pattern::new(text)));
             }
             "times" => {
@@ -93,7 +96,9 @@ fn cuts(trace: &Trace, options: &Options) -> Result<Vec<i64>, Failure> {
         let time_ns = time.resolve_on(&trace.clock);
         cuts.push(time_ns.ok_or_else(|| usage("-times: the time lies outside what the recording can hold"))?);
     }
-    if options.times.is_empty() {
+    if options.times.is_empty() && options.without_marks && options.marks.is_empty() {
+        cuts = vec![0, i64::MAX];
+    } else if options.times.is_empty() {
         let marks = trace.milestones.iter().filter(|row| {
             let text = trace.text(row.detail);
             trace.text(row.name) == milestone::MARK

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use crate::layouts::dumper::Dumper;
 use onoff_sources::{EventFilter, Pattern};
-use onoff_trace::{DescribedEvent, StreamHeader};
+use onoff_trace::{DescribedEvent, EventColumns, StreamHeader};
 
 use crate::action::{Action, Listener, Question};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
+use crate::words::Words;
 
 pub const ACTION: Action = Action {
     name: "dumper",
@@ -18,6 +18,7 @@ pub const ACTION: Action = Action {
   -provider ID…           only events of these providers, by name or GUID, * for any text
   -stacktimeshifting      accepted: stacks carry the time of their event
   -exc_dpcisr             accepted: times between context switches include interrupts
+  -add_fieldnames         each field of an event without columns of its own as 'name : value'
   -add_rawdata, -add_pgodata, -add_inline
                           accepted, and change nothing",
     bears_losses: false,
@@ -27,6 +28,7 @@ pub const ACTION: Action = Action {
 fn parse(words: &mut Words) -> Result<Question, Failure> {
     let mut range = None;
     let mut filter = EventFilter::default();
+    let mut names = false;
     while let Some(option) = words.option()? {
         match option.as_str() {
             "range" => range = Some(words.range(&option)?),
@@ -34,17 +36,24 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 let names = words.list(&option, "a provider")?;
                 filter.providers.extend(names.iter().map(|name| Pattern::new(name)));
             }
+            "add_fieldnames" => names = true,
             "stacktimeshifting" | "exc_dpcisr" | "add_rawdata" | "add_pgodata" | "add_inline" => {}
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    let listener =
-        Dump { dumper: Dumper::new(), header: StreamHeader::default(), providers: filter.providers.clone(), rows: 0 };
+    let listener = Dump {
+        dumper: Dumper::new(),
+        names,
+        header: StreamHeader::default(),
+        providers: filter.providers.clone(),
+        rows: 0,
+    };
     Ok(Question::events(filter, range, listener))
 }
 
 struct Dump {
     dumper: Dumper,
+    names: bool,
     header: StreamHeader,
     providers: Vec<Pattern>,
     rows: u64,
@@ -53,6 +62,14 @@ struct Dump {
 impl Listener for Dump {
     fn writes_at_once(&self) -> bool {
         true
+    }
+
+    fn wants_columns(&self) -> bool {
+        true
+    }
+
+    fn columns(&mut self, columns: &[EventColumns]) {
+        self.dumper = Dumper::after_survey(columns.to_vec()).with_names(self.names);
     }
 
     /// The header block waits for the first row: without one there is no answer.
@@ -74,10 +91,11 @@ impl Listener for Dump {
         self.dumper.event(event, out)
     }
 
-    fn end(&mut self, _out: &mut dyn Write) -> Result<(), Failure> {
-        match self.rows {
-            0 => Err(usage("no event is what was asked for")),
-            _ => Ok(()),
+    fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.rows == 0 {
+            self.dumper.begin(&self.header, out)?;
+            return Err(Failure::NoData("no event matches".to_owned()));
         }
+        Ok(())
     }
 }

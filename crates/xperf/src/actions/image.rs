@@ -6,7 +6,7 @@ use onoff_trace::{TableName, Tables};
 use crate::action::{Action, Question};
 use crate::failure::Failure;
 use crate::run::range_of;
-use crate::words::{Words, usage};
+use crate::words::Words;
 
 pub const ACTION: Action = Action {
     name: "image",
@@ -29,10 +29,11 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     Ok(Question::tables(TABLES, move |trace, out| {
         let (from, until) = range_of(trace, range)?;
-        if trace.images.is_empty() {
-            return Err(usage(NO_IMAGES));
+        image::write(trace, from, until, out)?;
+        match trace.images.is_empty() {
+            true => Err(Failure::NoData(NO_IMAGES.to_owned())),
+            false => Ok(()),
         }
-        Ok(image::write(trace, from, until, out)?)
     }))
 }
 

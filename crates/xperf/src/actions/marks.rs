@@ -6,7 +6,7 @@ use onoff_trace::{Milestone, TableName, Tables, milestone};
 use crate::action::{Action, Question};
 use crate::failure::Failure;
 use crate::run::range_of;
-use crate::words::{Words, usage};
+use crate::words::Words;
 
 pub const ACTION: Action = Action {
     name: "marks",
@@ -36,12 +36,12 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             .filter(|row| trace.text(row.name) == milestone::MARK)
             .filter(|row| (from..until).contains(&row.time_ns))
             .collect();
-        if marks.is_empty() {
-            return Err(usage("nobody set a mark; 'xperf -m TEXT' does while recording"));
-        }
         match summary {
             true => marks::write_summary(trace, &marks, out)?,
             false => marks::write(trace, &marks, out)?,
+        }
+        if marks.is_empty() {
+            return Err(Failure::NoData("no mark was set; 'xperf -m TEXT' does while recording".to_owned()));
         }
         Ok(())
     }))

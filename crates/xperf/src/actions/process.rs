@@ -29,10 +29,14 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     while let Some(option) = words.option()? {
         match option.as_str() {
             "thread" => options.threads = true,
-            "image" => options.images = true,
+            "image" => {
+                options.images = true;
+                // '-image detail' shows the same: every module has its row.
+                words.skip_text("detail");
+            }
             "tree" => options.tree = true,
             "range" => range = Some(words.range(&option)?),
-            "withsid" => options.with_sid = true,
+            "withsid" | "withsids" => options.with_sid = true,
             "withcmdline" => options.with_command_line = true,
             "vm" => return Err(usage("-vm: allocations of memory are not read")),
             _ => return Err(words.unknown(ACTION.name, &option)),

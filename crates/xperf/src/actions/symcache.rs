@@ -29,9 +29,10 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         }
     }
     Ok(Question::tables(TABLES, move |trace, out| {
-        if trace.images.is_empty() {
-            return Err(usage(NO_IMAGES));
+        image::write_symbols(trace, columns, out)?;
+        match trace.images.is_empty() {
+            true => Err(Failure::NoData(NO_IMAGES.to_owned())),
+            false => Ok(()),
         }
-        Ok(image::write_symbols(trace, columns, out)?)
     }))
 }

@@ -12,6 +12,7 @@ pub const ACTION: Action = Action {
     aliases: &[],
     summary: "when and how much was recorded, and what was lost; by provider and event (text)",
     help: "  -detail          events and bytes of each provider and each kind of event
+  -timespan        accepted: start and end are always shown
   -timezone utc    times in UTC instead of the recorded machine's local time",
     bears_losses: true,
     parse,
@@ -26,6 +27,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 // '-detail stack' counts stacks too, which is not done.
                 words.skip_list();
             }
+            // Start and end are always there.
+            "timespan" => {}
             "timezone" => match words.text(&option, "utc or local")?.to_ascii_lowercase().as_str() {
                 "utc" => options.utc = true,
                 "local" => options.utc = false,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use onoff_trace::{Derived, DescribedEvent, Directory, EventOrigin, Field, FieldValue};
+use onoff_trace::{Derived, DescribedEvent, Directory, EventContext, EventOrigin, Field, FieldValue};
 
 /// A field.
 pub(super) fn field(name: &'static str, value: FieldValue<'static>) -> Field<'static> {
@@ -68,6 +68,7 @@ impl<'a> Made<'a> {
             described: true,
             complete: true,
             derived: Derived { elapsed_ns: self.elapsed_ns, ..Derived::default() },
+            context: EventContext::default(),
             directory,
         }
     }

@@ -14,7 +14,7 @@ use onoff_report::text::printable::printable;
 pub const HOOKS: [u16; 4] = [0x0400, 0x0420, 0x0423, 0x0424];
 
 /// The event that maps volumes to drives.
-pub const VOLUME_EVENT: &str = "SystemConfigEx/VolumeMapping";
+pub const VOLUME_EVENT: &str = "VolumeMapping";
 
 /// Most volumes that are mapped to drives.
 const MOST_VOLUMES: usize = 1 << 10;

@@ -9,15 +9,19 @@ use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 use onoff_report::text::quantity::share;
 
-/// Writes the time in each module of each process: processes with most first, then their modules. Without symbols there
-/// are no functions. `list` tells processes and modules apart.
+/// Writes the time in each module of each process: processes with most first, then their modules. The idle time is the
+/// process `Idle`. Without symbols there are no functions. `list` tells processes and modules apart.
 ///
 /// # Errors
 /// What `out` answers.
 pub fn write_detail(list: &CpuList, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "   Process Name ( PID),     Weight,    Usage %,          Module Name!Function Name")?;
+    let idle = CpuRow { image: "Idle".to_owned(), pid: Some(0), cpu_ns: list.cpu.idle_ns, ..CpuRow::default() };
     // By process; each has the time of all its modules.
     let mut processes: Vec<(i64, Vec<&CpuRow>)> = Vec::new();
+    if idle.cpu_ns > 0 {
+        processes.push((idle.cpu_ns, vec![&idle]));
+    }
     let mut places = std::collections::BTreeMap::new();
     for row in &list.rows {
         let at = *places.entry((row.pid, &row.image)).or_insert_with(|| {

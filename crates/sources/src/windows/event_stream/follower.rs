@@ -4,11 +4,18 @@
 use hashbrown::HashMap;
 use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{
-    ContextSwitch, DeferredProcedureCall, DiskFlush, DiskRequestStart, DiskTransfer, FileName, FileNameKind, HardFault,
-    Image, ImageEventKind, InterruptServiceRoutine, KernelPayload, Process, ReadyThread, RegistryKeyOperation,
-    SampledProfile, Stack, Thread, thread_state_name,
+    ContextSwitch, DeferredProcedureCall, DiskFlush, DiskRequestStart, DiskTransfer, FileName, FileNameKind, FileOpen,
+    FileOperationEnd, FileSubject, HardFault, Image, ImageEventKind, InterruptServiceRoutine, KernelPayload,
+    NetworkTransfer, Process, ReadyThread, RegistryKeyOperation, SampledProfile, Stack, StackKeyDefinition,
+    StackKeyReference, SystemConfigEx, Thread, dumper_name, thread_state_name,
 };
 use onoff_trace::{Directory, wait_reason};
+
+/// Most file operations that are followed at a time; others end without their beginning.
+const MOST_FILE_OPERATIONS: usize = 1 << 16;
+
+/// Most return addresses that are kept by their stacks' keys: 64 MB. References to others have no rows.
+const MOST_STACK_ADDRESSES: usize = 1 << 23;
 
 /// Most processors that are followed; what lies beyond keeps its events and loses its names.
 const MOST_PROCESSORS: usize = 1 << 12;
@@ -28,6 +35,25 @@ pub(super) struct Followed {
     pub(super) old_wait_reason: Option<&'static str>,
     pub(super) stack_of_ns: Option<i64>,
     pub(super) file_key: Option<u64>,
+    /// File object, where a file has no name by its key.
+    pub(super) file_object: Option<u64>,
+    /// Who logged an event that is charged to another thread.
+    pub(super) logging_pid: Option<u32>,
+    pub(super) logging_tid: Option<u32>,
+    /// Event that began the operation which the event ends.
+    pub(super) operation: Option<&'static str>,
+    /// Key of the stack that the event refers to.
+    pub(super) stack_key: Option<u64>,
+}
+
+/// A file operation that has not ended.
+#[derive(Clone, Copy, Debug)]
+struct FileOperationUnderWay {
+    operation: &'static str,
+    start_ns: i64,
+    file_object: u64,
+    file_key: Option<u64>,
+    thread_id: u32,
 }
 
 /// A processor's thread, and since when.
@@ -45,6 +71,12 @@ pub(super) struct Follower {
     last_ran_ns: HashMap<u32, i64>,
     /// When each disk last completed a request, ns.
     disk_completed_ns: HashMap<u32, i64>,
+    /// By request packet.
+    file_operations: HashMap<u64, FileOperationUnderWay>,
+    /// Return addresses by key, as told so far or at the recording's end.
+    stacks: HashMap<u64, Box<[u64]>>,
+    /// Return addresses in `stacks`.
+    stack_addresses: usize,
 }
 
 impl Follower {
@@ -54,6 +86,9 @@ impl Follower {
             running: Vec::new(),
             last_ran_ns: HashMap::new(),
             disk_completed_ns: HashMap::new(),
+            file_operations: HashMap::new(),
+            stacks: HashMap::new(),
+            stack_addresses: 0,
         }
     }
 
@@ -69,7 +104,7 @@ impl Follower {
             }
             0x0504 => {
                 if let Some(thread) = Thread::read(payload) {
-                    self.directory.set_thread(thread.thread_id, thread.process_id, thread.start_address);
+                    self.thread(&thread);
                 }
             }
             0x1404 => {
@@ -78,7 +113,33 @@ impl Follower {
                 }
             }
             0x0424 => self.file_name(payload),
+            0x1822..=0x1824 => self.stack_definition(payload),
             _ => {}
+        }
+    }
+
+    /// Takes what explains kernel events but is none: drive letters.
+    pub(super) fn other(&mut self, record: &Record<'_>) {
+        if let Some(SystemConfigEx::VolumeMapping { nt_path, dos_path }) = SystemConfigEx::parse(record) {
+            self.directory.set_volume(&nt_path.to_string(), &dos_path.to_string());
+        }
+    }
+
+    /// Return addresses of a stack by its key.
+    pub(super) fn stack(&self, key: u64) -> Option<&[u64]> {
+        self.stacks.get(&key).map(AsRef::as_ref)
+    }
+
+    /// The latest definition of a key holds from now on: keys are given again.
+    pub(super) fn stack_definition(&mut self, payload: KernelPayload<'_>) {
+        if let Some(definition) = StackKeyDefinition::read(payload)
+            && self.stack_addresses.saturating_add(definition.frames.len()) <= MOST_STACK_ADDRESSES
+        {
+            let frames: Box<[u64]> = definition.frames.iter().collect();
+            self.stack_addresses += frames.len();
+            if let Some(before) = self.stacks.insert(definition.stack_key, frames) {
+                self.stack_addresses -= before.len();
+            }
         }
     }
 
@@ -129,6 +190,24 @@ impl Follower {
                     followed.tid = Some(stack.thread_id);
                 }
             }
+            0x1822..=0x1824 => self.stack_definition(payload),
+            0x1825 | 0x1826 => {
+                if let Some(reference) = StackKeyReference::read(payload) {
+                    followed.stack_of_ns = Some(clock.ns(reference.event_ticks));
+                    followed.pid = Some(reference.process_id);
+                    followed.tid = Some(reference.thread_id);
+                    followed.stack_key = Some(reference.stack_key);
+                }
+            }
+            0x0440..=0x044b | 0x044d => self.file_operation(record, payload, followed),
+            FileOperationEnd::HOOK => self.file_operation_end(record, payload, followed),
+            0x060a..=0x062a | 0x080a..=0x082a => {
+                // Whatever thread ran when the network card had something says nothing about the socket's owner.
+                match NetworkTransfer::read(payload) {
+                    Some(transfer) => (followed.pid, followed.tid) = (Some(transfer.process_id), None),
+                    None => self.charge_running(record, followed),
+                }
+            }
             0x0301..=0x0304 | 0x0327 => {
                 if let Some(process) = Process::read(payload) {
                     self.directory.set_process(process.process_id, &process.image_file_name.to_str());
@@ -137,7 +216,7 @@ impl Follower {
             }
             0x0501..=0x0504 => {
                 if let Some(thread) = Thread::read(payload) {
-                    self.directory.set_thread(thread.thread_id, thread.process_id, thread.start_address);
+                    self.thread(&thread);
                     followed.other_pid = Some(thread.process_id);
                 }
             }
@@ -231,6 +310,64 @@ impl Follower {
             followed.tid = running.tid;
             followed.pid = None;
         }
+    }
+
+    /// Charges a file operation to the thread that asked for it; another may have logged it.
+    fn file_operation(&mut self, record: &Record<'_>, payload: KernelPayload<'_>, followed: &mut Followed) {
+        self.charge_logger(record, followed);
+        let subject = match payload.hook {
+            FileOpen::HOOK => FileOpen::read(payload).map(|open| {
+                self.directory.set_file(open.file_object, &open.open_path.to_string());
+                (open.irp, open.file_object, None, open.thread_id)
+            }),
+            _ => FileSubject::of(payload)
+                .map(|subject| (subject.irp, subject.file_object, Some(subject.file_key), subject.thread_id)),
+        };
+        let Some((irp, file_object, file_key, thread_id)) = subject else {
+            return;
+        };
+        followed.tid = Some(thread_id);
+        followed.pid = None;
+        followed.file_key = file_key;
+        followed.file_object = Some(file_object);
+        if let Some(operation) = dumper_name(payload.hook)
+            && (self.file_operations.len() < MOST_FILE_OPERATIONS || self.file_operations.contains_key(&irp))
+        {
+            let start_ns = record.time_ns();
+            let under_way = FileOperationUnderWay { operation, start_ns, file_object, file_key, thread_id };
+            self.file_operations.insert(irp, under_way);
+        }
+    }
+
+    fn file_operation_end(&mut self, record: &Record<'_>, payload: KernelPayload<'_>, followed: &mut Followed) {
+        self.charge_logger(record, followed);
+        let began = FileOperationEnd::read(payload).and_then(|end| self.file_operations.remove(&end.irp));
+        if let Some(began) = began {
+            followed.elapsed_ns = Some(record.time_ns().saturating_sub(began.start_ns).max(0));
+            followed.operation = Some(began.operation);
+            followed.file_object = Some(began.file_object);
+            followed.file_key = began.file_key;
+            followed.tid = Some(began.thread_id);
+            followed.pid = None;
+        }
+    }
+
+    /// Charges an event to who logged it, and keeps who that was.
+    fn charge_logger(&self, record: &Record<'_>, followed: &mut Followed) {
+        if followed.tid.is_none() {
+            self.charge_running(record, followed);
+        }
+        followed.logging_tid = followed.tid;
+        followed.logging_pid =
+            followed.pid.or_else(|| followed.tid.and_then(|tid| self.directory.process_of_thread(tid)));
+    }
+
+    fn thread(&mut self, thread: &Thread<'_>) {
+        let start = match thread.win32_start_address {
+            0 => thread.start_address,
+            start => start,
+        };
+        self.directory.set_thread(thread.thread_id, thread.process_id, start);
     }
 
     fn charge_issuer(&self, issuer: Option<u32>, followed: &mut Followed) {

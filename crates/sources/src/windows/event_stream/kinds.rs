@@ -1,5 +1,7 @@
 //! What each kind of event is called, worked out once per kind.
 
+use std::cell::Cell;
+
 use hashbrown::HashMap;
 use onoff_etl::{Guid, HeaderKind, Record};
 use onoff_etw::{Description, SchemaSource, Schemas};
@@ -21,6 +23,8 @@ pub(super) struct Kind {
     pub(super) id: u16,
     pub(super) described: bool,
     pub(super) chosen: bool,
+    /// Whether a survey has described it.
+    pub(super) surveyed: Cell<bool>,
 }
 
 /// What tells kinds apart without looking at their names.
@@ -101,6 +105,7 @@ impl Kind {
             id,
             described: description.source != SchemaSource::Unknown,
             chosen: true,
+            surveyed: Cell::new(false),
         };
         kind.chosen = kind.is_chosen(description, filter);
         kind

@@ -9,11 +9,13 @@ mod kinds;
 mod reliable;
 mod values;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use onoff_etl::{BufferSpace, Guid, Record, Recording};
-use onoff_etw::{Fields, Schemas};
-use onoff_trace::{Derived, DescribedEvent, Losses, StreamHeader};
+use hashbrown::HashSet;
+use onoff_etl::{BufferSpace, ExtendedItem, Guid, HeaderKind, Record, Recording};
+use onoff_etw::{Fields, Schemas, Sid, Value};
+use onoff_trace::{Derived, DescribedEvent, EventColumns, EventContext, Losses, StreamHeader};
 
 pub use onoff_trace::Pattern;
 
@@ -68,6 +70,8 @@ pub struct EventStream<'f> {
     files: &'f Files,
     recording: Recording<'f>,
     schemas: Schemas,
+    follower: Follower,
+    looked_ahead: bool,
     header: StreamHeader,
 }
 
@@ -81,7 +85,7 @@ impl<'f> EventStream<'f> {
         let recording = Recording::open(&files.inputs())?;
         let schemas = schemas::known(options)?;
         let header = header(&recording, files);
-        Ok(Self { files, recording, schemas, header })
+        Ok(Self { files, recording, schemas, follower: Follower::new(), looked_ahead: false, header })
     }
 
     /// What is known before the first event.
@@ -90,24 +94,68 @@ impl<'f> EventStream<'f> {
         &self.header
     }
 
+    /// Reads through the recording for what it holds: which events, with which fields. All schemas and all that keys of
+    /// stacks stand for are known afterwards, wherever they were told. Gives the events that `filter` may choose, in the
+    /// order of their names.
+    pub fn survey(&mut self, filter: &EventFilter) -> Vec<EventColumns> {
+        self.look_ahead();
+        let Self { files, recording, schemas, follower, .. } = self;
+        let mut kinds = Kinds::default();
+        let mut surveyed = Surveyed::default();
+        let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
+        for window in recording.windows((bytes / STEP_BYTES).max(1)) {
+            // What is lost here is counted when the events themselves are read.
+            let _ = window.for_each(|record| {
+                match kernel_hook(record) {
+                    Some(hook) => {
+                        if matches!(hook, 0x1822..=0x1824) {
+                            follower.look_ahead(hook, record);
+                        }
+                        if surveyed.knows(hook, record.version()) {
+                            return ControlFlow::<()>::Continue(());
+                        }
+                    }
+                    None => {
+                        schemas.observe(record);
+                        if schemas::explains(record) {
+                            kinds.forget();
+                        }
+                    }
+                }
+                surveyed.take(record, &mut kinds, schemas, filter);
+                ControlFlow::Continue(())
+            });
+            for range in window.finished_ranges() {
+                files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
+            }
+        }
+        surveyed.columns.into_values().collect()
+    }
+
+    fn look_ahead(&mut self) {
+        if !std::mem::replace(&mut self.looked_ahead, true) {
+            look_ahead(&self.recording, &mut self.schemas, &mut self.follower);
+        }
+    }
+
     /// Gives every event that `filter` chooses to `visit`, in the order of time, until it breaks.
     pub fn for_each<B>(
-        self,
+        mut self,
         filter: &EventFilter,
         options: &Options,
         mut visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
     ) -> StreamEnd<B> {
-        let Self { files, recording, schemas, .. } = self;
+        self.look_ahead();
+        let Self { files, recording, schemas, follower, .. } = self;
         let mut walker = Walker {
             clock: recording.clock(),
             schemas,
-            follower: Follower::new(),
+            follower,
             kinds: Kinds::default(),
             filter,
             spare: Fields::new(),
             shown: 0,
         };
-        walker.look_ahead(&recording);
         let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
         let windows = recording.windows((bytes / STEP_BYTES).max(1));
         let total_bytes = windows.iter().map(|window| window.size() as u64).sum();
@@ -161,30 +209,85 @@ struct Walker<'w> {
     shown: u64,
 }
 
-impl Walker<'_> {
-    /// Reads the last buffers of each file for what recorders tell there about all that went before.
-    fn look_ahead(&mut self, recording: &Recording<'_>) {
-        let mut space = BufferSpace::default();
-        for file in 0..recording.files().len() {
-            let mut left = LOOK_AHEAD_BYTES;
-            let of_file = recording.buffers().iter().rev().filter(|buffer| buffer.file == file);
-            for buffer in of_file {
-                let Some(rest) = left.checked_sub(buffer.fill) else {
-                    break;
-                };
-                left = rest;
-                // What is lost here is counted when the events themselves are read.
-                let _ = recording.for_each_in_buffer(buffer, &mut space, |record| {
-                    self.schemas.observe(record);
-                    if let Some(hook) = kernel_hook(record) {
-                        self.follower.look_ahead(hook, record);
-                    }
-                    ControlFlow::<()>::Continue(())
-                });
-            }
-        }
+/// What a survey has found.
+#[derive(Debug, Default)]
+struct Surveyed {
+    /// Hooks and versions of kernel events.
+    hooks: HashSet<(u16, u16)>,
+    /// By kind of event, so that a better name found later takes the place of one found before.
+    columns: BTreeMap<(String, u16, u16, usize), EventColumns>,
+    spare: Fields<'static>,
+}
+
+/// Most kinds of event that a survey describes; others are announced when they are met.
+const MOST_KINDS: usize = 1 << 16;
+
+impl Surveyed {
+    /// Whether the kernel event has been met; it is from now on.
+    fn knows(&mut self, hook: u16, version: u16) -> bool {
+        !self.hooks.insert((hook, version))
     }
 
+    fn take(&mut self, record: &Record<'_>, kinds: &mut Kinds, schemas: &Schemas, filter: &EventFilter) {
+        let kind = kinds.of(record, schemas, filter);
+        if !kind.chosen || self.columns.len() >= MOST_KINDS {
+            return;
+        }
+        let (name, origin, id, described) = (&*kind.name, kind.origin, kind.id, kind.described);
+        // Kinds met before are nearly all records: they are told by what their names do not need.
+        if kind.surveyed.replace(true) {
+            return;
+        }
+        let mut decoded = std::mem::take(&mut self.spare).reuse();
+        schemas.decode(record, &mut decoded);
+        let fields: Vec<String> = decoded.iter().map(|field| title(&field)).collect();
+        let key = (name.to_owned(), id, record.version(), fields.len());
+        self.columns.insert(key, EventColumns { name: name.to_owned(), origin, described, fields });
+        self.spare = decoded.reuse();
+    }
+}
+
+/// A field's name; that of a structure with the names of its members.
+fn title(field: &onoff_etw::Field<'_, '_>) -> String {
+    let members: Vec<String> = match field.value() {
+        Value::Struct => field.children().map(|child| child.name().to_owned()).collect(),
+        Value::Array => {
+            let first = field.children().next().filter(|first| matches!(first.value(), Value::Struct));
+            first.map(|first| first.children().map(|child| child.name().to_owned()).collect()).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    match members.is_empty() {
+        true => field.name().to_owned(),
+        false => format!("{} {{{}}}", field.name(), members.join("; ")),
+    }
+}
+
+/// Reads the last buffers of each file for what recorders tell there about all that went before.
+fn look_ahead(recording: &Recording<'_>, schemas: &mut Schemas, follower: &mut Follower) {
+    let mut space = BufferSpace::default();
+    for file in 0..recording.files().len() {
+        let mut left = LOOK_AHEAD_BYTES;
+        let of_file = recording.buffers().iter().rev().filter(|buffer| buffer.file == file);
+        for buffer in of_file {
+            let Some(rest) = left.checked_sub(buffer.fill) else {
+                break;
+            };
+            left = rest;
+            // What is lost here is counted when the events themselves are read.
+            let _ = recording.for_each_in_buffer(buffer, &mut space, |record| {
+                schemas.observe(record);
+                match kernel_hook(record) {
+                    Some(hook) => follower.look_ahead(hook, record),
+                    None => follower.other(record),
+                }
+                ControlFlow::<()>::Continue(())
+            });
+        }
+    }
+}
+
+impl Walker<'_> {
     fn visit<B>(
         &mut self,
         record: &Record<'_>,
@@ -240,7 +343,19 @@ impl Walker<'_> {
                 old_state: followed.old_state,
                 old_wait_reason: followed.old_wait_reason,
                 stack_of_ns: followed.stack_of_ns,
-                file: followed.file_key.and_then(|key| directory.file(key)),
+                file: [followed.file_key, followed.file_object]
+                    .into_iter()
+                    .flatten()
+                    .find_map(|key| directory.file(key)),
+                logging_pid: followed.logging_pid,
+                logging_tid: followed.logging_tid,
+                operation: followed.operation,
+                file_object: followed.file_object,
+                frames: followed.stack_key.and_then(|key| self.follower.stack(key)),
+            },
+            context: match record.kind() {
+                HeaderKind::Event => context(record),
+                _ => EventContext::default(),
             },
             directory,
         };
@@ -256,6 +371,7 @@ impl Walker<'_> {
     /// Learns schemas, and processes from the provider that reports them outside the kernel's own events.
     fn learn(&mut self, record: &Record<'_>) {
         self.schemas.observe(record);
+        self.follower.other(record);
         let class = record.class_guid();
         let id = record.descriptor().map(|descriptor| descriptor.id);
         if schemas::explains(record) {
@@ -282,6 +398,28 @@ impl Walker<'_> {
                 patterns.iter().any(|pattern| pattern.is_number(pid) || name.is_some_and(|name| pattern.matches(name)))
             })
     }
+}
+
+/// What the header of a manifest event and its extended items say.
+fn context(record: &Record<'_>) -> EventContext {
+    let activity = |guid: Guid| (guid != Guid::default()).then(|| guid.as_u128());
+    let mut context = EventContext { activity: record.activity_id().and_then(activity), ..EventContext::default() };
+    for item in record.extended_items() {
+        match item.kind {
+            ExtendedItem::RELATED_ACTIVITY_ID => {
+                let bytes = item.data.first_chunk::<16>();
+                context.related_activity = bytes.and_then(|bytes| activity(Guid::from_bytes_le(*bytes)));
+            }
+            ExtendedItem::SID => {
+                context.user_sid = Sid::split(item.data).map(|(user, _)| user.to_string());
+            }
+            ExtendedItem::TERMINAL_SESSION_ID => {
+                context.session = item.data.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes));
+            }
+            _ => {}
+        }
+    }
+    context
 }
 
 fn header(recording: &Recording<'_>, files: &Files) -> StreamHeader {

@@ -16,6 +16,28 @@ pub(super) enum Content {
     Thread,
     /// Processor.
     Cpu,
+    /// Process that logged an event charged to another.
+    LoggingProcess,
+    /// Thread that logged an event charged to another.
+    LoggingThread,
+    /// File object of a file operation that the event ends.
+    FileObject,
+    /// Event that began the file operation which the event ends.
+    Operation,
+    /// Path in a field, with its drive letter where that is known, between quotes.
+    Path(&'static str),
+    /// Kind of page fault.
+    FaultType,
+    /// Module that holds the address in a field, without the address; empty when none is known.
+    ModuleOf(&'static str),
+    /// Names of the bits of a field that are set, the lowest first; a bit without a name is its number.
+    Bits(&'static str, &'static [&'static str]),
+    /// What a file is opened for: the disposition in the upper eight bits, then the options.
+    OpenOptions(&'static str),
+    /// I/O priority by its name, in request flags.
+    IoPriorityName(&'static str),
+    /// Whatever a field holds, as in events without a layout.
+    Plain(&'static str),
     /// Whole number in a field.
     Number(&'static str),
     /// A field in hexadecimal, with so many digits at least.
@@ -75,6 +97,12 @@ impl Content {
             | Self::Image(name)
             | Self::Swapable(name)
             | Self::IoPriority(name)
+            | Self::Path(name)
+            | Self::ModuleOf(name)
+            | Self::Bits(name, _)
+            | Self::OpenOptions(name)
+            | Self::IoPriorityName(name)
+            | Self::Plain(name)
             | Self::Flag(name) => Some(name),
             _ => None,
         }
@@ -171,7 +199,7 @@ const IMAGE: &[Column] = &[
     column("  CheckSum", 0, Content::Hexadecimal("ImageChecksum", 8)),
     column("TimeDateStamp", 13, Content::Hexadecimal("TimeDateStamp", 8)),
     column("       DefaultBase", 0, Content::Hexadecimal("DefaultBase", 16)),
-    column("FileName", 0, Content::Quoted("FileName")),
+    column("FileName", 0, Content::Path("FileName")),
 ];
 
 const CONTEXT_SWITCH: &[Column] = &[
@@ -285,16 +313,193 @@ const HARD_FAULT: &[Column] = &[
     ELAPSED,
     column("        FileObject", 0, Content::Hexadecimal("FileObject", 16)),
     column("FileName", 0, Content::File("FileObject")),
+    column("Hardfaulted Address Information", 0, Content::ModuleOf("VirtualAddress")),
 ];
 
-const MARK: &[Column] = &[
-    column("    Type", 8, Content::Always("Mark")),
-    column("Level", 5, Content::Always("0")),
-    column("    TranId", 10, Content::Always("0")),
-    column("   AppId", 8, Content::Always("0")),
-    column("    OpId", 8, Content::Always("0")),
-    column("Text", 0, Content::Quoted("Message")),
+const PAGE_FAULT: &[Column] = &[
+    PROCESS,
+    THREAD,
+    column("       VirtualAddr", 0, Content::Hexadecimal("VirtualAddress", 16)),
+    column("                IP", 0, Content::Hexadecimal("ProgramCounter", 16)),
+    column("            Type", 16, Content::FaultType),
+    column("           Image!Function", 0, Content::Image("ProgramCounter")),
 ];
+
+const VIRTUAL_ALLOCATION: &[Column] = &[
+    column("    Process Name ( PID)", PROCESS_WIDTH, Content::ProcessIn("ProcessId")),
+    column("          BaseAddr", 0, Content::Hexadecimal("BaseAddress", 16)),
+    column("           EndAddr", 0, Content::End("BaseAddress", "RegionSize")),
+    column("     Flags", 0, Content::Hexadecimal("Flags", 8)),
+];
+
+const LOGGING_PROCESS: Column = column("LoggingProcessName ( PID)", PROCESS_WIDTH, Content::LoggingProcess);
+const LOGGING_THREAD: Column = column("LoggingThreadID", 17, Content::LoggingThread);
+const FILE_IRP: Column = column("            IrpPtr", 0, Content::Hexadecimal("IrpPtr", 16));
+const FILE_OBJECT: Column = column("        FileObject", 0, Content::Hexadecimal("FileObject", 16));
+/// What every operation on a file begins with.
+macro_rules! file_columns {
+    ($($more:expr),* $(,)?) => {
+        &[PROCESS, THREAD, LOGGING_PROCESS, LOGGING_THREAD, CPU, FILE_IRP, $($more),*]
+    };
+}
+
+const FILE_TRANSFER: &[Column] = file_columns![
+    FILE_OBJECT,
+    column("  ByteOffset", 0, Content::Hexadecimal("Offset", 10)),
+    column("      Size", 0, Content::Hexadecimal("IoSize", 8)),
+    column("     Flags", 0, Content::Hexadecimal("IoFlags", 8)),
+    // No layout of the payload has a field for them.
+    column("ExtraFlags", 0, Content::Hexadecimal("ExtraFlags", 8)),
+    column("Priority", 8, Content::IoPriorityName("IoFlags")),
+    column("FileName", 0, Content::File("FileKey")),
+    column("ParsedFlags", 0, Content::Bits("IoFlags", REQUEST_FLAGS)),
+];
+
+const FILE_CREATE: &[Column] = file_columns![
+    FILE_OBJECT,
+    column("   Options", 0, Content::Hexadecimal("CreateOptions", 8)),
+    column("Attributes", 0, Content::Hexadecimal("FileAttributes", 8)),
+    column("ShareAccess", 0, Content::Hexadecimal("ShareAccess", 8)),
+    column("FileName", 0, Content::Path("OpenPath")),
+    column("ParsedOptions", 0, Content::OpenOptions("CreateOptions")),
+    column("ParsedAttributes", 0, Content::Bits("FileAttributes", FILE_ATTRIBUTES)),
+    column("ParsedShareAccess", 0, Content::Bits("ShareAccess", SHARE_ACCESS)),
+];
+
+const FILE_END: &[Column] = file_columns![
+    column("        FileObject", 0, Content::FileObject),
+    ELAPSED,
+    column("    Status", 0, Content::Hexadecimal("NtStatus", 8)),
+    column("         ExtraInfo", 0, Content::Hexadecimal("ExtraInfo", 16)),
+    column("Type", 0, Content::Operation),
+    column("FileName", 0, Content::File("FileObject")),
+];
+
+const FILE_SUBJECT: &[Column] = file_columns![FILE_OBJECT, column("FileName", 0, Content::File("FileKey"))];
+
+const FILE_INFORMATION: &[Column] = file_columns![
+    FILE_OBJECT,
+    column("         ExtraInfo", 0, Content::Hexadecimal("ExtraInfo", 16)),
+    column("InfoClass", 9, Content::Number("InfoClass")),
+    column("FileName", 0, Content::File("FileKey")),
+];
+
+const FILE_NAME: &[Column] = &[
+    column("        FileObject", 0, Content::Hexadecimal("FileObject", 16)),
+    column("FileName", 0, Content::Path("FileName")),
+    column("NT FileName", 0, Content::Quoted("FileName")),
+];
+
+const REGISTRY_KEY: Column = column("               KCB", 0, Content::Hexadecimal("KeyHandle", 16));
+const KEY_NAME: Column = column("Key Name", 0, Content::Plain("KeyName"));
+const REGISTRY_STATUS: Column = column("    Status", 0, Content::Hexadecimal("Status", 8));
+
+const REGISTRY_BLOCK: &[Column] = &[REGISTRY_KEY, KEY_NAME];
+const REGISTRY_OPERATION: &[Column] = &[REGISTRY_KEY, PROCESS, THREAD, REGISTRY_STATUS, ELAPSED, KEY_NAME];
+const REGISTRY_QUERY: &[Column] = &[
+    REGISTRY_KEY,
+    PROCESS,
+    THREAD,
+    REGISTRY_STATUS,
+    ELAPSED,
+    // Queries of a key have the kind of information where other operations have an index.
+    column("InfoClass", 9, Content::Number("Index")),
+];
+const REGISTRY_INFORMATION: &[Column] = &[REGISTRY_KEY, PROCESS, THREAD, REGISTRY_STATUS, ELAPSED];
+
+const SOCKET: &[Column] = &[
+    column("    Process Name ( PID)", PROCESS_WIDTH, Content::ProcessIn("PID")),
+    column("Transfer Size", 13, Content::Number("size")),
+    column("Remote IPv4 Addr", 0, Content::Plain("daddr")),
+    column("Remote IPv4 Port", 0, Content::Plain("dport")),
+    column("Local IPv4 Addr", 0, Content::Plain("saddr")),
+    column("Local IPv4 Port", 0, Content::Plain("sport")),
+];
+
+const SOCKET_IPV6: &[Column] = &[
+    SOCKET[0],
+    SOCKET[1],
+    column("Remote IPv6 Addr", 0, Content::Plain("daddr")),
+    column("Remote IPv6 Port", 0, Content::Plain("dport")),
+    column("Local IPv6 Addr", 0, Content::Plain("saddr")),
+    column("Local IPv6 Port", 0, Content::Plain("sport")),
+];
+
+const VOLUME_MAPPING: &[Column] =
+    &[column("NtPath", 0, Content::Plain("NtPath")), column("DosPath", 0, Content::Plain("DosPath"))];
+
+/// Names of the bits of request flags (`IRP_…` in the kernel's headers), as posted rows have two of them.
+const REQUEST_FLAGS: &[&str] = &[
+    "nocache",
+    "paging_io",
+    "synchronous_api",
+    "associated_irp",
+    "buffered_io",
+    "deallocate_buffer",
+    "input_operation",
+    "create_operation",
+    "read_operation",
+    "write_operation",
+    "close_operation",
+    "defer_io_completion",
+    "ob_query_name",
+    "hold_device_queue",
+];
+
+/// Names of the bits of file attributes (`FILE_ATTRIBUTE_…`).
+const FILE_ATTRIBUTES: &[&str] = &[
+    "readonly",
+    "hidden",
+    "system",
+    "3",
+    "directory",
+    "archive",
+    "device",
+    "normal",
+    "temporary",
+    "sparse_file",
+    "reparse_point",
+    "compressed",
+    "offline",
+    "not_content_indexed",
+    "encrypted",
+];
+
+/// Names of the bits of what else may be done with a file while it is open (`FILE_SHARE_…`).
+const SHARE_ACCESS: &[&str] = &["read", "write", "delete"];
+
+/// Names of the bits of what a file is opened with (`FILE_…` options of `NtCreateFile`).
+pub(super) const OPEN_OPTIONS: &[&str] = &[
+    "directory_file",
+    "write_through",
+    "sequential_only",
+    "no_intermediate_buffering",
+    "synchronous_io_alert",
+    "synchronous_io_nonalert",
+    "non_directory_file",
+    "create_tree_connection",
+    "complete_if_oplocked",
+    "no_ea_knowledge",
+    "open_remote_instance",
+    "random_access",
+    "delete_on_close",
+    "open_by_file_id",
+    "open_for_backup_intent",
+    "no_compression",
+    "open_requiring_oplock",
+    "disallow_exclusive",
+    "session_aware",
+    "19",
+    "reserve_opfilter",
+    "open_reparse_point",
+    "open_no_recall",
+    "open_for_free_space_query",
+];
+
+/// Names of what is to happen with a file that is there, or is not (dispositions of `NtCreateFile`).
+pub(super) const DISPOSITIONS: &[&str] = &["supersede", "open", "create", "open_if", "overwrite", "overwrite_if"];
+
+const MARK: &[Column] = &[column("Label", 0, Content::Quoted("Message"))];
 
 const PROFILE_INTERVAL: &[Column] = &[
     PROCESS,
@@ -343,7 +548,62 @@ pub(super) const LAYOUTS: &[Layout] = &[
     one("DiskFlush", DISK_FLUSH),
     one("DiskFlushInit", DISK_START),
     one("HardFault", HARD_FAULT),
-    one("MarkEvent", MARK),
+    one("PageFault", PAGE_FAULT),
+    one("VirtualAlloc", VIRTUAL_ALLOCATION),
+    one("VirtualFree", VIRTUAL_ALLOCATION),
+    one("FileIoCreate", FILE_CREATE),
+    one("FileIoRead", FILE_TRANSFER),
+    one("FileIoWrite", FILE_TRANSFER),
+    one("FileIoCleanup", FILE_SUBJECT),
+    one("FileIoClose", FILE_SUBJECT),
+    one("FileIoFlush", FILE_SUBJECT),
+    one("FileIoDelete", FILE_INFORMATION),
+    one("FileIoRename", FILE_INFORMATION),
+    one("FileIoSetInfo", FILE_INFORMATION),
+    one("FileIoQueryInfo", FILE_INFORMATION),
+    one("FileIoFSCTL", FILE_INFORMATION),
+    one("FileIoOpEnd", FILE_END),
+    one("FileNameCreate", FILE_NAME),
+    one("FileNameDelete", FILE_NAME),
+    one("FileNameRundown", FILE_NAME),
+    one("RegKcbCreate", REGISTRY_BLOCK),
+    one("RegKcbDelete", REGISTRY_BLOCK),
+    one("RegKcbBeginRundown", REGISTRY_BLOCK),
+    one("RegKcbEndRundown", REGISTRY_BLOCK),
+    one("RegCreateKey", REGISTRY_OPERATION),
+    one("RegOpenKey", REGISTRY_OPERATION),
+    one("RegDeleteKey", REGISTRY_OPERATION),
+    one("RegQueryKey", REGISTRY_QUERY),
+    one("RegSetValue", REGISTRY_OPERATION),
+    one("RegDeleteValue", REGISTRY_OPERATION),
+    one("RegQueryValue", REGISTRY_OPERATION),
+    one("RegEnumerateKey", REGISTRY_OPERATION),
+    one("RegEnumerateValueKey", REGISTRY_OPERATION),
+    one("RegQueryMultipleValue", REGISTRY_OPERATION),
+    one("RegSetInformation", REGISTRY_INFORMATION),
+    one("RegFlush", REGISTRY_OPERATION),
+    one("RegVirtualize", REGISTRY_OPERATION),
+    one("RegCloseKey", REGISTRY_OPERATION),
+    one("TcpSend", SOCKET),
+    one("TcpRecv", SOCKET),
+    one("TcpConnect", SOCKET),
+    one("TcpDisconnect", SOCKET),
+    one("TcpRetransmit", SOCKET),
+    one("TcpAccept", SOCKET),
+    one("TcpReconnect", SOCKET),
+    one("UdpSend", SOCKET),
+    one("UdpRecv", SOCKET),
+    one("TcpSendIPV6", SOCKET_IPV6),
+    one("TcpRecvIPV6", SOCKET_IPV6),
+    one("TcpConnectIPV6", SOCKET_IPV6),
+    one("TcpDisconnectIPV6", SOCKET_IPV6),
+    one("TcpRetransmitIPV6", SOCKET_IPV6),
+    one("TcpAcceptIPV6", SOCKET_IPV6),
+    one("TcpReconnectIPV6", SOCKET_IPV6),
+    one("UdpSendIPV6", SOCKET_IPV6),
+    one("UdpRecvIPV6", SOCKET_IPV6),
+    one("VolumeMapping", VOLUME_MAPPING),
+    one("Mark", MARK),
     one("ProfileFreq-SetInterval", PROFILE_INTERVAL),
     one("ProfileFreq-DCStart", PROFILE_INTERVAL),
     one("ProfileFreq-DCEnd", PROFILE_INTERVAL),

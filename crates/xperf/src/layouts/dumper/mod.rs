@@ -1,8 +1,9 @@
 //! xperf's text dump of events: a header block that names the columns, then one row per event in time order.
 //!
-//! Written as the events come. Two things differ from xperf's own, which reads a recording twice: names are those that
-//! the events so far have told, and an event that has no layout in the first header block (any manifest event)
-//! announces its columns in a header block of its own before its first row.
+//! As xperf writes it ([`Dumper::after_survey`]), one header block has the columns of every event that the recording
+//! holds, and lines end in CR LF. Written as the events come ([`Dumper::new`]), an event without a layout announces its
+//! columns in a header block of its own before its first row. Names of processes, threads and modules are those that the
+//! events so far have told.
 
 mod layout;
 mod row;
@@ -11,7 +12,7 @@ mod text;
 use std::io::{self, Write};
 
 use hashbrown::HashMap;
-use onoff_trace::{DescribedEvent, EventOrigin, StreamHeader};
+use onoff_trace::{DescribedEvent, EventColumns, EventOrigin, StreamHeader};
 
 use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, layout_of};
 use row::Plan;
@@ -19,9 +20,30 @@ use row::Plan;
 /// Days from the begin of Windows time, 1601-01-01, to 1970-01-01.
 const DAYS_1601_TO_1970: i128 = 134_774;
 
+/// How lines end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum LineEnds {
+    #[default]
+    Lf,
+    CrLf,
+}
+
+impl LineEnds {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Lf => "\n",
+            Self::CrLf => "\r\n",
+        }
+    }
+}
+
 /// Writes a dump.
 #[derive(Debug, Default)]
 pub struct Dumper {
+    ends: LineEnds,
+    names: bool,
+    /// Events without a layout, for the one header block; `None` when they announce themselves.
+    surveyed: Option<Vec<EventColumns>>,
     /// Events without a layout of their own whose columns have been announced: by name the ids, versions and numbers of
     /// fields, for providers may give different events one name.
     announced: HashMap<Box<str>, Vec<(u16, u16, usize)>>,
@@ -31,10 +53,23 @@ pub struct Dumper {
 }
 
 impl Dumper {
-    /// A dump at its begin.
+    /// A dump at its start, of a recording of which nothing is known yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A dump at its start as xperf writes it, of a recording that holds events with these columns.
+    #[must_use]
+    pub fn after_survey(columns: Vec<EventColumns>) -> Self {
+        Self { ends: LineEnds::CrLf, surveyed: Some(columns), ..Self::default() }
+    }
+
+    /// The same with each field of an event without a layout after its name.
+    #[must_use]
+    pub fn with_names(mut self, names: bool) -> Self {
+        self.names = names;
+        self
     }
 
     /// Writes the header block and the line about the recording.
@@ -42,25 +77,35 @@ impl Dumper {
     /// # Errors
     /// What `out` answers.
     pub fn begin(&mut self, header: &StreamHeader, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "BeginHeader")?;
-        writeln!(out, "FirstReliableEventTimeStamp, TimeStamp")?;
-        writeln!(out, "FirstReliableCSwitchEventTimeStamp, TimeStamp")?;
+        let end = self.ends.as_str();
+        write!(out, "BeginHeader{end}")?;
+        write!(out, "FirstReliableEventTimeStamp, TimeStamp{end}")?;
+        write!(out, "FirstReliableCSwitchEventTimeStamp, TimeStamp{end}")?;
         for layout in LAYOUTS {
-            write_titles(layout, out)?;
+            write_titles(layout, self.ends, out)?;
         }
-        writeln!(
+        write!(
             out,
-            "{:>23},  TimeStamp,     Process Name ( PID),   ThreadID, CPU, Provider, Opcode, Level, Version, Size",
+            "{:>23},  TimeStamp,     Process Name ( PID),   ThreadID, CPU, EventGuid, Opcode, Level, Version, Size{end}",
             row::UNKNOWN_CLASSIC
         )?;
-        writeln!(out, "EndHeader")?;
+        self.line.clear();
+        for columns in self.surveyed.iter().flatten() {
+            let unnamed = !columns.described && is_classic(columns.origin);
+            if layout_of(&columns.name).is_none() && !unnamed {
+                let fields = columns.fields.iter().map(String::as_str);
+                row::titles(&columns.name, columns.origin, fields, self.ends, &mut self.line);
+            }
+        }
+        out.write_all(self.line.as_bytes())?;
+        write!(out, "EndHeader{end}")?;
         let (major, minor, build) = header.os_version;
         let length =
             header.duration_ns.map_or_else(|| "unknown".to_owned(), |ns| format!("{} sec", ns / 1_000_000_000));
-        writeln!(
+        write!(
             out,
             "OS Version: {major}.{minor}.{build}, Trace Size: {}KB, Events Lost: {}, Buffers lost: {}, \
-             Trace Start: {}, Trace Length: {length}, PointerSize: {}, Trace Name: {}",
+             Trace Start: {}, Trace Length: {length}, PointerSize: {}, Trace Name: {}{end}",
             header.bytes / 1024,
             header.events_lost,
             header.buffers_lost,
@@ -69,8 +114,9 @@ impl Dumper {
             header.name,
         )?;
         let microseconds = |ns: i64| ns.div_euclid(1_000);
-        writeln!(out, "FirstReliableEventTimeStamp, {}", microseconds(header.reliable_ns))?;
-        writeln!(out, "FirstReliableCSwitchEventTimeStamp, {}", header.reliable_switches_ns.map_or(-1, microseconds))
+        write!(out, "FirstReliableEventTimeStamp, {}{end}", microseconds(header.reliable_ns))?;
+        let switches = header.reliable_switches_ns.map_or(-1, microseconds);
+        write!(out, "FirstReliableCSwitchEventTimeStamp, {switches}{end}")
     }
 
     /// Writes no header block but the titles of these events' columns, for a dump of nothing else.
@@ -79,7 +125,7 @@ impl Dumper {
     /// What `out` answers.
     pub fn begin_with(&mut self, events: &[&str], out: &mut dyn Write) -> io::Result<()> {
         for layout in events.iter().filter_map(|name| layout_of(name)) {
-            write_titles(layout, out)?;
+            write_titles(layout, self.ends, out)?;
         }
         Ok(())
     }
@@ -94,43 +140,56 @@ impl Dumper {
             let key = (hook, event.version, event.fields.len());
             let plan = self.plans.entry(key).or_insert_with(|| Some(Plan::new(layout_of(event.name)?, event)));
             if let Some(plan) = plan {
-                row::with_layout(plan, event, &mut self.line);
+                row::with_layout(plan, event, self.ends, &mut self.line);
                 return out.write_all(self.line.as_bytes());
             }
         }
         match layout_of(event.name) {
-            Some(layout) => row::with_layout(&Plan::new(layout, event), event, &mut self.line),
+            Some(layout) => row::with_layout(&Plan::new(layout, event), event, self.ends, &mut self.line),
             None if !event.described && is_classic(event.origin) => {
-                row::unknown(event, &mut self.line);
+                row::unknown(event, self.ends, &mut self.line);
             }
             None => {
-                let kind = (event.id, event.version, event.fields.len());
-                let known = match self.announced.get_mut(event.name) {
-                    Some(known) => known,
-                    None => self.announced.entry(event.name.into()).or_default(),
-                };
-                if !known.contains(&kind) {
-                    known.push(kind);
-                    row::announcement(event, &mut self.line);
+                if self.surveyed.is_none() {
+                    self.announce(event);
                 }
-                row::generic(event, &mut self.line);
+                row::generic(event, self.names, self.ends, &mut self.line);
             }
         }
         out.write_all(self.line.as_bytes())
     }
+
+    /// Writes the header block of an event without a layout before its first row.
+    fn announce(&mut self, event: &DescribedEvent<'_>) {
+        let kind = (event.id, event.version, event.fields.len());
+        let known = match self.announced.get_mut(event.name) {
+            Some(known) => known,
+            None => self.announced.entry(event.name.into()).or_default(),
+        };
+        if !known.contains(&kind) {
+            known.push(kind);
+            let end = self.ends.as_str();
+            self.line.push_str("BeginHeader");
+            self.line.push_str(end);
+            let fields = event.fields.iter().map(|field| &*field.name);
+            row::titles(event.name, event.origin, fields, self.ends, &mut self.line);
+            self.line.push_str("EndHeader");
+            self.line.push_str(end);
+        }
+    }
 }
 
-fn write_titles(layout: &Layout, out: &mut dyn Write) -> io::Result<()> {
+fn write_titles(layout: &Layout, ends: LineEnds, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{:>23},  TimeStamp", layout.name)?;
     match layout.rows {
         Rows::One(columns) => {
             for column in columns {
                 write!(out, ", {}", column.title)?;
             }
-            writeln!(out)
+            write!(out, "{}", ends.as_str())
         }
-        Rows::Frames => writeln!(out, ", {FRAME_TITLES}"),
-        Rows::GroupMasks => writeln!(out, ", {GROUP_MASK_TITLES}"),
+        Rows::Frames => write!(out, ", {FRAME_TITLES}{}", ends.as_str()),
+        Rows::GroupMasks => write!(out, ", {GROUP_MASK_TITLES}{}", ends.as_str()),
     }
 }
 

@@ -3,11 +3,15 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use onoff_trace::{DescribedEvent, Field, FieldValue};
+use onoff_trace::{DescribedEvent, EventContext, EventOrigin, Field, FieldValue};
 
-use super::layout::{Column, Content, Layout, Rows};
+use super::LineEnds;
+use super::layout::{Column, Content, DISPOSITIONS, Layout, OPEN_OPTIONS, Rows};
 use super::text::{self, right, signed, unsigned};
 use onoff_report::text::printable::printable;
+
+/// What is not known, as xperf has it.
+const UNKNOWN: &str = "\"Unknown\"";
 
 /// Name of events that no description fits.
 pub(super) const UNKNOWN_CLASSIC: &str = "UnknownEvent/Classic";
@@ -36,7 +40,7 @@ impl Plan {
 }
 
 /// The rows of an event that has a layout.
-pub(super) fn with_layout(plan: &Plan, event: &DescribedEvent<'_>, line: &mut String) {
+pub(super) fn with_layout(plan: &Plan, event: &DescribedEvent<'_>, ends: LineEnds, line: &mut String) {
     let layout = plan.layout;
     match layout.rows {
         Rows::One(columns) => {
@@ -46,49 +50,106 @@ pub(super) fn with_layout(plan: &Plan, event: &DescribedEvent<'_>, line: &mut St
                 let field = place.and_then(|place| event.fields.get(place));
                 value(column, field.map(|field| &field.value), event, line);
             }
-            line.push('\n');
+            line.push_str(ends.as_str());
         }
-        Rows::Frames => frames(layout.name, event, line),
-        Rows::GroupMasks => group_masks(layout.name, event, line),
+        Rows::Frames => frames(layout.name, event, ends, line),
+        Rows::GroupMasks => group_masks(layout.name, event, ends, line),
     }
 }
 
-/// The header block of an event without a layout.
-pub(super) fn announcement(event: &DescribedEvent<'_>, line: &mut String) {
-    line.push_str("BeginHeader\n");
-    let name = printable(event.name);
+/// The titles of an event without a layout.
+pub(super) fn titles<'f>(
+    name: &str,
+    origin: EventOrigin,
+    fields: impl Iterator<Item = &'f str>,
+    ends: LineEnds,
+    line: &mut String,
+) {
+    let name = printable(name);
     put(line, format_args!("{name:>23},  TimeStamp,     Process Name ( PID),   ThreadID, CPU"));
-    for field in event.fields {
-        put(line, format_args!(", {}", printable(&field.name)));
+    if has_context(origin) {
+        line.push_str(", etw:ActivityId, etw:Related ActivityId, etw:UserSid, etw:SessionId");
     }
-    line.push_str("\nEndHeader\n");
+    for field in fields {
+        put(line, format_args!(", {}", printable(field)));
+    }
+    line.push_str(ends.as_str());
+}
+
+/// Whether rows of such events say which activity, user and session logged them.
+const fn has_context(origin: EventOrigin) -> bool {
+    matches!(origin, EventOrigin::Manifest | EventOrigin::TraceLogging)
 }
 
 /// The row of an event without a layout: who, and its fields in their order.
-pub(super) fn generic(event: &DescribedEvent<'_>, line: &mut String) {
+pub(super) fn generic(event: &DescribedEvent<'_>, names: bool, ends: LineEnds, line: &mut String) {
     begin(event.name, event.time_ns, line);
     who(event, line);
+    if has_context(event.origin) {
+        context(&event.context, line);
+    }
     for field in event.fields {
         line.push_str(", ");
-        plain(&field.value, line);
+        if names {
+            put(line, format_args!("{} : ", printable(&field.name)));
+        }
+        match &field.value {
+            // A structure is a list of one.
+            FieldValue::Structure(fields) => {
+                line.push('[');
+                structure(fields, line);
+                line.push(']');
+            }
+            value => plain(value, line),
+        }
     }
-    line.push('\n');
+    line.push_str(ends.as_str());
+}
+
+/// The four columns of what is known of an event beside its payload; empty where nothing is.
+fn context(context: &EventContext, line: &mut String) {
+    for activity in [context.activity, context.related_activity] {
+        line.push_str(", ");
+        if let Some(activity) = activity {
+            guid(activity, line);
+        }
+    }
+    line.push_str(", ");
+    line.push_str(context.user_sid.as_deref().unwrap_or_default());
+    line.push_str(", ");
+    if let Some(session) = context.session {
+        unsigned(session.into(), 0, line);
+    }
+}
+
+/// A GUID, whose text is the number's hexadecimal digits, between braces.
+fn guid(number: u128, line: &mut String) {
+    let digits = format!("{number:032x}");
+    line.push('{');
+    for (at, part) in [0..8, 8..12, 12..16, 16..20, 20..32].into_iter().enumerate() {
+        if at > 0 {
+            line.push('-');
+        }
+        line.push_str(digits.get(part).unwrap_or_default());
+    }
+    line.push('}');
 }
 
 /// The row of an event that could not be decoded.
-pub(super) fn unknown(event: &DescribedEvent<'_>, line: &mut String) {
+pub(super) fn unknown(event: &DescribedEvent<'_>, ends: LineEnds, line: &mut String) {
     begin(UNKNOWN_CLASSIC, event.time_ns, line);
     who(event, line);
     let provider = if event.guid.is_empty() { event.provider } else { event.guid };
     put(
         line,
         format_args!(
-            ", {{{}}}, {:#04x},  {:#04x},  {:#06x}, {}\n",
+            ", {{{}}}, {:#04x},  {:#04x},  {:#06x}, {}{}",
             printable(provider),
             event.opcode,
             event.level,
             event.version,
-            event.size
+            event.size,
+            ends.as_str()
         ),
     );
 }
@@ -120,7 +181,7 @@ fn thread(tid: Option<u32>, line: &mut String) {
 /// `name.exe (PID)` as xperf shows it: the name to the right of 16 characters, the id to the right of four.
 fn process(event: &DescribedEvent<'_>, pid: Option<u32>, line: &mut String) {
     let name = pid.and_then(|pid| event.directory.process(pid));
-    right(&name.map_or(Cow::Borrowed("Unknown"), printable), 16, line);
+    right(&name.map_or(Cow::Borrowed(UNKNOWN), printable), 16, line);
     line.push_str(" (");
     signed(pid.map_or(-1, i64::from), 4, line);
     line.push(')');
@@ -141,6 +202,64 @@ fn value(column: &Column, field: Option<&FieldValue<'_>>, event: &DescribedEvent
         }
         Content::Thread => thread(event.tid, line),
         Content::Cpu => unsigned(event.cpu.into(), width, line),
+        Content::LoggingProcess => process(event, event.derived.logging_pid.or(event.pid), line),
+        Content::LoggingThread => {
+            signed(event.derived.logging_tid.or(event.tid).map_or(-1, i64::from), width, line);
+        }
+        Content::FileObject => {
+            let digits = event.field("IrpPtr").map_or(16, |irp| match irp {
+                FieldValue::Hexadecimal(_, digits) => usize::from(*digits),
+                _ => 16,
+            });
+            text::hexadecimal(event.derived.file_object.unwrap_or(0), digits, line);
+        }
+        Content::Operation => line.push_str(event.derived.operation.unwrap_or(UNKNOWN)),
+        Content::Path(_) => {
+            let path = field.and_then(FieldValue::as_text).unwrap_or_default();
+            quoted(&directory.readable(path), line);
+        }
+        Content::FaultType => {
+            let kind = match event.opcode {
+                0x0a => "TransitionFault",
+                0x0b => "DemandZeroFault",
+                0x0c => "CopyOnWrite",
+                0x0d => "GuardPageFault",
+                0x0e => "HardPageFault",
+                _ => "AccessViolation",
+            };
+            right(kind, width, line);
+        }
+        Content::ModuleOf(_) => {
+            let module = directory.module(event.pid.unwrap_or(0), number.unwrap_or(0));
+            quoted(module.unwrap_or_default(), line);
+        }
+        Content::Bits(_, names) => bits(number.unwrap_or(0), names, line),
+        Content::OpenOptions(_) => {
+            let number = number.unwrap_or(0);
+            let disposition = usize::try_from(number >> 24).unwrap_or(usize::MAX);
+            line.push_str(DISPOSITIONS.get(disposition).unwrap_or(&UNKNOWN));
+            if number & 0x00ff_ffff != 0 {
+                line.push_str(" | ");
+                bits(number & 0x00ff_ffff, OPEN_OPTIONS, line);
+            }
+        }
+        Content::IoPriorityName(_) => {
+            let name = match number.map_or(0, |flags| flags >> 17 & 7) {
+                0 => "NotSet",
+                1 => "VeryLow",
+                2 => "Low",
+                3 => "Normal",
+                4 => "High",
+                5 => "Critical",
+                _ => UNKNOWN,
+            };
+            right(name, width, line);
+        }
+        Content::Plain(_) => {
+            if let Some(field) = field {
+                plain(field, line);
+            }
+        }
         Content::Number(_) => match (field, number) {
             (Some(&FieldValue::Signed(number)), _) => signed(number, width, line),
             (_, Some(number)) => unsigned(number, width, line),
@@ -204,6 +323,20 @@ fn value(column: &Column, field: Option<&FieldValue<'_>>, event: &DescribedEvent
     }
 }
 
+/// The names of the bits that are set, the lowest first; a bit without a name is its number.
+fn bits(number: u64, names: &[&str], line: &mut String) {
+    let mut first = true;
+    for bit in (0..u64::BITS).filter(|bit| number >> bit & 1 != 0) {
+        if !std::mem::take(&mut first) {
+            line.push_str(" | ");
+        }
+        match names.get(bit as usize) {
+            Some(name) => line.push_str(name),
+            None => unsigned(bit.into(), 0, line),
+        }
+    }
+}
+
 fn quoted(text: &str, line: &mut String) {
     line.push('"');
     line.push_str(&printable(text));
@@ -231,36 +364,50 @@ fn hexadecimal(field: Option<&FieldValue<'_>>, digits: usize, line: &mut String)
 fn image(event: &DescribedEvent<'_>, address: Option<u64>, pid: Option<u32>, line: &mut String) {
     let address = address.unwrap_or(0);
     let module = event.directory.module(pid.unwrap_or(0), address);
-    right(&module.map_or(Cow::Borrowed("Unknown"), printable), 16, line);
+    right(&module.map_or(Cow::Borrowed(UNKNOWN), printable), 16, line);
     line.push('!');
     text::hexadecimal(address, 1, line);
 }
 
-fn frames(name: &str, event: &DescribedEvent<'_>, line: &mut String) {
+fn frames(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, line: &mut String) {
     let time_ns = event.derived.stack_of_ns.unwrap_or(event.time_ns);
     let pid = event.number("StackProcess").and_then(|pid| u32::try_from(pid).ok());
     let tid = event.number("StackThread").and_then(|tid| u32::try_from(tid).ok());
-    let Some(FieldValue::List(frames)) = event.field("Frames") else {
-        return;
-    };
-    for (number, frame) in frames.iter().enumerate() {
+    let mut row = |number: usize, address: u64, digits: usize| {
         begin(name, time_ns, line);
         line.push_str(", ");
         thread(tid, line);
         line.push_str(", ");
         unsigned(number as u64 + 1, 3, line);
         line.push_str(", ");
-        hexadecimal(Some(frame), 16, line);
+        text::hexadecimal(address, digits, line);
         line.push_str(", ");
-        image(event, frame.as_u64(), pid, line);
-        line.push('\n');
+        image(event, Some(address), pid, line);
+        line.push_str(ends.as_str());
+    };
+    if let Some(frames) = event.derived.frames {
+        let digits = match event.field("StackKey") {
+            Some(FieldValue::Hexadecimal(_, digits)) => usize::from(*digits),
+            _ => 16,
+        };
+        for (number, &address) in frames.iter().enumerate() {
+            row(number, address, digits);
+        }
+    } else if let Some(FieldValue::List(frames)) = event.field("Frames") {
+        for (number, frame) in frames.iter().enumerate() {
+            let digits = match frame {
+                FieldValue::Hexadecimal(_, digits) => usize::from(*digits),
+                _ => 16,
+            };
+            row(number, frame.as_u64().unwrap_or(0), digits);
+        }
     }
 }
 
-fn group_masks(name: &str, event: &DescribedEvent<'_>, line: &mut String) {
+fn group_masks(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, line: &mut String) {
     let mut row = |number: usize, mask: Option<u64>| {
         begin(name, event.time_ns, line);
-        put(line, format_args!(", {number:>3}, {:#010x}\n", mask.unwrap_or(0)));
+        put(line, format_args!(", {number:>3}, {:#010x}{}", mask.unwrap_or(0), ends.as_str()));
     };
     if let Some(FieldValue::List(masks)) = event.field("GroupMasks") {
         for (number, mask) in masks.iter().enumerate() {
@@ -313,7 +460,7 @@ fn structure(fields: &[Field<'_>], line: &mut String) {
         if at > 0 {
             line.push_str("; ");
         }
-        put(line, format_args!("{}=", printable(&field.name)));
+        put(line, format_args!("{} : ", printable(&field.name)));
         plain(&field.value, line);
     }
     line.push('}');

@@ -1,0 +1,259 @@
+//! `-a dumper` of a recording that was put together event by event: rows and columns as clients of xperf read them.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use onoff_testkit::assemble::{ClassEvent, EtlBuilder, ExtendedItem, ManifestEvent, Payload, Record, Session};
+use onoff_testkit::events::kernel::{Image, Moment, Process, Thread, mark, sampled_profile};
+use onoff_xperf::{CommandLine, parse, run};
+
+/// Ticks of a time in µs: ten to a µs, from the session's begin.
+fn at(us: u64) -> u64 {
+    Session::windows_10(1).start_ticks + us * 10
+}
+
+/// An event that process 200 logs by its thread 201, whoever it is charged to.
+fn kernel(hook: u16, version: u8, us: u64, payload: Payload) -> Record<'static> {
+    Record::system(hook, version, at(us), 201, 200, payload)
+}
+
+const FILE: u64 = 0xffff_e288_9d1a_a7d0;
+const KEY: u64 = 0xffff_e288_0000_1230;
+const IRP: u64 = 0xffff_e288_851f_8608;
+const BLOCK: u64 = 0xffff_a10f_3bcf_29d0;
+const STACK: u64 = 0x77;
+
+fn recording() -> Vec<u8> {
+    let mut builder = EtlBuilder::new(Session::windows_10(1));
+    let mut push = |record: Record<'_>| {
+        builder.push(0, &record);
+    };
+    for (id, image, thread) in [(100, "spin.exe", 101), (200, "helper.exe", 201)] {
+        let process = Process { id, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
+        push(process.record(Moment::RundownStart, at(0), thread, id));
+        let thread = Thread { id: thread, process: id, base_priority: 8, io_priority: 2, service_tag: 0 };
+        push(thread.record(Moment::RundownStart, at(0), thread.id, id));
+    }
+    // Holds the start addresses of the simulated threads.
+    let image = Image {
+        process: 100,
+        base: 0x7ff8_1234_0000,
+        size: 0x1_0000,
+        path: r"\Device\HarddiskVolume3\Windows\ntdll.dll",
+        time_stamp: 7,
+    };
+    push(image.record(Moment::RundownStart, at(0), 101, 100));
+    let create = Payload::wide().pointer(IRP).pointer(FILE).u32(101).u32(0x0300_0060).u32(0x80).u32(5);
+    push(kernel(0x0440, 3, 10, create.text(r"\Device\HarddiskVolume3\data\phase.tsv")));
+    push(kernel(0x044c, 3, 12, Payload::wide().pointer(IRP).pointer(3).u32(0)));
+    let write =
+        |flags: u32| Payload::wide().u64(0xce).pointer(IRP).pointer(FILE).pointer(KEY).u32(101).u32(0x41).u32(flags);
+    push(kernel(0x0444, 3, 20, write(0)));
+    push(kernel(0x044c, 3, 22, Payload::wide().pointer(IRP).pointer(0).u32(0xc01c_0004)));
+    push(kernel(0x0444, 3, 30, write(0x0006_0a00)));
+    push(kernel(0x044c, 3, 38, Payload::wide().pointer(IRP).pointer(0x41).u32(0)));
+    let subject = || Payload::wide().pointer(IRP).pointer(FILE).pointer(KEY);
+    push(kernel(0x0445, 3, 40, subject().pointer(1).u32(101).u32(13)));
+    push(kernel(0x0442, 3, 41, subject().u32(101)));
+    push(kernel(0x0424, 2, 42, Payload::wide().pointer(0x9990).text(r"\Device\HarddiskVolume3\late.txt")));
+    let registry = |hook: u16, us: u64, name: &str| {
+        let payload = Payload::wide().u64(at(us - 4)).u32(0xc000_0034).u32(2).pointer(BLOCK);
+        kernel(hook, 2, us, payload.text(name))
+    };
+    push(registry(0x0916, 50, r"\REGISTRY\MACHINE\SYSTEM"));
+    push(registry(0x090b, 51, "Setup"));
+    push(registry(0x090d, 52, ""));
+    push(registry(0x0914, 53, ""));
+    let socket = Payload::wide().u32(100).u32(1460).bytes(&[10, 0, 0, 9]).bytes(&[10, 0, 0, 1]);
+    push(kernel(0x060a, 2, 60, socket.bytes(&[1, 187]).bytes(&[0xc0, 0]).u32(1).u32(2).u32(0).pointer(0)));
+    let socket = Payload::wide().u32(100).u32(84).bytes(&[0xff; 16]).bytes(&[0x20; 16]);
+    push(kernel(0x061b, 2, 60, socket.bytes(&[1, 187]).bytes(&[0xc0, 0]).u32(0).pointer(0)));
+    push(kernel(0x0262, 2, 61, Payload::wide().pointer(0x1000).pointer(0x2000).u32(100).u32(0x3000)));
+    push(kernel(0x020b, 2, 62, Payload::wide().pointer(0x6000).pointer(0x7ff8_1234_0010)));
+    push(Record::perfinfo(0x0f2e, 2, at(70), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, 101))));
+    push(Record::perfinfo(0x1826, 2, at(71), Payload::wide().u64(at(70)).u32(100).u32(101).pointer(STACK)));
+    push(mark(at(72), "ready"));
+    let event = ManifestEvent {
+        provider: "331c3b3a-2005-44c2-ac5e-77220c37d6b4".parse().unwrap(),
+        id: 121,
+        version: 1,
+        task: 33,
+        thread: 101,
+        process: 100,
+        activity: "11111111-2222-3333-4444-555555555555".parse().unwrap(),
+        extended: vec![
+            ExtendedItem { kind: 2, data: vec![1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0] },
+            ExtendedItem { kind: 3, data: vec![1, 0, 0, 0] },
+        ],
+        ..ManifestEvent::default()
+    };
+    push(Record::manifest(event, at(80), Payload::wide().u32(1).u32(2).u32(3).u32(4).u32(5)));
+    let class = ClassEvent {
+        class: "12345678-1234-1234-1234-123456789abc".parse().unwrap(),
+        opcode: 0x50,
+        level: 0,
+        version: 2,
+        thread: 101,
+        process: 100,
+    };
+    push(Record::full(class, at(81), Payload::wide().u32(1)));
+    // What recorders tell at the end.
+    push(Record::perfinfo(0x1824, 2, at(90), Payload::wide().pointer(STACK).pointer(0x7ff8_1234_0020).pointer(0x10)));
+    let mapping = ClassEvent {
+        class: "9b79ee91-b5fd-41c0-a243-4248e266e9d0".parse().unwrap(),
+        opcode: 35,
+        level: 0,
+        version: 0,
+        thread: 101,
+        process: 100,
+    };
+    push(Record::full(mapping, at(91), Payload::wide().text(r"\Device\HarddiskVolume3\").text(r"C:\")));
+    builder.finish()
+}
+
+/// What `onoff xperf -i trace.etl OPTIONS` writes.
+fn answer(options: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| -> OsString { Path::new(folder.path()).join(name).into() };
+    std::fs::write(path("trace.etl"), recording()).unwrap();
+    let mut words: Vec<OsString> = vec!["-i".into(), path("trace.etl"), "-o".into(), path("out.txt")];
+    words.extend(options.split_whitespace().map(OsString::from));
+    let Ok(CommandLine::Process(line)) = parse(words) else {
+        panic!("{options}");
+    };
+    struct Silent;
+    impl onoff_xperf::ReadingProgress for Silent {
+        fn listener(&self) -> std::sync::Arc<dyn Fn(onoff_sources::Progress) + Send + Sync> {
+            std::sync::Arc::new(|_| {})
+        }
+    }
+    let outcome = run(line, &|| Box::new(Silent));
+    assert!(matches!(outcome, Ok(())), "{outcome:?}");
+    std::fs::read_to_string(path("out.txt")).unwrap()
+}
+
+/// The line with its runs of blanks as one.
+fn squeezed(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn there_is_one_header_block_and_lines_end_as_on_windows() {
+    let dump = answer("-a dumper");
+    assert_eq!(dump.matches("BeginHeader\r\n").count(), 1);
+    assert_eq!(dump.matches("EndHeader\r\n").count(), 1);
+    assert_eq!(dump.matches('\n').count(), dump.matches("\r\n").count());
+    let header = dump.split("EndHeader").next().unwrap();
+    let titles: Vec<String> = header.lines().map(squeezed).collect();
+    for wanted in [
+        "FileIoRead, TimeStamp, Process Name ( PID), ThreadID, LoggingProcessName ( PID), LoggingThreadID, CPU, IrpPtr, \
+         FileObject, ByteOffset, Size, Flags, ExtraFlags, Priority, FileName, ParsedFlags",
+        "FileIoCreate, TimeStamp, Process Name ( PID), ThreadID, LoggingProcessName ( PID), LoggingThreadID, CPU, \
+         IrpPtr, FileObject, Options, Attributes, ShareAccess, FileName, ParsedOptions, ParsedAttributes, \
+         ParsedShareAccess",
+        "FileIoOpEnd, TimeStamp, Process Name ( PID), ThreadID, LoggingProcessName ( PID), LoggingThreadID, CPU, IrpPtr, \
+         FileObject, ElapsedTime, Status, ExtraInfo, Type, FileName",
+        "FileIoClose, TimeStamp, Process Name ( PID), ThreadID, LoggingProcessName ( PID), LoggingThreadID, CPU, IrpPtr, \
+         FileObject, FileName",
+        "FileIoFSCTL, TimeStamp, Process Name ( PID), ThreadID, LoggingProcessName ( PID), LoggingThreadID, CPU, IrpPtr, \
+         FileObject, ExtraInfo, InfoClass, FileName",
+        "FileNameRundown, TimeStamp, FileObject, FileName, NT FileName",
+        "RegKcbCreate, TimeStamp, KCB, Key Name",
+        "RegOpenKey, TimeStamp, KCB, Process Name ( PID), ThreadID, Status, ElapsedTime, Key Name",
+        "VolumeMapping, TimeStamp, NtPath, DosPath",
+        "TcpSend, TimeStamp, Process Name ( PID), Transfer Size, Remote IPv4 Addr, Remote IPv4 Port, Local IPv4 Addr, \
+         Local IPv4 Port",
+        "VirtualAlloc, TimeStamp, Process Name ( PID), BaseAddr, EndAddr, Flags",
+        "PageFault, TimeStamp, Process Name ( PID), ThreadID, VirtualAddr, IP, Type, Image!Function",
+        "Mark, TimeStamp, Label",
+        "UnknownEvent/Classic, TimeStamp, Process Name ( PID), ThreadID, CPU, EventGuid, Opcode, Level, Version, Size",
+        "Microsoft-Windows-Kernel-Power/PowerTransition/Info, TimeStamp, Process Name ( PID), ThreadID, CPU, \
+         etw:ActivityId, etw:Related ActivityId, etw:UserSid, etw:SessionId, DriverWakeTime, TotalResumeTime, \
+         BiosInitTime, ResumeAppsTime, ResumeServicesTime",
+    ] {
+        assert!(titles.iter().any(|titles| titles == wanted), "{wanted}\n{titles:#?}");
+    }
+}
+
+#[test]
+fn kernel_events_have_xperf_s_names_columns_and_owners() {
+    let dump = answer("-a dumper");
+    let rows: Vec<String> = dump.lines().map(squeezed).collect();
+    let operation = "spin.exe ( 100), 101, helper.exe ( 200), 201, 0, 0xffffe288851f8608, 0xffffe2889d1aa7d0";
+    let file = r#""C:\data\phase.tsv""#;
+    for wanted in [
+        &*format!(
+            "FileIoCreate, 10, {operation}, 0x03000060, 0x00000080, 0x00000005, {file}, \
+             open_if | synchronous_io_nonalert | non_directory_file, normal, read | delete"
+        ),
+        &format!("FileIoOpEnd, 12, {operation}, 2, 0x00000000, 0x0000000000000003, FileIoCreate, {file}"),
+        // Both as a posted dump has them.
+        &format!("FileIoWrite, 20, {operation}, 0x00000000ce, 0x00000041, 0x00000000, 0x00000000, NotSet, {file},"),
+        &format!("FileIoOpEnd, 22, {operation}, 2, 0xc01c0004, 0x0000000000000000, FileIoWrite, {file}"),
+        &format!(
+            "FileIoWrite, 30, {operation}, 0x00000000ce, 0x00000041, 0x00060a00, 0x00000000, Normal, {file}, \
+             write_operation | defer_io_completion | 17 | 18"
+        ),
+        &format!("FileIoOpEnd, 38, {operation}, 8, 0x00000000, 0x0000000000000041, FileIoWrite, {file}"),
+        &format!("FileIoSetInfo, 40, {operation}, 0x0000000000000001, 13, {file}"),
+        &format!("FileIoClose, 41, {operation}, {file}"),
+        r#"FileNameRundown, 42, 0x0000000000009990, "C:\late.txt", "\Device\HarddiskVolume3\late.txt""#,
+        r"RegKcbCreate, 50, 0xffffa10f3bcf29d0, \REGISTRY\MACHINE\SYSTEM",
+        "RegOpenKey, 51, 0xffffa10f3bcf29d0, helper.exe ( 200), 201, 0xc0000034, 4, Setup",
+        "RegQueryKey, 52, 0xffffa10f3bcf29d0, helper.exe ( 200), 201, 0xc0000034, 4, 2",
+        "RegSetInformation, 53, 0xffffa10f3bcf29d0, helper.exe ( 200), 201, 0xc0000034, 4",
+        // Of the payload's process, not of the one that logged it.
+        "TcpSend, 60, spin.exe ( 100), 1460, 10.0.0.9, 443, 10.0.0.1, 49152",
+        "TcpRecvIPV6, 60, spin.exe ( 100), 84, ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff, 443, \
+         2020:2020:2020:2020:2020:2020:2020:2020, 49152",
+        "VirtualAlloc, 61, spin.exe ( 100), 0x0000000000001000, 0x0000000000003000, 0x00003000",
+        r#"I-DCStart, 0, spin.exe ( 100), 0x00007ff812340000, 0x00007ff812350000, 0x00012345, 0x00000007, 0x00007ff812340000, "C:\Windows\ntdll.dll""#,
+        "Mark, 72, \"ready\"",
+        r"VolumeMapping, 91, \Device\HarddiskVolume3\, C:\",
+    ] {
+        assert!(rows.iter().any(|row| row == wanted), "{wanted}\n{}", rows.join("\n"));
+    }
+    let row = |name: &str| rows.iter().rfind(|row| row.starts_with(name)).unwrap();
+    assert!(row("PageFault,").contains(", DemandZeroFault, "), "{}", row("PageFault,"));
+    // The start address that the creator gave, not the kernel's.
+    assert!(row("SampledProfile,").contains("ntdll.dll!0x7ff812340650"), "{}", row("SampledProfile,"));
+}
+
+#[test]
+fn a_stack_by_its_key_has_the_frames_that_are_told_at_the_end() {
+    let dump = answer("-a dumper");
+    let rows: Vec<String> = dump.lines().map(squeezed).filter(|row| row.starts_with("Stack, 7")).collect();
+    assert_eq!(
+        rows,
+        [
+            "Stack, 70, 101, 1, 0x00007ff812340020, ntdll.dll!0x7ff812340020",
+            "Stack, 70, 101, 2, 0x0000000000000010, \"Unknown\"!0x10",
+        ]
+    );
+}
+
+#[test]
+fn manifest_rows_say_which_activity_user_and_session_logged_them() {
+    let dump = answer("-a dumper");
+    let rows: Vec<String> = dump.lines().map(squeezed).collect();
+    let name = "Microsoft-Windows-Kernel-Power/PowerTransition/Info";
+    let who = format!("{name}, 80, spin.exe ( 100), 101, 0, {{11111111-2222-3333-4444-555555555555}}, , S-1-5-18, 1");
+    assert!(rows.contains(&format!("{who}, 1, 2, 3, 4, 5")), "{}", rows.join("\n"));
+    let named = answer("-a dumper -add_fieldnames");
+    assert!(
+        named.lines().map(squeezed).any(|row| row
+            == format!(
+                "{who}, DriverWakeTime : 1, TotalResumeTime : 2, BiosInitTime : 3, ResumeAppsTime : 4, \
+                 ResumeServicesTime : 5"
+            )),
+        "{named}"
+    );
+    let unknown = "UnknownEvent/Classic, 81, spin.exe ( 100), 101, 0, {12345678-1234-1234-1234-123456789abc}, 0x50, ";
+    assert!(rows.iter().any(|row| row.starts_with(unknown)), "{}", rows.join("\n"));
+}
+
+#[test]
+fn an_action_without_data_writes_its_columns() {
+    assert!(answer("-quiet -a dumper -provider Nobody").contains("EndHeader\r\nOS Version: "));
+    assert_eq!(answer("-quiet -a marks -range 1s").lines().count(), 1);
+}
