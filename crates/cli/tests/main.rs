@@ -13,6 +13,7 @@ mod linux_boot;
 mod linux_off;
 mod lists;
 mod netboot;
+mod netboot_outcomes;
 mod papers;
 mod readme;
 mod record;

@@ -200,6 +200,74 @@ fn the_model_fitted_to_one_capture_predicts_the_others() {
 }
 
 #[test]
+fn the_firmwares_own_client_is_predicted_from_other_windows() {
+    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+        return;
+    };
+    let boot = boot(&samples.join("lab-v4-shell-tftp-windows/v4-shell-tftp-windows.pcap.xz"));
+    let number = |value: &Value| value.as_f64().unwrap();
+    let of = |window: u64| {
+        let mut files = boot["transfers"].as_array().unwrap().iter();
+        files.rfind(|file| file["window"] == window && file["outcome"] == "complete").unwrap()
+    };
+    let turn = |window: u64| number(&of(window)["client_turn"]["usual_ns"]);
+    // From windows of 4 and 64 blocks alone, by hand: c0 + 4 k and c0 + 64 k.
+    let per_block = (turn(64) - turn(4)) / 60.0;
+    let fixed = turn(4) - 4.0 * per_block;
+    for window in [1, 16] {
+        let file = of(window);
+        let blocks = number(&file["counts"]["blocks"]);
+        let turns = (blocks / window as f64).ceil();
+        let (server, gap) = (number(&of(4)["server_turn"]["usual_ns"]), number(&of(4)["gap"]["median_ns"]));
+        let predicted = (blocks - turns) * gap + turns * (server + fixed) + blocks * per_block;
+        let steady = number(&file["model"]["steady_ns"]);
+        let off = (predicted - steady) / steady * 100.0;
+        println!("window {window}: {:.3} s for {:.3} s, {off:+.1} %", predicted / 1e9, steady / 1e9);
+        assert!(off.abs() < 15.0, "window {window}: {off:.1} %");
+    }
+    // The report tells the two apart as well, and then gives one number for each cell.
+    let model = &of(16)["model"];
+    assert_eq!(model["fitted"], true);
+    assert_eq!(model["fitted_windows"], serde_json::json!([1, 4, 16, 64]));
+    let found = number(&model["per_block"]["per_block_ns"]);
+    assert!((found / per_block - 1.0).abs() < 0.1, "{found} {per_block}");
+    // A turn that does not grow would be wrong by far more than 15 %.
+    assert!(turn(64) / turn(1) > 10.0);
+}
+
+#[test]
+fn what_if_is_answered_and_own_settings_give_the_measurement() {
+    let folder = simulated();
+    let ask = |options: &str| -> Value {
+        let json = folder.answer(&format!("netboot boot.pcapng --client 10.0.0.2 --format json {options}"));
+        serde_json::from_str::<Value>(&json).unwrap()["boots"][0].clone()
+    };
+    let boot = ask("");
+    assert_eq!(boot["what_if"], Value::Null);
+    let measured = main_file(&boot)["duration_ns"].as_i64().unwrap();
+    let own = boot["predictions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["window"] == 4 && row["block_size"] == 1468)
+        .unwrap()
+        .clone();
+    assert!((own["shortest_ns"].as_i64().unwrap() - measured).abs() < 1_000, "{own} {measured}");
+    assert_eq!(own["shortest_ns"], own["longest_ns"]);
+    // 171 turns, each 20 ms longer, of which up to the bound may have been there.
+    let far = ask("--rtt 20ms")["what_if"].clone();
+    let more = far["longest_ns"].as_i64().unwrap() - measured;
+    assert!((more - 171 * 20_000_000).abs() < 10_000_000, "{more}");
+    let wide = ask("--window 16 --loss 0.5%")["what_if"].clone();
+    assert_eq!(wide["window"], 16);
+    assert!(wide["losses_ns"].as_i64().unwrap() > 0);
+    assert!(wide["shortest_ns"].as_i64().unwrap() < wide["longest_ns"].as_i64().unwrap());
+    for wrong in ["--rtt soon", "--loss 80%", "--window 0", "--block 70000"] {
+        assert_eq!(folder.refusal(&format!("netboot boot.pcapng {wrong}")).0, 2, "{wrong}");
+    }
+}
+
+#[test]
 fn dhcp_is_told_message_by_message() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
@@ -240,7 +308,9 @@ fn a_server_that_is_not_there_and_a_file_that_is_not_there() {
         assert!((at - expected).abs() < 0.06, "{at}");
     }
     assert!((seconds(&exchange["duration_ns"]) - 74.0).abs() < 0.5);
-    assert_eq!(boot["loaded"], false);
+    // IPv4 came to nothing, and the capture ends before IPv6 did.
+    assert_eq!(boot["outcome"]["verdict"], "unknown");
+    assert_eq!(boot["outcome"]["reason"], "capture_ends");
     assert_eq!(boot["findings"][0]["rule"], "dhcp_retries");
 
     let boot = self::boot(&samples.join("lab-v4-tftp-notfound/v4-tftp-notfound.pcap.xz"));
@@ -248,8 +318,13 @@ fn a_server_that_is_not_there_and_a_file_that_is_not_there() {
     assert_eq!(file["outcome"], "refused");
     assert_eq!(file["error"]["code"], 1);
     assert_eq!(file["error"]["text"], "File not found");
-    assert_eq!(boot["findings"][0]["rule"], "wrong_file");
+    assert_eq!(boot["findings"][0]["rule"], "file_refused");
     assert_eq!(boot["findings"][0]["stops_boot"], true);
+    // As on the serial line of the recorded boot.
+    let outcome = &boot["outcome"];
+    assert_eq!((&outcome["verdict"], &outcome["reason"]), (&"failed".into(), &"file_refused".into()));
+    assert_eq!((&outcome["tftp_code"], &outcome["stage"]), (&1.into(), &"boot_program".into()));
+    assert!(outcome["codes"].as_array().unwrap().iter().any(|code| code["code"] == "PXE-E23"));
     // IPv6 was tried for 74 s.
     assert!((seconds(&boot["dhcp"][1]["duration_ns"]) - 74.0).abs() < 0.5);
 }

@@ -8,6 +8,7 @@ use onoff_trace::Losses;
 use crate::address::MacAddress;
 use crate::connection::Connection;
 use crate::dhcp::DhcpMessage;
+use crate::frame::Undelivered;
 use crate::lookup::Lookup;
 use crate::transfer::Transfer;
 
@@ -28,6 +29,12 @@ pub struct Capture {
     pub dhcp: Vec<DhcpMessage>,
     /// Questions whether an address is in use that a message's address was the answer to, by time.
     pub address_probes: Vec<AddressProbe>,
+    /// Answers to such questions, and to those of clients, by time.
+    pub address_answers: Vec<AddressAnswer>,
+    /// Packets that could not be delivered, as routers and hosts say, by time.
+    pub undelivered: Vec<UndeliveredPacket>,
+    /// Frames left out because the capture holds the same frame twice.
+    pub duplicate_frames: u64,
     /// Transfers by TFTP, by time of the request.
     pub transfers: Vec<Transfer>,
     /// TCP connections, by begin.
@@ -66,6 +73,26 @@ pub struct Seen {
     pub last_ns: i64,
     /// The station, for an address; `None` where the link does not tell.
     pub station: Option<MacAddress>,
+}
+
+/// An address answered that it is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressAnswer {
+    /// Time, ns.
+    pub time_ns: i64,
+    /// The address.
+    pub address: IpAddr,
+    /// Time since the latest question for it, ns; `None` when none was captured.
+    pub after_ns: Option<i64>,
+}
+
+/// A packet that could not be delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndeliveredPacket {
+    /// Time of the report, ns.
+    pub time_ns: i64,
+    /// What it says.
+    pub packet: Undelivered,
 }
 
 /// Somebody asked whether an address is in use.

@@ -72,6 +72,10 @@ pub enum DhcpKind {
     Release,
     /// DHCPINFORM.
     Inform,
+    /// BOOTREQUEST of plain BOOTP (RFC 951).
+    BootRequest,
+    /// BOOTREPLY of plain BOOTP.
+    BootReply,
     /// A request whose kind lies past the captured part.
     SomeRequest,
     /// An answer whose kind lies past the captured part.
@@ -107,6 +111,8 @@ impl DhcpKind {
             Self::Decline => "DECLINE",
             Self::Release => "RELEASE",
             Self::Inform => "INFORM",
+            Self::BootRequest => "BOOTREQUEST",
+            Self::BootReply => "BOOTREPLY",
             Self::SomeRequest => "request (kind cut off)",
             Self::SomeAnswer => "answer (kind cut off)",
             Self::Solicit => "SOLICIT",
@@ -124,7 +130,14 @@ impl DhcpKind {
     pub const fn is_from_client(self) -> bool {
         !matches!(
             self,
-            Self::Offer | Self::Ack | Self::Nak | Self::SomeAnswer | Self::Advertise | Self::Reply | Self::Reconfigure
+            Self::Offer
+                | Self::Ack
+                | Self::Nak
+                | Self::BootReply
+                | Self::SomeAnswer
+                | Self::Advertise
+                | Self::Reply
+                | Self::Reconfigure
         )
     }
 }

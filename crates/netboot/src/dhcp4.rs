@@ -26,8 +26,9 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
         2 => false,
         _ => return None,
     };
-    if bytes.len() >= OPTIONS_AT && bytes[OPTIONS_AT - 4..OPTIONS_AT] != MAGIC {
-        // BOOTP without options, or something else on its port.
+    let plain = bytes.len() >= OPTIONS_AT && bytes[OPTIONS_AT - 4..OPTIONS_AT] != MAGIC;
+    if plain && (head[1], head[2]) != (1, 6) {
+        // Not BOOTP without options, but something else on its port.
         return None;
     }
     let address = |at: usize| {
@@ -61,7 +62,8 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
         malformed: false,
     };
     let mut found = Found::default();
-    let mut complete = found.options(bytes.get(OPTIONS_AT..).unwrap_or_default());
+    // Behind another mark stand a vendor's own fields, not options.
+    let mut complete = plain || found.options(bytes.get(OPTIONS_AT..).unwrap_or_default());
     // The fields for names may hold options instead.
     if found.overload & 1 != 0 {
         complete &= found.options(bytes.get(108..236).unwrap_or_default());
@@ -153,6 +155,11 @@ impl Found {
             Some(7) => DhcpKind::Release,
             Some(8) => DhcpKind::Inform,
             Some(_) => DhcpKind::Other,
+            // All of it is there and no kind is in it: that is BOOTP, which has none.
+            None if !message.cut && !message.malformed => match message.kind {
+                DhcpKind::SomeRequest => DhcpKind::BootRequest,
+                _ => DhcpKind::BootReply,
+            },
             None => message.kind,
         };
         message.server = self.server.map(IpAddr::V4);
@@ -318,6 +325,10 @@ mod tests {
         assert_eq!(parsed(&bytes[..20], bytes.len()), None);
         let mut other = bytes;
         other[OPTIONS_AT - 1] = 0;
+        // Without the mark it is plain BOOTP; and something else when the hardware is no Ethernet.
+        let plain = parsed(&other, other.len()).unwrap();
+        assert_eq!((plain.kind, plain.cut, plain.malformed), (DhcpKind::BootRequest, false, false));
+        other[1] = 7;
         assert_eq!(parsed(&other, other.len()), None);
     }
 

@@ -6,8 +6,9 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
 use crate::address::MacAddress;
-use crate::capture::{AddressProbe, Capture, Seen};
+use crate::capture::{AddressAnswer, AddressProbe, Capture, Seen, UndeliveredPacket};
 use crate::connection::Connections;
+use crate::duplicates::Duplicates;
 use crate::frame::{Datagram, FragmentKey, Frame, Packet};
 use crate::losses;
 use crate::transfer::Transfers;
@@ -24,6 +25,7 @@ pub struct Follower {
     last_ns: i64,
     fragmented: HashMap<FragmentKey, Fragmented>,
     left_out: u64,
+    duplicates: Duplicates,
 }
 
 /// A datagram that comes in fragments.
@@ -43,6 +45,11 @@ impl Follower {
     pub fn see(&mut self, frame: &Frame<'_>) {
         let capture = &mut self.capture;
         capture.frames += 1;
+        if self.duplicates.is_copy(frame) {
+            capture.duplicate_frames += 1;
+            capture.duration_ns = capture.duration_ns.max(frame.time_ns);
+            return;
+        }
         capture.wire_bytes += u64::from(frame.wire_bytes);
         if frame.time_ns < self.last_ns {
             let number = capture.frames;
@@ -60,7 +67,7 @@ impl Follower {
                 self.connections.see(frame, &segment);
             }
             Packet::Other => {}
-            Packet::LaterFragment { of, bytes } => self.later_fragment(frame, of, bytes),
+            Packet::LaterFragment { of, bytes, .. } => self.later_fragment(frame, of, bytes),
             Packet::AddressProbe { target } => {
                 if self.capture.address_probes.len() < limits::STATIONS {
                     self.capture.address_probes.push(AddressProbe { time_ns: frame.time_ns, target, by: frame.source });
@@ -68,7 +75,28 @@ impl Follower {
                     self.left_out += 1;
                 }
             }
+            Packet::AddressAnswer { address } => self.address_answer(frame, address),
+            Packet::Unreachable(packet) => {
+                if self.capture.undelivered.len() < limits::UNDELIVERED {
+                    self.capture.undelivered.push(UndeliveredPacket { time_ns: frame.time_ns, packet });
+                } else {
+                    self.left_out += 1;
+                }
+            }
         }
+    }
+
+    fn address_answer(&mut self, frame: &Frame<'_>, address: IpAddr) {
+        self.note_address(address, frame);
+        let capture = &mut self.capture;
+        if capture.address_answers.len() >= limits::STATIONS {
+            self.left_out += 1;
+            return;
+        }
+        // An answer comes soon or not at all: the latest questions are looked at only.
+        let asked = capture.address_probes.iter().rev().take(16).find(|probe| probe.target == address);
+        let after_ns = asked.map(|probe| frame.time_ns.saturating_sub(probe.time_ns)).filter(|&ns| ns >= 0);
+        capture.address_answers.push(AddressAnswer { time_ns: frame.time_ns, address, after_ns });
     }
 
     /// What the container lost, and other losses from before the frames.
@@ -83,6 +111,7 @@ impl Follower {
         let mut capture = self.capture;
         capture.losses.add(&losses::FRAGMENTS_MISSING, incomplete as u64);
         capture.losses.add(&losses::LEFT_OUT, self.left_out);
+        capture.losses.add(&losses::CAPTURED_TWICE, capture.duplicate_frames);
         capture.connections = std::mem::take(&mut self.connections).finish(&mut capture.losses);
         capture.transfers = std::mem::take(&mut self.transfers).finish(&mut capture.losses);
         capture

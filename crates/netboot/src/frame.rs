@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use serde::Serialize;
+
 use crate::address::MacAddress;
 
 /// A frame of the capture, its headers decoded.
@@ -15,6 +17,8 @@ pub struct Frame<'a> {
     pub source: Option<MacAddress>,
     /// Whom it was sent to, where the link tells.
     pub destination: Option<MacAddress>,
+    /// Identification of the IP packet; `None` with IPv6, and where the sender leaves it zero.
+    pub identification: Option<u16>,
     /// What it carries.
     pub packet: Packet<'a>,
 }
@@ -30,6 +34,8 @@ pub enum Packet<'a> {
     LaterFragment {
         /// Which datagram.
         of: FragmentKey,
+        /// Its place in the datagram, bytes.
+        offset: u16,
         /// Bytes of the datagram that it carries.
         bytes: u32,
     },
@@ -38,8 +44,61 @@ pub enum Packet<'a> {
         /// The address asked about.
         target: IpAddr,
     },
+    /// An answer that an address is in use: ARP, or a neighbour advertisement.
+    AddressAnswer {
+        /// The address.
+        address: IpAddr,
+    },
+    /// A router or host says that a packet could not be delivered (ICMP).
+    Unreachable(Undelivered),
     /// Something else.
     Other,
+}
+
+/// What ICMP says about a packet that could not be delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undelivered {
+    /// Who says so.
+    pub by: IpAddr,
+    /// Why.
+    pub reason: UndeliveredReason,
+    /// Sender of the packet; the port is zero when it was not quoted.
+    pub source: SocketAddr,
+    /// Receiver of the packet.
+    pub destination: SocketAddr,
+}
+
+/// Why a packet could not be delivered (RFC 792, RFC 1812, RFC 4443).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UndeliveredReason {
+    /// Nothing listens on the port.
+    Port,
+    /// The host does not answer on its network.
+    Host,
+    /// No route leads to the network.
+    Network,
+    /// A filter forbids it.
+    Prohibited,
+    /// The packet is too large for the next link and must not be fragmented.
+    TooLarge,
+    /// Another reason.
+    Other,
+}
+
+impl UndeliveredReason {
+    /// The name for people.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Port => "port unreachable",
+            Self::Host => "host unreachable",
+            Self::Network => "network unreachable",
+            Self::Prohibited => "administratively prohibited",
+            Self::TooLarge => "packet too large",
+            Self::Other => "unreachable",
+        }
+    }
 }
 
 /// Tells the datagram that a fragment belongs to.

@@ -21,6 +21,7 @@ pub mod connection;
 pub mod dhcp;
 pub mod dhcp4;
 pub mod dhcp6;
+mod duplicates;
 mod follow;
 pub mod frame;
 pub mod limits;

@@ -4,16 +4,20 @@
 pub const DHCP_MESSAGES: usize = 1 << 16;
 /// Finished transfers.
 pub const TRANSFERS: usize = 1 << 15;
-/// Transfers followed at the same time; the one that was silent longest ends for a new one.
+/// Transfers followed at the same time; the half that was silent longest ends for new ones.
 pub const OPEN_TRANSFERS: usize = 1 << 10;
-/// TCP connections followed at the same time; the one that was silent longest ends for a new one.
+/// TCP connections followed at the same time; the half that was silent longest ends for new ones.
 pub const OPEN_CONNECTIONS: usize = 1 << 12;
-/// TCP connections.
+/// TCP connections that may be part of a boot.
 pub const CONNECTIONS: usize = 1 << 14;
 /// HTTP requests of one connection.
 pub const REQUESTS: usize = 1 << 10;
 /// Names looked up.
 pub const LOOKUPS: usize = 1 << 14;
+/// Reports of packets that could not be delivered.
+pub const UNDELIVERED: usize = 1 << 12;
+/// Different lengths of a window whose turns are told apart, of one transfer.
+pub const WINDOW_LENGTHS: usize = 1 << 6;
 /// Stations and addresses remembered.
 pub const STATIONS: usize = 1 << 16;
 /// Fragmented datagrams whose parts are awaited.

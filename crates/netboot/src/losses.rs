@@ -50,7 +50,7 @@ pub const FRAMES_MALFORMED: Counter = Counter {
 pub const LINK_UNKNOWN: Counter = Counter {
     name: "link_type_unknown",
     severity: Severity::Error,
-    help: "Frames of a link type that onoff does not read were left out. Ethernet, Linux cooked, loopback and raw IP are read.",
+    help: "Frames of a link type that onoff does not read were left out. Ethernet, Linux cooked, PPP, 802.11, loopback and raw IP are read.",
     touches: ALL,
 };
 /// Time went backwards.
@@ -81,6 +81,27 @@ pub const OPTIONS_CUT: Counter = Counter {
     help: "DHCP or TFTP options lie past the end of the captured part: kinds are inferred from the order, names and options are unknown. Capture whole frames (tcpdump -s 0).",
     touches: ALL,
 };
+/// The capture holds frames twice.
+pub const CAPTURED_TWICE: Counter = Counter {
+    name: "frames_captured_twice",
+    severity: Severity::Notice,
+    help: "The capture holds these frames a second time: a mirror port of both directions, several components of pktmon, or an interface with and without its VLAN. Each was counted once.",
+    touches: ALL,
+};
+/// Blocks that were acknowledged but are not in the capture.
+pub const BLOCKS_NOT_CAPTURED: Counter = Counter {
+    name: "blocks_not_captured",
+    severity: Severity::Warning,
+    help: "The client acknowledged blocks that the capture does not hold: the recorder missed them. Bytes, turns and repeats of these transfers are too low.",
+    touches: ALL,
+};
+/// Packets inside an encapsulation that is not read.
+pub const ENCAPSULATION_UNREAD: Counter = Counter {
+    name: "encapsulation_not_read",
+    severity: Severity::Warning,
+    help: "Packets inside GRE, VXLAN, IP in IP or an encrypted wireless frame were left out. PPPoE, PPP, MPLS, LLC/SNAP, VLAN and plain wireless frames are read.",
+    touches: ALL,
+};
 /// Datagrams some of whose fragments were not captured.
 pub const FRAGMENTS_MISSING: Counter = Counter {
     name: "fragments_missing",
@@ -99,6 +120,6 @@ pub const LEFT_OUT: Counter = Counter {
 pub const TRANSFERS_WITHOUT_BEGIN: Counter = Counter {
     name: "transfers_without_begin",
     severity: Severity::Warning,
-    help: "Transfers that were under way when the capture began: their request, name and options are unknown, and their time is in no stage. Start the capture before the client.",
+    help: "Transfers that were under way when the capture began: their request, name and options are unknown. Start the capture before the client.",
     touches: ALL,
 };

@@ -18,6 +18,8 @@ pub enum Message {
     Data {
         /// Block number as sent, 16 bits.
         block: u16,
+        /// For which processor the program is that begins here; `None` where no program begins.
+        program: Option<ProgramMachine>,
     },
     /// Acknowledges all blocks up to one.
     Acknowledgment {
@@ -95,8 +97,8 @@ impl Message {
                 Ok(if opcode == 1 { Self::ReadRequest(request) } else { Self::WriteRequest(request) })
             }
             3 => {
-                let (block, _) = number(rest).ok_or(short)?;
-                Ok(Self::Data { block })
+                let (block, data) = number(rest).ok_or(short)?;
+                Ok(Self::Data { block, program: program(data) })
             }
             4 => {
                 let (block, rest) = number(rest).ok_or(short)?;
@@ -115,6 +117,69 @@ impl Message {
             6 => Ok(Self::OptionAcknowledgment(options(Texts { rest, cut }))),
             _ => Err(NotTftp::Malformed),
         }
+    }
+}
+
+/// For which processor a UEFI program is (PE/COFF, field `Machine`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProgramMachine {
+    /// 32-bit x86.
+    X86,
+    /// x86-64.
+    X64,
+    /// 32-bit ARM.
+    Arm32,
+    /// 64-bit ARM.
+    Arm64,
+    /// Itanium.
+    Itanium,
+    /// EFI byte code, for any processor.
+    ByteCode,
+    /// 64-bit RISC-V.
+    Riscv64,
+    /// 64-bit LoongArch.
+    LoongArch64,
+}
+
+impl ProgramMachine {
+    /// The name for people.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::X86 => "x86 (32-bit)",
+            Self::X64 => "x64",
+            Self::Arm32 => "ARM (32-bit)",
+            Self::Arm64 => "ARM64",
+            Self::Itanium => "Itanium",
+            Self::ByteCode => "EFI byte code",
+            Self::Riscv64 => "RISC-V (64-bit)",
+            Self::LoongArch64 => "LoongArch (64-bit)",
+        }
+    }
+}
+
+/// The processor that a PE/COFF program at the start of `data` is for.
+fn program(data: &[u8]) -> Option<ProgramMachine> {
+    let head: &[u8; 64] = data.first_chunk()?;
+    if head[..2] != *b"MZ" {
+        return None;
+    }
+    let at = u32::from_le_bytes([head[60], head[61], head[62], head[63]]) as usize;
+    let header: &[u8; 6] = data.get(at..)?.first_chunk()?;
+    if header[..4] != *b"PE\0\0" {
+        return None;
+    }
+    match u16::from_le_bytes([header[4], header[5]]) {
+        0x014C => Some(ProgramMachine::X86),
+        0x8664 => Some(ProgramMachine::X64),
+        0x01C0 | 0x01C2 | 0x01C4 => Some(ProgramMachine::Arm32),
+        0xAA64 => Some(ProgramMachine::Arm64),
+        0x0200 => Some(ProgramMachine::Itanium),
+        0x0EBC => Some(ProgramMachine::ByteCode),
+        0x5064 => Some(ProgramMachine::Riscv64),
+        0x6264 => Some(ProgramMachine::LoongArch64),
+        _ => None,
     }
 }
 
@@ -219,8 +284,28 @@ mod tests {
     }
 
     #[test]
+    fn programs_say_which_processor_they_are_for() {
+        let mut data = vec![0, 3, 0, 1];
+        data.extend(b"MZ");
+        data.resize(4 + 60, 0);
+        data.extend(128_u32.to_le_bytes());
+        data.resize(4 + 128, 0);
+        data.extend(b"PE\0\0\x64\xaa");
+        let machine = |bytes: &[u8]| match whole(bytes) {
+            Ok(Message::Data { program, .. }) => program,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(machine(&data), Some(ProgramMachine::Arm64));
+        for length in 4..data.len() {
+            assert_eq!(machine(&data[..length]), None, "{length}");
+        }
+        data[4 + 60] = 255;
+        assert_eq!(machine(&data), None);
+    }
+
+    #[test]
     fn the_other_packets() {
-        assert_eq!(whole(b"\0\x03\x01\x02data"), Ok(Message::Data { block: 258 }));
+        assert_eq!(whole(b"\0\x03\x01\x02data"), Ok(Message::Data { block: 258, program: None }));
         assert_eq!(whole(b"\0\x04\0\x04"), Ok(Message::Acknowledgment { block: 4, next_window: None }));
         assert_eq!(whole(b"\0\x04\0\x04\x08"), Ok(Message::Acknowledgment { block: 4, next_window: Some(8) }));
         assert_eq!(

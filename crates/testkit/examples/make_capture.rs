@@ -1,16 +1,24 @@
-//! Writes a capture of a network boot of a wanted size: `make_capture FILE SIZE`, with SIZE in MB.
+//! Writes a capture of a network boot of a wanted size: `make_capture FILE SIZE`, with SIZE in MB; or, with `outcomes FOLDER`, one
+//! capture for each way a network boot comes out.
 //!
 //! Whole frames, 1468-byte blocks in windows of 8: as many packets per byte as network boots have.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use onoff_testkit::capture::{Container, Link, TftpServer, TftpTransfer};
+use onoff_testkit::capture::{Container, Link, TftpServer, TftpTransfer, outcomes};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [path, size] = arguments.as_slice() else {
-        println!("make_capture FILE MEGABYTES");
+        println!("make_capture FILE MEGABYTES\nmake_capture outcomes FOLDER");
         std::process::exit(2);
     };
+    if path == "outcomes" {
+        for made in outcomes() {
+            let name = made.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+            std::fs::write(format!("{size}/{name}.pcapng"), &made.bytes).unwrap();
+        }
+        return;
+    }
     let megabytes: u64 = size.parse().unwrap();
     let block_size = 1468;
     // A block takes 1,510 bytes and its container's 16; each eighth has an acknowledgment.

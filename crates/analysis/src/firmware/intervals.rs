@@ -64,11 +64,18 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
     }
     let exit = times.exit_begin_ns.or(times.exit_end_ns);
     if exit.is_none() {
-        let text = match times.loader_start_ns.or(times.loader_load_ns) {
-            Some(_) => "ExitBootServices has no time: a legacy (BIOS) boot, or firmware that does not record it",
-            None => "the loader has no time at all: not a UEFI boot, or firmware that does not record it",
+        // ACPI, 5.2.24.8: a legacy boot leaves the times of ExitBootServices zero, and its StartImage is the time of INT 19h.
+        let (severity, text) = match times.loader_start_ns.or(times.loader_load_ns) {
+            Some(_) => (
+                Severity::Notice,
+                "a legacy (BIOS) boot: the loader's start is the time of INT 19h; ExitBootServices exists with UEFI only",
+            ),
+            None => (
+                Severity::Warning,
+                "the loader has no time at all: not a UEFI boot, or firmware that does not record it",
+            ),
         };
-        fault(Kind::NotUefi, Severity::Warning, text.to_owned());
+        fault(Kind::NotUefi, severity, text.to_owned());
     }
     faults
 }

@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 
 use onoff_trace::firmware::FirmwareGuid;
 
-/// Modules that every firmware built on EDK II has under the same GUID, and the events its measurements name. Public in the
-/// module and package files of EDK II.
+/// The modules of EDK II, a GUID and a name on each line: `FILE_GUID` and `BASE_NAME` of its module files, which firmware built
+/// on it keeps. Public in its repository; those of tests and libraries are left out.
+const MODULES: &str = include_str!("edk2_modules.txt");
+
+/// What the list of modules does not hold: the cores, under the names their measurements have, modules of older versions, and
+/// events. Public in the module and package files of EDK II.
 const KNOWN: [(&str, &str); 15] = [
     ("52C05B14-0B98-496C-BC3B-04B50211D680", "PeiCore"),
     ("D6A2CB7F-6A18-4E2F-B43B-9920A733700A", "DxeCore"),
@@ -34,7 +38,8 @@ impl Names {
     /// The user's names, and the shared ones they do not override.
     #[must_use]
     pub fn new(user: &BTreeMap<FirmwareGuid, String>) -> Self {
-        let known = KNOWN.iter().filter_map(|(guid, name)| Some((FirmwareGuid::parse(guid)?, (*name).to_owned())));
+        let modules = MODULES.lines().filter_map(|line| line.split_once(' ')).chain(KNOWN);
+        let known = modules.filter_map(|(guid, name)| Some((FirmwareGuid::parse(guid)?, name.to_owned())));
         let mut names: BTreeMap<_, _> = known.collect();
         names.extend(user.iter().map(|(guid, name)| (*guid, name.clone())));
         Self { names }
@@ -63,6 +68,24 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_line_of_the_list_is_a_module() {
+        let names = Names::new(&BTreeMap::new());
+        let lines: Vec<_> = MODULES.lines().collect();
+        assert!(lines.len() > 400);
+        for line in &lines {
+            let (guid, name) = line.split_once(' ').unwrap();
+            assert!(FirmwareGuid::parse(guid).is_some() && !name.is_empty(), "{line}");
+        }
+        // Two that a network boot runs.
+        for (guid, name) in [
+            ("B95E9FDA-26DE-48D2-8807-1F9107AC5E3A", "UefiPxeBcDxe"),
+            ("DC3641B8-2FA8-4ED3-BC1F-F9962A03454B", "Mtftp4Dxe"),
+        ] {
+            assert_eq!(names.of(FirmwareGuid::parse(guid).unwrap()), name);
+        }
+    }
 
     #[test]
     fn the_users_names_come_first_and_handles_are_said_to_be_handles() {

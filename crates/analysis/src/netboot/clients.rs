@@ -29,13 +29,13 @@ pub(super) struct Traffic<'a> {
 impl Traffic<'_> {
     /// Whether it is of a network boot: ordinary computers ask for addresses, too.
     pub(super) fn is_network_boot(&self) -> bool {
-        !self.transfers.is_empty()
+        self.transfers.iter().any(|transfer| !transfer.write)
             || self.connections.iter().any(|connection| super::http::is_boot(connection))
             || self.dhcp.iter().any(|message| {
                 message.architecture.is_some()
                     || message.vendor_class.starts_with("PXEClient")
                     || message.vendor_class.starts_with("HTTPClient")
-                    || message.kind == DhcpKind::SomeRequest
+                    || matches!(message.kind, DhcpKind::SomeRequest | DhcpKind::BootRequest)
             })
     }
 }
@@ -44,7 +44,10 @@ impl Traffic<'_> {
 pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
     let mut stations: HashMap<IpAddr, MacAddress> = HashMap::new();
     for message in &capture.dhcp {
-        let given = matches!(message.kind, DhcpKind::Ack | DhcpKind::Reply | DhcpKind::Offer | DhcpKind::SomeAnswer);
+        let given = matches!(
+            message.kind,
+            DhcpKind::Ack | DhcpKind::Reply | DhcpKind::Offer | DhcpKind::SomeAnswer | DhcpKind::BootReply
+        );
         if let (true, Some(address), Some(mac)) = (given, message.address, message.client_mac) {
             stations.insert(address, mac);
         }
@@ -102,7 +105,7 @@ pub(super) fn describe(key: Key, traffic: &Traffic<'_>) -> Client {
         add(connection.client.ip());
     }
     for message in &traffic.dhcp {
-        if matches!(message.kind, DhcpKind::Ack | DhcpKind::Reply)
+        if matches!(message.kind, DhcpKind::Ack | DhcpKind::Reply | DhcpKind::BootReply)
             && let Some(address) = message.address
         {
             add(address);

@@ -104,9 +104,11 @@ pub struct DhcpStep {
 
 /// Dialogues that came to nothing last until the client goes on to something else, at one of `starts`.
 pub(super) fn lengthen(exchanges: &mut [DhcpExchange], starts: &[i64]) {
+    let mut starts = starts.to_vec();
+    starts.sort_unstable();
     for exchange in exchanges.iter_mut().filter(|exchange| !exchange.complete) {
         let last_ns = exchange.messages.last().map_or(exchange.end_ns, |step| step.time_ns);
-        let next = starts.iter().copied().filter(|&start| start > last_ns).min();
+        let next = starts.get(starts.partition_point(|&start| start <= last_ns)).copied();
         if let Some(next) = next {
             exchange.end_ns = next;
             exchange.duration_ns = next.saturating_sub(exchange.start_ns);
@@ -120,12 +122,14 @@ pub(super) fn exchanges(
     probes: &[AddressProbe],
     loading_ns: Option<i64>,
 ) -> Vec<DhcpExchange> {
+    /// Dialogues that a message may still belong to: clients have few at a time, and start anew without end.
+    const LATEST: usize = 16;
     let mut open: Vec<Vec<&DhcpMessage>> = Vec::new();
     for &message in messages {
         if matches!(message.kind, DhcpKind::Release | DhcpKind::Decline) {
             continue;
         }
-        let found = open.iter_mut().rev().find(|group| belongs(message, group));
+        let found = open.iter_mut().rev().take(LATEST).find(|group| belongs(message, group));
         match found {
             Some(group) => group.push(message),
             // An answer alone tells nothing of a client's time: it is the echo of something given back.
@@ -156,6 +160,11 @@ fn belongs(message: &DhcpMessage, group: &[&DhcpMessage]) -> bool {
     }
     // DHCPv6 takes a new number for the second question.
     version(message) == 6 && message.kind == DhcpKind::Request6 && last.kind == DhcpKind::Advertise
+}
+
+/// Whether an offer is that of a proxy for boot servers.
+fn is_proxy(message: &DhcpMessage, kind: DhcpKind) -> bool {
+    kind == DhcpKind::Offer && message.address.is_none() && message.vendor_class.starts_with("PXEClient")
 }
 
 /// Kinds of a dialogue's messages, with those that were cut off inferred from the order.
@@ -189,16 +198,29 @@ fn exchange(group: &[&DhcpMessage], probes: &[AddressProbe], loading_ns: Option<
     };
     let start_ns = group.first().map_or(0, |message| message.time_ns);
     let questions: Vec<i64> = of(|kind| {
-        matches!(kind, DhcpKind::Discover | DhcpKind::Solicit | DhcpKind::Inform | DhcpKind::InformationRequest)
+        matches!(
+            kind,
+            DhcpKind::Discover
+                | DhcpKind::Solicit
+                | DhcpKind::Inform
+                | DhcpKind::InformationRequest
+                | DhcpKind::BootRequest
+        )
     })
     .map(|message| message.time_ns)
     .collect();
-    let offer = of(|kind| matches!(kind, DhcpKind::Offer | DhcpKind::Advertise)).next();
+    // A ProxyDHCP offers no address; a client without one waits for the address server.
+    let offers = || of(|kind| matches!(kind, DhcpKind::Offer | DhcpKind::Advertise));
+    let offer = offers().find(|offer| offer.address.is_some()).or_else(|| offers().next());
     let request = of(|kind| matches!(kind, DhcpKind::Request | DhcpKind::Request6)).next();
     // An answer that was lost on its way is given again: the last one is the one that arrived.
-    let answer = of(|kind| matches!(kind, DhcpKind::Ack | DhcpKind::Reply)).next_back();
+    let answer = of(|kind| matches!(kind, DhcpKind::Ack | DhcpKind::Reply | DhcpKind::BootReply)).next_back();
     let last_ns = group.last().map_or(start_ns, |message| message.time_ns);
     let end_ns = answer.map_or(last_ns, |answer| answer.time_ns);
+    // Of all questions whether an address is in use, those of this dialogue.
+    let from = probes.partition_point(|probe| probe.time_ns < start_ns);
+    let to = probes.partition_point(|probe| probe.time_ns <= last_ns);
+    let probes = probes.get(from..to).unwrap_or_default();
     let asked_ns = offer.map(|offer| {
         // A server that looks whether the address is in use may be asked again meanwhile, and then answers the earlier
         // question: the one before its first look.
@@ -216,9 +238,21 @@ fn exchange(group: &[&DhcpMessage], probes: &[AddressProbe], loading_ns: Option<
     let waits_ns: Vec<i64> =
         questions.windows(2).chain(requests.windows(2)).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     let answers = || of(|kind| !kind.is_from_client());
+    // What a proxy says answers no question for an address.
+    let answer_times: Vec<i64> = group
+        .iter()
+        .zip(&kinds)
+        .filter(|(message, (kind, _))| !kind.is_from_client() && !is_proxy(message, *kind))
+        .map(|(message, _)| message.time_ns)
+        .collect();
+    let unanswered = |pair: &&[i64]| {
+        let next = answer_times.partition_point(|&answer| answer < pair[0]);
+        answer_times.get(next).is_none_or(|&answer| answer >= pair[1])
+    };
     let unanswered_ns = questions
         .windows(2)
-        .filter(|pair| !answers().any(|answer| (pair[0]..pair[1]).contains(&answer.time_ns)))
+        .chain(requests.windows(2))
+        .filter(unanswered)
         .fold(0_i64, |sum, pair| sum.saturating_add(pair[1].saturating_sub(pair[0])));
     let address =
         answer.or(offer).and_then(|message| message.address).or_else(|| answers().find_map(|answer| answer.address));
@@ -263,7 +297,7 @@ fn exchange(group: &[&DhcpMessage], probes: &[AddressProbe], loading_ns: Option<
         address_probes,
         address: address.map(|address| address.to_string()),
         servers,
-        proxy: answers().any(|answer| answer.address.is_none() && answer.vendor_class.starts_with("PXEClient")),
+        proxy: group.iter().zip(&kinds).any(|(message, (kind, _))| is_proxy(message, *kind)),
         boot_server: text(|message| message.boot_server.as_ref()),
         boot_file: text(|message| message.boot_file.as_ref()),
         vendor_class: vendor_class.to_owned(),

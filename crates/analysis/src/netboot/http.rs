@@ -63,6 +63,12 @@ pub(super) fn is_boot(connection: &Connection) -> bool {
     connection.requests.iter().any(|request| BOOTERS.iter().any(|booter| request.user_agent.contains(booter)))
 }
 
+/// What a download is for, judged by its name.
+pub(super) fn role(download: &Download) -> super::report::FileRole {
+    let path = download.url.split(['?', '#']).next().unwrap_or_default();
+    super::transfers::role(path, None, false)
+}
+
 /// The downloads of a client, by begin.
 pub(super) fn downloads(connections: &[&Connection], lookups: &[Lookup]) -> Vec<Download> {
     let mut downloads: Vec<Download> = connections

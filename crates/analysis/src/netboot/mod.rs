@@ -5,6 +5,7 @@ pub mod dhcp;
 pub mod findings;
 pub mod http;
 pub mod model;
+pub mod outcome;
 pub mod report;
 mod stages;
 mod transfers;
@@ -26,17 +27,19 @@ use report::{CaptureFileSummary, CaptureSide, CaptureSummary, FileTransfer, Netb
 const FILE_SERVER_PORT: u16 = 445;
 
 /// What a caller can choose.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NetbootOptions {
     /// Only this client.
     pub client: Option<ClientFilter>,
     /// Speed of the client's link, bits per second.
     pub link_bits_per_s: u64,
+    /// Other settings that are asked about.
+    pub what_if: model::Settings,
 }
 
 impl Default for NetbootOptions {
     fn default() -> Self {
-        Self { client: None, link_bits_per_s: 1_000_000_000 }
+        Self { client: None, link_bits_per_s: 1_000_000_000, what_if: model::Settings::default() }
     }
 }
 
@@ -76,8 +79,11 @@ pub fn analyse(capture: &Capture, options: &NetbootOptions) -> Result<NetbootRep
         if !traffic.is_network_boot() {
             continue;
         }
-        for traffic in boots_of(traffic) {
-            let boot = network_boot(capture, key, &traffic, options);
+        let boots_of_client = boots_of(traffic);
+        let starts: Vec<i64> = boots_of_client.iter().map(|(start_ns, _)| *start_ns).collect();
+        for (number, (_, traffic)) in boots_of_client.iter().enumerate() {
+            let until_ns = starts.get(number + 1).copied().unwrap_or(capture.duration_ns);
+            let boot = network_boot(capture, key, traffic, (options, until_ns));
             if options.client.is_none_or(|wanted| is_client(&boot, wanted)) {
                 boots.push(boot);
             } else {
@@ -95,7 +101,7 @@ pub fn analyse(capture: &Capture, options: &NetbootOptions) -> Result<NetbootRep
                 String::new()
             } else {
                 format!("; other clients that booted: {}", names.join(", "))
-            },
+            } + &uploads(capture),
         });
     }
     boots.sort_by_key(|boot| boot.start_ns);
@@ -105,6 +111,15 @@ pub fn analyse(capture: &Capture, options: &NetbootOptions) -> Result<NetbootRep
         boots,
         losses: capture.losses.clone(),
     })
+}
+
+/// Uploads, as a phrase that goes on; nothing when there are none.
+fn uploads(capture: &Capture) -> String {
+    match capture.transfers.iter().filter(|transfer| transfer.write).count() {
+        0 => String::new(),
+        1 => "; 1 of the transfers is an upload".to_owned(),
+        uploads => format!("; {uploads} of the transfers are uploads"),
+    }
 }
 
 fn name(client: &report::Client) -> String {
@@ -138,12 +153,13 @@ fn summary(capture: &Capture) -> CaptureSummary {
         duration_ns: capture.duration_ns,
         frames: capture.frames,
         wire_bytes: capture.wire_bytes,
+        duplicate_frames: capture.duplicate_frames,
         snap_length: capture.snap_length,
     }
 }
 
 /// The boots of one client: another one begins when firmware speaks again after an operating system has.
-fn boots_of(traffic: Traffic<'_>) -> Vec<Traffic<'_>> {
+fn boots_of(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
     let loading_ns = loading(&traffic);
     let mut begins: Vec<i64> = Vec::new();
     let mut system = false;
@@ -169,7 +185,7 @@ fn boots_of(traffic: Traffic<'_>) -> Vec<Traffic<'_>> {
     for connection in traffic.connections {
         boots[which(connection.first_ns)].connections.push(connection);
     }
-    boots
+    std::iter::once(i64::MIN).chain(begins).zip(boots).collect()
 }
 
 /// When a client asked for its first file.
@@ -179,7 +195,12 @@ fn loading(traffic: &Traffic<'_>) -> Option<i64> {
     requests.chain(booting.map(|connection| connection.first_ns)).min()
 }
 
-fn network_boot(capture: &Capture, key: Key, traffic: &Traffic<'_>, options: &NetbootOptions) -> NetworkBoot {
+fn network_boot(
+    capture: &Capture,
+    key: Key,
+    traffic: &Traffic<'_>,
+    (options, until_ns): (&NetbootOptions, i64),
+) -> NetworkBoot {
     let loading_ns = loading(traffic);
     let mut dhcp = dhcp::exchanges(&traffic.dhcp, &capture.address_probes, loading_ns);
     let starts: Vec<i64> = dhcp
@@ -195,7 +216,7 @@ fn network_boot(capture: &Capture, key: Key, traffic: &Traffic<'_>, options: &Ne
         .rev()
         .find_map(|exchange| exchange.boot_file.as_deref());
     let bits_per_s = options.link_bits_per_s;
-    let (files, fitted) = transfers::transfers(&traffic.transfers, boot_file, bits_per_s);
+    let (mut files, models) = transfers::transfers(&traffic.transfers, boot_file, bits_per_s);
     let client = clients::describe(key, traffic);
     let file_server_ns = traffic
         .connections
@@ -226,6 +247,18 @@ fn network_boot(capture: &Capture, key: Key, traffic: &Traffic<'_>, options: &Ne
     let start_ns = first_frame(capture, &client, first_ns);
     let (end_ns, end_rule) = end(&dhcp, &files, &downloads, (file_server_ns, first_ns));
     let (capture_side, round_trip_at_most_ns) = side(&files);
+    let round_trip_at_most_ns = shortest_answer(capture, &client).into_iter().chain(round_trip_at_most_ns).min();
+    let fitted = transfers::join(&mut files, models, round_trip_at_most_ns);
+    let outcome = outcome::outcome(&outcome::Evidence {
+        capture,
+        traffic,
+        client: &client,
+        dhcp: &dhcp,
+        files: &files,
+        downloads: &downloads,
+        system_ns,
+        until_ns,
+    });
     let mut boot = NetworkBoot {
         stages: stages::stages(start_ns, end_ns, &dhcp, (&files, &downloads), file_server_ns),
         client,
@@ -233,19 +266,19 @@ fn network_boot(capture: &Capture, key: Key, traffic: &Traffic<'_>, options: &Ne
         end_ns,
         duration_ns: end_ns.saturating_sub(start_ns),
         end_rule,
-        loaded: files.iter().any(|file| file.outcome == Outcome::Complete)
-            || downloads.iter().any(|download| download.bytes > 0 && download.status.is_none_or(|status| status < 400)),
+        outcome,
         capture_side,
         round_trip_at_most_ns,
         total: transfers::total(&files),
-        predictions: model::predict(&fitted, bits_per_s),
+        predictions: model::predict(&fitted),
+        what_if: what_if(&fitted, &options.what_if),
         dhcp,
         transfers: files,
         downloads,
         file_server_ns,
         findings: Vec::new(),
     };
-    boot.findings = findings::findings(&boot, bits_per_s);
+    boot.findings = findings::findings(&boot, &fitted);
     boot
 }
 
@@ -270,7 +303,7 @@ fn end(
     if let Some(system) = system.into_iter().chain(server).min() {
         return system;
     }
-    let file = files.iter().map(|file| {
+    let file = files.iter().filter(|file| !file.write).map(|file| {
         let rule = match file.outcome {
             Outcome::Complete => "the acknowledgment of the last file's last block",
             _ => "the last packet of the last transfer",
@@ -284,6 +317,20 @@ fn end(
         .map(|message| (message.time_ns, "the last DHCP message"));
     let last = message.chain(file).chain(download).max_by_key(|(ns, _)| *ns);
     last.unwrap_or((first_ns, "nothing came after the first frame"))
+}
+
+/// What the modelled transfers would take with the settings that are asked about; `None` when none is, or none was modelled.
+fn what_if(fitted: &[model::Fitted], settings: &model::Settings) -> Option<model::Prediction> {
+    let asked = *settings != model::Settings::default();
+    (asked && !fitted.is_empty()).then(|| model::together(fitted, settings))
+}
+
+/// The shortest time from a question for an address of the client to its answer: with the network's round trip in it, and little
+/// else.
+fn shortest_answer(capture: &Capture, client: &report::Client) -> Option<i64> {
+    let of_client = |address: &IpAddr| client.addresses.contains(&address.to_string());
+    let answers = capture.address_answers.iter().filter(|answer| of_client(&answer.address));
+    answers.filter_map(|answer| answer.after_ns).min()
 }
 
 /// The side whose turns are shorter is the one that does not see the network's round trip.

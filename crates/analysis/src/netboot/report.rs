@@ -1,8 +1,8 @@
 //! The result of the network boot analysis. Its serialized names are the documented contract of `netboot --format json`.
 
 use onoff_netboot::MacAddress;
-use onoff_netboot::tftp::Options;
-use onoff_netboot::transfer::{Counts, DoubledRun, ErrorPacket, Outcome, Timeout};
+use onoff_netboot::tftp::{Options, ProgramMachine};
+use onoff_netboot::transfer::{Counts, DoubledRun, ErrorPacket, Outcome, Timeout, WindowTurn};
 use onoff_netboot::turnaround::Turnaround;
 use onoff_netboot::window::WindowChange;
 use onoff_trace::Losses;
@@ -12,6 +12,7 @@ use super::dhcp::DhcpExchange;
 use super::findings::Finding;
 use super::http::Download;
 use super::model::{LatencyModel, Prediction};
+use super::outcome::BootOutcome;
 
 /// Network boots in a capture: who booted, in which stages, which files came how, and what to change. Times count from the
 /// capture's first frame.
@@ -40,6 +41,8 @@ pub struct CaptureSummary {
     pub frames: u64,
     /// Bytes of the frames on the wire, without preamble and checksum.
     pub wire_bytes: u64,
+    /// Frames that the capture holds a second time, left out.
+    pub duplicate_frames: u64,
     /// Bytes that frames were cut to; `None` when whole frames were captured.
     pub snap_length: Option<u32>,
 }
@@ -70,8 +73,8 @@ pub struct NetworkBoot {
     pub duration_ns: i64,
     /// What set the end, as a phrase.
     pub end_rule: &'static str,
-    /// Whether any file was loaded completely.
-    pub loaded: bool,
+    /// Whether it loaded, and if not, why.
+    pub outcome: BootOutcome,
     /// Where the capture was taken, as far as turnaround times tell.
     pub capture_side: CaptureSide,
     /// Round trip between the ends is at most this, ns: the shortest turnaround of the far side.
@@ -90,6 +93,8 @@ pub struct NetworkBoot {
     pub total: TransferTotal,
     /// What the transfers would take with other windows and block sizes; empty when none was long enough to tell.
     pub predictions: Vec<Prediction>,
+    /// What the modelled transfers would take with the settings of `--window`, `--block`, `--rtt` and `--loss`.
+    pub what_if: Option<Prediction>,
     /// What to change, what costs most first.
     pub findings: Vec<Finding>,
 }
@@ -227,14 +232,18 @@ pub struct FileTransfer {
     pub file: String,
     /// What it is for.
     pub role: FileRole,
-    /// Whether the client sends it.
+    /// Whether the client sends it: an upload.
     pub write: bool,
+    /// Whether it was under way when the capture began: name and options are unknown.
+    pub under_way: bool,
     /// Address and port of the client.
     pub client: String,
     /// Address and port of the server; the port is 69 when it never answered.
     pub server: String,
     /// How it ended.
     pub outcome: Outcome,
+    /// Which processor it is for, when it is a UEFI program whose first block was captured.
+    pub program: Option<ProgramMachine>,
     /// The ERROR packet, if there was one.
     pub error: Option<ErrorPacket>,
     /// Time of the first read request, ns.
@@ -283,6 +292,8 @@ pub struct FileTransfer {
     pub server_turn: Turnaround,
     /// From the last block before an acknowledgment to it.
     pub client_turn: Turnaround,
+    /// The receiver's turns, by the blocks that came since its acknowledgment before.
+    pub turns_by_window: Vec<WindowTurn>,
     /// Between blocks of one window.
     pub gap: Turnaround,
     /// Silences of half a second or more that a retransmission ended; the first 256.

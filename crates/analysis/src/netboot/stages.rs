@@ -29,7 +29,7 @@ pub(super) fn stages(
     file_server_ns: Option<i64>,
 ) -> Vec<Stage> {
     let mut pieces: Vec<Piece> = dhcp.iter().map(dialogue).collect();
-    pieces.extend(files.iter().map(file));
+    pieces.extend(files.iter().filter(|file| !file.write).map(file));
     pieces.extend(downloads.iter().map(download));
     pieces.extend(file_server_ns.map(|ns| Piece {
         kind: StageKind::OperatingSystem,
@@ -40,7 +40,11 @@ pub(super) fn stages(
     }));
     pieces.retain(|piece| piece.start_ns <= end_ns);
     pieces.sort_by_key(|piece| (piece.start_ns, piece.end_ns));
-    let menu = dhcp.iter().find(|exchange| !exchange.pxe.menu.is_empty() || exchange.pxe.prompt.is_some());
+    // A prompt with time-out 0 starts its first entry at once: nobody sees a menu.
+    let menu = dhcp.iter().find(|exchange| {
+        let pxe = &exchange.pxe;
+        (!pxe.menu.is_empty() || pxe.prompt.is_some()) && pxe.prompt_timeout_s.is_some_and(|seconds| seconds > 0)
+    });
     let mut stages: Vec<Piece> = Vec::new();
     let mut at_ns = start_ns;
     for mut piece in pieces {

@@ -15,35 +15,57 @@ pub(super) fn transfers(
     transfers: &[&Transfer],
     boot_file: Option<&str>,
     bits_per_s: u64,
-) -> (Vec<FileTransfer>, Vec<Fitted>) {
+) -> (Vec<FileTransfer>, Vec<Option<Fitted>>) {
     let mut files = Vec::with_capacity(transfers.len());
     let mut models = Vec::new();
     let mut before: Option<i64> = None;
     let mut programs = 0;
     for transfer in transfers {
-        let fitted = model::fit(transfer, bits_per_s);
         let first_program = programs == 0;
         let role = role(&transfer.file, boot_file, first_program);
+        let fitted = model::fit(transfer, role == FileRole::BootProgram, bits_per_s);
         if role == FileRole::BootProgram && transfer.outcome == Outcome::Complete {
             programs += 1;
         }
-        let file = describe(transfer, role, before, fitted.as_ref());
+        let file = describe(transfer, role, before);
         before = Some(before.map_or(file.end_ns, |before| before.max(file.end_ns)));
         files.push(file);
-        models.extend(fitted);
+        models.push(fitted);
     }
+    // The round trip is known only with all of them; see [`join`].
     (files, models)
 }
 
-fn describe(transfer: &Transfer, role: FileRole, before: Option<i64>, fitted: Option<&Fitted>) -> FileTransfer {
+/// Tells c0 and k apart over all transfers, and gives each file its model.
+pub(super) fn join(
+    files: &mut [FileTransfer],
+    models: Vec<Option<Fitted>>,
+    round_trip_at_most_ns: Option<i64>,
+) -> Vec<Fitted> {
+    let places: Vec<usize> =
+        models.iter().enumerate().filter(|(_, model)| model.is_some()).map(|(place, _)| place).collect();
+    let mut fitted: Vec<Fitted> = models.into_iter().flatten().collect();
+    model::fit_together(&mut fitted, round_trip_at_most_ns);
+    for (place, fitted) in places.into_iter().zip(&fitted) {
+        if let Some(file) = files.get_mut(place) {
+            file.model = Some(fitted.model.clone());
+        }
+    }
+    fitted
+}
+
+fn describe(transfer: &Transfer, role: FileRole, before: Option<i64>) -> FileTransfer {
     let end_ns = transfer.complete_ns.unwrap_or(transfer.last_ns);
-    let duration_ns = transfer.complete_ns.map(|end| end.saturating_sub(transfer.request_ns));
+    let whole = !transfer.under_way;
+    let duration_ns = transfer.complete_ns.filter(|_| whole).map(|end| end.saturating_sub(transfer.request_ns));
     let ipv6 = transfer.client.is_ipv6();
     let counts = transfer.counts;
     FileTransfer {
         file: transfer.file.clone(),
         role,
         write: transfer.write,
+        under_way: transfer.under_way,
+        program: transfer.program,
         client: transfer.client.to_string(),
         server: transfer.server.to_string(),
         outcome: transfer.outcome,
@@ -71,6 +93,7 @@ fn describe(transfer: &Transfer, role: FileRole, before: Option<i64>, fitted: Op
         windows_left_out: transfer.windows_left_out,
         server_turn: transfer.server_turn,
         client_turn: transfer.client_turn,
+        turns_by_window: transfer.turns_by_window.clone(),
         gap: transfer.gap,
         timeouts: transfer.timeouts.clone(),
         timeout_count: transfer.timeout_count,
@@ -80,7 +103,7 @@ fn describe(transfer: &Transfer, role: FileRole, before: Option<i64>, fitted: Op
         after_last_number: transfer.after_last_number,
         unfragmented_limit: if ipv6 { IPV6_LIMIT } else { IPV4_LIMIT },
         costs: duration_ns.map(|duration_ns| costs(transfer, duration_ns)),
-        model: fitted.map(|fitted| fitted.model),
+        model: None,
     }
 }
 
@@ -151,13 +174,13 @@ pub(super) fn total(files: &[FileTransfer]) -> TransferTotal {
         let idle = file.idle_before_ns.unwrap_or(0);
         total.idle_ns = total.idle_ns.saturating_add(idle);
         total.timeout_ns = total.timeout_ns.saturating_add(file.timeout_ns);
-        let Some(duration) = file.duration_ns else {
+        let Some(duration) = file.duration_ns.filter(|_| !file.write) else {
             continue;
         };
         total.files += 1;
         total.bytes = total.bytes.saturating_add(file.counts.bytes);
         total.duration_ns = total.duration_ns.saturating_add(duration);
-        if let Some(model) = file.model {
+        if let Some(model) = &file.model {
             let add = |sum: Option<i64>, ns: i64| Some(sum.unwrap_or(0).saturating_add(ns));
             total.model_ns = add(total.model_ns, model.model_ns);
             total.pauses_ns = total.pauses_ns.saturating_add(model.pauses_ns);
@@ -168,7 +191,7 @@ pub(super) fn total(files: &[FileTransfer]) -> TransferTotal {
 }
 
 /// What a file is for.
-fn role(path: &str, boot_file: Option<&str>, first_program: bool) -> FileRole {
+pub(super) fn role(path: &str, boot_file: Option<&str>, first_program: bool) -> FileRole {
     let path = path.to_ascii_lowercase().replace('\\', "/");
     let name = path.rsplit('/').next().unwrap_or_default();
     let named = boot_file.is_some_and(|boot_file| {

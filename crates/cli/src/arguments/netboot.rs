@@ -27,6 +27,7 @@ Examples:
   onoff netboot boot.pcap.xz --client 52:54:00:77:00:01
   onoff netboot ring_*.pcapng                    files of one capture, in any order
   onoff netboot boot.pcap --link-rate 100M --top 20
+  onoff netboot boot.pcap --window 16 --rtt 5ms   what other settings would take
   onoff netboot boot.pcap --format svg -o boot.svg
   onoff netboot boot.pcap --format json | jq '.boots[].transfers[] | {{file, duration_ns}}'
 
@@ -47,6 +48,22 @@ pub struct NetbootArguments {
     /// Speed of the client's link, bits per second
     #[arg(long, value_name = "RATE", default_value = "1G")]
     pub link_rate: String,
+
+    /// What if: blocks per acknowledgment
+    #[arg(long, value_name = "BLOCKS")]
+    pub window: Option<u32>,
+
+    /// What if: bytes per block
+    #[arg(long, value_name = "BYTES")]
+    pub block: Option<u32>,
+
+    /// What if: round trip of the network, e.g. 5ms
+    #[arg(long, value_name = "TIME")]
+    pub rtt: Option<String>,
+
+    /// What if: share of the blocks that are lost, e.g. 0.5%
+    #[arg(long, value_name = "PERCENT")]
+    pub loss: Option<String>,
 
     /// How to answer
     #[arg(long, value_name = "FORMAT", default_value = "text")]

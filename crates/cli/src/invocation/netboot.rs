@@ -1,5 +1,6 @@
 //! `onoff netboot`.
 
+use onoff_analysis::netboot::model::Settings;
 use onoff_analysis::netboot::{ClientFilter, NetbootOptions};
 use onoff_files::Options;
 use onoff_netboot::MacAddress;
@@ -28,10 +29,12 @@ impl Invocation {
         let options = NetbootOptions {
             client: arguments.client.as_deref().map(client_filter).transpose()?,
             link_bits_per_s: link_rate(&arguments.link_rate)?,
+            what_if: settings(&arguments)?,
         };
+        let what_if = options.what_if;
         let top = arguments.top;
         let format = match arguments.format {
-            NetbootOutput::Text => NetbootFormat::Text(NetbootTextOptions { top }),
+            NetbootOutput::Text => NetbootFormat::Text(NetbootTextOptions { top, what_if }),
             NetbootOutput::Json => NetbootFormat::Json,
             NetbootOutput::Csv => NetbootFormat::Csv,
             NetbootOutput::Svg => NetbootFormat::Svg,
@@ -52,6 +55,42 @@ fn client_filter(text: &str) -> Result<ClientFilter, Failure> {
             "--client: '{text}' is neither a station address (52:54:00:77:00:01) nor an IP address"
         ))
     })
+}
+
+/// The settings that are asked about.
+fn settings(arguments: &NetbootArguments) -> Result<Settings, Failure> {
+    let within = |name: &str, value: Option<u32>, range: std::ops::RangeInclusive<u32>| match value {
+        Some(value) if !range.contains(&value) => {
+            Err(Failure::NothingToAnswer(format!("--{name}: {value} is outside {} to {}", range.start(), range.end())))
+        }
+        value => Ok(value),
+    };
+    Ok(Settings {
+        // RFC 7440 and RFC 2348.
+        window: within("window", arguments.window, 1..=65_535)?,
+        block_size: within("block", arguments.block, 8..=65_464)?,
+        round_trip_ns: arguments.rtt.as_deref().map(round_trip).transpose()?,
+        loss: arguments.loss.as_deref().map(loss).transpose()?,
+    })
+}
+
+/// A time: `800us`, `5ms`, `0.1s`.
+fn round_trip(text: &str) -> Result<i64, Failure> {
+    let units = [("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let found =
+        units.into_iter().find_map(|(unit, ns)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * ns));
+    match found {
+        Some(ns) if (0.0..=60e9).contains(&ns) => Ok(ns as i64),
+        _ => Err(Failure::NothingToAnswer(format!("--rtt: '{text}' is no time up to 60 s; write 800us, 5ms, 0.1s"))),
+    }
+}
+
+/// A share, in percent: `0.5` or `0.5%`.
+fn loss(text: &str) -> Result<f64, Failure> {
+    match text.trim_end_matches('%').trim().parse::<f64>() {
+        Ok(percent) if (0.0..=50.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err(Failure::NothingToAnswer(format!("--loss: '{text}' is no share of 0 to 50 %; write 0.5%"))),
+    }
 }
 
 /// Bits per second: `100M`, `1G`, `2.5G`.

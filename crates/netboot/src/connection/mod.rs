@@ -60,6 +60,16 @@ pub struct Connection {
     pub reset: bool,
 }
 
+/// Ports that boots use: HTTP and HTTPS with their usual others, and file servers.
+const PORTS_OF_BOOTS: [u16; 5] = [80, 443, 445, 8080, 8443];
+
+impl Connection {
+    /// Whether it may be part of a boot: it carried HTTP or TLS, or was opened to a port that boots use.
+    pub(crate) fn is_of_boots(&self) -> bool {
+        self.protocol != Protocol::Other || PORTS_OF_BOOTS.contains(&self.server.port())
+    }
+}
+
 /// What a connection speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

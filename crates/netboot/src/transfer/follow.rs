@@ -1,14 +1,15 @@
 //! One transfer, packet by packet.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use super::doubled::Doubled;
-use super::{Counts, ErrorPacket, Outcome, TIMEOUT_NS, Timeout, Transfer};
+use super::{Counts, ErrorPacket, LastPacket, Outcome, TIMEOUT_NS, Timeout, Transfer, WindowTurn};
 use crate::address::MacAddress;
 use crate::block_numbers::BlockNumbers;
-use crate::limits::INCIDENTS;
+use crate::limits::{INCIDENTS, WINDOW_LENGTHS};
 use crate::spread::Spread;
-use crate::tftp::{Message, Options, PORT, Request};
+use crate::tftp::{Message, Options, PORT, ProgramMachine, Request};
 use crate::turnaround::Turnaround;
 use crate::window::Windows;
 
@@ -68,9 +69,29 @@ pub(super) struct Open {
     timeout_count: u64,
     timeout_ns: i64,
     doubled: Doubled,
+    under_way: bool,
+    /// Bytes per block of a transfer whose options were not captured: the longest block.
+    seen_block_size: u32,
+    last_packet: LastPacket,
+    program: Option<ProgramMachine>,
+    /// Blocks since the last acknowledgment.
+    in_window: u32,
+    turns_by_window: BTreeMap<u32, Spread>,
+    /// The block before the first that was captured: 0, but for transfers that were under way.
+    before_first: u64,
 }
 
 impl Open {
+    /// A transfer whose request was not captured: a block of it, `payload_bytes` long, was acknowledged.
+    pub(super) fn under_way(arrival: &Arrival, ends: (SocketAddr, SocketAddr), client_mac: Option<MacAddress>) -> Self {
+        let request = Request { file: String::new(), options: Options::default() };
+        let mut open = Self::new(arrival, ends, client_mac, request, false);
+        open.under_way = true;
+        open.requests = 0;
+        open.counts = Counts::default();
+        open
+    }
+
     pub(super) fn new(
         arrival: &Arrival,
         (client, server): (SocketAddr, SocketAddr),
@@ -106,6 +127,13 @@ impl Open {
             timeout_count: 0,
             timeout_ns: 0,
             doubled: Doubled::default(),
+            under_way: false,
+            seen_block_size: 0,
+            last_packet: LastPacket::Request,
+            program: None,
+            in_window: 0,
+            turns_by_window: BTreeMap::new(),
+            before_first: 0,
         };
         open.count_frame(arrival.wire_bytes);
         open
@@ -125,6 +153,7 @@ impl Open {
         self.count_frame(arrival.wire_bytes);
         self.silence(arrival, true);
         self.last = Last::Request;
+        self.last_packet = LastPacket::Request;
     }
 
     /// A later fragment of a block.
@@ -149,8 +178,14 @@ impl Open {
                 self.granted.get_or_insert(options);
                 self.silence(arrival, again);
                 self.last = Last::Request;
+                self.last_packet = LastPacket::OptionAcknowledgment;
             }
-            Message::Data { block } => self.data(arrival, block),
+            Message::Data { block, program } => {
+                if block == 1 && self.first_data_ns.is_none() {
+                    self.program = program;
+                }
+                self.data(arrival, block);
+            }
             Message::Acknowledgment { block, next_window } => {
                 self.acknowledgment(arrival, block, next_window);
             }
@@ -162,6 +197,7 @@ impl Open {
                     text,
                 });
                 self.silence(arrival, false);
+                self.last_packet = LastPacket::Error;
             }
             Message::ReadRequest(_) | Message::WriteRequest(_) => {}
         }
@@ -169,8 +205,14 @@ impl Open {
 
     fn data(&mut self, arrival: &Arrival, number: u16) {
         let (position, new) = self.blocks.see(number);
+        if self.first_data_ns.is_none() && self.under_way {
+            self.before_first = position.saturating_sub(1);
+        }
         self.doubled.data(position);
         let bytes = arrival.payload_bytes.saturating_sub(DATA_HEADER);
+        self.seen_block_size = self.seen_block_size.max(bytes);
+        self.in_window = self.in_window.saturating_add(1);
+        self.last_packet = LastPacket::Data;
         self.counts.data_packets += 1;
         self.counts.fragmented += u64::from(arrival.fragmented);
         if new {
@@ -205,13 +247,24 @@ impl Open {
         let rollback = !again && position < self.blocks.highest();
         self.counts.rollbacks += u64::from(rollback);
         let gone = position.saturating_sub(before.unwrap_or(0));
-        let ends = self.end.is_some_and(|end| position >= end);
+        // The last block may be missing from the capture: then the announced size tells that it was the last.
+        let announced = self.granted.as_ref().and_then(|granted| granted.file_bytes).filter(|_| !self.write);
+        let last = announced.map(|bytes| bytes / u64::from(self.block_size().max(1)) + 1);
+        let ends = self.end.is_some_and(|end| position >= end) || last.is_some_and(|last| position >= last);
         let short = gone < u64::from(self.window()) && !ends && next_window.is_none();
         let waited = arrival.time_ns.saturating_sub(self.last_ns);
         let timeout = self.silence(arrival, again || rollback || (short && gone > 0));
         if !timeout && self.last == Last::Data && !again {
             self.after_data.add(waited);
+            let room = self.turns_by_window.len() < WINDOW_LENGTHS;
+            if let Some(turns) = self.turns_by_window.get_mut(&self.in_window) {
+                turns.add(waited);
+            } else if room {
+                self.turns_by_window.entry(self.in_window).or_default().add(waited);
+            }
         }
+        self.in_window = 0;
+        self.last_packet = LastPacket::Acknowledgment;
         if gone > 0 {
             self.windows.see(arrival.time_ns, gone, next_window);
         }
@@ -250,6 +303,9 @@ impl Open {
     }
 
     fn block_size(&self) -> u32 {
+        if self.under_way {
+            return self.seen_block_size;
+        }
         self.granted.as_ref().and_then(|granted| granted.block_size).unwrap_or(DEFAULT_BLOCK_SIZE)
     }
 
@@ -287,8 +343,20 @@ impl Open {
         }
     }
 
-    pub(super) fn finish(self) -> Transfer {
+    /// Highest block that was sent: what the client acknowledged was, captured or not.
+    fn highest(&self) -> u64 {
+        self.blocks.highest().max(self.acknowledged.unwrap_or(0))
+    }
+
+    pub(super) fn finish(mut self) -> Transfer {
         let outcome = self.outcome();
+        let highest_block = self.highest();
+        let settled = self.acknowledged.unwrap_or(0).saturating_sub(self.before_first);
+        self.counts.missing_blocks = if self.write { 0 } else { settled.saturating_sub(self.counts.blocks) };
+        let turns_by_window = std::mem::take(&mut self.turns_by_window)
+            .into_iter()
+            .map(|(blocks, turns)| WindowTurn { blocks, turn: Turnaround::of(&turns) })
+            .collect();
         let window_mean = self.windows.mean();
         let window_largest = self.windows.largest();
         let (windows, windows_left_out) = self.windows.into_changes();
@@ -310,6 +378,11 @@ impl Open {
             first_data_ns: self.first_data_ns,
             complete_ns: self.complete_ns,
             last_ns: self.last_ns,
+            under_way: self.under_way,
+            last_packet: self.last_packet,
+            acknowledged: self.acknowledged,
+            highest_block,
+            program: self.program,
             outcome,
             error: self.error,
             counts: self.counts,
@@ -319,6 +392,7 @@ impl Open {
             window_largest,
             server_turn,
             client_turn,
+            turns_by_window,
             gap: Turnaround::of(&self.between_data),
             timeouts: self.timeouts,
             timeout_count: self.timeout_count,

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use serde::Serialize;
 
 use crate::address::MacAddress;
-use crate::tftp::Options;
+use crate::tftp::{Options, ProgramMachine};
 use crate::turnaround::Turnaround;
 use crate::window::WindowChange;
 
@@ -49,6 +49,16 @@ pub struct Transfer {
     pub complete_ns: Option<i64>,
     /// Time of the last packet, ns.
     pub last_ns: i64,
+    /// Whether it was under way when the capture began: name, request and options are unknown.
+    pub under_way: bool,
+    /// What its last packet was, and whether the client sent it.
+    pub last_packet: LastPacket,
+    /// Highest block that the client acknowledged; `None` without an acknowledgment.
+    pub acknowledged: Option<u64>,
+    /// Highest block seen or acknowledged, from 1; 0 when none was.
+    pub highest_block: u64,
+    /// Which processor it is for, when it is a UEFI program and its first block was captured.
+    pub program: Option<ProgramMachine>,
     /// How it ended.
     pub outcome: Outcome,
     /// The ERROR packet, if there was one.
@@ -67,6 +77,8 @@ pub struct Transfer {
     pub server_turn: Turnaround,
     /// From the last block before an acknowledgment to it.
     pub client_turn: Turnaround,
+    /// The receiver's turns, by the blocks that came since its acknowledgment before, fewest blocks first.
+    pub turns_by_window: Vec<WindowTurn>,
     /// Between blocks of one window.
     pub gap: Turnaround,
     /// Silences that a retransmission ended, the first of them one by one.
@@ -81,6 +93,31 @@ pub struct Transfer {
     pub wraps: u32,
     /// The block number after 65,535, once that was reached: 0, or with some servers 1.
     pub after_last_number: Option<u16>,
+}
+
+/// The receiver's turns after windows of one length.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WindowTurn {
+    /// Blocks that came since the acknowledgment before.
+    pub blocks: u32,
+    /// From the last of them to the acknowledgment.
+    pub turn: Turnaround,
+}
+
+/// The last packet of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LastPacket {
+    /// The client's request.
+    Request,
+    /// The server's OACK.
+    OptionAcknowledgment,
+    /// A block.
+    Data,
+    /// An acknowledgment.
+    Acknowledgment,
+    /// An error, of either side.
+    Error,
 }
 
 /// How a transfer ended.
@@ -121,6 +158,8 @@ pub struct Counts {
     pub blocks: u64,
     /// Bytes of those blocks: the file's, if all of it came.
     pub bytes: u64,
+    /// Blocks that were acknowledged but are not in the capture.
+    pub missing_blocks: u64,
     /// DATA packets whose block had been sent before.
     pub repeated_data: u64,
     /// Bytes of those.

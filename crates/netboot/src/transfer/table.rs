@@ -42,8 +42,10 @@ impl Transfers {
             return self.request(frame, datagram, losses);
         }
         let Some((client, from_client)) = self.owner(datagram) else {
-            let shown = self.unbegun.shows(datagram);
-            losses.add(&losses::TRANSFERS_WITHOUT_BEGIN, u64::from(shown));
+            if self.unbegun.shows(datagram) {
+                losses.add(&losses::TRANSFERS_WITHOUT_BEGIN, 1);
+                return self.under_way(frame, datagram);
+            }
             return None;
         };
         let message = match Message::parse(datagram.payload, datagram.payload_bytes) {
@@ -80,6 +82,9 @@ impl Transfers {
             self.close(client);
         }
         losses.add(&losses::LEFT_OUT, self.left_out);
+        let missing =
+            self.finished.iter().fold(0_u64, |sum, transfer| sum.saturating_add(transfer.counts.missing_blocks));
+        losses.add(&losses::BLOCKS_NOT_CAPTURED, missing);
         self.finished.sort_by_key(|transfer| (transfer.request_ns, transfer.client));
         self.finished
     }
@@ -132,11 +137,25 @@ impl Transfers {
             }
             self.close(client);
         } else if self.open.len() >= limits::OPEN_TRANSFERS {
-            self.close_quietest();
+            self.close_quiet();
         }
         let mac: Option<MacAddress> = frame.source;
         let ends = (client, datagram.destination);
         self.open.insert(client, Open::new(&arrival, ends, mac, request, write));
+        Some(client)
+    }
+
+    /// Follows a transfer from its first acknowledgment on that was captured.
+    fn under_way(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) -> Option<SocketAddr> {
+        let (client, server) = (datagram.source, datagram.destination);
+        if self.open.contains_key(&client) {
+            return None;
+        }
+        if self.open.len() >= limits::OPEN_TRANSFERS {
+            self.close_quiet();
+        }
+        let open = Open::under_way(&arrival(frame, datagram, true), (client, server), frame.source);
+        self.open.insert(client, open);
         Some(client)
     }
 
@@ -155,9 +174,14 @@ impl Transfers {
         }
     }
 
-    fn close_quietest(&mut self) {
-        let quietest = self.open.values().min_by_key(|open| (open.last_ns, open.client));
-        if let Some(client) = quietest.map(|open| open.client) {
+    /// Closes the half that was silent longest: all at once, so that this is rare however many transfers there are.
+    fn close_quiet(&mut self) {
+        let mut quiet: Vec<(i64, SocketAddr)> = self.open.values().map(|open| (open.last_ns, open.client)).collect();
+        let half = quiet.len() / 2;
+        if half > 0 {
+            quiet.select_nth_unstable(half);
+        }
+        for (_, client) in quiet.into_iter().take(half.max(1)) {
             self.close(client);
         }
     }

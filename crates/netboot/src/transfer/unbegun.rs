@@ -31,7 +31,7 @@ impl Unbegun {
             return false;
         }
         match Message::parse(datagram.payload, datagram.payload_bytes) {
-            Ok(Message::Data { block }) => {
+            Ok(Message::Data { block, .. }) => {
                 let room = self.pairs.len() < limits::OPEN_TRANSFERS;
                 match self.pairs.get_mut(&(source, destination)) {
                     Some(last) => *last = last.map(|_| block),

@@ -63,7 +63,7 @@ fn transfers(client: &str, boot: &NetworkBoot, out: &mut dyn Write) -> io::Resul
             file.timeout_ns.to_string(),
             known(file.server_turn.median_ns),
             known(file.client_turn.median_ns),
-            known(file.model.map(|model| model.unexplained_ns)),
+            known(file.model.as_ref().map(|model| model.unexplained_ns)),
         ];
         let cells = [client, "tftp", &file.file, outcome];
         row(cells.into_iter().chain(numbers.iter().map(String::as_str)), out)?;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use etherparse::{
     LaxIpv4Slice, LaxIpv6Slice, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpSlice, UdpSlice, ip_number,
 };
-use onoff_netboot::frame::{Datagram, FragmentKey, Frame, Packet, Segment};
+use onoff_netboot::frame::{Datagram, FragmentKey, Frame, Packet, Segment, Undelivered, UndeliveredReason};
 use onoff_netboot::losses;
 use onoff_trace::losses::Counter;
 
@@ -14,7 +14,18 @@ use super::{ipv6, link};
 
 const UDP_HEADER: u32 = 8;
 const ICMP_ECHO: u8 = 8;
+const ICMP_UNREACHABLE: u8 = 3;
+const ICMPV6_UNREACHABLE: u8 = 1;
+const ICMPV6_TOO_BIG: u8 = 2;
+/// Bytes of an ICMP message before the packet that it quotes.
+const ICMP_HEADER: usize = 8;
 const ARP_REQUEST: u16 = 1;
+const ARP_REPLY: u16 = 2;
+/// Port of VXLAN.
+const VXLAN: u16 = 4789;
+const IP_IN_IP: u8 = 4;
+const IPV6_IN_IP: u8 = 41;
+const GRE: u8 = 47;
 
 /// Why a frame is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +34,8 @@ pub(super) enum Fault {
     Malformed,
     /// Its link type is not read.
     UnknownLink,
+    /// It carries packets inside an encapsulation that is not read.
+    Encapsulated,
 }
 
 impl Fault {
@@ -30,6 +43,7 @@ impl Fault {
         match self {
             Self::Malformed => &losses::FRAMES_MALFORMED,
             Self::UnknownLink => &losses::LINK_UNKNOWN,
+            Self::Encapsulated => &losses::ENCAPSULATION_UNREAD,
         }
     }
 }
@@ -37,15 +51,19 @@ impl Fault {
 pub(super) fn decode<'a>(time_ns: i64, raw: &RawFrame<'a>) -> Result<Frame<'a>, Fault> {
     let opened = link::open(raw.link, raw.bytes)?;
     let sliced = LaxSlicedPacket::from_ether_type(opened.kind, opened.payload);
+    let mut identification = None;
     let packet = match &sliced.net {
-        Some(LaxNetSlice::Ipv4(packet)) => ipv4_packet(packet),
-        Some(LaxNetSlice::Ipv6(packet)) => ipv6_packet(packet),
+        Some(LaxNetSlice::Ipv4(packet)) => {
+            identification = Some(packet.header().identification()).filter(|&number| number != 0);
+            ipv4_packet(packet)?
+        }
+        Some(LaxNetSlice::Ipv6(packet)) => ipv6_packet(packet)?,
         Some(LaxNetSlice::Arp(arp)) => {
             let target: Option<[u8; 4]> = arp.target_protocol_addr().try_into().ok();
-            match target {
-                Some(target) if arp.operation().0 == ARP_REQUEST => {
-                    Packet::AddressProbe { target: IpAddr::V4(Ipv4Addr::from(target)) }
-                }
+            let sender: Option<[u8; 4]> = arp.sender_protocol_addr().try_into().ok();
+            match (arp.operation().0, target, sender) {
+                (ARP_REQUEST, Some(target), _) => Packet::AddressProbe { target: IpAddr::V4(Ipv4Addr::from(target)) },
+                (ARP_REPLY, _, Some(sender)) => Packet::AddressAnswer { address: IpAddr::V4(Ipv4Addr::from(sender)) },
                 _ => Packet::Other,
             }
         }
@@ -55,7 +73,14 @@ pub(super) fn decode<'a>(time_ns: i64, raw: &RawFrame<'a>) -> Result<Frame<'a>, 
         }
         None => Packet::Other,
     };
-    Ok(Frame { time_ns, wire_bytes: raw.wire_bytes, source: opened.source, destination: opened.destination, packet })
+    Ok(Frame {
+        time_ns,
+        wire_bytes: raw.wire_bytes,
+        source: opened.source,
+        destination: opened.destination,
+        identification,
+        packet,
+    })
 }
 
 /// The two ends of a packet and the bytes it carries, by its own length.
@@ -66,7 +91,7 @@ struct Between {
     payload_bytes: u32,
 }
 
-fn ipv4_packet<'a>(packet: &LaxIpv4Slice<'a>) -> Packet<'a> {
+fn ipv4_packet<'a>(packet: &LaxIpv4Slice<'a>) -> Result<Packet<'a>, Fault> {
     let header = packet.header();
     let head = u32::from(header.ihl()) * 4;
     let between = Between {
@@ -80,13 +105,28 @@ fn ipv4_packet<'a>(packet: &LaxIpv4Slice<'a>) -> Packet<'a> {
     });
     let payload = packet.payload().payload;
     let number = packet.payload_ip_number();
-    if number == ip_number::ICMP && payload.first() == Some(&ICMP_ECHO) {
-        return Packet::AddressProbe { target: between.destination };
+    if number == ip_number::ICMP {
+        return Ok(match *payload {
+            [ICMP_ECHO, ..] => Packet::AddressProbe { target: between.destination },
+            [ICMP_UNREACHABLE, code, ..] => {
+                // RFC 792 and RFC 1812.
+                let reason = match code {
+                    3 => UndeliveredReason::Port,
+                    1 | 7 | 8 => UndeliveredReason::Host,
+                    0 | 6 => UndeliveredReason::Network,
+                    4 => UndeliveredReason::TooLarge,
+                    9 | 10 | 13 => UndeliveredReason::Prohibited,
+                    _ => UndeliveredReason::Other,
+                };
+                undelivered(between, reason, payload)
+            }
+            _ => Packet::Other,
+        });
     }
     transport(between, fragment, number.0, payload)
 }
 
-fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Packet<'a> {
+fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Result<Packet<'a>, Fault> {
     let header = packet.header();
     let extensions = packet.extensions().slice().len() as u32;
     let between = Between {
@@ -95,30 +135,85 @@ fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Packet<'a> {
         payload_bytes: u32::from(header.payload_length()).saturating_sub(extensions),
     };
     let payload = packet.payload();
-    if payload.ip_number == ip_number::IPV6_ICMP
-        && let Some(target) = ipv6::solicited(payload.payload)
-    {
-        return Packet::AddressProbe { target };
+    if payload.ip_number == ip_number::IPV6_ICMP {
+        let message = payload.payload;
+        if let Some(target) = ipv6::solicited(message) {
+            return Ok(Packet::AddressProbe { target });
+        }
+        if let Some(address) = ipv6::advertised(message) {
+            return Ok(Packet::AddressAnswer { address });
+        }
+        return Ok(match *message {
+            [ICMPV6_UNREACHABLE, code, ..] => {
+                // RFC 4443.
+                let reason = match code {
+                    4 => UndeliveredReason::Port,
+                    3 => UndeliveredReason::Host,
+                    0 => UndeliveredReason::Network,
+                    1 | 5 => UndeliveredReason::Prohibited,
+                    _ => UndeliveredReason::Other,
+                };
+                undelivered(between, reason, message)
+            }
+            [ICMPV6_TOO_BIG, ..] => undelivered(between, UndeliveredReason::TooLarge, message),
+            _ => Packet::Other,
+        });
     }
     let fragment = ipv6::fragment(packet);
     transport(between, fragment, payload.ip_number.0, payload.payload)
 }
 
-fn transport<'a>(between: Between, fragment: Option<(u32, u16)>, number: u8, payload: &'a [u8]) -> Packet<'a> {
+/// The packet that an ICMP message quotes: its addresses, and its ports as far as they are there.
+fn undelivered<'a>(between: Between, reason: UndeliveredReason, message: &[u8]) -> Packet<'a> {
+    let quoted = message.get(ICMP_HEADER..).unwrap_or_default();
+    let ends = match quoted.first().map(|byte| byte >> 4) {
+        Some(4) => quoted.first_chunk::<20>().map(|head| {
+            let part = |at: usize| IpAddr::V4(Ipv4Addr::new(head[at], head[at + 1], head[at + 2], head[at + 3]));
+            (part(12), part(16), usize::from(head[0] & 15) * 4)
+        }),
+        Some(6) => quoted.first_chunk::<40>().map(|head| {
+            let part = |at: usize| head[at..].first_chunk::<16>().map_or(between.source, |part| IpAddr::from(*part));
+            (part(8), part(24), 40)
+        }),
+        _ => None,
+    };
+    let Some((source, destination, head)) = ends else {
+        return Packet::Other;
+    };
+    let port = |at: usize| {
+        let bytes = quoted.get(head + at..).and_then(|rest| rest.first_chunk::<2>());
+        bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
+    };
+    Packet::Unreachable(Undelivered {
+        by: between.source,
+        reason,
+        source: SocketAddr::new(source, port(0)),
+        destination: SocketAddr::new(destination, port(2)),
+    })
+}
+
+fn transport<'a>(
+    between: Between,
+    fragment: Option<(u32, u16)>,
+    number: u8,
+    payload: &'a [u8],
+) -> Result<Packet<'a>, Fault> {
     let key = fragment.map(|(identification, _)| FragmentKey {
         source: between.source,
         destination: between.destination,
         identification,
     });
-    if let (Some(of), Some((_, 1..))) = (key, fragment) {
-        return Packet::LaterFragment { of, bytes: between.payload_bytes };
+    if let (Some(of), Some((_, offset @ 1..))) = (key, fragment) {
+        return Ok(Packet::LaterFragment { of, offset, bytes: between.payload_bytes });
     }
-    if number == ip_number::UDP.0 {
-        udp(between, key, payload)
-    } else if number == ip_number::TCP.0 && key.is_none() {
-        tcp(between, payload)
-    } else {
-        Packet::Other
+    match number {
+        _ if number == ip_number::UDP.0 => match udp(between, key, payload) {
+            Packet::Udp(datagram) if datagram.destination.port() == VXLAN => Err(Fault::Encapsulated),
+            packet => Ok(packet),
+        },
+        _ if number == ip_number::TCP.0 && key.is_none() => Ok(tcp(between, payload)),
+        IP_IN_IP | IPV6_IN_IP | GRE => Err(Fault::Encapsulated),
+        _ => Ok(Packet::Other),
     }
 }
 

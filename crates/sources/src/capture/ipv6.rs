@@ -44,9 +44,21 @@ fn walk(mut kind: u8, mut rest: &[u8]) -> Option<(u32, u16)> {
     }
 }
 
+/// Kind of ICMPv6 messages that say who has an address.
+const NEIGHBOUR_ADVERTISEMENT: u8 = 136;
+
+/// The address that an ICMPv6 message says is in use.
+pub(super) fn advertised(message: &[u8]) -> Option<IpAddr> {
+    target(message, NEIGHBOUR_ADVERTISEMENT)
+}
+
 /// The address that an ICMPv6 message asks for.
 pub(super) fn solicited(message: &[u8]) -> Option<IpAddr> {
-    if *message.first()? != NEIGHBOUR_SOLICITATION {
+    target(message, NEIGHBOUR_SOLICITATION)
+}
+
+fn target(message: &[u8], kind: u8) -> Option<IpAddr> {
+    if *message.first()? != kind {
         return None;
     }
     let target: [u8; 16] = message.get(8..24)?.try_into().ok()?;

@@ -16,6 +16,20 @@ const LINUX_COOKED: i32 = 113;
 const IPV4: i32 = 228;
 const IPV6: i32 = 229;
 const LINUX_COOKED_2: i32 = 276;
+const PPP: i32 = 9;
+const PPP_SERIAL: i32 = 50;
+const PPP_OVER_ETHERNET: i32 = 51;
+const WIRELESS: i32 = 105;
+const RADIOTAP: i32 = 127;
+
+// Kinds of Ethernet frames that carry another header before the packet.
+const PPPOE_SESSION: u16 = 0x8864;
+const MPLS: [u16; 2] = [0x8847, 0x8848];
+const VLAN: [u16; 3] = [0x8100, 0x88A8, 0x9100];
+/// Up to here the field of an Ethernet frame is its length, and LLC follows.
+const LONGEST_LENGTH: u16 = 1500;
+/// Headers inside each other that are opened.
+const DEEPEST: usize = 8;
 
 /// A frame without its link header.
 #[derive(Clone, Copy, Debug)]
@@ -30,12 +44,24 @@ pub(super) fn open(link: i32, bytes: &[u8]) -> Result<Opened<'_>, Fault> {
     match link {
         ETHERNET => {
             let (head, payload) = split::<14>(bytes)?;
-            Ok(Opened {
-                destination: Some(mac(&head[..6])),
-                source: Some(mac(&head[6..12])),
-                kind: kind(&head[12..]),
-                payload,
-            })
+            let (kind, payload) = inside(kind(&head[12..]), payload)?;
+            Ok(Opened { destination: Some(mac(&head[..6])), source: Some(mac(&head[6..12])), kind, payload })
+        }
+        PPP | PPP_SERIAL => {
+            // With the address and control fields of HDLC, or without.
+            let payload = bytes.strip_prefix(&[0xFF, 0x03]).unwrap_or(bytes);
+            let (kind, payload) = ppp(payload)?;
+            Ok(plain(kind, payload))
+        }
+        PPP_OVER_ETHERNET => {
+            let (kind, payload) = inside(EtherType(PPPOE_SESSION), bytes)?;
+            Ok(plain(kind, payload))
+        }
+        WIRELESS => wireless(bytes),
+        RADIOTAP => {
+            let (head, _) = split::<4>(bytes)?;
+            let length = usize::from(u16::from_le_bytes([head[2], head[3]]));
+            wireless(bytes.get(length..).ok_or(Fault::Malformed)?)
         }
         LINUX_COOKED => {
             let (head, payload) = split::<16>(bytes)?;
@@ -65,6 +91,95 @@ pub(super) fn open(link: i32, bytes: &[u8]) -> Result<Opened<'_>, Fault> {
         },
         _ => Err(Fault::UnknownLink),
     }
+}
+
+/// What lies behind VLAN tags, PPPoE, MPLS labels and LLC/SNAP.
+fn inside(mut kind: EtherType, mut payload: &[u8]) -> Result<(EtherType, &[u8]), Fault> {
+    for _ in 0..DEEPEST {
+        match kind.0 {
+            number if VLAN.contains(&number) => {
+                let (tag, rest) = split::<4>(payload)?;
+                (kind, payload) = (EtherType(u16::from_be_bytes([tag[2], tag[3]])), rest);
+            }
+            PPPOE_SESSION => {
+                let (_, rest) = split::<6>(payload)?;
+                (kind, payload) = ppp(rest)?;
+            }
+            number if MPLS.contains(&number) => {
+                let (label, rest) = split::<4>(payload)?;
+                payload = rest;
+                // The lowest bit of the third byte marks the last label; what follows has no kind but its first half byte.
+                if label[2] & 1 == 1 {
+                    kind = match payload.first().map(|byte| byte >> 4) {
+                        Some(4) => EtherType::IPV4,
+                        Some(6) => EtherType::IPV6,
+                        _ => return Err(Fault::Encapsulated),
+                    };
+                }
+            }
+            0..=LONGEST_LENGTH => match llc(payload) {
+                Some(opened) => (kind, payload) = opened,
+                // Spanning tree and the like: no packet inside. 0xFFFF is reserved, and means none here.
+                None => return Ok((EtherType(0xFFFF), payload)),
+            },
+            _ => return Ok((kind, payload)),
+        }
+    }
+    Err(Fault::Encapsulated)
+}
+
+/// What LLC with SNAP carries.
+fn llc(payload: &[u8]) -> Option<(EtherType, &[u8])> {
+    let (head, rest) = payload.split_first_chunk::<8>()?;
+    (head[..6] == [0xAA, 0xAA, 0x03, 0, 0, 0]).then(|| (kind(&head[6..]), rest))
+}
+
+fn ppp(payload: &[u8]) -> Result<(EtherType, &[u8]), Fault> {
+    // The protocol may be compressed to one byte, which is odd.
+    let (number, rest) = match payload {
+        [low, rest @ ..] if low & 1 == 1 => (u16::from(*low), rest),
+        [high, low, rest @ ..] => (u16::from_be_bytes([*high, *low]), rest),
+        _ => return Err(Fault::Malformed),
+    };
+    Ok(match number {
+        0x0021 => (EtherType::IPV4, rest),
+        0x0057 => (EtherType::IPV6, rest),
+        // Negotiation of the link.
+        0x8000.. => (EtherType(0xFFFF), rest),
+        _ => return Err(Fault::Encapsulated),
+    })
+}
+
+/// A frame of a wireless network (802.11): data frames that are not encrypted carry LLC.
+fn wireless(bytes: &[u8]) -> Result<Opened<'_>, Fault> {
+    const DATA: u8 = 2;
+    let control: &[u8; 2] = bytes.first_chunk().ok_or(Fault::Malformed)?;
+    let none = Opened { source: None, destination: None, kind: EtherType(0xFFFF), payload: &[] };
+    let (kind, subtype) = ((control[0] >> 2) & 3, control[0] >> 4);
+    // Management, control, and data frames without data.
+    if kind != DATA || subtype & 4 != 0 {
+        return Ok(none);
+    }
+    let (to_network, from_network) = (control[1] & 1 != 0, control[1] & 2 != 0);
+    if control[1] & 0x40 != 0 {
+        return Err(Fault::Encapsulated);
+    }
+    let address = |at: usize| bytes.get(at..at + 6).map(mac);
+    let (destination, source, mut length) = match (to_network, from_network) {
+        (false, false) => (address(4), address(10), 24),
+        (true, false) => (address(16), address(10), 24),
+        (false, true) => (address(4), address(16), 24),
+        (true, true) => (address(16), address(24), 30),
+    };
+    // Quality of service.
+    if subtype & 8 != 0 {
+        length += 2;
+    }
+    let payload = bytes.get(length..).ok_or(Fault::Malformed)?;
+    let Some((kind, payload)) = llc(payload) else {
+        return Ok(none);
+    };
+    Ok(Opened { source, destination, kind, payload })
 }
 
 fn split<const N: usize>(bytes: &[u8]) -> Result<(&[u8; N], &[u8]), Fault> {

@@ -4,8 +4,12 @@
 
 mod container;
 mod conversation;
+mod outcomes;
 mod packet;
+mod scene;
 
 pub use container::{Container, Wrote};
 pub use conversation::{TftpServer, TftpTransfer};
+pub use outcomes::{MadeOutcome, outcomes};
 pub use packet::{Link, TcpFlags, arp_request, ethernet, fragments, ipv4, ipv6, tcp, udp};
+pub use scene::{Dhcp, DhcpFields, SCENE_START_NS, Scene};

@@ -25,9 +25,9 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
             )
         } else {
             (
-                format!("the offer came {} after the question", time(delay)),
+                format!("the offer of an address came {} after the question", time(delay)),
                 format!(
-                    "look at {server}: an address-in-use check by ping that this capture does not show, a relay, or a loaded server; at the switch, the port may still be in spanning-tree learning (set portfast)"
+                    "look at {server}: an address-in-use check by ping that this capture does not show, a relay, or a loaded server"
                 ),
             )
         };

@@ -1,45 +1,59 @@
-//! Questions that had to be asked again: each wait is longer than the one before.
+//! Questions for an address that had to be asked again: each wait is longer than the one before.
 
-use super::{Facts, Finding, time};
+use super::super::dhcp::DhcpExchange;
+use super::super::outcome::Verdict;
+use super::{Facts, Finding, plural, time};
+
+/// Waits shorter than this together are not worth a change, ns.
+const WORTH_NS: i64 = 500_000_000;
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let repeated = facts.boot.dhcp.iter().filter(|exchange| exchange.waits_ns.iter().any(|&wait| wait > 0));
-    repeated
-        .filter(|exchange| exchange.attempts > 1 || exchange.request_attempts > 1)
-        .map(|exchange| {
-            let waits: Vec<String> = exchange.waits_ns.iter().take(6).map(|&wait| time(wait).to_string()).collect();
-            let family = if exchange.ip_version == 4 { "DHCPv4" } else { "DHCPv6" };
-            let answered = exchange.offer_delay_ns.is_some();
-            let outcome = match (exchange.complete, answered) {
-                (true, _) => "an address came in the end",
-                (false, true) => "offers came, but none that the client takes",
-                (false, false) => "no answer came",
-            };
-            let advice = match (exchange.complete, answered) {
-                (false, true) => "the server offers an address without what this client asks for (boot file, HTTPClient class): add it, or take this boot entry out of the boot order".to_owned(),
-                (false, false) => format!("no {family} server answers here: put the entry of the other IP version first, or start the server or relay"),
-                (true, _) => "the first questions went unheard: check spanning tree (portfast), the relay, and the server's load".to_owned(),
-            };
-            let waits_ns = exchange.waits_ns.iter();
-            let cost = if exchange.complete {
-                waits_ns.fold(0_i64, |sum, &wait| sum.saturating_add(wait))
-            } else {
-                exchange.duration_ns
-            };
-            Finding {
-                rule: "dhcp_retries",
-                what: format!(
-                    "{family} asked {} times, {} apart; {outcome}",
-                    exchange.attempts.max(exchange.request_attempts),
-                    waits.join(", "),
-                ),
-                cost_ns: Some(cost),
-                stops_boot: facts.boot.transfers.is_empty()
-                    && facts.boot.downloads.is_empty()
-                    && !exchange.complete,
-                advice,
-                source: "PXE 2.1: clients wait 4, 8, 16 and 32 s",
-            }
+    let boot = facts.boot;
+    // The dialogue that the boot failed in has its own finding.
+    let is_outcome = |exchange: &DhcpExchange| {
+        boot.outcome.verdict == Verdict::Failed
+            && !exchange.complete
+            && exchange.messages.iter().any(|message| message.time_ns == boot.outcome.time_ns)
+    };
+    boot.dhcp.iter().filter(|exchange| !is_outcome(exchange)).filter_map(retried).collect()
+}
+
+fn retried(exchange: &DhcpExchange) -> Option<Finding> {
+    let family = if exchange.ip_version == 4 { "DHCPv4" } else { "DHCPv6" };
+    let waited = exchange.waits_ns.iter().fold(0_i64, |sum, &wait| sum.saturating_add(wait));
+    let waits: Vec<String> = exchange.waits_ns.iter().take(6).map(|&wait| time(wait).to_string()).collect();
+    let waits = waits.join(", ");
+    let found = |what: String, cost_ns: i64, advice: String| {
+        (cost_ns >= WORTH_NS).then_some(Finding {
+            rule: "dhcp_retries",
+            what,
+            cost_ns: Some(cost_ns),
+            stops_boot: false,
+            advice,
+            source: "PXE 2.1: clients wait 4, 8, 16 and 32 s",
         })
-        .collect()
+    };
+    if !exchange.complete && exchange.offer_delay_ns.is_none() {
+        return found(
+            format!("{family}: no server answered {}", plural(exchange.attempts, "question")),
+            exchange.duration_ns,
+            format!(
+                "no {family} server answers here: put the boot entry of the other IP version first, or start the server or relay"
+            ),
+        );
+    }
+    if exchange.unanswered_ns > 0 {
+        return found(
+            format!("{family} asked again after {waits}, because no answer had come"),
+            exchange.unanswered_ns,
+            "the first questions were not answered: look at the switch port (portfast), the relay, and the server's load".to_owned(),
+        );
+    }
+    // The server answered each question, and the client repeated a request nevertheless.
+    if exchange.complete && exchange.request_attempts > 1 {
+        let what =
+            format!("{family}: the client repeated its request after {waits}, although this capture holds the answer");
+        return found(what, waited, "the answer was lost between the place of the capture and the client, or the client did not take it: capture at the client".to_owned());
+    }
+    None
 }

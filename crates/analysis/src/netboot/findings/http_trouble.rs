@@ -1,6 +1,7 @@
 //! HTTP boot: answers that are errors, a client that cannot take what comes, and loss.
 
 use super::super::http::Download;
+use super::super::outcome::Verdict;
 use super::{Facts, Finding, plural, time};
 
 /// Closed for less, a window cost nothing worth a change, ns.
@@ -9,9 +10,10 @@ const WORTH_NS: i64 = 100_000_000;
 const NOTABLE_PERCENT: f64 = 0.1;
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let downloads = &facts.boot.downloads;
+    let (downloads, outcome) = (&facts.boot.downloads, &facts.boot.outcome);
+    let stopped_ns = (outcome.verdict == Verdict::Failed).then_some(outcome.time_ns);
     let mut findings: Vec<Finding> =
-        downloads.iter().filter_map(|download| refused(download, !facts.boot.loaded)).collect();
+        downloads.iter().filter(|download| Some(download.end_ns) != stopped_ns).filter_map(refused).collect();
     // Counts are those of a connection: its first request stands for it.
     let connections = || downloads.iter().filter(|download| !download.reused);
     let closed_ns = connections().fold(0_i64, |sum, download| sum.saturating_add(download.zero_window_ns));
@@ -42,13 +44,13 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     findings
 }
 
-fn refused(download: &Download, stops_boot: bool) -> Option<Finding> {
+fn refused(download: &Download) -> Option<Finding> {
     let status = download.status.filter(|&status| status >= 400)?;
     Some(Finding {
         rule: "http_error",
         what: format!("the server answered {status} for {}", download.url),
         cost_ns: Some(download.duration_ns),
-        stops_boot,
+        stops_boot: false,
         advice: "put the file where the client looks, or correct the URL in the DHCP or loader configuration"
             .to_owned(),
         source: "RFC 9110, 15",

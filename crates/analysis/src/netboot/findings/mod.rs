@@ -9,6 +9,7 @@ mod doubled;
 mod http_trouble;
 mod ip_order;
 mod offload;
+mod outcome;
 mod retransmissions;
 mod slow_client;
 mod window_refused;
@@ -18,7 +19,8 @@ mod wrong_file;
 use onoff_trace::Duration;
 use serde::Serialize;
 
-use super::report::NetworkBoot;
+use super::model::Fitted;
+use super::report::{FileTransfer, NetworkBoot};
 
 /// Something that costs time and can be changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -40,12 +42,21 @@ pub struct Finding {
 /// What a rule looks at.
 pub(super) struct Facts<'a> {
     pub(super) boot: &'a NetworkBoot,
-    pub(super) bits_per_s: u64,
+    /// The transfers that have a model.
+    pub(super) fitted: &'a [Fitted],
+}
+
+impl Facts<'_> {
+    /// The files that have a model, with it.
+    fn modelled(&self) -> impl Iterator<Item = (&FileTransfer, &Fitted)> {
+        self.boot.transfers.iter().filter(|file| file.model.is_some()).zip(self.fitted)
+    }
 }
 
 type Rule = fn(&Facts<'_>) -> Vec<Finding>;
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
+    outcome::check,
     address_check::check,
     block_fragmented::check,
     block_small::check,
@@ -63,14 +74,14 @@ const RULES: [Rule; 14] = [
 ];
 
 /// What the rules find in a boot, what costs most first.
-pub(super) fn findings(boot: &NetworkBoot, bits_per_s: u64) -> Vec<Finding> {
-    let facts = Facts { boot, bits_per_s };
+pub(super) fn findings(boot: &NetworkBoot, fitted: &[Fitted]) -> Vec<Finding> {
+    let facts = Facts { boot, fitted };
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&facts)).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse((finding.stops_boot, finding.cost_ns.unwrap_or(0))));
     findings
 }
 
-const fn time(ns: i64) -> Duration {
+pub(super) const fn time(ns: i64) -> Duration {
     Duration::from_ns(ns)
 }
 

@@ -15,6 +15,12 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     if timeouts == 0 && percent < NOTABLE_PERCENT {
         return Vec::new();
     }
+    let advice = if repeated > 0 {
+        "look for loss: cable, switch port, duplex, a server that overruns the client; with loss that cannot be cured, choose a smaller window, which loses fewer last blocks"
+    } else {
+        // Nothing was sent again but questions and acknowledgments: who was asked took long, or did not hear.
+        "the server was silent, and blocks did not come again: look at the server's log and load at this time"
+    };
     let mut what = format!("{repeated} of {packets} DATA packets were sent again ({percent:.2} %)");
     if timeouts > 0 {
         what += &format!("; {} of half a second or more took {}", plural(timeouts, "time-out"), time(lost_ns));
@@ -24,7 +30,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         what,
         cost_ns: (lost_ns > 0).then_some(lost_ns),
         stops_boot: false,
-        advice: "look for loss: cable, switch port, duplex, a server that overruns the client; with loss that cannot be cured, choose a smaller window, which loses fewer last blocks".to_owned(),
+        advice: advice.to_owned(),
         source: "UEFI PXE Boot Performance Analysis, 2.1",
     }]
 }

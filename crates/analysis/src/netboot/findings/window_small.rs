@@ -1,5 +1,6 @@
 //! Few blocks under way: every turn costs a round trip.
 
+use super::super::model::Settings;
 use super::{Facts, Finding, time};
 
 /// Windows up to this are small.
@@ -10,19 +11,21 @@ const BETTER: u32 = 16;
 const WORTH_NS: i64 = 100_000_000;
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let (mut saved, mut spent, mut files, mut smallest) = (0_i64, 0_i64, 0_u64, u32::MAX);
-    for file in &facts.boot.transfers {
-        let Some(model) = file.model.filter(|_| file.window <= SMALL && !file.variable_window) else {
+    let (mut least, mut most, mut spent, mut smallest) = (0_i64, 0_i64, 0_i64, u32::MAX);
+    let better = Settings { window: Some(BETTER), ..Settings::default() };
+    for (file, fitted) in facts.modelled() {
+        if file.window > SMALL || file.variable_window {
             continue;
-        };
-        let ipv6 = file.client.starts_with('[');
-        let better = model.with(file.counts.bytes, file.block_size, BETTER, ipv6, facts.bits_per_s);
-        saved = saved.saturating_add(model.steady_ns.saturating_sub(better).max(0));
-        spent = spent.saturating_add(model.measured_ns);
-        files += 1;
+        }
+        let measured = fitted.model.measured_ns;
+        let (shortest, longest, _) = fitted.predicted_ns(&better);
+        least = least.saturating_add(measured.saturating_sub(longest));
+        most = most.saturating_add(measured.saturating_sub(shortest));
+        spent = spent.saturating_add(measured);
         smallest = smallest.min(file.window);
     }
-    if files == 0 || saved < WORTH_NS {
+    // Both ends of the range must be worth it: all of the client's turn may be its work on each block.
+    if smallest == u32::MAX || least < WORTH_NS {
         return Vec::new();
     }
     let blocks = if smallest == 1 {
@@ -30,14 +33,12 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     } else {
         format!("windows of {smallest} blocks")
     };
+    let (low, high) = (time(least).to_string(), time(most).to_string());
+    let saved = if low == high { low } else { format!("{low} to {high}") };
     vec![Finding {
         rule: "window_small",
-        what: format!(
-            "{blocks}: {} in transfers of which the model says {} would go with windows of {BETTER}",
-            time(spent),
-            time(saved),
-        ),
-        cost_ns: Some(saved),
+        what: format!("{blocks}: {} in transfers, of which windows of {BETTER} would save {saved}", time(spent)),
+        cost_ns: Some(least),
         stops_boot: false,
         advice: format!(
             "let client and server agree on windows of {BETTER} to 64 blocks (RFC 7440; BCD ramdisktftpwindowsize; EDK II PcdPxeTftpWindowSize), and watch for loss"

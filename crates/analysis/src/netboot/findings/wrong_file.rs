@@ -1,15 +1,30 @@
-//! Files that were asked for and are not there.
+//! Files that were asked for and are not there, where the asking took time.
 
 use onoff_netboot::transfer::Outcome;
 
+use super::super::outcome::{Reason, Verdict};
 use super::{Facts, Finding, plural, time};
 
+/// Loaders look for files that need not be there; less than this is not worth a change, ns.
+const WORTH_NS: i64 = 100_000_000;
+
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let refused: Vec<_> = facts.boot.transfers.iter().filter(|file| file.outcome == Outcome::Refused).collect();
+    let outcome = &facts.boot.outcome;
+    // What the boot failed of has its own finding.
+    let stopped = outcome.verdict == Verdict::Failed && outcome.reason == Reason::FileRefused;
+    let refused: Vec<_> = facts
+        .boot
+        .transfers
+        .iter()
+        .filter(|file| file.outcome == Outcome::Refused && !(stopped && file.end_ns == outcome.time_ns))
+        .collect();
     let Some(first) = refused.first() else {
         return Vec::new();
     };
     let cost = refused.iter().fold(0_i64, |sum, file| sum.saturating_add(file.end_ns.saturating_sub(file.request_ns)));
+    if cost < WORTH_NS {
+        return Vec::new();
+    }
     let error = first.error.as_ref();
     let text = error.map_or_else(String::new, |error| format!(" (code {}: {})", error.code, error.text));
     let more = match refused.len() as u64 - 1 {
@@ -20,7 +35,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         rule: "wrong_file",
         what: format!("the server refused {}{text}{more}, {} in all", first.file, time(cost)),
         cost_ns: Some(cost),
-        stops_boot: !facts.boot.loaded,
+        stops_boot: false,
         advice: "put the file where the client looks, correct the name in the DHCP or loader configuration, or stop the loader from looking".to_owned(),
         source: "RFC 1350",
     }]

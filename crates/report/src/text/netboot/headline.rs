@@ -2,24 +2,18 @@
 
 use std::io::{self, Write};
 
+use onoff_analysis::netboot::outcome::Verdict;
 use onoff_analysis::netboot::report::{CaptureSide, NetbootReport, NetworkBoot, StageKind};
 
-use super::{has_failed, name};
+use super::name;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, percent, size};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 
 pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
-    let verb =
-        if has_failed(boot) { "The network boot of {} loaded nothing in" } else { "The network boot of {} took" };
-    let begin = verb.replace("{}", &name(&boot.client));
-    writeln!(out, "{HEADLINE}{begin} {}.{HEADLINE:#}", duration(boot.duration_ns))?;
+    outcome(boot, out)?;
     if let Some(sentence) = parts(boot) {
         writeln!(out, "{sentence}")?;
-    }
-    if let Some(finding) = boot.findings.iter().find(|finding| finding.stops_boot) {
-        let sentence = format!("Stopped by: {}.", printable(&finding.what));
-        writeln!(out, "{}", styled(WORST, sentence))?;
     }
     let longest = boot.stages.iter().max_by_key(|stage| stage.duration_ns);
     if let Some(stage) = longest.filter(|stage| stage.duration_ns > 0) {
@@ -33,6 +27,49 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", styled(WORST, sentence))?;
     }
     writeln!(out, "{QUIET}{}{QUIET:#}", client(boot))
+}
+
+/// Whether it loaded; and if not, at which stage, why, and what the client shows.
+fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
+    let (client, took, outcome) = (name(&boot.client), duration(boot.duration_ns), &boot.outcome);
+    let stage = outcome.stage.map_or_else(String::new, |stage| format!(", stage {}", stage.as_str()));
+    let likely = if outcome.certain { "" } else { "probably " };
+    let first = match outcome.verdict {
+        Verdict::Loaded => format!("The network boot of {client} {likely}loaded in {took}."),
+        Verdict::Failed => format!("The network boot of {client} {likely}failed after {took}{stage}."),
+        Verdict::Unknown => format!("Not known whether the network boot of {client} loaded{stage}: {took} captured."),
+    };
+    writeln!(out, "{HEADLINE}{first}{HEADLINE:#}")?;
+    let style = if outcome.verdict == Verdict::Failed { WORST } else { QUIET };
+    writeln!(out, "{}", styled(style, format!("{}.", printable(&capitalised(&outcome.what)))))?;
+    if outcome.verdict == Verdict::Failed && !outcome.codes.is_empty() {
+        let mut shown = Vec::new();
+        for shown_by in ["UEFI", "BIOS"] {
+            let codes: Vec<&str> =
+                outcome.codes.iter().filter(|code| code.shown_by == shown_by).map(|code| code.code).collect();
+            if !codes.is_empty() {
+                shown.push(format!("{} ({shown_by})", codes.join(" or ")));
+            }
+        }
+        writeln!(out, "The client's screen shows {}.", shown.join(", "))?;
+    }
+    if !outcome.cure.is_empty() {
+        writeln!(out, "To do: {}.", printable(&outcome.cure))?;
+    }
+    if outcome.attempts > 1 {
+        writeln!(out, "The boot program was loaded {} times.", outcome.attempts)?;
+    }
+    Ok(())
+}
+
+fn capitalised(text: &str) -> String {
+    // Names of files and addresses stay as they are: only a word of a sentence begins with a capital.
+    let word = text.split(' ').next().unwrap_or_default();
+    let plain = matches!(word, "the" | "nobody" | "no" | "offers" | "a");
+    match text.chars().next() {
+        Some(first) if plain => first.to_uppercase().collect::<String>() + text.get(1..).unwrap_or_default(),
+        _ => text.to_owned(),
+    }
 }
 
 fn parts(boot: &NetworkBoot) -> Option<String> {
@@ -93,6 +130,9 @@ pub(super) fn write_capture(report: &NetbootReport, out: &mut dyn Write) -> io::
     if let Some(start) = &capture.start_utc {
         let second = start.get(..19).unwrap_or(start);
         parts.push(format!("captured from {} UTC", second.replace('T', " ")));
+    }
+    if capture.duplicate_frames > 0 {
+        parts.push(format!("{} captured twice", counted(capture.duplicate_frames, "frame")));
     }
     if let Some(length) = capture.snap_length {
         parts.push(format!("frames cut to {length} bytes"));

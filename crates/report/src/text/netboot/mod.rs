@@ -10,6 +10,8 @@ mod transfers;
 
 use std::io::{self, Write};
 
+use onoff_analysis::netboot::model::Settings;
+use onoff_analysis::netboot::outcome::Verdict;
 use onoff_analysis::netboot::report::{Client, NetbootReport, NetworkBoot};
 
 use super::losses;
@@ -19,10 +21,12 @@ use super::style::{QUIET, TITLE};
 use super::table::{Table, cell};
 
 /// How much to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NetbootTextOptions {
     /// Rows of each list.
     pub top: usize,
+    /// The settings that are asked about.
+    pub what_if: Settings,
 }
 
 /// Writes the report.
@@ -43,7 +47,7 @@ pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn
         dhcp::write(boot, options.top, out)?;
         transfers::write(boot, options.top, out)?;
         http::write(boot, options.top, out)?;
-        model::write(boot, report.link_bits_per_s, out)?;
+        model::write(boot, report.link_bits_per_s, &options.what_if, out)?;
         findings::write(boot, out)?;
     }
     if shown < report.boots.len() {
@@ -67,9 +71,10 @@ fn overview(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
         .right("took")
         .right("files")
         .right("loaded")
+        .left("outcome", 40)
         .left("costs most", 60);
     for boot in &report.boots {
-        let worst = boot.findings.first().map_or("", |finding| finding.rule);
+        let worst = boot.findings.iter().find(|finding| !finding.stops_boot).map_or("", |finding| finding.rule);
         table.row([
             cell(name(&boot.client)),
             cell(boot.client.addresses.first().cloned().unwrap_or_default()),
@@ -77,11 +82,21 @@ fn overview(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
             cell(duration(boot.duration_ns)),
             cell(boot.total.files.to_string()),
             cell(size(boot.total.bytes)),
+            cell(outcome(boot)),
             cell(worst.replace('_', " ")),
         ]);
     }
     writeln!(out, "{TITLE}{} network boots{TITLE:#}", report.boots.len())?;
     table.write(out)
+}
+
+fn outcome(boot: &NetworkBoot) -> String {
+    let verdict = match boot.outcome.verdict {
+        Verdict::Loaded => return "loaded".to_owned(),
+        Verdict::Failed => "failed",
+        Verdict::Unknown => "not known",
+    };
+    format!("{verdict}: {}", boot.outcome.reason.as_str().replace('_', " "))
 }
 
 /// What to call a client: its station address, or else its address.
@@ -105,8 +120,4 @@ fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
     } else {
         writeln!(out, "{TITLE}{text}{TITLE:#}  {QUIET}{note}{QUIET:#}")
     }
-}
-
-fn has_failed(boot: &NetworkBoot) -> bool {
-    !boot.loaded
 }

@@ -2,22 +2,28 @@
 
 use std::io::{self, Write};
 
+use onoff_analysis::netboot::model::{LatencyModel, Prediction, Settings};
 use onoff_analysis::netboot::report::NetworkBoot;
 
 use super::title;
 use crate::text::quantity::{duration, percent, share};
-use crate::text::style::QUIET;
+use crate::text::style::{HEADLINE, QUIET};
 use crate::text::table::{Table, cell};
 
 const TITLES: [&str; 4] = ["block 512", "block 1024", "block 1456", "block 1468"];
 const TITLES_6: [&str; 3] = ["block 512", "block 1024", "block 1448"];
 
-pub(super) fn write(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(
+    boot: &NetworkBoot,
+    link_bits_per_s: u64,
+    settings: &Settings,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if boot.predictions.is_empty() {
         return Ok(());
     }
-    title("What other settings would take", "model, without pauses and time-outs", out)?;
-    let mut sizes: Vec<u32> = boot.predictions.iter().map(|row| row.block_size).collect();
+    title("What other settings would take", "model; pauses and everything else as measured", out)?;
+    let mut sizes: Vec<u32> = boot.predictions.iter().filter_map(|row| row.block_size).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let titles: &[&'static str] = if sizes.contains(&1448) { &TITLES_6 } else { &TITLES };
@@ -25,40 +31,71 @@ pub(super) fn write(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Writ
     for title in titles {
         table = table.right(*title);
     }
-    let mut windows: Vec<u32> = boot.predictions.iter().map(|row| row.window).collect();
+    let mut windows: Vec<u32> = boot.predictions.iter().filter_map(|row| row.window).collect();
     windows.dedup();
     for window in windows {
         let mut row = vec![cell(format!("window {window}"))];
         for &size in &sizes {
-            let found = boot.predictions.iter().find(|row| row.window == window && row.block_size == size);
-            row.push(cell(found.map_or(String::new(), |row| duration(row.duration_ns.saturating_add(row.losses_ns)))));
+            let found = boot.predictions.iter().find(|row| row.window == Some(window) && row.block_size == Some(size));
+            row.push(cell(found.map_or(String::new(), range)));
         }
         table.row(row);
     }
     table.write(out)?;
-    let (Some(model), Some(unexplained)) = (boot.total.model_ns, boot.total.unexplained_ns) else {
+    notes(boot, link_bits_per_s, out)?;
+    let (Some(answer), Some(model_ns)) = (&boot.what_if, boot.total.model_ns) else {
         return Ok(());
     };
-    let measured = model.saturating_add(unexplained);
-    let losses = if boot.predictions.iter().any(|row| row.losses_ns > 0) {
-        " The table counts losses as frequent as those seen."
-    } else {
-        ""
-    };
-    let pauses = match boot.total.pauses_ns {
-        0 => String::new(),
-        pauses => format!(", {} of it pauses", duration(pauses)),
-    };
+    let measured = model_ns.saturating_add(boot.total.unexplained_ns.unwrap_or(0));
     writeln!(
         out,
-        "  {QUIET}With the settings as they were the model gives {}, measured were {}: {} ({}) is not explained{pauses}.{losses}{QUIET:#}",
-        duration(model),
-        duration(measured),
-        duration(unexplained),
-        percent(share(unexplained.saturating_abs(), measured)),
-    )?;
-    let guessed = boot.transfers.iter().filter_map(|file| file.model).any(|model| !model.gap_measured);
-    if guessed {
+        "  {HEADLINE}With {}: {}; measured: {}.{HEADLINE:#}",
+        asked(settings),
+        range(answer),
+        duration(measured)
+    )
+}
+
+fn notes(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::Result<()> {
+    let models = || boot.transfers.iter().filter_map(|file| file.model.as_ref());
+    if models().any(|model| !model.fitted) {
+        let text = "Ranges: with one window in the capture, the client's turn may be per acknowledgment or per block.";
+        writeln!(out, "  {QUIET}{text} A capture with a second window tells.{QUIET:#}")?;
+    }
+    let mut shown: Vec<&LatencyModel> = Vec::new();
+    for model in models().filter(|model| model.fitted) {
+        if shown.iter().all(|other| other.per_block != model.per_block) {
+            shown.push(model);
+        }
+    }
+    for model in shown {
+        let windows: Vec<String> = model.fitted_windows.iter().map(u32::to_string).collect();
+        writeln!(
+            out,
+            "  {QUIET}The client's turn: {} for each acknowledgment and {} for each block, from windows of {}.{QUIET:#}",
+            duration(model.per_block.fixed_ns as i64),
+            duration(model.per_block.per_block_ns as i64),
+            windows.join(", ")
+        )?;
+    }
+    if let (Some(model), Some(unexplained)) = (boot.total.model_ns, boot.total.unexplained_ns) {
+        let measured = model.saturating_add(unexplained);
+        let pauses = match boot.total.pauses_ns {
+            0 => String::new(),
+            pauses => format!(" Pauses account for {} of the difference.", duration(pauses)),
+        };
+        writeln!(
+            out,
+            "  {QUIET}Expected with these settings: {}. Measured: {} ({} more or less).{pauses}{QUIET:#}",
+            duration(model),
+            duration(measured),
+            percent(share(unexplained.saturating_abs(), measured)),
+        )?;
+    }
+    if boot.predictions.iter().any(|row| row.losses_ns > 0) {
+        writeln!(out, "  {QUIET}Losses are counted as frequent as those seen.{QUIET:#}")?;
+    }
+    if models().any(|model| !model.gap_measured) {
         writeln!(
             out,
             "  {QUIET}Time from block to block is that of a link of {} Mbit/s (--link-rate), as windows of one block do not show it.{QUIET:#}",
@@ -66,4 +103,29 @@ pub(super) fn write(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Writ
         )?;
     }
     Ok(())
+}
+
+/// One number, or two where they differ as printed.
+fn range(row: &Prediction) -> String {
+    let (least, most) = (duration(row.shortest_ns), duration(row.longest_ns));
+    // Ends that differ by less than a fiftieth are one number for a reader.
+    let close = row.longest_ns.saturating_sub(row.shortest_ns) <= row.longest_ns / 50;
+    if close { most } else { format!("{least} to {most}") }
+}
+
+fn asked(settings: &Settings) -> String {
+    let mut parts = Vec::new();
+    if let Some(window) = settings.window {
+        parts.push(format!("windows of {window}"));
+    }
+    if let Some(bytes) = settings.block_size {
+        parts.push(format!("blocks of {bytes} bytes"));
+    }
+    if let Some(ns) = settings.round_trip_ns {
+        parts.push(format!("a round trip of {}", duration(ns)));
+    }
+    if let Some(loss) = settings.loss {
+        parts.push(format!("{} of the blocks lost", percent(loss * 100.0)));
+    }
+    parts.join(", ")
 }

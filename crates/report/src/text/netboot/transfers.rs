@@ -92,6 +92,15 @@ fn outcome(file: &FileTransfer) -> Cell {
     match file.outcome {
         Outcome::Complete => {
             let mut notes = Vec::new();
+            if file.write {
+                notes.push("upload".to_owned());
+            }
+            if file.under_way {
+                notes.push("under way when the capture began".to_owned());
+            }
+            if file.counts.missing_blocks > 0 {
+                notes.push(format!("{} not in the capture", counted(file.counts.missing_blocks, "block")));
+            }
             if file.requests > 1 {
                 notes.push(format!("asked {} times", file.requests));
             }
@@ -109,7 +118,11 @@ fn outcome(file: &FileTransfer) -> Cell {
             let who = if file.outcome == Outcome::Refused { "refused" } else { "the client broke off" };
             styled_cell(MISSING, format!("{who}: {} (code {code})", printable(text)))
         }
-        Outcome::Unfinished => styled_cell(MISSING, "not finished in this capture"),
+        Outcome::Unfinished => {
+            let upload = if file.write { "upload, " } else { "" };
+            let begun = if file.under_way { "under way when the capture began, " } else { "" };
+            styled_cell(MISSING, format!("{upload}{begun}not finished in this capture"))
+        }
     }
 }
 

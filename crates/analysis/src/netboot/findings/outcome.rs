@@ -1,0 +1,19 @@
+//! Why the boot failed, and the cure.
+
+use super::super::outcome::Verdict;
+use super::{Facts, Finding};
+
+pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    let outcome = &facts.boot.outcome;
+    if outcome.verdict != Verdict::Failed {
+        return Vec::new();
+    }
+    vec![Finding {
+        rule: outcome.reason.as_str(),
+        what: outcome.what.clone(),
+        cost_ns: None,
+        stops_boot: true,
+        advice: outcome.cure.clone(),
+        source: "RFC 1350, RFC 2131, RFC 4578; PXE 2.1",
+    }]
+}

@@ -1,0 +1,30 @@
+//! Error codes that people see on the screen.
+
+use super::{ErrorCode, Reason};
+
+/// The codes for a reason. UEFI: what OVMF showed on its serial line in boots recorded for each (E05 to E09: EDK II's
+/// UefiPxeBcDxe). BIOS: the list of Intel's PXE option ROMs, from which most others come.
+pub(super) fn codes(reason: Reason, bios: Option<bool>, ip_version: u8) -> Vec<ErrorCode> {
+    let (uefi, rom): (&[&'static str], &[&'static str]) = match (reason, ip_version) {
+        (Reason::NoDhcpAnswer, 6) => (&["PXE-E16"], &[]),
+        (Reason::NoDhcpAnswer, _) => (&["PXE-E18"], &["PXE-E51"]),
+        (Reason::NoBootFile, _) => (&["PXE-E16"], &["PXE-E53"]),
+        (Reason::BootServerSilent, _) => (&[], &["PXE-E55"]),
+        (Reason::ServerNotOnLink, _) => (&["PXE-E18"], &["PXE-E11"]),
+        (Reason::ServerUnreachable, _) => (&["PXE-E99"], &["PXE-E32"]),
+        (Reason::RequestUnanswered | Reason::OptionsUnanswered, _) => (&["PXE-E18"], &["PXE-E32"]),
+        (Reason::ServerSilent, _) => (&["PXE-E18"], &["PXE-E35"]),
+        (Reason::OptionsRefused, _) => (&["PXE-E23"], &[]),
+        (Reason::FileRefused, _) => (&["PXE-E23"], &["PXE-E36"]),
+        (Reason::FileTooLarge, _) => (&["PXE-E05", "PXE-E07", "PXE-E09"], &["PXE-E79"]),
+        _ => (&[], &[]),
+    };
+    let of = |codes: &[&'static str], shown_by: &'static str| {
+        codes.iter().map(|code| ErrorCode { code, shown_by }).collect::<Vec<_>>()
+    };
+    match bios {
+        Some(true) => of(rom, "BIOS"),
+        Some(false) => of(uefi, "UEFI"),
+        None => [of(uefi, "UEFI"), of(rom, "BIOS")].concat(),
+    }
+}

@@ -1,0 +1,160 @@
+//! `onoff netboot`: whether a boot loaded, and if not why, on made captures of every outcome; and what it must not say.
+#![allow(clippy::unwrap_used)]
+
+use crate::running::Folder;
+use onoff_testkit::capture::{Dhcp, DhcpFields, Scene, outcomes};
+use serde_json::Value;
+
+fn report(bytes: &[u8]) -> (Value, String) {
+    let folder = Folder::new();
+    folder.file("boot.pcapng", bytes);
+    let json = folder.answer("netboot boot.pcapng --format json");
+    (serde_json::from_str(&json).unwrap(), folder.answer("netboot boot.pcapng"))
+}
+
+fn boot(scene: Scene) -> Value {
+    report(&scene.bytes()).0["boots"][0].clone()
+}
+
+fn finding(boot: &Value, rule: &str) -> Option<Value> {
+    boot["findings"].as_array().unwrap().iter().find(|finding| finding["rule"] == rule).cloned()
+}
+
+#[test]
+fn every_outcome_is_said_first_with_its_reason_and_cure() {
+    for made in outcomes() {
+        let (report, text) = report(&made.bytes);
+        let boot = &report["boots"][0];
+        let outcome = &boot["outcome"];
+        let said = (outcome["verdict"].as_str().unwrap(), outcome["reason"].as_str().unwrap());
+        assert_eq!(said, (made.verdict, made.reason), "{}: {}", made.name, outcome["what"]);
+        let first = text.lines().next().unwrap();
+        let word = match made.verdict {
+            "loaded" => "loaded in",
+            "failed" => "failed after",
+            _ => "Not known whether",
+        };
+        assert!(first.contains(word), "{}: {first}", made.name);
+        let stops = boot["findings"].as_array().unwrap().iter().filter(|finding| finding["stops_boot"] == true).count();
+        assert_eq!(stops, usize::from(made.verdict == "failed"), "{}", made.name);
+        if made.verdict == "failed" {
+            assert_eq!(boot["findings"][0]["rule"], made.reason, "{}", made.name);
+            assert!(!outcome["cure"].as_str().unwrap().is_empty(), "{}", made.name);
+            assert!(outcome["stage"].is_string(), "{}", made.name);
+        }
+        // A cable is suspected only where blocks were sent again.
+        let files = boot["transfers"].as_array().unwrap().iter();
+        let repeated = files.filter(|file| file["counts"]["repeated_data"] != 0).count();
+        assert!(repeated > 0 || !text.contains("duplex"), "{}", made.name);
+        cover(made.name, boot);
+    }
+}
+
+/// Stages follow each other from the boot's begin to its end, and the parts of a transfer make up its duration.
+fn cover(name: &str, boot: &Value) {
+    let ns = |value: &Value| value.as_i64().unwrap();
+    let stages = boot["stages"].as_array().unwrap();
+    let mut at = ns(&boot["start_ns"]);
+    for stage in stages {
+        assert_eq!(ns(&stage["start_ns"]), at, "{name}");
+        at = ns(&stage["end_ns"]);
+    }
+    assert_eq!(at, ns(&boot["end_ns"]), "{name}");
+    for file in boot["transfers"].as_array().unwrap() {
+        let Some(costs) = file["costs"].as_object() else { continue };
+        let sum: i64 = costs.values().map(ns).sum();
+        assert_eq!(sum, ns(&file["duration_ns"]), "{name}");
+    }
+}
+
+#[test]
+fn what_the_capture_did_is_counted() {
+    let all = outcomes();
+    let of = |name: &str| report(&all.iter().find(|made| made.name == name).unwrap().bytes);
+    let (once, _) = of("whole, and silence");
+    let (twice, text) = of("every frame captured twice");
+    let file = |report: &Value| report["boots"][0]["transfers"][0].clone();
+    assert_eq!(file(&once)["counts"], file(&twice)["counts"]);
+    let duplicates = twice["capture"]["duplicate_frames"].as_u64().unwrap();
+    // The last frame, someone else's, is doubled as well.
+    assert_eq!(duplicates * 2, twice["capture"]["frames"].as_u64().unwrap());
+    assert!(!text.contains("Nothing was lost"), "{text}");
+    let (missed, text) = of("every tenth block missed");
+    assert_eq!(file(&missed)["counts"]["missing_blocks"], 4);
+    assert!(text.contains("4 blocks not in the capture") && !text.contains("Nothing was lost"), "{text}");
+    assert_eq!(file(&missed)["model"], Value::Null);
+    let (begun, text) = of("a file under way at the start");
+    assert_eq!(file(&begun)["under_way"], true);
+    assert_eq!(file(&begun)["duration_ns"], Value::Null);
+    assert!(text.contains("under way when the capture began"), "{text}");
+}
+
+#[test]
+fn uploads_are_no_boots() {
+    let folder = Folder::new();
+    let scene = Scene::default().upload("switch.cfg").wait_ms(5_000).someone_else();
+    folder.file("upload.pcapng", &scene.bytes());
+    let (code, message) = folder.refusal("netboot upload.pcapng");
+    assert_eq!(code, 2);
+    assert!(message.contains("1 of the transfers is an upload"), "{message}");
+}
+
+#[test]
+fn questions_that_were_answered_did_not_go_unheard() {
+    let fields = DhcpFields::default();
+    let asked = |answered: bool| {
+        let mut scene = Scene::default().dhcp(Dhcp::Discover, &fields);
+        if answered {
+            scene = scene.dhcp(Dhcp::Offer, &fields);
+        }
+        boot(scene.wait_ms(4_000).lease(&fields).file("boot.efi", 40, &Scene::program(0x8664)))
+    };
+    assert!(finding(&asked(true), "dhcp_retries").is_none());
+    let found = finding(&asked(false), "dhcp_retries").unwrap();
+    assert!((found["cost_ns"].as_i64().unwrap() - 4_000_000_000).abs() < 1_000_000, "{found}");
+}
+
+#[test]
+fn a_slow_address_server_is_found_behind_a_quick_proxy() {
+    let fields = DhcpFields::default();
+    let proxy = DhcpFields { address: false, class: "PXEClient".into(), ..fields.clone() };
+    let nameless = DhcpFields { boot_file: None, ..fields.clone() };
+    let scene = Scene::default().dhcp(Dhcp::Discover, &fields).wait_ms(1).dhcp(Dhcp::Offer, &proxy);
+    let scene = scene.wait_ms(3_000).dhcp(Dhcp::Offer, &nameless).wait_ms(2_500).dhcp(Dhcp::Request, &fields);
+    let with = boot(scene.dhcp(Dhcp::Ack, &nameless).file("boot.efi", 40, b""));
+    let found = finding(&with, "offer_delay").unwrap();
+    assert!((found["cost_ns"].as_i64().unwrap() - 3_000_000_000).abs() < 10_000_000, "{found}");
+    // The client waits with a proxy there, and without one: only with one is it to be dropped.
+    assert!(finding(&with, "choice_delay").unwrap()["advice"].as_str().unwrap().contains("ProxyDHCP"));
+    let scene = Scene::default().dhcp(Dhcp::Discover, &fields).dhcp(Dhcp::Offer, &fields).wait_ms(3_000);
+    let without = boot(scene.dhcp(Dhcp::Request, &fields).dhcp(Dhcp::Ack, &fields).file("boot.efi", 40, b""));
+    assert!(finding(&without, "offer_delay").is_none());
+    assert!(!finding(&without, "choice_delay").unwrap()["advice"].as_str().unwrap().contains("ProxyDHCP"));
+}
+
+#[test]
+fn a_menu_with_time_out_0_is_no_menu() {
+    let menu = |seconds: u8| {
+        let pxe = [&[9, 8, 0, 0, 5][..], b"Local", &[10, 5, seconds], b"Pick", &[255]].concat();
+        let fields = DhcpFields { pxe, ..DhcpFields::default() };
+        boot(Scene::default().lease(&fields).wait_ms(5_000).file("boot.efi", 40, b""))
+    };
+    let stages = |boot: &Value| boot["stages"].as_array().unwrap().iter().any(|stage| stage["kind"] == "menu");
+    assert!(stages(&menu(5)));
+    assert!(!stages(&menu(0)));
+}
+
+#[test]
+fn plain_bootp_is_not_cut_off() {
+    let plain = DhcpFields { plain: true, ..DhcpFields::default() };
+    let scene = Scene::default().dhcp(Dhcp::Discover, &plain).wait_ms(3).dhcp(Dhcp::Ack, &plain);
+    let (report, text) = report(&scene.file("boot.0", 40, b"").bytes());
+    let kinds: Vec<&str> = report["boots"][0]["dhcp"][0]["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["boot_request", "boot_reply"]);
+    assert!(!text.contains("cut off"), "{text}");
+}

@@ -1,0 +1,368 @@
+//! Network boots, message by message: what a client and its servers say, each frame at its time.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use super::{Container, Link, TcpFlags, Wrote, arp_request, ethernet, ipv4, tcp, udp};
+
+/// Time of a scene's first frame, ns since 1970.
+pub const SCENE_START_NS: u64 = 1_700_000_000_000_000_000;
+const CLIENT_MAC: [u8; 6] = [0x52, 0x54, 0, 0x77, 0, 1];
+const SERVER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 50);
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+/// A kind of DHCP message, by its number in option 53.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Dhcp {
+    Discover = 1,
+    Offer = 2,
+    Request = 3,
+    Decline = 4,
+    Ack = 5,
+    Nak = 6,
+}
+
+/// What a DHCP message holds besides its kind.
+#[derive(Clone, Debug)]
+pub struct DhcpFields {
+    /// Client architecture; in messages of the client.
+    pub architecture: u16,
+    /// Vendor class.
+    pub class: String,
+    /// Whether an address is offered, or given.
+    pub address: bool,
+    /// File to load; its server is the scene's.
+    pub boot_file: Option<String>,
+    /// Server to load from.
+    pub boot_server: Ipv4Addr,
+    /// Number that question and answer share.
+    pub transaction: u32,
+    /// Options of PXE servers (option 43), as bytes.
+    pub pxe: Vec<u8>,
+    /// To and from a boot server's port 4011.
+    pub boot_server_port: bool,
+    /// Without option 53: plain BOOTP.
+    pub plain: bool,
+}
+
+impl Default for DhcpFields {
+    fn default() -> Self {
+        Self {
+            architecture: 7,
+            class: "PXEClient:Arch:00007:UNDI:003016".into(),
+            address: true,
+            boot_file: Some("boot.efi".into()),
+            boot_server: SERVER,
+            transaction: 0x1234_5678,
+            pxe: Vec::new(),
+            boot_server_port: false,
+            plain: false,
+        }
+    }
+}
+
+/// A capture that is made frame by frame.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    wrote: Wrote,
+    now_ns: u64,
+    /// Port that the client asks from.
+    client_port: u16,
+    /// Port that the server answers from.
+    server_port: u16,
+    identification: u16,
+    /// Each frame is captured so often, a little apart.
+    copies: usize,
+    /// Frames that the recorder misses: every so-many-th DATA; 0 for none.
+    missed_every: u64,
+}
+
+impl Default for Scene {
+    fn default() -> Self {
+        Self {
+            wrote: Container::Pcapng.begin(Link::Ethernet.number(), 262_144),
+            now_ns: SCENE_START_NS,
+            client_port: 2000,
+            server_port: 40_000,
+            identification: 0,
+            copies: 1,
+            missed_every: 0,
+        }
+    }
+}
+
+impl Scene {
+    /// The capture file.
+    #[must_use]
+    pub fn bytes(self) -> Vec<u8> {
+        self.wrote.bytes
+    }
+
+    /// Nothing happens for a while.
+    #[must_use]
+    pub fn wait_ms(mut self, ms: u64) -> Self {
+        self.now_ns += ms * 1_000_000;
+        self
+    }
+
+    /// From here on every frame is captured `copies` times.
+    #[must_use]
+    pub fn captured(mut self, copies: usize) -> Self {
+        self.copies = copies;
+        self
+    }
+
+    /// From here on the recorder misses every `nth` block.
+    #[must_use]
+    pub fn misses(mut self, nth: u64) -> Self {
+        self.missed_every = nth;
+        self
+    }
+
+    fn frame(&mut self, frame: &[u8]) {
+        for copy in 0..self.copies as u64 {
+            self.wrote.frame(self.now_ns + copy * 3_000, frame);
+        }
+        self.now_ns += 50_000;
+    }
+
+    fn number(&mut self) -> u16 {
+        // Zero means that a sender does not number its packets.
+        self.identification = self.identification.checked_add(1).unwrap_or(1);
+        self.identification
+    }
+
+    fn packet(&mut self, from_client: bool, mut packet: Vec<u8>) {
+        let number = self.number().to_be_bytes();
+        packet[4..6].copy_from_slice(&number);
+        let (source, destination) = if from_client { (CLIENT_MAC, SERVER_MAC) } else { (SERVER_MAC, CLIENT_MAC) };
+        let frame = ethernet(source, destination, 0x0800, &packet);
+        self.frame(&frame);
+    }
+
+    /// A DHCP message.
+    #[must_use]
+    pub fn dhcp(mut self, kind: Dhcp, fields: &DhcpFields) -> Self {
+        let from_client = matches!(kind, Dhcp::Discover | Dhcp::Request | Dhcp::Decline);
+        let mut message = vec![0; 236];
+        message[0] = if from_client { 1 } else { 2 };
+        (message[1], message[2]) = (1, 6);
+        message[4..8].copy_from_slice(&fields.transaction.to_be_bytes());
+        message[28..34].copy_from_slice(&CLIENT_MAC);
+        if !from_client && fields.address && kind != Dhcp::Nak {
+            message[16..20].copy_from_slice(&CLIENT.octets());
+        }
+        if !from_client && let Some(file) = &fields.boot_file {
+            message[20..24].copy_from_slice(&fields.boot_server.octets());
+            message[108..108 + file.len()].copy_from_slice(file.as_bytes());
+        }
+        message.extend([99, 130, 83, 99]);
+        let mut option = |code: u8, data: &[u8]| {
+            message.extend([code, data.len() as u8]);
+            message.extend(data);
+        };
+        if !fields.plain {
+            option(53, &[kind as u8]);
+            option(60, fields.class.as_bytes());
+            if from_client && fields.class.contains("Client") {
+                option(93, &fields.architecture.to_be_bytes());
+            }
+            if !from_client {
+                option(54, &SERVER.octets());
+            }
+            if kind == Dhcp::Decline {
+                option(50, &CLIENT.octets());
+            }
+            if !fields.pxe.is_empty() {
+                option(43, &fields.pxe);
+            }
+        }
+        message.push(255);
+        let port = if fields.boot_server_port { 4011 } else { 67 };
+        let (client, server): (SocketAddr, SocketAddr) = if fields.boot_server_port {
+            ((CLIENT, 68).into(), (SERVER, port).into())
+        } else if from_client {
+            ((Ipv4Addr::UNSPECIFIED, 68).into(), (Ipv4Addr::BROADCAST, port).into())
+        } else {
+            ((Ipv4Addr::BROADCAST, 68).into(), (SERVER, port).into())
+        };
+        let packet = if from_client { udp(client, server, &message) } else { udp(server, client, &message) };
+        self.packet(from_client, packet);
+        self
+    }
+
+    /// DISCOVER, OFFER, REQUEST and ACK.
+    #[must_use]
+    pub fn lease(self, fields: &DhcpFields) -> Self {
+        let scene = self.dhcp(Dhcp::Discover, fields).wait_ms(2).dhcp(Dhcp::Offer, fields).wait_ms(900);
+        scene.dhcp(Dhcp::Request, fields).wait_ms(3).dhcp(Dhcp::Ack, fields).wait_ms(10)
+    }
+
+    fn tftp(&mut self, from_client: bool, port: u16, payload: &[u8]) {
+        let (client, server): (SocketAddr, SocketAddr) = ((CLIENT, self.client_port).into(), (SERVER, port).into());
+        let packet = if from_client { udp(client, server, payload) } else { udp(server, client, payload) };
+        self.packet(from_client, packet);
+    }
+
+    /// The client asks for a file, from another port than before; `options` are names and values.
+    #[must_use]
+    pub fn request(mut self, file: &str, options: &[(&str, &str)]) -> Self {
+        self.client_port += 1;
+        self.server_port += 1;
+        self.request_again(file, options)
+    }
+
+    /// The client asks again.
+    #[must_use]
+    pub fn request_again(mut self, file: &str, options: &[(&str, &str)]) -> Self {
+        let mut payload = vec![0, 1];
+        payload.extend(texts(&[(file, "octet")]));
+        payload.extend(texts(options));
+        self.tftp(true, 69, &payload);
+        self
+    }
+
+    /// The client wants to send a file.
+    #[must_use]
+    pub fn upload(mut self, file: &str) -> Self {
+        self.client_port += 1;
+        let mut payload = vec![0, 2];
+        payload.extend(texts(&[(file, "octet")]));
+        self.tftp(true, 69, &payload);
+        self
+    }
+
+    /// The server grants options.
+    #[must_use]
+    pub fn grant(mut self, options: &[(&str, &str)]) -> Self {
+        let mut payload = vec![0, 6];
+        payload.extend(texts(options));
+        self.tftp(false, self.server_port, &payload);
+        self
+    }
+
+    /// A block, from the server.
+    #[must_use]
+    pub fn data(mut self, block: u64, data: &[u8]) -> Self {
+        if self.missed_every > 0 && block.is_multiple_of(self.missed_every) {
+            self.now_ns += 50_000;
+            return self;
+        }
+        let number = (block as u16).to_be_bytes();
+        self.tftp(false, self.server_port, &[&[0, 3, number[0], number[1]], data].concat());
+        self
+    }
+
+    /// An acknowledgment, from the client.
+    #[must_use]
+    pub fn acknowledge(mut self, block: u64) -> Self {
+        let number = (block as u16).to_be_bytes();
+        self.tftp(true, self.server_port, &[0, 4, number[0], number[1]]);
+        self
+    }
+
+    /// An error, of the server or the client.
+    #[must_use]
+    pub fn error(mut self, from_client: bool, code: u16, text: &str) -> Self {
+        let number = code.to_be_bytes();
+        let payload = [&[0, 5, number[0], number[1]], text.as_bytes(), &[0]].concat();
+        self.tftp(from_client, self.server_port, &payload);
+        self
+    }
+
+    /// Blocks `blocks` of a file, each acknowledged, without its end.
+    #[must_use]
+    pub fn blocks(mut self, blocks: std::ops::Range<u64>, first: &[u8]) -> Self {
+        let mut block_of = vec![0xA5; 512];
+        for block in blocks {
+            if block == 1 {
+                block_of[..first.len()].copy_from_slice(first);
+            }
+            self = self.data(block, &block_of).acknowledge(block);
+        }
+        self
+    }
+
+    /// A whole file in `blocks` blocks of 512 bytes, the last one short; the first begins with `first`.
+    #[must_use]
+    pub fn file(self, name: &str, blocks: u64, first: &[u8]) -> Self {
+        self.request(name, &[]).blocks(1..blocks, first).data(blocks, b"end").acknowledge(blocks)
+    }
+
+    /// The first bytes of a UEFI program for a machine, by its number in PE/COFF.
+    #[must_use]
+    pub fn program(machine: u16) -> Vec<u8> {
+        let mut program = vec![0; 134];
+        program[..2].copy_from_slice(b"MZ");
+        program[60] = 128;
+        program[128..132].copy_from_slice(b"PE\0\0");
+        program[132..].copy_from_slice(&machine.to_le_bytes());
+        program
+    }
+
+    /// The server's machine says that nothing listens on the port asked, or another reason.
+    #[must_use]
+    pub fn unreachable(mut self, code: u8) -> Self {
+        let quoted = udp((CLIENT, self.client_port).into(), (SERVER, 69).into(), &[0, 1]);
+        let message = [&[3, code, 0, 0, 0, 0, 0, 0], &quoted[..28]].concat();
+        let packet = ipv4(SERVER, CLIENT, 1, &message, None);
+        self.packet(false, packet);
+        self
+    }
+
+    /// The client asks the link for the station of an address.
+    #[must_use]
+    pub fn looks_for(mut self, target: Ipv4Addr) -> Self {
+        let frame = arp_request(CLIENT_MAC, CLIENT, target);
+        self.frame(&frame);
+        self
+    }
+
+    /// A TCP segment between the client and port 80 of the server.
+    #[must_use]
+    pub fn segment(mut self, from_client: bool, numbers: (u32, u32), flags: TcpFlags, payload: &[u8]) -> Self {
+        let (client, server): (SocketAddr, SocketAddr) = ((CLIENT, self.client_port).into(), (SERVER, 80).into());
+        let ends = if from_client { (client, server) } else { (server, client) };
+        let packet = tcp(ends, numbers, flags, 60_000, payload);
+        self.packet(from_client, packet);
+        self
+    }
+
+    /// A request over HTTP on a new connection, and its answer with `body`.
+    #[must_use]
+    pub fn http(mut self, target: &str, status: &str, body: &[u8]) -> Self {
+        self.client_port += 1;
+        let request = format!("GET {target} HTTP/1.1\r\nHost: boot\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n");
+        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", body.len());
+        let (syn, ack) = (TcpFlags { syn: true, ..TcpFlags::default() }, TcpFlags { ack: true, ..TcpFlags::default() });
+        let both = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
+        let sent = 1 + request.len() as u32;
+        self.segment(true, (0, 0), syn, b"")
+            .segment(false, (0, 1), both, b"")
+            .segment(true, (1, 1), ack, request.as_bytes())
+            .segment(false, (1, sent), ack, &[answer.as_bytes(), body].concat())
+    }
+
+    /// Another machine's frame, which shows that the capture goes on.
+    #[must_use]
+    pub fn someone_else(mut self) -> Self {
+        let other: IpAddr = [10, 0, 0, 99].into();
+        let packet = udp(SocketAddr::new(other, 5353), SocketAddr::new([224, 0, 0, 251].into(), 5353), b"hello");
+        let frame = ethernet([2, 9, 9, 9, 9, 9], [1, 0, 0x5E, 0, 0, 0xFB], 0x0800, &packet);
+        self.frame(&frame);
+        self
+    }
+
+    /// The operating system's own question for an address, answered.
+    #[must_use]
+    pub fn system(self) -> Self {
+        let fields =
+            DhcpFields { class: "MSFT 5.0".into(), transaction: 0x7777_0001, boot_file: None, ..DhcpFields::default() };
+        self.lease(&fields)
+    }
+}
+
+fn texts(pairs: &[(&str, &str)]) -> Vec<u8> {
+    pairs.iter().flat_map(|(name, value)| [name.as_bytes(), &[0], value.as_bytes(), &[0]].concat()).collect()
+}

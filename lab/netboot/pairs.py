@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Records the same two files by the firmware shell's own TFTP client with windows of 1 to 64 blocks, for the latency model.
+
+lab/netboot/pairs.py OUT [--delay MS]    OUT/capture.pcap, OUT/serial.log
+
+With --delay every frame to and from the guest is held back so long, one way, on the client's side of the capture.
+Needs root and the packages that record.py needs, and mtools and dosfstools.
+"""
+
+import argparse
+import heapq
+import os
+import pathlib
+import select
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import fcntl
+
+NAMESPACE = "onoff-pairs"
+WINDOWS = (1, 4, 8, 16, 32, 64)
+FILES = {"a.bin": 8_222_656, "b.bin": 3_000_001}
+BLOCKS = {"a.bin": 1468, "b.bin": 1024}
+DONE = "LAB done"
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("out", type=pathlib.Path)
+    arguments.add_argument("--delay", type=float, default=0.0, help="ms, one way")
+    arguments.add_argument("--atftpd", default="atftpd", help="the server's program")
+    arguments.add_argument("--limit", type=float, default=400)
+    arguments = arguments.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    out = arguments.out.resolve()
+    with tempfile.TemporaryDirectory() as work:
+        record(arguments, out, pathlib.Path(work))
+
+
+def script():
+    lines = ["echo LAB start", "connect -r", "ifconfig -s eth0 static 192.168.77.60 255.255.255.0 192.168.77.1", "stall 3000000", "fs0:"]
+    for name, block in BLOCKS.items():
+        for window in WINDOWS:
+            option = f"-w {window} " if window > 1 else ""
+            lines.append(f"tftp -s {block} {option}192.168.77.1 {name} x.bin")
+    return "\r\n".join([*lines, f"echo {DONE}", "reset -s", ""])
+
+
+def record(arguments, out, work):
+    files = work / "tftp"
+    files.mkdir()
+    for name, size in FILES.items():
+        (files / name).write_bytes(os.urandom(size))
+    (work / "startup.nsh").write_text(script())
+    disk = work / "fat.img"
+    with disk.open("wb") as file:
+        file.truncate(64 << 20)
+    subprocess.run(["mkfs.vfat", "-F", "32", disk], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["mcopy", "-i", disk, work / "startup.nsh", "::startup.nsh"], check=True)
+    (work / "vars.fd").write_bytes(pathlib.Path("/usr/share/OVMF/OVMF_VARS_4M.fd").read_bytes())
+    serial = out / "serial.log"
+    serial.write_bytes(b"")
+    subprocess.run(["ip", "netns", "del", NAMESPACE], stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(["ip", "netns", "add", NAMESPACE], check=True)
+    inside = ["ip", "netns", "exec", NAMESPACE]
+    running = []
+    try:
+        for command in ("link set lo up", "link add br0 type bridge", "link set br0 up", "addr add 192.168.77.1/24 dev br0",
+                        "tuntap add tap0 mode tap", "link set tap0 master br0 up"):
+            subprocess.run(["ip", "-n", NAMESPACE, *command.split()], check=True)
+        log = (out / "server.log").open("wb")
+        running.append(subprocess.Popen([*inside, arguments.atftpd, "--daemon", "--no-fork", "--user", "root.root",
+                                         "--bind-address", "192.168.77.1", "--logfile", "-", files], stdout=log, stderr=log))
+        running.append(subprocess.Popen([*inside, "tcpdump", "-i", "tap0", "-s", "96", "-U", "-B", "16384", "-w", out / "capture.pcap",
+                                         "--time-stamp-precision=nano"], stdout=log, stderr=log))
+        time.sleep(1)
+        if arguments.delay > 0:
+            network = ["-netdev", "socket,id=n0,udp=127.0.0.1:7711,localaddr=127.0.0.1:7712"]
+            running.append(subprocess.Popen([*inside, sys.executable, __file__, "relay", str(arguments.delay)]))
+            time.sleep(0.5)
+        else:
+            network = ["-netdev", "tap,id=n0,ifname=tap0,script=no,downscript=no"]
+        guest = subprocess.Popen([*inside, "qemu-system-x86_64", "-machine", "q35,smm=off", "-accel", "tcg", "-cpu", "max,-hypervisor",
+                                  "-m", "512", "-display", "none", "-no-user-config", "-nodefaults",
+                                  "-drive", "if=pflash,format=raw,unit=0,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd",
+                                  "-drive", f"if=pflash,format=raw,unit=1,file={work}/vars.fd", *network,
+                                  "-device", "virtio-net-pci,netdev=n0,mac=52:54:00:77:00:01,romfile=",
+                                  "-device", "virtio-rng-pci", "-serial", f"file:{serial}",
+                                  "-drive", f"if=none,id=fat,format=raw,file={disk}", "-device", "virtio-blk-pci,drive=fat,bootindex=0"],
+                                 stdin=subprocess.DEVNULL)
+        running.append(guest)
+        begin = time.monotonic()
+        while guest.poll() is None and time.monotonic() - begin < arguments.limit:
+            time.sleep(0.5)
+        time.sleep(1)
+    finally:
+        for process in reversed(running):
+            process.terminate()
+            try:
+                process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        subprocess.run(["ip", "netns", "del", NAMESPACE], check=False)
+    if DONE not in serial.read_text(errors="replace"):
+        sys.exit(f"pairs: the shell did not come to its end; see {serial}")
+
+
+def relay(delay_s):
+    """Frames between QEMU's datagrams and the bridge, each held back."""
+    tap = os.open("/dev/net/tun", os.O_RDWR)
+    fcntl.ioctl(tap, 0x400454CA, struct.pack("16sH", b"tap0", 0x1002))
+    os.set_blocking(tap, False)
+    guest = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    guest.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    guest.bind(("127.0.0.1", 7711))
+    guest.setblocking(False)
+    queue, number = [], 0
+    while True:
+        wait = max(0.0, min(0.05, queue[0][0] - time.monotonic())) if queue else 0.05
+        readable, _, _ = select.select([tap, guest], [], [], wait)
+        now = time.monotonic()
+        for source in readable:
+            for _ in range(64):
+                try:
+                    frame = os.read(tap, 65536) if source == tap else guest.recv(65536)
+                except BlockingIOError:
+                    break
+                number += 1
+                heapq.heappush(queue, (now + delay_s, number, source == tap, frame))
+        while queue and queue[0][0] <= time.monotonic():
+            _, _, to_guest, frame = heapq.heappop(queue)
+            try:
+                if to_guest:
+                    guest.sendto(frame, ("127.0.0.1", 7712))
+                else:
+                    os.write(tap, frame)
+            except OSError:
+                pass
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["relay"]:
+        relay(float(sys.argv[2]) / 1e3)
+    else:
+        main()
