@@ -89,12 +89,14 @@ pub enum Error {
         boots: usize,
     },
     /// The file is of no kind that can be read.
-    #[error("{name}: byte offset 0: not a recording of a known kind: it begins with {beginning}")]
+    #[error("{name}: byte offset 0: not a recording of a known kind: it begins with {beginning}{advice}")]
     NotARecording {
         /// The file, and the member inside it.
         name: String,
         /// Its first bytes in hexadecimal.
         beginning: String,
+        /// What it looks like and the command whose output can be read, after a full stop; empty when that is not known.
+        advice: &'static str,
     },
     /// The file holds no firmware tables in any form.
     #[error(

@@ -79,7 +79,11 @@ impl SourceFile {
     }
 
     fn is_no_recording(&self) -> Error {
-        Error::NotARecording { name: self.name.clone(), beginning: beginning(self.bytes()) }
+        Error::NotARecording {
+            name: self.name.clone(),
+            beginning: beginning(self.bytes()),
+            advice: parts::advice(self.bytes()),
+        }
     }
 
     fn is_other_kind(&self, kind: RecordingKind) -> Error {

@@ -275,6 +275,31 @@ fn is_kernel_log(text: &str) -> bool {
     first.is_none() || !messages.iter().take(10).all(|message| computer(message) == first)
 }
 
+/// Of Linux texts that say too little or are not read: what they look like, and what to take instead. Empty for anything else.
+pub(crate) fn advice(bytes: &[u8]) -> &'static str {
+    let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+    let text = String::from_utf8_lossy(head);
+    let lines = || text.lines().take(LOG_LINES);
+    let any = |holds: &dyn Fn(&str) -> bool| lines().any(holds);
+    if blame::recognises(&text) {
+        ". This is 'systemd-analyze blame': it says how long units took, and not when. Add 'systemctl show \"*\" > units.txt'."
+    } else if any(&|line| line.contains(" [s=") && line.contains(";i=") && line.contains(";b=")) {
+        ". This looks like 'journalctl -o verbose'. Take 'journalctl -o export'."
+    } else if any(&|line| line.starts_with("The time when unit became active") || line.contains(".target @")) {
+        ". This looks like 'systemd-analyze critical-chain'. Take 'systemctl show \"*\" > units.txt' and 'systemctl show > manager.txt'."
+    } else if any(&|line| line.starts_with("<svg") || line.starts_with("<!DOCTYPE svg")) {
+        ". A picture of 'systemd-analyze plot' is not read. Take 'systemctl show \"*\" > units.txt' and 'systemctl show > manager.txt'."
+    } else if any(&|line| line.starts_with("[  +")) {
+        ". This looks like 'dmesg -e' or 'dmesg -H', whose times are rounded. Take 'dmesg'."
+    } else if any(&|line| {
+        ["Linux version ", "Reached target ", "Starting ", "Started "].iter().any(|begin| line.starts_with(begin))
+    }) {
+        ". This looks like 'journalctl -o cat' or a log without times. Take 'journalctl -o short-monotonic', '-o export' or 'dmesg'."
+    } else {
+        ""
+    }
+}
+
 /// Whether somewhere among other lines the kernel's log begins: a serial console tells of firmware and loader before.
 fn holds_a_kernel_log(text: &str) -> bool {
     text.lines()
@@ -297,6 +322,23 @@ mod tests {
         }
         for name in ["", "notes.txt", "uptime/x", "cat.jpg"] {
             assert!(!is_for_people(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_with_the_command_to_type() {
+        for (text, expected) in [
+            ("9.378s dev-vda2.device\n", "systemctl show"),
+            ("Fri 2026-11-20 23:15:25.1 UTC [s=1;i=1;b=2;m=3;t=4;x=5]\n    PRIORITY=5\n", "-o export"),
+            ("The time when unit became active or started is printed after the \"@\".\n", "units.txt"),
+            ("<svg width=\"1\">\n", "plot"),
+            ("[Nov22 09:04] Linux version 6\n[  +0.000012] x\n", "Take 'dmesg'"),
+            ("Linux version 6.1\nReached target Basic System.\n", "short-monotonic"),
+        ] {
+            assert!(advice(text.as_bytes()).contains(expected), "{text}");
+        }
+        for other in ["", "hello\n", "PNG", "a,b\n1,2\n"] {
+            assert_eq!(advice(other.as_bytes()), "", "{other}");
         }
     }
 
