@@ -16,6 +16,7 @@ pub mod shutdown;
 pub mod storage;
 pub mod suspend;
 pub mod table;
+pub mod view;
 pub mod why;
 
 use std::ffi::OsString;
@@ -39,6 +40,7 @@ use services::ServicesArguments;
 use shutdown::ShutdownArguments;
 use storage::{DiskArguments, FilesArguments, HardFaultsArguments};
 use suspend::SuspendArguments;
+use view::ViewArguments;
 use why::WhyArguments;
 
 const EXIT_CODES: &str = "\
@@ -84,6 +86,7 @@ pub enum Command {
     Diagnose(DiagnoseArguments),
     Firmware(FirmwareArguments),
     Suspend(SuspendArguments),
+    View(ViewArguments),
     Shutdown(ShutdownArguments),
     Info(InfoArguments),
     Events(EventsArguments),

@@ -12,6 +12,7 @@ pub mod study;
 pub mod suspend;
 pub mod symbols;
 pub mod table;
+pub mod view;
 pub mod why;
 
 use std::path::PathBuf;
@@ -43,6 +44,7 @@ use record::RecordTask;
 use shutdown::ShutdownFormat;
 use suspend::SuspendFormat;
 use table::TableQuestion;
+use view::ViewQuestion;
 use why::WhyTask;
 
 /// A recording to open.
@@ -70,6 +72,8 @@ pub enum Task {
     ListBoots(PlainFormat),
     /// Show where the time of sleeping and waking went.
     Suspend(SuspendOptions, SuspendFormat),
+    /// A page.
+    View(ViewQuestion),
     /// Show where the time of a shutdown went.
     Shutdown(ShutdownOptions, ShutdownFormat),
     /// Say what to change.
@@ -149,6 +153,7 @@ impl Invocation {
             Command::Boot(arguments) => Self::boot(arguments),
             Command::Diagnose(arguments) => diagnose::resolve(arguments),
             Command::Suspend(arguments) => suspend::resolve(arguments),
+            Command::View(arguments) => Ok(view::resolve(arguments)),
             Command::Shutdown(arguments) => Ok(Self::shutdown(arguments)),
             Command::Why(arguments) => why::resolve(arguments),
             Command::Info(arguments) => Ok(Self::info(arguments)),

@@ -45,6 +45,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         | Task::List(..)
         | Task::Netboot(..)
         | Task::Record(_)
+        | Task::View(_)
         | Task::Why(_)
         | Task::Xperf(CommandLine::Help(_)) => {}
     }

@@ -16,6 +16,7 @@ mod runs;
 mod shutdown;
 mod suspend;
 mod table;
+mod view;
 mod why;
 
 pub use runs::files_of_one_recording;
@@ -45,6 +46,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Netboot(options, format) => netboot::run(recording, &options, format, &destination),
         Task::Record(task) => record::run(task, &destination),
         Task::Suspend(options, format) => suspend::run(recording, &options, format, &destination),
+        Task::View(question) => view::run(&recording, &question, &destination),
         Task::Compare(question) => compare::run(*question, &destination),
         Task::Gate(question) => gate::run(&question, &destination),
         Task::Why(task) => why::run(recording, task, &destination),

@@ -1,0 +1,33 @@
+//! The arguments of `onoff view`.
+
+use clap::Args;
+
+use super::{EXIT_CODES, OutputArguments, RecordingArguments};
+
+/// See recordings: a page in the browser, or one file to mail
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  onoff view boot.etl                        open the browser
+  onoff view before.etl after.etl            two recordings on one page
+  onoff view boot.etl -o report.html         one file that needs no server and no network
+  onoff view boot.etl --no-open --port 8080  only print the address
+
+The page is served on this computer only (127.0.0.1), behind a token in its address. Ctrl-C ends it.
+
+{EXIT_CODES}"))]
+pub struct ViewArguments {
+    #[command(flatten)]
+    pub recording: RecordingArguments,
+
+    /// Port of the page on 127.0.0.1 [default: any free one]
+    #[arg(long, value_name = "PORT", conflicts_with = "output")]
+    pub port: Option<u16>,
+
+    /// Do not open the browser, only print the address
+    #[arg(long, conflicts_with = "output")]
+    pub no_open: bool,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}

@@ -1,0 +1,100 @@
+//! The lanes of the page: for each track, range and width in pixels, what a screen can show. Pixels are counted here, in one
+//! place, whatever draws them.
+
+pub mod shares;
+pub mod slices;
+pub mod tracks;
+
+use serde::Serialize;
+
+use shares::{DrawnShares, ShareLane};
+use slices::{Drawn, SliceLane};
+
+/// What a track is about. The page shows the groups in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrackGroup {
+    /// How busy each processor was.
+    Processors,
+    /// How busy each disk was.
+    Disks,
+    /// Who waited for whom.
+    CriticalPath,
+    /// Devices and drivers.
+    Devices,
+    /// Services and units.
+    Services,
+    /// Session, policy and the kernel's own steps.
+    Session,
+    /// Who was notified of a transition.
+    Notifications,
+    /// Power requests to devices.
+    Power,
+    /// Processes.
+    Processes,
+    /// Milestones.
+    Log,
+}
+
+/// What a track holds.
+#[derive(Clone, Debug)]
+pub enum Lane {
+    /// Intervals.
+    Slices(SliceLane),
+    /// A share over time.
+    Shares(ShareLane),
+}
+
+/// A track of the page.
+#[derive(Clone, Debug)]
+pub struct Track {
+    /// What it is about.
+    pub group: TrackGroup,
+    /// Within the group: the bus of a device, the load-order group of a service; may be empty.
+    pub section: String,
+    /// Name, as people know it.
+    pub name: String,
+    /// What else to say of it, e.g. a command line; may be empty.
+    pub note: String,
+    /// The lane.
+    pub lane: Lane,
+}
+
+/// What a screen shows of a track.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum DrawnLane {
+    /// Intervals.
+    Slices(Drawn),
+    /// A share over time.
+    Shares(DrawnShares),
+}
+
+impl Track {
+    /// What `pixels` pixels show of `from_ns..to_ns`.
+    #[must_use]
+    pub fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32) -> DrawnLane {
+        match &self.lane {
+            Lane::Slices(lane) => DrawnLane::Slices(lane.draw(from_ns, to_ns, pixels)),
+            Lane::Shares(lane) => DrawnLane::Shares(lane.draw(from_ns, to_ns, pixels)),
+        }
+    }
+
+    /// Rows that it takes on the page.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        match &self.lane {
+            Lane::Slices(lane) => lane.rows().max(1),
+            Lane::Shares(_) => 1,
+        }
+    }
+
+    /// The sum of its intervals' lengths, or its busy time, ns.
+    #[must_use]
+    pub fn total_ns(&self) -> i64 {
+        match &self.lane {
+            Lane::Slices(lane) => lane.total_ns(),
+            Lane::Shares(lane) => lane.busy_ns(),
+        }
+    }
+}

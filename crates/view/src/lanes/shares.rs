@@ -1,0 +1,115 @@
+//! How busy something was: a share of 0 to 1 over time, for a strip.
+
+use serde::Serialize;
+
+/// Busy time in equal buckets, as running sums: the share of any range is a difference of two.
+#[derive(Clone, Debug)]
+pub struct ShareLane {
+    start_ns: i64,
+    bucket_ns: i64,
+    /// Busy time before each bucket's start, ns; one more than there are buckets.
+    before_ns: Vec<i64>,
+    /// The part of it at low priority.
+    low_before_ns: Vec<i64>,
+}
+
+/// What a screen shows of a strip: equal steps of the range. Columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DrawnShares {
+    /// First step's start, ns.
+    pub start_ns: i64,
+    /// End of the last, ns.
+    pub end_ns: i64,
+    /// Busy share of each step, in 255ths.
+    pub busy: Vec<u8>,
+    /// The part of it at low priority, in 255ths.
+    pub low: Vec<u8>,
+}
+
+impl Default for ShareLane {
+    fn default() -> Self {
+        Self::new(0, 1, [])
+    }
+}
+
+impl ShareLane {
+    /// The strip of busy times `(all, at low priority)` of consecutive buckets of `bucket_ns` from `start_ns` on.
+    #[must_use]
+    pub fn new(start_ns: i64, bucket_ns: i64, buckets: impl IntoIterator<Item = (i64, i64)>) -> Self {
+        let mut lane = Self { start_ns, bucket_ns: bucket_ns.max(1), before_ns: vec![0], low_before_ns: vec![0] };
+        let (mut busy_ns, mut low_ns) = (0_i64, 0_i64);
+        for (all_ns, at_low_ns) in buckets {
+            busy_ns = busy_ns.saturating_add(all_ns.max(0));
+            low_ns = low_ns.saturating_add(at_low_ns.max(0));
+            lane.before_ns.push(busy_ns);
+            lane.low_before_ns.push(low_ns);
+        }
+        lane
+    }
+
+    /// Busy time, ns.
+    #[must_use]
+    pub fn busy_ns(&self) -> i64 {
+        self.before_ns.last().copied().unwrap_or_default()
+    }
+
+    /// What a step cannot be shorter than without being the same as its neighbour, ns.
+    #[must_use]
+    pub fn bucket_ns(&self) -> i64 {
+        self.bucket_ns
+    }
+
+    /// The running sum at a time, in proportion within a bucket.
+    fn at(&self, sums: &[i64], time_ns: i64) -> i64 {
+        let offset_ns = (i128::from(time_ns) - i128::from(self.start_ns)).max(0);
+        let bucket = usize::try_from(offset_ns / i128::from(self.bucket_ns)).unwrap_or(usize::MAX);
+        let last = sums.last().copied().unwrap_or_default();
+        let (Some(&before), Some(&after)) = (sums.get(bucket), sums.get(bucket.saturating_add(1))) else { return last };
+        let within_ns = offset_ns % i128::from(self.bucket_ns);
+        let part = i128::from(after - before) * within_ns / i128::from(self.bucket_ns);
+        before.saturating_add(i64::try_from(part).unwrap_or_default())
+    }
+
+    /// What `pixels` steps show of `from_ns..to_ns`.
+    #[must_use]
+    pub fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32) -> DrawnShares {
+        let width_ns = (i128::from(to_ns) - i128::from(from_ns)).max(1);
+        let mut drawn = DrawnShares { start_ns: from_ns, end_ns: to_ns, ..DrawnShares::default() };
+        let time = |pixel: u32| {
+            i64::try_from(i128::from(from_ns) + width_ns * i128::from(pixel) / i128::from(pixels.max(1)))
+                .unwrap_or(to_ns)
+        };
+        let share = |part_ns: i64, of_ns: i64| {
+            u8::try_from(i128::from(part_ns.max(0)) * 255 / i128::from(of_ns.max(1))).unwrap_or(255)
+        };
+        for pixel in 0..pixels {
+            let (start_ns, end_ns) = (time(pixel), time(pixel + 1));
+            let of_ns = end_ns.saturating_sub(start_ns);
+            let between = |sums: &[i64]| self.at(sums, end_ns).saturating_sub(self.at(sums, start_ns));
+            drawn.busy.push(share(between(&self.before_ns), of_ns));
+            drawn.low.push(share(between(&self.low_before_ns), of_ns));
+        }
+        drawn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_the_mean_of_what_it_covers() {
+        let lane = ShareLane::new(0, 10, [(10, 0), (0, 0), (5, 5), (10, 0)]);
+        assert_eq!(lane.draw(0, 40, 4).busy, [255, 0, 127, 255]);
+        assert_eq!(lane.draw(0, 40, 4).low, [0, 0, 127, 0]);
+        assert_eq!(lane.draw(0, 40, 2).busy, [127, 191]);
+        assert_eq!(lane.busy_ns(), 25);
+    }
+
+    #[test]
+    fn outside_of_the_recording_nothing_is_busy() {
+        let lane = ShareLane::new(100, 10, [(10, 0), (10, 0)]);
+        assert_eq!(lane.draw(0, 400, 4).busy, [0, 51, 0, 0]);
+        assert_eq!(ShareLane::default().draw(i64::MIN, i64::MAX, 2).busy, [0, 0]);
+    }
+}

@@ -1,0 +1,368 @@
+//! Intervals of one lane, and what of them a screen can show.
+//!
+//! A lane holds any number of intervals. Where they overlap they are put on rows of their own, so that those of one row follow
+//! one another; then the intervals that begin in a pixel are a range of the row, found by binary search, and the longest of a
+//! range is found in a tree of maxima. A query costs time in proportion to its pixels, not to the intervals.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use serde::Serialize;
+
+/// What a slice shows. The page gives each a colour and a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Tone {
+    /// Nothing more than that it was there: the life of a process.
+    Present,
+    /// A service's host process being started.
+    Container,
+    /// A service's image being loaded.
+    Load,
+    /// A service's or unit's own initialisation, or its stop.
+    Initialise,
+    /// A driver that blocked its caller.
+    Blocked,
+    /// A driver that had returned and completes the work later.
+    Pended,
+    /// A thread ran.
+    Ran,
+    /// A thread was ready to run and had no processor.
+    Ready,
+    /// A wait for a disk.
+    Disk,
+    /// A wait for a timer.
+    Timer,
+    /// A wait for an interrupt or a deferred procedure call.
+    Interrupt,
+    /// A wait for a service.
+    Service,
+    /// Not known.
+    Unknown,
+    /// Someone was notified, until the answer.
+    Notified,
+    /// Work that is none of the above.
+    Work,
+    /// Failed, or ran into a time limit.
+    Failed,
+}
+
+/// An interval of a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Start, ns.
+    pub start_ns: i64,
+    /// End, ns; not before the start.
+    pub end_ns: i64,
+    /// What to call it.
+    pub label: String,
+    /// What it shows.
+    pub tone: Tone,
+}
+
+/// What a screen shows of a row: one entry per interval, or per group of intervals that share a pixel. Columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DrawnRow {
+    /// Starts, ns.
+    pub start_ns: Vec<i64>,
+    /// Ends, ns.
+    pub end_ns: Vec<i64>,
+    /// The longest interval's name, as an index into [`Drawn::labels`].
+    pub label: Vec<u32>,
+    /// The longest interval's tone, by its number.
+    pub tone: Vec<u8>,
+    /// How many intervals the entry stands for.
+    pub count: Vec<u32>,
+}
+
+/// What a screen shows of a lane of slices.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Drawn {
+    /// Names that the rows refer to.
+    pub labels: Vec<String>,
+    /// The rows, top first.
+    pub rows: Vec<DrawnRow>,
+    /// Intervals that lie deeper than the rows kept.
+    pub hidden: u32,
+}
+
+/// Most rows of a lane; what overlaps deeper is counted and not shown.
+pub const MAX_ROWS: usize = 24;
+
+#[derive(Clone, Debug, Default)]
+struct Row {
+    starts: Vec<i64>,
+    ends: Vec<i64>,
+    labels: Vec<u32>,
+    tones: Vec<u8>,
+    /// A tree of maxima over lengths: leaves from `starts.len()`, each inner node the index of its longer child.
+    longest: Vec<u32>,
+}
+
+impl Row {
+    fn length_ns(&self, index: u32) -> i64 {
+        let at = index as usize;
+        self.ends[at].saturating_sub(self.starts[at])
+    }
+
+    fn longer(&self, a: u32, b: u32) -> u32 {
+        if self.length_ns(b) > self.length_ns(a) { b } else { a }
+    }
+
+    fn index(&mut self) {
+        let count = self.starts.len();
+        self.longest = vec![0; count * 2];
+        for leaf in 0..count {
+            self.longest[count + leaf] = u32::try_from(leaf).unwrap_or(u32::MAX);
+        }
+        for node in (1..count).rev() {
+            self.longest[node] = self.longer(self.longest[node * 2], self.longest[node * 2 + 1]);
+        }
+    }
+
+    /// The longest interval of `from..to`, which is not empty.
+    fn longest_of(&self, from: usize, to: usize) -> usize {
+        let count = self.starts.len();
+        let (mut low, mut high) = (from + count, to + count);
+        let mut best = self.longest[low];
+        while low < high {
+            if low % 2 == 1 {
+                best = self.longer(best, self.longest[low]);
+                low += 1;
+            }
+            if high % 2 == 1 {
+                high -= 1;
+                best = self.longer(best, self.longest[high]);
+            }
+            low /= 2;
+            high /= 2;
+        }
+        best as usize
+    }
+
+    fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32, entry: &mut impl FnMut(Entry)) {
+        let width_ns = (i128::from(to_ns) - i128::from(from_ns)).max(1);
+        let pixels = i128::from(pixels.max(1));
+        let pixel_of = |time_ns: i64| (i128::from(time_ns) - i128::from(from_ns)) * pixels / width_ns;
+        let time_of = |pixel: i128| {
+            i64::try_from(i128::from(from_ns) + (pixel * width_ns + pixels - 1) / pixels).unwrap_or(i64::MAX)
+        };
+        let wide = |index: usize| i128::from(self.ends[index].saturating_sub(self.starts[index])) * pixels >= width_ns;
+        let mut at = self.ends.partition_point(|&end| end < from_ns);
+        while at < self.starts.len() && self.starts[at] < to_ns {
+            if wide(at) || self.starts[at] < from_ns {
+                entry(Entry { first: at, last: at, longest: at });
+                at += 1;
+                continue;
+            }
+            let pixel_end_ns = time_of(pixel_of(self.starts[at]) + 1).min(to_ns);
+            let mut next = at + self.starts[at..].partition_point(|&start| start < pixel_end_ns);
+            next = next.max(at + 1);
+            // Only the last that begins in a pixel can reach beyond it.
+            let long_last = next > at + 1 && wide(next - 1);
+            let merged = if long_last { next - 1 } else { next };
+            entry(Entry { first: at, last: merged - 1, longest: self.longest_of(at, merged) });
+            at = merged;
+        }
+    }
+}
+
+struct Entry {
+    first: usize,
+    last: usize,
+    longest: usize,
+}
+
+/// The intervals of one lane, indexed.
+#[derive(Clone, Debug, Default)]
+pub struct SliceLane {
+    labels: Vec<String>,
+    rows: Vec<Row>,
+    hidden: u32,
+    slices: usize,
+    total_ns: i64,
+}
+
+impl SliceLane {
+    /// The lane of `slices`, in any order. One that ends before it starts is taken to end where it starts.
+    #[must_use]
+    pub fn new(mut slices: Vec<Slice>) -> Self {
+        slices.sort_by_key(|slice| (slice.start_ns, Reverse(slice.end_ns)));
+        let mut lane = Self { slices: slices.len(), ..Self::default() };
+        let mut known = hashbrown::HashMap::new();
+        // Rows by the time at which they are free, and among those that are, the uppermost first.
+        let mut busy: BinaryHeap<Reverse<(i64, usize)>> = BinaryHeap::new();
+        let mut free: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
+        for slice in slices {
+            let end_ns = slice.end_ns.max(slice.start_ns);
+            lane.total_ns = lane.total_ns.saturating_add(end_ns.saturating_sub(slice.start_ns));
+            while let Some(&Reverse((until_ns, row))) = busy.peek()
+                && until_ns <= slice.start_ns
+            {
+                busy.pop();
+                free.push(Reverse(row));
+            }
+            let row = match free.pop() {
+                Some(Reverse(row)) => row,
+                None if lane.rows.len() < MAX_ROWS => {
+                    lane.rows.push(Row::default());
+                    lane.rows.len() - 1
+                }
+                None => {
+                    lane.hidden = lane.hidden.saturating_add(1);
+                    continue;
+                }
+            };
+            busy.push(Reverse((end_ns, row)));
+            let next = u32::try_from(lane.labels.len()).unwrap_or(u32::MAX);
+            let label = *known.entry(slice.label.clone()).or_insert(next);
+            if label == next {
+                lane.labels.push(slice.label);
+            }
+            let Some(row) = lane.rows.get_mut(row) else { continue };
+            row.starts.push(slice.start_ns);
+            row.ends.push(end_ns);
+            row.labels.push(label);
+            row.tones.push(slice.tone as u8);
+        }
+        lane.rows.iter_mut().for_each(Row::index);
+        lane
+    }
+
+    /// Intervals.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slices
+    }
+
+    /// Whether there is no interval.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slices == 0
+    }
+
+    /// The sum of all lengths, ns.
+    #[must_use]
+    pub fn total_ns(&self) -> i64 {
+        self.total_ns
+    }
+
+    /// Rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// What `pixels` pixels show of `from_ns..to_ns`: in each row at most two entries per pixel.
+    #[must_use]
+    pub fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32) -> Drawn {
+        let mut drawn = Drawn { hidden: self.hidden, ..Drawn::default() };
+        let mut used = hashbrown::HashMap::new();
+        for row in &self.rows {
+            let mut entries = DrawnRow::default();
+            row.draw(from_ns, to_ns, pixels, &mut |entry| {
+                let label = row.labels[entry.longest];
+                let next = u32::try_from(drawn.labels.len()).unwrap_or(u32::MAX);
+                let local = *used.entry(label).or_insert(next);
+                if local == next {
+                    drawn.labels.push(self.labels[label as usize].clone());
+                }
+                entries.start_ns.push(row.starts[entry.first]);
+                entries.end_ns.push(row.ends[entry.last]);
+                entries.label.push(local);
+                entries.tone.push(row.tones[entry.longest]);
+                entries.count.push(u32::try_from(entry.last + 1 - entry.first).unwrap_or(u32::MAX));
+            });
+            drawn.rows.push(entries);
+        }
+        drawn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(start_ns: i64, end_ns: i64, label: &str) -> Slice {
+        Slice { start_ns, end_ns, label: label.to_owned(), tone: Tone::Work }
+    }
+
+    /// Numbers that look random and are the same each time.
+    fn numbers(mut state: u64) -> impl FnMut(i64) -> i64 {
+        move |below| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            i64::try_from(state >> 33).unwrap() % below
+        }
+    }
+
+    #[test]
+    fn what_overlaps_is_put_on_rows_of_its_own() {
+        let lane = SliceLane::new(vec![slice(0, 10, "a"), slice(5, 15, "b"), slice(10, 20, "c")]);
+        assert_eq!(lane.rows(), 2);
+        let drawn = lane.draw(0, 20, 20);
+        assert_eq!(drawn.rows[0].start_ns, [0, 10]);
+        assert_eq!(drawn.rows[1].start_ns, [5]);
+        assert_eq!(drawn.labels, ["a", "c", "b"]);
+    }
+
+    #[test]
+    fn a_pixel_shows_its_longest_and_how_many() {
+        let lane = SliceLane::new(vec![
+            slice(0, 1, "short"),
+            slice(1, 4, "longer"),
+            slice(4, 5, "short"),
+            slice(50, 90, "wide"),
+        ]);
+        let drawn = lane.draw(0, 100, 10);
+        assert_eq!(drawn.rows[0].count, [3, 1]);
+        assert_eq!(drawn.labels, ["longer", "wide"]);
+        assert_eq!((drawn.rows[0].start_ns[0], drawn.rows[0].end_ns[0]), (0, 5));
+    }
+
+    #[test]
+    fn what_began_before_the_range_is_shown_and_what_is_outside_is_not() {
+        let lane = SliceLane::new(vec![
+            slice(0, 10, "over"),
+            slice(20, 90, "into"),
+            slice(95, 99, "in"),
+            slice(200, 300, "later"),
+        ]);
+        let drawn = lane.draw(50, 150, 100);
+        assert_eq!(drawn.labels, ["into", "in"]);
+    }
+
+    #[test]
+    fn every_interval_is_counted_once_and_entries_stay_within_two_per_pixel() {
+        let mut random = numbers(7);
+        let slices: Vec<Slice> = (0..20_000)
+            .map(|index| {
+                let start_ns = random(1_000_000);
+                slice(start_ns, start_ns + random(if index % 50 == 0 { 40_000 } else { 60 }), "x")
+            })
+            .collect();
+        let lane = SliceLane::new(slices.clone());
+        for (from_ns, to_ns, pixels) in
+            [(0, 1_100_000, 800_u32), (0, 1_100_000, 1), (300_000, 340_000, 640), (999_990, 1_000_010, 100)]
+        {
+            let drawn = lane.draw(from_ns, to_ns, pixels);
+            let counted: u64 = drawn.rows.iter().flat_map(|row| &row.count).map(|&count| u64::from(count)).sum();
+            let within = slices
+                .iter()
+                .filter(|slice| slice.start_ns < to_ns && slice.end_ns.max(slice.start_ns) >= from_ns)
+                .count();
+            assert_eq!(counted, within as u64 - u64::from(drawn.hidden).min(within as u64), "{from_ns}..{to_ns}");
+            for row in &drawn.rows {
+                assert!(row.count.len() <= pixels as usize * 2 + 1, "{} entries in {pixels} pixels", row.count.len());
+            }
+        }
+    }
+
+    #[test]
+    fn the_ends_of_time_are_no_trouble() {
+        let lane = SliceLane::new(vec![slice(i64::MIN, i64::MAX, "all"), slice(5, 1, "backwards")]);
+        let drawn = lane.draw(i64::MIN, i64::MAX, 1000);
+        assert_eq!(drawn.rows.len(), 2);
+        assert_eq!(SliceLane::new(Vec::new()).draw(0, 0, 0).rows.len(), 0);
+    }
+}

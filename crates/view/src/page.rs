@@ -1,0 +1,295 @@
+//! What the page is given. The names are those of `viewer/src/data.ts`; times are nanoseconds on the recording's axis.
+
+use serde::Serialize;
+
+use onoff_analysis::Certainty;
+use onoff_trace::Losses;
+
+use crate::lanes::{DrawnLane, Lane, Track, TrackGroup};
+
+/// Everything the page shows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Page {
+    /// Version of the program that wrote it.
+    pub version: String,
+    /// Whether a server draws lanes and sums ranges.
+    pub served: bool,
+    /// The recordings.
+    pub recordings: Vec<PageRecording>,
+}
+
+/// A recording.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageRecording {
+    /// Name: that of its file.
+    pub name: String,
+    /// Operating system.
+    pub system: String,
+    /// Processors, memory.
+    pub machine: String,
+    /// When it was recorded; empty when not known.
+    pub recorded: String,
+    /// Where the axis begins, ns: 0, or earlier where the firmware's times are known.
+    pub start_ns: i64,
+    /// Length of the axis, ns.
+    pub duration_ns: i64,
+    /// What it holds.
+    pub transitions: Vec<PageTransition>,
+    /// Its tracks.
+    pub tracks: Vec<PageTrack>,
+    /// What was lost.
+    pub losses: Vec<PageLoss>,
+    /// What was not recorded.
+    pub missing: Vec<PageMissing>,
+    /// Lanes drawn beforehand; empty where a server draws.
+    pub drawn: Vec<PageDrawn>,
+}
+
+/// A transition.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageTransition {
+    /// `boot`, `shutdown`, `suspend`.
+    pub kind: String,
+    /// Its name on the page.
+    pub title: String,
+    /// The answer in a few sentences, the shortest first.
+    pub headline: Vec<String>,
+    /// Start, ns.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+    /// Its phases, in order.
+    pub phases: Vec<PagePhase>,
+    /// The search for the end of the last phase.
+    pub band: Option<PageBand>,
+    /// Time limits.
+    pub ticks: Vec<PageTick>,
+    /// What to change, what costs most first.
+    pub findings: Vec<PageFinding>,
+}
+
+/// A phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PagePhase {
+    /// Name.
+    pub name: String,
+    /// Start, ns.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+    /// What set its end.
+    pub rule: String,
+    /// The event that did.
+    pub event: String,
+    /// How certain that is.
+    pub certainty: Certainty,
+    /// What the phase is, for who meets the name for the first time.
+    pub explains: String,
+    /// Who held it; the times sum to its length.
+    pub account: Vec<PageAccountEntry>,
+    /// Who used processors and disks in it.
+    pub usage: PageUsage,
+}
+
+/// Who held a part of a phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageAccountEntry {
+    /// Who.
+    pub subject: String,
+    /// What kind of subject.
+    pub kind: String,
+    /// Time, ns.
+    pub ns: i64,
+    /// What it did.
+    pub did: String,
+    /// How certain it is.
+    pub certainty: Certainty,
+    /// When, ns; the longest ones.
+    pub stretches: Vec<(i64, i64)>,
+}
+
+/// Who used processors and disks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageUsage {
+    /// Processors, by process.
+    pub processors: Vec<PageUsageRow>,
+    /// Disks, by process.
+    pub disks: Vec<PageUsageRow>,
+    /// Disks, by file.
+    pub files: Vec<PageUsageRow>,
+}
+
+/// A row of the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageUsageRow {
+    /// Name.
+    pub name: String,
+    /// More of it.
+    pub detail: String,
+    /// Time, ns.
+    pub ns: i64,
+    /// Requests.
+    pub count: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// The search for the end of the last phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageBand {
+    /// Idle time that ends it, ns.
+    pub required_ns: i64,
+    /// Slices.
+    pub slices: Vec<PageSlice>,
+}
+
+/// A slice of the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageSlice {
+    /// Start, ns.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+    /// `idle`, `low`, `busy`.
+    pub state: &'static str,
+    /// Idle time found by its end, ns.
+    pub idle_so_far_ns: i64,
+    /// How busy what was.
+    pub note: String,
+}
+
+/// A point in time worth a mark.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageTick {
+    /// Time, ns.
+    pub time_ns: i64,
+    /// What it is.
+    pub label: String,
+}
+
+/// What to change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageFinding {
+    /// Code of the rule.
+    pub code: String,
+    /// What was found.
+    pub title: String,
+    /// Its cost, ns; `None` when not known.
+    pub cost_ns: Option<i64>,
+    /// What it rests on.
+    pub evidence: String,
+    /// What to do.
+    pub advice: String,
+    /// How certain it is.
+    pub certainty: Certainty,
+    /// Where to look, ns.
+    pub start_ns: Option<i64>,
+    /// Until where, ns.
+    pub end_ns: Option<i64>,
+}
+
+/// A track.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PageTrack {
+    /// Number: its place in the list.
+    pub id: u32,
+    /// What it is about.
+    pub group: TrackGroup,
+    /// Within the group.
+    pub section: String,
+    /// Name.
+    pub name: String,
+    /// More of it.
+    pub note: String,
+    /// `slices` or `shares`.
+    pub kind: &'static str,
+    /// Rows.
+    pub rows: usize,
+    /// Sum of its times, ns.
+    pub total_ns: i64,
+}
+
+/// Something lost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageLoss {
+    /// Name of the counter.
+    pub name: String,
+    /// Severity.
+    pub severity: String,
+    /// How often.
+    pub count: u64,
+    /// What it means.
+    pub means: String,
+}
+
+/// Something not recorded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageMissing {
+    /// What is not known without it.
+    pub what: String,
+    /// How to record it.
+    pub record: String,
+}
+
+/// Every lane of a recording at one resolution.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageDrawn {
+    /// Pixels over the whole recording.
+    pub pixels: u32,
+    /// Lanes, in the order of the tracks.
+    pub lanes: Vec<DrawnLane>,
+}
+
+/// The tracks as the page lists them.
+#[must_use]
+pub fn track_list(tracks: &[Track]) -> Vec<PageTrack> {
+    tracks
+        .iter()
+        .zip(0..)
+        .map(|(track, id)| PageTrack {
+            id,
+            group: track.group,
+            section: track.section.clone(),
+            name: track.name.clone(),
+            note: track.note.clone(),
+            kind: match track.lane {
+                Lane::Slices(_) => "slices",
+                Lane::Shares(_) => "shares",
+            },
+            rows: track.rows(),
+            total_ns: track.total_ns(),
+        })
+        .collect()
+}
+
+/// The losses as the page lists them.
+#[must_use]
+pub fn loss_list(losses: &Losses) -> Vec<PageLoss> {
+    losses
+        .iter()
+        .map(|loss| PageLoss {
+            name: loss.counter.to_owned(),
+            severity: loss.severity.as_str().to_owned(),
+            count: loss.count,
+            means: loss.help.to_owned(),
+        })
+        .collect()
+}
+
+/// The resolutions at which a page without a server has its lanes: a screen, and two that are finer, as far as `budget_bytes`
+/// of text allow.
+#[must_use]
+pub fn drawn_beforehand(tracks: &[Track], start_ns: i64, end_ns: i64, budget_bytes: usize) -> Vec<PageDrawn> {
+    let mut drawn = Vec::new();
+    let mut left = budget_bytes;
+    for pixels in [1_600, 12_800, 102_400] {
+        let lanes: Vec<DrawnLane> = tracks.iter().map(|track| track.draw(start_ns, end_ns, pixels)).collect();
+        let size = serde_json::to_string(&lanes).map_or(usize::MAX, |text| text.len());
+        if !drawn.is_empty() && size > left {
+            break;
+        }
+        left = left.saturating_sub(size);
+        drawn.push(PageDrawn { pixels, lanes });
+    }
+    drawn
+}

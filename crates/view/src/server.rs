@@ -1,0 +1,238 @@
+//! The page's server: 127.0.0.1 only, behind a token, read only.
+//!
+//! Other pages in the same browser, and names that somebody else's name server points at 127.0.0.1, are refused: every request
+//! must name this server in its `Host`, carry the token as the first element of its path, and come from no other origin.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+
+use crate::build::Shown;
+
+/// Tracks of one request, and pixels of one lane: more is no screen.
+const MOST_TRACKS: usize = 512;
+const MOST_PIXELS: u32 = 16_384;
+
+/// A page that is being served.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    site: Arc<Site>,
+}
+
+/// What is served, and to whom.
+#[derive(Debug)]
+struct Site {
+    address: SocketAddr,
+    token: String,
+    html: String,
+    recordings: Vec<Shown>,
+}
+
+impl Server {
+    /// Listens on `port` of 127.0.0.1; 0 takes any free one. `token` must not be guessable.
+    ///
+    /// # Errors
+    /// The port is taken.
+    pub fn bind(port: u16, token: String, html: String, recordings: Vec<Shown>) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, site: Arc::new(Site { address, token, html, recordings }) })
+    }
+
+    /// The page's address, token included.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/{}/", self.site.address, self.site.token)
+    }
+
+    /// Answers until the program ends.
+    ///
+    /// # Errors
+    /// The system gives no connections any more.
+    pub fn run(self) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        self.listener.set_nonblocking(true)?;
+        runtime.block_on(async move {
+            let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            loop {
+                let (stream, _) = listener.accept().await?;
+                let site = Arc::clone(&self.site);
+                tokio::spawn(async move {
+                    let service = service_fn(move |request: Request<Incoming>| {
+                        let answer = site.answer(&request);
+                        async move { Ok::<_, Infallible>(answer) }
+                    });
+                    // A browser that goes away in the middle of an answer is no fault of ours.
+                    let _gone = hyper::server::conn::http1::Builder::new()
+                        .serve_connection(TokioIo::new(stream), service)
+                        .await;
+                });
+            }
+        })
+    }
+}
+
+impl Site {
+    fn answer<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
+        match self.content(request) {
+            Ok((kind, body)) => response(StatusCode::OK, kind, body),
+            Err(status) => response(status, "text/plain; charset=utf-8", status.to_string()),
+        }
+    }
+
+    fn content<B>(&self, request: &Request<B>) -> Result<(&'static str, String), StatusCode> {
+        let header = |name| request.headers().get(name).map(HeaderValue::as_bytes);
+        let own = self.address.to_string();
+        if header(HOST) != Some(own.as_bytes()) {
+            return Err(StatusCode::FORBIDDEN);
+        }
+        if header(ORIGIN).is_some_and(|origin| origin != format!("http://{own}").as_bytes()) {
+            return Err(StatusCode::FORBIDDEN);
+        }
+        let path = request.uri().path().strip_prefix('/').unwrap_or_default();
+        let (token, page) = path.split_once('/').ok_or(StatusCode::FORBIDDEN)?;
+        if !same(token.as_bytes(), self.token.as_bytes()) {
+            return Err(StatusCode::FORBIDDEN);
+        }
+        if *request.method() != Method::GET {
+            return Err(StatusCode::METHOD_NOT_ALLOWED);
+        }
+        let query = Query(request.uri().query().unwrap_or_default());
+        match page {
+            "" => Ok(("text/html; charset=utf-8", self.html.clone())),
+            "lanes" => Ok(("application/json", self.lanes(&query)?)),
+            "usage" => Ok(("application/json", self.usage(&query)?)),
+            _ => Err(StatusCode::NOT_FOUND),
+        }
+    }
+
+    fn recording(&self, query: &Query<'_>) -> Result<&Shown, StatusCode> {
+        let index: usize = query.number("recording").unwrap_or(0);
+        self.recordings.get(index).ok_or(StatusCode::NOT_FOUND)
+    }
+
+    fn lanes(&self, query: &Query<'_>) -> Result<String, StatusCode> {
+        let shown = self.recording(query)?;
+        let (from_ns, to_ns) = query.range()?;
+        let pixels: u32 = query.number("pixels").ok_or(StatusCode::BAD_REQUEST)?;
+        let tracks = query.value("tracks").ok_or(StatusCode::BAD_REQUEST)?;
+        let tracks: Vec<usize> =
+            tracks.split(',').map(str::parse).collect::<Result<_, _>>().map_err(|_| StatusCode::BAD_REQUEST)?;
+        if pixels > MOST_PIXELS || tracks.len() > MOST_TRACKS {
+            return Err(StatusCode::BAD_REQUEST);
+        }
+        let lanes = tracks
+            .into_iter()
+            .map(|track| Ok(shown.tracks.get(track).ok_or(StatusCode::NOT_FOUND)?.draw(from_ns, to_ns, pixels)))
+            .collect::<Result<Vec<_>, StatusCode>>()?;
+        serde_json::to_string(&lanes).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    fn usage(&self, query: &Query<'_>) -> Result<String, StatusCode> {
+        let (from_ns, to_ns) = query.range()?;
+        let usage = self.recording(query)?.usage(from_ns, to_ns);
+        serde_json::to_string(&usage).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+/// Whether both are the same, in a time that says nothing of where they differ.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+}
+
+fn response(status: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    for (name, value) in [
+        (CONTENT_TYPE, kind),
+        (CACHE_CONTROL, "no-store"),
+        (hyper::header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (hyper::header::REFERRER_POLICY, "no-referrer"),
+        (hyper::header::CONTENT_SECURITY_POLICY, "frame-ancestors 'none'"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// The part of an address behind the question mark. The page writes plain numbers only.
+struct Query<'a>(&'a str);
+
+impl<'a> Query<'a> {
+    fn value(&self, name: &str) -> Option<&'a str> {
+        self.0.split('&').filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        self.value(name)?.parse().ok()
+    }
+
+    fn range(&self) -> Result<(i64, i64), StatusCode> {
+        let ends = self.number("from").zip(self.number("to"));
+        ends.filter(|(from, to)| from < to).ok_or(StatusCode::BAD_REQUEST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_trace::Trace;
+
+    const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+    fn site() -> Site {
+        let shown = Shown::of("empty.etl".to_owned(), Trace::default());
+        let address = SocketAddr::from(([127, 0, 0, 1], 4711));
+        Site { address, token: TOKEN.to_owned(), html: "<p>page".to_owned(), recordings: vec![shown] }
+    }
+
+    fn ask(path: &str, headers: &[(&str, &str)]) -> StatusCode {
+        let mut request = Request::get(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        site().answer(&request.body(()).unwrap()).status()
+    }
+
+    #[test]
+    fn only_who_has_the_token_and_names_this_server_is_answered() {
+        let own = ("host", "127.0.0.1:4711");
+        let page = format!("/{TOKEN}/");
+        assert_eq!(ask(&page, &[own]), StatusCode::OK);
+        assert_eq!(ask(&page, &[own, ("origin", "http://127.0.0.1:4711")]), StatusCode::OK);
+        assert_eq!(ask(&page, &[]), StatusCode::FORBIDDEN, "no host");
+        assert_eq!(ask(&page, &[("host", "rebound.example:4711")]), StatusCode::FORBIDDEN, "a name of somebody else");
+        assert_eq!(ask(&page, &[("host", "localhost:4711")]), StatusCode::FORBIDDEN);
+        assert_eq!(ask(&page, &[own, ("origin", "http://evil.example")]), StatusCode::FORBIDDEN);
+        assert_eq!(ask(&page, &[own, ("origin", "null")]), StatusCode::FORBIDDEN);
+        for path in ["/", "/0/", "/0123456789abcdef0123456789abcdee/", "/lanes", &format!("/{TOKEN}")] {
+            assert_eq!(ask(path, &[own]), StatusCode::FORBIDDEN, "{path}");
+        }
+        assert_eq!(ask(&format!("/{TOKEN}/other"), &[own]), StatusCode::NOT_FOUND);
+    }
+
+    #[test]
+    fn what_is_no_question_of_the_page_is_refused() {
+        let own = ("host", "127.0.0.1:4711");
+        for (question, status) in [
+            ("lanes", StatusCode::BAD_REQUEST),
+            ("lanes?from=0&to=10&pixels=4000000000&tracks=0", StatusCode::BAD_REQUEST),
+            ("lanes?from=10&to=0&pixels=10&tracks=0", StatusCode::BAD_REQUEST),
+            ("lanes?from=0&to=10&pixels=10&tracks=../../etc", StatusCode::BAD_REQUEST),
+            ("lanes?from=0&to=10&pixels=10&tracks=0", StatusCode::NOT_FOUND),
+            ("usage?recording=7&from=0&to=1", StatusCode::NOT_FOUND),
+            ("usage?from=-9223372036854775808&to=9223372036854775807", StatusCode::OK),
+        ] {
+            assert_eq!(ask(&format!("/{TOKEN}/{question}"), &[own]), status, "{question}");
+        }
+    }
+}

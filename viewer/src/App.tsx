@@ -1,0 +1,80 @@
+/** The page, from top to bottom: what it is, phases, findings, lanes, details. */
+
+import { Details, showFinding } from "./panes/Details";
+import { Lanes } from "./lanes/Lanes";
+import { Keys, Palette } from "./Palette";
+import { Overview, Ribbon } from "./Ribbon";
+import { lost } from "./source";
+import {
+  filter, goBack, goTo, page, recording, recordingIndex, selection, sheet, tab, trail, transition, transitionIndex, view, whole,
+} from "./state";
+import { duration } from "./time";
+
+export function App() {
+  const it = recording.value;
+  if (!it) return <main class="empty"><h1>onoff</h1><p>This page holds no recording. Make one with: onoff view FILE -o report.html</p></main>;
+  const findings = transition.value?.findings ?? [];
+  return (
+    <main>
+      <header>
+        <h1>{it.name}</h1>
+        <span class="machine">{[it.system, it.machine, it.recorded].filter(Boolean).join(" · ")}</span>
+        {page.value.recordings.length > 1 && (
+          <select aria-label="Recording" value={recordingIndex.value} onChange={(event) => choose(Number(event.currentTarget.value), 0)}>
+            {page.value.recordings.map((each, index) => <option value={index}>{each.name}</option>)}
+          </select>
+        )}
+        {it.transitions.length > 1 && (
+          <select aria-label="Transition" value={transitionIndex.value} onChange={(event) => choose(recordingIndex.value, Number(event.currentTarget.value))}>
+            {it.transitions.map((each, index) => <option value={index}>{each.title}</option>)}
+          </select>
+        )}
+        <button type="button" class={it.losses.length ? "trust bad" : "trust"} onClick={() => (tab.value = "trust")}>
+          {it.losses.length ? `⚠ ${it.losses.length} ${it.losses.length === 1 ? "loss" : "losses"}` : "✓ nothing lost"}
+          {it.missing.length ? `, ${it.missing.length} not recorded` : ""}
+        </button>
+        <span class="grow" />
+        <button type="button" onClick={() => (sheet.value = "palette")}>Search <kbd>/</kbd></button>
+        <button type="button" onClick={() => (sheet.value = "keys")} aria-label="Keys"><kbd>?</kbd></button>
+      </header>
+      {lost.value && <p class="lost" role="alert">{lost.value}</p>}
+      <p class="headline">{transition.value?.headline[0] ?? "This recording holds no transition that onoff knows."}</p>
+      <Ribbon />
+      {findings.length > 0 && (
+        <nav class="chips" aria-label="Findings">
+          {findings.slice(0, 6).map((finding, index) => (
+            <button type="button" title={finding.evidence} aria-pressed={selection.value?.of === "finding" && selection.value.index === index} onClick={() => showFinding(index)}>
+              <b>{finding.cost_ns === null ? "?" : duration(finding.cost_ns)}</b> {finding.title}
+            </button>
+          ))}
+        </nav>
+      )}
+      <div class="bar">
+        <input
+          type="search"
+          aria-label="Filter tracks"
+          placeholder="Filter tracks"
+          value={filter.value}
+          onInput={(event) => (filter.value = event.currentTarget.value)}
+        />
+        <Overview />
+        <nav class="crumbs" aria-label="Views">
+          <button type="button" onClick={() => goTo(whole.value)}>whole</button>
+          {trail.value.length > 0 && <button type="button" onClick={goBack}>back</button>}
+          <span>{duration(view.value.start)} to {duration(view.value.end)} ({duration(view.value.end - view.value.start)})</span>
+        </nav>
+      </div>
+      <Lanes />
+      <Details />
+      {sheet.value === "palette" && <Palette />}
+      {sheet.value === "keys" && <Keys />}
+    </main>
+  );
+}
+
+function choose(ofRecording: number, ofTransition: number): void {
+  recordingIndex.value = ofRecording;
+  transitionIndex.value = ofTransition;
+  selection.value = null;
+  view.value = whole.value;
+}

@@ -1,0 +1,104 @@
+/** The phases over the whole width, the search for the end of PostBoot below them, and time limits as ticks. */
+
+import type { Band, Phase } from "./data";
+import { goTo, selection, tab, transition, view, whole, type Range } from "./state";
+import { duration } from "./time";
+
+const place = (range: Range, start: number, end: number) => {
+  const length = range.end - range.start;
+  const left = Math.max(0, (start - range.start) / length);
+  const right = Math.min(1, (end - range.start) / length);
+  return right <= left ? null : { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
+};
+
+function explain(phase: Phase): string {
+  const how = phase.certainty === "measured" ? "measured" : phase.certainty === "inferred" ? "inferred" : "not known";
+  return [`${phase.name}: ${duration(phase.end_ns - phase.start_ns)}`, phase.explains, `Ends with: ${phase.rule} (${how}).`, phase.event]
+    .filter(Boolean)
+    .join("\n");
+}
+
+export function Ribbon() {
+  const it = transition.value;
+  if (!it) return null;
+  const range = view.value;
+  const chosen = selection.value;
+  return (
+    <section class="ribbon" aria-label="Phases">
+      <div class="label">Phases</div>
+      <div class="track">
+        {it.phases.map((phase, index) => {
+          const style = place(range, phase.start_ns, phase.end_ns);
+          if (!style) return null;
+          return (
+            <button
+              type="button"
+              class={`phase shade${index % 6} ${phase.certainty} ${phase.start_ns < 0 ? "before" : ""}`}
+              style={style}
+              title={explain(phase)}
+              aria-pressed={chosen?.of === "phase" && chosen.name === phase.name}
+              aria-label={`${phase.name}, ${duration(phase.end_ns - phase.start_ns)}, ${phase.certainty}`}
+              onClick={() => {
+                selection.value = { of: "phase", name: phase.name };
+                if (tab.value === "findings" || tab.value === "trust") tab.value = "account";
+              }}
+              onDblClick={() => goTo({ start: phase.start_ns, end: phase.end_ns })}
+            >
+              <span>{phase.name}</span> <span class="long">{duration(phase.end_ns - phase.start_ns)}</span>
+            </button>
+          );
+        })}
+        {it.ticks.map((tick) => {
+          const at = (tick.time_ns - range.start) / (range.end - range.start);
+          return at < 0 || at > 1 ? null : <span class="tick" style={{ left: `${at * 100}%` }} title={tick.label} />;
+        })}
+      </div>
+      {it.band && <BandRow band={it.band} range={range} />}
+    </section>
+  );
+}
+
+function BandRow({ band, range }: { band: Band; range: Range }) {
+  const first = band.slices[0];
+  const last = band.slices[band.slices.length - 1];
+  if (!first || !last || !place(range, first.start_ns, last.end_ns)) return null;
+  const cells = band.slices.filter((slice) => slice.end_ns > range.start && slice.start_ns < range.end);
+  // More cells than pixels would be drawn for nothing; neighbours of one state become one.
+  const runs: typeof cells = [];
+  for (const cell of cells) {
+    const before = runs[runs.length - 1];
+    if (before && before.state === cell.state && before.end_ns === cell.start_ns) {
+      runs[runs.length - 1] = { ...cell, start_ns: before.start_ns };
+    } else runs.push(cell);
+  }
+  return (
+    <>
+      <div class="label" title="Each slice is idle, busy, or busy at low priority only. The boot is over when enough idle time is found.">
+        Idle so far
+      </div>
+      <div class="track band" role="img" aria-label={`${duration(last.idle_so_far_ns)} of ${duration(band.required_ns)} idle time found`}>
+        {runs.map((cell) => (
+          <span
+            class={`cell ${cell.state}`}
+            style={place(range, cell.start_ns, cell.end_ns) ?? {}}
+            title={`${duration(cell.start_ns)} to ${duration(cell.end_ns)}: ${cell.state === "low" ? "busy at low priority only" : cell.state}${cell.note ? `, ${cell.note}` : ""}\n${duration(cell.idle_so_far_ns)} of ${duration(band.required_ns)} idle time found`}
+          />
+        ))}
+      </div>
+    </>
+  );
+}
+
+export function Overview() {
+  const all = whole.value;
+  const range = view.value;
+  const style = place(all, range.start, range.end);
+  return (
+    <div class="overview" aria-hidden="true">
+      {transition.value?.phases.map((phase, index) => (
+        <span class={`shade${index % 6}`} style={place(all, phase.start_ns, phase.end_ns) ?? {}} />
+      ))}
+      <i style={style ?? {}} />
+    </div>
+  );
+}

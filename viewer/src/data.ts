@@ -1,0 +1,156 @@
+/** What the page is given: the answers of onoff, and which lanes there are. Times are nanoseconds on the recording's axis. */
+
+export type Certainty = "measured" | "inferred" | "missing";
+
+export interface Phase {
+  name: string;
+  start_ns: number;
+  end_ns: number;
+  /** What set the end, as a sentence. */
+  rule: string;
+  event: string;
+  certainty: Certainty;
+  /** What the phase is, for who meets the name for the first time. */
+  explains: string;
+  account: AccountEntry[];
+  usage: Usage;
+}
+
+/** Who held a phase, and how long. The entries of a phase sum to its length. */
+export interface AccountEntry {
+  subject: string;
+  kind: string;
+  ns: number;
+  did: string;
+  certainty: Certainty;
+  stretches: [number, number][];
+}
+
+export interface UsageRow {
+  name: string;
+  detail: string;
+  ns: number;
+  count: number;
+  bytes: number;
+}
+
+/** Who used the processors and disks in a range. */
+export interface Usage {
+  processors: UsageRow[];
+  disks: UsageRow[];
+  files: UsageRow[];
+}
+
+export interface Finding {
+  code: string;
+  title: string;
+  cost_ns: number | null;
+  evidence: string;
+  advice: string;
+  certainty: Certainty;
+  start_ns: number | null;
+  end_ns: number | null;
+}
+
+/** The search for the end of PostBoot: slices, each idle, busy, or busy at low priority only. */
+export interface Band {
+  required_ns: number;
+  slices: { start_ns: number; end_ns: number; state: "idle" | "low" | "busy"; idle_so_far_ns: number; note: string }[];
+}
+
+export interface Tick {
+  time_ns: number;
+  label: string;
+}
+
+export interface Transition {
+  kind: string;
+  title: string;
+  headline: string[];
+  start_ns: number;
+  end_ns: number;
+  phases: Phase[];
+  band: Band | null;
+  ticks: Tick[];
+  findings: Finding[];
+}
+
+export interface Track {
+  id: number;
+  group: string;
+  section: string;
+  name: string;
+  note: string;
+  kind: "slices" | "shares";
+  rows: number;
+  total_ns: number;
+}
+
+export interface Loss {
+  name: string;
+  severity: string;
+  count: number;
+  means: string;
+}
+
+export interface Recording {
+  name: string;
+  system: string;
+  machine: string;
+  recorded: string;
+  start_ns: number;
+  duration_ns: number;
+  transitions: Transition[];
+  tracks: Track[];
+  losses: Loss[];
+  missing: { what: string; record: string }[];
+  /** Lanes drawn beforehand, by resolution; empty where a server draws them. */
+  drawn: { pixels: number; lanes: DrawnLane[] }[];
+}
+
+export interface Page {
+  version: string;
+  /** Whether a server draws lanes and sums ranges; otherwise all there is stands in the page. */
+  served: boolean;
+  recordings: Recording[];
+}
+
+export interface DrawnRow {
+  start_ns: number[];
+  end_ns: number[];
+  label: number[];
+  tone: number[];
+  count: number[];
+}
+
+export type DrawnLane =
+  | { kind: "slices"; labels: string[]; rows: DrawnRow[]; hidden: number }
+  | { kind: "shares"; start_ns: number; end_ns: number; busy: number[]; low: number[] };
+
+/** Tones by their number, as `onoff-view` numbers them. */
+export const TONES = [
+  "present", "container", "load", "initialise", "blocked", "pended", "ran", "ready",
+  "disk", "timer", "interrupt", "service", "unknown", "notified", "work", "failed",
+] as const;
+export type Tone = (typeof TONES)[number];
+
+export const GROUPS: Record<string, string> = {
+  processors: "Processors",
+  disks: "Disks",
+  critical_path: "Critical path",
+  devices: "Devices and drivers",
+  services: "Services",
+  session: "Session and policy",
+  notifications: "Notifications",
+  power: "Power requests",
+  processes: "Processes",
+  log: "Log",
+};
+
+export function readPage(text: string): Page {
+  const page = JSON.parse(text) as Page;
+  if (typeof page !== "object" || page === null || !Array.isArray(page.recordings)) {
+    throw new Error("this page holds no recording");
+  }
+  return page;
+}

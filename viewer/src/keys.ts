@@ -1,0 +1,67 @@
+/** The keyboard: everything that a pointer can do. */
+
+import { neighbour } from "./lanes/draw";
+import { laneAtHand, pixelsOfWhole } from "./source";
+import {
+  goBack, goTo, hidden, marked, pan, pinned, selectedRange, selection, sheet, tab, TABS, toggled, transition, view, whole, zoom,
+} from "./state";
+
+function stepPhase(by: number): void {
+  const phases = transition.value?.phases ?? [];
+  const chosen = selection.value;
+  const at = chosen?.of === "phase" ? phases.findIndex((phase) => phase.name === chosen.name) : by > 0 ? -1 : phases.length;
+  const next = phases[Math.max(0, Math.min(phases.length - 1, at + by))];
+  if (next) selection.value = { of: "phase", name: next.name };
+}
+
+function stepSlice(forward: boolean): void {
+  const chosen = selection.value;
+  if (chosen?.of !== "slice") return;
+  const have = laneAtHand(chosen.track, pixelsOfWhole(view.value, 1_600));
+  const next = have && neighbour(have.lane, chosen.start, forward);
+  if (!next) return;
+  selection.value = { of: "slice", track: chosen.track, ...next };
+  const { start, end } = view.value;
+  if (next.start < start || next.end > end) {
+    const middle = (next.start + next.end) / 2;
+    goTo({ start: middle - (end - start) / 2, end: middle + (end - start) / 2 });
+  }
+}
+
+export function onKey(event: KeyboardEvent): void {
+  const target = event.target instanceof HTMLElement ? event.target : null;
+  const typing = target?.matches("input, textarea, select") ?? false;
+  if ((event.key === "/" && !typing) || ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "p")) {
+    event.preventDefault();
+    sheet.value = "palette";
+    return;
+  }
+  if (typing || sheet.value || event.ctrlKey || event.metaKey || event.altKey) return;
+  const middle = (view.value.start + view.value.end) / 2;
+  const chosen = selection.value;
+  const actions: Record<string, () => void> = {
+    w: () => zoom(0.7, middle),
+    s: () => zoom(1 / 0.7, middle),
+    a: () => pan(-0.15),
+    d: () => pan(0.15),
+    f: () => {
+      const range = selectedRange();
+      if (range) goTo({ start: range.start - (range.end - range.start) * 0.1, end: range.end + (range.end - range.start) * 0.1 });
+    },
+    ".": () => stepSlice(true),
+    ",": () => stepSlice(false),
+    "]": () => stepPhase(1),
+    "[": () => stepPhase(-1),
+    p: () => chosen?.of === "slice" && (pinned.value = toggled(pinned.value, chosen.track)),
+    h: () => chosen?.of === "slice" && ((hidden.value = toggled(hidden.value, chosen.track)), (selection.value = null)),
+    Backspace: goBack,
+    "0": () => goTo(whole.value),
+    Escape: () => ((selection.value = null), (marked.value = null)),
+    "?": () => (sheet.value = "keys"),
+  };
+  TABS.forEach(([name], index) => (actions[String(index + 1)] = () => (tab.value = name)));
+  const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+}

@@ -1,0 +1,266 @@
+/** The lanes: labels beside one canvas, of which only what can be seen is drawn, however many tracks there are. */
+
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { GROUPS, type Track } from "../data";
+import { arrivals, laneAtHand, pixelsOfWhole, want } from "../source";
+import {
+  collapsed, goTo, hidden, marked, moveTo, pan, pinned, recording, selection, shownTracks, tab, theme, toggled, transition, view, zoom,
+} from "../state";
+import { axisLabel, axisStep, duration } from "../time";
+import { drawLane, hitLane, laneHeight, type Hit, type Inks } from "./draw";
+import { toneMeans } from "./palette";
+
+const HEAD = 22;
+
+interface Item {
+  top: number;
+  height: number;
+  head?: string;
+  track?: Track;
+}
+
+/** Headings and tracks from top to bottom. */
+function layout(tracks: Track[]): { items: Item[]; height: number } {
+  const items: Item[] = [];
+  let top = 0;
+  let group = "";
+  const head = (name: string) => {
+    items.push({ top, height: HEAD, head: name });
+    top += HEAD;
+  };
+  for (const track of tracks) {
+    const its = pinned.value.has(track.id) ? "pinned" : track.group;
+    if (its !== group) {
+      group = its;
+      head(group);
+    }
+    const height = laneHeight(track.kind, track.rows);
+    items.push({ top, height, track });
+    top += height;
+  }
+  const present = new Set(recording.value?.tracks.map((track) => track.group));
+  for (const folded of collapsed.value) if (present.has(folded)) head(folded);
+  return { items, height: top };
+}
+
+function inksOf(element: Element): Inks {
+  const style = getComputedStyle(element);
+  const value = (name: string) => style.getPropertyValue(name).trim();
+  return { dark: value("--dark") === "1", text: value("--text"), strip: value("--strip"), low: value("--strip-low"), line: value("--line") };
+}
+
+export function Lanes() {
+  const scroller = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [scroll, setScroll] = useState(0);
+  const [size, setSize] = useState({ width: 800, height: 400 });
+  const [hover, setHover] = useState<{ x: number; y: number; hit: Hit | null; time: number } | null>(null);
+  const drag = useRef<{ x: number; start: number; pan: boolean; moved: boolean } | null>(null);
+  const tracks = shownTracks.value;
+  const { items, height } = layout(tracks);
+  const visible = items.filter((item) => item.top < scroll + size.height && item.top + item.height > scroll);
+  const range = view.value;
+  const pixels = Math.max(64, Math.round(size.width));
+
+  useLayoutEffect(() => {
+    const element = canvas.current?.parentElement;
+    if (!element) return;
+    const measure = () => {
+      setSize({ width: element.clientWidth, height: element.clientHeight });
+      // What stands above the lanes leaves as much room at the right as their scroll bar takes.
+      const bar = scroller.current ? scroller.current.offsetWidth - scroller.current.clientWidth : 0;
+      document.documentElement.style.setProperty("--bar", `${bar}px`);
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  useEffect(() => {
+    const timer = setTimeout(() => void want(visible.flatMap((item) => (item.track ? [item.track.id] : [])), range, pixels), 15);
+    return () => clearTimeout(timer);
+  });
+
+  useLayoutEffect(() => {
+    const element = canvas.current;
+    const context = element?.getContext("2d");
+    if (!element || !context) return;
+    void arrivals.value;
+    void theme.value;
+    const ratio = window.devicePixelRatio || 1;
+    const [width, tall] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
+    if (element.width !== width || element.height !== tall) [element.width, element.height] = [width, tall];
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, size.width, size.height);
+    const inks = inksOf(element);
+    const position = (time: number) => ((time - range.start) / (range.end - range.start)) * size.width;
+    const step = axisStep(range.end - range.start, size.width);
+    context.fillStyle = inks.line;
+    for (let at = Math.ceil(range.start / step) * step; at < range.end; at += step) context.fillRect(position(at), 0, 1, size.height);
+    for (const phase of transition.value?.phases ?? []) context.fillRect(position(phase.end_ns) - 1, 0, 2, size.height);
+    for (const item of visible) {
+      if (!item.track) continue;
+      const have = laneAtHand(item.track.id, pixelsOfWhole(range, pixels));
+      if (have) drawLane(context, have.lane, range, size.width, { top: item.top - scroll, height: item.height }, inks);
+    }
+    const band = (from: number, to: number, fill: string) => {
+      context.fillStyle = fill;
+      context.fillRect(position(from), 0, Math.max(1, position(to) - position(from)), size.height);
+    };
+    if (marked.value) band(marked.value.start, marked.value.end, inks.dark ? "#ffffff1c" : "#1f5fb41c");
+    const chosen = selection.value;
+    if (chosen?.of === "slice") {
+      const item = visible.find((each) => each.track?.id === chosen.track);
+      if (item) {
+        context.strokeStyle = inks.text;
+        context.lineWidth = 2;
+        context.strokeRect(position(chosen.start) - 1, item.top - scroll + 1, Math.max(3, position(chosen.end) - position(chosen.start) + 2), item.height - 3);
+      }
+    }
+  });
+
+  const local = (event: MouseEvent) => {
+    const box = canvas.current?.getBoundingClientRect();
+    return { x: event.clientX - (box?.left ?? 0), y: event.clientY - (box?.top ?? 0) };
+  };
+  const timeAt = (px: number) => range.start + (px / size.width) * (range.end - range.start);
+  const at = (px: number, py: number): { track?: Track; hit: Hit | null } => {
+    const item = visible.find((each) => py + scroll >= each.top && py + scroll < each.top + each.height);
+    if (!item?.track) return { hit: null };
+    const have = laneAtHand(item.track.id, pixelsOfWhole(range, pixels));
+    const hit = have ? hitLane(have.lane, range, size.width, { top: item.top - scroll, height: item.height }, px, py) : null;
+    return { track: item.track, hit };
+  };
+
+  const wheel = (event: WheelEvent) => {
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      zoom(Math.exp(event.deltaY * 0.0022), timeAt(local(event).x));
+    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      event.preventDefault();
+      pan((event.deltaX || event.deltaY) / size.width);
+    }
+  };
+
+  const down = (event: PointerEvent) => {
+    if (event.button !== 0) return;
+    const { x } = local(event);
+    drag.current = { x, start: timeAt(x), pan: event.shiftKey, moved: false };
+    (event.currentTarget as Element).setPointerCapture(event.pointerId);
+  };
+  const move = (event: PointerEvent) => {
+    const { x, y } = local(event);
+    const held = drag.current;
+    if (held) {
+      if (Math.abs(x - held.x) > 3) held.moved = true;
+      if (!held.moved) return;
+      if (held.pan) {
+        pan((held.x - x) / size.width);
+        held.x = x;
+      } else {
+        const time = timeAt(x);
+        marked.value = { start: Math.min(held.start, time), end: Math.max(held.start, time) };
+        selection.value = null;
+        if (tab.value === "findings" || tab.value === "trust") tab.value = "use";
+      }
+      return;
+    }
+    setHover({ x, y, hit: at(x, y).hit, time: timeAt(x) });
+  };
+  const up = (event: PointerEvent) => {
+    const held = drag.current;
+    drag.current = null;
+    if (!held || held.moved) return;
+    const { x, y } = local(event);
+    const { track, hit } = at(x, y);
+    marked.value = null;
+    if (track && hit) {
+      selection.value = { of: "slice", track: track.id, ...hit };
+      if (tab.value !== "what" && tab.value !== "use") tab.value = "what";
+    } else selection.value = null;
+  };
+  const doubled = (event: MouseEvent) => {
+    const { x, y } = local(event);
+    const { hit } = at(x, y);
+    if (hit) goTo({ start: hit.start - (hit.end - hit.start) * 0.15, end: hit.end + (hit.end - hit.start) * 0.15 + 1_000 });
+    else if (marked.value) goTo(marked.value);
+  };
+
+  const step = axisStep(range.end - range.start, size.width);
+  const labels: { left: number; text: string }[] = [];
+  for (let time = Math.ceil(range.start / step) * step; time < range.end; time += step) {
+    labels.push({ left: ((time - range.start) / (range.end - range.start)) * 100, text: axisLabel(Math.abs(time) < step / 1000 ? 0 : time, step) });
+  }
+
+  return (
+    <section class="lanes" aria-label="Lanes">
+      <div class="axis" aria-hidden="true">
+        <div class="corner">{tracks.length} tracks</div>
+        <div class="ticks">{labels.map((label) => <span style={{ left: `${label.left}%` }}>{label.text}</span>)}</div>
+      </div>
+      <div class="scroller" ref={scroller} onScroll={(event) => setScroll(event.currentTarget.scrollTop)} tabIndex={0} role="group" aria-label="Tracks; scroll for more">
+        <div class="content" style={{ height: `${height}px` }}>
+          <div class="names">
+            {visible.map((item) =>
+              item.track ? (
+                <Name item={item} track={item.track} />
+              ) : (
+                <button
+                  type="button"
+                  class="group"
+                  style={{ top: `${item.top}px` }}
+                  aria-expanded={!collapsed.value.has(item.head ?? "")}
+                  onClick={() => item.head && item.head !== "pinned" && (collapsed.value = toggled(collapsed.value, item.head))}
+                >
+                  {item.head === "pinned" ? "Pinned" : (GROUPS[item.head ?? ""] ?? item.head)}
+                </button>
+              ),
+            )}
+          </div>
+        </div>
+        <div class="drawing" style={{ top: `${scroll}px` }}>
+          <canvas
+            ref={canvas}
+            role="img"
+            aria-label="Lanes as a picture; the tables below say the same"
+            style={{ width: `${size.width}px`, height: `${size.height}px` }}
+            onWheel={wheel}
+            onPointerDown={down}
+            onPointerMove={move}
+            onPointerUp={up}
+            onPointerLeave={() => setHover(null)}
+            onDblClick={doubled}
+          />
+          {hover?.hit && (
+            <div class="tip" style={{ left: `${Math.min(hover.x + 14, size.width - 260)}px`, top: `${Math.min(hover.y + 14, size.height - 70)}px` }}>
+              <b>{hover.hit.label}</b>
+              <span>{duration(hover.hit.end - hover.hit.start)}, from {duration(hover.hit.start)} to {duration(hover.hit.end)}</span>
+              <span>{hover.hit.count > 1 ? `${hover.hit.count} in this pixel; the longest is named` : toneMeans(hover.hit.tone)}</span>
+            </div>
+          )}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function Name({ item, track }: { item: Item; track: Track }) {
+  const isPinned = pinned.value.has(track.id);
+  return (
+    <div class="name" style={{ top: `${item.top}px`, height: `${item.height}px` }} title={track.note || track.name}>
+      <span class="section">{track.section}</span>
+      <span class="text">{track.name}</span>
+      <button type="button" aria-pressed={isPinned} aria-label={`Pin ${track.name}`} onClick={() => (pinned.value = toggled(pinned.value, track.id))}>
+        {isPinned ? "●" : "○"}
+      </button>
+      <button type="button" aria-label={`Hide ${track.name}`} onClick={() => (hidden.value = toggled(hidden.value, track.id))}>×</button>
+    </div>
+  );
+}
+
+/** Steps the view without a pointer. */
+export function nudge(by: number): void {
+  const { start, end } = view.value;
+  moveTo({ start: start + by, end: end + by });
+}

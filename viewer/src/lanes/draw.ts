@@ -1,0 +1,157 @@
+/** Draws lanes that were counted into pixels elsewhere. Nothing here sums or searches a recording. */
+
+import type { DrawnLane } from "../data";
+import type { Range } from "../state";
+import { toneFill } from "./palette";
+
+export const ROW = 16;
+const STRIP = 26;
+
+export interface Place {
+  top: number;
+  height: number;
+}
+
+export interface Hit {
+  start: number;
+  end: number;
+  label: string;
+  tone: number;
+  count: number;
+}
+
+export function laneHeight(kind: "slices" | "shares", rows: number): number {
+  return kind === "shares" ? STRIP + 6 : Math.max(1, rows) * (ROW + 2) + 6;
+}
+
+const x = (time: number, range: Range, width: number) => ((time - range.start) / (range.end - range.start)) * width;
+
+export interface Inks {
+  dark: boolean;
+  text: string;
+  strip: string;
+  low: string;
+  line: string;
+}
+
+function drawShares(
+  context: CanvasRenderingContext2D,
+  lane: Extract<DrawnLane, { kind: "shares" }>,
+  range: Range,
+  width: number,
+  place: Place,
+  inks: Inks,
+): void {
+  const steps = lane.busy.length;
+  const bottom = place.top + STRIP + 2;
+  const step = (lane.end_ns - lane.start_ns) / Math.max(1, steps);
+  const first = Math.max(0, Math.floor((range.start - lane.start_ns) / step));
+  const last = Math.min(steps, Math.ceil((range.end - lane.start_ns) / step));
+  const area = (values: number[], fill: string | CanvasPattern) => {
+    context.fillStyle = fill;
+    context.beginPath();
+    for (let at = first; at < last; at += 1) {
+      const value = values[at] ?? 0;
+      if (value === 0) continue;
+      const left = x(lane.start_ns + at * step, range, width);
+      const right = x(lane.start_ns + (at + 1) * step, range, width);
+      const height = (value / 255) * STRIP;
+      context.rect(left, bottom - height, Math.max(right - left, 0.6), height);
+    }
+    context.fill();
+  };
+  context.fillStyle = inks.line;
+  context.fillRect(0, bottom, width, 1);
+  area(lane.busy, inks.strip);
+  area(lane.low, inks.low);
+}
+
+function drawSlices(
+  context: CanvasRenderingContext2D,
+  lane: Extract<DrawnLane, { kind: "slices" }>,
+  range: Range,
+  width: number,
+  place: Place,
+  inks: Inks,
+): void {
+  context.font = "11px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  lane.rows.forEach((row, index) => {
+    const top = place.top + 3 + index * (ROW + 2);
+    for (let at = 0; at < row.start_ns.length; at += 1) {
+      const start = row.start_ns[at] ?? 0;
+      const end = row.end_ns[at] ?? start;
+      if (end < range.start || start > range.end) continue;
+      const left = Math.max(-1, x(start, range, width));
+      const right = Math.min(width + 1, x(end, range, width));
+      const wide = Math.max(right - left, 1.5);
+      const tone = row.tone[at] ?? 0;
+      context.fillStyle = toneFill(context, tone, inks.dark);
+      context.fillRect(left, top, wide, ROW);
+      if (wide > 34) {
+        const count = row.count[at] ?? 1;
+        const name = lane.labels[row.label[at] ?? 0] ?? "";
+        const label = count > 1 ? `${count} × ${name}` : name;
+        context.save();
+        context.beginPath();
+        context.rect(left + 2, top, wide - 4, ROW);
+        context.clip();
+        const length = Math.min(context.measureText(label).width, wide - 6);
+        context.fillStyle = inks.dark ? "#10151cc0" : "#ffffffc8";
+        context.fillRect(left + 3, top + 2, length + 4, ROW - 4);
+        context.fillStyle = inks.text;
+        context.fillText(label, left + 5, top + ROW / 2 + 0.5);
+        context.restore();
+      }
+    }
+  });
+}
+
+export function drawLane(
+  context: CanvasRenderingContext2D,
+  lane: DrawnLane,
+  range: Range,
+  width: number,
+  place: Place,
+  inks: Inks,
+): void {
+  if (lane.kind === "shares") drawShares(context, lane, range, width, place, inks);
+  else drawSlices(context, lane, range, width, place, inks);
+}
+
+/** What lies under a point of a lane: with some reach, as many slices are thinner than a pointer. */
+export function hitLane(lane: DrawnLane, range: Range, width: number, place: Place, px: number, py: number): Hit | null {
+  if (lane.kind === "shares") return null;
+  const row = lane.rows[Math.floor((py - place.top - 3) / (ROW + 2))];
+  if (!row) return null;
+  let best: Hit | null = null;
+  let nearest = 4;
+  for (let at = 0; at < row.start_ns.length; at += 1) {
+    const start = row.start_ns[at] ?? 0;
+    const end = row.end_ns[at] ?? start;
+    const left = x(start, range, width);
+    const right = Math.max(x(end, range, width), left + 1.5);
+    const distance = px < left ? left - px : px > right ? px - right : 0;
+    if (distance < nearest) {
+      nearest = distance;
+      best = { start, end, label: lane.labels[row.label[at] ?? 0] ?? "", tone: row.tone[at] ?? 0, count: row.count[at] ?? 1 };
+      if (distance === 0) break;
+    }
+  }
+  return best;
+}
+
+/** The neighbours of a time on a lane, to step along it by keys. */
+export function neighbour(lane: DrawnLane, time: number, forward: boolean): Hit | null {
+  if (lane.kind === "shares") return null;
+  let best: Hit | null = null;
+  for (const row of lane.rows) {
+    for (let at = 0; at < row.start_ns.length; at += 1) {
+      const start = row.start_ns[at] ?? 0;
+      if (forward ? start <= time : start >= time) continue;
+      if (best && (forward ? start >= best.start : start <= best.start)) continue;
+      best = { start, end: row.end_ns[at] ?? start, label: lane.labels[row.label[at] ?? 0] ?? "", tone: row.tone[at] ?? 0, count: row.count[at] ?? 1 };
+    }
+  }
+  return best;
+}

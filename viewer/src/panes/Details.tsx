@@ -1,0 +1,296 @@
+/** What is known of the selection, who held a phase, what to change, who used processors and disks, and what to trust. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { AccountEntry, Phase, Usage, UsageRow } from "../data";
+import { toneMeans } from "../lanes/palette";
+import { usageOf } from "../source";
+import { goTo, marked, phaseAt, recording, selectedRange, selection, tab, TABS, transition, view } from "../state";
+import { bytes, duration } from "../time";
+
+export function Details() {
+  const body = { what: <What />, account: <Account />, findings: <Findings />, use: <Use />, trust: <Trust /> }[tab.value];
+  const step = (event: KeyboardEvent) => {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (!by) return;
+    const at = TABS.findIndex(([name]) => name === tab.value);
+    const next = TABS[(at + by + TABS.length) % TABS.length];
+    if (!next) return;
+    tab.value = next[0];
+    document.getElementById(`tab-${next[0]}`)?.focus();
+  };
+  return (
+    <section class="details" aria-label="Details">
+      <div class="tabs" role="tablist" onKeyDown={step}>
+        {TABS.map(([name, title]) => (
+          <button
+            type="button"
+            role="tab"
+            id={`tab-${name}`}
+            aria-selected={tab.value === name}
+            aria-controls="pane"
+            tabIndex={tab.value === name ? 0 : -1}
+            onClick={() => (tab.value = name)}
+          >
+            {title}
+            {name === "findings" && <em>{transition.value?.findings.length ?? 0}</em>}
+            {name === "trust" && <em>{recording.value?.losses.length ?? 0}</em>}
+          </button>
+        ))}
+      </div>
+      <div class="pane" id="pane" role="tabpanel" aria-labelledby={`tab-${tab.value}`} tabIndex={0}>
+        {body}
+      </div>
+    </section>
+  );
+}
+
+const span = (start: number, end: number) => `${duration(end - start)}, from ${duration(start)} to ${duration(end)}`;
+
+/** The phase that the details are about: the selected one, or the one that the selection or view lies in. */
+function currentPhase(): Phase | undefined {
+  const chosen = selection.value;
+  if (chosen?.of === "phase") return transition.value?.phases.find((phase) => phase.name === chosen.name);
+  return phaseAt(selectedRange() ?? view.value);
+}
+
+function What() {
+  const chosen = selection.value;
+  const it = transition.value;
+  if (chosen?.of === "slice") {
+    const track = recording.value?.tracks.find((each) => each.id === chosen.track);
+    const phase = phaseAt({ start: chosen.start, end: chosen.end + 1 });
+    return (
+      <Facts
+        title={chosen.label}
+        rows={[
+          ["Time", span(chosen.start, chosen.end)],
+          ["What it shows", chosen.count > 1 ? `${chosen.count} intervals in one pixel; the longest is named. Zoom in to see each.` : toneMeans(chosen.tone)],
+          ["Track", [track?.section, track?.name].filter(Boolean).join(" · ")],
+          ["", track?.note ?? ""],
+          ["Phase", phase?.name ?? ""],
+          ["On the path", phase ? onPath(phase, chosen.start, chosen.end) : ""],
+        ]}
+      />
+    );
+  }
+  if (chosen?.of === "phase") {
+    const phase = currentPhase();
+    if (!phase) return <p>No such phase.</p>;
+    return (
+      <Facts
+        title={phase.name}
+        rows={[
+          ["", phase.explains],
+          ["Time", span(phase.start_ns, phase.end_ns)],
+          ["Ends with", phase.rule],
+          ["Event", phase.event],
+          ["Certainty", phase.certainty === "missing" ? "not known" : phase.certainty],
+          ["Longest in it", phase.account[0] ? `${phase.account[0].subject}, ${duration(phase.account[0].ns)}` : ""],
+        ]}
+      />
+    );
+  }
+  if (marked.value) return <Facts title="Marked range" rows={[["Time", span(marked.value.start, marked.value.end)], ["", "“Processor and disk” shows who used them in it. F zooms to it, Esc drops it."]]} />;
+  return (
+    <div>
+      <h2>{it?.title}</h2>
+      {it?.headline.map((line) => <p>{line}</p>)}
+      <p class="hint">Click a phase or an interval to see what it is. Drag to mark a range. Press ? for the keys.</p>
+    </div>
+  );
+}
+
+function onPath(phase: Phase, start: number, end: number): string {
+  const parts = new Map<string, number>();
+  for (const entry of phase.account) {
+    for (const [from, to] of entry.stretches) {
+      const covered = Math.min(end, to) - Math.max(start, from);
+      if (covered > 0) parts.set(entry.subject, (parts.get(entry.subject) ?? 0) + covered);
+    }
+  }
+  return [...parts].sort((a, b) => b[1] - a[1]).slice(0, 4).map(([subject, ns]) => `${subject} ${duration(ns)}`).join(", ");
+}
+
+function Facts({ title, rows }: { title: string; rows: [string, string][] }) {
+  return (
+    <div>
+      <h2>{title}</h2>
+      <dl>
+        {rows.filter(([, text]) => text).map(([name, text]) => (
+          <div>
+            <dt>{name}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+const copied = (rows: string[][], markdown: boolean) => {
+  const clean = (text: string) => text.replace(/[\t\n\r]+/g, " ");
+  if (!markdown) return rows.map((row) => row.map(clean).join("\t")).join("\n");
+  const escaped = rows.map((row) => `| ${row.map((cell) => clean(cell).replace(/[\\|`*_<>]/g, "\\$&")).join(" | ")} |`);
+  const [head, ...body] = escaped;
+  return [head, `|${" --- |".repeat(rows[0]?.length ?? 0)}`, ...body].join("\n");
+};
+
+/** A table with its copies for a spreadsheet and for a pull request. */
+function Table({ title, head, rows, act }: { title: string; head: string[]; rows: string[][]; act?: (index: number) => void }) {
+  const [said, say] = useState("");
+  const copy = (markdown: boolean) => {
+    void navigator.clipboard
+      .writeText(copied([head, ...rows], markdown))
+      .then(() => say("Copied."), () => say("The browser does not allow copying from this page."));
+  };
+  return (
+    <figure class="table">
+      <figcaption>
+        {title}
+        <button type="button" onClick={() => copy(false)}>Copy TSV</button>
+        <button type="button" onClick={() => copy(true)}>Copy Markdown</button>
+        <span role="status">{said}</span>
+      </figcaption>
+      <table>
+        <thead>
+          <tr>{head.map((cell) => <th scope="col">{cell}</th>)}</tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr>
+              {row.map((cell, at) =>
+                at === 0 && act ? (
+                  <td><button type="button" class="link" onClick={() => act(index)}>{cell}</button></td>
+                ) : (
+                  <td>{cell}</td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </figure>
+  );
+}
+
+function widest(entry: AccountEntry): [number, number] | undefined {
+  return [...entry.stretches].sort((a, b) => b[1] - b[0] - (a[1] - a[0]))[0];
+}
+
+function Account() {
+  const phase = currentPhase();
+  if (!phase) return <p>Select a phase to see who held it.</p>;
+  if (phase.account.length === 0) return <p>Not known who held {phase.name}: the recording has no events that say who ran and who waited.</p>;
+  const length = phase.end_ns - phase.start_ns;
+  return (
+    <Table
+      title={`${phase.name}: ${duration(length)}, divided among those who held it`}
+      head={["Who", "Kind", "Time", "Share", "What it did", "Certainty"]}
+      rows={phase.account.map((entry) => [
+        entry.subject, entry.kind, duration(entry.ns), `${((entry.ns / length) * 100).toFixed(1)} %`, entry.did,
+        entry.certainty === "missing" ? "not known" : entry.certainty,
+      ])}
+      act={(index) => {
+        const entry = phase.account[index];
+        const long = entry && widest(entry);
+        if (long) {
+          marked.value = { start: long[0], end: long[1] };
+          goTo({ start: long[0] - (long[1] - long[0]) * 0.2, end: long[1] + (long[1] - long[0]) * 0.2 });
+        }
+      }}
+    />
+  );
+}
+
+function Findings() {
+  const findings = transition.value?.findings ?? [];
+  if (findings.length === 0) return <p>No findings above the thresholds.</p>;
+  return (
+    <ol class="findings">
+      {findings.map((finding, index) => (
+        <li aria-current={selection.value?.of === "finding" && selection.value.index === index}>
+          <button type="button" class="link" onClick={() => showFinding(index)}>
+            <b>{finding.cost_ns === null ? "cost not known" : duration(finding.cost_ns)}</b> {finding.title}
+          </button>
+          <p>{finding.evidence}</p>
+          <p class="advice">{finding.advice}</p>
+          <p class="hint">{finding.code}{finding.certainty === "inferred" ? ", inferred" : ""}; when it is wrong: onoff diagnose --explain {finding.code}</p>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+export function showFinding(index: number): void {
+  const finding = transition.value?.findings[index];
+  if (!finding) return;
+  selection.value = { of: "finding", index };
+  tab.value = "findings";
+  if (finding.start_ns !== null && finding.end_ns !== null) {
+    const length = Math.max(finding.end_ns - finding.start_ns, 1_000);
+    marked.value = { start: finding.start_ns, end: finding.end_ns };
+    goTo({ start: finding.start_ns - length * 0.2, end: finding.end_ns + length * 0.2 });
+  }
+}
+
+function Use() {
+  const range = selectedRange() ?? view.value;
+  const [usage, setUsage] = useState<Usage | null>(null);
+  const [said, say] = useState("");
+  const phase = phaseAt(range);
+  useEffect(() => {
+    let current = true;
+    const timer = setTimeout(() => {
+      usageOf(range).then(
+        (answer) => current && (setUsage(answer), say("")),
+        () => current && say("onoff does not answer."),
+      );
+    }, 80);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [range.start, range.end]);
+  const shown = usage ?? phase?.usage;
+  if (!shown) return <p>{said || "Nothing recorded here."}</p>;
+  const where = usage ? span(range.start, range.end) : `${phase?.name ?? ""} (this file has sums of whole phases; onoff view FILE sums any range)`;
+  const rows = (list: UsageRow[]) => list.map((row) => [row.name, row.detail, duration(row.ns), row.count ? String(row.count) : "", row.bytes ? bytes(row.bytes) : ""]);
+  const head = ["Name", "Detail", "Time", "Requests", "Bytes"];
+  return (
+    <div>
+      <p class="hint">{where}</p>
+      <div class="columns">
+        <Table title="Processors, by process" head={head.slice(0, 3)} rows={rows(shown.processors).map((row) => row.slice(0, 3))} />
+        <Table title="Disks, by process" head={head} rows={rows(shown.disks)} />
+        <Table title="Disks, by file" head={head} rows={rows(shown.files)} />
+      </div>
+    </div>
+  );
+}
+
+function Trust() {
+  const it = recording.value;
+  const section = (title: string, children: ComponentChildren) => (
+    <div>
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+  return (
+    <div>
+      {section(
+        it?.losses.length ? "What was lost" : "Nothing was lost",
+        <dl>
+          {it?.losses.map((loss) => (
+            <div>
+              <dt>{loss.count} · {loss.severity}</dt>
+              <dd><b>{loss.name}</b>: {loss.means}</dd>
+            </div>
+          ))}
+        </dl>,
+      )}
+      {it?.missing.length ? section("What was not recorded, and how to record it", <dl>{it.missing.map((each) => <div><dt>{each.what}</dt><dd>{each.record}</dd></div>)}</dl>) : null}
+    </div>
+  );
+}
