@@ -295,3 +295,38 @@ fn a_header_that_claims_millions_of_processors_is_not_believed() {
         assert!(info.contains("processor count impossible"), "{info}");
     }
 }
+
+#[test]
+fn what_a_large_packed_recording_unpacks_to_is_kept_for_the_next_question() {
+    use std::io::Write;
+
+    let folder = Folder::boot(SCENARIO);
+    let plain = std::fs::read(folder.path("boot.etl")).unwrap();
+    let expected: serde_json::Value = serde_json::from_str(&folder.answer("info boot.etl --format json")).unwrap();
+    // As a recorder leaves a file that it had reserved: zeros behind what it wrote.
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(&plain).unwrap();
+    for _ in 0..66 {
+        encoder.write_all(&vec![0; 1 << 20]).unwrap();
+    }
+    folder.file("boot.etl.gz", &encoder.finish().unwrap());
+    let kept = folder.path("kept");
+    let ask = |cache: &std::path::Path| {
+        let output = folder.command("info boot.etl.gz --format json").env("ONOFF_CACHE", cache).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let first = ask(&kept);
+    assert_eq!(first["providers"], expected["providers"]);
+    let files = || std::fs::read_dir(&kept).map_or(0, Iterator::count);
+    assert_eq!(files(), 1);
+    assert_eq!(ask(&kept), first);
+    assert_eq!(files(), 1);
+    assert_eq!(ask(std::path::Path::new("off")), first);
+    // One that is small is held, and nothing is left behind.
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(&plain).unwrap();
+    folder.file("boot.etl.gz", &encoder.finish().unwrap());
+    ask(&kept);
+    assert_eq!(files(), 1);
+}

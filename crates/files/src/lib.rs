@@ -15,14 +15,17 @@
 //!
 //! * What a file is, its content decides, and [`onoff_sources`] looks at it; nothing here does.
 //! * Folders are walked in one place, to a limited depth and number of files, without following links.
-//! * Files are mapped into memory; streams are read up to the limit of packed files.
+//! * Files are mapped into memory; streams are read up to the limit of packed files. What is unpacked is held while it is small,
+//!   else put into a file that is mapped too and kept for the next question.
 
 #![deny(unsafe_code)]
 
 mod drivers;
 mod firmware;
+mod kept;
 mod mapped;
 mod options;
+mod spill;
 mod walk;
 
 use std::fs::File;
@@ -37,7 +40,9 @@ pub use firmware::{open_firmware, read_guid_names};
 pub use onoff_sources::Error;
 pub use options::Options;
 
+use kept::Place;
 use mapped::Mapped;
+use spill::{Listener, SpillingStore};
 use walk::{Found, walk};
 
 /// Opens the files of one recording: `paths` are files, packed or not, archives and folders of them, or streams. Of a folder or
@@ -46,9 +51,21 @@ use walk::{Found, walk};
 /// # Errors
 /// A file that cannot be read, is damaged, expands beyond `limits`, or is no recording.
 pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
+    open_each(paths, limits, &None)
+}
+
+/// The same, and says how far unpacking has come, by packed bytes.
+///
+/// # Errors
+/// As [`open_all`].
+pub fn open_all_with_progress(paths: &[PathBuf], options: &Options) -> Result<Files, Error> {
+    open_each(paths, &options.limits, &options.progress)
+}
+
+fn open_each(paths: &[PathBuf], limits: &Limits, listener: &Listener) -> Result<Files, Error> {
     let mut gathering = Gathering::new(limits);
     for path in paths {
-        add(path, limits, &mut gathering)?;
+        add(path, limits, listener, &mut gathering)?;
     }
     gathering.finish()
 }
@@ -60,7 +77,7 @@ pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
 /// # Errors
 /// A file that cannot be read, is damaged beyond use, or is no recording: see [`Error`].
 pub fn open(paths: &[PathBuf], wanted: Tables, options: &Options) -> Result<Trace, Error> {
-    let files = open_all(paths, &options.limits)?;
+    let files = open_all_with_progress(paths, options)?;
     open_files(&files, wanted, options)
 }
 
@@ -77,7 +94,7 @@ pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Tr
 /// # Errors
 /// A file that cannot be read, or is no capture: see [`Error`].
 pub fn open_capture(paths: &[PathBuf], options: &Options) -> Result<Capture, Error> {
-    let files = open_all(paths, &options.limits)?;
+    let files = open_all_with_progress(paths, options)?;
     onoff_sources::read_capture(&files, &options.read()?)
 }
 
@@ -85,17 +102,18 @@ fn failed(path: &Path) -> impl Fn(std::io::Error) -> Error + use<'_> {
     |source| Error::Read { path: path.into(), source }
 }
 
-fn add(path: &Path, limits: &Limits, gathering: &mut Gathering) -> Result<(), Error> {
+fn add(path: &Path, limits: &Limits, listener: &Listener, gathering: &mut Gathering) -> Result<(), Error> {
     let failed = failed(path);
     let mut file = File::open(path).map_err(&failed)?;
     let metadata = file.metadata().map_err(&failed)?;
     let name = path.display().to_string();
     if metadata.is_dir() {
-        return add_folder(path, name, gathering);
+        return add_folder(path, name, listener, gathering);
     }
     if metadata.is_file() && metadata.len() > 0 {
         let mapped = Mapped::of(&file, path).map_err(&failed)?;
-        return gathering.add(SourceFile::new(name, metadata.len(), mapped));
+        let store = SpillingStore { place: Place::of(path, &metadata), listener: listener.clone() };
+        return gathering.add(SourceFile::new(name, metadata.len(), mapped).unpacked_into(store));
     }
     // A pipe, or a file of a system that has no length to map.
     let mut bytes = Vec::new();
@@ -107,11 +125,12 @@ fn add(path: &Path, limits: &Limits, gathering: &mut Gathering) -> Result<(), Er
     if bytes.len() as u64 > limits.unpacked_bytes {
         return Err(Error::TooLarge { name, stored: bytes.len() as u64, limit: limits.unpacked_bytes });
     }
-    gathering.add(SourceFile::new(name, metadata.len(), bytes))
+    let store = SpillingStore { place: None, listener: listener.clone() };
+    gathering.add(SourceFile::new(name, metadata.len(), bytes).unpacked_into(store))
 }
 
 /// Takes the files in a folder. What cannot be read there is passed over; the folder itself must be readable.
-fn add_folder(root: &Path, name: String, gathering: &mut Gathering) -> Result<(), Error> {
+fn add_folder(root: &Path, name: String, listener: &Listener, gathering: &mut Gathering) -> Result<(), Error> {
     let before = gathering.taken();
     let mut members = 0;
     walk(root, |found| match found {
@@ -122,7 +141,11 @@ fn add_folder(root: &Path, name: String, gathering: &mut Gathering) -> Result<()
                 return;
             }
             match Mapped::open(path) {
-                Ok(mapped) => gathering.consider(SourceFile::new(name, length, mapped)),
+                Ok(mapped) => {
+                    let place = std::fs::metadata(path).ok().and_then(|metadata| Place::of(path, &metadata));
+                    let store = SpillingStore { place, listener: listener.clone() };
+                    gathering.consider(SourceFile::new(name, length, mapped).unpacked_into(store));
+                }
                 Err(_) => gathering.pass_over(name),
             }
         }

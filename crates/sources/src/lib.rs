@@ -17,7 +17,7 @@
 //!
 //! * Opens no file, and builds for WebAssembly: bytes come in from the caller.
 //! * The kind of a file is told by its content, never by its name; the kinds are a registry (`registry.rs`).
-//! * Packed files are unpacked into memory, no further than [`Limits`] allows.
+//! * Packed files are unpacked into memory, or into a [`Store`] that the caller brings, no further than [`Limits`] allows.
 //! * What no wanted table needs is not decoded.
 //! * An [`Error`] means that nothing can be said; everything else that goes wrong is a named loss of the trace.
 
@@ -31,6 +31,7 @@ mod linux;
 mod opened;
 mod registry;
 mod sniff;
+mod store;
 mod unpack;
 mod windows;
 
@@ -45,6 +46,7 @@ pub use firmware::{FirmwareGathering, GuidNames, open_firmware_bytes, parse_guid
 pub use linux::event_stream::LinuxEventStream;
 pub use opened::{Bytes, Files, Gathering, LOOKED_AT, Shortened, SourceFile, refuse_at_first_look};
 pub use sniff::{Content, Packing, RecordingKind, sniff};
+pub use store::{Sink, Store};
 pub use unpack::Limits;
 pub use windows::event_stream::{EventFilter, EventStream, Pattern, StreamEnd};
 

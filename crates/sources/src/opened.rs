@@ -2,11 +2,13 @@
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::Error;
 use crate::linux::parts;
 use crate::registry::{Recognised, SOURCES};
 use crate::sniff::{Content, Packing, RecordingKind, SNIFFED, sniff};
+use crate::store::{Memory, Store};
 use crate::unpack::{Limits, is_tar, tar_members, unpack};
 
 /// The bytes of a file, wherever they are kept.
@@ -43,13 +45,36 @@ impl Bytes for Vec<u8> {
 pub struct SourceFile {
     name: String,
     stored_bytes: u64,
-    bytes: Box<dyn Bytes>,
+    /// Members of an archive share its bytes.
+    bytes: Arc<dyn Bytes>,
+    range: Range<usize>,
+    /// Where it is unpacked to.
+    store: Arc<dyn Store>,
 }
 
 impl SourceFile {
     /// A file with its name, the bytes it takes where it is stored, and what it holds.
     pub fn new(name: String, stored_bytes: u64, bytes: impl Bytes + 'static) -> Self {
-        Self { name, stored_bytes, bytes: Box::new(bytes) }
+        Self::of(name, stored_bytes, Arc::new(bytes))
+    }
+
+    fn of(name: String, stored_bytes: u64, bytes: Arc<dyn Bytes>) -> Self {
+        let range = 0..bytes.bytes().len();
+        Self { name, stored_bytes, bytes, range, store: Arc::new(Memory) }
+    }
+
+    /// The same file; what it unpacks to, if it is packed, goes to `store` instead of memory.
+    #[must_use]
+    pub fn unpacked_into(self, store: impl Store + 'static) -> Self {
+        Self { store: Arc::new(store), ..self }
+    }
+
+    /// The part of it at `range`, as a file.
+    fn part(&self, name: String, range: Range<usize>) -> Self {
+        let from = self.range.start.saturating_add(range.start).min(self.range.end);
+        let to = self.range.start.saturating_add(range.end).min(self.range.end);
+        let bytes = Arc::clone(&self.bytes);
+        Self { name, stored_bytes: (to - from) as u64, bytes, range: from..to, store: Arc::new(Memory) }
     }
 
     /// The name it was opened by; for a member of an archive, the archive's name, `/`, and the member's.
@@ -67,7 +92,7 @@ impl SourceFile {
     /// The bytes, unpacked.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        self.bytes.bytes()
+        self.bytes.bytes().get(self.range.clone()).unwrap_or_default()
     }
 
     /// Refuses what was read of a file that became shorter.
@@ -155,7 +180,10 @@ impl Files {
     /// Says that `range` of file number `file` will hardly be read again, so that its memory can serve others.
     pub fn release(&self, file: usize, range: Range<u64>) {
         if let Some(file) = self.files.get(file) {
-            let place = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
+            let place = |offset: u64| {
+                let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+                file.range.start.saturating_add(offset).min(file.range.end)
+            };
             file.bytes.release(place(range.start)..place(range.end));
         }
     }
@@ -192,13 +220,13 @@ impl Gathering {
             return self.add_plain(file);
         };
         let stored_bytes = file.bytes().len() as u64;
-        let unpacked = unpack(&file.name, packing, file.bytes(), &self.limits);
+        let unpacked = unpack(&file.name, packing, file.bytes(), &self.limits, &*file.store);
         // What it was unpacked from is not read any more: now is the time to ask whether all of it was there.
         file.check_complete()?;
         let unpacked = unpacked?;
         self.pass_over_all(unpacked.passed_over);
         for (name, bytes) in unpacked.files {
-            let unpacked = SourceFile::new(name, stored_bytes, bytes);
+            let unpacked = SourceFile::of(name, stored_bytes, bytes.into());
             if packing == Packing::Zip && !is_tar(unpacked.bytes()) {
                 self.take(unpacked);
             } else {
@@ -219,7 +247,7 @@ impl Gathering {
         file.check_complete()?;
         for (name, member) in members {
             if !member.is_empty() {
-                self.take(SourceFile::new(name, member.len() as u64, member.to_vec()));
+                self.take(file.part(name, member));
             }
         }
         if self.files.len() == before {
@@ -234,11 +262,11 @@ impl Gathering {
             self.take(file);
             return;
         };
-        match unpack(&file.name, packing, file.bytes(), &self.limits) {
+        match unpack(&file.name, packing, file.bytes(), &self.limits, &*file.store) {
             Ok(unpacked) => {
                 self.pass_over_all(unpacked.passed_over);
                 for (name, bytes) in unpacked.files {
-                    self.take(SourceFile::new(name, file.stored_bytes, bytes));
+                    self.take(SourceFile::of(name, file.stored_bytes, bytes.into()));
                 }
             }
             Err(_) => self.passed_over.push(file.name),

@@ -1,15 +1,19 @@
 //! Undoing the packings that recordings are shared in, never further than allowed.
 
+use std::cell::Cell;
 use std::io::{self, Cursor, Read};
+use std::ops::Range;
 
 use crate::error::Error;
 use crate::linux::parts;
+use crate::opened::Bytes;
 use crate::sniff::{Content, Packing, sniff};
+use crate::store::{Sink, Store};
 
 /// How far packed files may expand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes that one file may unpack to; it is held in memory.
+    /// Most bytes that one file may unpack to.
     pub unpacked_bytes: u64,
     /// Most bytes that each packed byte may stand for, beyond [`Limits::free_bytes`].
     pub ratio: u64,
@@ -44,7 +48,7 @@ const DICTIONARY_KIB: u32 = 256 << 10;
 #[derive(Debug, Default)]
 pub(crate) struct Unpacked {
     /// Names and bytes, in the archive's order.
-    pub(crate) files: Vec<(String, Vec<u8>)>,
+    pub(crate) files: Vec<(String, Box<dyn Bytes>)>,
     /// Names of an archive's members that are no part of a recording.
     pub(crate) passed_over: Vec<String>,
 }
@@ -58,96 +62,177 @@ impl Unpacked {
 
 /// Undoes all packings of `bytes`. An archive's members that are neither recordings, nor a part of one, nor packed, are passed
 /// over.
-pub(crate) fn unpack(name: &str, packing: Packing, bytes: &[u8], limits: &Limits) -> Result<Unpacked, Error> {
-    unpack_layer(name, packing, bytes, limits, limits.layers)
+pub(crate) fn unpack(
+    name: &str,
+    packing: Packing,
+    bytes: &[u8],
+    limits: &Limits,
+    store: &dyn Store,
+) -> Result<Unpacked, Error> {
+    Unpacker { limits, store }.layer(name, packing, bytes, limits.layers)
 }
 
-fn unpack_layer(name: &str, packing: Packing, bytes: &[u8], limits: &Limits, layers: usize) -> Result<Unpacked, Error> {
-    if layers == 0 {
-        return Err(Error::TooDeep { name: name.into(), limit: limits.layers });
-    }
-    let (name, inside) = match packing {
-        Packing::Xz => {
-            let reader = lzma_rust2::XzReader::new_mem_limit(bytes, true, DICTIONARY_KIB);
-            read_stream(name, packing, reader, bytes, limits)?
-        }
-        Packing::Gzip => {
-            let reader = flate2::read::MultiGzDecoder::new(bytes);
-            read_stream(name, packing, reader, bytes, limits)?
-        }
-        Packing::Zstandard => {
-            let reader = ZstandardFrames { rest: bytes, frame: None };
-            read_stream(name, packing, reader, bytes, limits)?
-        }
-        Packing::Zip => return unpack_archive(name, bytes, limits, layers),
-    };
-    match sniff(&inside) {
-        Content::Packed(packing) => unpack_layer(&name, packing, &inside, limits, layers - 1),
-        _ => Ok(Unpacked { files: vec![(name, inside)], passed_over: Vec::new() }),
-    }
+struct Unpacker<'a> {
+    limits: &'a Limits,
+    store: &'a dyn Store,
 }
 
-fn unpack_archive(name: &str, bytes: &[u8], limits: &Limits, layers: usize) -> Result<Unpacked, Error> {
-    let failed = |source: zip::result::ZipError| Error::Unpack {
-        name: name.into(),
-        packing: Packing::Zip.as_str(),
-        offset: 0,
-        source: io::Error::other(source.to_string()),
-    };
-    let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(failed)?;
-    let members = archive.len();
-    let mut unpacked = Unpacked::default();
-    let mut left = limits.for_stored(bytes.len() as u64);
-    for index in 0..members {
-        let mut member = archive.by_index(index).map_err(failed)?;
-        if !member.is_file() {
-            continue;
+impl Unpacker<'_> {
+    fn layer(&self, name: &str, packing: Packing, bytes: &[u8], layers: usize) -> Result<Unpacked, Error> {
+        if layers == 0 {
+            return Err(Error::TooDeep { name: name.into(), limit: self.limits.layers });
         }
-        let member_name = match member.name() {
-            Ok(member) => format!("{name}/{member}"),
-            Err(_) => format!("{name}/member {index}"),
+        let all = layers == self.limits.layers;
+        let kept = self.store.find().filter(|_| all && packing != Packing::Zip);
+        let done = Cell::new(0);
+        let source = Source { rest: bytes, done: &done };
+        let inside = match (kept, packing) {
+            (Some(kept), _) => kept,
+            (None, Packing::Xz) => {
+                let reader = lzma_rust2::XzReader::new_mem_limit(source, true, DICTIONARY_KIB);
+                self.stream(name, packing, reader, bytes.len(), &done, all)?
+            }
+            (None, Packing::Gzip) => {
+                let reader = flate2::read::MultiGzDecoder::new(source);
+                self.stream(name, packing, reader, bytes.len(), &done, all)?
+            }
+            (None, Packing::Zstandard) => {
+                let reader = ZstandardFrames { rest: bytes, frame: None, done: &done, all: bytes.len() };
+                self.stream(name, packing, reader, bytes.len(), &done, all)?
+            }
+            (None, Packing::Zip) => return self.archive(name, bytes, layers),
         };
-        let mut head = Vec::new();
-        let place = |offset: usize, source| Error::Unpack {
-            name: member_name.clone(),
+        match sniff(inside.bytes()) {
+            Content::Packed(packing) => self.layer(name, packing, inside.bytes(), layers - 1),
+            _ => Ok(Unpacked { files: vec![(name.to_owned(), inside)], passed_over: Vec::new() }),
+        }
+    }
+
+    fn archive(&self, name: &str, bytes: &[u8], layers: usize) -> Result<Unpacked, Error> {
+        let limits = self.limits;
+        let failed = |source: zip::result::ZipError| Error::Unpack {
+            name: name.into(),
             packing: Packing::Zip.as_str(),
-            offset: offset as u64,
-            source,
+            offset: 0,
+            source: io::Error::other(source.to_string()),
         };
-        (&mut member).take(parts::LOOKED_AT as u64).read_to_end(&mut head).map_err(|source| place(0, source))?;
-        let content = sniff(&head);
-        match content {
-            Content::Empty => continue,
-            Content::Unknown if !is_tar(&head) && parts::kind_of(&member_name, &head).is_none() => {
-                unpacked.passed_over.push(member_name);
+        let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(failed)?;
+        let members = archive.len();
+        let mut unpacked = Unpacked::default();
+        let mut left = limits.for_stored(bytes.len() as u64);
+        let mut done_bytes = 0;
+        for index in 0..members {
+            let mut member = archive.by_index(index).map_err(failed)?;
+            if !member.is_file() {
                 continue;
             }
-            Content::Unknown | Content::Recording(_) | Content::Packed(_) => {}
-        }
-        let mut contents = head;
-        let read = (&mut member).take(left + 1).read_to_end(&mut contents);
-        if let Err(source) = read {
-            return Err(place(contents.len(), source));
-        }
-        if contents.len() as u64 > left {
-            return Err(Error::TooLarge {
-                name: member_name,
-                stored: bytes.len() as u64,
-                limit: limits.for_stored(bytes.len() as u64),
-            });
-        }
-        left -= contents.len() as u64;
-        match content {
-            Content::Packed(packing) => {
-                unpacked.append(unpack_layer(&member_name, packing, &contents, limits, layers - 1)?)
+            let member_name = match member.name() {
+                Ok(member) => format!("{name}/{member}"),
+                Err(_) => format!("{name}/member {index}"),
+            };
+            let packed_bytes = member.compressed_size();
+            let mut head = Vec::new();
+            let place = |offset: u64, source| Error::Unpack {
+                name: member_name.clone(),
+                packing: Packing::Zip.as_str(),
+                offset,
+                source,
+            };
+            (&mut member).take(parts::LOOKED_AT as u64).read_to_end(&mut head).map_err(|source| place(0, source))?;
+            let content = sniff(&head);
+            match content {
+                Content::Empty => continue,
+                Content::Unknown if !is_tar(&head) && parts::kind_of(&member_name, &head).is_none() => {
+                    unpacked.passed_over.push(member_name);
+                    continue;
+                }
+                Content::Unknown | Content::Recording(_) | Content::Packed(_) => {}
             }
-            _ => unpacked.files.push((member_name, contents)),
+            let mut sink = self.store.sink(false);
+            let mut length = head.len() as u64;
+            let copied =
+                sink.push(&head).and_then(|()| copy(&mut (&mut member).take(left + 1), &mut *sink, &mut length, || {}));
+            copied.map_err(|source| place(length, source))?;
+            if length > left {
+                return Err(Error::TooLarge {
+                    name: member_name,
+                    stored: bytes.len() as u64,
+                    limit: limits.for_stored(bytes.len() as u64),
+                });
+            }
+            left -= length;
+            let contents = sink.finish().map_err(|source| place(length, source))?;
+            done_bytes += packed_bytes;
+            self.store.progress(done_bytes, bytes.len() as u64);
+            match content {
+                Content::Packed(packing) => {
+                    unpacked.append(self.layer(&member_name, packing, contents.bytes(), layers - 1)?)
+                }
+                _ => unpacked.files.push((member_name, contents)),
+            }
         }
+        if unpacked.files.is_empty() {
+            return Err(Error::NoRecordingInside { name: name.into(), members });
+        }
+        Ok(unpacked)
     }
-    if unpacked.files.is_empty() {
-        return Err(Error::NoRecordingInside { name: name.into(), members });
+
+    fn stream(
+        &self,
+        name: &str,
+        packing: Packing,
+        reader: impl Read,
+        stored: usize,
+        done: &Cell<usize>,
+        all: bool,
+    ) -> Result<Box<dyn Bytes>, Error> {
+        let stored = stored as u64;
+        let limit = self.limits.for_stored(stored);
+        let failed =
+            |offset: u64, source| Error::Unpack { name: name.into(), packing: packing.as_str(), offset, source };
+        let mut sink = self.store.sink(all);
+        let mut length = 0;
+        let report = || self.store.progress(done.get() as u64, stored);
+        copy(&mut reader.take(limit + 1), &mut *sink, &mut length, report).map_err(|source| failed(length, source))?;
+        if length > limit {
+            return Err(Error::TooLarge { name: name.into(), stored, limit });
+        }
+        sink.finish().map_err(|source| failed(length, source))
     }
-    Ok(unpacked)
+}
+
+/// Bytes that are unpacked at once.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Copies to the end, adds what was copied to `length`, and calls `after_each` block.
+fn copy(reader: &mut impl Read, sink: &mut dyn Sink, length: &mut u64, after_each: impl Fn()) -> io::Result<()> {
+    let mut block = vec![0; BLOCK_BYTES];
+    loop {
+        match reader.read(&mut block) {
+            Ok(0) => return Ok(()),
+            Ok(count) => {
+                sink.push(block.get(..count).unwrap_or_default())?;
+                *length += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        after_each();
+    }
+}
+
+/// Packed bytes, and how many of them were taken.
+struct Source<'a> {
+    rest: &'a [u8],
+    done: &'a Cell<usize>,
+}
+
+impl Read for Source<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.rest.read(buffer)?;
+        self.done.set(self.done.get() + count);
+        Ok(count)
+    }
 }
 
 /// Most members of an archive that are looked at.
@@ -158,9 +243,9 @@ pub(crate) fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 
-/// The regular files in a tar archive: names, with the archive's before them, and bytes. Of an archive that is cut or damaged,
+/// The regular files in a tar archive: names, with the archive's before them, and where their bytes are. Of an archive that is cut or damaged,
 /// those before the damage; its last may be cut.
-pub(crate) fn tar_members<'b>(name: &str, bytes: &'b [u8]) -> Result<Vec<(String, &'b [u8])>, Error> {
+pub(crate) fn tar_members(name: &str, bytes: &[u8]) -> Result<Vec<(String, Range<usize>)>, Error> {
     let failed = |source| Error::Unpack { name: name.to_owned(), packing: "tar", offset: 0, source };
     let mut archive = tar::Archive::new(bytes);
     let mut members = Vec::new();
@@ -177,40 +262,20 @@ pub(crate) fn tar_members<'b>(name: &str, bytes: &'b [u8]) -> Result<Vec<(String
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let from = usize::try_from(entry.raw_file_position()).unwrap_or(usize::MAX);
         let to = from.saturating_add(usize::try_from(entry.size()).unwrap_or(usize::MAX));
-        if let Some(member) = bytes.get(from..to.min(bytes.len())) {
-            members.push((format!("{name}/{path}"), member));
+        if from <= bytes.len() {
+            members.push((format!("{name}/{path}"), from..to.min(bytes.len())));
         }
     }
     Ok(members)
-}
-
-fn read_stream(
-    name: &str,
-    packing: Packing,
-    reader: impl Read,
-    stored: &[u8],
-    limits: &Limits,
-) -> Result<(String, Vec<u8>), Error> {
-    let limit = limits.for_stored(stored.len() as u64);
-    let mut unpacked = Vec::new();
-    if let Err(source) = reader.take(limit + 1).read_to_end(&mut unpacked) {
-        return Err(Error::Unpack {
-            name: name.into(),
-            packing: packing.as_str(),
-            offset: unpacked.len() as u64,
-            source,
-        });
-    }
-    if unpacked.len() as u64 > limit {
-        return Err(Error::TooLarge { name: name.into(), stored: stored.len() as u64, limit });
-    }
-    Ok((name.into(), unpacked))
 }
 
 /// A Zstandard file may hold frame after frame, some of which are to be skipped; a decoder reads one.
 struct ZstandardFrames<'a> {
     rest: &'a [u8],
     frame: Option<ZstandardFrame<'a>>,
+    /// Bytes that were taken, of how many.
+    done: &'a Cell<usize>,
+    all: usize,
 }
 
 type ZstandardFrame<'a> = ruzstd::decoding::StreamingDecoder<Remainder<'a>, ruzstd::decoding::FrameDecoder>;
@@ -234,6 +299,7 @@ impl Read for ZstandardFrames<'_> {
         loop {
             if let Some(frame) = &mut self.frame {
                 let count = frame.read(buffer)?;
+                self.done.set(self.all - frame.get_ref().0.len());
                 if count > 0 {
                     return Ok(count);
                 }

@@ -312,3 +312,33 @@ fn a_pointer_size_that_no_machine_has_is_not_known() {
         assert_eq!(of(size).unwrap(), 0, "{size}");
     }
 }
+
+#[test]
+fn unpacking_says_how_far_it_has_come_by_packed_bytes() {
+    use std::sync::{Arc, Mutex};
+
+    let mut plain = recording();
+    // Bytes that do not shrink, behind the recording.
+    let mut state = 1_u64;
+    plain.extend((0..3_000_000).map(|_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    }));
+    let folder = tempfile::tempdir().unwrap();
+    for (name, packed) in [("a.xz", xz(&plain)), ("a.gz", gzip(&plain))] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, &packed).unwrap();
+        let said: Arc<Mutex<Vec<(u64, u64)>>> = Arc::default();
+        let listener = Arc::clone(&said);
+        let options = onoff_files::Options {
+            progress: Some(Arc::new(move |it| listener.lock().unwrap().push((it.done_bytes, it.total_bytes)))),
+            ..onoff_files::Options::default()
+        };
+        onoff_files::open_all_with_progress(&[path], &options).unwrap();
+        let said = said.lock().unwrap();
+        let total = packed.len() as u64;
+        assert!(said.len() > 5 && said.iter().all(|&(done, of)| of == total && done <= total), "{name}: {said:?}");
+        assert!(said[0].0 < total / 4 && said.windows(2).all(|two| two[0].0 <= two[1].0), "{name}: {said:?}");
+        assert!(said.last().unwrap().0 > total / 10 * 9, "{name}: {said:?}");
+    }
+}

@@ -18,7 +18,12 @@ use crate::progress::ProgressLine;
 
 pub fn run(recording: Recording, question: EventQuestion, destination: &Destination) -> Result<(), Failure> {
     let mut options = recording.options;
-    let files = onoff_files::open_all(&recording.files, &options.limits)?;
+    let files = {
+        let line = ProgressLine::reading();
+        options.progress = Some(line.listener());
+        onoff_files::open_all_with_progress(&recording.files, &options)?
+    };
+    options.progress = None;
     let stream = Stream::open(&files, &options.read()?)?;
     let mut filter = question.filter;
     if let Some((from, until)) = question.range {

@@ -8,6 +8,7 @@ use super::gathering::Gathering;
 use super::{acpidump, edk2_xml, serial_log, sysfs, tables, text};
 use crate::error::Error;
 use crate::sniff::{Content, sniff};
+use crate::store::Memory;
 use crate::unpack::{Limits, is_tar, tar_members, unpack};
 
 /// Most bytes of an archive's member.
@@ -39,8 +40,8 @@ impl FirmwareGathering {
     /// Bytes that are packed and damaged, or of no known form.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         if let Content::Packed(packing) = sniff(bytes) {
-            for (name, bytes) in unpack(name, packing, bytes, &self.limits)?.files {
-                self.add_plain(&name, &bytes)?;
+            for (name, bytes) in unpack(name, packing, bytes, &self.limits, &Memory)?.files {
+                self.add_plain(&name, bytes.bytes())?;
             }
             return Ok(());
         }
@@ -50,6 +51,7 @@ impl FirmwareGathering {
     fn add_plain(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         if is_tar(bytes) {
             for (name, member) in tar_members(name, bytes)? {
+                let member = bytes.get(member).unwrap_or_default();
                 if member.len() <= MOST_MEMBER_BYTES {
                     self.consider(&name, member);
                 }
