@@ -96,7 +96,7 @@ pub(crate) fn milestone_value(trace: &mut Trace, time_ns: i64, name: &str, detai
     let event = trace.strings.intern(&format!("event of {name}"));
     let name = trace.strings.intern(name);
     let detail = trace.strings.intern(detail);
-    trace.milestones.push(Milestone { time_ns, name, detail, value, pid: None, event });
+    trace.milestones.push(Milestone { time_ns, name, detail, value, pid: None, tid: None, event });
 }
 
 pub(crate) fn activity(trace: &mut Trace, kind: ActivityKind, name: &str, start_ns: i64, end_ns: Option<i64>) {
@@ -109,6 +109,8 @@ pub(crate) fn activity(trace: &mut Trace, kind: ActivityKind, name: &str, start_
         start_ns,
         end_ns,
         pid: None,
+        tid: None,
+        end_tid: None,
         session: None,
         status: None,
         event,
@@ -135,6 +137,9 @@ pub(crate) fn service(trace: &mut Trace, name: &str, group: &str, times: (i64, O
         automatic: true,
         result: StringId::EMPTY,
         timeout_ns: None,
+        main_tid: None,
+        tid: None,
+        end_tid: None,
         event,
     });
 }
@@ -227,6 +232,8 @@ pub(crate) fn session_shutdown(trace: &mut Trace, session: u32, start_ns: i64, e
         start_ns,
         end_ns,
         pid: None,
+        tid: None,
+        end_tid: None,
         session: Some(session),
         status: None,
         event,
@@ -282,6 +289,9 @@ pub(crate) fn service_stop(
         automatic: false,
         result: StringId::EMPTY,
         timeout_ns: None,
+        main_tid: None,
+        tid: None,
+        end_tid: None,
         event,
     });
 }

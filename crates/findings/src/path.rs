@@ -63,10 +63,7 @@ impl MainPath {
         if trace.context_switches.is_empty() || trace.ready_threads.is_empty() {
             return None;
         }
-        let mut owners: BTreeMap<u32, u32> = BTreeMap::new();
-        for thread in trace.threads.iter() {
-            owners.insert(thread.tid, thread.pid);
-        }
+        let owners = ThreadLives::of(trace);
         let waits = Waits::of(trace);
         let options = PathOptions { shortest_ns: 1, most_steps: MOST_STEPS };
         let mut steps = Vec::new();
@@ -132,11 +129,38 @@ impl MainPath {
     }
 }
 
-fn own(step: &PathStep, owners: &BTreeMap<u32, u32>) -> Step {
+/// The process of each thread id over time: ids are used again within seconds.
+#[derive(Debug, Default)]
+struct ThreadLives {
+    /// Start and process of each life, by thread id; the lives by start.
+    lives: BTreeMap<u32, Vec<(Option<i64>, u32)>>,
+}
+
+impl ThreadLives {
+    fn of(trace: &Trace) -> Self {
+        let mut lives: BTreeMap<u32, Vec<(Option<i64>, u32)>> = BTreeMap::new();
+        for thread in trace.threads.iter() {
+            lives.entry(thread.tid).or_default().push((thread.start_ns, thread.pid));
+        }
+        for list in lives.values_mut() {
+            list.sort_unstable();
+        }
+        Self { lives }
+    }
+
+    /// The process of the thread that had id `tid` at `time_ns`: the latest that began by then, else the first.
+    fn process(&self, tid: u32, time_ns: i64) -> Option<u32> {
+        let lives = self.lives.get(&tid)?;
+        let after = lives.partition_point(|&(start, _)| start <= Some(time_ns));
+        lives.get(after.saturating_sub(1)).map(|&(_, pid)| pid)
+    }
+}
+
+fn own(step: &PathStep, owners: &ThreadLives) -> Step {
     let mut tids = vec![step.thread.tid];
     tids.extend(&step.waiters);
     let mut pids: Vec<u32> = step.thread.pid.into_iter().collect();
-    pids.extend(step.waiters.iter().filter_map(|tid| owners.get(tid)));
+    pids.extend(step.waiters.iter().filter_map(|&tid| owners.process(tid, step.end_ns)));
     Step {
         when: (step.start_ns, step.end_ns),
         kind: step.kind,
@@ -167,6 +191,18 @@ mod tests {
     }
 
     const SECOND: i64 = 1_000_000_000;
+
+    #[test]
+    fn a_thread_id_that_is_used_again_belongs_to_whoever_had_it_then() {
+        let mut trace = Trace::default();
+        for (pid, start_ns) in [(300, Some(5 * SECOND)), (100, None), (200, Some(2 * SECOND))] {
+            trace.threads.push(onoff_trace::Thread { start_ns, ..onoff_trace::Thread::unknown(44, pid) });
+        }
+        let lives = ThreadLives::of(&trace);
+        let at = |time_ns| lives.process(44, time_ns);
+        assert_eq!([at(SECOND), at(3 * SECOND), at(9 * SECOND)], [Some(100), Some(200), Some(300)]);
+        assert_eq!(lives.process(48, SECOND), None);
+    }
 
     #[test]
     fn what_a_subject_waited_for_is_its_cost_and_what_nothing_explains_makes_it_a_bound() {

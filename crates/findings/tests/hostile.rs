@@ -75,6 +75,7 @@ fn recording(seed: u64) -> Trace {
             detail: StringId::EMPTY,
             value: Some(times[below(&mut any, times.len())]),
             pid: None,
+            tid: None,
             event: StringId::EMPTY,
         });
     }

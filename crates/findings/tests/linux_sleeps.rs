@@ -37,6 +37,8 @@ impl Sleep {
             start_ns: start_ms * MS,
             end_ns: Some(end_ms * MS),
             pid: None,
+            tid: None,
+            end_tid: None,
             session: None,
             status,
             event,
@@ -91,6 +93,7 @@ impl Sleep {
             detail,
             value,
             pid: None,
+            tid: None,
             event: StringId::EMPTY,
         });
         self

@@ -24,6 +24,8 @@ fn activity(trace: &mut Trace, kind: ActivityKind, name: &str, start_ns: i64, en
         start_ns,
         end_ns: Some(end_ns),
         pid: None,
+        tid: None,
+        end_tid: None,
         session: None,
         status: Some(0),
         event,
@@ -33,7 +35,15 @@ fn activity(trace: &mut Trace, kind: ActivityKind, name: &str, start_ns: i64, en
 fn milestone(trace: &mut Trace, time_ns: i64, name: &str, value: i64) {
     let event = trace.strings.intern("Microsoft-Windows-Kernel-Power/39");
     let name = trace.strings.intern(name);
-    trace.milestones.push(Milestone { time_ns, name, detail: StringId::EMPTY, value: Some(value), pid: None, event });
+    trace.milestones.push(Milestone {
+        time_ns,
+        name,
+        detail: StringId::EMPTY,
+        value: Some(value),
+        pid: None,
+        tid: None,
+        event,
+    });
 }
 
 fn told(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, end_ns: i64) {

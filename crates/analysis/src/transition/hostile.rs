@@ -103,6 +103,7 @@ pub(super) fn hostile(seed: u64) -> Trace {
         trace.processes.push(Process {
             pid: any.id(),
             parent_pid: any.maybe_id(),
+            creator_tid: None,
             start_ns: any.maybe_time(),
             end_ns: any.maybe_time(),
             image: any.pick(&texts),
@@ -150,6 +151,9 @@ pub(super) fn hostile(seed: u64) -> Trace {
             automatic: any.below(2) == 0,
             result: any.pick(&texts),
             timeout_ns: any.maybe_time(),
+            main_tid: None,
+            tid: None,
+            end_tid: None,
             event: StringId::EMPTY,
         });
         trace.device_operations.push(DeviceOperation {
@@ -173,6 +177,7 @@ pub(super) fn hostile(seed: u64) -> Trace {
             detail: any.pick(&texts),
             value: any.maybe(value),
             pid: any.maybe_id(),
+            tid: None,
             event: StringId::EMPTY,
         });
         trace.activities.push(Activity {
@@ -182,6 +187,8 @@ pub(super) fn hostile(seed: u64) -> Trace {
             start_ns: any.time(),
             end_ns: any.maybe_time(),
             pid: any.maybe_id(),
+            tid: None,
+            end_tid: None,
             session: any.maybe_id(),
             status: any.maybe_id(),
             event: StringId::EMPTY,

@@ -88,6 +88,10 @@ impl Waits<'_> {
         let process = self.trace.processes.iter().find(|process| process.start_ns == Some(time_ns))?;
         let image = file_name(self.trace.text(process.image));
         let rule = format!("the thread that created {image}");
+        // The start record's own thread; 0 stands in for none where a boot was traced before threads had ids.
+        if let Some(tid) = process.creator_tid.filter(|&tid| self.identities.is_known(tid) && tid != 0) {
+            return Some(EndThread::new(tid, rule, Certainty::Measured));
+        }
         let by_parent = process.parent_pid.and_then(|parent| running.of_process(parent, &rule));
         by_parent.or_else(|| {
             let by = self
@@ -128,15 +132,16 @@ fn named(trace: &Trace, time_ns: i64) -> impl Iterator<Item = Names> + '_ {
             rule: "the thread that told others of the transition".to_owned(),
         });
     let milestones = trace.milestones.iter().filter(move |row| row.time_ns == time_ns).map(|row| Names {
-        tid: None,
+        tid: row.tid,
         pid: row.pid,
         rule: format!("the thread that recorded {}", trace.text(row.event)),
     });
-    let activities = trace.activities.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
-        tid: None,
-        pid: row.pid,
-        rule: format!("the thread that recorded {}", trace.text(row.event)),
-    });
+    let activities =
+        trace.activities.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(move |row| Names {
+            tid: if row.end_ns == Some(time_ns) { row.end_tid } else { row.tid },
+            pid: row.pid,
+            rule: format!("the thread that recorded {}", trace.text(row.event)),
+        });
     let services =
         trace.service_transitions.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
             tid: None,

@@ -40,6 +40,11 @@ impl<'t> Identities<'t> {
         self.life(tid, time_ns)?.0
     }
 
+    /// The thread that created the thread which had id `tid` at `time_ns`, where its start was recorded.
+    pub(super) fn creator_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
+        self.trace.threads.get(self.life(tid, time_ns)?.1)?.creator_tid
+    }
+
     /// Process id of a thread. Thread 0 is a processor's idle thread.
     pub(super) fn pid_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
         if tid == 0 {

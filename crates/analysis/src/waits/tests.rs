@@ -1,8 +1,8 @@
 //! Chains worked out by hand.
 
 use onoff_trace::{
-    ContextSwitch, ContextSwitches, DiskIo, DiskOperation, InterruptKind, IoPriority, Process, ReadyThread,
-    ReadyThreads, Trace,
+    ContextSwitch, ContextSwitches, DiskIo, DiskOperation, InterruptKind, IoPriority, Milestone, Process, ReadyThread,
+    ReadyThreads, Thread, Trace,
 };
 
 use super::*;
@@ -464,4 +464,48 @@ fn a_thread_woken_while_it_leaves_waits_for_nothing() {
             (25, 30, 104, StepKind::Cpu),
         ]
     );
+}
+
+#[test]
+fn a_new_thread_that_nobody_is_known_to_have_woken_leads_to_whoever_recorded_its_start() {
+    let born = |creator_tid| {
+        let mut trace = recording();
+        trace.threads.push(Thread { creator_tid, start_ns: Some(30 * MS), ..Thread::unknown(108, 100) });
+        switches(&mut trace, &[(5, 0, 104, (WAITING, EXECUTIVE), 204), (35, 0, 204, (WAITING, EXECUTIVE), 108)]);
+        let path = path_of(&trace, 108, 5, 50);
+        (path.kind_ns(Cpu), path.kind_ns(Ready), path.kind_ns(Other))
+    };
+    assert_eq!(born(Some(204)), (40 * MS, 5 * MS, 0));
+    // A header without a thread, or with one that nothing else was recorded of, names nobody.
+    assert_eq!(born(None), (15 * MS, 0, 30 * MS));
+    assert_eq!(born(Some(999)), (15 * MS, 0, 30 * MS));
+}
+
+#[test]
+fn a_stretch_ends_with_the_thread_that_logged_its_last_record_whoever_of_its_process_ran_last() {
+    let mut trace = recording();
+    thread(&mut trace, 108, 100, None, None);
+    // Thread 104 logs the desktop; 108 of the same process runs at that moment and has nothing to do with it.
+    switches(
+        &mut trace,
+        &[(10, 0, 104, (WAITING, EXECUTIVE), 204), (20, 1, 0, (2, 0), 108), (30, 0, 204, (1, 0), 104)],
+    );
+    let (name, event) = (trace.strings.intern("desktop_ready"), trace.strings.intern("Shell-Core/27231"));
+    let row = |tid| Milestone {
+        time_ns: 50 * MS,
+        name,
+        detail: onoff_trace::StringId::EMPTY,
+        value: None,
+        pid: Some(100),
+        tid,
+        event,
+    };
+    trace.milestones.push(row(Some(104)));
+    let end = Waits::of(&trace).end_at(50 * MS);
+    assert_eq!((end.tid, end.certainty), (Some(104), crate::Certainty::Measured));
+
+    // Without a thread in the record, its process is all that is known, and the answer is an inference.
+    trace.milestones = [row(None)].into_iter().collect();
+    let end = Waits::of(&trace).end_at(50 * MS);
+    assert_eq!(end.certainty, crate::Certainty::Inferred);
 }

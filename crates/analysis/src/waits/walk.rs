@@ -353,7 +353,7 @@ impl<'a, 't> Walk<'a, 't> {
         }
     }
 
-    /// The thread is new: on with whoever made it ready for the first time, its creator.
+    /// The thread is new: on with whoever made it ready for the first time, else with its creator.
     fn birth(&mut self, from_ns: i64) {
         let place = self.timelines.switches_before(self.tid, from_ns);
         let first_ns = self.timelines.switch(self.tid, place).map_or(i64::MAX, |first| first.row.time_ns);
@@ -370,7 +370,23 @@ impl<'a, 't> Walk<'a, 't> {
             _ if self.is_kernel_alone() || (self.identities.is_linux() && self.tid <= LAST_FIRST_THREAD) => {
                 self.record(self.floor(), Work::Kernel, Certainty::Inferred, NO_REASON);
             }
-            _ => self.unknown_until(self.floor(), Unknown::Creator),
+            _ => self.created(from_ns),
+        }
+    }
+
+    /// No event says who made the new thread ready for the first time: on with the thread that recorded its start.
+    fn created(&mut self, born_ns: i64) {
+        let by = self.identities.creator_of(self.tid, self.time_ns);
+        let Some(by) = by.filter(|&by| by != 0 && by != self.tid && self.identities.is_known(by)) else {
+            self.unknown_until(self.floor(), Unknown::Creator);
+            return;
+        };
+        if born_ns < self.time_ns {
+            // Between its start and its first switch it waited for a processor, or for whoever let it go.
+            self.record(born_ns, Work::Ready, Certainty::Inferred, NO_REASON);
+        }
+        if self.time_ns > self.floor() {
+            self.hand_over(by);
         }
     }
 

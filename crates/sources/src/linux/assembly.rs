@@ -120,6 +120,7 @@ impl Assembly {
             detail: self.text(detail),
             value,
             pid: None,
+            tid: None,
             event: self.text(event),
         };
         self.milestones.push(row);

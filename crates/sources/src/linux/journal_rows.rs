@@ -293,6 +293,9 @@ fn row(unit: StringId, change: ServiceChange, time_ns: i64, event: StringId) -> 
         automatic: false,
         result: StringId::EMPTY,
         timeout_ns: None,
+        main_tid: None,
+        tid: None,
+        end_tid: None,
         event,
     }
 }

@@ -247,6 +247,8 @@ impl Steps {
             start_ns: cycle.start_ns,
             end_ns,
             pid: Some(cycle.tid),
+            tid: Some(cycle.tid),
+            end_tid: None,
             session: None,
             status: None,
             event: assembly.text(STEP),
@@ -265,7 +267,7 @@ fn push_phase(open: &OpenPhase, end_ns: Option<i64>, detail: &str, assembly: &mu
         return;
     };
     let row = phase_row(name, detail, open.start_ns, end_ns, STEP, assembly);
-    assembly.activities.push(Activity { pid: Some(open.tid), ..row });
+    assembly.activities.push(Activity { pid: Some(open.tid), tid: Some(open.tid), ..row });
 }
 
 /// The row of a phase.
@@ -284,6 +286,8 @@ pub(super) fn phase_row(
         start_ns,
         end_ns,
         pid: None,
+        tid: None,
+        end_tid: None,
         session: None,
         status: None,
         event: assembly.text(event),

@@ -161,6 +161,7 @@ impl ProcessTracker {
             let name = if life.name.is_empty() { identity.name } else { life.name };
             processes.push(Process {
                 parent_pid: life.parent_pid,
+                creator_tid: life.parent_pid,
                 start_ns: life.start_ns,
                 end_ns: life.end_ns,
                 image: name,
@@ -169,6 +170,7 @@ impl ProcessTracker {
                 ..Process::unknown(life.pid)
             });
             threads.push(Thread {
+                creator_tid: life.parent_pid,
                 start_ns: life.start_ns,
                 end_ns: life.end_ns,
                 name,

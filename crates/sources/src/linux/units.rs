@@ -215,6 +215,9 @@ fn row(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) -> ServiceTransi
         automatic: false,
         result: assembly.text(&unit.result),
         timeout_ns: None,
+        main_tid: None,
+        tid: None,
+        end_tid: None,
         event: assembly.text(EVENT),
     }
 }

@@ -48,6 +48,8 @@ impl ActivityTracker {
                 start_ns: event.time_ns(),
                 end_ns: None,
                 pid: event.record.process_id(),
+                tid: event.record.thread_id(),
+                end_tid: None,
                 session: event.number32(rule.session),
                 status: None,
                 event: event.label(texts),
@@ -61,6 +63,7 @@ impl ActivityTracker {
             return;
         };
         row.end_ns = Some(event.time_ns());
+        row.end_tid = event.record.thread_id();
         row.status = STATUSES.iter().find_map(|field| event.number32(field));
     }
 

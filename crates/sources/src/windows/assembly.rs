@@ -156,11 +156,11 @@ impl<'r> Assembly<'r> {
             }
             0x0301..=0x0304 | 0x0327 => {
                 let process = Process::read(payload)?;
-                self.processes.on_process(time_ns, &process, clock, texts, losses);
+                self.processes.on_process(record, &process, clock, texts, losses);
             }
             0x0501..=0x0504 => {
                 let thread = Thread::read(payload)?;
-                self.threads.on_thread(time_ns, &thread, texts, losses);
+                self.threads.on_thread(record, &thread, texts, losses);
             }
             ThreadName::HOOK => self.threads.on_name(&ThreadName::read(payload)?, texts),
             0x030a | 0x1402..=0x1404 => {
@@ -202,7 +202,7 @@ impl<'r> Assembly<'r> {
             }
             Mark::HOOK => {
                 let mark = Mark::read(payload)?;
-                self.milestones.on_mark(time_ns, record.process_id(), &mark, texts);
+                self.milestones.on_mark(record, &mark, texts);
             }
             _ if kernel_power::HOOKS.contains(&hook) => {
                 self.power.on_record(record, payload, texts)?;

@@ -90,6 +90,8 @@ impl KernelPowerTracker {
             start_ns: record.time_ns(),
             end_ns: None,
             pid: record.process_id(),
+            tid: record.thread_id(),
+            end_tid: None,
             session: None,
             status: None,
             event: texts.str(event),

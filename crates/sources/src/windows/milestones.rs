@@ -1,5 +1,6 @@
 //! Points in time with a meaning for a transition.
 
+use onoff_etl::Record;
 use onoff_etw::kernel::Mark;
 use onoff_trace::milestone as name;
 use onoff_trace::{Milestone, Milestones, StringId};
@@ -16,13 +17,14 @@ pub(super) struct MilestoneTracker {
 
 impl MilestoneTracker {
     /// A mark that somebody set while recording.
-    pub(super) fn on_mark(&mut self, time_ns: i64, pid: Option<u32>, mark: &Mark<'_>, texts: &mut Texts) {
+    pub(super) fn on_mark(&mut self, record: &Record<'_>, mark: &Mark<'_>, texts: &mut Texts) {
         self.rows.push(Milestone {
-            time_ns,
+            time_ns: record.time_ns(),
             name: texts.str(name::MARK),
             detail: texts.ansi(mark.message),
             value: None,
-            pid,
+            pid: record.process_id(),
+            tid: record.thread_id(),
             event: texts.str("PerfInfo/Mark"),
         });
     }
@@ -83,6 +85,7 @@ impl MilestoneTracker {
             detail,
             value,
             pid: event.record.process_id(),
+            tid: event.record.thread_id(),
             event: event.label(texts),
         });
     }

@@ -85,7 +85,10 @@ impl Phases {
                     ..Process::unknown(pid)
                 };
                 match event.id {
-                    1 => self.processes.start(time_ns, known, losses),
+                    1 => {
+                        let creator_tid = event.record.thread_id();
+                        self.processes.start(time_ns, Process { creator_tid, ..known }, losses);
+                    }
                     2 => {
                         let status = event.number32("ExitCode").map(|status| status as i32);
                         self.processes.end(time_ns, known, status);
@@ -110,7 +113,10 @@ impl Phases {
                     ..Thread::unknown(tid, pid)
                 };
                 match event.id {
-                    3 => self.threads.start(time_ns, known, losses),
+                    3 => {
+                        let creator_tid = event.record.thread_id();
+                        self.threads.start(time_ns, Thread { creator_tid, ..known }, losses);
+                    }
                     _ => self.threads.end(time_ns, known),
                 }
             }

@@ -10,7 +10,7 @@
 //! Merging repeats the rundown of every input, so what says no more than is known changes nothing.
 
 use hashbrown::HashMap;
-use onoff_etl::Clock;
+use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{self, ProcessEventKind};
 use onoff_trace::{Losses, Process, Processes, StringId};
 
@@ -34,12 +34,13 @@ impl ProcessTracker {
 
     pub(super) fn on_process(
         &mut self,
-        time_ns: i64,
+        record: &Record<'_>,
         event: &kernel::Process<'_>,
         clock: &Clock,
         texts: &mut Texts,
         losses: &mut Losses,
     ) {
+        let time_ns = record.time_ns();
         let known = Process {
             parent_pid: Some(event.parent_id),
             image: texts.ansi(event.image_file_name),
@@ -52,7 +53,9 @@ impl ProcessTracker {
             ..Process::unknown(event.process_id)
         };
         match event.kind {
-            ProcessEventKind::Start => self.start(time_ns, known, losses),
+            ProcessEventKind::Start => {
+                self.start(time_ns, Process { creator_tid: record.thread_id(), ..known }, losses);
+            }
             ProcessEventKind::End => self.end(time_ns, known, Some(event.exit_status)),
             ProcessEventKind::RundownStart | ProcessEventKind::RundownEnd => {
                 let row = self.living(known.pid, known.unique_key);
@@ -153,6 +156,7 @@ impl ProcessTracker {
 
 fn fill(row: &mut Process, known: &Process) {
     row.parent_pid = row.parent_pid.or(known.parent_pid);
+    row.creator_tid = row.creator_tid.or(known.creator_tid);
     row.session = row.session.or(known.session);
     for (field, value) in [
         (&mut row.image, known.image),

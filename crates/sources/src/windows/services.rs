@@ -88,7 +88,10 @@ impl ServiceTracker {
                     .and_then(|row| self.rows.get_mut(row))
                     && row.kind == ServiceChange::Start
                 {
-                    row.load_ns.get_or_insert(event.time_ns());
+                    if row.load_ns.is_none() {
+                        row.load_ns = Some(event.time_ns());
+                        row.main_tid = event.record.thread_id();
+                    }
                 }
             }
             _ => {}
@@ -126,6 +129,7 @@ impl ServiceTracker {
             && let Some(row) = service.under_way.take().and_then(|row| self.rows.get_mut(row))
         {
             row.end_ns = Some(time_ns);
+            row.end_tid = event.record.thread_id();
             row.outcome = outcome;
         }
         if state == RUNNING
@@ -156,6 +160,9 @@ impl ServiceTracker {
                 automatic: kind == Start && automatic,
                 result: StringId::EMPTY,
                 timeout_ns: None,
+                main_tid: None,
+                tid: event.record.thread_id(),
+                end_tid: None,
                 event: event.label(texts),
             });
         }

@@ -1,6 +1,7 @@
 //! Threads: their starts, ends and rundown, as lives of thread ids, and whose they are.
 
 use hashbrown::HashMap;
+use onoff_etl::Record;
 use onoff_etw::kernel::{self, ThreadEventKind};
 use onoff_trace::{Losses, Thread, Threads};
 
@@ -20,11 +21,12 @@ impl ThreadTracker {
 
     pub(super) fn on_thread(
         &mut self,
-        time_ns: i64,
+        record: &Record<'_>,
         event: &kernel::Thread<'_>,
         texts: &mut Texts,
         losses: &mut Losses,
     ) {
+        let time_ns = record.time_ns();
         let start_address = match event.win32_start_address {
             0 => event.start_address,
             address => address,
@@ -44,7 +46,9 @@ impl ThreadTracker {
             ..Thread::unknown(event.thread_id, event.process_id)
         };
         match event.kind {
-            ThreadEventKind::Start => self.start(time_ns, known, losses),
+            ThreadEventKind::Start => {
+                self.start(time_ns, Thread { creator_tid: record.thread_id(), ..known }, losses);
+            }
             ThreadEventKind::End => self.end(time_ns, known),
             ThreadEventKind::RundownStart | ThreadEventKind::RundownEnd => self.present(known),
         }
@@ -114,6 +118,7 @@ impl ThreadTracker {
 }
 
 fn fill(row: &mut Thread, known: &Thread) {
+    row.creator_tid = row.creator_tid.or(known.creator_tid);
     row.base_priority = row.base_priority.or(known.base_priority);
     row.page_priority = row.page_priority.or(known.page_priority);
     row.io_priority = row.io_priority.or(known.io_priority);

@@ -10,6 +10,8 @@ table! {
         pid: u32 as Process,
         /// Process id of the creator.
         parent_pid: Option<u32> as OtherProcess,
+        /// Thread that created it: that of the start record's header; `None` when no start was recorded.
+        creator_tid: Option<u32> as OtherThread,
         /// Creation, ns; `None` when it existed before the recording.
         start_ns: Option<i64> as Start,
         /// Exit, ns; `None` when it outlived the recording.
@@ -40,6 +42,8 @@ table! {
         tid: u32 as Thread,
         /// Owning process id.
         pid: u32 as Process,
+        /// Thread that created it: that of the start record's header; `None` when no start was recorded.
+        creator_tid: Option<u32> as OtherThread,
         /// Creation, ns; `None` when it existed before the recording.
         start_ns: Option<i64> as Start,
         /// End, ns; `None` when it outlived the recording.
@@ -76,6 +80,7 @@ impl Process {
         Self {
             pid,
             parent_pid: None,
+            creator_tid: None,
             start_ns: None,
             end_ns: None,
             image: StringId::EMPTY,
@@ -97,6 +102,7 @@ impl Thread {
         Self {
             tid,
             pid,
+            creator_tid: None,
             start_ns: None,
             end_ns: None,
             start_address: 0,

@@ -53,6 +53,12 @@ table! {
         automatic: bool,
         /// How it ended in the service manager's own word, e.g. `timeout` or `exit-code`; empty when it gives none.
         result: StringId,
+        /// Thread of the host that entered the service's main function, which began it then (`load_ns`).
+        main_tid: Option<u32> as Thread,
+        /// Thread that recorded the begin: the service manager's.
+        tid: Option<u32> as OtherThread,
+        /// Thread that recorded the end: the service manager's.
+        end_tid: Option<u32> as OtherThread,
         /// How long the service manager would have waited for this change, ns; `None` for ever or not recorded.
         timeout_ns: Option<i64> as Duration,
         /// The record that set the start, e.g. `Microsoft-Windows-Services/105`.
@@ -167,6 +173,8 @@ table! {
         value: Option<i64>,
         /// Process that recorded it.
         pid: Option<u32> as Process,
+        /// Thread that recorded it.
+        tid: Option<u32> as Thread,
         /// The record, e.g. `Microsoft-Windows-Shell-Core/27231`.
         event: StringId,
     }
@@ -235,6 +243,10 @@ table! {
         end_ns: Option<i64> as End,
         /// Process that did or reported it.
         pid: Option<u32> as Process,
+        /// Thread that recorded the begin.
+        tid: Option<u32> as Thread,
+        /// Thread that recorded the end.
+        end_tid: Option<u32> as OtherThread,
         /// Session.
         session: Option<u32>,
         /// Result status as recorded with the end.

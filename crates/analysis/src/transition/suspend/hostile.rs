@@ -53,6 +53,8 @@ fn hostile(seed: u64) -> Trace {
             start_ns: any.time(),
             end_ns: any.maybe_time(),
             pid: None,
+            tid: None,
+            end_tid: None,
             session: None,
             status: Some(any.pick(&[0, 1])),
             event: any.pick(&texts),
@@ -63,6 +65,7 @@ fn hostile(seed: u64) -> Trace {
             detail: any.pick(&texts),
             value: any.maybe_time(),
             pid: None,
+            tid: None,
             event: any.pick(&texts),
         });
         trace.notifications.push(Notification {
@@ -155,6 +158,8 @@ fn many_transitions_are_no_more_work_than_their_rows() {
                 start_ns,
                 end_ns: Some(start_ns + 1),
                 pid: None,
+                tid: None,
+                end_tid: None,
                 session: None,
                 status: None,
                 event: StringId::EMPTY,

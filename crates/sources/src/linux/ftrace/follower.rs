@@ -128,6 +128,7 @@ impl<'a> Follower<'a> {
                     detail: assembly.text(text),
                     value: None,
                     pid: Some(event.pid),
+                    tid: Some(event.pid),
                     event: assembly.text("ftrace/tracing_mark_write"),
                 };
                 assembly.milestones.push(row);

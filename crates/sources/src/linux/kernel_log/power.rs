@@ -295,6 +295,8 @@ impl Cycle {
                     start_ns: self.start_ns,
                     end_ns,
                     pid: None,
+                    tid: None,
+                    end_tid: None,
                     session: None,
                     status: self.status,
                     event: assembly.text(EVENT),

@@ -104,6 +104,8 @@ fn push_step(name: &str, start_ns: i64, end_ns: Option<i64>, assembly: &mut Asse
         start_ns,
         end_ns,
         pid: Some(1),
+        tid: None,
+        end_tid: None,
         session: None,
         status: None,
         event: assembly.text(EVENT),

@@ -95,6 +95,7 @@ fn an_initial_file_system_without_a_service_manager_is_the_kernels() {
         detail: StringId::EMPTY,
         value: None,
         pid: None,
+        tid: None,
         event,
     });
     let report = analysed(&trace);
@@ -303,6 +304,9 @@ fn any_recording_is_answered() {
                 automatic: any.below(2) == 0,
                 result: StringId::EMPTY,
                 timeout_ns: any.maybe_time(),
+                main_tid: None,
+                tid: None,
+                end_tid: None,
                 event: StringId::EMPTY,
             });
             trace.service_dependencies.push(ServiceDependency {
@@ -317,6 +321,7 @@ fn any_recording_is_answered() {
                 detail: any.pick(&names),
                 value: any.maybe(value),
                 pid: None,
+                tid: None,
                 event: StringId::EMPTY,
             });
         }

@@ -261,6 +261,8 @@ fn a_sleep_that_was_given_up_says_why_and_by_which_device() {
         start_ns: 1000 * MS,
         end_ns: Some(1500 * MS),
         pid: None,
+        tid: None,
+        end_tid: None,
         session: None,
         status: Some((-16_i32).cast_unsigned()),
         event: StringId::EMPTY,

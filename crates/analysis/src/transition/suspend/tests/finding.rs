@@ -175,6 +175,8 @@ fn the_kernel_loggers_records_alone_tell_a_sleep() {
         start_ns: SECOND,
         end_ns: Some(9 * SECOND),
         pid: None,
+        tid: None,
+        end_tid: None,
         session: None,
         status: Some(0),
         event,

@@ -25,6 +25,8 @@ fn whole(trace: &mut Trace, start_ns: i64, end_ns: Option<i64>) {
         start_ns,
         end_ns,
         pid: None,
+        tid: None,
+        end_tid: None,
         session: None,
         status: end_ns.map(|_| 0),
         event,
