@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod account;
 pub mod activity;
 pub mod auto_start;
 pub mod call_stacks;

@@ -107,6 +107,7 @@ mod tests {
                 start_ns: 0,
                 end_ns: 40,
                 duration_ns: 40,
+                account: onoff_analysis::account::PhaseAccount::default(),
                 path: CriticalPath { steps: vec![step], left_out_ns: 10, ..CriticalPath::default() },
             }],
             ..WhyReport::default()

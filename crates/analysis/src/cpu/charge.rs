@@ -145,7 +145,13 @@ fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge:
                     interval_end_ns: cuts.get(interval + 1).copied().unwrap_or(i64::MAX),
                 }
             });
-            processor.charge_until(time_ns.min(end), cuts, &mut charge);
+            if processor.tid == old_tid {
+                processor.charge_until(time_ns.min(end), cuts, &mut charge);
+            } else {
+                // One thread was put on the processor and another is taken off it: what came between was lost, and nobody
+                // knows who ran how long.
+                processor.charge_until(time_ns.min(end), cuts, &mut |_| {});
+            }
             processor.tid = new_tid;
             (processor.owner, processor.life) = owners.whose(new_tid, time_ns);
             processor.priority = clamped(new_priority);

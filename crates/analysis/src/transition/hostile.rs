@@ -94,7 +94,7 @@ impl Source {
     }
 }
 
-pub(super) fn hostile(seed: u64) -> Trace {
+pub(crate) fn hostile(seed: u64) -> Trace {
     let mut any = Source(seed);
     let mut trace = Trace { duration_ns: any.time(), ..Trace::default() };
     trace.system.processors = any.pick(&[0, 1, 8, u32::MAX]);

@@ -37,7 +37,7 @@ pub(super) enum Cause {
 
 /// Why it is not known what a thread waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Unknown {
+pub(crate) enum Unknown {
     /// The wait was not over when the recording ended.
     NotOver,
     /// No event says who ended it.

@@ -302,7 +302,7 @@ const fn certainty_of(step: &RawStep) -> Certainty {
 }
 
 /// The step's own thread and those that wait for it, innermost first.
-pub(super) fn threads_of<'w>(walked: &'w Walked, step: &RawStep) -> impl Iterator<Item = u32> + use<'w> {
+pub(crate) fn threads_of<'w>(walked: &'w Walked, step: &RawStep) -> impl Iterator<Item = u32> + use<'w> {
     let mut next = step.waiter;
     let waiters = std::iter::from_fn(move || {
         if next == ROOT {

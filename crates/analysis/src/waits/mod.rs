@@ -46,7 +46,7 @@ mod timelines;
 mod walk;
 mod why;
 
-use onoff_trace::{TableName, Tables, Trace};
+use onoff_trace::{StringId, TableName, Tables, Trace};
 
 pub use describe::PathOptions;
 pub use end::EndThread;
@@ -55,11 +55,15 @@ pub use path::{
     WaitedService,
 };
 
+pub(crate) use cause::Unknown;
+pub(crate) use describe::threads_of;
+pub(crate) use path::driver_name;
 pub use phases::{TransitionKind, TransitionPhase, phases};
 pub use stacks::StackFrame;
 pub use why::{About, NoWhy, StretchKind, WHY_TABLES, WhyQuestion, WhyReport, WhyStretch, why};
 
 use crate::evidence::touched_by;
+use crate::modules::Modules;
 use crate::scope::Range;
 use cause::Causes;
 use describe::Describer;
@@ -67,7 +71,8 @@ use holds::{Holds, Segment};
 use identities::Identities;
 use requests::Requests;
 use timelines::Timelines;
-use walk::{Waiter, Walk, Walked};
+pub(crate) use walk::{RawStep, Walked, Work};
+use walk::{Waiter, Walk};
 
 /// The tables that chains of waits are made from. A trace that was opened with fewer says less.
 pub const TABLES: Tables = Tables::of(&[
@@ -120,16 +125,35 @@ impl<'t> Waits<'t> {
     /// The critical path of `range`: from what `end` did at its end back to its begin. `range` is cut to the recording.
     #[must_use]
     pub fn critical_path(&self, range: Range, end: &EndThread, options: PathOptions) -> CriticalPath {
+        let ends = self.recorded(range);
+        let walked = self.walked(ends, end);
+        self.describe(&walked, &self.holds, ends, end, options)
+    }
+
+    /// The ends of `range`, cut to the recording.
+    fn recorded(&self, range: Range) -> (i64, i64) {
         // A broken recording may say that it is shorter than nothing.
         let whole_ns = self.trace.duration_ns.max(0);
         let start_ns = range.start_ns.clamp(0, whole_ns);
-        let end_ns = range.end_ns.clamp(start_ns, whole_ns);
-        let ends = (start_ns, end_ns);
-        let walked = match end.tid {
+        (start_ns, range.end_ns.clamp(start_ns, whole_ns))
+    }
+
+    /// The walk of [`Self::critical_path`], as it is.
+    pub(crate) fn walked(&self, ends: (i64, i64), end: &EndThread) -> Walked {
+        match end.tid {
             Some(tid) => self.walk(Some(&self.holds), ends, tid),
             None => walk::unknown(ends),
-        };
-        self.describe(&walked, &self.holds, ends, end, options)
+        }
+    }
+
+    /// The modules of every process.
+    pub(crate) const fn modules(&self) -> &Modules {
+        self.causes.modules()
+    }
+
+    /// The service that was waited for with a step of [`Self::walked`].
+    pub(crate) fn held_service(&self, step: &RawStep) -> Option<StringId> {
+        self.holds.get(step.hold).map(|hold| hold.service)
     }
 
     fn walk(&self, holds: Option<&Holds>, ends: (i64, i64), tid: u32) -> Walked {
@@ -137,14 +161,13 @@ impl<'t> Waits<'t> {
         Walk::run(timelines, causes, &self.identities, holds, ends, tid)
     }
 
-    /// The path through services of which each waited for the one before: `segments`, last first.
-    fn through_services(
-        &self,
-        holds: &Holds,
-        segments: &[Segment],
-        end: &EndThread,
-        options: PathOptions,
-    ) -> CriticalPath {
+    /// The recording.
+    pub(crate) const fn trace(&self) -> &'t Trace {
+        self.trace
+    }
+
+    /// The walk through services of which each waited for the one before, with its ends: `segments`, last first.
+    fn walk_through(&self, holds: &Holds, segments: &[Segment], end: &EndThread) -> (Walked, (i64, i64)) {
         let mut walked = Walked::default();
         for segment in segments {
             let ends = (segment.start_ns, segment.end_ns);
@@ -166,7 +189,7 @@ impl<'t> Waits<'t> {
         }
         let start_ns = segments.last().map_or(0, |segment| segment.start_ns);
         let end_ns = segments.first().map_or(start_ns, |segment| segment.end_ns);
-        self.describe(&walked, holds, (start_ns, end_ns), end, options)
+        (walked, (start_ns, end_ns))
     }
 
     fn describe(

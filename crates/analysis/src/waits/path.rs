@@ -288,7 +288,7 @@ impl OnPath {
 }
 
 /// A driver's short name: of `\Driver\usbhub`, `usbhub` and `\SystemRoot\system32\drivers\usbhub.sys` the same.
-pub(super) fn driver_name(name: &str) -> &str {
+pub(crate) fn driver_name(name: &str) -> &str {
     let name = crate::owners::file_name(name);
     match name.len().checked_sub(4) {
         Some(at) if name.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(".sys")) => {

@@ -31,14 +31,16 @@ const LEAVING_NS: i64 = 20_000;
 const MOST_STEPS: usize = 4 << 20;
 /// Threads of Linux that the kernel itself begins: the first process and the one that makes kernel threads.
 const LAST_FIRST_THREAD: u32 = 2;
+/// No processor.
+pub(crate) const NO_PROCESSOR: u16 = u16::MAX;
 /// No service.
-pub(super) const NOT_HELD: u32 = u32::MAX;
+pub(crate) const NOT_HELD: u32 = u32::MAX;
 /// No frame.
 pub(super) const ROOT: u32 = u32::MAX;
 
 /// What a step's time was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+pub(crate) enum Work {
     /// The thread ran.
     Running,
     /// It could run but had no processor.
@@ -57,45 +59,47 @@ pub(super) enum Work {
 
 /// One step of the walk; later ones come first.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RawStep {
-    pub(super) start_ns: i64,
-    pub(super) end_ns: i64,
-    pub(super) tid: u32,
-    pub(super) certainty: Certainty,
+pub(crate) struct RawStep {
+    pub(crate) start_ns: i64,
+    pub(crate) end_ns: i64,
+    pub(crate) tid: u32,
+    pub(crate) certainty: Certainty,
     /// Why Windows says it waited; 255 when it did not wait.
-    pub(super) reason: u8,
-    pub(super) work: Work,
+    pub(crate) reason: u8,
+    pub(crate) work: Work,
     /// The thread that waits for this one, a position in [`Walked::waiters`]; [`ROOT`] for none.
-    pub(super) waiter: u32,
+    pub(crate) waiter: u32,
     /// The thread that this one made ready with what it did last in this step; 0 for none.
-    pub(super) readied: u32,
+    pub(crate) readied: u32,
     /// Time of the event whose call stack says what the step was; [`NO_STACK`] for none.
-    pub(super) stack_ns: i64,
+    pub(crate) stack_ns: i64,
+    /// The processor it ran on; [`NO_PROCESSOR`] when it did not run.
+    pub(crate) cpu: u16,
     /// The service that was waited for with it: a position in [`Holds`]; [`NOT_HELD`] for none.
-    pub(super) hold: u32,
+    pub(crate) hold: u32,
 }
 
 /// A thread that waits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiter {
-    pub(super) tid: u32,
+pub(crate) struct Waiter {
+    pub(crate) tid: u32,
     /// When its wait began, or the walk's range; the walk comes back to it then.
-    pub(super) from_ns: i64,
+    pub(crate) from_ns: i64,
     /// Who waits for it in turn.
-    pub(super) waiter: u32,
+    pub(crate) waiter: u32,
 }
 
 /// A walk's steps and who waited for whom.
 #[derive(Debug, Default)]
-pub(super) struct Walked {
+pub(crate) struct Walked {
     /// Steps without a gap from the range's end to its begin.
-    pub(super) steps: Vec<RawStep>,
-    pub(super) waiters: Vec<Waiter>,
+    pub(crate) steps: Vec<RawStep>,
+    pub(crate) waiters: Vec<Waiter>,
 }
 
 impl Walked {
     /// Adds the steps of a walk through service `hold`, for which `waiter` waits, or else whoever `outer` is.
-    pub(super) fn append(&mut self, within: Self, hold: u32, waiter: Option<Waiter>, outer: u32) {
+    pub(crate) fn append(&mut self, within: Self, hold: u32, waiter: Option<Waiter>, outer: u32) {
         let mut outer = outer;
         if let Some(waiter) = waiter
             && let Ok(at) = u32::try_from(self.waiters.len())
@@ -467,7 +471,13 @@ impl<'a, 't> Walk<'a, 't> {
             Work::Running => NO_REASON,
             _ => switch.row.old_wait_reason,
         };
-        self.record(start_ns, work, certainty, reason);
+        self.record_on(
+            start_ns,
+            work,
+            certainty,
+            reason,
+            if work == Work::Running { switch.row.cpu } else { NO_PROCESSOR },
+        );
     }
 
     fn waiter(&self) -> u32 {
@@ -476,6 +486,11 @@ impl<'a, 't> Walk<'a, 't> {
 
     /// A step from `start_ns`, cut at the floor, up to where the walk is.
     fn record(&mut self, start_ns: i64, work: Work, certainty: Certainty, reason: u8) {
+        self.record_on(start_ns, work, certainty, reason, NO_PROCESSOR);
+    }
+
+    /// The same, on a processor.
+    fn record_on(&mut self, start_ns: i64, work: Work, certainty: Certainty, reason: u8, cpu: u16) {
         let floor = self.floor();
         let mut work = work;
         let mut start_ns = start_ns.max(floor);
@@ -499,6 +514,7 @@ impl<'a, 't> Walk<'a, 't> {
             waiter: self.waiter(),
             readied: self.readied,
             stack_ns,
+            cpu,
             hold: NOT_HELD,
         });
         self.time_ns = start_ns;
@@ -533,6 +549,7 @@ fn single((start_ns, end_ns): (i64, i64), tid: u32, why: Unknown) -> Walked {
         waiter: ROOT,
         readied: 0,
         stack_ns: NO_STACK,
+        cpu: NO_PROCESSOR,
         hold: NOT_HELD,
     };
     Walked { steps: (end_ns > start_ns).then_some(step).into_iter().collect(), waiters: Vec::new() }

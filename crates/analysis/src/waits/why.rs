@@ -6,10 +6,11 @@ use thiserror::Error;
 
 use super::holds::{self, Holds, Segment, Starts};
 use super::path::{CriticalPath, PathThread};
-use super::phases::{TransitionKind, phases};
+use super::phases::{TransitionKind, TransitionPhase, phases};
 use super::reason;
 use super::timelines::Turn;
 use super::{EndThread, PathOptions, TABLES, Waits};
+use crate::account::{Accountant, PhaseAccount};
 use crate::scope::Range;
 use crate::services::Service;
 
@@ -82,6 +83,8 @@ pub struct WhyStretch {
     pub end_ns: i64,
     /// Length, ns.
     pub duration_ns: i64,
+    /// Whose the time was: the parts sum to it.
+    pub account: PhaseAccount,
     /// The chain.
     pub path: CriticalPath,
 }
@@ -124,6 +127,8 @@ struct Stretch {
     waiting_tid: Option<u32>,
     range: Range,
     end: EndThread,
+    /// The phase, where it is one.
+    phase: Option<TransitionPhase>,
     /// The services that were waited for, one after the other.
     chain: Option<(Holds, Vec<Segment>)>,
 }
@@ -173,7 +178,9 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
     if let Some(top) = question.top.filter(|_| !are_phases) {
         found.truncate(top);
     }
-    report.stretches = found.into_iter().map(|stretch| waits.explain(stretch, question.path)).collect();
+    let mut accountant = Accountant::of(&waits);
+    report.stretches =
+        found.into_iter().map(|stretch| waits.explain(stretch, question.path, &mut accountant)).collect();
     waits.add_stacks(report.stretches.iter_mut().map(|stretch| &mut stretch.path).collect());
     Ok(report)
 }
@@ -249,6 +256,7 @@ fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch>
                     trace.text(row.service),
                     end_ns,
                 ),
+                phase: None,
                 chain: None,
             }
         })
@@ -269,6 +277,7 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> 
                 Some(tid) => EndThread { rule: "the thread that sent the request".to_owned(), ..EndThread::known(tid) },
                 None => waits.end_at(end_ns),
             },
+            phase: None,
             chain: None,
         }
     };
@@ -327,11 +336,12 @@ fn phase_stretches(
         })
         .map(|phase| Stretch {
             kind: StretchKind::Phase,
-            name: phase.name,
+            name: phase.name.clone(),
             action: phase.transition.as_str().to_owned(),
             waiting_tid: None,
             end: waits.end_at(phase.range.end_ns),
             range: phase.range,
+            phase: Some(phase.clone()),
             chain: None,
         })
         .collect()
@@ -389,6 +399,7 @@ impl Waits<'_> {
                     waiting_tid: Some(tid),
                     range,
                     end: EndThread::known(tid),
+                    phase: None,
                     chain: None,
                 });
             }
@@ -425,14 +436,26 @@ impl Waits<'_> {
                 rule: "the service manager, which starts it when those before it are done".to_owned(),
                 certainty,
             },
+            phase: None,
             chain: Some((holds, segments)),
         })
     }
 
-    fn explain(&self, stretch: Stretch, options: PathOptions) -> WhyStretch {
-        let path = match &stretch.chain {
-            Some((holds, segments)) => self.through_services(holds, segments, &stretch.end, options),
-            None => self.critical_path(stretch.range, &stretch.end, options),
+    fn explain(&self, stretch: Stretch, options: PathOptions, accountant: &mut Accountant<'_, '_>) -> WhyStretch {
+        let (walked, ends, holds) = match &stretch.chain {
+            Some((holds, segments)) => {
+                let (walked, ends) = self.walk_through(holds, segments, &stretch.end);
+                (walked, ends, holds)
+            }
+            None => {
+                let ends = self.recorded(stretch.range);
+                (self.walked(ends, &stretch.end), ends, &self.holds)
+            }
+        };
+        let path = self.describe(&walked, holds, ends, &stretch.end, options);
+        let account = match &stretch.phase {
+            Some(phase) => accountant.phase_of_walk(phase, &walked),
+            None => accountant.of_walk(&walked, ends, &|step| holds.get(step.hold).map(|hold| hold.service)),
         };
         WhyStretch {
             kind: stretch.kind,
@@ -442,6 +465,7 @@ impl Waits<'_> {
             start_ns: path.start_ns,
             end_ns: path.end_ns,
             duration_ns: path.duration_ns,
+            account,
             path,
         }
     }

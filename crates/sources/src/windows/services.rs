@@ -87,11 +87,10 @@ impl ServiceTracker {
                     .and_then(|service| service.under_way)
                     .and_then(|row| self.rows.get_mut(row))
                     && row.kind == ServiceChange::Start
+                    && row.load_ns.is_none()
                 {
-                    if row.load_ns.is_none() {
-                        row.load_ns = Some(event.time_ns());
-                        row.main_tid = event.record.thread_id();
-                    }
+                    row.load_ns = Some(event.time_ns());
+                    row.main_tid = event.record.thread_id();
                 }
             }
             _ => {}

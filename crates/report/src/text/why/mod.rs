@@ -1,5 +1,6 @@
 //! Why something took as long as it did, for a person: what the time was, then the chain from the end back.
 
+mod account;
 mod sentence;
 
 use std::io::{self, Write};
@@ -9,7 +10,7 @@ use onoff_analysis::waits::{PathShare, PathStep, StepKind, StretchKind, WhyRepor
 use super::losses;
 use super::printable::printable;
 use super::quantity::{count, counted, duration, percent};
-use super::style::{DOUBT, HEADLINE, QUIET, WORST};
+use super::style::{DOUBT, QUIET, WORST};
 use super::table::{Table, cell, styled_cell};
 use sentence::{chain, done, thread};
 
@@ -74,9 +75,10 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
 fn write_stretch(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let path = &stretch.path;
     let what = title(stretch);
+    account::write_headline(&stretch.account, &what, out)?;
     writeln!(
         out,
-        "{HEADLINE}{what} took {}{HEADLINE:#}, from {} to {}",
+        "{what} took {}, from {} to {}",
         duration(stretch.duration_ns),
         clock(stretch.start_ns),
         clock(stretch.end_ns),
@@ -94,6 +96,7 @@ fn write_stretch(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn W
             path.end_certainty.as_str(),
         )?;
     }
+    account::write_entries(&stretch.account, options.shares, out)?;
     write_shares(stretch, options, out)?;
     write_services(stretch, options, out)?;
     write_steps(stretch, options, out)?;

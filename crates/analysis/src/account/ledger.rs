@@ -1,0 +1,193 @@
+//! Parts of a phase, summed by subject.
+
+use hashbrown::HashMap;
+
+use super::model::{AccountEntry, AccountStretch, Did, DidShare, Measure, NotKnown, PhaseAccount, SubjectKind};
+use crate::cpu::percent_of;
+use crate::evidence::Certainty;
+
+/// Stretches listed with an entry, at most: the longest.
+const LISTED_STRETCHES: usize = 64;
+/// Stretches kept while a phase is summed, before the shortest go.
+const KEPT_STRETCHES: usize = 1024;
+
+/// A subject, as its name will be printed. Two parts are one subject's when these are equal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Subject {
+    pub(super) kind: SubjectKind,
+    pub(super) name: String,
+    pub(super) device: String,
+    pub(super) pid: Option<u32>,
+}
+
+impl Subject {
+    pub(super) fn new(kind: SubjectKind, name: impl Into<String>) -> Self {
+        Self { kind, name: name.into(), device: String::new(), pid: None }
+    }
+}
+
+/// A subject's number in a [`Subjects`].
+pub(super) type SubjectId = u32;
+
+/// Every subject that was met, each with a number.
+#[derive(Debug, Default)]
+pub(super) struct Subjects {
+    list: Vec<Subject>,
+    ids: HashMap<Subject, SubjectId>,
+}
+
+impl Subjects {
+    /// The number of `subject`. Names are compared without case: Windows spells one driver in several ways.
+    pub(super) fn id(&mut self, subject: Subject) -> SubjectId {
+        let key = Subject { name: subject.name.to_ascii_lowercase(), device: String::new(), ..subject.clone() };
+        let next = SubjectId::try_from(self.list.len()).unwrap_or(SubjectId::MAX);
+        let device = subject.device.clone();
+        let id = *self.ids.entry(key).or_insert_with(|| {
+            self.list.push(subject);
+            next
+        });
+        // A driver is one subject, whatever devices it works for; the first one is named.
+        if let Some(known) = self.list.get_mut(id as usize)
+            && known.device.is_empty()
+        {
+            known.device = device;
+        }
+        id
+    }
+
+    pub(super) fn get(&self, id: SubjectId) -> Option<&Subject> {
+        self.list.get(id as usize)
+    }
+}
+
+/// A part of a phase.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub(super) start_ns: i64,
+    pub(super) end_ns: i64,
+    pub(super) who: Who,
+    pub(super) did: Did,
+    pub(super) certainty: Certainty,
+}
+
+/// Whose a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Who {
+    Subject(SubjectId),
+    Idle,
+    Nobody(NotKnown),
+}
+
+#[derive(Debug, Default)]
+struct Sum {
+    ns: i64,
+    certainty: Certainty,
+    did: Vec<(Did, i64)>,
+    stretches: Vec<AccountStretch>,
+    count: u64,
+}
+
+/// What the parts of a phase come to.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    sums: HashMap<Who, Sum>,
+}
+
+impl Ledger {
+    /// Adds a part; parts come in order of time, forwards or back, and do not overlap.
+    pub(super) fn add(&mut self, part: Part) {
+        let ns = part.end_ns.saturating_sub(part.start_ns);
+        if ns <= 0 {
+            return;
+        }
+        let sum = self.sums.entry(part.who).or_insert_with(|| Sum { certainty: Certainty::Measured, ..Sum::default() });
+        sum.ns = sum.ns.saturating_add(ns);
+        sum.certainty = sum.certainty.and(part.certainty);
+        match sum.did.iter_mut().find(|(did, _)| *did == part.did) {
+            Some((_, total)) => *total = total.saturating_add(ns),
+            None => sum.did.push((part.did, ns)),
+        }
+        match sum.stretches.last_mut() {
+            Some(last) if last.start_ns == part.end_ns => last.start_ns = part.start_ns,
+            Some(last) if last.end_ns == part.start_ns => last.end_ns = part.end_ns,
+            _ => {
+                sum.count += 1;
+                if sum.stretches.len() >= KEPT_STRETCHES {
+                    keep_longest(&mut sum.stretches);
+                }
+                sum.stretches.push(AccountStretch { start_ns: part.start_ns, end_ns: part.end_ns });
+            }
+        }
+    }
+
+    /// The account of a phase from `start_ns` to `end_ns`. What no part covers is not known, so the entries always sum to
+    /// the phase.
+    pub(super) fn finish(
+        mut self,
+        subjects: &Subjects,
+        (start_ns, end_ns): (i64, i64),
+        measure: Measure,
+    ) -> PhaseAccount {
+        let duration_ns = end_ns.saturating_sub(start_ns).max(0);
+        let known = self.sums.values().fold(0_i64, |sum, one| sum.saturating_add(one.ns));
+        let open_ns = duration_ns.saturating_sub(known);
+        if open_ns > 0 {
+            let sum = self.sums.entry(Who::Nobody(NotKnown::NothingRecorded)).or_default();
+            sum.ns = sum.ns.saturating_add(open_ns);
+            sum.certainty = Certainty::Missing;
+            match sum.did.iter_mut().find(|(did, _)| *did == Did::Nothing) {
+                Some((_, total)) => *total = total.saturating_add(open_ns),
+                None => sum.did.push((Did::Nothing, open_ns)),
+            }
+        }
+        let mut entries: Vec<AccountEntry> = self
+            .sums
+            .into_iter()
+            .map(|(who, mut sum)| {
+                sum.did.sort_by_key(|&(did, ns)| (std::cmp::Reverse(ns), did));
+                keep_longest(&mut sum.stretches);
+                sum.stretches.sort_unstable();
+                let (subject, not_known) = match who {
+                    Who::Subject(id) => (subjects.get(id).cloned(), None),
+                    Who::Idle => (Some(Subject::new(SubjectKind::Idle, "idle")), None),
+                    Who::Nobody(why) => (None, Some(why)),
+                };
+                let subject = subject.unwrap_or_else(|| {
+                    Subject::new(SubjectKind::NotKnown, not_known.unwrap_or(NotKnown::NothingRecorded).phrase())
+                });
+                AccountEntry {
+                    kind: subject.kind,
+                    name: subject.name,
+                    device: subject.device,
+                    pid: subject.pid,
+                    not_known,
+                    ns: sum.ns,
+                    percent: percent_of(sum.ns, duration_ns),
+                    certainty: sum.certainty,
+                    did: sum.did.into_iter().map(|(did, ns)| DidShare { did, ns }).collect(),
+                    stretches: sum.stretches,
+                    stretch_count: sum.count,
+                }
+            })
+            .collect();
+        entries.sort_by(|a, b| {
+            let key = |entry: &AccountEntry| (std::cmp::Reverse(entry.ns), entry.kind, entry.pid);
+            key(a).cmp(&key(b)).then_with(|| (&a.name, &a.device).cmp(&(&b.name, &b.device)))
+        });
+        let not_known_ns = entries
+            .iter()
+            .filter(|entry| entry.kind == SubjectKind::NotKnown)
+            .fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
+        PhaseAccount { start_ns, end_ns, duration_ns, measure, entries, not_known_ns }
+    }
+}
+
+fn keep_longest(stretches: &mut Vec<AccountStretch>) {
+    if stretches.len() > LISTED_STRETCHES {
+        // The last one may still grow.
+        let last = stretches.pop();
+        stretches.sort_by_key(|one| std::cmp::Reverse(one.end_ns.saturating_sub(one.start_ns)));
+        stretches.truncate(LISTED_STRETCHES - 1);
+        stretches.extend(last);
+    }
+}

@@ -1,0 +1,214 @@
+//! Who made a transition slow: the time of each phase, divided without gap or overlap among those who took it.
+//!
+//! A phase with a path is divided along it: at every moment the time belongs to the innermost one of those who wait for one
+//! another, down to the driver whose request it was, the service, the script, the program, or whoever had the processors. The
+//! time after the desktop and after a resume has no path; there the idle rule's own measure is divided, slice by slice.
+//! Entries sum to the phase, to the nanosecond; what nobody can be named for is an entry that says why.
+//!
+//! ```
+//! use onoff_analysis::account::Accountant;
+//! use onoff_analysis::waits::Waits;
+//! use onoff_analysis::Range;
+//! use onoff_trace::Trace;
+//!
+//! let trace = Trace { duration_ns: 12_000_000, ..Trace::default() };
+//! let waits = Waits::of(&trace);
+//! let account = Accountant::of(&waits).path(Range::new(0, 12_000_000), None);
+//! assert_eq!(account.entries.iter().map(|entry| entry.ns).sum::<i64>(), account.duration_ns);
+//! assert_eq!(account.not_known_ns, 12_000_000);
+//! ```
+
+mod actors;
+mod disks;
+mod ledger;
+mod model;
+mod path;
+mod processors;
+mod recorded;
+mod slices;
+#[cfg(test)]
+mod tests;
+
+use onoff_trace::{StringId, SystemKind, Trace};
+use serde::Serialize;
+
+pub use model::{AccountEntry, AccountStretch, Did, DidShare, Measure, NotKnown, PhaseAccount, SubjectKind};
+
+use crate::cpu;
+use crate::evidence::Certainty;
+use crate::idle::{self, IdleMetric, Settling};
+use crate::scope::Range;
+use crate::waits::{self, EndThread, RawStep, TransitionKind, TransitionPhase, Waits, Walked};
+use actors::Actors;
+use ledger::{Ledger, Part, Who};
+use path::PathDivider;
+use recorded::RecordedWork;
+
+/// Makes accounts of one recording. Make one and ask it often.
+#[derive(Debug)]
+pub struct Accountant<'w, 't> {
+    trace: &'t Trace,
+    waits: &'w Waits<'t>,
+    actors: Actors<'t>,
+    divider: PathDivider<'t>,
+    recorded: Option<RecordedWork>,
+}
+
+impl<'w, 't> Accountant<'w, 't> {
+    /// Of the recording that `waits` is of, which should hold [`crate::waits::TABLES`].
+    #[must_use]
+    pub fn of(waits: &'w Waits<'t>) -> Self {
+        let trace = waits.trace();
+        Self { trace, waits, actors: Actors::of(trace), divider: PathDivider::of(trace), recorded: None }
+    }
+
+    /// The account of `range` along its critical path, from `end`, or else from the thread that logged the record at its end.
+    /// Where no context switches were recorded, recorded work stands in.
+    pub fn path(&mut self, range: Range, end: Option<&EndThread>) -> PhaseAccount {
+        let whole_ns = self.trace.duration_ns.max(0);
+        let start_ns = range.start_ns.clamp(0, whole_ns);
+        let end_ns = range.end_ns.clamp(start_ns, whole_ns);
+        let mut ledger = Ledger::default();
+        let switches = match self.trace.system.kind {
+            // The kernel of Linux is known to run before its first switch.
+            SystemKind::Linux if !self.trace.context_switches.is_empty() => Some((start_ns, end_ns)),
+            _ => switches(self.trace)
+                .map(|(from, to)| (from.max(start_ns), to.min(end_ns)))
+                .filter(|(from, to)| from < to),
+        };
+        let (from, to) = switches.unwrap_or((end_ns, end_ns));
+        self.recorded_work((to, end_ns), &mut ledger);
+        if from < to {
+            let found;
+            let end = match end {
+                Some(end) => end,
+                None => {
+                    found = self.waits.end_at(to);
+                    &found
+                }
+            };
+            if end.tid.is_some() {
+                let walked = self.waits.walked((from, to), end);
+                let waits = self.waits;
+                let held = |step: &RawStep| waits.held_service(step);
+                self.divider.divide(self.waits, &mut self.actors, &walked, &held, &mut ledger);
+            } else {
+                self.recorded_work((from, to), &mut ledger);
+            }
+        }
+        self.recorded_work((start_ns, from), &mut ledger);
+        let measure = if from < to { Measure::CriticalPath } else { Measure::RecordedWork };
+        ledger.finish(&self.actors.subjects, (start_ns, end_ns), measure)
+    }
+
+    /// The account of a walk that was made before; `held` says which service a step waited for.
+    pub(crate) fn of_walk(
+        &mut self,
+        walked: &Walked,
+        ends: (i64, i64),
+        held: &dyn Fn(&RawStep) -> Option<StringId>,
+    ) -> PhaseAccount {
+        let mut ledger = Ledger::default();
+        self.divider.divide(self.waits, &mut self.actors, walked, held, &mut ledger);
+        ledger.finish(&self.actors.subjects, ends, Measure::CriticalPath)
+    }
+
+    /// The account of the time in which a computer settles, up to `end_ns`: who kept it from being idle.
+    pub fn settling(&mut self, settling: &Settling) -> Option<PhaseAccount> {
+        let start_ns = settling.start_ns?;
+        let slice_ns = settling.metric.slice_ns.max(1);
+        let end_ns = settling.slices.last()?.start_ns.saturating_add(slice_ns);
+        let mut ledger = Ledger::default();
+        slices::divide(self.trace, settling, &mut self.actors, self.waits.modules(), &mut ledger);
+        Some(ledger.finish(&self.actors.subjects, (start_ns, end_ns), Measure::BusySlices))
+    }
+
+    /// The account of a phase of a transition, by its measure.
+    pub fn phase(&mut self, phase: &TransitionPhase) -> PhaseAccount {
+        self.without_path(phase).unwrap_or_else(|| self.path(phase.range, None))
+    }
+
+    /// The same, of a walk that was made before.
+    pub(crate) fn phase_of_walk(&mut self, phase: &TransitionPhase, walked: &Walked) -> PhaseAccount {
+        self.without_path(phase).unwrap_or_else(|| {
+            if self.trace.context_switches.is_empty() {
+                return self.path(phase.range, None);
+            }
+            let ends = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
+            {
+                let waits = self.waits;
+                self.of_walk(walked, ends, &|step| waits.held_service(step))
+            }
+        })
+    }
+
+    /// The account of a phase whose end nobody waits for on a path.
+    fn without_path(&mut self, phase: &TransitionPhase) -> Option<PhaseAccount> {
+        if AWAY.contains(&phase.name.as_str()) {
+            return Some(self.away(phase.range));
+        }
+        if SETTLING.contains(&phase.name.as_str()) {
+            let settling = idle::settle_before(self.trace, phase.range.start_ns, phase.range.end_ns, IdleMetric::XPERF);
+            let settled = self.settling(&settling).filter(|account| account.end_ns == phase.range.end_ns);
+            return settled;
+        }
+        None
+    }
+
+    /// The account of a time in which the computer was off or asleep: nobody made it long.
+    fn away(&self, range: Range) -> PhaseAccount {
+        let mut ledger = Ledger::default();
+        let (start_ns, end_ns) = (range.start_ns, range.end_ns.max(range.start_ns));
+        let certainty = Certainty::Measured;
+        ledger.add(Part { start_ns, end_ns, who: Who::Idle, did: Did::Nothing, certainty });
+        ledger.finish(&self.actors.subjects, (start_ns, end_ns), Measure::None)
+    }
+
+    fn recorded_work(&mut self, ends: (i64, i64), ledger: &mut Ledger) {
+        if ends.0 < ends.1 {
+            let actors = &mut self.actors;
+            let recorded = self.recorded.get_or_insert_with(|| RecordedWork::of(self.trace, actors));
+            recorded.divide(ends, ledger);
+        }
+    }
+}
+
+/// Phases in which the computer is asleep, or off.
+const AWAY: [&str; 2] = ["Asleep", "Standby"];
+/// Phases that end when the computer has settled.
+const SETTLING: [&str; 2] = ["PostBoot", "PostResume"];
+
+/// A phase of a transition and its account.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AccountedPhase {
+    /// Of which transition.
+    pub transition: &'static str,
+    /// The phase's name, as the transition's own report has it.
+    pub phase: String,
+    /// Who made it as long as it was.
+    pub account: PhaseAccount,
+}
+
+/// The accounts of all phases of the transitions in `trace`, or of those of one kind, whose ends are both known.
+#[must_use]
+pub fn accounts(trace: &Trace, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
+    let phases = waits::phases(trace, kind);
+    if phases.is_empty() {
+        return Vec::new();
+    }
+    let waits = Waits::of(trace);
+    let mut accountant = Accountant::of(&waits);
+    phases
+        .iter()
+        .map(|phase| AccountedPhase {
+            transition: phase.transition.as_str(),
+            phase: phase.name.clone(),
+            account: accountant.phase(phase),
+        })
+        .collect()
+}
+
+/// When context switches were recorded, ns.
+fn switches(trace: &Trace) -> Option<(i64, i64)> {
+    if trace.context_switches.is_empty() { None } else { cpu::recorded(trace) }
+}

@@ -1,0 +1,252 @@
+//! What an account is: the time of a phase, divided among those who made it.
+
+use serde::Serialize;
+
+use crate::evidence::Certainty;
+
+/// What kind of subject an entry is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectKind {
+    /// A service of Windows.
+    Service,
+    /// A unit of systemd.
+    Unit,
+    /// A driver, with the device it worked for where that was recorded.
+    Driver,
+    /// A program: one process.
+    Process,
+    /// A script of a policy.
+    Script,
+    /// Policy, or one of its extensions.
+    Policy,
+    /// A subscriber of the logon's notifications.
+    Subscriber,
+    /// Firmware and the loader.
+    Firmware,
+    /// The kernel itself.
+    Kernel,
+    /// A person: credentials, a choice.
+    Person,
+    /// Idle time that the end of the phase requires.
+    Idle,
+    /// Not known; the entry says why.
+    NotKnown,
+}
+
+impl SubjectKind {
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Service => "service",
+            Self::Unit => "unit",
+            Self::Driver => "driver",
+            Self::Process => "process",
+            Self::Script => "script",
+            Self::Policy => "policy",
+            Self::Subscriber => "subscriber",
+            Self::Firmware => "firmware",
+            Self::Kernel => "kernel",
+            Self::Person => "person",
+            Self::Idle => "idle",
+            Self::NotKnown => "not_known",
+        }
+    }
+
+    /// Whether somebody can be named who made the phase longer.
+    #[must_use]
+    pub const fn is_somebody(self) -> bool {
+        !matches!(self, Self::Idle | Self::NotKnown)
+    }
+}
+
+/// What a subject did with its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Did {
+    /// It ran.
+    Ran,
+    /// It waited for a disk.
+    WaitedForDisk,
+    /// It waited for a timer, which it had set or whose time limit it reached.
+    WaitedForTimer,
+    /// It waited for a device, or for a driver's interrupt.
+    WaitedForDevice,
+    /// It could run, and a processor took a moment to do it.
+    WaitedForProcessor,
+    /// It had the processors while somebody else was ready.
+    HeldProcessors,
+    /// A disk worked on its requests while somebody else's waited.
+    HeldDisk,
+    /// Its interrupts and deferred procedure calls ran in another's time.
+    Interrupted,
+    /// It was at work on a request, and no event says what it waited for.
+    HeldRequest,
+    /// It kept the computer from being idle.
+    KeptBusy,
+    /// Nothing: the time is idle, or not known.
+    Nothing,
+}
+
+impl Did {
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ran => "ran",
+            Self::WaitedForDisk => "waited_for_disk",
+            Self::WaitedForTimer => "waited_for_timer",
+            Self::WaitedForDevice => "waited_for_device",
+            Self::WaitedForProcessor => "waited_for_processor",
+            Self::HeldProcessors => "held_processors",
+            Self::HeldDisk => "held_disk",
+            Self::Interrupted => "interrupted",
+            Self::HeldRequest => "held_request",
+            Self::KeptBusy => "kept_busy",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
+/// Why time is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotKnown {
+    /// Events were lost there.
+    EventsLost,
+    /// No context switches were recorded there.
+    NoSwitches,
+    /// Nobody is known to have run at the end of the phase.
+    NoEnd,
+    /// No ready-thread event says who ended a wait.
+    NoReadyThread,
+    /// An interrupt ended a wait, and interrupts were not recorded.
+    InterruptNotRecorded,
+    /// A wait began before the recording.
+    BeforeRecording,
+    /// No event says who created a thread, or what it did.
+    ThreadNotSeen,
+    /// A wait was not over when the recording ended.
+    NotOver,
+    /// Events contradict each other.
+    Contradiction,
+    /// The chain of waits has too many steps.
+    TooLong,
+    /// Several worked side by side, and nothing says for whom others waited.
+    SideBySide,
+    /// Nothing was recorded in that time.
+    NothingRecorded,
+}
+
+impl NotKnown {
+    /// As a phrase.
+    #[must_use]
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::EventsLost => "events were lost",
+            Self::NoSwitches => "context switches were not recorded",
+            Self::NoEnd => "no event says which thread ended it",
+            Self::NoReadyThread => "no ready-thread event says who ended a wait",
+            Self::InterruptNotRecorded => "an interrupt ended a wait, and interrupts were not recorded",
+            Self::BeforeRecording => "a wait began before the recording",
+            Self::ThreadNotSeen => "no event says who created a thread",
+            Self::NotOver => "a wait was not over when the recording ended",
+            Self::Contradiction => "events contradict each other",
+            Self::TooLong => "the chain of waits has too many steps",
+            Self::SideBySide => "several worked side by side, and no context switch says which one was waited for",
+            Self::NothingRecorded => "nothing was recorded",
+        }
+    }
+}
+
+/// By what measure a phase is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// The critical path: what the thread at its end did, or what it waited for.
+    CriticalPath,
+    /// The idle rule's slices: who used processors and disks in those that were busy.
+    BusySlices,
+    /// Recorded work alone: without context switches nobody knows who waited for whom.
+    RecordedWork,
+    /// Nothing could be divided.
+    #[default]
+    None,
+}
+
+/// A stretch of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct AccountStretch {
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+}
+
+/// What a subject did, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DidShare {
+    /// What it did.
+    pub did: Did,
+    /// Time, ns.
+    pub ns: i64,
+}
+
+/// One subject's part of a phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AccountEntry {
+    /// What it is.
+    pub kind: SubjectKind,
+    /// Its name as people know it: a service's, a driver's without folder and ending, an image's; a phrase where the time is
+    /// idle or not known.
+    pub name: String,
+    /// A device that a driver worked for: the instance of the first one; empty when none was recorded.
+    pub device: String,
+    /// Process id of a process, or of the process that hosts a service; `None` when there is none or it is not known.
+    pub pid: Option<u32>,
+    /// Why the time is not known; `None` where it is.
+    pub not_known: Option<NotKnown>,
+    /// Time, ns. The entries of a phase sum to its length.
+    pub ns: i64,
+    /// Percentage of the phase.
+    pub percent: f64,
+    /// The least certain of its parts.
+    pub certainty: Certainty,
+    /// What it did, what took longest first. Sums to `ns`.
+    pub did: Vec<DidShare>,
+    /// Its longest stretches, in order of time; see `stretch_count`.
+    pub stretches: Vec<AccountStretch>,
+    /// How many stretches it has in all.
+    pub stretch_count: u64,
+}
+
+/// Who made a phase as long as it was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PhaseAccount {
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+    /// Length, ns: the sum of the entries.
+    pub duration_ns: i64,
+    /// How it was divided.
+    pub measure: Measure,
+    /// The subjects, what took longest first.
+    pub entries: Vec<AccountEntry>,
+    /// Time that is not known, ns: the sum of such entries.
+    pub not_known_ns: i64,
+}
+
+impl PhaseAccount {
+    /// The subject that took longest: idle and unknown time is nobody's.
+    #[must_use]
+    pub fn first(&self) -> Option<&AccountEntry> {
+        self.entries.iter().find(|entry| entry.kind.is_somebody())
+    }
+
+    /// The entries of one kind and name, compared without case.
+    pub fn of<'a>(&'a self, kind: SubjectKind, name: &'a str) -> impl Iterator<Item = &'a AccountEntry> + 'a {
+        self.entries.iter().filter(move |entry| entry.kind == kind && entry.name.eq_ignore_ascii_case(name))
+    }
+}

@@ -1,0 +1,140 @@
+//! Time without context switches, divided by the work that was recorded: requests of drivers, changes of services, scripts.
+//!
+//! Where just one such piece of work was under way, the time is held to be its. Where several were, nothing says for whom
+//! others waited, and the time is not known.
+
+use std::collections::BTreeMap;
+
+use onoff_trace::{ActivityKind, SystemKind, Trace};
+
+use super::actors::Actors;
+use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
+use super::model::{Did, NotKnown, SubjectKind};
+use crate::evidence::Certainty;
+use crate::transition::linux;
+use crate::waits::driver_name;
+
+/// Work that was under way from one time to another.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    start_ns: i64,
+    end_ns: i64,
+    /// What is within other work has a higher rank: a driver's request within a service's start.
+    rank: u8,
+    id: SubjectId,
+}
+
+const POLICY: u8 = 1;
+const SERVICE: u8 = 2;
+const PROGRAM: u8 = 3;
+const DRIVER: u8 = 4;
+const PERSON: u8 = 5;
+
+/// Recorded work, by begin.
+#[derive(Debug, Default)]
+pub(super) struct RecordedWork {
+    rows: Vec<Work>,
+}
+
+impl RecordedWork {
+    pub(super) fn of(trace: &Trace, actors: &mut Actors<'_>) -> Self {
+        let open = |end: Option<i64>| end.unwrap_or(trace.duration_ns);
+        let mut rows: Vec<Work> = Vec::new();
+        let mut add = |start_ns: i64, end_ns: i64, rank: u8, id: SubjectId| {
+            if start_ns < end_ns {
+                rows.push(Work { start_ns, end_ns, rank, id });
+            }
+        };
+        for row in trace.device_operations.iter() {
+            let id = actors.request_id(row.driver, row.device);
+            // Until it is pended a request keeps others waiting.
+            add(row.start_ns, open(row.pend_ns.or(row.end_ns)), DRIVER, id);
+        }
+        for row in trace.power_requests.iter() {
+            let id = actors.request_id(row.driver, row.device);
+            add(row.start_ns, open(row.end_ns), DRIVER, id);
+        }
+        if trace.system.kind == SystemKind::Linux {
+            // Only units on the way to the end are waited for.
+            let ways = linux::boot::way(trace).into_iter().chain(linux::shutdown::way(trace));
+            for (service, start_ns, end_ns, _) in ways {
+                add(start_ns, end_ns, SERVICE, actors.service_id(trace.text(service).to_owned(), None));
+            }
+        } else {
+            for row in trace.service_transitions.iter() {
+                let id = actors.service_id(trace.text(row.service).to_owned(), row.container_pid);
+                add(row.start_ns, open(row.end_ns), SERVICE, id);
+            }
+        }
+        for row in trace.notifications.iter() {
+            let name = trace.text(row.name);
+            let id = match row.pid.filter(|_| name.is_empty()) {
+                Some(pid) => actors.process(pid, row.start_ns),
+                None if name.is_empty() => None,
+                None => Some(actors.subjects.id(Subject::new(SubjectKind::Process, driver_name(name)))),
+            };
+            if let Some(id) = id {
+                add(row.start_ns, open(row.end_ns), PROGRAM, id);
+            }
+        }
+        for row in trace.activities.iter() {
+            let (kind, rank) = match row.kind {
+                ActivityKind::GroupPolicyScript => (SubjectKind::Script, PROGRAM),
+                ActivityKind::GroupPolicyExtension => (SubjectKind::Policy, SERVICE),
+                ActivityKind::GroupPolicy => (SubjectKind::Policy, POLICY),
+                ActivityKind::NotificationSubscriber => (SubjectKind::Subscriber, SERVICE),
+                ActivityKind::SessionProgram => (SubjectKind::Process, PROGRAM),
+                ActivityKind::CredentialRequest => (SubjectKind::Person, PERSON),
+                _ => continue,
+            };
+            let name = if kind == SubjectKind::Person { "credentials" } else { trace.text(row.name) };
+            if !name.is_empty() {
+                let id = actors.subjects.id(Subject::new(kind, name));
+                add(row.start_ns, open(row.end_ns), rank, id);
+            }
+        }
+        rows.sort_by_key(|row| row.start_ns);
+        Self { rows }
+    }
+
+    /// Divides the time from `start_ns` to `end_ns`.
+    pub(super) fn divide(&self, (start_ns, end_ns): (i64, i64), ledger: &mut Ledger) {
+        let mut edges: Vec<(i64, bool, u8, SubjectId)> = Vec::new();
+        for row in self.rows.iter().take_while(|row| row.start_ns < end_ns).filter(|row| row.end_ns > start_ns) {
+            edges.push((row.start_ns.max(start_ns), true, row.rank, row.id));
+            edges.push((row.end_ns.min(end_ns), false, row.rank, row.id));
+        }
+        edges.sort_unstable();
+        let mut open: BTreeMap<(u8, SubjectId), u32> = BTreeMap::new();
+        let mut from = start_ns;
+        for (time, begins, rank, id) in edges {
+            add(&open, (from, time), ledger);
+            from = from.max(time);
+            let count = open.entry((rank, id)).or_default();
+            if begins {
+                *count += 1;
+            } else {
+                *count = count.saturating_sub(1);
+                if *count == 0 {
+                    open.remove(&(rank, id));
+                }
+            }
+        }
+        add(&open, (from, end_ns), ledger);
+    }
+}
+
+/// The part from one time to another, in which `open` is under way.
+fn add(open: &BTreeMap<(u8, SubjectId), u32>, (start_ns, end_ns): (i64, i64), ledger: &mut Ledger) {
+    let mut innermost = open.keys().rev();
+    let first = innermost.next().copied();
+    let second = innermost.next().copied();
+    let (who, did, certainty) = match (first, second) {
+        (Some((rank, _)), Some((other, _))) if rank == other => {
+            (Who::Nobody(NotKnown::SideBySide), Did::Nothing, Certainty::Missing)
+        }
+        (Some((_, id)), _) => (Who::Subject(id), Did::HeldRequest, Certainty::Inferred),
+        (None, _) => (Who::Nobody(NotKnown::NoSwitches), Did::Nothing, Certainty::Missing),
+    };
+    ledger.add(Part { start_ns, end_ns, who, did, certainty });
+}

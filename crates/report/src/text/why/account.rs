@@ -1,0 +1,119 @@
+//! Whose the time was: the first line of an answer, and the table of subjects.
+
+use std::io::{self, Write};
+
+use onoff_analysis::account::{AccountEntry, Did, Measure, PhaseAccount, SubjectKind};
+
+use crate::text::printable::printable;
+use crate::text::quantity::{count, duration, percent};
+use crate::text::style::{HEADLINE, QUIET, WORST};
+use crate::text::table::{Table, cell, styled_cell};
+
+/// The first line: who, and how long. `what` is what it held up.
+pub(super) fn write_headline(account: &PhaseAccount, what: &str, out: &mut dyn Write) -> io::Result<()> {
+    let Some(first) = account.entries.iter().find(|entry| entry.kind != SubjectKind::Idle) else {
+        return Ok(());
+    };
+    let (cost, whole) = (duration(first.ns), duration(account.duration_ns));
+    let what = in_sentence(what);
+    if first.kind == SubjectKind::NotKnown {
+        let reason = printable(&first.name);
+        return writeln!(out, "{HEADLINE}Not known: {cost} of {whole} of {what}, because {reason}{HEADLINE:#}");
+    }
+    let name = subject(first);
+    let verb = match (account.measure, first.kind) {
+        (Measure::BusySlices, _) => "kept the computer busy in",
+        (_, SubjectKind::Driver) => "blocked",
+        _ => "held up",
+    };
+    let inferred = if first.certainty == onoff_analysis::Certainty::Measured { "" } else { " (inferred)" };
+    writeln!(out, "{HEADLINE}{name} {verb} {what} for {cost} of {whole}{HEADLINE:#}: {}{inferred}", actions(first))
+}
+
+/// The subjects, the largest of them.
+pub(super) fn write_entries(account: &PhaseAccount, most: usize, out: &mut dyn Write) -> io::Result<()> {
+    if account.entries.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new().right("time").right("share").left("kind", 12).left("who", 60).left("what it did", 70);
+    for entry in account.entries.iter().take(most) {
+        let style = if Some(entry) == account.first() { WORST } else { QUIET };
+        let who =
+            if Some(entry) == account.first() { styled_cell(style, subject(entry)) } else { cell(subject(entry)) };
+        table.row([
+            cell(duration(entry.ns)),
+            cell(percent(entry.percent)),
+            cell(kind(entry.kind)),
+            who,
+            cell(actions(entry)),
+        ]);
+    }
+    let rest: i64 = account.entries.iter().skip(most).map(|entry| entry.ns).sum();
+    if rest > 0 {
+        let more = count(account.entries.len().saturating_sub(most) as u64);
+        let who = styled_cell(QUIET, format!("{more} more"));
+        table.row([cell(duration(rest)), cell(""), cell(""), who, cell("")]);
+    }
+    table.write(out)
+}
+
+/// What a subject is called: a process has its id.
+fn subject(entry: &AccountEntry) -> String {
+    match (entry.kind, entry.pid) {
+        (SubjectKind::Process, Some(pid)) => format!("{} ({pid})", printable(&entry.name)),
+        (SubjectKind::Person, _) => "a person".to_owned(),
+        _ => printable(&entry.name).into_owned(),
+    }
+}
+
+const fn kind(kind: SubjectKind) -> &'static str {
+    match kind {
+        SubjectKind::Service => "service",
+        SubjectKind::Unit => "unit",
+        SubjectKind::Driver => "driver",
+        SubjectKind::Process => "program",
+        SubjectKind::Script => "script",
+        SubjectKind::Policy => "policy",
+        SubjectKind::Subscriber => "subscriber",
+        SubjectKind::Firmware => "firmware",
+        SubjectKind::Kernel => "kernel",
+        SubjectKind::Person => "person",
+        SubjectKind::Idle => "idle",
+        SubjectKind::NotKnown => "not known",
+    }
+}
+
+/// What an entry did, as phrases with their times, the longest first; those below a hundredth of it are left out.
+fn actions(entry: &AccountEntry) -> String {
+    let shown: Vec<String> = entry
+        .did
+        .iter()
+        .filter(|one| one.did != Did::Nothing && one.ns.saturating_mul(100) >= entry.ns)
+        .map(|one| format!("{} {}", did(one.did), duration(one.ns)))
+        .collect();
+    shown.join(", ")
+}
+
+const fn did(did: Did) -> &'static str {
+    match did {
+        Did::Ran => "ran",
+        Did::WaitedForDisk => "waited for a disk",
+        Did::WaitedForTimer => "waited for a timer",
+        Did::WaitedForDevice => "waited for a device",
+        Did::WaitedForProcessor => "waited for a processor",
+        Did::HeldProcessors => "had the processors",
+        Did::HeldDisk => "had the disk",
+        Did::Interrupted => "interrupted the others",
+        Did::HeldRequest => "worked on a request",
+        Did::KeptBusy => "kept it busy",
+        Did::Nothing => "",
+    }
+}
+
+/// `The start of …` within a sentence.
+fn in_sentence(what: &str) -> String {
+    ["The ", "A "]
+        .iter()
+        .find_map(|first| what.strip_prefix(first).map(|rest| format!("{}{rest}", first.to_lowercase())))
+        .unwrap_or_else(|| what.to_owned())
+}
