@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use onoff_analysis::account::{AccountedPhase, PhaseAccount, SubjectKind, accounts};
+use onoff_analysis::account::{AccountSubjectKind, AccountedPhase, PhaseAccount, accounts};
 use onoff_analysis::waits;
 use onoff_files::Options;
 use onoff_testkit::simulate::{Scenario, Simulated};
@@ -17,7 +17,7 @@ const LONG: &[&str] = &["benchmark"];
 struct PutIn {
     scenario: &'static str,
     phase: &'static str,
-    kind: SubjectKind,
+    kind: AccountSubjectKind,
     name: &'static str,
     ms: i64,
     /// What of it lies beside the path, ms, with the reason.
@@ -29,7 +29,7 @@ const EXACT: (i64, &str) = (0, "");
 const fn put_in(
     scenario: &'static str,
     phase: &'static str,
-    kind: SubjectKind,
+    kind: AccountSubjectKind,
     name: &'static str,
     ms: i64,
     beside: (i64, &'static str),
@@ -38,26 +38,26 @@ const fn put_in(
 }
 
 const PUT_IN: &[PutIn] = &[
-    put_in("antivirus", "ExplorerInit", SubjectKind::Process, "MsMpEng.exe", 2_250, EXACT),
-    put_in("boot-driver", "PreSMSS", SubjectKind::Driver, "RaidWatch", 2_600, EXACT),
+    put_in("antivirus", "ExplorerInit", AccountSubjectKind::Process, "MsMpEng.exe", 2_250, EXACT),
+    put_in("boot-driver", "PreSMSS", AccountSubjectKind::Driver, "RaidWatch", 2_600, EXACT),
     put_in(
         "cpu-bound-logon",
         "WinLogonInit",
-        SubjectKind::Process,
+        AccountSubjectKind::Process,
         "profilecheck.exe",
         9_000,
         (210, "it starts before the logon waits for it"),
     ),
-    put_in("logon-subscriber", "WinLogonInit", SubjectKind::Subscriber, "AuditAgent", 5_000, EXACT),
-    put_in("long-dpc", "WinLogonInit", SubjectKind::Driver, "netadapt", 900, EXACT),
-    put_in("lost-events", "WinLogonInit", SubjectKind::Service, "IndexBuilder", 7_000, EXACT),
-    put_in("network-drive", "WinLogonInit", SubjectKind::Driver, "netadapt", 4_600, EXACT),
-    put_in("nfs-client", "WinLogonInit", SubjectKind::Service, "NfsClnt", 26_000, EXACT),
-    put_in("person-logs-on", "WinLogonInit", SubjectKind::Person, "credentials", 6_500, EXACT),
+    put_in("logon-subscriber", "WinLogonInit", AccountSubjectKind::Subscriber, "AuditAgent", 5_000, EXACT),
+    put_in("long-dpc", "WinLogonInit", AccountSubjectKind::Driver, "netadapt", 900, EXACT),
+    put_in("lost-events", "WinLogonInit", AccountSubjectKind::Service, "IndexBuilder", 7_000, EXACT),
+    put_in("network-drive", "WinLogonInit", AccountSubjectKind::Driver, "netadapt", 4_600, EXACT),
+    put_in("nfs-client", "WinLogonInit", AccountSubjectKind::Service, "NfsClnt", 26_000, EXACT),
+    put_in("person-logs-on", "WinLogonInit", AccountSubjectKind::Person, "credentials", 6_500, EXACT),
     put_in(
         "service-waits-20s",
         "WinLogonInit",
-        SubjectKind::Process,
+        AccountSubjectKind::Process,
         "licencehelper.exe",
         20_000,
         (170, "it sleeps before the logon waits for it"),
@@ -65,18 +65,18 @@ const PUT_IN: &[PutIn] = &[
     put_in(
         "shell-waits-for-service",
         "ExplorerInit",
-        SubjectKind::Service,
+        AccountSubjectKind::Service,
         "MenuProvider",
         6_000,
         (520, "it computes while the shell still works"),
     ),
-    put_in("shutdown-slow-console", "UserSession", SubjectKind::Process, "slow_shutdown.exe", 5_000, EXACT),
-    put_in("sleep-slow-driver", "SuspendDevices", SubjectKind::Driver, "piwddev", 20_000, EXACT),
-    put_in("table-6-no-pended-requests", "PreSMSS", SubjectKind::Driver, "Ramdisk", 15_214, EXACT),
+    put_in("shutdown-slow-console", "UserSession", AccountSubjectKind::Process, "slow_shutdown.exe", 5_000, EXACT),
+    put_in("sleep-slow-driver", "SuspendDevices", AccountSubjectKind::Driver, "piwddev", 20_000, EXACT),
+    put_in("table-6-no-pended-requests", "PreSMSS", AccountSubjectKind::Driver, "Ramdisk", 15_214, EXACT),
     put_in(
         "table-7-slow-service-in-group",
         "WinLogonInit",
-        SubjectKind::Service,
+        AccountSubjectKind::Service,
         "Slowsvc",
         6_000,
         (517, "it starts before the logon waits for its group"),

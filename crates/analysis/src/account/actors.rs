@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, PowerRequestScope, StringId, SystemKind, Trace};
 
 use super::ledger::{Subject, SubjectId, Subjects};
-use super::model::SubjectKind;
+use super::model::AccountSubjectKind;
 use crate::modules::Modules;
 use crate::owners::file_name;
 use crate::processes::Images;
@@ -41,7 +41,7 @@ enum TaskOf {
         device: StringId,
     },
     Activity {
-        kind: SubjectKind,
+        kind: AccountSubjectKind,
         name: StringId,
     },
     /// Somebody is told something, and answers: a program, by process id and a time, or else by name.
@@ -226,7 +226,7 @@ impl<'t> Actors<'t> {
         let after = self.kernel_steps.partition_point(|&(start, ..)| start <= time_ns);
         let begun = self.kernel_steps.get(..after)?.iter().rev().take(MOST_NESTED);
         let &(_, _, name) = begun.into_iter().find(|step| step.1 > time_ns)?;
-        Some(self.subjects.id(Subject::new(SubjectKind::Kernel, self.trace.text(name))))
+        Some(self.subjects.id(Subject::new(AccountSubjectKind::Kernel, self.trace.text(name))))
     }
 
     fn task_id(&mut self, of: TaskOf) -> SubjectId {
@@ -235,14 +235,16 @@ impl<'t> Actors<'t> {
         }
         let subject = match of {
             TaskOf::Device { driver, device } => self.device_subject(driver, device),
-            TaskOf::Activity { kind: SubjectKind::Person, .. } => Subject::new(SubjectKind::Person, "credentials"),
-            TaskOf::Activity { kind: SubjectKind::Policy, name }
+            TaskOf::Activity { kind: AccountSubjectKind::Person, .. } => {
+                Subject::new(AccountSubjectKind::Person, "credentials")
+            }
+            TaskOf::Activity { kind: AccountSubjectKind::Policy, name }
                 if matches!(self.trace.text(name), "computer" | "user") =>
             {
-                Subject::new(SubjectKind::Policy, format!("{} policy", self.trace.text(name)))
+                Subject::new(AccountSubjectKind::Policy, format!("{} policy", self.trace.text(name)))
             }
-            TaskOf::Activity { kind: SubjectKind::Script, name } => {
-                Subject::new(SubjectKind::Script, format!("{} script", self.trace.text(name)))
+            TaskOf::Activity { kind: AccountSubjectKind::Script, name } => {
+                Subject::new(AccountSubjectKind::Script, format!("{} script", self.trace.text(name)))
             }
             TaskOf::Activity { kind, name } => Subject::new(kind, self.trace.text(name)),
             TaskOf::Service { name } => {
@@ -256,7 +258,7 @@ impl<'t> Actors<'t> {
                     self.task_ids.insert(of, id);
                     return id;
                 }
-                Subject::new(SubjectKind::Process, file_name(self.trace.text(name)))
+                Subject::new(AccountSubjectKind::Process, file_name(self.trace.text(name)))
             }
         };
         let id = self.subjects.id(subject);
@@ -308,7 +310,7 @@ impl<'t> Actors<'t> {
         if name.is_empty() {
             name = self.driver_of_device(device).unwrap_or(device);
         }
-        Subject { device: device.to_owned(), ..Subject::new(SubjectKind::Driver, name) }
+        Subject { device: device.to_owned(), ..Subject::new(AccountSubjectKind::Driver, name) }
     }
 
     /// The driver that other requests to the device, or the configuration, name.
@@ -329,7 +331,7 @@ impl<'t> Actors<'t> {
         if let Some(&id) = self.module_ids.get(&path) {
             return id;
         }
-        let id = self.subjects.id(Subject::new(SubjectKind::Driver, driver_name(self.trace.text(path))));
+        let id = self.subjects.id(Subject::new(AccountSubjectKind::Driver, driver_name(self.trace.text(path))));
         self.module_ids.insert(path, id);
         id
     }
@@ -381,7 +383,11 @@ impl<'t> Actors<'t> {
     }
 
     pub(super) fn service_id(&mut self, name: String, pid: Option<u32>) -> SubjectId {
-        let kind = if self.trace.system.kind == SystemKind::Linux { SubjectKind::Unit } else { SubjectKind::Service };
+        let kind = if self.trace.system.kind == SystemKind::Linux {
+            AccountSubjectKind::Unit
+        } else {
+            AccountSubjectKind::Service
+        };
         let key = (name, pid);
         if let Some(&id) = self.service_ids.get(&key) {
             return id;
@@ -397,7 +403,7 @@ impl<'t> Actors<'t> {
             return id;
         }
         if let Some(script) = self.script_of(row) {
-            let id = self.subjects.id(Subject::new(SubjectKind::Script, script));
+            let id = self.subjects.id(Subject::new(AccountSubjectKind::Script, script));
             self.process_ids.insert(row, id);
             return id;
         }
@@ -410,7 +416,7 @@ impl<'t> Actors<'t> {
             }
             name = format!("{name} ({})", names.join(", "));
         }
-        let id = self.subjects.id(Subject { pid: Some(pid), ..Subject::new(SubjectKind::Process, name) });
+        let id = self.subjects.id(Subject { pid: Some(pid), ..Subject::new(AccountSubjectKind::Process, name) });
         self.process_ids.insert(row, id);
         id
     }
@@ -421,7 +427,7 @@ impl<'t> Actors<'t> {
         for _ in 0..MOST_GENERATIONS {
             let life = self.trace.processes.get(row)?;
             let start_ns = life.start_ns?;
-            if let Some(TaskOf::Activity { kind: SubjectKind::Script, name }) =
+            if let Some(TaskOf::Activity { kind: AccountSubjectKind::Script, name }) =
                 life.creator_tid.and_then(|tid| self.task(tid, start_ns))
             {
                 let command = self.trace.text(life.command_line);
@@ -446,7 +452,7 @@ impl<'t> Actors<'t> {
         if time_ns >= end || !image.eq_ignore_ascii_case("smss.exe") {
             return None;
         }
-        Some(self.subjects.id(Subject::new(SubjectKind::Driver, "video driver")))
+        Some(self.subjects.id(Subject::new(AccountSubjectKind::Driver, "video driver")))
     }
 
     /// The subject of a process's thread that used a processor or a disk; `None` for the idle thread.
@@ -507,11 +513,11 @@ fn tasks(trace: &Trace) -> HashMap<u32, Vec<Task>> {
     });
     let activities = trace.activities.iter().filter_map(|row| {
         let kind = match row.kind {
-            ActivityKind::GroupPolicyScript => SubjectKind::Script,
-            ActivityKind::GroupPolicy | ActivityKind::GroupPolicyExtension => SubjectKind::Policy,
-            ActivityKind::NotificationSubscriber => SubjectKind::Subscriber,
-            ActivityKind::SessionProgram => SubjectKind::Process,
-            ActivityKind::CredentialRequest => SubjectKind::Person,
+            ActivityKind::GroupPolicyScript => AccountSubjectKind::Script,
+            ActivityKind::GroupPolicy | ActivityKind::GroupPolicyExtension => AccountSubjectKind::Policy,
+            ActivityKind::NotificationSubscriber => AccountSubjectKind::Subscriber,
+            ActivityKind::SessionProgram => AccountSubjectKind::Process,
+            ActivityKind::CredentialRequest => AccountSubjectKind::Person,
             _ => return None,
         };
         let of = TaskOf::Activity { kind, name: row.name };
@@ -521,7 +527,7 @@ fn tasks(trace: &Trace) -> HashMap<u32, Vec<Task>> {
     for (tid, task) in operations.chain(requests).chain(answers).chain(services).chain(activities) {
         let named = match task.of {
             TaskOf::Device { driver, device } => driver != StringId::EMPTY || device != StringId::EMPTY,
-            TaskOf::Activity { kind, name } => name != StringId::EMPTY || kind == SubjectKind::Person,
+            TaskOf::Activity { kind, name } => name != StringId::EMPTY || kind == AccountSubjectKind::Person,
             TaskOf::Answer { pid, name, .. } => pid.is_some() || name != StringId::EMPTY,
             TaskOf::Service { name } => name != StringId::EMPTY,
         };

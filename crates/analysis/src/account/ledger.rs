@@ -2,7 +2,9 @@
 
 use hashbrown::HashMap;
 
-use super::model::{AccountEntry, AccountStretch, Did, DidShare, Measure, NotKnown, PhaseAccount, SubjectKind};
+use super::model::{
+    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare, NotKnown, PhaseAccount,
+};
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
 
@@ -14,14 +16,14 @@ const KEPT_STRETCHES: usize = 1024;
 /// A subject, as its name will be printed. Two parts are one subject's when these are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Subject {
-    pub(super) kind: SubjectKind,
+    pub(super) kind: AccountSubjectKind,
     pub(super) name: String,
     pub(super) device: String,
     pub(super) pid: Option<u32>,
 }
 
 impl Subject {
-    pub(super) fn new(kind: SubjectKind, name: impl Into<String>) -> Self {
+    pub(super) fn new(kind: AccountSubjectKind, name: impl Into<String>) -> Self {
         Self { kind, name: name.into(), device: String::new(), pid: None }
     }
 }
@@ -126,7 +128,7 @@ impl Ledger {
         mut self,
         subjects: &Subjects,
         (start_ns, end_ns): (i64, i64),
-        measure: Measure,
+        measure: AccountMeasure,
     ) -> PhaseAccount {
         let duration_ns = end_ns.saturating_sub(start_ns).max(0);
         let known = self.sums.values().fold(0_i64, |sum, one| sum.saturating_add(one.ns));
@@ -149,11 +151,11 @@ impl Ledger {
                 sum.stretches.sort_unstable();
                 let (subject, not_known) = match who {
                     Who::Subject(id) => (subjects.get(id).cloned(), None),
-                    Who::Idle => (Some(Subject::new(SubjectKind::Idle, "idle")), None),
+                    Who::Idle => (Some(Subject::new(AccountSubjectKind::Idle, "idle")), None),
                     Who::Nobody(why) => (None, Some(why)),
                 };
                 let subject = subject.unwrap_or_else(|| {
-                    Subject::new(SubjectKind::NotKnown, not_known.unwrap_or(NotKnown::NothingRecorded).phrase())
+                    Subject::new(AccountSubjectKind::NotKnown, not_known.unwrap_or(NotKnown::NothingRecorded).phrase())
                 });
                 AccountEntry {
                     kind: subject.kind,
@@ -176,7 +178,7 @@ impl Ledger {
         });
         let not_known_ns = entries
             .iter()
-            .filter(|entry| entry.kind == SubjectKind::NotKnown)
+            .filter(|entry| entry.kind == AccountSubjectKind::NotKnown)
             .fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
         PhaseAccount { start_ns, end_ns, duration_ns, measure, entries, not_known_ns }
     }

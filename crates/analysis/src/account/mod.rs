@@ -32,7 +32,9 @@ mod tests;
 use onoff_trace::{StringId, SystemKind, Trace};
 use serde::Serialize;
 
-pub use model::{AccountEntry, AccountStretch, Did, DidShare, Measure, NotKnown, PhaseAccount, SubjectKind};
+pub use model::{
+    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare, NotKnown, PhaseAccount,
+};
 
 use crate::cpu;
 use crate::evidence::Certainty;
@@ -97,7 +99,7 @@ impl<'w, 't> Accountant<'w, 't> {
             }
         }
         self.recorded_work((start_ns, from), &mut ledger);
-        let measure = if from < to { Measure::CriticalPath } else { Measure::RecordedWork };
+        let measure = if from < to { AccountMeasure::CriticalPath } else { AccountMeasure::RecordedWork };
         ledger.finish(&self.actors.subjects, (start_ns, end_ns), measure)
     }
 
@@ -110,7 +112,7 @@ impl<'w, 't> Accountant<'w, 't> {
     ) -> PhaseAccount {
         let mut ledger = Ledger::default();
         self.divider.divide(self.waits, &mut self.actors, walked, held, &mut ledger);
-        ledger.finish(&self.actors.subjects, ends, Measure::CriticalPath)
+        ledger.finish(&self.actors.subjects, ends, AccountMeasure::CriticalPath)
     }
 
     /// The account of the time in which a computer settles, up to `end_ns`: who kept it from being idle.
@@ -120,7 +122,7 @@ impl<'w, 't> Accountant<'w, 't> {
         let end_ns = settling.slices.last()?.start_ns.saturating_add(slice_ns);
         let mut ledger = Ledger::default();
         slices::divide(self.trace, settling, &mut self.actors, self.waits.modules(), &mut ledger);
-        Some(ledger.finish(&self.actors.subjects, (start_ns, end_ns), Measure::BusySlices))
+        Some(ledger.finish(&self.actors.subjects, (start_ns, end_ns), AccountMeasure::BusySlices))
     }
 
     /// The account of a phase of a transition, by its measure.
@@ -161,7 +163,7 @@ impl<'w, 't> Accountant<'w, 't> {
         let (start_ns, end_ns) = (range.start_ns, range.end_ns.max(range.start_ns));
         let certainty = Certainty::Measured;
         ledger.add(Part { start_ns, end_ns, who: Who::Idle, did: Did::Nothing, certainty });
-        ledger.finish(&self.actors.subjects, (start_ns, end_ns), Measure::None)
+        ledger.finish(&self.actors.subjects, (start_ns, end_ns), AccountMeasure::None)
     }
 
     fn recorded_work(&mut self, ends: (i64, i64), ledger: &mut Ledger) {

@@ -7,7 +7,7 @@ use crate::evidence::Certainty;
 /// What kind of subject an entry is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SubjectKind {
+pub enum AccountSubjectKind {
     /// A service of Windows.
     Service,
     /// A unit of systemd.
@@ -34,7 +34,7 @@ pub enum SubjectKind {
     NotKnown,
 }
 
-impl SubjectKind {
+impl AccountSubjectKind {
     /// The name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -163,7 +163,7 @@ impl NotKnown {
 /// By what measure a phase is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Measure {
+pub enum AccountMeasure {
     /// The critical path: what the thread at its end did, or what it waited for.
     CriticalPath,
     /// The idle rule's slices: who used processors and disks in those that were busy.
@@ -197,7 +197,7 @@ pub struct DidShare {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AccountEntry {
     /// What it is.
-    pub kind: SubjectKind,
+    pub kind: AccountSubjectKind,
     /// Its name as people know it: a service's, a driver's without folder and ending, an image's; a phrase where the time is
     /// idle or not known.
     pub name: String,
@@ -231,7 +231,7 @@ pub struct PhaseAccount {
     /// Length, ns: the sum of the entries.
     pub duration_ns: i64,
     /// How it was divided.
-    pub measure: Measure,
+    pub measure: AccountMeasure,
     /// The subjects, what took longest first.
     pub entries: Vec<AccountEntry>,
     /// Time that is not known, ns: the sum of such entries.
@@ -246,7 +246,7 @@ impl PhaseAccount {
     }
 
     /// The entries of one kind and name, compared without case.
-    pub fn of<'a>(&'a self, kind: SubjectKind, name: &'a str) -> impl Iterator<Item = &'a AccountEntry> + 'a {
+    pub fn of<'a>(&'a self, kind: AccountSubjectKind, name: &'a str) -> impl Iterator<Item = &'a AccountEntry> + 'a {
         self.entries.iter().filter(move |entry| entry.kind == kind && entry.name.eq_ignore_ascii_case(name))
     }
 }

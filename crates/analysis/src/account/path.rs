@@ -11,7 +11,7 @@ use onoff_trace::{StringId, Trace};
 use super::actors::{Actor, Actors, is_kernel};
 use super::disks::Disks;
 use super::ledger::{Ledger, Part, Subject, Who};
-use super::model::{Did, NotKnown, SubjectKind};
+use super::model::{AccountSubjectKind, Did, NotKnown};
 use super::processors::{Gaps, InterruptIndex, Occupants};
 use crate::evidence::Certainty;
 use crate::waits::{RawStep, Unknown, Waits, Walked, Work, threads_of};
@@ -260,7 +260,7 @@ impl<'t> PathDivider<'t> {
         let certainty = step.certainty;
         let is_wait = !matches!(step.work, Work::Running | Work::Ready | Work::Kernel | Work::Disk(_));
         if is_wait && self.persons.iter().any(|&(start, end)| start <= time_ns && time_ns < end) {
-            let person = actors.subjects.id(Subject::new(SubjectKind::Person, "credentials"));
+            let person = actors.subjects.id(Subject::new(AccountSubjectKind::Person, "credentials"));
             return Piece { who: Who::Subject(person), did, certainty: certainty.min(Certainty::Inferred) };
         }
         let found = innermost(actors, waits, walked, step, time_ns);
@@ -290,7 +290,7 @@ impl<'t> PathDivider<'t> {
             Work::Kernel => {
                 let who = match at_work {
                     Some(actor) => actor.subject,
-                    None => actors.subjects.id(Subject::new(SubjectKind::Kernel, "kernel")),
+                    None => actors.subjects.id(Subject::new(AccountSubjectKind::Kernel, "kernel")),
                 };
                 Piece { who: Who::Subject(who), did, certainty }
             }
@@ -308,7 +308,7 @@ impl<'t> PathDivider<'t> {
                 Some(actor) => Piece { who: Who::Subject(actor.subject), did, certainty },
                 None => {
                     let name = format!("thread {}", step.tid);
-                    let id = actors.subjects.id(Subject::new(SubjectKind::Process, name));
+                    let id = actors.subjects.id(Subject::new(AccountSubjectKind::Process, name));
                     Piece { who: Who::Subject(id), did, certainty }
                 }
             },
@@ -333,7 +333,7 @@ fn is_kernel_routine(name: &str) -> bool {
 }
 
 fn is_driver(actors: &Actors<'_>, actor: Actor) -> bool {
-    actors.subjects.get(actor.subject).is_some_and(|subject| subject.kind == SubjectKind::Driver)
+    actors.subjects.get(actor.subject).is_some_and(|subject| subject.kind == AccountSubjectKind::Driver)
 }
 
 /// The innermost of the threads that wait for one another which names more than the kernel.

@@ -9,7 +9,7 @@ use onoff_trace::{ActivityKind, SystemKind, Trace};
 
 use super::actors::Actors;
 use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
-use super::model::{Did, NotKnown, SubjectKind};
+use super::model::{AccountSubjectKind, Did, NotKnown};
 use crate::evidence::Certainty;
 use crate::transition::linux;
 use crate::waits::driver_name;
@@ -71,7 +71,7 @@ impl RecordedWork {
             let id = match row.pid.filter(|_| name.is_empty()) {
                 Some(pid) => actors.process(pid, row.start_ns),
                 None if name.is_empty() => None,
-                None => Some(actors.subjects.id(Subject::new(SubjectKind::Process, driver_name(name)))),
+                None => Some(actors.subjects.id(Subject::new(AccountSubjectKind::Process, driver_name(name)))),
             };
             if let Some(id) = id {
                 add(row.start_ns, open(row.end_ns), PROGRAM, id);
@@ -79,15 +79,15 @@ impl RecordedWork {
         }
         for row in trace.activities.iter() {
             let (kind, rank) = match row.kind {
-                ActivityKind::GroupPolicyScript => (SubjectKind::Script, PROGRAM),
-                ActivityKind::GroupPolicyExtension => (SubjectKind::Policy, SERVICE),
-                ActivityKind::GroupPolicy => (SubjectKind::Policy, POLICY),
-                ActivityKind::NotificationSubscriber => (SubjectKind::Subscriber, SERVICE),
-                ActivityKind::SessionProgram => (SubjectKind::Process, PROGRAM),
-                ActivityKind::CredentialRequest => (SubjectKind::Person, PERSON),
+                ActivityKind::GroupPolicyScript => (AccountSubjectKind::Script, PROGRAM),
+                ActivityKind::GroupPolicyExtension => (AccountSubjectKind::Policy, SERVICE),
+                ActivityKind::GroupPolicy => (AccountSubjectKind::Policy, POLICY),
+                ActivityKind::NotificationSubscriber => (AccountSubjectKind::Subscriber, SERVICE),
+                ActivityKind::SessionProgram => (AccountSubjectKind::Process, PROGRAM),
+                ActivityKind::CredentialRequest => (AccountSubjectKind::Person, PERSON),
                 _ => continue,
             };
-            let name = if kind == SubjectKind::Person { "credentials" } else { trace.text(row.name) };
+            let name = if kind == AccountSubjectKind::Person { "credentials" } else { trace.text(row.name) };
             if !name.is_empty() {
                 let id = actors.subjects.id(Subject::new(kind, name));
                 add(row.start_ns, open(row.end_ns), rank, id);

@@ -83,7 +83,7 @@ fn read(trace: &mut Trace, disk: u32, tid: u32, (issue_ms, begin_ms, end_ms): (i
 }
 
 /// The account of the path of `tid` between two times, as (kind, name, what it did most, ms).
-fn account(trace: &Trace, tid: u32, (from_ms, until_ms): (i64, i64)) -> Vec<(SubjectKind, String, Did, i64)> {
+fn account(trace: &Trace, tid: u32, (from_ms, until_ms): (i64, i64)) -> Vec<(AccountSubjectKind, String, Did, i64)> {
     let waits = Waits::of(trace);
     let range = Range::new(from_ms * MS, until_ms * MS);
     let account = Accountant::of(&waits).path(range, Some(&EndThread::known(tid)));
@@ -100,7 +100,7 @@ fn account(trace: &Trace, tid: u32, (from_ms, until_ms): (i64, i64)) -> Vec<(Sub
         .collect()
 }
 
-fn entry(kind: SubjectKind, name: &str, did: Did, ms: i64) -> (SubjectKind, String, Did, i64) {
+fn entry(kind: AccountSubjectKind, name: &str, did: Did, ms: i64) -> (AccountSubjectKind, String, Did, i64) {
     (kind, name.to_owned(), did, ms)
 }
 
@@ -129,8 +129,8 @@ fn a_wait_in_a_drivers_request_is_the_drivers_and_outside_of_it_the_kernels() {
     assert_eq!(
         account(&trace, 8, (0, 100)),
         [
-            entry(SubjectKind::Process, "System", Did::WaitedForTimer, 69),
-            entry(SubjectKind::Driver, "Ramdisk", Did::WaitedForTimer, 31),
+            entry(AccountSubjectKind::Process, "System", Did::WaitedForTimer, 69),
+            entry(AccountSubjectKind::Driver, "Ramdisk", Did::WaitedForTimer, 31),
         ]
     );
 }
@@ -149,10 +149,10 @@ fn two_services_in_one_host_are_told_apart_by_the_tags_of_their_threads() {
         switches(&mut trace, &[(20, 0, 540, (WAITING, DELAY), 0), (60, 0, 0, RAN, 540)]);
         account(&trace, 540, (20, 70))
     };
-    assert_eq!(hosted(7), [entry(SubjectKind::Service, "Alpha", Did::WaitedForTimer, 50)]);
-    assert_eq!(hosted(9), [entry(SubjectKind::Service, "Beta", Did::WaitedForTimer, 50)]);
+    assert_eq!(hosted(7), [entry(AccountSubjectKind::Service, "Alpha", Did::WaitedForTimer, 50)]);
+    assert_eq!(hosted(9), [entry(AccountSubjectKind::Service, "Beta", Did::WaitedForTimer, 50)]);
     // Without a tag both are possible, and neither is named alone.
-    assert_eq!(hosted(0), [entry(SubjectKind::Process, "svchost.exe (Alpha, Beta)", Did::WaitedForTimer, 50)]);
+    assert_eq!(hosted(0), [entry(AccountSubjectKind::Process, "svchost.exe (Alpha, Beta)", Did::WaitedForTimer, 50)]);
 }
 
 #[test]
@@ -173,8 +173,8 @@ fn short_interrupts_of_one_driver_sum_and_those_of_another_processor_do_not_coun
     assert_eq!(
         account(&trace, 104, (0, 80)),
         [
-            entry(SubjectKind::Process, "a.exe", Did::Ran, 56),
-            entry(SubjectKind::Driver, "netslow", Did::Interrupted, 24),
+            entry(AccountSubjectKind::Process, "a.exe", Did::Ran, 56),
+            entry(AccountSubjectKind::Driver, "netslow", Did::Interrupted, 24),
         ]
     );
 }
@@ -192,20 +192,20 @@ fn a_ready_threads_time_is_that_of_those_who_have_all_processors() {
     assert_eq!(
         ready(204),
         [
-            entry(SubjectKind::Process, "b.exe", Did::HeldProcessors, 40),
-            entry(SubjectKind::Process, "a.exe", Did::Ran, 10),
+            entry(AccountSubjectKind::Process, "b.exe", Did::HeldProcessors, 40),
+            entry(AccountSubjectKind::Process, "a.exe", Did::Ran, 10),
         ]
     );
     assert_eq!(
         ready(12),
         [
-            entry(SubjectKind::Process, "System", Did::HeldProcessors, 20),
-            entry(SubjectKind::Process, "b.exe", Did::HeldProcessors, 20),
-            entry(SubjectKind::Process, "a.exe", Did::Ran, 10),
+            entry(AccountSubjectKind::Process, "System", Did::HeldProcessors, 20),
+            entry(AccountSubjectKind::Process, "b.exe", Did::HeldProcessors, 20),
+            entry(AccountSubjectKind::Process, "a.exe", Did::Ran, 10),
         ]
     );
     // With a processor idle nobody held it up.
-    assert_eq!(ready(0), [entry(SubjectKind::Process, "a.exe", Did::WaitedForProcessor, 50)]);
+    assert_eq!(ready(0), [entry(AccountSubjectKind::Process, "a.exe", Did::WaitedForProcessor, 50)]);
 }
 
 #[test]
@@ -220,11 +220,11 @@ fn a_disk_that_works_for_others_is_held_by_them_and_another_disk_is_not() {
     assert_eq!(
         disk_of(0),
         [
-            entry(SubjectKind::Process, "b.exe", Did::HeldDisk, 50),
-            entry(SubjectKind::Process, "a.exe", Did::WaitedForDisk, 20),
+            entry(AccountSubjectKind::Process, "b.exe", Did::HeldDisk, 50),
+            entry(AccountSubjectKind::Process, "a.exe", Did::WaitedForDisk, 20),
         ]
     );
-    assert_eq!(disk_of(1), [entry(SubjectKind::Process, "a.exe", Did::WaitedForDisk, 70)]);
+    assert_eq!(disk_of(1), [entry(AccountSubjectKind::Process, "a.exe", Did::WaitedForDisk, 70)]);
 }
 
 #[test]
@@ -244,8 +244,8 @@ fn where_events_were_lost_nobody_is_named() {
     assert_eq!(
         account,
         [
-            entry(SubjectKind::Process, "b.exe", Did::Ran, 30),
-            entry(SubjectKind::NotKnown, "events were lost", Did::Nothing, 30),
+            entry(AccountSubjectKind::Process, "b.exe", Did::Ran, 30),
+            entry(AccountSubjectKind::NotKnown, "events were lost", Did::Nothing, 30),
         ]
     );
 }
@@ -289,7 +289,7 @@ fn a_script_is_named_by_its_file_and_not_the_shell_that_runs_it() {
     );
     readies(&mut trace, &[(16, 304, 104), (71, 104, 304)]);
     let account = account(&trace, 104, (20, 90));
-    assert_eq!(account[0], entry(SubjectKind::Script, "drives.cmd", Did::WaitedForTimer, 52));
+    assert_eq!(account[0], entry(AccountSubjectKind::Script, "drives.cmd", Did::WaitedForTimer, 52));
 }
 
 #[test]
@@ -308,8 +308,8 @@ fn without_switches_a_request_alone_is_held_responsible_and_two_at_once_are_not(
     add(r"\Driver\two", 30, 60);
     let waits = Waits::of(&trace);
     let account = Accountant::of(&waits).path(Range::new(0, 100 * MS), None);
-    assert_eq!(account.measure, Measure::RecordedWork);
-    let of = |name: &str| account.of(SubjectKind::Driver, name).map(|entry| entry.ns / MS).sum::<i64>();
+    assert_eq!(account.measure, AccountMeasure::RecordedWork);
+    let of = |name: &str| account.of(AccountSubjectKind::Driver, name).map(|entry| entry.ns / MS).sum::<i64>();
     assert_eq!((of("one"), of("two")), (20, 20));
     assert_eq!(account.not_known_ns, 60 * MS);
     let why: Vec<_> = account.entries.iter().filter_map(|entry| entry.not_known).collect();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::account::{AccountEntry, Did, Measure, PhaseAccount, SubjectKind};
+use onoff_analysis::account::{AccountEntry, AccountMeasure, AccountSubjectKind, Did, PhaseAccount};
 
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration, percent};
@@ -11,19 +11,19 @@ use crate::text::table::{Table, cell, styled_cell};
 
 /// The first line: who, and how long. `what` is what it held up.
 pub(super) fn write_headline(account: &PhaseAccount, what: &str, out: &mut dyn Write) -> io::Result<()> {
-    let Some(first) = account.entries.iter().find(|entry| entry.kind != SubjectKind::Idle) else {
+    let Some(first) = account.entries.iter().find(|entry| entry.kind != AccountSubjectKind::Idle) else {
         return Ok(());
     };
     let (cost, whole) = (duration(first.ns), duration(account.duration_ns));
     let what = in_sentence(what);
-    if first.kind == SubjectKind::NotKnown {
+    if first.kind == AccountSubjectKind::NotKnown {
         let reason = printable(&first.name);
         return writeln!(out, "{HEADLINE}Not known: {cost} of {whole} of {what}, because {reason}{HEADLINE:#}");
     }
     let name = subject(first);
     let verb = match (account.measure, first.kind) {
-        (Measure::BusySlices, _) => "kept the computer busy in",
-        (_, SubjectKind::Driver) => "blocked",
+        (AccountMeasure::BusySlices, _) => "kept the computer busy in",
+        (_, AccountSubjectKind::Driver) => "blocked",
         _ => "held up",
     };
     let inferred = if first.certainty == onoff_analysis::Certainty::Measured { "" } else { " (inferred)" };
@@ -60,26 +60,26 @@ pub(super) fn write_entries(account: &PhaseAccount, most: usize, out: &mut dyn W
 /// What a subject is called: a process has its id.
 fn subject(entry: &AccountEntry) -> String {
     match (entry.kind, entry.pid) {
-        (SubjectKind::Process, Some(pid)) => format!("{} ({pid})", printable(&entry.name)),
-        (SubjectKind::Person, _) => "a person".to_owned(),
+        (AccountSubjectKind::Process, Some(pid)) => format!("{} ({pid})", printable(&entry.name)),
+        (AccountSubjectKind::Person, _) => "a person".to_owned(),
         _ => printable(&entry.name).into_owned(),
     }
 }
 
-const fn kind(kind: SubjectKind) -> &'static str {
+const fn kind(kind: AccountSubjectKind) -> &'static str {
     match kind {
-        SubjectKind::Service => "service",
-        SubjectKind::Unit => "unit",
-        SubjectKind::Driver => "driver",
-        SubjectKind::Process => "program",
-        SubjectKind::Script => "script",
-        SubjectKind::Policy => "policy",
-        SubjectKind::Subscriber => "subscriber",
-        SubjectKind::Firmware => "firmware",
-        SubjectKind::Kernel => "kernel",
-        SubjectKind::Person => "person",
-        SubjectKind::Idle => "idle",
-        SubjectKind::NotKnown => "not known",
+        AccountSubjectKind::Service => "service",
+        AccountSubjectKind::Unit => "unit",
+        AccountSubjectKind::Driver => "driver",
+        AccountSubjectKind::Process => "program",
+        AccountSubjectKind::Script => "script",
+        AccountSubjectKind::Policy => "policy",
+        AccountSubjectKind::Subscriber => "subscriber",
+        AccountSubjectKind::Firmware => "firmware",
+        AccountSubjectKind::Kernel => "kernel",
+        AccountSubjectKind::Person => "person",
+        AccountSubjectKind::Idle => "idle",
+        AccountSubjectKind::NotKnown => "not known",
     }
 }
 
