@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean
+.PHONY: help demo test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean viewer
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -108,6 +108,16 @@ wasm: ## build the library for WebAssembly and compare what it answers under Nod
 	cargo build --locked --package onoff-cli
 	cargo build --locked --package onoff-wasm --target wasm32-unknown-unknown
 	node tools/check-wasm.mjs $(TARGET_DIR)/wasm32-unknown-unknown/debug/onoff_wasm.wasm $(TARGET_DIR)/debug/onoff $(RECORDING)
+
+viewer: ## build the page of 'onoff view', put it where the program embeds it, and run its tests in real browsers
+	@tools/setup rust
+	@tools/setup viewer
+	cd viewer && npx tsc --noEmit && npx vite build
+	cmp --silent viewer/dist/index.html crates/view/page/index.html || { \
+	    [ -z "$${CI:-}" ] || { echo "crates/view/page/index.html is not what viewer/ builds: run 'make viewer' and commit it"; exit 1; }; \
+	    cp viewer/dist/index.html crates/view/page/index.html; }
+	cargo build --locked --package onoff-cli
+	cd viewer && ONOFF=$(TARGET_DIR)/debug/onoff npx vitest run
 
 book: ## the book, as pages
 	@tools/setup mdbook
