@@ -66,6 +66,9 @@ describe.each(browsers)("in %s", (name) => {
     const again = await visit(browser, link);
     expect(await text(again.page, ".crumbs span")).toBe(before);
     expect(await text(again.page, ".pane h2")).toBe("SMSSInit");
+    // A page behind another draws nothing.
+    await again.page.close();
+    await page.bringToFront();
     await press(page, "0", "/");
     await page.keyboard.type("soundshaper");
     await settled(page);
@@ -76,7 +79,6 @@ describe.each(browsers)("in %s", (name) => {
     expect(await text(page, "dialog h2")).toBe("Keys");
     expect([...faults, ...again.faults]).toEqual([]);
     await page.close();
-    await again.page.close();
   });
 
   it("shows the other recording", async () => {
@@ -104,6 +106,15 @@ describe.each(browsers)("in %s", (name) => {
     }
     await page.close();
   }, 60_000);
+
+  it("answers nobody without the token, and no other name or origin", async () => {
+    const url = new URL(address);
+    const ask = async (path: string, headers: Record<string, string> = {}) => (await fetch(`${url.origin}${path}`, { headers })).status;
+    expect(await ask(url.pathname)).toBe(200);
+    expect(await ask("/")).toBe(403);
+    expect(await ask(`/${"0".repeat(32)}/`)).toBe(403);
+    expect(await ask(url.pathname, { origin: "http://evil.example" })).toBe(403);
+  });
 
   it("opens from disk without a server", async () => {
     const file = singleFile(sample("slow-boot.etl"));
