@@ -1,13 +1,15 @@
 //! The page's content, from the answers to a recording.
 
+use onoff_analysis::account::{Accountant, PhaseAccount};
 use onoff_analysis::idle::Settling;
 use onoff_analysis::recording::summarise;
 use onoff_analysis::scope::Range;
-use onoff_analysis::waits::{CriticalPath, PathOptions, StepKind, TransitionKind, Waits, phases};
+use onoff_analysis::waits::{TransitionKind, TransitionPhase, Waits, phases};
 use onoff_analysis::{Certainty, cpu, disk};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
 use onoff_report::text::quantity::duration;
+use onoff_report::text::why::account as said;
 use onoff_trace::{Tables, Trace};
 
 use crate::lanes::Track;
@@ -43,10 +45,12 @@ impl Shown {
         let all = phases(&trace, None);
         let ranges: Vec<(String, Range)> = all.iter().map(|phase| (phase.name.clone(), phase.range)).collect();
         let tracks = tracks(&trace, &ranges);
-        let waits = (!trace.context_switches.is_empty()).then(|| Waits::of(&trace));
+        let waits = Waits::of(&trace);
+        let mut accountant = Accountant::of(&waits);
         let mut transitions: Vec<PageTransition> = Vec::new();
         for phase in all {
-            let page_phase = page_phase(&trace, waits.as_ref(), &phase.name, phase.range);
+            let account = accountant.phase(&phase);
+            let page_phase = page_phase(&trace, &phase, &account);
             let kind = phase.transition.as_str();
             match transitions.last_mut().filter(|known| known.kind == kind) {
                 Some(known) => {
@@ -81,7 +85,6 @@ impl Shown {
             missing: missing(&diagnosis),
             drawn: Vec::new(),
         };
-        drop(waits);
         Self { trace, tracks, recording }
     }
 
@@ -100,63 +103,34 @@ const fn title(kind: TransitionKind) -> &'static str {
     }
 }
 
-fn page_phase(trace: &Trace, waits: Option<&Waits<'_>>, name: &str, range: Range) -> PagePhase {
-    let account = waits.map(|waits| account(&waits.phase(range, PathOptions::default()))).unwrap_or_default();
+fn page_phase(trace: &Trace, phase: &TransitionPhase, account_of: &PhaseAccount) -> PagePhase {
+    let range = phase.range;
     PagePhase {
-        name: name.to_owned(),
+        name: phase.name.clone(),
         start_ns: range.start_ns,
         end_ns: range.end_ns,
         certainty: Certainty::Measured,
-        account,
+        account: account(account_of),
         usage: usage(trace, range.start_ns, range.end_ns),
         ..PagePhase::default()
     }
 }
 
-/// What a step of a path was, for people.
-const fn did(kind: StepKind) -> &'static str {
-    match kind {
-        StepKind::Cpu => "ran",
-        StepKind::Ready => "was ready, but no processor was free",
-        StepKind::Disk => "read or wrote",
-        StepKind::Timer => "waited for a timer",
-        StepKind::Device => "waited for a device",
-        StepKind::ServiceDependency => "was waited for",
-        StepKind::Other => "not known",
-    }
-}
-
-/// The path of a phase as an account: the shares sum to it.
-fn account(path: &CriticalPath) -> Vec<PageAccountEntry> {
-    path.shares
+/// The account of a phase as the page lists it.
+fn account(account: &PhaseAccount) -> Vec<PageAccountEntry> {
+    account
+        .entries
         .iter()
         .take(ROWS)
-        .map(|share| PageAccountEntry {
-            subject: match (share.name.as_str(), share.pid) {
-                ("", _) => "not known".to_owned(),
-                (name, Some(pid)) => format!("{name} ({pid})"),
-                (name, None) => name.to_owned(),
-            },
-            kind: share.kind.as_str().replace('_', " "),
-            ns: share.ns,
-            did: did(share.kind).to_owned(),
-            certainty: if share.kind == StepKind::Other { Certainty::Missing } else { Certainty::Measured },
-            stretches: stretches(path, share.kind, &share.name, share.pid),
+        .map(|entry| PageAccountEntry {
+            subject: said::subject(entry),
+            kind: said::kind(entry.kind).to_owned(),
+            ns: entry.ns,
+            did: said::actions(entry),
+            certainty: if entry.not_known.is_some() { Certainty::Missing } else { entry.certainty },
+            stretches: entry.stretches.iter().map(|stretch| (stretch.start_ns, stretch.end_ns)).collect(),
         })
         .collect()
-}
-
-/// The longest stretches of a share, in order of time.
-fn stretches(path: &CriticalPath, kind: StepKind, name: &str, pid: Option<u32>) -> Vec<(i64, i64)> {
-    let mut steps: Vec<_> = path
-        .steps
-        .iter()
-        .filter(|step| step.kind == kind && (step.detail == name || (pid.is_some() && step.thread.pid == pid)))
-        .collect();
-    steps.sort_by_key(|step| std::cmp::Reverse(step.duration_ns));
-    steps.truncate(ROWS);
-    steps.sort_by_key(|step| step.start_ns);
-    steps.into_iter().map(|step| (step.start_ns, step.end_ns)).collect()
 }
 
 fn usage(trace: &Trace, start_ns: i64, end_ns: i64) -> PageUsage {
@@ -242,8 +216,10 @@ fn headline(transition: &PageTransition, diagnosis: &Diagnosis) -> Vec<String> {
     if let Some(phase) = transition.phases.iter().max_by_key(|phase| phase.end_ns.saturating_sub(phase.start_ns)) {
         let phase_ns = phase.end_ns.saturating_sub(phase.start_ns);
         let mut line = format!("Longest phase: {}, {}.", phase.name, duration(phase_ns));
-        if let Some(first) = phase.account.iter().find(|entry| entry.certainty != Certainty::Missing) {
-            line.push_str(&format!(" Longest in it: {} {}, {}.", first.subject, first.did, duration(first.ns)));
+        if let Some(first) =
+            phase.account.iter().find(|entry| entry.certainty != Certainty::Missing && entry.kind != "idle")
+        {
+            line.push_str(&format!(" {} held it for {}: {}.", first.subject, duration(first.ns), first.did));
         }
         lines.push(line);
     }

@@ -11,14 +11,19 @@ use crate::text::table::{Table, cell, styled_cell};
 
 /// The first line: who, and how long. `what` is what it held up.
 pub(super) fn write_headline(account: &PhaseAccount, what: &str, out: &mut dyn Write) -> io::Result<()> {
-    let Some(first) = account.entries.iter().find(|entry| entry.kind != AccountSubjectKind::Idle) else {
-        return Ok(());
-    };
+    let Some((who, did)) = sentence(account, what) else { return Ok(()) };
+    writeln!(out, "{HEADLINE}{who}{HEADLINE:#}{did}")
+}
+
+/// Who held up `what`, and what it did; `None` when nobody did, as the computer was idle.
+#[must_use]
+pub fn sentence(account: &PhaseAccount, what: &str) -> Option<(String, String)> {
+    let first = account.entries.iter().find(|entry| entry.kind != AccountSubjectKind::Idle)?;
     let (cost, whole) = (duration(first.ns), duration(account.duration_ns));
     let what = in_sentence(what);
     if first.kind == AccountSubjectKind::NotKnown {
         let reason = printable(&first.name);
-        return writeln!(out, "{HEADLINE}Not known: {cost} of {whole} of {what}, because {reason}{HEADLINE:#}");
+        return Some((format!("Not known: {cost} of {whole} of {what}, because {reason}"), String::new()));
     }
     let name = subject(first);
     let verb = match (account.measure, first.kind) {
@@ -27,7 +32,7 @@ pub(super) fn write_headline(account: &PhaseAccount, what: &str, out: &mut dyn W
         _ => "held up",
     };
     let inferred = if first.certainty == onoff_analysis::Certainty::Measured { "" } else { " (inferred)" };
-    writeln!(out, "{HEADLINE}{name} {verb} {what} for {cost} of {whole}{HEADLINE:#}: {}{inferred}", actions(first))
+    Some((format!("{name} {verb} {what} for {cost} of {whole}"), format!(": {}{inferred}", actions(first))))
 }
 
 /// The subjects, the largest of them.
@@ -58,7 +63,8 @@ pub(super) fn write_entries(account: &PhaseAccount, most: usize, out: &mut dyn W
 }
 
 /// What a subject is called: a process has its id.
-fn subject(entry: &AccountEntry) -> String {
+#[must_use]
+pub fn subject(entry: &AccountEntry) -> String {
     match (entry.kind, entry.pid) {
         (AccountSubjectKind::Process, Some(pid)) => format!("{} ({pid})", printable(&entry.name)),
         (AccountSubjectKind::Person, _) => "a person".to_owned(),
@@ -66,7 +72,9 @@ fn subject(entry: &AccountEntry) -> String {
     }
 }
 
-const fn kind(kind: AccountSubjectKind) -> &'static str {
+/// What kind of subject it is.
+#[must_use]
+pub const fn kind(kind: AccountSubjectKind) -> &'static str {
     match kind {
         AccountSubjectKind::Service => "service",
         AccountSubjectKind::Unit => "unit",
@@ -84,7 +92,8 @@ const fn kind(kind: AccountSubjectKind) -> &'static str {
 }
 
 /// What an entry did, as phrases with their times, the longest first; those below a hundredth of it are left out.
-fn actions(entry: &AccountEntry) -> String {
+#[must_use]
+pub fn actions(entry: &AccountEntry) -> String {
     let shown: Vec<String> = entry
         .did
         .iter()

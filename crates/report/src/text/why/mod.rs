@@ -1,6 +1,6 @@
 //! Why something took as long as it did, for a person: what the time was, then the chain from the end back.
 
-mod account;
+pub mod account;
 mod sentence;
 
 use std::io::{self, Write};
