@@ -30,8 +30,11 @@ fn recording() -> Trace {
     trace
 }
 
+/// A switch: time, processor, old thread, its state and wait reason, new thread.
+type Switch = (i64, u16, u32, (u8, u8), u32);
+
 /// Switches as (ms, processor, old thread, its state and reason, new thread).
-fn switches(trace: &mut Trace, rows: &[(i64, u16, u32, (u8, u8), u32)]) {
+fn switches(trace: &mut Trace, rows: &[Switch]) {
     let rows = rows.iter().map(|&(ms, cpu, old_tid, (state, reason), new_tid)| ContextSwitch {
         time_ns: ms * MS,
         cpu,
