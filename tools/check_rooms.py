@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "onoff-sources": {
         "onoff-etl",
         "onoff-etw",
+        "onoff-fileio",
         "onoff-firmware",
         "onoff-ftrace",
         "onoff-journal",

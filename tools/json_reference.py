@@ -39,6 +39,8 @@ COMMANDS = [
     ("Comparison", "`onoff compare --format json`"),
     ("GateReport", "`onoff gate --format json`"),
     ("WhyReport", "`onoff why --format json`"),
+    ("IoReport", "`onoff io --format json`"),
+    ("IoComparison", "`onoff io --compare OTHER --format json`"),
     ("NetbootReport", "`onoff netboot --format json`"),
 ]
 

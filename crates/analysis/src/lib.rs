@@ -28,6 +28,7 @@ mod hand_made;
 pub mod idle;
 pub mod interrupt_modules;
 mod interruptions;
+pub mod io;
 pub mod lacking;
 pub mod lists;
 mod modules;

@@ -7,6 +7,7 @@ pub mod diagnose;
 pub mod firmware;
 pub mod gate;
 pub mod interrupts;
+pub mod io;
 pub mod netboot;
 pub mod policy;
 pub mod processes;
@@ -32,6 +33,7 @@ use diagnose::DiagnoseArguments;
 use firmware::FirmwareArguments;
 use gate::GateArguments;
 use interrupts::InterruptsArguments;
+use io::IoArguments;
 use netboot::NetbootArguments;
 use policy::PolicyArguments;
 use processes::ProcessesArguments;
@@ -62,6 +64,7 @@ Examples:
   onoff events trace.etl --process smss.exe | less
   onoff cpu trace.etl --range 10s 20s    who used the processors; likewise processes, interrupts, ...
   onoff disk trace.etl --by path         which files kept the disks busy; likewise files, hardfaults
+  onoff io capture.pml                   how programs ask for their data: sizes, pages, caches
   onoff netboot boot.pcapng              where the time of a network boot went
   onoff record boot --runs 3 --out DIR   record this Linux computer's boots
   onoff compare --baseline a.etl --candidate b.etl   what got slower, and whether that is noise
@@ -95,6 +98,7 @@ pub enum Command {
     Interrupts(InterruptsArguments),
     Disk(DiskArguments),
     Files(FilesArguments),
+    Io(IoArguments),
     #[command(name = "hardfaults")]
     HardFaults(HardFaultsArguments),
     Services(ServicesArguments),

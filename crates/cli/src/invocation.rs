@@ -4,6 +4,7 @@ pub mod compare;
 pub mod diagnose;
 pub mod firmware;
 pub mod gate;
+pub mod io;
 pub mod lists;
 pub mod netboot;
 pub mod record;
@@ -84,6 +85,8 @@ pub enum Task {
     Events(EventQuestion),
     /// Show where the time before the operating system went.
     Firmware(FirmwareQuestion),
+    /// Show how programs ask for their data.
+    Io(Box<io::IoQuestion>),
     /// List rows of any range.
     List(List, TableQuestion),
     /// Show where the time of network boots went.
@@ -187,6 +190,7 @@ impl Invocation {
             Command::Services(it) => Self::list(List::Services, it.recording, it.table, it.output),
             Command::Devices(it) => Self::list(List::Devices, it.recording, it.table, it.output),
             Command::Policy(it) => Self::list(List::Policy, it.recording, it.table, it.output),
+            Command::Io(arguments) => io::resolve(arguments),
             Command::Netboot(arguments) => Self::netboot(arguments),
             Command::Record(arguments) => Self::record(arguments),
             Command::Compare(arguments) => compare::resolve(arguments),

@@ -34,6 +34,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
             paths.extend(question.study.clone());
             of_runs(&question.runs, &mut paths);
         }
+        Task::Io(question) => paths.extend(question.compare.clone()),
         Task::Gate(question) => of_runs(&question.runs, &mut paths),
         Task::Xperf(CommandLine::Process(line)) => paths.extend_from_slice(&line.inputs),
         Task::ListBoots(_)
@@ -68,6 +69,7 @@ fn writes(invocation: &Invocation) -> Vec<PathBuf> {
             paths.extend(line.output.clone());
             paths.extend(line.calls.iter().flat_map(|call| [call.output.clone(), call.errors.clone()]).flatten());
         }
+        Task::Io(question) => paths.extend(question.record.as_ref().and_then(|record| record.keep.clone())),
         _ => {}
     }
     paths

@@ -8,6 +8,7 @@ mod expected;
 mod firmware;
 mod formats;
 mod gate;
+mod io;
 mod json_contract;
 mod linux_boot;
 mod linux_off;

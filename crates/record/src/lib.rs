@@ -19,6 +19,7 @@ mod alarm;
 pub mod check;
 pub mod collect;
 pub mod error;
+pub mod file_operations;
 pub mod grub;
 pub mod job;
 pub mod kernel_options;

@@ -40,6 +40,14 @@ pub enum Error {
         /// What they are.
         what: String,
     },
+    /// A recording of file operations cannot be read.
+    #[error("{name}: {source}")]
+    FileOperations {
+        /// The file.
+        name: String,
+        /// Why.
+        source: onoff_fileio::Error,
+    },
     /// A packed file is damaged.
     #[error("{name}: byte offset {offset:#x} of what it unpacks to: the {packing} stream is damaged: {source}")]
     Unpack {

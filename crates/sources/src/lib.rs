@@ -26,6 +26,7 @@
 mod capture;
 mod driver_files;
 mod error;
+mod file_operations;
 mod firmware;
 mod linux;
 mod opened;

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::linux::parts;
 use crate::opened::Files;
 use crate::sniff::{Content, RecordingKind, sniff};
-use crate::{Options, capture, linux, windows};
+use crate::{Options, capture, file_operations, linux, windows};
 
 /// What a file is to a kind of source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +102,15 @@ pub(crate) const SOURCES: &[Source] = &[
             TableName::Inventory,
         ]),
         read: linux::open,
+    },
+    Source {
+        kind: RecordingKind::FileOperations,
+        recognise: |_, bytes| match onoff_fileio::recognise(bytes) {
+            Some(_) => Recognised::Recording,
+            None => Recognised::No,
+        },
+        gives: Tables::of(&[TableName::FileIos, TableName::Processes]),
+        read: |files, wanted, _| file_operations::open(files, wanted),
     },
 ];
 

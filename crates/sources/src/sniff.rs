@@ -10,6 +10,8 @@ pub enum RecordingKind {
     NetworkCapture,
     /// Linux: traces, logs and accounts of the service manager, in any combination.
     Linux,
+    /// File operations as Process Monitor, strace and others record them.
+    FileOperations,
 }
 
 impl RecordingKind {
@@ -20,6 +22,7 @@ impl RecordingKind {
             Self::EventTraceLog => "a Windows event trace log",
             Self::NetworkCapture => "a network capture",
             Self::Linux => "a Linux recording",
+            Self::FileOperations => "a recording of file operations",
         }
     }
 
@@ -29,6 +32,7 @@ impl RecordingKind {
         match self {
             Self::EventTraceLog => "'onoff boot', 'onoff info' or 'onoff events'",
             Self::NetworkCapture => "'onoff netboot'",
+            Self::FileOperations => "'onoff io' or 'onoff files'",
             Self::Linux => "'onoff boot', 'onoff shutdown', 'onoff suspend' or 'onoff info'",
         }
     }

@@ -308,6 +308,8 @@ mod tests {
             file,
             offset: 0,
             size,
+            level: onoff_trace::IoLevel::Application,
+            unbuffered: false,
             status: end.map(|_| status),
             irp: 0,
             file_object: 0,

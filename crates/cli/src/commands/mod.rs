@@ -9,6 +9,7 @@ mod firmware;
 mod functions;
 mod gate;
 mod info;
+mod io;
 mod lists;
 mod netboot;
 mod record;
@@ -42,6 +43,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Info(format) => info::run(recording, format, &destination),
         Task::Events(question) => events::run(recording, question, &destination),
         Task::Firmware(question) => firmware::run(&recording, &question, &destination),
+        Task::Io(question) => io::run(recording, &question, &destination),
         Task::List(list, question) => lists::run(recording, list, question, &destination),
         Task::Netboot(options, format) => netboot::run(recording, &options, format, &destination),
         Task::Record(task) => record::run(task, &destination),

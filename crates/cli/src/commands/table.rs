@@ -22,7 +22,7 @@ pub fn run<T: TableReport>(
     list: impl FnOnce(&Trace, &Scope) -> T,
 ) -> Result<(), Failure> {
     let trace = super::open(recording, tables)?;
-    let scope = scope(&trace, &question)?.of_processes(question.processes);
+    let scope = scope_of(&trace, question.range)?.of_processes(question.processes);
     let mut report = list(&trace, &scope);
     let left_out =
         arrange(&mut report, &question.order).map_err(|error| Failure::NothingToAnswer(format!("--sort: {error}")))?;
@@ -52,8 +52,8 @@ fn what_it_is(trace: &Trace) -> String {
 }
 
 /// The part of the recording asked for.
-fn scope(trace: &Trace, question: &TableQuestion) -> Result<Scope, Failure> {
-    let Some((from, until)) = question.range else {
+pub fn scope_of(trace: &Trace, range: Option<(TimePoint, TimePoint)>) -> Result<Scope, Failure> {
+    let Some((from, until)) = range else {
         return Ok(Scope::whole(trace));
     };
     let resolve = |point: TimePoint| {

@@ -9,6 +9,7 @@ pub mod events;
 pub mod firmware;
 pub mod gate;
 pub mod info;
+pub mod io;
 pub mod lacking;
 pub mod linux;
 pub mod losses;

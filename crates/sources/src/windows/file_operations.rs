@@ -6,12 +6,16 @@ use onoff_etw::kernel::{
     DirectoryOperation, FileInformation, FileInformationKind, FileMapping, FileMappingKind, FileOpen, FileOperation,
     FileOperationEnd, FileOperationKind, FileSubject, FileTransfer,
 };
-use onoff_trace::{FileIo, FileIos, Losses, StringId};
+use onoff_trace::{FileIo, FileIos, IoLevel, Losses, StringId};
 
 use super::counters;
 use super::file_names::FileNames;
 use super::texts::Texts;
 use super::threads::ThreadOwners;
+
+/// `IRP_NOCACHE`; `IRP_PAGING_IO` and `IRP_SYNCHRONOUS_PAGING_IO` (source: `wdm.h`).
+const NO_CACHE: u32 = 0x1;
+const PAGING: u32 = 0x2 | 0x40;
 
 #[derive(Debug, Default)]
 pub(super) struct FileOperationTracker {
@@ -34,6 +38,8 @@ struct Begin {
     subject: FileSubject,
     offset: u64,
     size: u64,
+    /// Flags of the request packet.
+    flags: u32,
     path: StringId,
 }
 
@@ -44,7 +50,7 @@ impl FileOperationTracker {
         let subject =
             FileSubject { irp: open.irp, file_object: open.file_object, file_key: 0, thread_id: open.thread_id };
         let operation = onoff_trace::FileOperation::Create;
-        self.begin(record, Begin { operation, subject, offset: 0, size: 0, path });
+        self.begin(record, Begin { operation, subject, offset: 0, size: 0, flags: 0, path });
     }
 
     pub(super) fn on_operation(&mut self, record: &Record<'_>, event: &FileOperation) {
@@ -64,6 +70,7 @@ impl FileOperationTracker {
             Begin {
                 offset: transfer.offset,
                 size: u64::from(transfer.size),
+                flags: transfer.flags,
                 ..Begin::plain(operation, transfer.subject)
             },
         );
@@ -106,6 +113,8 @@ impl FileOperationTracker {
                 file: StringId::EMPTY,
                 offset: u64::try_from(mapping.byte_offset).unwrap_or(0),
                 size: mapping.view_size,
+                level: IoLevel::Application,
+                unbuffered: false,
                 status: None,
                 irp: 0,
                 file_object: mapping.file_key,
@@ -143,6 +152,8 @@ impl FileOperationTracker {
                 file: begin.path,
                 offset: begin.offset,
                 size: begin.size,
+                level: if begin.flags & PAGING != 0 { IoLevel::Paging } else { IoLevel::Application },
+                unbuffered: begin.flags & NO_CACHE != 0,
                 status: None,
                 irp: subject.irp,
                 file_object: subject.file_object,
@@ -181,6 +192,6 @@ impl FileOperationTracker {
 
 impl Begin {
     fn plain(operation: onoff_trace::FileOperation, subject: FileSubject) -> Begin {
-        Begin { operation, subject, offset: 0, size: 0, path: StringId::EMPTY }
+        Begin { operation, subject, offset: 0, size: 0, flags: 0, path: StringId::EMPTY }
     }
 }

@@ -110,6 +110,18 @@ codes! {
     }
 }
 
+codes! {
+    /// Who made a request.
+    pub enum IoLevel {
+        /// A program.
+        Application = "application",
+        /// The memory manager or the cache, for missing or changed pages.
+        Paging = "paging",
+        /// The block layer: it reached a disk.
+        Device = "device",
+    }
+}
+
 table! {
     /// A file operation as a program asked for it.
     FileIos of FileIo {
@@ -129,7 +141,11 @@ table! {
         offset: u64 as Bytes,
         /// Bytes asked for.
         size: u64 as Bytes,
-        /// Result status.
+        /// Who made the request.
+        level: IoLevel,
+        /// Whether it passed the cache by.
+        unbuffered: bool,
+        /// Result status: an `NTSTATUS`, whatever the system.
         status: Option<u32>,
         /// Request packet as recorded.
         irp: u64,

@@ -1,0 +1,206 @@
+//! How each request of an open file follows the one before.
+
+use hashbrown::HashMap;
+use serde::Serialize;
+
+/// Requests by how they follow the one before to the same file by the same process. Each is in one of the first six.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Patterns {
+    /// First requests, which follow none.
+    pub first: u64,
+    /// Requests that start where the one before ended.
+    pub consecutive: u64,
+    /// Requests at the file's usual distance from the one before, which at least half of its other requests have.
+    pub strided: u64,
+    /// Requests further on, past a gap.
+    pub forward: u64,
+    /// Requests that start before the one before.
+    pub backward: u64,
+    /// Requests that start inside the one before: read again.
+    pub overlapping: u64,
+    /// The most frequent distance, bytes, over the files that have one; `None` when none has.
+    pub stride_bytes: Option<i64>,
+    /// Stretches of consecutive requests.
+    pub runs: u64,
+    /// Requests of the longest.
+    pub longest_run: u64,
+    /// Open files whose first request is a small one at the start and whose next is elsewhere: a header, then the body.
+    pub header_then_body: u64,
+    /// Requests if consecutive ones were merged into whole pages.
+    pub merged_requests: u64,
+    /// Requests if each file were read or written through a buffer of `buffer_bytes`.
+    pub buffered_requests: u64,
+}
+
+/// Distances that are counted for each open file; beyond, its stride is not known.
+const MOST_STRIDES: usize = 1024;
+
+/// The requests of one open file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stream {
+    started: bool,
+    requests: u64,
+    offset: u64,
+    end: u64,
+    first_small: bool,
+    run: u64,
+    run_page: Option<u64>,
+    buffered: Option<u64>,
+    strides: HashMap<i64, u64>,
+    strides_overflow: bool,
+    counts: Patterns,
+}
+
+impl Stream {
+    pub(super) fn add(&mut self, offset: u64, length: u64, page_bytes: u64, buffer_bytes: u64) {
+        let end = offset.saturating_add(length);
+        let counts = &mut self.counts;
+        let consecutive = self.started && offset == self.end;
+        if !self.started {
+            counts.first += 1;
+            self.first_small = offset == 0 && length < page_bytes;
+        } else if consecutive {
+            counts.consecutive += 1;
+        } else {
+            if offset > self.end {
+                counts.forward += 1;
+            } else if offset < self.offset {
+                counts.backward += 1;
+            } else {
+                counts.overlapping += 1;
+            }
+            let stride = i64::try_from(i128::from(offset) - i128::from(self.offset));
+            if let Ok(stride) = stride.as_ref().copied() {
+                if self.strides.len() < MOST_STRIDES || self.strides.contains_key(&stride) {
+                    *self.strides.entry(stride).or_insert(0) += 1;
+                } else {
+                    self.strides_overflow = true;
+                }
+            }
+        }
+        if self.requests == 1 && self.first_small && !consecutive && offset >= page_bytes {
+            counts.header_then_body += 1;
+        }
+        if consecutive {
+            self.run += 1;
+        } else {
+            counts.runs += 1;
+            self.run = 1;
+            self.run_page = None;
+        }
+        counts.longest_run = counts.longest_run.max(self.run);
+        if let Some((first, last)) = super::pages::span(offset, length, page_bytes) {
+            // The page in which the request before ended is there already.
+            let new = (last - first).saturating_add(u64::from(self.run_page != Some(first)));
+            counts.merged_requests = counts.merged_requests.saturating_add(new);
+            self.run_page = Some(last);
+        }
+        if length >= buffer_bytes {
+            counts.buffered_requests += 1;
+        } else if let Some((first, last)) = super::pages::span(offset, length, buffer_bytes) {
+            counts.buffered_requests += (last - first) + u64::from(self.buffered != Some(first));
+            self.buffered = Some(last);
+        }
+        self.started = true;
+        self.requests += 1;
+        self.offset = offset;
+        self.end = end;
+    }
+
+    /// The distance that at least half of the requests have that are not consecutive, if there is one, and how many have it.
+    fn stride(&self) -> Option<(i64, u64)> {
+        let counts = &self.counts;
+        let steps = counts.forward + counts.backward + counts.overlapping;
+        let (&stride, &count) =
+            self.strides.iter().max_by_key(|&(&stride, &count)| (count, std::cmp::Reverse(stride)))?;
+        (!self.strides_overflow && steps >= 4 && count * 2 >= steps && stride != 0).then_some((stride, count))
+    }
+
+    /// The counts, with strided requests taken out of the others, and the stride.
+    pub(super) fn finish(&self) -> (Patterns, Option<(i64, u64)>) {
+        let mut counts = self.counts.clone();
+        let stride = self.stride();
+        if let Some((stride, count)) = stride {
+            // Backward distances are negative; a short forward one starts inside the request before or after its end.
+            let mut left = count;
+            let from: [&mut u64; 2] = if stride < 0 {
+                [&mut counts.backward, &mut counts.overlapping]
+            } else {
+                [&mut counts.forward, &mut counts.overlapping]
+            };
+            for class in from {
+                let taken = left.min(*class);
+                *class -= taken;
+                left -= taken;
+            }
+            counts.strided = count - left;
+        }
+        (counts, stride)
+    }
+}
+
+impl Patterns {
+    /// Adds another open file's counts.
+    pub(super) fn merge(&mut self, other: &Patterns) {
+        let Patterns { stride_bytes: _, longest_run, .. } = *other;
+        for (sum, count) in [
+            (&mut self.first, other.first),
+            (&mut self.consecutive, other.consecutive),
+            (&mut self.strided, other.strided),
+            (&mut self.forward, other.forward),
+            (&mut self.backward, other.backward),
+            (&mut self.overlapping, other.overlapping),
+            (&mut self.runs, other.runs),
+            (&mut self.header_then_body, other.header_then_body),
+            (&mut self.merged_requests, other.merged_requests),
+            (&mut self.buffered_requests, other.buffered_requests),
+        ] {
+            *sum = sum.saturating_add(count);
+        }
+        self.longest_run = self.longest_run.max(longest_run);
+    }
+
+    /// Requests in no order: neither consecutive nor at a usual distance.
+    #[must_use]
+    pub const fn unordered(&self) -> u64 {
+        self.forward + self.backward + self.overlapping
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(requests: &[(u64, u64)]) -> (Patterns, Option<i64>) {
+        let mut stream = Stream::default();
+        for &(offset, length) in requests {
+            stream.add(offset, length, 4096, 65_536);
+        }
+        let (patterns, stride) = stream.finish();
+        (patterns, stride.map(|(stride, _)| stride))
+    }
+
+    #[test]
+    fn four_bytes_at_a_time_need_one_buffer() {
+        let requests: Vec<(u64, u64)> = (0..2000).map(|at| (at * 4, 4)).collect();
+        let (patterns, stride) = stream(&requests);
+        assert_eq!((patterns.first, patterns.consecutive, patterns.runs, patterns.longest_run), (1, 1999, 1, 2000));
+        assert_eq!((patterns.merged_requests, patterns.buffered_requests, stride), (2, 1, None));
+    }
+
+    #[test]
+    fn a_stride_is_told_from_disorder() {
+        let requests: Vec<(u64, u64)> = (0..100).map(|at| (at * 65_536, 512)).collect();
+        let (patterns, stride) = stream(&requests);
+        assert_eq!((patterns.strided, patterns.forward, stride), (99, 0, Some(65_536)));
+        let (patterns, stride) = stream(&[(0, 4), (9000, 4), (100, 4), (50_000, 4), (7, 4), (90_000, 4)]);
+        assert_eq!((patterns.strided, patterns.forward, patterns.backward, stride), (0, 3, 2, None));
+        assert_eq!(patterns.header_then_body, 1);
+        // Backward by the same distance.
+        let requests: Vec<(u64, u64)> = (0..10).rev().map(|at| (at * 8192, 4096)).collect();
+        assert_eq!(stream(&requests).0.strided, 9);
+        // The same again is no stride.
+        let (patterns, stride) = stream(&[(64, 4); 10]);
+        assert_eq!((patterns.overlapping, stride), (9, None));
+    }
+}

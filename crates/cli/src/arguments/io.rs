@@ -1,0 +1,133 @@
+//! `onoff io`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::table::TableFormat;
+use super::{EXIT_CODES, OutputArguments};
+
+/// What the rows of `onoff io` share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum IoBy {
+    /// The process
+    Process,
+    /// The file
+    File,
+    /// The extension of the file's name
+    Extension,
+    /// The file's folder
+    Folder,
+    /// The open file
+    Handle,
+    /// The slice of time (--slice)
+    Slice,
+}
+
+/// Show how programs ask for their data: sizes, pages, patterns, and what a buffer, a cache or a filter makes of them
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = format!("\
+Examples:
+  onoff io capture.pml                             Process Monitor, its own file or CSV
+  onoff io trace.etl --by process                  Windows, with file events
+  onoff io record -- ls -R /etc                    run a command under strace and answer
+  onoff io strace.txt --filter key-blocks=1,block=4096 --device latency=100us,bandwidth=20MB/s
+  onoff io with-filter.csv --compare without.csv
+  onoff io trace.csv --format csv -o requests.csv
+
+Reads Windows event traces (FileIo, DiskIo), Process Monitor (.pml and CSV), strace, blkparse,
+fio's I/O and latency logs, darshan-dxt-parser, and CSV with the columns time, pid, process,
+file, operation, offset, length. The kind is told by the content.
+
+{EXIT_CODES}"))]
+pub struct IoArguments {
+    /// Record instead
+    #[command(subcommand)]
+    pub action: Option<IoAction>,
+
+    /// The recording
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Show what changed since another recording
+    #[arg(long, value_name = "OTHER")]
+    pub compare: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub question: IoQuestionArguments,
+}
+
+/// What to do besides reading.
+#[derive(Debug, Subcommand)]
+pub enum IoAction {
+    /// Run a command under strace, and show how it and its children ask for their data (Linux)
+    Record(IoRecordArguments),
+}
+
+/// The command to run.
+#[derive(Debug, Args)]
+pub struct IoRecordArguments {
+    /// Keep the recording in this file
+    #[arg(long, value_name = "FILE")]
+    pub keep: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub question: IoQuestionArguments,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// How to answer.
+#[derive(Debug, Args)]
+pub struct IoQuestionArguments {
+    /// Group by (comma-separated)
+    #[arg(long, value_name = "KEYS", value_delimiter = ',', default_value = "process,file")]
+    pub by: Vec<IoBy>,
+
+    /// Length of a slice of time, for --by slice
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub slice: String,
+
+    /// Bytes of a page
+    #[arg(long, value_name = "SIZE", default_value = "4096")]
+    pub page: String,
+
+    /// A filter that keeps nothing: blocks it reads besides the requested ones for each request, and the size of a block
+    /// (instead of --page)
+    #[arg(long, value_name = "key-blocks=N,block=SIZE")]
+    pub filter: Option<String>,
+
+    /// A device, for times: of an operation, and of its bytes. Without it the device is fitted to the recording's disk reads
+    #[arg(long, value_name = "latency=TIME,bandwidth=SIZE/s")]
+    pub device: Option<String>,
+
+    /// Bytes of the buffer that programs could read or write through
+    #[arg(long, value_name = "SIZE", default_value = "64KiB")]
+    pub buffer: String,
+
+    /// Pages that a read-ahead reads at a time
+    #[arg(long, value_name = "PAGES", default_value_t = 8)]
+    pub read_ahead: u64,
+
+    /// Only from one time up to, not including, another, as '1.5s 3s'
+    #[arg(long, value_names = ["FROM", "TO"], num_args = 2)]
+    pub range: Option<Vec<String>>,
+
+    /// Only this process: image name, * for any text; may be repeated
+    #[arg(long = "process", value_name = "NAME")]
+    pub processes: Vec<String>,
+
+    /// Rows of each list of the text, 0 for all; other formats hold all of them
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+
+    /// How to answer
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: TableFormat,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}

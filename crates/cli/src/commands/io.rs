@@ -1,0 +1,69 @@
+//! `onoff io`.
+
+use onoff_analysis::io::{self, IoReport, TABLES};
+use onoff_files::Options;
+use onoff_report::{csv, json, text};
+
+use super::table::scope_of;
+use crate::arguments::table::TableFormat;
+use crate::failure::Failure;
+use crate::invocation::Recording;
+use crate::invocation::io::{IoQuestion, IoRecord};
+use crate::output::Destination;
+
+pub fn run(recording: Recording, question: &IoQuestion, destination: &Destination) -> Result<(), Failure> {
+    let report = match &question.record {
+        Some(record) => recorded(record, question)?,
+        None => read(recording, question)?,
+    };
+    let Some(other) = &question.compare else {
+        return destination.write(|out| {
+            match question.format {
+                TableFormat::Text => text::io::write(&report, &question.text, out)?,
+                TableFormat::Json => json::document::write(&report, out)?,
+                TableFormat::Csv => csv::io::write(&report, out)?,
+            }
+            Ok(())
+        });
+    };
+    let other = Recording { files: vec![other.clone()], options: Options::default() };
+    let comparison = io::compare(&read(other, question)?, &report);
+    destination.write(|out| {
+        match question.format {
+            TableFormat::Text => text::io::write_comparison(&comparison, out)?,
+            TableFormat::Json => json::document::write(&comparison, out)?,
+            TableFormat::Csv => csv::io::write_comparison(&comparison, out)?,
+        }
+        Ok(())
+    })
+}
+
+fn read(recording: Recording, question: &IoQuestion) -> Result<IoReport, Failure> {
+    let trace = super::open(recording, TABLES)?;
+    let scope = scope_of(&trace, question.range)?.of_processes(question.processes.clone());
+    let report = io::analyse(&trace, &scope, &question.options);
+    if report.views.is_empty() {
+        return Err(Failure::NothingToAnswer(text::io::nothing(&report, &trace.recorder)));
+    }
+    Ok(report)
+}
+
+/// Runs a command, and reads what was recorded of it.
+fn recorded(record: &IoRecord, question: &IoQuestion) -> Result<IoReport, Failure> {
+    let (path, temporary) = match &record.keep {
+        Some(path) => (path.clone(), false),
+        None => (std::env::temp_dir().join(format!("onoff-io-{}.strace", std::process::id())), true),
+    };
+    let status = onoff_record::file_operations::record_command(&record.command, &path).map_err(|error| {
+        Failure::NothingToAnswer(format!("strace cannot be started ({error}); install it, or give a recording"))
+    })?;
+    let answer = read(Recording { files: vec![path.clone()], options: Options::default() }, question);
+    if temporary {
+        // What cannot be removed from the folder of temporary files is the system's to remove.
+        let _ = std::fs::remove_file(&path);
+    }
+    answer.map_err(|failure| match status.code() {
+        Some(0) => failure,
+        _ => Failure::NothingToAnswer(format!("the command ended with {status}, and nothing of it was recorded")),
+    })
+}

@@ -1,0 +1,81 @@
+//! `onoff io` as a user runs it.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::running::Folder;
+
+/// The reads of the paper, which the repository has.
+fn paper() -> Folder {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/four-byte-reads.csv.gz");
+    let folder = Folder::new();
+    folder.file("paper.csv.gz", &std::fs::read(path).unwrap());
+    folder
+}
+
+#[test]
+fn the_paper_s_table_is_printed_to_the_digit() {
+    let text = paper().answer("io paper.csv.gz --device latency=100us,bandwidth=20MB/s");
+    let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for line in [
+        "49,396 reads by programs, 8 B on average: 402 KiB.",
+        "each file in one operation, with 1 key block 103",
+        "each page once and 1 key block 202",
+        "as requested, one page and 1 key block each 98,792",
+    ] {
+        assert!(plain.contains(line), "{line}\n{text}");
+    }
+    assert!(text.contains("25,000 of 4 B"), "{text}");
+    // From the recording, not from the arguments: without a device there are no times.
+    let text = paper().answer("io paper.csv.gz");
+    assert!(text.contains("no times: give --device"), "{text}");
+}
+
+#[test]
+fn the_formats_hold_the_same() {
+    let folder = paper();
+    let report: Value = serde_json::from_str(&folder.answer("io paper.csv.gz --format json")).unwrap();
+    let table = &report["views"][0]["table"];
+    assert_eq!((&table["requests"], &table["bytes"]), (&Value::from(49_396), &Value::from(411_945)));
+    assert_eq!((&table["largest_bytes"], &table["unique_pages"]), (&Value::from(6428), &Value::from(101)));
+    let csv = folder.answer("io paper.csv.gz --format csv");
+    let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let row: Vec<&str> = csv.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!(header.len(), row.len());
+    let cell = |name: &str| row[header.iter().position(|&column| column == name).unwrap()];
+    assert_eq!((cell("process"), cell("file"), cell("requests")), ("loader", "/card/a.dat", "49395"));
+    assert_eq!(csv.lines().count(), 3);
+}
+
+#[test]
+fn two_recordings_are_compared() {
+    let folder = paper();
+    folder.file("better.csv", b"pid,process,file,operation,offset,length\n7,loader,/card/a.dat,read,0,411945\n");
+    let csv = folder.answer("io better.csv --compare paper.csv.gz --format csv");
+    assert!(csv.contains("application,read,requests,49396,1\n"), "{csv}");
+}
+
+#[test]
+fn what_cannot_be_answered_is_refused_with_a_reason() {
+    let folder = Folder::new();
+    folder.file("open.csv", b"operation,offset,length,file\nopen,,,x\n");
+    let (code, why) = folder.refusal("io open.csv");
+    assert_eq!(code, 2);
+    assert!(why.contains("no read or write in the recording"), "{why}");
+    folder.file("fio.log", b"0, 20039, 0, 8192\n");
+    let (code, why) = folder.refusal("io fio.log");
+    assert_eq!(code, 1);
+    assert!(why.contains("--log_offset=1"), "{why}");
+    folder.file("read.csv", b"operation,offset,length\nread,0,4\n");
+    for (arguments, word) in [
+        ("--device latency=1ms", "bandwidth"),
+        ("--device speed=3", "speed"),
+        ("--page 0", "--page"),
+        ("--filter key-blocks=many", "key-blocks"),
+    ] {
+        let (code, why) = folder.refusal(&format!("io read.csv {arguments}"));
+        assert_eq!(code, 2);
+        assert!(why.contains(word), "{why}");
+    }
+}
