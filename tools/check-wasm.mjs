@@ -6,7 +6,13 @@ import { readFileSync } from "node:fs";
 import assert from "node:assert/strict";
 
 const [module_path, program, ...recordings] = process.argv.slice(2);
-const { instance } = await WebAssembly.instantiate(readFileSync(module_path), {});
+const module = new WebAssembly.Module(readFileSync(module_path));
+// The reader of .zip files brings imports for random numbers, which only writing encrypted archives takes: calling one is a fault.
+const imports = {};
+for (const { module: from, name } of WebAssembly.Module.imports(module)) {
+    imports[from] = { ...imports[from], [name]: () => assert.fail(`${from}.${name} was called`) };
+}
+const instance = new WebAssembly.Instance(module, imports);
 const onoff = instance.exports;
 
 function ask(name, bytes, json) {

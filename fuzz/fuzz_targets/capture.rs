@@ -38,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     let mut text = Vec::new();
-    let options = onoff_report::text::netboot::NetbootTextOptions { top: 100 };
+    let options = onoff_report::text::netboot::NetbootTextOptions { top: 100, what_if: Default::default() };
     onoff_report::text::netboot::write(&report, &options, &mut text).expect("text");
     onoff_report::svg::netboot::write(&report, &mut text).expect("a picture");
     onoff_report::csv::netboot::write(&report, &mut text).expect("rows");

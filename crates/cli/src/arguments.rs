@@ -84,6 +84,7 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one of them in a run of the program")]
 pub enum Command {
     Boot(BootArguments),
     Diagnose(DiagnoseArguments),
