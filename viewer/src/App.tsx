@@ -18,7 +18,7 @@ export function App() {
     <main>
       <header>
         <h1>{it.name}</h1>
-        <span class="machine">{[it.system, it.machine, it.recorded].filter(Boolean).join(" · ")}</span>
+        <span class="machine">{it.machine}</span>
         {page.value.recordings.length > 1 && (
           <select aria-label="Recording" value={recordingIndex.value} onChange={(event) => choose(Number(event.currentTarget.value), 0)}>
             {page.value.recordings.map((each, index) => <option value={index}>{each.name}</option>)}

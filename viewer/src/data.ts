@@ -95,9 +95,7 @@ export interface Loss {
 
 export interface Recording {
   name: string;
-  system: string;
   machine: string;
-  recorded: string;
   start_ns: number;
   duration_ns: number;
   transitions: Transition[];

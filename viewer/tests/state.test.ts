@@ -10,7 +10,7 @@ const track = (id: number, group: string, name: string): Track => ({ id, group, 
 const made: Page = {
   version: "0", served: false,
   recordings: [{
-    name: "a.etl", system: "", machine: "", recorded: "", start_ns: -2e9, duration_ns: 45e9, losses: [], missing: [], drawn: [],
+    name: "a.etl", machine: "", start_ns: -2e9, duration_ns: 45e9, losses: [], missing: [], drawn: [],
     transitions: [{ kind: "boot", title: "Boot", headline: [], start_ns: 0, end_ns: 40e9, band: null, ticks: [], findings: [],
       phases: [phase("PreSMSS", 0, 9e9), phase("SMSSInit", 9e9, 14e9)] }],
     tracks: [track(0, "processors", "Processor 0"), track(1, "services", "Spooler"), track(2, "processes", "spoolsv.exe (4)")],

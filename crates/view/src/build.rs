@@ -1,6 +1,6 @@
 //! The page's content, from the answers to a recording.
 
-use onoff_analysis::account::{Accountant, PhaseAccount};
+use onoff_analysis::account::{self, Accountant, PhaseAccount};
 use onoff_analysis::idle::Settling;
 use onoff_analysis::recording::summarise;
 use onoff_analysis::scope::Range;
@@ -12,8 +12,9 @@ use onoff_report::text::quantity::duration;
 use onoff_report::text::why::account as said;
 use onoff_trace::{Tables, Trace};
 
-use crate::lanes::Track;
+use crate::lanes::slices::{Slice, SliceLane, Tone};
 use crate::lanes::tracks::{self, tracks};
+use crate::lanes::{Lane, Track, TrackGroup};
 use crate::page::{
     PageAccountEntry, PageBand, PageFinding, PageMissing, PagePhase, PageRecording, PageSlice, PageTransition,
     PageUsage, PageUsageRow, loss_list, track_list,
@@ -43,13 +44,25 @@ impl Shown {
         let summary = summarise(&trace);
         let diagnosis = diagnose(&trace, &DiagnosisOptions::default());
         let all = phases(&trace, None);
-        let ranges: Vec<(String, Range)> = all.iter().map(|phase| (phase.name.clone(), phase.range)).collect();
-        let tracks = tracks(&trace, &ranges);
+        // A phase that ends when the computer is idle has no path: nobody at its end was waited for.
+        let with_path = all.iter().filter(|phase| !account::has_no_path(&phase.name));
+        let ranges: Vec<(String, Range)> = with_path.map(|phase| (phase.name.clone(), phase.range)).collect();
+        let mut tracks = tracks(&trace, &ranges);
         let waits = Waits::of(&trace);
         let mut accountant = Accountant::of(&waits);
         let mut transitions: Vec<PageTransition> = Vec::new();
+        let mut held: Vec<Slice> = Vec::new();
         for phase in all {
             let account = accountant.phase(&phase);
+            held.extend(account.entries.iter().filter(|entry| entry.kind.is_somebody()).flat_map(|entry| {
+                let label = said::subject(entry);
+                entry.stretches.iter().map(move |stretch| Slice {
+                    start_ns: stretch.start_ns,
+                    end_ns: stretch.end_ns,
+                    label: label.clone(),
+                    tone: Tone::Initialise,
+                })
+            }));
             let page_phase = page_phase(&trace, &phase, &account);
             let kind = phase.transition.as_str();
             match transitions.last_mut().filter(|known| known.kind == kind) {
@@ -72,11 +85,20 @@ impl Shown {
             transition.findings = findings(&diagnosis, &transition.kind);
             transition.headline = headline(transition, &diagnosis);
         }
+        if !held.is_empty() {
+            let at = tracks.partition_point(|track| track.group < TrackGroup::CriticalPath);
+            let track = Track {
+                group: TrackGroup::CriticalPath,
+                section: String::new(),
+                name: "Who held it".to_owned(),
+                note: "the account of each phase: its longest stretches".to_owned(),
+                lane: Lane::Slices(SliceLane::new(held)),
+            };
+            tracks.insert(at, track);
+        }
         let recording = PageRecording {
             name,
-            system: summary.os.clone(),
             machine: onoff_report::text::machine::machine(&summary, None),
-            recorded: summary.start_utc.clone().unwrap_or_default(),
             start_ns: 0,
             duration_ns: trace.duration_ns,
             transitions,
@@ -110,14 +132,14 @@ fn page_phase(trace: &Trace, phase: &TransitionPhase, account_of: &PhaseAccount)
         start_ns: range.start_ns,
         end_ns: range.end_ns,
         certainty: Certainty::Measured,
-        account: account(account_of),
+        account: account_entries(account_of),
         usage: usage(trace, range.start_ns, range.end_ns),
         ..PagePhase::default()
     }
 }
 
 /// The account of a phase as the page lists it.
-fn account(account: &PhaseAccount) -> Vec<PageAccountEntry> {
+fn account_entries(account: &PhaseAccount) -> Vec<PageAccountEntry> {
     account
         .entries
         .iter()

@@ -23,12 +23,8 @@ pub struct Page {
 pub struct PageRecording {
     /// Name: that of its file.
     pub name: String,
-    /// Operating system.
-    pub system: String,
-    /// Processors, memory.
+    /// Operating system, processors, memory, when it was recorded.
     pub machine: String,
-    /// When it was recorded; empty when not known.
-    pub recorded: String,
     /// Where the axis begins, ns: 0, or earlier where the firmware's times are known.
     pub start_ns: i64,
     /// Length of the axis, ns.

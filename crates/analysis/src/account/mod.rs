@@ -180,6 +180,12 @@ const AWAY: [&str; 2] = ["Asleep", "Standby"];
 /// Phases that end when the computer has settled.
 const SETTLING: [&str; 2] = ["PostBoot", "PostResume"];
 
+/// Whether a phase of that name has no path: nobody is waited for at its end.
+#[must_use]
+pub fn has_no_path(phase: &str) -> bool {
+    AWAY.contains(&phase) || SETTLING.contains(&phase)
+}
+
 /// A phase of a transition and its account.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AccountedPhase {
