@@ -26,7 +26,7 @@ DELAY_NS = 5_900_000_000
 # others take 6 s too.
 BUSY_START_NS = 60_000_000_000
 BUSY_STOP_NS = 25_000_000_000
-PHASES = ["firmware", "loader", "kernel", "initrd", "user_space", "post_boot", "trace_tail"]
+PHASES = ["firmware", "loader", "kernel", "initrd", "user_space", "PostBoot", "TraceTail"]
 # What each kind of recording must hold.
 PARTS = {
     "boot": ["boot.trace.txt", "boot.saved_cmdlines", "boot.stats.txt", "clock.txt", "dmesg.txt", "journal.export", "show-units.txt",
@@ -240,7 +240,7 @@ def of_sleep(answer, parts, facts, seen):
         starts = [phase["start_ns"] for phase in sleep["phases"]]
         yield from same("order of the phases", sorted(starts), starts)
         for half in ("suspend", "resume"):
-            if not any(phase["half"] == half and phase["callbacks"] for phase in sleep["phases"]):
+            if not any(phase["half"] == half and (phase["work"] or {}).get("items") for phase in sleep["phases"]):
                 yield f"no device was asked in the half {half}"
         if not any("virtio" in device["driver"] for device in sleep["devices"]):
             yield "the disk is none of the devices"
