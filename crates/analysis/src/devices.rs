@@ -128,7 +128,7 @@ pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
         DevicePhaseSpan {
             name,
             span: Span::between(
-                &boundary(trace, begin_name, "the phase's own begin", first, "the begin of its first operation"),
+                &boundary(trace, begin_name, "the phase's start event", first, "the start of its first operation"),
                 &boundary(trace, end_name, "the phase's own end", last, "the end of its last operation"),
             ),
             operations: of_phase().count() as u64,

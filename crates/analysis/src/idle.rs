@@ -184,7 +184,7 @@ pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleM
     }
     if cpu_source == CpuSource::None {
         settling.missing.push("profile samples".to_owned());
-        settling.rule = format!("{}: cannot be told without processor times", metric.in_words());
+        settling.rule = format!("{}: not known, because processor times were not recorded", metric.in_words());
         return settling;
     }
 

@@ -28,7 +28,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     };
     // Who asked for more and got less is not to blame.
     let refused = asked.is_some_and(|asked| asked > block_size);
-    let asked = if refused { format!(", of {} that the client asked for", asked.unwrap_or(0)) } else { String::new() };
+    let asked = if refused { format!(", of {} that the client requested", asked.unwrap_or(0)) } else { String::new() };
     let advice = if refused {
         "let the server grant larger blocks (RFC 2348): switch its blksize option on, or raise its limit"
     } else {

@@ -15,7 +15,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
             (6, ..) => "the firmware collects offers, or brings up addresses first: a server that offers with preference 255 is taken at once (RFC 8415, 18.2.1)",
             (_, true, _) => "the firmware waits for further offers of boot servers: name file and server in the address server's own offer, and drop the ProxyDHCP",
             (_, false, false) => "the firmware waits for an offer that names a boot file: name file and server in the DHCP configuration",
-            (_, false, true) => "the firmware collects offers for a time of its own before it takes one: look for a setting or an update of the firmware",
+            (_, false, true) => "the firmware collects offers for a fixed time before it takes one: look for a firmware setting or update",
         };
         Finding {
             rule: "choice_delay",

@@ -150,7 +150,7 @@ fn size_only(evidence: &Evidence<'_>, file: &FileTransfer) -> Option<Finding> {
     let bytes = file.granted.as_ref().and_then(|granted| granted.file_bytes);
     let stage = stage(evidence, file);
     if !evidence.is_over(file.end_ns) {
-        return Some(ends(evidence, stage, file.end_ns, &format!("the client asked for the size of {}", file.file)));
+        return Some(ends(evidence, stage, file.end_ns, &format!("the client requested the size of {}", file.file)));
     }
     let size = bytes.map_or_else(|| "it".to_owned(), |bytes| format!("its size of {bytes} bytes"));
     let what = format!("the client asked how large {} is, and did not load it when it knew {size}", file.file);
@@ -171,7 +171,7 @@ fn refused_after(evidence: &Evidence<'_>, loaded: &Loaded, file: &FileTransfer, 
     }
     let files = if refused == 1 { "1 file".to_owned() } else { format!("{refused} files") };
     let what = format!(
-        "{} came whole; it then asked for {files}, the last {}, and the server refused",
+        "{} came whole; it then requested {files}, the last {}, and the server refused",
         loaded.name, file.file
     );
     if !evidence.is_over(file.end_ns) {
@@ -276,7 +276,7 @@ fn aborted(file: &FileTransfer, name: &str, fail: impl Fn(Reason, String, &str) 
     } else if file.counts.blocks == 0 && file.granted.is_some() {
         let what =
             format!("the client refused the options that the server granted for {name}: {text} (TFTP error {code})");
-        let cure = "let the server grant only options that were asked for, and no more of each (blksize, windowsize; RFC 2347): update it, or switch its options off";
+        let cure = "let the server grant only the options that the client requested, and no more of each (blksize, windowsize; RFC 2347): update it, or switch its options off";
         fail(Reason::OptionsRefused, what, cure)
     } else {
         let what = format!("the client broke {name} off {said}");
@@ -314,7 +314,7 @@ fn unanswered(
         return Finding { time_ns: report.time_ns, ..fail(Reason::ServerUnreachable, what, cure) };
     }
     if !stopped(evidence, file) {
-        return ends(evidence, stage(evidence, file), file.end_ns, &format!("the client asked for {name}"));
+        return ends(evidence, stage(evidence, file), file.end_ns, &format!("the client requested {name}"));
     }
     let times = if file.requests == 1 { "1 request".to_owned() } else { format!("{} requests", file.requests) };
     let what = format!("{server} did not answer {times} for {name} in {}", time(evidence.rest_ns(file.request_ns)));
