@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { GROUPS } from "./data";
 import { showFinding } from "./panes/Details";
+import { took } from "./Ribbon";
 import {
   filter, goBack, goTo, hidden, pinned, recording, selection, sheet, tab, theme, transition, transitionIndex, view, whole,
 } from "./state";
@@ -20,7 +21,7 @@ function entries(): Entry[] {
   it?.phases.forEach((phase) =>
     all.push({
       text: phase.name,
-      hint: `phase, ${duration(phase.end_ns - phase.start_ns)}`,
+      hint: `phase, ${duration(took(phase))}`,
       run: () => {
         selection.value = { of: "phase", name: phase.name };
         tab.value = "account";

@@ -4,6 +4,9 @@ import type { Band, Phase } from "./data";
 import { goTo, selection, tab, transition, view, whole, type Range } from "./state";
 import { duration } from "./time";
 
+/** What a phase took, as every verb says it: without the idle time that ends it. */
+export const took = (phase: Phase): number => phase.end_ns - phase.start_ns - phase.idle_ns;
+
 const place = (range: Range, start: number, end: number) => {
   const length = range.end - range.start;
   const left = Math.max(0, (start - range.start) / length);
@@ -13,7 +16,7 @@ const place = (range: Range, start: number, end: number) => {
 
 function explain(phase: Phase): string {
   const how = phase.certainty === "measured" ? "measured" : phase.certainty === "inferred" ? "inferred" : "not known";
-  return [`${phase.name}: ${duration(phase.end_ns - phase.start_ns)}`, phase.explains, `Ends with: ${phase.rule} (${how}).`, phase.event]
+  return [`${phase.name}: ${duration(took(phase))}${phase.idle_ns ? `, then ${duration(phase.idle_ns)} of idle time` : ""}`, phase.explains, phase.rule ? `Ends with: ${phase.rule} (${how}).` : "Not known what set its end.", phase.event]
     .filter(Boolean)
     .join("\n");
 }
@@ -37,14 +40,14 @@ export function Ribbon() {
               style={style}
               title={explain(phase)}
               aria-pressed={chosen?.of === "phase" && chosen.name === phase.name}
-              aria-label={`${phase.name}, ${duration(phase.end_ns - phase.start_ns)}, ${phase.certainty}`}
+              aria-label={`${phase.name}, ${duration(took(phase))}, ${phase.certainty === "missing" ? "not known" : phase.certainty}`}
               onClick={() => {
                 selection.value = { of: "phase", name: phase.name };
                 if (tab.value === "findings" || tab.value === "trust") tab.value = "account";
               }}
               onDblClick={() => goTo({ start: phase.start_ns, end: phase.end_ns })}
             >
-              <span>{phase.name}</span> <span class="long">{duration(phase.end_ns - phase.start_ns)}</span>
+              <span>{phase.name}</span> <span class="long">{duration(took(phase))}</span>
             </button>
           );
         })}
@@ -73,7 +76,7 @@ function BandRow({ band, range }: { band: Band; range: Range }) {
   }
   return (
     <>
-      <div class="label" title="Each slice is idle, busy, or busy at low priority only. The boot is over when enough idle time is found.">
+      <div class="label" title="Each slice is idle or busy; work at low priority does not count as busy. The boot is over when enough idle time is found.">
         Idle so far
       </div>
       <div class="track band" role="img" aria-label={`${duration(last.idle_so_far_ns)} of ${duration(band.required_ns)} idle time found`}>
@@ -81,7 +84,7 @@ function BandRow({ band, range }: { band: Band; range: Range }) {
           <span
             class={`cell ${cell.state}`}
             style={place(range, cell.start_ns, cell.end_ns) ?? {}}
-            title={`${duration(cell.start_ns)} to ${duration(cell.end_ns)}: ${cell.state === "low" ? "busy at low priority only" : cell.state}${cell.note ? `, ${cell.note}` : ""}\n${duration(cell.idle_so_far_ns)} of ${duration(band.required_ns)} idle time found`}
+            title={`${duration(cell.start_ns)} to ${duration(cell.end_ns)}: ${cell.state}${cell.note ? `, ${cell.note}` : ""}\n${duration(cell.idle_so_far_ns)} of ${duration(band.required_ns)} idle time found`}
           />
         ))}
       </div>

@@ -6,6 +6,8 @@ export interface Phase {
   name: string;
   start_ns: number;
   end_ns: number;
+  /** Idle time that ends it and is no part of what it took. */
+  idle_ns: number;
   /** What set the end, as a sentence. */
   rule: string;
   event: string;
@@ -52,10 +54,10 @@ export interface Finding {
   end_ns: number | null;
 }
 
-/** The search for the end of PostBoot: slices, each idle, busy, or busy at low priority only. */
+/** The search for the end of PostBoot: slices, each idle or busy. */
 export interface Band {
   required_ns: number;
-  slices: { start_ns: number; end_ns: number; state: "idle" | "low" | "busy"; idle_so_far_ns: number; note: string }[];
+  slices: { start_ns: number; end_ns: number; state: "idle" | "busy"; idle_so_far_ns: number; note: string }[];
 }
 
 export interface Tick {

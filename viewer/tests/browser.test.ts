@@ -32,6 +32,8 @@ describe.each(browsers)("in %s", (name) => {
     await press(page, "2");
     expect(await text(page, ".pane figcaption")).toContain("PreSMSS");
     expect(await text(page, ".pane tbody tr:first-child")).toContain("LegacyScan");
+    await press(page, "1");
+    expect(await text(page, ".pane dl")).toMatch(/first start of smss\.exe[\s\S]*measured/);
     expect(faults).toEqual([]);
     await page.close();
   });
@@ -78,6 +80,18 @@ describe.each(browsers)("in %s", (name) => {
     await press(page, "?");
     expect(await text(page, "dialog h2")).toBe("Keys");
     expect([...faults, ...again.faults]).toEqual([]);
+    await page.close();
+  });
+
+  it("says of PostBoot what onoff boot says, and how the idle time was found", async () => {
+    const { page, faults } = await visit(browser, address);
+    await click(page, ".phase", "PostBoot");
+    await press(page, "1");
+    expect(await text(page, ".pane dl")).toMatch(/5\.00 s, then 10\.0 s of idle time/);
+    const cells = await page.$$eval(".band .cell", (all) => all.map((cell) => [cell.className, cell.getAttribute("title") ?? ""]));
+    expect(cells.map(([look]) => look)).toEqual(["cell busy", "cell idle"]);
+    expect(cells[1]![1]).toContain("10.0 s of 10.0 s idle time found");
+    expect(faults).toEqual([]);
     await page.close();
   });
 

@@ -4,13 +4,17 @@ use onoff_analysis::account::{self, Accountant, PhaseAccount};
 use onoff_analysis::idle::Settling;
 use onoff_analysis::recording::summarise;
 use onoff_analysis::scope::Range;
+use onoff_analysis::transition::boot::{self, BootOptions};
+use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
+use onoff_analysis::transition::suspend::{self, SuspendOptions};
+use onoff_analysis::transition::{Phase, linux};
 use onoff_analysis::waits::{TransitionKind, TransitionPhase, Waits, phases};
 use onoff_analysis::{Certainty, cpu, disk};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
 use onoff_report::text::quantity::duration;
 use onoff_report::text::why::account as said;
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{SystemKind, Tables, Trace};
 
 use crate::lanes::slices::{Slice, SliceLane, Tone};
 use crate::lanes::tracks::{self, tracks};
@@ -48,6 +52,7 @@ impl Shown {
         let with_path = all.iter().filter(|phase| !account::has_no_path(&phase.name));
         let ranges: Vec<(String, Range)> = with_path.map(|phase| (phase.name.clone(), phase.range)).collect();
         let mut tracks = tracks(&trace, &ranges);
+        let reported = Reported::of(&trace);
         let waits = Waits::of(&trace);
         let mut accountant = Accountant::of(&waits);
         let mut transitions: Vec<PageTransition> = Vec::new();
@@ -63,7 +68,7 @@ impl Shown {
                     tone: Tone::Initialise,
                 })
             }));
-            let page_phase = page_phase(&trace, &phase, &account);
+            let page_phase = page_phase(&trace, &phase, &account, &reported);
             let kind = phase.transition.as_str();
             match transitions.last_mut().filter(|known| known.kind == kind) {
                 Some(known) => {
@@ -77,6 +82,7 @@ impl Shown {
                     start_ns: phase.range.start_ns,
                     end_ns: phase.range.end_ns,
                     phases: vec![page_phase],
+                    band: reported.settling(kind).find_map(band),
                     ..PageTransition::default()
                 }),
             }
@@ -125,13 +131,77 @@ const fn title(kind: TransitionKind) -> &'static str {
     }
 }
 
-fn page_phase(trace: &Trace, phase: &TransitionPhase, account_of: &PhaseAccount) -> PagePhase {
+/// The phases as the reports have them, with the rules of their ends, and the searches for idle time.
+#[derive(Default)]
+struct Reported {
+    phases: Vec<(TransitionKind, Phase)>,
+    settling: Vec<(TransitionKind, Settling)>,
+}
+
+impl Reported {
+    fn of(trace: &Trace) -> Self {
+        let (boot_options, suspend_options) = (BootOptions::default(), SuspendOptions::default());
+        let mut all = Self::default();
+        if trace.system.kind == SystemKind::Linux {
+            if let Ok(report) = linux::boot::analyse(trace, &boot_options) {
+                all.add(TransitionKind::Boot, report.phases, Some(report.post_boot));
+            }
+            if let Ok(report) = linux::shutdown::analyse(trace) {
+                all.add(TransitionKind::Shutdown, report.phases, None);
+            }
+            for sleep in
+                linux::suspend::analyse(trace, &suspend_options).map(|report| report.sleeps).unwrap_or_default()
+            {
+                all.add(TransitionKind::Suspend, sleep.phases, Some(sleep.post_resume));
+            }
+        } else {
+            if let Ok(report) = boot::analyse(trace, &boot_options) {
+                all.add(TransitionKind::Boot, report.phases, Some(report.post_boot));
+            }
+            if let Ok(report) = shutdown::analyse(trace, &ShutdownOptions::default()) {
+                all.add(TransitionKind::Shutdown, report.phases, None);
+            }
+            for one in suspend::analyse(trace, &suspend_options).map(|report| report.transitions).unwrap_or_default() {
+                all.add(TransitionKind::Suspend, one.phases, Some(one.post_resume));
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, kind: TransitionKind, phases: Vec<Phase>, settling: Option<Settling>) {
+        self.phases.extend(phases.into_iter().map(|phase| (kind, phase)));
+        self.settling.extend(settling.map(|settling| (kind, settling)));
+    }
+
+    fn phase(&self, wanted: &TransitionPhase) -> Option<&Phase> {
+        let ends = (Some(wanted.range.start_ns), Some(wanted.range.end_ns));
+        let same = |phase: &Phase| phase.name.as_str() == wanted.name && (phase.start_ns, phase.end_ns) == ends;
+        self.phases.iter().find(|(kind, phase)| *kind == wanted.transition && same(phase)).map(|(_, phase)| phase)
+    }
+
+    fn settling<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Settling> + 'a {
+        self.settling.iter().filter(move |(of, _)| of.as_str() == kind).map(|(_, settling)| settling)
+    }
+
+    /// The idle time that ends a phase and is no part of what it took, ns.
+    fn idle_ns(&self, phase: &TransitionPhase) -> i64 {
+        self.settling(phase.transition.as_str())
+            .find(|one| (one.start_ns, one.end_ns) == (Some(phase.range.start_ns), Some(phase.range.end_ns)))
+            .map_or(0, |one| one.idle_ns)
+    }
+}
+
+fn page_phase(trace: &Trace, phase: &TransitionPhase, account_of: &PhaseAccount, reported: &Reported) -> PagePhase {
     let range = phase.range;
+    let known = reported.phase(phase);
     PagePhase {
         name: phase.name.clone(),
         start_ns: range.start_ns,
         end_ns: range.end_ns,
-        certainty: Certainty::Measured,
+        idle_ns: reported.idle_ns(phase),
+        rule: known.map(|known| known.ends.rule.clone()).unwrap_or_default(),
+        event: known.map(|known| known.ends.event.clone()).unwrap_or_default(),
+        certainty: known.map_or(Certainty::Missing, |known| known.certainty),
         account: account_entries(account_of),
         usage: usage(trace, range.start_ns, range.end_ns),
         ..PagePhase::default()
@@ -227,6 +297,11 @@ fn findings(diagnosis: &Diagnosis, kind: &str) -> Vec<PageFinding> {
         .collect()
 }
 
+/// What a phase took: its length without the idle time that ends it, ns.
+fn took_ns(phase: &PagePhase) -> i64 {
+    phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns)
+}
+
 fn headline(transition: &PageTransition, diagnosis: &Diagnosis) -> Vec<String> {
     let length_ns = diagnosis
         .transitions
@@ -235,8 +310,8 @@ fn headline(transition: &PageTransition, diagnosis: &Diagnosis) -> Vec<String> {
         .and_then(|known| known.duration_ns)
         .unwrap_or_else(|| transition.end_ns.saturating_sub(transition.start_ns));
     let mut lines = vec![format!("{}: {}.", transition.title, duration(length_ns))];
-    if let Some(phase) = transition.phases.iter().max_by_key(|phase| phase.end_ns.saturating_sub(phase.start_ns)) {
-        let phase_ns = phase.end_ns.saturating_sub(phase.start_ns);
+    if let Some(phase) = transition.phases.iter().max_by_key(|phase| took_ns(phase)) {
+        let phase_ns = took_ns(phase);
         let mut line = format!("Longest phase: {}, {}.", phase.name, duration(phase_ns));
         if let Some(first) =
             phase.account.iter().find(|entry| entry.certainty != Certainty::Missing && entry.kind != "idle")
@@ -265,8 +340,7 @@ fn missing(diagnosis: &Diagnosis) -> Vec<PageMissing> {
 }
 
 /// The search for the end of a phase that ends when the computer is idle.
-#[must_use]
-pub fn band(settling: &Settling) -> Option<PageBand> {
+fn band(settling: &Settling) -> Option<PageBand> {
     if settling.slices.is_empty() {
         return None;
     }

@@ -73,6 +73,8 @@ pub struct PagePhase {
     pub start_ns: i64,
     /// End, ns.
     pub end_ns: i64,
+    /// Idle time that ends it and is no part of what it took, ns.
+    pub idle_ns: i64,
     /// What set its end.
     pub rule: String,
     /// The event that did.
@@ -146,7 +148,7 @@ pub struct PageSlice {
     pub start_ns: i64,
     /// End, ns.
     pub end_ns: i64,
-    /// `idle`, `low`, `busy`.
+    /// `idle` or `busy`.
     pub state: &'static str,
     /// Idle time found by its end, ns.
     pub idle_so_far_ns: i64,

@@ -6,6 +6,7 @@ import type { AccountEntry, Phase, Usage, UsageRow } from "../data";
 import { toneMeans } from "../lanes/palette";
 import { usageOf } from "../source";
 import { goTo, marked, phaseAt, recording, selectedRange, selection, tab, TABS, transition, view } from "../state";
+import { took } from "../Ribbon";
 import { bytes, duration } from "../time";
 
 export function Details() {
@@ -83,6 +84,7 @@ function What() {
         rows={[
           ["", phase.explains],
           ["Time", span(phase.start_ns, phase.end_ns)],
+          ["Took", phase.idle_ns ? `${duration(took(phase))}, then ${duration(phase.idle_ns)} of idle time` : duration(took(phase))],
           ["Ends with", phase.rule],
           ["Event", phase.event],
           ["Certainty", phase.certainty === "missing" ? "not known" : phase.certainty],
