@@ -11,7 +11,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/src/reference/json.md"
-SOURCES = ["crates/netboot/src", "crates/trace/src", "crates/analysis/src", "crates/findings/src"]
+SOURCES = ["crates/netboot/src", "crates/trace/src", "crates/analysis/src", "crates/findings/src", "crates/report/src/json"]
+HEADER = "DocumentHeader"
 
 # What the commands print, with how the page introduces it.
 COMMANDS = [
@@ -20,7 +21,8 @@ COMMANDS = [
     ("LinuxBootReport", "`onoff boot --format json` of a Linux recording"),
     ("BootList", "`onoff boot --list-boots --format json`"),
     ("Diagnosis", "`onoff diagnose --format json`"),
-    ("RuleDescription", "`onoff diagnose --explain CODE --format json`, and each of `--list`"),
+    ("RuleDescription", "`onoff diagnose --explain CODE --format json`"),
+    ("RuleList", "`onoff diagnose --list --format json`"),
     ("FirmwareReport", "`onoff firmware --format json`"),
     ("FirmwareComparison", "`onoff firmware --compare OTHER --format json`"),
     ("SuspendReport", "`onoff suspend --format json`"),
@@ -58,8 +60,10 @@ INTRODUCTION = """\
 # JSON
 
 With `--format json` each command prints one object, `onoff events` one per line. `--format csv` of a command that lists rows has
-the names of its rows here. The names below are a contract: within a major version of onoff, names are added but none is renamed, removed or given another unit.
+the names of its rows here. The names below are a contract: names are added; when one is removed, renamed or given another unit, `onoff.schema` of
+the document grows, and the list of changes says how.
 
+- Every document begins with `onoff`: [which onoff wrote it, by which version of the contract, and of which recordings](#documentheader).
 - A name that ends in `_ns` is in nanoseconds: a time counts from the recording's first event, a duration is a length.
 - What the recording cannot tell is `null`, never zero. Texts that are not known are empty.
 - Control characters and marks that reorder text are escaped (`\\u009b`, `\\u202e`), so that a name from a recording does nothing to a
@@ -163,7 +167,7 @@ class Item:
 def items():
     pattern = re.compile(
         r"(?P<comment>(?:^[ \t]*///[^\n]*\n)*)(?P<attributes>(?:^[ \t]*#\[[^\n]*\]\n)*)"
-        r"^[ \t]*pub (?P<kind>struct|enum) (?P<name>\w+) \{\n(?P<body>.*?)^[ \t]*\}",
+        r"^[ \t]*pub (?P<kind>struct|enum) (?P<name>\w+)(?:<'r>)? \{\n(?P<body>.*?)^[ \t]*\}",
         re.MULTILINE | re.DOTALL,
     )
     found = {}
@@ -185,7 +189,7 @@ def target(known, kind):
     """The type that a member's type comes down to, when it has a section of its own."""
     while inner(kind) != kind:
         kind = inner(kind)
-    kind = kind.removeprefix("&'static [").removesuffix("]")
+    kind = kind.removeprefix("&'static [").removeprefix("&'r [").removesuffix("]")
     item = known.get(kind)
     if item and item.transparent:
         return target(known, item.members[0][1])
@@ -193,6 +197,8 @@ def target(known, kind):
 
 
 def worded(known, kind):
+    if kind.startswith("&'r ["):
+        return f"list of {worded(known, kind[5:-1])}"
     if kind.startswith("Option<"):
         return f"{worded(known, inner(kind))} or null"
     if kind.startswith("Vec<"):
@@ -227,13 +233,15 @@ def members(known, item):
             yield name, kind, comment
 
 
-def section(known, item, heading):
+def section(known, item, heading, is_document=False):
     lines = [heading, "", clean(known, item.comment), ""]
     if item.is_enum:
         lines += ["| text | means |", "| --- | --- |"]
         lines += [f"| `{name}` | {clean(known, comment)} |" for name, _, _, comment in item.members]
     else:
         lines += ["| name | | |", "| --- | --- | --- |"]
+        if is_document:
+            lines.append(f"| `onoff` | [{HEADER}](#{HEADER.lower()}) | {clean(known, known[HEADER].comment)} |")
         for name, kind, comment in members(known, item):
             lines.append(f"| `{name}` | {worded(known, kind)} | {clean(known, comment)} |")
     return "\n".join(lines) + "\n"
@@ -251,10 +259,12 @@ def page():
                 seen.add(name)
                 queue.append(name)
 
+    seen.add(HEADER)
+    queue.append(HEADER)
     for root, heading in COMMANDS:
         seen.add(root)
         reach(known[root])
-        parts.append(section(known, known[root], f"## {heading}"))
+        parts.append(section(known, known[root], f"## {heading}", is_document=True))
     parts.append(EVENTS)
     parts.append("## The objects and texts inside\n")
     while queue:

@@ -1,7 +1,7 @@
 //! What a recording holds: who recorded what, when, on which machine, and what was lost.
 
 use onoff_trace::{
-    CivilTime, ClockConversion, KindCount, Losses, ProviderCount, RecordingFile, SystemConfiguration, Trace,
+    CivilTime, ClockConversion, KindCount, Losses, ProviderCount, RecordingFile, SystemConfiguration, SystemKind, Trace,
 };
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ pub struct RecordingSummary {
     pub recorder: String,
     /// The files.
     pub files: Vec<RecordingFile>,
-    /// Operating system's name and version.
+    /// Operating system's name and release as people know it, e.g. `Windows 11 24H2`.
     pub os: String,
     /// Build number of the operating system.
     pub os_build: u32,
@@ -55,14 +55,60 @@ pub struct RecordingSummary {
     pub kinds: Vec<KindCount>,
 }
 
+/// Where an answer comes from: a recording's files by their content, the computer, and when it was recorded. Enough to tell whether two
+/// answers are about the same recording, and to find it again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Provenance {
+    /// The files, in the order given.
+    pub files: Vec<ProvenanceFile>,
+    /// Which system was recorded; `unknown` where the recording is of none, as a network capture.
+    pub system: SystemKind,
+    /// Computer name; empty when not known.
+    pub computer: String,
+    /// Operating system's name and release as people know it, e.g. `Windows 11 24H2`.
+    pub os: String,
+    /// Build number of the operating system; 0 when there is none.
+    pub os_build: u32,
+    /// Real time of time zero, RFC 3339, UTC; `None` when the recording does not say.
+    pub recorded_utc: Option<String>,
+}
+
+/// A file by its content.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ProvenanceFile {
+    /// Name as the caller gave it; that of a member of an archive follows the archive's.
+    pub name: String,
+    /// Bytes of what it holds, unpacked.
+    pub bytes: u64,
+    /// SHA-256 of what it holds, unpacked, in hexadecimal: packing it changes nothing.
+    pub sha256: String,
+}
+
+impl Provenance {
+    /// That of `files` which hold `trace`.
+    #[must_use]
+    pub fn of(files: Vec<ProvenanceFile>, trace: &Trace) -> Self {
+        Self {
+            files,
+            system: trace.system.kind,
+            computer: trace.system.computer.clone(),
+            os: trace.system.os.clone(),
+            os_build: trace.system.os_build,
+            recorded_utc: utc(trace, 0),
+        }
+    }
+}
+
+/// Real time of `time_ns`.
+fn utc(trace: &Trace, time_ns: i64) -> Option<String> {
+    let unix_ns = trace.clock.unix_ns(time_ns)?;
+    Some(CivilTime::from_unix_ns(unix_ns).to_string())
+}
+
 /// Summarises a recording; events are counted when the trace was opened with
 /// [`onoff_trace::TableName::Inventory`].
 #[must_use]
 pub fn summarise(trace: &Trace) -> RecordingSummary {
-    let utc = |time_ns| {
-        let unix_ns = trace.clock.unix_ns(time_ns)?;
-        Some(CivilTime::from_unix_ns(unix_ns).to_string())
-    };
     let inventory = trace.inventory.clone().unwrap_or_default();
     RecordingSummary {
         recorder: trace.recorder.clone(),
@@ -71,8 +117,8 @@ pub fn summarise(trace: &Trace) -> RecordingSummary {
         os_build: trace.system.os_build,
         pointer_bits: trace.system.pointer_bits,
         processors: trace.system.processors,
-        start_utc: utc(0),
-        end_utc: utc(trace.duration_ns),
+        start_utc: utc(trace, 0),
+        end_utc: utc(trace, trace.duration_ns),
         utc_bias_minutes: trace.clock.utc_bias_minutes,
         clock: trace.clock.source,
         clock_ticks_per_second: trace.clock.ticks_per_second,

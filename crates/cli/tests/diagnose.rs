@@ -160,7 +160,7 @@ fn rules_are_listed_and_explained() {
         }
     }
     let rules: Value = serde_json::from_str(&folder.answer("diagnose --list --format json")).unwrap();
-    assert_eq!(rules.as_array().unwrap().len(), listed.len());
+    assert_eq!(rules["rules"].as_array().unwrap().len(), listed.len());
 }
 
 #[test]

@@ -29,7 +29,7 @@ mod words;
 pub use diagnosis::{Diagnosis, TABLES, diagnose};
 pub use finding::RuleFinding;
 pub use registry::{RULES, find};
-pub use rule::Rule;
+pub use rule::{Rule, RuleDescription, RuleList};
 
 #[cfg(doc)]
 use onoff_trace::Trace;

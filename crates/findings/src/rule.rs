@@ -75,6 +75,13 @@ pub struct RuleSection {
     pub text: String,
 }
 
+/// All rules, as they are listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleList {
+    /// The rules, by the transition they look at.
+    pub rules: Vec<RuleDescription>,
+}
+
 /// A rule, as it is listed and explained.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleDescription {

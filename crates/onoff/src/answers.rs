@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::recording::RecordingSummary;
+use onoff_analysis::recording::{Provenance, RecordingSummary};
 use onoff_analysis::transition::boot::BootReport;
 use onoff_analysis::transition::linux::boot::LinuxBootReport;
 use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
@@ -63,15 +63,15 @@ impl BootAnswer {
         }
     }
 
-    /// Writes the answer as JSON.
+    /// Writes the answer as JSON; `recordings` are where it comes from ([`crate::Session::provenance`]).
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Self::Windows { report, .. } => json::document::write(report, out),
-            Self::FastStartup { report, .. } => json::document::write(report, out),
-            Self::Linux { report, .. } => json::document::write(report, out),
+            Self::Windows { report, .. } => json::document::write(recordings, &**report, out),
+            Self::FastStartup { report, .. } => json::document::write(recordings, &**report, out),
+            Self::Linux { report, .. } => json::document::write(recordings, &**report, out),
         }
     }
 }
@@ -107,14 +107,14 @@ impl ShutdownAnswer {
         }
     }
 
-    /// Writes the answer as JSON.
+    /// Writes the answer as JSON; `recordings` are where it comes from ([`crate::Session::provenance`]).
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Self::Windows { report, .. } => json::document::write(report, out),
-            Self::Linux { report, .. } => json::document::write(report, out),
+            Self::Windows { report, .. } => json::document::write(recordings, &**report, out),
+            Self::Linux { report, .. } => json::document::write(recordings, &**report, out),
         }
     }
 }
@@ -150,14 +150,14 @@ impl SleepAnswer {
         }
     }
 
-    /// Writes the answer as JSON.
+    /// Writes the answer as JSON; `recordings` are where it comes from ([`crate::Session::provenance`]).
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Self::Windows { report, .. } => json::document::write(report, out),
-            Self::Linux { report, .. } => json::document::write(report, out),
+            Self::Windows { report, .. } => json::document::write(recordings, &**report, out),
+            Self::Linux { report, .. } => json::document::write(recordings, &**report, out),
         }
     }
 }

@@ -48,7 +48,7 @@ impl Session {
         transition: Option<TransitionName>,
         number: Option<u32>,
     ) -> Result<RunsOfTransition, Refusal<String>> {
-        let trace = onoff_sources::open_files(self.files(), tables_of_runs(transition), self.options())?;
+        let trace = self.system_tables(tables_of_runs(transition))?;
         let origin = Origin::of(name, &trace);
         let candidates = match transition {
             Some(transition) => vec![transition],

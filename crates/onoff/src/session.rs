@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onoff_analysis::netboot::report::NetbootReport;
 use onoff_analysis::netboot::{self, NetbootOptions, NoNetboot};
-use onoff_analysis::recording::{RecordingSummary, summarise};
+use onoff_analysis::recording::{Provenance, ProvenanceFile, RecordingSummary, summarise};
 use onoff_analysis::transition::boot::{self, BootKind, BootOptions, BootReport, NotABoot};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, NotAShutdown, ShutdownOptions};
@@ -101,12 +101,29 @@ impl Session {
     }
 
     /// The tables of a recording of an operating system.
-    fn system_tables(&self, wanted: Tables) -> Result<Arc<Trace>, Error> {
+    pub(crate) fn system_tables(&self, wanted: Tables) -> Result<Arc<Trace>, Error> {
         if self.kind() == RecordingKind::NetworkCapture {
             // The refusal of a capture names the verb that reads it.
             return onoff_sources::open_files(&self.files, wanted, &self.options).map(Arc::new);
         }
         self.tables(wanted)
+    }
+
+    /// Where answers about the recording come from: what its documents begin with. Reads every byte of it once more.
+    ///
+    /// # Errors
+    /// A recording that cannot be read.
+    pub fn provenance(&self) -> Result<Provenance, Error> {
+        let files = self.files.iter().map(|file| ProvenanceFile {
+            name: file.name().to_owned(),
+            bytes: file.bytes().len() as u64,
+            sha256: file.sha256(),
+        });
+        let files = files.collect();
+        if self.kind() == RecordingKind::NetworkCapture {
+            return Ok(Provenance { files, ..Provenance::default() });
+        }
+        Ok(Provenance::of(files, &*self.tables(Tables::NONE)?))
     }
 
     /// What the recording holds, and what its recorder lost.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use onoff::analysis::compare::TransitionName;
+use onoff::analysis::recording::Provenance;
 use onoff::analysis::transition::boot::BootOptions;
 use onoff::analysis::transition::shutdown::ShutdownOptions;
 use onoff::analysis::transition::suspend::SuspendOptions;
@@ -43,6 +44,25 @@ fn bytes_answer_as_their_file_does() {
     let of_bytes = Session::from_bytes([(path.display().to_string(), bytes)]).unwrap();
     assert_eq!(text(&of_file), text(&of_bytes));
     assert!(matches!(of_file.boot(&BootOptions::default()), Ok(BootAnswer::Windows { .. })));
+}
+
+#[test]
+fn provenance_is_of_the_content_however_it_is_packed() {
+    let path = sample("slow-boot.etl");
+    let bytes = std::fs::read(&path).unwrap();
+    let mut packed = Vec::new();
+    std::io::copy(&mut flate2::read::GzEncoder::new(&bytes[..], flate2::Compression::fast()), &mut packed).unwrap();
+    let of_file = Session::open(&[path], &onoff_files::Options::default()).unwrap().provenance().unwrap();
+    let of_packed = Session::from_bytes([("boot.etl.gz".to_owned(), packed)]).unwrap().provenance().unwrap();
+    let content = |provenance: &Provenance| (provenance.files[0].bytes, provenance.files[0].sha256.clone());
+    assert_eq!(content(&of_file), content(&of_packed));
+    assert_eq!((of_file.computer.as_str(), of_file.os.as_str()), ("LAPTOP-7F3", "Windows 10 22H2"));
+
+    // One other bit is another recording.
+    let mut other = bytes.clone();
+    *other.last_mut().unwrap() ^= 1;
+    let of_other = Session::from_bytes([("boot.etl".to_owned(), other)]).unwrap().provenance().unwrap();
+    assert_ne!(content(&of_file), content(&of_other));
 }
 
 #[test]

@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod capture;
+mod content_hash;
 mod driver_files;
 mod error;
 mod file_operations;

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::content_hash::sha256;
 use crate::error::Error;
 use crate::linux::parts;
 use crate::registry::{Recognised, SOURCES};
@@ -93,6 +94,17 @@ impl SourceFile {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.bytes.bytes().get(self.range.clone()).unwrap_or_default()
+    }
+
+    /// SHA-256 of the bytes, in hexadecimal.
+    #[must_use]
+    pub fn sha256(&self) -> String {
+        let mut before = self.range.start;
+        sha256(self.bytes(), |read| {
+            let now = self.range.start.saturating_add(read);
+            self.bytes.release(before..now);
+            before = now;
+        })
     }
 
     /// Refuses what was read of a file that became shorter.

@@ -36,6 +36,10 @@ pub struct FirmwareInput {
     pub name: String,
     /// What it is.
     pub form: FirmwareForm,
+    /// Bytes of what it holds, unpacked; 0 of a folder.
+    pub bytes: u64,
+    /// SHA-256 of what it holds, unpacked, in hexadecimal; empty of a folder.
+    pub sha256: String,
 }
 
 /// Forms in which firmware's times are handed over.

@@ -36,6 +36,7 @@ pub mod tables;
 pub mod utc;
 pub mod wait_reason;
 pub mod wanted;
+mod windows_release;
 
 pub use clock::{Clock, ClockConversion};
 pub use described_event::{
@@ -54,6 +55,7 @@ pub use table::{Batches, Table};
 pub use tables::*;
 pub use utc::CivilTime;
 pub use wanted::Tables;
+pub use windows_release::windows_release;
 
 use serde::Serialize;
 

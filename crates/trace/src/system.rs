@@ -120,7 +120,7 @@ pub enum SystemKind {
 pub struct SystemConfiguration {
     /// Which system it is.
     pub kind: SystemKind,
-    /// Operating system's name and version as text, e.g. `Windows 10.0`.
+    /// Operating system's name and release as people know it, e.g. `Windows 11 24H2`, with the edition where the recording names it.
     pub os: String,
     /// Build number.
     pub os_build: u32,

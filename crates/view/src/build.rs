@@ -1,5 +1,7 @@
 //! The page's content, from the answers to a recording.
 
+use std::sync::Arc;
+
 use onoff_analysis::account::{self, Accountant, PhaseAccount};
 use onoff_analysis::idle::Settling;
 use onoff_analysis::recording::summarise;
@@ -34,7 +36,7 @@ const ROWS: usize = 60;
 #[derive(Debug)]
 pub struct Shown {
     /// The tables.
-    pub trace: Trace,
+    pub trace: Arc<Trace>,
     /// Its lanes.
     pub tracks: Vec<Track>,
     /// What the page says of it.
@@ -44,7 +46,7 @@ pub struct Shown {
 impl Shown {
     /// What there is to show of `trace`, which the page calls `name`.
     #[must_use]
-    pub fn of(name: String, trace: Trace) -> Self {
+    pub fn of(name: String, trace: Arc<Trace>) -> Self {
         let summary = summarise(&trace);
         let diagnosis = diagnose(&trace, &DiagnosisOptions::default());
         let all = phases(&trace, None);

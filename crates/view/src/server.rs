@@ -185,12 +185,11 @@ impl<'a> Query<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::Trace;
 
     const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
     fn site() -> Site {
-        let shown = Shown::of("empty.etl".to_owned(), Trace::default());
+        let shown = Shown::of("empty.etl".to_owned(), Arc::default());
         let address = SocketAddr::from(([127, 0, 0, 1], 4711));
         Site { address, token: TOKEN.to_owned(), html: "<p>page".to_owned(), recordings: vec![shown] }
     }

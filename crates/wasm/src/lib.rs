@@ -91,7 +91,8 @@ fn boot(files: &[(String, Vec<u8>)], json: bool) -> Result<Vec<u8>, Refusal<Stri
         Refusal::Nothing(instead) => Refusal::Nothing(onoff::report::text::boot::no_boot(&instead)),
     })?;
     let mut answer = Vec::new();
-    let written = if json { boot.write_json(&mut answer) } else { boot.write_text(&mut answer) };
+    let written =
+        if json { boot.write_json(&[session.provenance()?], &mut answer) } else { boot.write_text(&mut answer) };
     match written {
         Ok(()) => Ok(answer),
         Err(error) => Err(Refusal::Nothing(error.to_string())),

@@ -31,7 +31,10 @@ pub fn run(
         (answer, BootFormat::Text(options)) => {
             return destination.write(|out| Ok(answer.write_text_with(&options, out)?));
         }
-        (answer, BootFormat::Json) => return destination.write(|out| Ok(answer.write_json(out)?)),
+        (answer, BootFormat::Json) => {
+            let recordings = [session.provenance()?];
+            return destination.write(|out| Ok(answer.write_json(&recordings, out)?));
+        }
         (BootAnswer::Windows { report, .. }, _) => *report,
         // xperf's document of a boot has no place for a resume.
         (BootAnswer::FastStartup { .. }, _) => session.boot_from_off(&options).map_err(no_boot)?,
@@ -59,7 +62,7 @@ fn no_boot(refusal: Refusal<Box<NotABoot>>) -> Failure {
 
 /// The boots that a recording's journals hold.
 pub fn list(recording: Recording, format: PlainFormat, destination: &Destination) -> Result<(), Failure> {
-    let (_, boots) = super::ask(recording, onoff::Session::boots)?;
+    let (session, boots) = super::ask(recording, onoff::Session::boots)?;
     let list = linux::boot::BootList { boots: boots? };
     if list.boots.is_empty() {
         let message = "the recording holds no journal, so no list of boots";
@@ -68,7 +71,7 @@ pub fn list(recording: Recording, format: PlainFormat, destination: &Destination
     destination.write(|out| {
         match format {
             PlainFormat::Text => text::linux::boot::write_boots(&list, out)?,
-            PlainFormat::Json => json::document::write(&list, out)?,
+            PlainFormat::Json => json::document::write(&[session.provenance()?], &list, out)?,
         }
         Ok(())
     })

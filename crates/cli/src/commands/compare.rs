@@ -11,7 +11,7 @@ use crate::invocation::compare::CompareQuestion;
 use crate::output::Destination;
 
 pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), Failure> {
-    let configurations = runs::read(&question.runs)?;
+    let (configurations, recordings) = runs::read(&question.runs, question.format == CompareFormat::Json)?;
     let mut comparison = compare(&configurations, &question.runs.options)
         .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
     let mut tables = question.tables;
@@ -26,7 +26,7 @@ pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), F
     destination.write(|out| {
         match question.format {
             CompareFormat::Text => text::compare::write(&comparison, &question.text, out)?,
-            CompareFormat::Json => json::document::write(&comparison, out)?,
+            CompareFormat::Json => json::document::write(&recordings, &comparison, out)?,
             CompareFormat::Csv => csv::compare::write(&comparison, out)?,
             CompareFormat::Markdown => markdown::write(&comparison.tables, out)?,
         }

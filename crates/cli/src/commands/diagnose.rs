@@ -1,7 +1,7 @@
 //! `onoff diagnose`.
 
 use onoff_analysis::recording::summarise;
-use onoff_findings::{RULES, TABLES};
+use onoff_findings::{RULES, RuleList, TABLES};
 use onoff_report::{json, text};
 
 use crate::failure::Failure;
@@ -21,8 +21,8 @@ pub fn run(
                 match format {
                     DiagnosisFormat::Text(_) => text::diagnose::list(RULES, out)?,
                     DiagnosisFormat::Json => {
-                        let rules: Vec<_> = RULES.iter().map(onoff_findings::Rule::describe).collect();
-                        json::document::write(&rules, out)?;
+                        let rules = RULES.iter().map(onoff_findings::Rule::describe).collect();
+                        json::document::write(&[], &RuleList { rules }, out)?;
                     }
                 }
                 Ok(())
@@ -32,7 +32,7 @@ pub fn run(
             return destination.write(|out| {
                 match format {
                     DiagnosisFormat::Text(_) => text::diagnose::explain(rule, out)?,
-                    DiagnosisFormat::Json => json::document::write(&rule.describe(), out)?,
+                    DiagnosisFormat::Json => json::document::write(&[], &rule.describe(), out)?,
                 }
                 Ok(())
             });
@@ -53,7 +53,7 @@ pub fn run(
             DiagnosisFormat::Text(options) => {
                 text::diagnose::write(&diagnosis, &summarise(&trace), &options, out)?;
             }
-            DiagnosisFormat::Json => json::document::write(&diagnosis, out)?,
+            DiagnosisFormat::Json => json::document::write(&[session.provenance()?], &diagnosis, out)?,
         }
         Ok(())
     })

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use onoff_analysis::firmware::{FirmwareOptions, FirmwareReport, analyse, compare};
+use onoff_analysis::recording::{Provenance, ProvenanceFile};
 use onoff_files::{Options, open_firmware, read_guid_names};
 use onoff_report::{csv, json, text};
+use onoff_trace::firmware::FirmwareInput;
 
 use crate::arguments::firmware::FirmwareFormat;
 use crate::failure::Failure;
@@ -19,7 +21,7 @@ pub fn run(recording: &Recording, question: &FirmwareQuestion, destination: &Des
         return destination.write(|out| {
             match question.format {
                 FirmwareFormat::Text => text::firmware::write(&report, &question.text, out)?,
-                FirmwareFormat::Json => json::document::write(&report, out)?,
+                FirmwareFormat::Json => json::document::write(&[provenance(&report)], &report, out)?,
                 FirmwareFormat::Csv => csv::firmware::write(&report, out)?,
             }
             Ok(())
@@ -30,11 +32,19 @@ pub fn run(recording: &Recording, question: &FirmwareQuestion, destination: &Des
     destination.write(|out| {
         match question.format {
             FirmwareFormat::Text => text::firmware::write_comparison(&comparison, &question.text, out)?,
-            FirmwareFormat::Json => json::document::write(&comparison, out)?,
+            FirmwareFormat::Json => {
+                json::document::write(&[provenance(&other), provenance(&report)], &comparison, out)?
+            }
             FirmwareFormat::Csv => csv::firmware::write_comparison(&comparison, out)?,
         }
         Ok(())
     })
+}
+
+fn provenance(report: &FirmwareReport) -> Provenance {
+    let inputs = report.inputs.iter().cloned();
+    let files = inputs.map(|FirmwareInput { name, bytes, sha256, .. }| ProvenanceFile { name, bytes, sha256 });
+    Provenance { files: files.collect(), ..Provenance::default() }
 }
 
 /// The report of one machine's tables.

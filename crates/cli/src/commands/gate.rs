@@ -25,7 +25,7 @@ pub fn run(question: &GateQuestion, destination: &Destination) -> Result<(), Fai
 }
 
 fn answer(question: &GateQuestion, destination: &Destination) -> Result<(), Failure> {
-    let configurations = runs::read(&question.runs)?;
+    let (configurations, recordings) = runs::read(&question.runs, question.format == GateFormat::Json)?;
     if let Some(path) = &question.save_baseline {
         let kept = configurations.first().map_or(&[][..], |it| &it.runs);
         baseline::save(path, kept)?;
@@ -44,7 +44,7 @@ fn answer(question: &GateQuestion, destination: &Destination) -> Result<(), Fail
     destination.write(|out| {
         match question.format {
             GateFormat::Text => text::gate::write(&report, &question.text, out)?,
-            GateFormat::Json => json::document::write(&report, out)?,
+            GateFormat::Json => json::document::write(&recordings, &report, out)?,
             GateFormat::Junit => junit::write(&report, out)?,
             GateFormat::Sarif => sarif::write(&report, env!("CARGO_PKG_VERSION"), out)?,
             GateFormat::Github => github::write(&report, out)?,

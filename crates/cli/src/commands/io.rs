@@ -1,6 +1,7 @@
 //! `onoff io`.
 
 use onoff_analysis::io::{self, IoReport, TABLES};
+use onoff_analysis::recording::Provenance;
 use onoff_files::Options;
 use onoff_report::{csv, json, text};
 
@@ -12,7 +13,7 @@ use crate::invocation::io::{IoQuestion, IoRecord};
 use crate::output::Destination;
 
 pub fn run(recording: Recording, question: &IoQuestion, destination: &Destination) -> Result<(), Failure> {
-    let report = match &question.record {
+    let (report, provenance) = match &question.record {
         Some(record) => recorded(record, question)?,
         None => read(recording, question)?,
     };
@@ -20,36 +21,38 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
         return destination.write(|out| {
             match question.format {
                 TableFormat::Text => text::io::write(&report, &question.text, out)?,
-                TableFormat::Json => json::document::write(&report, out)?,
+                TableFormat::Json => json::document::write(&[provenance], &report, out)?,
                 TableFormat::Csv => csv::io::write(&report, out)?,
             }
             Ok(())
         });
     };
     let other = Recording { files: vec![other.clone()], options: Options::default() };
-    let comparison = io::compare(&read(other, question)?, &report);
+    let (other, provenance_of_other) = read(other, question)?;
+    let comparison = io::compare(&other, &report);
     destination.write(|out| {
         match question.format {
             TableFormat::Text => text::io::write_comparison(&comparison, out)?,
-            TableFormat::Json => json::document::write(&comparison, out)?,
+            TableFormat::Json => json::document::write(&[provenance_of_other, provenance], &comparison, out)?,
             TableFormat::Csv => csv::io::write_comparison(&comparison, out)?,
         }
         Ok(())
     })
 }
 
-fn read(recording: Recording, question: &IoQuestion) -> Result<IoReport, Failure> {
-    let trace = super::open(recording, TABLES)?;
+fn read(recording: Recording, question: &IoQuestion) -> Result<(IoReport, Provenance), Failure> {
+    let (session, trace) = super::open(recording, TABLES)?;
     let scope = scope_of(&trace, question.range)?.of_processes(question.processes.clone());
     let report = io::analyse(&trace, &scope, &question.options);
     if report.views.is_empty() {
         return Err(Failure::NothingToAnswer(text::io::nothing(&report, &trace.recorder)));
     }
-    Ok(report)
+    let provenance = if question.format == TableFormat::Json { session.provenance()? } else { Provenance::default() };
+    Ok((report, provenance))
 }
 
 /// Runs a command, and reads what was recorded of it.
-fn recorded(record: &IoRecord, question: &IoQuestion) -> Result<IoReport, Failure> {
+fn recorded(record: &IoRecord, question: &IoQuestion) -> Result<(IoReport, Provenance), Failure> {
     let (path, temporary) = match &record.keep {
         Some(path) => (path.clone(), false),
         None => (std::env::temp_dir().join(format!("onoff-io-{}.strace", std::process::id())), true),

@@ -22,6 +22,8 @@ mod why;
 
 pub use runs::files_of_one_recording;
 
+use std::sync::Arc;
+
 use onoff::Session;
 use onoff_trace::{Tables, Trace};
 use onoff_xperf::CommandLine;
@@ -70,11 +72,9 @@ fn ask<T>(recording: Recording, question: impl FnOnce(&Session) -> T) -> Result<
 }
 
 /// Reads the wanted tables, with progress.
-fn open(recording: Recording, wanted: Tables) -> Result<Trace, Failure> {
-    let line = ProgressLine::reading();
-    let mut options = recording.options;
-    options.progress = Some(line.listener());
-    Ok(onoff_files::open(&recording.files, wanted, &options)?)
+fn open(recording: Recording, wanted: Tables) -> Result<(Session, Arc<Trace>), Failure> {
+    let (session, trace) = ask(recording, |session| session.tables(wanted))?;
+    Ok((session, trace?))
 }
 
 /// xperf's documents have no place for what Linux records.

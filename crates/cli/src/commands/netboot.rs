@@ -14,14 +14,14 @@ pub fn run(
     format: NetbootFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let (_, report) = super::ask(recording, |session| session.netboot(options))?;
+    let (session, report) = super::ask(recording, |session| session.netboot(options))?;
     let report = report.map_err(|refusal| Failure::refused(refusal, |instead| instead.to_string()))?;
     destination.write(|out| {
         match format {
             NetbootFormat::Text(options) => text::netboot::write(&report, &options, out)?,
             NetbootFormat::Csv => csv::netboot::write(&report, out)?,
             NetbootFormat::Svg => svg::netboot::write(&report, out)?,
-            NetbootFormat::Json => json::document::write(&report, out)?,
+            NetbootFormat::Json => json::document::write(&[session.provenance()?], &report, out)?,
         }
         Ok(())
     })

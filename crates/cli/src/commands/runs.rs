@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use onoff::Session;
 use onoff_analysis::compare::{Configuration, Run};
+use onoff_analysis::recording::Provenance;
 use onoff_files::Options;
 
 use super::baseline;
@@ -23,8 +24,9 @@ enum Source {
     Baseline(PathBuf),
 }
 
-/// Reads all runs of all configurations.
-pub fn read(question: &RunsQuestion) -> Result<Vec<Configuration>, Failure> {
+/// Reads all runs of all configurations, and where they come from if that is wanted: it takes another look at every byte.
+pub fn read(question: &RunsQuestion, with_provenance: bool) -> Result<(Vec<Configuration>, Vec<Provenance>), Failure> {
+    let mut provenances = with_provenance.then(Vec::new);
     let mut sources: Vec<(usize, Source)> = Vec::new();
     for (at, configuration) in question.configurations.iter().enumerate() {
         for source in expand(configuration)? {
@@ -43,14 +45,14 @@ pub fn read(question: &RunsQuestion) -> Result<Vec<Configuration>, Failure> {
             Source::Baseline(path) => kept(&path, &mut choice)?,
             Source::Recording(files) => {
                 let line = ProgressLine::reading_one(done + 1, of);
-                recording(&files, &question.reading, &mut choice, &line)?
+                recording(&files, &question.reading, &mut choice, &line, provenances.as_mut())?
             }
         };
         if let Some(configuration) = configurations.get_mut(at) {
             configuration.runs.extend(runs);
         }
     }
-    Ok(configurations)
+    Ok((configurations, provenances.unwrap_or_default()))
 }
 
 /// The runs of a kept baseline, which must be of the transition that is compared.
@@ -132,6 +134,7 @@ fn recording(
     options: &Options,
     choice: &mut TransitionChoice,
     line: &ProgressLine,
+    provenances: Option<&mut Vec<Provenance>>,
 ) -> Result<Vec<Run>, Failure> {
     let name = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("+");
     let mut options = options.clone();
@@ -141,5 +144,8 @@ fn recording(
         .runs(name, choice.name, choice.number)
         .map_err(|refusal| Failure::refused(refusal, |instead| instead))?;
     choice.name = Some(of.transition);
+    if let Some(provenances) = provenances {
+        provenances.push(session.provenance()?);
+    }
     Ok(of.runs)
 }

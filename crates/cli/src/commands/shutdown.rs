@@ -17,7 +17,7 @@ pub fn run(
     format: ShutdownFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let (_, answer) = super::ask(recording, |session| session.shutdown(options))?;
+    let (session, answer) = super::ask(recording, |session| session.shutdown(options))?;
     let answer =
         answer.map_err(|refusal| Failure::refused(refusal, |instead| text::shutdown::no_shutdown(&instead)))?;
     if matches!((&answer, &format), (ShutdownAnswer::Linux { .. }, ShutdownFormat::Xml)) {
@@ -33,7 +33,7 @@ pub fn run(
             (ShutdownAnswer::Linux { report, .. }, ShutdownFormat::Csv) => {
                 table::write_csv(&ShutdownRows::of(report), out)?
             }
-            (_, ShutdownFormat::Json | ShutdownFormat::Xml) => answer.write_json(out)?,
+            (_, ShutdownFormat::Json | ShutdownFormat::Xml) => answer.write_json(&[session.provenance()?], out)?,
         }
         Ok(())
     })

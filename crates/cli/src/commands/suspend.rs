@@ -17,7 +17,7 @@ pub fn run(
     format: SuspendFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let (_, answer) = super::ask(recording, |session| session.sleeps(options))?;
+    let (session, answer) = super::ask(recording, |session| session.sleeps(options))?;
     let answer = answer.map_err(|refusal| Failure::refused(refusal, |instead| instead.to_string()))?;
     if matches!((&answer, &format), (SleepAnswer::Linux { .. }, SuspendFormat::Xml(_))) {
         return Err(super::no_xml_of_linux());
@@ -34,7 +34,7 @@ pub fn run(
             (SleepAnswer::Linux { report, .. }, SuspendFormat::Csv) => {
                 table::write_csv(&SuspendRows::of_linux(report), out)?
             }
-            (_, SuspendFormat::Json | SuspendFormat::Xml(_)) => answer.write_json(out)?,
+            (_, SuspendFormat::Json | SuspendFormat::Xml(_)) => answer.write_json(&[session.provenance()?], out)?,
         }
         Ok(())
     })

@@ -1,7 +1,7 @@
 //! What all verbs share whose answer is a table: the part of the recording asked for, and how the answer is shown.
 
 use onoff_analysis::Scope;
-use onoff_report::json;
+use onoff_report::json::{self, document::Document};
 use onoff_report::table::{TableReport, arrange, write_csv, write_text};
 use onoff_report::text::quantity::duration;
 use onoff_report::text::time_point::TimePoint;
@@ -14,14 +14,14 @@ use crate::invocation::table::TableQuestion;
 use crate::output::Destination;
 
 /// Reads the tables, asks `list` about the part of the recording asked for, and shows its answer.
-pub fn run<T: TableReport>(
+pub fn run<T: TableReport + Document>(
     recording: Recording,
     tables: Tables,
     question: TableQuestion,
     destination: &Destination,
     list: impl FnOnce(&Trace, &Scope) -> T,
 ) -> Result<(), Failure> {
-    let trace = super::open(recording, tables)?;
+    let (session, trace) = super::open(recording, tables)?;
     let scope = scope_of(&trace, question.range)?.of_processes(question.processes);
     let mut report = list(&trace, &scope);
     let left_out =
@@ -35,7 +35,7 @@ pub fn run<T: TableReport>(
     destination.write(|out| {
         match question.format {
             TableFormat::Text => write_text(&report, left_out, out)?,
-            TableFormat::Json => json::document::write(&report, out)?,
+            TableFormat::Json => json::document::write(&[session.provenance()?], &report, out)?,
             TableFormat::Csv => write_csv(&report, out)?,
         }
         Ok(())

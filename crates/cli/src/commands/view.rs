@@ -26,7 +26,7 @@ pub fn run(recording: &Recording, question: &ViewQuestion, destination: &Destina
             let one = Recording { files: vec![path.clone()], options: recording.options.clone() };
             let name =
                 path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-            Ok(Shown::of(name, super::open(one, TABLES)?))
+            Ok(Shown::of(name, super::open(one, TABLES)?.1))
         })
         .collect::<Result<Vec<Shown>, Failure>>()?;
     if shown.iter().all(|each| each.tracks.is_empty()) {

@@ -11,7 +11,7 @@ use crate::output::Destination;
 
 pub fn run(recording: Recording, mut task: WhyTask, destination: &Destination) -> Result<(), Failure> {
     let tables = WHY_TABLES.union(boot::TABLES).union(shutdown::TABLES).union(suspend::TABLES);
-    let trace = super::open(recording, tables)?;
+    let (session, trace) = super::open(recording, tables)?;
     if let Some(at) = task.at {
         let resolved = at.resolve_on(&trace.clock).ok_or_else(|| {
             Failure::NothingToAnswer(
@@ -25,7 +25,7 @@ pub fn run(recording: Recording, mut task: WhyTask, destination: &Destination) -
     destination.write(|out| {
         match task.format {
             WhyFormat::Text(options) => text::why::write(&report, &options, out)?,
-            WhyFormat::Json => json::document::write(&report, out)?,
+            WhyFormat::Json => json::document::write(&[session.provenance()?], &report, out)?,
             WhyFormat::Folded => folded::write(&report, out)?,
         }
         Ok(())

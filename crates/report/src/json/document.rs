@@ -1,16 +1,127 @@
-//! A result as a JSON document. Its names are those of the result's type: the documented contract.
+//! A result as a JSON document. Its names are those of the result's type: the documented contract. Before them stands what every
+//! document has: which onoff wrote it, by which version of the contract, and of which recordings.
 
 use std::io::{self, Write};
 
+use onoff_analysis::compare::Comparison;
+use onoff_analysis::compare::gate::GateReport;
+use onoff_analysis::firmware::{FirmwareComparison, FirmwareReport};
+use onoff_analysis::io::{IoComparison, IoReport};
+use onoff_analysis::lists::cpu::CpuList;
+use onoff_analysis::lists::devices::DeviceList;
+use onoff_analysis::lists::interrupts::InterruptList;
+use onoff_analysis::lists::policy::PolicyList;
+use onoff_analysis::lists::processes::ProcessList;
+use onoff_analysis::lists::services::ServiceList;
+use onoff_analysis::netboot::report::NetbootReport;
+use onoff_analysis::recording::{Provenance, RecordingSummary};
+use onoff_analysis::storage::disk::DiskReport;
+use onoff_analysis::storage::files::FileReport;
+use onoff_analysis::storage::hard_faults::HardFaultReport;
+use onoff_analysis::transition::boot::BootReport;
+use onoff_analysis::transition::linux::boot::{BootList, LinuxBootReport};
+use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
+use onoff_analysis::transition::linux::suspend::LinuxSuspendReport;
+use onoff_analysis::transition::shutdown::ShutdownReport;
+use onoff_analysis::transition::suspend::SuspendReport;
+use onoff_analysis::waits::WhyReport;
+use onoff_findings::diagnosis::Diagnosis;
+use onoff_findings::{RuleDescription, RuleList};
 use serde::Serialize;
 
 use super::escape::write_indented;
 
-/// Writes `result`, indented, with a line end.
+/// The version of the contract: it grows when a name is removed, renamed or given another meaning, not when one is added.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A result that is a document.
+pub trait Document: Serialize {
+    /// Which: the `document` of its header.
+    const NAME: &'static str;
+}
+
+macro_rules! documents {
+    ($($of:ty => $name:literal,)*) => {
+        $(impl Document for $of {
+            const NAME: &'static str = $name;
+        })*
+
+        /// The names of all documents.
+        pub const DOCUMENTS: &[&str] = &[$($name),*];
+    };
+}
+
+documents! {
+    RecordingSummary => "info",
+    BootReport => "boot",
+    LinuxBootReport => "linux_boot",
+    BootList => "boots",
+    Diagnosis => "diagnosis",
+    RuleDescription => "rule",
+    RuleList => "rules",
+    FirmwareReport => "firmware",
+    FirmwareComparison => "firmware_comparison",
+    SuspendReport => "suspend",
+    ShutdownReport => "shutdown",
+    LinuxSuspendReport => "linux_suspend",
+    LinuxShutdownReport => "linux_shutdown",
+    ProcessList => "processes",
+    CpuList => "cpu",
+    InterruptList => "interrupts",
+    DiskReport => "disk",
+    FileReport => "files",
+    HardFaultReport => "hardfaults",
+    ServiceList => "services",
+    DeviceList => "devices",
+    PolicyList => "policy",
+    Comparison => "comparison",
+    GateReport => "gate",
+    WhyReport => "why",
+    IoReport => "io",
+    IoComparison => "io_comparison",
+    NetbootReport => "netboot",
+}
+
+/// What every document begins with.
+#[derive(Clone, Debug, Serialize)]
+pub struct DocumentHeader<'r> {
+    /// Version of onoff that wrote the document.
+    pub version: &'static str,
+    /// Version of the contract: it grows when a name is removed, renamed or given another meaning, not when one is added.
+    pub schema: u32,
+    /// Which document it is, e.g. `boot`.
+    pub document: &'static str,
+    /// The recordings that it was made from; those of a kept baseline are not known any more.
+    pub recordings: &'r [Provenance],
+}
+
+/// A header with what follows it.
+#[derive(Serialize)]
+struct Whole<'r, D> {
+    onoff: DocumentHeader<'r>,
+    #[serde(flatten)]
+    document: &'r D,
+}
+
+/// Writes the document made from `recordings`, indented, with a line end.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write<R: Serialize>(result: &R, out: &mut dyn Write) -> io::Result<()> {
-    write_indented(result, out)?;
+pub fn write<D: Document>(recordings: &[Provenance], document: &D, out: &mut dyn Write) -> io::Result<()> {
+    let onoff =
+        DocumentHeader { version: env!("CARGO_PKG_VERSION"), schema: SCHEMA_VERSION, document: D::NAME, recordings };
+    write_indented(&Whole { onoff, document }, out)?;
     writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_document_has_a_name_of_its_own() {
+        let names: BTreeSet<&str> = DOCUMENTS.iter().copied().collect();
+        assert_eq!(names.len(), DOCUMENTS.len());
+    }
 }

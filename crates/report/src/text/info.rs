@@ -130,11 +130,11 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
         }
     };
     let os = if summary.os.is_empty() { "Windows" } else { &summary.os };
-    let build = if summary.os_build > 0 { format!(" build {}", summary.os_build) } else { String::new() };
-    let laboratory =
-        if system.os_build_text.is_empty() { String::new() } else { format!(" ({})", system.os_build_text) };
+    let build = if summary.os_build > 0 { format!("build {}", summary.os_build) } else { String::new() };
+    let builds = joined(&[&build, &system.os_build_text]);
+    let builds = if builds.is_empty() { builds } else { format!(" ({builds})") };
     let bits = if summary.pointer_bits > 0 { format!(", {}-bit", summary.pointer_bits) } else { String::new() };
-    row("system", format!("{os}{build}{laboratory}{bits}"));
+    row("system", format!("{os}{builds}{bits}"));
     row("computer", joined(&[&system.computer, &system.model]));
     row("command line", system.kernel_command_line.clone());
     row("firmware", system.firmware.clone());

@@ -12,7 +12,7 @@ pub fn machine(recording: &RecordingSummary, more: Option<String>) -> String {
     let mut parts = Vec::new();
     if recording.os_build > 0 {
         let os = if recording.os.is_empty() { "Windows" } else { &recording.os };
-        parts.push(format!("{} build {}", printable(os), recording.os_build));
+        parts.push(format!("{} (build {})", printable(os), recording.os_build));
     }
     if recording.system.kind == SystemKind::Linux {
         if !recording.os.is_empty() {

@@ -117,6 +117,7 @@ impl FirmwareGathering {
 fn consider(name: &str, bytes: &[u8], gathering: &mut Gathering) -> bool {
     if Signature::at(bytes).is_some() && !text_follows(bytes) {
         gathering.input(name, FirmwareForm::Table);
+        gathering.holds(bytes);
         tables::add(name, bytes, gathering);
         return true;
     }
@@ -133,6 +134,7 @@ fn consider(name: &str, bytes: &[u8], gathering: &mut Gathering) -> bool {
     } else {
         return false;
     }
+    gathering.holds(bytes);
     true
 }
 

@@ -6,6 +6,8 @@ use onoff_trace::firmware::{
     FirmwareRecording, FirmwareResume, FirmwareSuspend, FirmwareTable,
 };
 
+use crate::content_hash::sha256;
+
 /// Most faults that are kept one by one: a hostile input may have one in every byte.
 const MOST_FAULTS: usize = 1000;
 
@@ -38,7 +40,15 @@ pub(super) struct Gathering {
 
 impl Gathering {
     pub(super) fn input(&mut self, name: &str, form: FirmwareForm) {
-        self.inputs.push(FirmwareInput { name: name.to_owned(), form });
+        self.inputs.push(FirmwareInput { name: name.to_owned(), form, bytes: 0, sha256: String::new() });
+    }
+
+    /// Says that the last input is a file that holds `bytes`.
+    pub(super) fn holds(&mut self, bytes: &[u8]) {
+        if let Some(input) = self.inputs.last_mut() {
+            input.bytes = bytes.len() as u64;
+            input.sha256 = sha256(bytes, |_| ());
+        }
     }
 
     pub(super) fn table(&mut self, table: FirmwareTable) {

@@ -42,6 +42,7 @@ pub(crate) fn of_parts<'p>(parts: impl Iterator<Item = (&'p str, &'p [u8])>) -> 
             Some(which) => shown.take(which, name, bytes, &mut gathering),
             None => {
                 gathering.input(name, FirmwareForm::Table);
+                gathering.holds(bytes);
                 tables::add(name, bytes, &mut gathering);
             }
         }

@@ -8,7 +8,7 @@ use onoff_etw::kernel::{
     ProcessorConfiguration, ProcessorDescription, ServiceConfiguration, SystemConfigEx, VideoAdapter,
 };
 use onoff_trace::system::{self, Disk, DisplayAdapter, InstalledDevice, InstalledService, Volume};
-use onoff_trace::{Losses, SystemConfiguration, SystemKind};
+use onoff_trace::{Losses, SystemConfiguration, SystemKind, windows_release};
 
 use super::counters;
 
@@ -234,8 +234,9 @@ impl SystemTracker {
             system.processors = seen_processors;
         }
         losses.add(&counters::CONFIGURATION_LEFT_OUT, left_out);
-        if !product.is_empty() {
-            system.os = product;
+        let known_as = windows_release(system.os_build, &product);
+        if !known_as.is_empty() {
+            system.os = known_as;
         }
         for (nt_path, dos_path) in mappings {
             let device_path = nt_path.trim_end_matches('\\');

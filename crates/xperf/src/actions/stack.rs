@@ -2,7 +2,7 @@
 
 use crate::layouts::stack::{write_butterfly, write_csv, write_xml};
 use onoff_analysis::call_stacks::{StackFilter, count, tables};
-use onoff_report::json;
+use onoff_report::json::escape::write_indented;
 use regex_lite::{Regex, RegexBuilder};
 
 use crate::action::{Action, Question};
@@ -75,7 +75,10 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         match form {
             Form::Butterfly(minimum) => write_butterfly(&found, minimum, out)?,
             Form::Csv => write_csv(&found, out)?,
-            Form::Json => json::document::write(&found, out)?,
+            Form::Json => {
+                write_indented(&found, out)?;
+                writeln!(out)?;
+            }
             Form::Xml => write_xml(&found, out)?,
         }
         Ok(())

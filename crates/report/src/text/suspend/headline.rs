@@ -4,14 +4,13 @@ use onoff_analysis::transition::{Half, Phase, PhaseName};
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::suspend::{
     PowerDevice, PowerNotification, PowerTotal, PowerTransition, PowerTransitionKind,
 };
 
 use crate::text::printable::printable;
-use crate::text::quantity::{counted, duration, percent, share, size};
-use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+use crate::text::quantity::{duration, percent, share};
+use crate::text::style::{HEADLINE, WORST, styled};
 
 /// From this share of its phase on, one application, service or device is worth a sentence, percent.
 const NOTABLE_SHARE: f64 = 10.0;
@@ -210,27 +209,4 @@ fn between(transition: &PowerTransition) -> Option<String> {
     let mut sentence = parts.join(", ");
     sentence.get_mut(..1)?.make_ascii_uppercase();
     Some(sentence + ".")
-}
-
-pub(super) fn write_machine(recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
-    let mut parts = Vec::new();
-    if recording.os_build > 0 {
-        let os = match recording.os.as_str() {
-            "" => "Windows",
-            os => os,
-        };
-        parts.push(format!("{} build {}", printable(os), recording.os_build));
-    }
-    if recording.processors > 0 {
-        parts.push(counted(recording.processors.into(), "processor"));
-    }
-    if recording.system.memory_bytes > 0 {
-        parts.push(format!("{} of memory", size(recording.system.memory_bytes)));
-    }
-    if let Some(start) = &recording.start_utc {
-        // To the second: nobody compares transitions by the decimals of their date.
-        let second = start.get(..19).unwrap_or(start);
-        parts.push(format!("recorded {} UTC", second.replace('T', " ")));
-    }
-    writeln!(out, "{QUIET}{}{QUIET:#}", parts.join(" · "))
 }

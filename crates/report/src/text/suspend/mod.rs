@@ -12,8 +12,9 @@ use std::io::{self, Write};
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
 
+use super::machine::machine;
 use super::section::title;
-use super::style::TITLE;
+use super::style::{QUIET, TITLE};
 use super::{lacking, losses, usage};
 
 /// How much to show.
@@ -41,11 +42,11 @@ pub fn write(
 ) -> io::Result<()> {
     if let [transition] = &report.transitions[..] {
         headline::write(transition, out)?;
-        headline::write_machine(recording, out)?;
+        writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
         write_transition(transition, options.top, out)?;
     } else {
         overview::write(report, out)?;
-        headline::write_machine(recording, out)?;
+        writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
         for transition in &report.transitions {
             writeln!(out)?;
             writeln!(out, "{TITLE}Transition {} of {}{TITLE:#}", transition.number, report.transitions_found)?;

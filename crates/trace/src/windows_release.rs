@@ -1,0 +1,126 @@
+//! The name people know a Windows by, from its build number.
+//!
+//! Builds and names are Microsoft's release information (learn.microsoft.com, "Windows 10 release information", "Windows 11 release
+//! information", "Windows Server release information"). A build above the last one here has the name of the system it belongs to,
+//! without a release.
+
+/// A build and what is sold under it.
+struct Release {
+    build: u32,
+    /// The system that people have at their desk; empty where there is none of this build.
+    client: &'static str,
+    /// The server; empty where there is none of this build.
+    server: &'static str,
+}
+
+const fn both(build: u32, client: &'static str, server: &'static str) -> Release {
+    Release { build, client, server }
+}
+
+const fn client(build: u32, client: &'static str) -> Release {
+    Release { build, client, server: "" }
+}
+
+const fn server(build: u32, server: &'static str) -> Release {
+    Release { build, client: "", server }
+}
+
+/// By build.
+const RELEASES: [Release; 28] = [
+    client(6000, "Windows Vista"),
+    both(6001, "Windows Vista SP1", "Server 2008"),
+    both(6002, "Windows Vista SP2", "Server 2008 SP2"),
+    both(7600, "Windows 7", "Server 2008 R2"),
+    both(7601, "Windows 7 SP1", "Server 2008 R2 SP1"),
+    both(9200, "Windows 8", "Server 2012"),
+    both(9600, "Windows 8.1", "Server 2012 R2"),
+    client(10240, "Windows 10 1507"),
+    client(10586, "Windows 10 1511"),
+    both(14393, "Windows 10 1607", "Server 2016"),
+    client(15063, "Windows 10 1703"),
+    client(16299, "Windows 10 1709"),
+    client(17134, "Windows 10 1803"),
+    both(17763, "Windows 10 1809", "Server 2019"),
+    client(18362, "Windows 10 1903"),
+    client(18363, "Windows 10 1909"),
+    client(19041, "Windows 10 2004"),
+    client(19042, "Windows 10 20H2"),
+    client(19043, "Windows 10 21H1"),
+    client(19044, "Windows 10 21H2"),
+    client(19045, "Windows 10 22H2"),
+    server(20348, "Server 2022"),
+    client(22000, "Windows 11 21H2"),
+    client(22621, "Windows 11 22H2"),
+    client(22631, "Windows 11 23H2"),
+    server(25398, "Server 23H2"),
+    both(26100, "Windows 11 24H2", "Server 2025"),
+    client(26200, "Windows 11 25H2"),
+];
+
+/// The name people know the Windows of `build` by, e.g. `Windows 11 24H2`. `product` is the name that the recording has for it, empty
+/// where it has none: it tells a server from a client of the same build, and names the edition. Without it a build that both
+/// share has both names. Empty where neither is known.
+#[must_use]
+pub fn windows_release(build: u32, product: &str) -> String {
+    let product = product.trim();
+    let exact = RELEASES.iter().find(|release| release.build == build);
+    // The registry of Windows 11 says "Windows 10".
+    let system = match build {
+        22000.. => "Windows 11",
+        10240.. => "Windows 10",
+        _ => "",
+    };
+    if product.contains("Server") {
+        return product.to_owned();
+    }
+    if !product.is_empty() {
+        let edition = product.strip_prefix("Windows 10").or_else(|| product.strip_prefix("Windows 11"));
+        return match (edition, exact.map(|release| release.client)) {
+            (Some(edition), Some(name)) if !name.is_empty() => format!("{name}{edition}"),
+            (Some(edition), _) if !system.is_empty() => format!("{system}{edition}"),
+            _ => product.to_owned(),
+        };
+    }
+    match exact {
+        Some(Release { client, server: "", .. }) => (*client).to_owned(),
+        Some(Release { client: "", server, .. }) => format!("Windows {server}"),
+        Some(Release { client, server, .. }) => format!("{client} or {server}"),
+        None => system.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_has_the_name_people_know() {
+        assert_eq!(windows_release(19045, ""), "Windows 10 22H2");
+        assert_eq!(windows_release(26100, ""), "Windows 11 24H2 or Server 2025");
+        assert_eq!(windows_release(20348, ""), "Windows Server 2022");
+        assert_eq!(windows_release(7601, ""), "Windows 7 SP1 or Server 2008 R2 SP1");
+    }
+
+    #[test]
+    fn the_product_tells_a_server_from_a_client_and_its_edition() {
+        assert_eq!(windows_release(26100, "Windows Server 2025 Datacenter"), "Windows Server 2025 Datacenter");
+        // The registry's name of Windows 11 is that of Windows 10.
+        assert_eq!(windows_release(26100, "Windows 10 Pro"), "Windows 11 24H2 Pro");
+        assert_eq!(windows_release(19045, "Windows 10 Enterprise"), "Windows 10 22H2 Enterprise");
+        assert_eq!(windows_release(7601, "Windows 7 Ultimate"), "Windows 7 Ultimate");
+    }
+
+    #[test]
+    fn an_unknown_build_has_no_release() {
+        assert_eq!(windows_release(27842, ""), "Windows 11");
+        assert_eq!(windows_release(19999, "Windows 10 Pro"), "Windows 10 Pro");
+        assert_eq!(windows_release(29559, "Windows 10 Pro"), "Windows 11 Pro");
+        assert_eq!(windows_release(0, ""), "");
+        assert_eq!(windows_release(6003, ""), "");
+    }
+
+    #[test]
+    fn builds_are_in_order() {
+        assert!(RELEASES.is_sorted_by(|before, after| before.build < after.build));
+    }
+}
