@@ -54,6 +54,7 @@ Exit codes:
 const EXAMPLES: &str = "\
 Examples:
   onoff boot BootCKCL.etl                where the time of a boot went
+  onoff boot                             the same for the last boot of this Linux computer
   onoff boot boot.etl.xz --format json   the same for a program
   onoff diagnose boot.etl                what to change, what costs most first
   onoff firmware FBPT.bin                where the time before the operating system went
@@ -117,8 +118,9 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct RecordingArguments {
     /// The recording: an Event Trace Log (.etl), as it is or packed (.xz, .gz, .zst, .zip); of Linux, a folder or archive of
-    /// traces, logs and systemd's accounts, or any of them. Several files are read as one recording
-    #[arg(required = true, value_name = "FILE")]
+    /// traces, logs and systemd's accounts, or any of them. Several files are read as one recording. Without a file: this Linux
+    /// computer's journal, systemd's times and the kernel's log
+    #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
     /// Event schemas of your own providers: an instrumentation manifest (.man) or a provider's DLL or EXE
@@ -129,6 +131,10 @@ pub struct RecordingArguments {
     /// one is read that the other files belong to, else the last that was started completely
     #[arg(long, value_name = "BOOT", allow_hyphen_values = true)]
     pub boot: Option<String>,
+
+    /// A tree of files that is read in place of this computer
+    #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
+    pub root: PathBuf,
 }
 
 /// Where the answer goes.
@@ -195,6 +201,8 @@ Examples:
   onoff boot boot.etl --format xml -o summary_boot.xml
   onoff boot boot.etl --format csv --csv pnp
   onoff boot recording.tar.xz            a Linux boot: trace, logs and systemd's accounts
+  onoff boot                             the boot of this Linux computer, without a recording
+  onoff boot --list-boots                its boots; then 'onoff boot --boot -1'
   onoff boot journal.export --list-boots
   onoff boot journal.export --boot -1    the boot before the last, from the journal alone
 

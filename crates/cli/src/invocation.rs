@@ -49,18 +49,25 @@ use view::ViewQuestion;
 use why::WhyTask;
 
 /// A recording to open.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Recording {
     /// Its files.
     pub files: Vec<PathBuf>,
     /// How to read it.
     pub options: Options,
+    /// Where no file was named: this computer, whose files lie below this folder.
+    pub this_computer: Option<PathBuf>,
 }
 
 impl Recording {
     /// None: the task names its files itself.
     pub fn none() -> Self {
-        Self { files: Vec::new(), options: Options::default() }
+        Self::of(Vec::new())
+    }
+
+    /// These files, read as files are read by themselves.
+    pub fn of(files: Vec<PathBuf>) -> Self {
+        Self { files, options: Options::default(), this_computer: None }
     }
 }
 
@@ -162,7 +169,7 @@ impl Invocation {
             Command::Info(arguments) => Ok(Self::info(arguments)),
             Command::Events(arguments) => Self::events(arguments),
             Command::Firmware(arguments) => Ok(Self {
-                recording: Recording { files: arguments.files.clone(), options: Options::default() },
+                recording: Recording::of(arguments.files.clone()),
                 destination: arguments.output.clone().into(),
                 task: Task::Firmware(FirmwareQuestion::resolve(arguments)),
             }),
@@ -295,7 +302,8 @@ fn time_point(text: &str) -> Result<TimePoint, Failure> {
 impl From<RecordingArguments> for Recording {
     fn from(arguments: RecordingArguments) -> Self {
         let options = Options { manifests: arguments.manifests, boot: arguments.boot, ..Options::default() };
-        Self { files: arguments.files, options }
+        let this_computer = arguments.files.is_empty().then_some(arguments.root);
+        Self { files: arguments.files, options, this_computer }
     }
 }
 

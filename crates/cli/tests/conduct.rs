@@ -73,7 +73,7 @@ fn a_recording_without_a_boot_is_told_in_a_sentence_with_exit_code_2() {
 #[test]
 fn wrong_usage_has_exit_code_2() {
     let folder = Folder::new();
-    for arguments in ["", "boot", "boots x.etl", "boot x.etl --format yaml", "info x.etl --top many"] {
+    for arguments in ["", "netboot", "boots x.etl", "boot x.etl --format yaml", "info x.etl --top many"] {
         let output = folder.run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments}");
         assert!(!output.stderr.is_empty(), "{arguments}");

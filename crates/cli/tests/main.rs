@@ -24,6 +24,7 @@ mod shutdown;
 mod storage;
 mod study;
 mod suspend;
+mod this_computer;
 mod why;
 mod why_linux;
 mod xperf_actions;

@@ -62,6 +62,34 @@ pub fn open_all_with_progress(paths: &[PathBuf], options: &Options) -> Result<Fi
     open_each(paths, &options.limits, &options.progress)
 }
 
+/// Opens what was found rather than named: files at `paths`, and others whose names and bytes are at hand. As of the files of a
+/// folder, those are taken that are recordings or parts of one; what cannot be read is passed over.
+///
+/// # Errors
+/// None of them is one, or they are of several kinds.
+pub fn open_found(paths: &[PathBuf], held: Vec<(String, Vec<u8>)>, options: &Options) -> Result<Files, Error> {
+    let mut gathering = Gathering::new(&options.limits);
+    for path in paths {
+        consider(path, &options.progress, &mut gathering);
+    }
+    for (name, bytes) in held {
+        gathering.consider(SourceFile::new(name, bytes.len() as u64, bytes));
+    }
+    gathering.finish()
+}
+
+/// Takes a file that was found, if it is of use.
+fn consider(path: &Path, listener: &Listener, gathering: &mut Gathering) {
+    let name = path.display().to_string();
+    match std::fs::metadata(path).and_then(|metadata| Ok((Mapped::open(path)?, metadata))) {
+        Ok((mapped, metadata)) => {
+            let store = SpillingStore { place: Place::of(path, &metadata), listener: listener.clone() };
+            gathering.consider(SourceFile::new(name, metadata.len(), mapped).unpacked_into(store));
+        }
+        Err(_) => gathering.pass_over(name),
+    }
+}
+
 fn open_each(paths: &[PathBuf], limits: &Limits, listener: &Listener) -> Result<Files, Error> {
     let mut gathering = Gathering::new(limits);
     for path in paths {
@@ -136,17 +164,8 @@ fn add_folder(root: &Path, name: String, listener: &Listener, gathering: &mut Ga
     walk(root, |found| match found {
         Found::File(path, length) => {
             members += 1;
-            let name = path.display().to_string();
-            if length == 0 {
-                return;
-            }
-            match Mapped::open(path) {
-                Ok(mapped) => {
-                    let place = std::fs::metadata(path).ok().and_then(|metadata| Place::of(path, &metadata));
-                    let store = SpillingStore { place, listener: listener.clone() };
-                    gathering.consider(SourceFile::new(name, length, mapped).unpacked_into(store));
-                }
-                Err(_) => gathering.pass_over(name),
+            if length > 0 {
+                consider(path, listener, gathering);
             }
         }
         Found::Unreadable(path, _) => gathering.pass_over(path.display().to_string()),

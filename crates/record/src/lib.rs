@@ -31,6 +31,7 @@ pub mod offer;
 pub mod pack;
 pub mod plan;
 pub mod private;
+pub mod running;
 pub mod session;
 pub mod settle;
 pub mod shutdown_hook;

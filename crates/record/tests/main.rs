@@ -3,4 +3,5 @@
 
 mod invented;
 mod job;
+mod running;
 mod wprp;

@@ -61,6 +61,53 @@ impl Default for JournalMaker {
     }
 }
 
+/// The entries in the text of `journalctl -o export`, numbered from `first`; for journals whose every field is known beforehand.
+///
+/// # Panics
+/// The text is no such export.
+#[must_use]
+pub fn entries_of_export(text: &[u8], first: u64) -> Vec<JournalEntry> {
+    let mut entries = Vec::new();
+    let mut entry = JournalEntry::default();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.iter().position(|&byte| byte == b'\n').expect("a line ends");
+        let (line, after) = (&rest[..end], &rest[end + 1..]);
+        rest = after;
+        if line.is_empty() {
+            if entry.realtime_us > 0 {
+                entry.sequence_number = first + entries.len() as u64;
+                entries.push(std::mem::take(&mut entry));
+            }
+            continue;
+        }
+        let (name, value) = match line.iter().position(|&byte| byte == b'=') {
+            Some(at) => (&line[..at], line[at + 1..].to_vec()),
+            None => {
+                let length = u64::from_le_bytes(rest[..8].try_into().expect("8 bytes of length"));
+                let length = usize::try_from(length).expect("a length in memory");
+                let value = rest[8..8 + length].to_vec();
+                rest = &rest[8 + length + 1..];
+                (line, value)
+            }
+        };
+        let name = String::from_utf8(name.to_vec()).expect("a name");
+        let number = || String::from_utf8_lossy(&value).parse::<u64>().expect("a number");
+        match name.as_str() {
+            "__REALTIME_TIMESTAMP" => entry.realtime_us = number(),
+            "__MONOTONIC_TIMESTAMP" => entry.monotonic_us = number(),
+            "_BOOT_ID" => {
+                let id = String::from_utf8_lossy(&value).into_owned();
+                entry.boot = u128::from_str_radix(&id, 16).expect("an id");
+                entry.fields.push((name, value));
+            }
+            _ if name.starts_with("__") => {}
+            _ => entry.fields.push((name, value)),
+        }
+    }
+    entries
+}
+
 const HEADER: usize = 264;
 /// Buckets of the hash tables, as few as a reader accepts.
 const BUCKETS: usize = 8;

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{EXIT_CODES, Idle, OutputArguments, PlainFormat};
+use super::{EXIT_CODES, Idle, OutputArguments, PlainFormat, RecordingArguments};
 
 /// Say what to change, what costs most first, for every boot, shutdown and sleep of a recording
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
   onoff diagnose boot.etl
+  onoff diagnose                            this Linux computer's last boot
   onoff diagnose boot.etl --top 3           the three that cost most
   onoff diagnose sleep.etl --format json | jq '.findings[] | {{code, cost_ns, title}}'
   onoff diagnose --list                     every rule
@@ -22,14 +23,8 @@ be checked, and what to record for it, stands at the end.
 
 {EXIT_CODES}"))]
 pub struct DiagnoseArguments {
-    /// The recording: an Event Trace Log (.etl), as it is or packed (.xz, .gz, .zst, .zip). Several files are read as
-    /// one recording
-    #[arg(required_unless_present_any = ["list", "explain"], value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-
-    /// Event schemas of your own providers: an instrumentation manifest (.man) or a provider's DLL or EXE
-    #[arg(long = "manifest", value_name = "FILE")]
-    pub manifests: Vec<PathBuf>,
+    #[command(flatten)]
+    pub recording: RecordingArguments,
 
     /// Folder with the recorded Windows computer's drivers (Windows\System32\drivers, or a copy): shows which are signed by a
     /// catalogue only, or for tests

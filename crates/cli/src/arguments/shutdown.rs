@@ -8,6 +8,7 @@ use super::{EXIT_CODES, OutputArguments, RecordingArguments, TransitionFormat};
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
+  onoff shutdown                            how the last boot of this Linux computer ended
   onoff shutdown shutdown.etl
   onoff shutdown kernel.etl user.etl        two logs of one shutdown
   onoff shutdown shutdown.etl --top 20      longer lists

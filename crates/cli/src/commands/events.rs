@@ -21,7 +21,7 @@ pub fn run(recording: Recording, question: EventQuestion, destination: &Destinat
     let files = {
         let line = ProgressLine::reading();
         options.progress = Some(line.listener());
-        onoff_files::open_all_with_progress(&recording.files, &options)?
+        super::files_of(&recording.files, recording.this_computer.as_deref(), &options)?
     };
     options.progress = None;
     let stream = Stream::open(&files, &options.read()?)?;

@@ -2,7 +2,6 @@
 
 use onoff_analysis::io::{self, IoReport, TABLES};
 use onoff_analysis::recording::Provenance;
-use onoff_files::Options;
 use onoff_report::{csv, json, text};
 
 use super::table::scope_of;
@@ -27,7 +26,7 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
             Ok(())
         });
     };
-    let other = Recording { files: vec![other.clone()], options: Options::default() };
+    let other = Recording::of(vec![other.clone()]);
     let (other, provenance_of_other) = read(other, question)?;
     let comparison = io::compare(&other, &report);
     destination.write(|out| {
@@ -60,7 +59,7 @@ fn recorded(record: &IoRecord, question: &IoQuestion) -> Result<(IoReport, Prove
     let status = onoff_record::file_operations::record_command(&record.command, &path).map_err(|error| {
         Failure::NothingToAnswer(format!("strace cannot be started ({error}); install it, or give a recording"))
     })?;
-    let answer = read(Recording { files: vec![path.clone()], options: Options::default() }, question);
+    let answer = read(Recording::of(vec![path.clone()]), question);
     if temporary {
         // What cannot be removed from the folder of temporary files is the system's to remove.
         let _ = std::fs::remove_file(&path);

@@ -17,14 +17,18 @@ mod runs;
 mod shutdown;
 mod suspend;
 mod table;
+mod this_computer;
 mod view;
 mod why;
 
 pub use runs::files_of_one_recording;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use onoff::Session;
+use onoff_files::Options;
+use onoff_sources::Files;
 use onoff_trace::{Tables, Trace};
 use onoff_xperf::CommandLine;
 
@@ -66,7 +70,8 @@ fn ask<T>(recording: Recording, question: impl FnOnce(&Session) -> T) -> Result<
     let line = ProgressLine::reading();
     let mut options = recording.options;
     options.progress = Some(line.listener());
-    let session = Session::open(&recording.files, &options)?;
+    let files = files_of(&recording.files, recording.this_computer.as_deref(), &options)?;
+    let session = Session::of(files, options.read()?);
     let answer = question(&session);
     Ok((session, answer))
 }
@@ -75,6 +80,14 @@ fn ask<T>(recording: Recording, question: impl FnOnce(&Session) -> T) -> Result<
 fn open(recording: Recording, wanted: Tables) -> Result<(Session, Arc<Trace>), Failure> {
     let (session, trace) = ask(recording, |session| session.tables(wanted))?;
     Ok((session, trace?))
+}
+
+/// The recording's files; where none was named, this computer's.
+fn files_of(files: &[PathBuf], this_computer: Option<&Path>, options: &Options) -> Result<Files, Failure> {
+    match this_computer {
+        Some(root) => this_computer::open(root, options),
+        None => Ok(onoff_files::open_all_with_progress(files, options)?),
+    }
 }
 
 /// xperf's documents have no place for what Linux records.

@@ -19,16 +19,10 @@ const DRAWN_BYTES: usize = 1 << 20;
 const TOKEN_BYTES: usize = 16;
 
 pub fn run(recording: &Recording, question: &ViewQuestion, destination: &Destination) -> Result<(), Failure> {
-    let shown = recording
-        .files
-        .iter()
-        .map(|path| {
-            let one = Recording { files: vec![path.clone()], options: recording.options.clone() };
-            let name =
-                path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-            Ok(Shown::of(name, super::open(one, TABLES)?.1))
-        })
-        .collect::<Result<Vec<Shown>, Failure>>()?;
+    let shown = match &recording.this_computer {
+        Some(_) => vec![Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1)],
+        None => recording.files.iter().map(|path| shown(path, recording)).collect::<Result<Vec<Shown>, Failure>>()?,
+    };
     if shown.iter().all(|each| each.tracks.is_empty()) {
         let message = "nothing to show: no boot, shutdown or sleep, and no events of processes, services or devices; 'onoff info' says what there is";
         return Err(Failure::NothingToAnswer(message.to_owned()));
@@ -48,6 +42,13 @@ pub fn run(recording: &Recording, question: &ViewQuestion, destination: &Destina
         return destination.write(|out| Ok(out.write_all(html.as_bytes())?));
     }
     serve(question, html, shown, destination)
+}
+
+/// One recording.
+fn shown(path: &Path, recording: &Recording) -> Result<Shown, Failure> {
+    let one = Recording { files: vec![path.to_owned()], ..recording.clone() };
+    let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    Ok(Shown::of(name, super::open(one, TABLES)?.1))
 }
 
 fn serve(question: &ViewQuestion, html: String, shown: Vec<Shown>, destination: &Destination) -> Result<(), Failure> {

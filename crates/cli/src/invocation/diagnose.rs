@@ -2,7 +2,6 @@
 
 use onoff_analysis::idle::IdleMetric;
 use onoff_analysis::transition::boot::BootOptions;
-use onoff_files::Options;
 use onoff_findings::Rule;
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_report::text::diagnose::DiagnosisTextOptions;
@@ -66,12 +65,11 @@ pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
         PlainFormat::Text => DiagnosisFormat::Text(DiagnosisTextOptions { top: arguments.top }),
         PlainFormat::Json => DiagnosisFormat::Json,
     };
-    Ok(Invocation {
-        task: Task::Diagnose(question, format),
-        recording: Recording {
-            files: arguments.files,
-            options: Options { manifests: arguments.manifests, drivers: arguments.drivers, ..Options::default() },
-        },
-        destination: arguments.output.into(),
-    })
+    let mut recording = match question {
+        DiagnosisQuestion::Diagnose(_) => Recording::from(arguments.recording),
+        // The rules are known without a recording.
+        _ => Recording::none(),
+    };
+    recording.options.drivers = arguments.drivers;
+    Ok(Invocation { task: Task::Diagnose(question, format), recording, destination: arguments.output.into() })
 }

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use onoff_analysis::io::{DeviceOrigin, GroupKey, IoOptions, StorageDevice};
-use onoff_files::Options;
 use onoff_report::text::io::IoTextOptions;
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::Pattern;
@@ -53,7 +52,7 @@ pub fn resolve(arguments: IoArguments) -> Result<Invocation, Failure> {
     };
     let options = options(&question)?;
     Ok(Invocation {
-        recording: Recording { files, options: Options::default() },
+        recording: Recording::of(files),
         task: Task::Io(Box::new(IoQuestion {
             record,
             compare,

@@ -2,7 +2,6 @@
 
 use onoff_analysis::netboot::model::Settings;
 use onoff_analysis::netboot::{ClientFilter, NetbootOptions};
-use onoff_files::Options;
 use onoff_netboot::MacAddress;
 use onoff_report::text::netboot::NetbootTextOptions;
 
@@ -41,7 +40,7 @@ impl Invocation {
         };
         Ok(Self {
             task: Task::Netboot(options, format),
-            recording: Recording { files: arguments.files, options: Options::default() },
+            recording: Recording::of(arguments.files),
             destination: arguments.output.into(),
         })
     }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use onoff_files::Options;
 use onoff_record::job::{Job, LoaderChoice, SleepBy, Transition};
 use onoff_record::tracing::TraceGroup;
 
@@ -36,7 +35,7 @@ impl Invocation {
     pub(super) fn record(arguments: RecordArguments) -> Result<Self, Failure> {
         Ok(Self {
             task: Task::Record(task(arguments)?),
-            recording: Recording { files: Vec::new(), options: Options::default() },
+            recording: Recording::none(),
             destination: Destination { path: None, color: Color::Auto },
         })
     }

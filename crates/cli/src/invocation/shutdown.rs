@@ -3,7 +3,7 @@
 use onoff_analysis::transition::shutdown::ShutdownOptions;
 use onoff_report::text::shutdown::ShutdownTextOptions;
 
-use super::{Invocation, Task};
+use super::{Invocation, Recording, Task};
 use crate::arguments::TransitionFormat;
 use crate::arguments::shutdown::ShutdownArguments;
 
@@ -29,10 +29,11 @@ impl Invocation {
             TransitionFormat::Csv => ShutdownFormat::Csv,
         };
         let options = ShutdownOptions { service_time_out_ns: arguments.service_timeout };
-        Self {
-            task: Task::Shutdown(options, format),
-            recording: arguments.recording.into(),
-            destination: arguments.output.into(),
+        let mut recording = Recording::from(arguments.recording);
+        if recording.this_computer.is_some() {
+            // The boot that runs has no shutdown yet.
+            recording.options.boot.get_or_insert_with(|| "-1".to_owned());
         }
+        Self { task: Task::Shutdown(options, format), recording, destination: arguments.output.into() }
     }
 }

@@ -32,6 +32,8 @@ pub struct Invented {
     pub waited: Duration,
     /// The last lines of the journal of the boot before.
     pub previous_boot: &'static str,
+    /// Whether another program than systemd is process 1.
+    pub without_systemd: bool,
 }
 
 /// Waiting for a disk would be most of the time of these tests: in memory, where there is such a place.
@@ -49,6 +51,7 @@ impl Invented {
             changes_left: None,
             waited: Duration::ZERO,
             previous_boot: "Shutting down.\nJournal stopped\n",
+            without_systemd: false,
         };
         machine.fill(loader);
         machine
@@ -211,7 +214,14 @@ impl Machine for Invented {
     fn run(&mut self, line: &[&str]) -> io::Result<Outcome> {
         let text = line.join(" ");
         self.ran.push(text.clone());
+        if self.without_systemd && line.first() == Some(&"systemctl") {
+            let stderr = b"Failed to connect to bus: Host is down\n".to_vec();
+            return Ok(Outcome { code: Some(1), stdout: Vec::new(), stderr });
+        }
         let answer = match line {
+            ["systemctl", "show", "--no-pager"] => "Version=252\nUserspaceTimestampMonotonic=1\n",
+            ["systemctl", "show", ..] => "Id=a.service\nLoadState=loaded\n",
+            ["uname", ..] => "Linux invented 6.1\n",
             ["systemctl", "--version"] => "systemd 252 (252.39-1~deb12u1)\n+PAM\n",
             ["systemctl", "is-system-running"] => "running\n",
             ["/usr/sbin/grub-reboot", entry] => {

@@ -1,0 +1,43 @@
+//! This computer in place of a recording: what it knows of its own boots.
+
+use std::path::Path;
+
+use onoff_files::Options;
+use onoff_sources::Files;
+
+use crate::failure::Failure;
+
+/// Opens what this computer, whose files lie below `root`, knows of the boot that `options` name. What could not be read is said
+/// on stderr, with what to do.
+#[cfg(target_os = "linux")]
+pub fn open(root: &Path, options: &Options) -> Result<Files, Failure> {
+    use std::io::Write;
+
+    use onoff_record::live::LiveMachine;
+    use onoff_record::machine::Files as _;
+    use onoff_record::running::{Wanted, look};
+
+    let mut machine = LiveMachine::new(root.to_owned());
+    let wanted = Wanted::of(options.boot.as_deref(), &machine.boot_id());
+    let found = look(&mut machine, wanted);
+    for unread in &found.unread {
+        let line = format!("not read: {}. Instead: {}.", unread.what, unread.instead);
+        let line = onoff_report::text::printable::printable(&line).into_owned();
+        // Where stderr is gone the answer is still right.
+        let _ = writeln!(std::io::stderr(), "onoff: {line}");
+    }
+    let held: Vec<(String, Vec<u8>)> = found.members.into_iter().map(|member| (member.name, member.bytes)).collect();
+    if found.journals.is_empty() && held.is_empty() {
+        let message = "this computer shows nothing of its boots to this user; name a recording, or see 'onoff record'";
+        return Err(Failure::NothingToAnswer(message.to_owned()));
+    }
+    Ok(onoff_files::open_found(&found.journals, held, options)?)
+}
+
+/// Other systems have no journal: a recording must be named.
+#[cfg(not(target_os = "linux"))]
+pub fn open(_: &Path, _: &Options) -> Result<Files, Failure> {
+    let message =
+        "name a recording: only Linux answers without one; 'onoff record boot --plan windows' shows how to make one";
+    Err(Failure::NothingToAnswer(message.to_owned()))
+}

@@ -1,0 +1,126 @@
+//! Questions without a file: what this computer knows of its own boots, here a tree of files in its place.
+#![allow(clippy::unwrap_used)]
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::running::{Folder, LINUX_BOOT};
+use onoff_testkit::journal::{JournalEntry, JournalMaker, entries_of_export};
+use serde_json::Value;
+
+const MACHINE: &str = "4f0e9c1d2a3b4c5d8e6f708192a3b4c5";
+
+/// Makes `root` a computer with this journal.
+pub fn computer(folder: &Folder, entries: &[JournalEntry]) {
+    for path in [format!("root/var/log/journal/{MACHINE}"), "root/etc".to_owned()] {
+        fs::create_dir_all(folder.path(&path)).unwrap();
+    }
+    folder.file("root/etc/machine-id", format!("{MACHINE}\n").as_bytes());
+    let journal = JournalMaker { state: 1, ..JournalMaker::default() }.file(entries);
+    folder.file(&format!("root/var/log/journal/{MACHINE}/system.journal"), &journal);
+}
+
+fn answer(folder: &Folder, arguments: &str) -> (String, String) {
+    let output = folder.run(arguments);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "onoff {arguments}: {stderr}");
+    (String::from_utf8(output.stdout).unwrap(), stderr)
+}
+
+/// An answer without what it is from: the names of files, the other boots, and that a journal in use is not closed.
+fn json(text: &str) -> Value {
+    let mut answer: Value = serde_json::from_str(text).unwrap();
+    for about in ["onoff", "recording", "boots", "losses"] {
+        answer[about] = Value::Null;
+    }
+    answer
+}
+
+#[track_caller]
+fn assert_same(one: &str, other: &str) {
+    // Whole answers in a message help nobody.
+    let (one, other) = (json(one), json(other));
+    for (name, value) in one.as_object().unwrap() {
+        assert!(other[name] == *value, "{name} differs");
+    }
+    assert_eq!(one.as_object().unwrap().len(), other.as_object().unwrap().len());
+}
+
+#[test]
+fn the_answers_are_those_of_the_same_journal_as_a_file() {
+    let folder = Folder::new();
+    let (_, export) = LINUX_BOOT.iter().find(|(name, _)| *name == "journal.export").unwrap();
+    folder.file("journal.export", export.as_bytes());
+    computer(&folder, &entries_of_export(export.as_bytes(), 1));
+    let (text, said) = answer(&folder, "boot --root root --format json");
+    assert_same(&text, &folder.answer("boot journal.export --format json"));
+    // There is no systemd in the tree, and the answer says what it goes without.
+    assert!(said.contains("systemd's own times"), "{said}");
+    let (earlier, said) = answer(&folder, "boot --root root --boot -1 --format json");
+    assert_same(&earlier, &folder.answer("boot journal.export --boot -1 --format json"));
+    assert_eq!(json(&earlier)["startup_ns"], 7_000_000_000_i64);
+    // Another boot needs the journal only, and that is there.
+    assert_eq!(said, "");
+    let (list, _) = answer(&folder, "boot --root root --list-boots");
+    assert_eq!(list, folder.answer("boot journal.export --list-boots"));
+}
+
+#[test]
+fn a_real_shutdown_is_that_of_the_boot_before() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let export = |archive: &str, member: &str| {
+        let packed = fs::read(samples.join(archive)).unwrap();
+        let mut unpacked = Vec::new();
+        let mut reader = lzma_rust2::XzReader::new(&packed[..], true);
+        std::io::Read::read_to_end(&mut reader, &mut unpacked).unwrap();
+        let mut tar = tar::Archive::new(&unpacked[..]);
+        let mut found = Vec::new();
+        for entry in tar.entries().unwrap() {
+            let mut entry = entry.unwrap();
+            if entry.path().unwrap() == PathBuf::from(member) {
+                std::io::Read::read_to_end(&mut entry, &mut found).unwrap();
+            }
+        }
+        assert!(!found.is_empty(), "{archive}: {member}");
+        found
+    };
+    let folder = Folder::new();
+    let stopped = export("shutdown-slowstop.tar.xz", "shutdown-slowstop/labsd/journal.export");
+    let running = export("boot-1.tar.xz", "boot-1/lab/journal.export");
+    let mut entries = entries_of_export(&stopped, 1);
+    let first = entries.len() as u64 + 1;
+    entries.extend(entries_of_export(&running, first));
+    computer(&folder, &entries);
+    folder.file("stopped.export", &stopped);
+    folder.file("running.export", &running);
+    let (text, _) = answer(&folder, "shutdown --root root --format json");
+    let report = json(&text);
+    assert_same(&text, &folder.answer("shutdown stopped.export --format json"));
+    // The unit whose ExecStop sleeps 5 s.
+    let units = report["units"].as_array().unwrap();
+    let slow = units.iter().find(|unit| unit["name"] == "slowstop.service").unwrap();
+    let took = slow["duration_ns"].as_i64().unwrap();
+    assert!((5_000_000_000..5_500_000_000).contains(&took), "{took}");
+    let (boot, _) = answer(&folder, "boot --root root --format json");
+    assert_same(&boot, &folder.answer("boot running.export --format json"));
+}
+
+#[test]
+fn what_cannot_be_read_is_named_with_what_to_do() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("root/etc")).unwrap();
+    let output = folder.run("boot --root root");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("there is none in /var/log/journal or /run/log/journal"), "{said}");
+    assert!(said.lines().last().unwrap().contains("name a recording"), "{said}");
+    // The journal of another machine is not this computer's.
+    let entry = JournalEntry { boot: 1, sequence_number: 1, realtime_us: 1, ..JournalEntry::default() };
+    computer(&folder, &[entry]);
+    folder.file("root/etc/machine-id", b"00000000000000000000000000000001\n");
+    let output = folder.run("boot --root root");
+    assert_eq!(output.status.code(), Some(2));
+}

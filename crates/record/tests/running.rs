@@ -1,0 +1,73 @@
+//! What the running computer knows of its boots, on the invented one.
+
+use std::os::unix::fs::symlink;
+
+use onoff_record::machine::Files;
+use onoff_record::running::{Wanted, look};
+
+use crate::invented::{Invented, Loader};
+
+const MACHINE: &str = "4f0e9c1d2a3b4c5d8e6f708192a3b4c5";
+
+fn computer() -> Invented {
+    let machine = Invented::new(Loader::SystemdBoot);
+    machine.put("/etc/machine-id", format!("{MACHINE}\n"));
+    machine.put(&format!("/var/log/journal/{MACHINE}/system.journal"), "journal");
+    machine.put(&format!("/var/log/journal/{MACHINE}/system@1.journal~"), "journal");
+    machine.put(&format!("/var/log/journal/{MACHINE}/notes.txt"), "no journal");
+    machine.put("/var/log/journal/other/system.journal", "another machine's");
+    machine.put("/sys/firmware/acpi/fpdt/boot/firmware_start_ns", "12\n");
+    machine
+}
+
+#[test]
+fn everything_there_is_is_taken_and_nothing_else() {
+    let mut machine = computer();
+    let found = look(&mut machine, Wanted::ThisBoot);
+    let journals: Vec<String> =
+        found.journals.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+    assert_eq!(journals, ["system.journal", "system@1.journal~"]);
+    let names: Vec<&str> = found.members.iter().map(|member| member.name.as_str()).collect();
+    for name in [
+        "show-manager.txt",
+        "show-units.txt",
+        "dmesg.txt",
+        "/proc/cmdline",
+        "/sys/firmware/acpi/fpdt/boot/firmware_start_ns",
+        "/sys/firmware/efi/efivars/LoaderTimeInitUSec-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f",
+    ] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    assert_eq!(found.unread, []);
+    // Looking changes nothing.
+    assert!(machine.ran.iter().all(|line| ["systemctl show", "dmesg", "uname"].iter().any(|it| line.starts_with(it))));
+    let found = look(&mut machine, Wanted::Journal);
+    assert_eq!((found.journals.len(), found.members.len()), (2, 0));
+}
+
+#[test]
+fn what_is_not_readable_is_named_and_the_rest_is_taken() {
+    let mut machine = computer();
+    let broken = machine.at(&format!("/var/log/journal/{MACHINE}/user-1000.journal"));
+    symlink("nowhere", broken).unwrap();
+    machine.without_systemd = true;
+    let found = look(&mut machine, Wanted::ThisBoot);
+    assert_eq!(found.journals.len(), 2);
+    let unread: Vec<&str> = found.unread.iter().map(|unread| unread.what.as_str()).collect();
+    assert!(unread[0].contains("user-1000.journal: "), "{unread:?}");
+    assert!(unread[1].starts_with("systemd's own times: "), "{unread:?}");
+    assert_eq!(unread.len(), 2);
+}
+
+#[test]
+fn a_journal_that_is_not_kept_says_how_to_keep_it() {
+    let mut machine = Invented::new(Loader::Other);
+    machine.put("/etc/machine-id", format!("{MACHINE}\n"));
+    machine.put(&format!("/run/log/journal/{MACHINE}/system.journal"), "journal");
+    let found = look(&mut machine, Wanted::Journal);
+    assert_eq!(found.journals.len(), 1);
+    assert!(found.unread[0].instead.contains("mkdir -p /var/log/journal"), "{:?}", found.unread);
+    let mut nothing = Invented::new(Loader::Other);
+    let found = look(&mut nothing, Wanted::Journal);
+    assert!(found.unread[0].what.contains("there is none"), "{:?}", found.unread);
+}
