@@ -47,7 +47,7 @@ MAY_IMPORT = {
         "onoff-report",
     },
     "onoff-wasm": {"onoff"},
-    "onoff-record": set(),
+    "onoff-record": {"onoff-journal"},
     "onoff-xperf": {"onoff-trace", "onoff-sources", "onoff-files", "onoff-analysis", "onoff-output", "onoff-report"},
     "onoff-cli": {
         "onoff",

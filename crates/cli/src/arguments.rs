@@ -1,5 +1,6 @@
 //! The arguments as typed. What they mean together is settled in [`crate::invocation`].
 
+pub mod collect;
 pub mod compare;
 pub mod cpu;
 pub mod devices;
@@ -26,6 +27,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::output::Color;
+use collect::CollectArguments;
 use compare::CompareArguments;
 use cpu::CpuArguments;
 use devices::DevicesArguments;
@@ -68,6 +70,7 @@ Examples:
   onoff io capture.pml                   how programs ask for their data: sizes, pages, caches
   onoff netboot boot.pcapng              where the time of a network boot went
   onoff record boot --runs 3 --out DIR   record this Linux computer's boots
+  onoff collect -o slow-boot.tar.gz      pack what this Linux computer knows of them
   onoff compare --baseline a.etl --candidate b.etl   what got slower, and whether that is noise
   onoff gate --baseline a/ --candidate b/ --limit 'boot.total 5% and 500ms'   fail a build that got slower
   onoff xperf -i trace.etl -o summary_boot.xml -a boot
@@ -108,6 +111,7 @@ pub enum Command {
     Policy(PolicyArguments),
     Netboot(NetbootArguments),
     Record(RecordArguments),
+    Collect(CollectArguments),
     Compare(CompareArguments),
     Gate(GateArguments),
     Why(WhyArguments),

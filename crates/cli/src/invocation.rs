@@ -100,6 +100,8 @@ pub enum Task {
     Netboot(NetbootOptions, NetbootFormat),
     /// Record this computer.
     Record(RecordTask),
+    /// Pack what this computer knows of its boots.
+    Collect(CollectQuestion),
     /// Compare runs of a transition.
     Compare(Box<CompareQuestion>),
     /// Hold runs of a transition to limits.
@@ -143,6 +145,20 @@ pub struct EventQuestion {
     pub range: Option<(TimePoint, TimePoint)>,
     /// How.
     pub format: PlainFormat,
+}
+
+/// What to pack, and where.
+#[derive(Debug)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux is collected"))]
+pub struct CollectQuestion {
+    /// The file to write.
+    pub output: PathBuf,
+    /// How many boots of the journal.
+    pub boots: u16,
+    /// Whether names and addresses are replaced.
+    pub redact: bool,
+    /// The folder in place of the computer's root.
+    pub root: PathBuf,
 }
 
 /// One run of the program.
@@ -200,6 +216,16 @@ impl Invocation {
             Command::Io(arguments) => io::resolve(arguments),
             Command::Netboot(arguments) => Self::netboot(arguments),
             Command::Record(arguments) => Self::record(arguments),
+            Command::Collect(it) => Ok(Self {
+                task: Task::Collect(CollectQuestion {
+                    output: it.output,
+                    boots: it.boots,
+                    redact: it.redact,
+                    root: it.root,
+                }),
+                recording: Recording::none(),
+                destination: Destination { path: None, color: Color::Auto },
+            }),
             Command::Compare(arguments) => compare::resolve(arguments),
             Command::Gate(arguments) => gate::resolve(arguments),
             Command::Xperf(arguments) => Self::xperf(arguments),

@@ -46,6 +46,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         | Task::List(..)
         | Task::Netboot(..)
         | Task::Record(_)
+        | Task::Collect(_)
         | Task::View(_)
         | Task::Why(_)
         | Task::Xperf(CommandLine::Help(_)) => {}

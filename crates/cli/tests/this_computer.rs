@@ -3,7 +3,8 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::Path;
 
 use crate::running::{Folder, LINUX_BOOT};
 use onoff_testkit::journal::{JournalEntry, JournalMaker, entries_of_export};
@@ -66,30 +67,31 @@ fn the_answers_are_those_of_the_same_journal_as_a_file() {
     assert_eq!(list, folder.answer("boot journal.export --list-boots"));
 }
 
+/// The bytes of a member of an archive.
+fn member(archive: &Path, member: &str) -> Vec<u8> {
+    let packed = fs::read(archive).unwrap();
+    let mut unpacked = Vec::new();
+    lzma_rust2::XzReader::new(&packed[..], true).read_to_end(&mut unpacked).unwrap();
+    let mut tar = tar::Archive::new(&unpacked[..]);
+    let mut found = Vec::new();
+    for entry in tar.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        if entry.path().unwrap() == Path::new(member) {
+            entry.read_to_end(&mut found).unwrap();
+        }
+    }
+    assert!(!found.is_empty(), "{}: {member}", archive.display());
+    found
+}
+
 #[test]
 fn a_real_shutdown_is_that_of_the_boot_before() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
-    let export = |archive: &str, member: &str| {
-        let packed = fs::read(samples.join(archive)).unwrap();
-        let mut unpacked = Vec::new();
-        let mut reader = lzma_rust2::XzReader::new(&packed[..], true);
-        std::io::Read::read_to_end(&mut reader, &mut unpacked).unwrap();
-        let mut tar = tar::Archive::new(&unpacked[..]);
-        let mut found = Vec::new();
-        for entry in tar.entries().unwrap() {
-            let mut entry = entry.unwrap();
-            if entry.path().unwrap() == PathBuf::from(member) {
-                std::io::Read::read_to_end(&mut entry, &mut found).unwrap();
-            }
-        }
-        assert!(!found.is_empty(), "{archive}: {member}");
-        found
-    };
     let folder = Folder::new();
-    let stopped = export("shutdown-slowstop.tar.xz", "shutdown-slowstop/labsd/journal.export");
-    let running = export("boot-1.tar.xz", "boot-1/lab/journal.export");
+    let stopped = member(&samples.join("shutdown-slowstop.tar.xz"), "shutdown-slowstop/labsd/journal.export");
+    let running = member(&samples.join("boot-1.tar.xz"), "boot-1/lab/journal.export");
     let mut entries = entries_of_export(&stopped, 1);
     let first = entries.len() as u64 + 1;
     entries.extend(entries_of_export(&running, first));
@@ -123,4 +125,48 @@ fn what_cannot_be_read_is_named_with_what_to_do() {
     folder.file("root/etc/machine-id", b"00000000000000000000000000000001\n");
     let output = folder.run("boot --root root");
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// The members of an archive as one text.
+fn members(folder: &Folder, name: &str) -> String {
+    let packed = fs::read(folder.path(name)).unwrap();
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
+    String::from_utf8_lossy(&unpacked).into_owned()
+}
+
+#[test]
+fn what_is_collected_is_answered_like_the_computer_itself_redacted_or_not() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    let journal = member(&samples.join("boot-2.tar.xz"), "boot-2/lab/journal.export");
+    computer(&folder, &entries_of_export(&journal, 1));
+    folder.file("root/etc/hostname", b"labguest\n");
+    let (here, _) = answer(&folder, "boot --root root --format json");
+    for (name, wish) in [("plain.tar.gz", ""), ("redacted.tar.gz", " --redact")] {
+        let (said, _) = answer(&folder, &format!("collect --root root -o {name}{wish}"));
+        assert!(said.starts_with(&format!("Packed into {name}:\n  boots            1\n")), "{said}");
+        assert_same(&here, &folder.answer(&format!("boot {name} --format json")));
+    }
+    assert!(members(&folder, "plain.tar.gz").contains("labguest"));
+    let redacted = members(&folder, "redacted.tar.gz");
+    assert!(!redacted.contains("labguest") && !redacted.contains(MACHINE));
+    // What is there is left alone.
+    let before = fs::read(folder.path("plain.tar.gz")).unwrap();
+    let (code, message) = folder.refusal("collect --root root -o plain.tar.gz");
+    assert_eq!(code, 2);
+    assert!(message.contains("there is such a file already"), "{message}");
+    assert_eq!(fs::read(folder.path("plain.tar.gz")).unwrap(), before);
+}
+
+#[test]
+fn nothing_to_collect_leaves_no_file() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("root")).unwrap();
+    assert_eq!(folder.run("collect --root root -o none.tar.gz").status.code(), Some(2));
+    assert_eq!(fs::read_dir(folder.path("")).unwrap().count(), 1);
+    let (code, _) = folder.refusal("collect --root root -o absent/none.tar.gz");
+    assert_eq!(code, 1);
 }

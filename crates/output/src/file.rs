@@ -21,6 +21,8 @@ pub struct OutputFile {
 enum Place {
     /// A new file beside the target, to be renamed.
     Beside(NamedTempFile),
+    /// The same, which must not meet another of its name.
+    New(NamedTempFile),
     /// A new file elsewhere, to be copied: the target can be written, but nothing can be put beside it.
     Elsewhere(File),
     /// A terminal, a pipe or another device, which has nothing to lose.
@@ -56,9 +58,24 @@ impl OutputFile {
         Ok(Self { target, place })
     }
 
+    /// Begins to write a file that is not there yet, for its owner alone.
+    ///
+    /// # Errors
+    /// Something is there already, or there is no such folder.
+    pub fn create_new(path: &Path) -> io::Result<Self> {
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let target = resolved(path)?;
+        let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        // What the library makes is readable by its owner alone.
+        let file = Builder::new().prefix(".onoff-").suffix(UNFINISHED).tempfile_in(folder)?;
+        Ok(Self { target, place: Place::New(file) })
+    }
+
     fn file(&mut self) -> &mut File {
         match &mut self.place {
-            Place::Beside(file) => file.as_file_mut(),
+            Place::Beside(file) | Place::New(file) => file.as_file_mut(),
             Place::Elsewhere(file) | Place::Device(file) => file,
         }
     }
@@ -69,7 +86,7 @@ impl OutputFile {
     /// The system has no more handles.
     pub fn writer(&self) -> io::Result<File> {
         match &self.place {
-            Place::Beside(file) => file.as_file().try_clone(),
+            Place::Beside(file) | Place::New(file) => file.as_file().try_clone(),
             Place::Elsewhere(file) | Place::Device(file) => file.try_clone(),
         }
     }
@@ -87,6 +104,7 @@ impl OutputFile {
                 Err(error) if cannot_be_replaced(&error.error) => copy(error.file.as_file(), &self.target),
                 Err(error) => Err(error.error),
             },
+            Place::New(file) => file.persist_noclobber(&self.target).map(drop).map_err(|error| error.error),
             Place::Elsewhere(file) => copy(&file, &self.target),
             Place::Device(_) => Ok(()),
         }
@@ -192,6 +210,29 @@ mod tests {
         output.commit().unwrap();
         assert_eq!(fs::read_to_string(&target).unwrap(), "all");
         assert_eq!(names(folder.path()), ["answer.txt"]);
+    }
+
+    #[test]
+    fn a_new_file_replaces_none_not_even_one_that_came_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("new.tar.gz");
+        let mut output = OutputFile::create_new(&target).unwrap();
+        output.write_all(b"mine").unwrap();
+        fs::write(&target, "somebody else's").unwrap();
+        assert_eq!(output.commit().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&target).unwrap(), "somebody else's");
+        assert_eq!(OutputFile::create_new(&target).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(names(folder.path()), ["new.tar.gz"]);
+        let other = folder.path().join("other.tar.gz");
+        let mut output = OutputFile::create_new(&other).unwrap();
+        output.write_all(b"all").unwrap();
+        output.commit().unwrap();
+        assert_eq!(fs::read_to_string(&other).unwrap(), "all");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(fs::metadata(&other).unwrap().permissions().mode() & 0o777, 0o600);
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@
 mod alarm;
 pub mod check;
 pub mod collect;
+pub mod collection;
 pub mod error;
 pub mod file_operations;
 pub mod grub;
@@ -31,6 +32,7 @@ pub mod offer;
 pub mod pack;
 pub mod plan;
 pub mod private;
+pub mod redaction;
 pub mod running;
 pub mod session;
 pub mod settle;

@@ -6,6 +6,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use onoff_journal::JournalFile;
+
 use crate::machine::Files;
 use crate::offer::VARIABLES;
 

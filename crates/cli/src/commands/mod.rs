@@ -2,6 +2,7 @@
 
 mod baseline;
 mod boot;
+mod collect;
 mod compare;
 mod diagnose;
 mod events;
@@ -52,6 +53,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Io(question) => io::run(recording, &question, &destination),
         Task::List(list, question) => lists::run(recording, list, question, &destination),
         Task::Netboot(options, format) => netboot::run(recording, &options, format, &destination),
+        Task::Collect(question) => collect::run(&question),
         Task::Record(task) => record::run(task, &destination),
         Task::Suspend(options, format) => suspend::run(recording, &options, format, &destination),
         Task::View(question) => view::run(&recording, &question, &destination),

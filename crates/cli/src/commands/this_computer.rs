@@ -11,8 +11,6 @@ use crate::failure::Failure;
 /// on stderr, with what to do.
 #[cfg(target_os = "linux")]
 pub fn open(root: &Path, options: &Options) -> Result<Files, Failure> {
-    use std::io::Write;
-
     use onoff_record::live::LiveMachine;
     use onoff_record::machine::Files as _;
     use onoff_record::running::{Wanted, look};
@@ -20,18 +18,26 @@ pub fn open(root: &Path, options: &Options) -> Result<Files, Failure> {
     let mut machine = LiveMachine::new(root.to_owned());
     let wanted = Wanted::of(options.boot.as_deref(), &machine.boot_id());
     let found = look(&mut machine, wanted);
-    for unread in &found.unread {
-        let line = format!("not read: {}. Instead: {}.", unread.what, unread.instead);
-        let line = onoff_report::text::printable::printable(&line).into_owned();
-        // Where stderr is gone the answer is still right.
-        let _ = writeln!(std::io::stderr(), "onoff: {line}");
-    }
+    say_unread(&found);
     let held: Vec<(String, Vec<u8>)> = found.members.into_iter().map(|member| (member.name, member.bytes)).collect();
     if found.journals.is_empty() && held.is_empty() {
         let message = "this computer shows nothing of its boots to this user; name a recording, or see 'onoff record'";
         return Err(Failure::NothingToAnswer(message.to_owned()));
     }
     Ok(onoff_files::open_found(&found.journals, held, options)?)
+}
+
+/// Says on stderr what could not be read, and what to do.
+#[cfg(target_os = "linux")]
+pub fn say_unread(found: &onoff_record::running::RunningSystem) {
+    use std::io::Write;
+
+    for unread in &found.unread {
+        let line = format!("not read: {}. Instead: {}.", unread.what, unread.instead);
+        let line = onoff_report::text::printable::printable(&line).into_owned();
+        // Where stderr is gone the answer is still right.
+        let _ = writeln!(std::io::stderr(), "onoff: {line}");
+    }
 }
 
 /// Other systems have no journal: a recording must be named.

@@ -1,0 +1,493 @@
+//! Host names, users and addresses in texts, replaced by others: the same one everywhere, so that what belongs together still does.
+//!
+//! Names are replaced as whole words, whatever their case, also as systemd and the device mapper escape them in names of units and
+//! volumes. Addresses are known by their form: IPv4, IPv6, Ethernet and e-mail. They become addresses that are reserved for
+//! documentation (RFC 5737, RFC 3849, RFC 2606) or administered locally (IEEE 802).
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Words that logs are read by, and that name nobody: a computer or user called so keeps its name.
+const WORDS: [&str; 60] = [
+    "root",
+    "localhost",
+    "localdomain",
+    "nobody",
+    "system",
+    "systemd",
+    "kernel",
+    "linux",
+    "debian",
+    "ubuntu",
+    "fedora",
+    "arch",
+    "suse",
+    "opensuse",
+    "centos",
+    "redhat",
+    "rhel",
+    "nixos",
+    "alpine",
+    "raspberrypi",
+    "user",
+    "users",
+    "guest",
+    "admin",
+    "boot",
+    "shutdown",
+    "reboot",
+    "suspend",
+    "sleep",
+    "resume",
+    "hibernate",
+    "initrd",
+    "started",
+    "starting",
+    "stopped",
+    "stopping",
+    "finished",
+    "failed",
+    "reached",
+    "target",
+    "service",
+    "device",
+    "mount",
+    "automount",
+    "socket",
+    "slice",
+    "scope",
+    "timer",
+    "path",
+    "swap",
+    "session",
+    "journal",
+    "dev",
+    "disk",
+    "usb",
+    "pci",
+    "acpi",
+    "home",
+    "for",
+    "of",
+];
+
+/// How names of units end; what looks like `name@host.ending` with one of them is a unit.
+const UNIT_ENDINGS: [&str; 11] =
+    ["service", "socket", "target", "device", "mount", "automount", "swap", "timer", "path", "slice", "scope"];
+
+/// Longest part of an e-mail address before the `@` (RFC 5321, 4.5.3.1.1).
+const LONGEST_LOCAL_PART: usize = 64;
+
+/// What is replaced, and by what.
+#[derive(Clone, Debug, Default)]
+pub struct Redaction {
+    /// Names as they may be written, with what replaces them; the longest first.
+    names: Vec<(String, String)>,
+    hosts: usize,
+    users: usize,
+    machines: usize,
+    addresses: BTreeMap<String, String>,
+    /// How many of each kind of address were met.
+    met: [usize; 4],
+    kept: Vec<String>,
+}
+
+/// How many names and addresses are replaced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replaced {
+    /// Names of computers and of their domains.
+    pub hosts: usize,
+    /// Names of users.
+    pub users: usize,
+    /// IPv4, IPv6, Ethernet and e-mail addresses.
+    pub addresses: usize,
+    /// Names that are words of the logs themselves, and stay.
+    pub kept: Vec<String>,
+}
+
+impl Redaction {
+    /// Adds a computer's name: as it is, and of a full name the first part and the domain.
+    pub fn add_host(&mut self, name: &str) {
+        let name = name.trim().trim_end_matches('.');
+        if let Some((first, domain)) = name.split_once('.') {
+            self.add(first, "host");
+            if domain.contains('.') {
+                self.add(domain, "host");
+            }
+        }
+        self.add(name, "host");
+    }
+
+    /// Adds a user's name or full name.
+    pub fn add_user(&mut self, name: &str) {
+        self.add(name.trim(), "user");
+    }
+
+    /// Adds the users of `/etc/passwd` that are persons: those from 1000 on (`UID_MIN`, login.defs(5)) but `nobody`.
+    pub fn add_users_of(&mut self, passwd: &str) {
+        for line in passwd.lines() {
+            let fields: Vec<&str> = line.split(':').collect();
+            let [name, _, uid, _, full_name, ..] = fields[..] else {
+                continue;
+            };
+            if uid.parse().is_ok_and(|uid: u32| uid >= 1000 && uid != 65_534) {
+                self.add_user(name);
+                // The first field of the comment is the full name; phone and room may follow (passwd(5)).
+                self.add_user(full_name.split(',').next().unwrap_or_default());
+            }
+        }
+    }
+
+    /// Adds a computer's id, which machine-id(5) calls confidential.
+    pub fn add_machine(&mut self, id: &str) {
+        let id = id.trim();
+        if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) || self.knows(id) {
+            return;
+        }
+        self.machines += 1;
+        let other = format!("{:032x}", self.machines);
+        self.insert(id.to_owned(), other);
+    }
+
+    /// Learns names of users from a message: `/home/NAME`, the sessions that logind and PAM announce.
+    pub fn learn(&mut self, message: &str) {
+        let is_name = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
+        let name_at = |text: &str| {
+            let end = text.find(|character| !is_name(character)).unwrap_or(text.len());
+            text.get(..end).unwrap_or_default().trim_end_matches(['.', '-']).to_owned()
+        };
+        for (mark, follows) in [("/home/", None), (" of user ", Some("New session ")), (" for user ", Some("session "))]
+        {
+            if follows.is_some_and(|words| !message.contains(words)) {
+                continue;
+            }
+            let mut rest = message;
+            while let Some((_, after)) = rest.split_once(mark) {
+                self.add(&name_at(after), "user");
+                rest = after;
+            }
+        }
+    }
+
+    fn knows(&self, name: &str) -> bool {
+        self.names.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+    }
+
+    fn add(&mut self, name: &str, kind: &str) {
+        if name.is_empty() || self.knows(name) {
+            return;
+        }
+        let is_word = WORDS.iter().any(|word| name.eq_ignore_ascii_case(word));
+        if is_word || name.len() < 2 || name.bytes().all(|byte| byte.is_ascii_digit()) {
+            let name = name.to_owned();
+            // Everybody has a root and a localhost.
+            if !["root", "localhost", "nobody"].contains(&name.as_str()) && !self.kept.contains(&name) {
+                self.kept.push(name);
+            }
+            return;
+        }
+        let number = if kind == "host" { &mut self.hosts } else { &mut self.users };
+        *number += 1;
+        let other = format!("{kind}{number}");
+        // The device mapper doubles hyphens; systemd escapes what separates parts of a path (systemd.unit(5)).
+        let doubled = name.replace('-', "--");
+        for written in [name.to_owned(), name.replace('-', "\\x2d"), doubled.replace('-', "\\x2d"), doubled] {
+            if !self.knows(&written) {
+                self.insert(written, other.clone());
+            }
+        }
+    }
+
+    fn insert(&mut self, name: String, other: String) {
+        let at = self.names.partition_point(|(known, _)| known.len() >= name.len());
+        self.names.insert(at, (name, other));
+    }
+
+    /// How much is replaced, so far.
+    #[must_use]
+    pub fn replaced(&self) -> Replaced {
+        Replaced { hosts: self.hosts, users: self.users, addresses: self.addresses.len(), kept: self.kept.clone() }
+    }
+
+    /// The text with everything replaced.
+    pub fn text(&mut self, text: &str) -> String {
+        let bytes = text.as_bytes();
+        let mut out = String::with_capacity(text.len());
+        let (mut at, mut copied) = (0, 0);
+        while at < bytes.len() {
+            let found = if begins_word(bytes, at) { self.at(text, at) } else { None };
+            match found {
+                Some((length, other)) => {
+                    out.push_str(text.get(copied..at).unwrap_or_default());
+                    out.push_str(&other);
+                    at += length.max(1);
+                    copied = at;
+                }
+                None => at += 1,
+            }
+        }
+        out.push_str(text.get(copied..).unwrap_or_default());
+        out
+    }
+
+    /// What is to be replaced at a place where a word begins: its length, and by what.
+    fn at(&mut self, text: &str, at: usize) -> Option<(usize, String)> {
+        let rest = text.as_bytes().get(at..)?;
+        for (name, other) in &self.names {
+            let here = rest.get(..name.len()).is_some_and(|here| here.eq_ignore_ascii_case(name.as_bytes()));
+            if here && ends_word(rest, name.len()) {
+                return Some((name.len(), other.clone()));
+            }
+        }
+        // The second number of a version is no address.
+        let before = text.as_bytes().get(at.saturating_sub(2)..at);
+        let within_numbers = matches!(before, Some([digit, b'.']) if digit.is_ascii_digit());
+        let length =
+            ethernet(rest).or_else(|| email(rest)).or_else(|| if within_numbers { None } else { internet(rest) })?;
+        let found = text.get(at..at + length)?;
+        Some((length, self.address(found)))
+    }
+
+    /// What replaces an address.
+    fn address(&mut self, found: &str) -> String {
+        let key = found.to_ascii_lowercase();
+        if let Some(other) = self.addresses.get(&key) {
+            return other.clone();
+        }
+        let mut next = |kind: usize| {
+            let met = self.met.get_mut(kind).map(|met| {
+                *met += 1;
+                *met
+            });
+            met.unwrap_or_default()
+        };
+        let other = if key.contains('@') {
+            format!("person{}@example.org", next(0))
+        } else if let Ok(address) = key.parse::<Ipv4Addr>() {
+            if address.is_loopback() || address.is_unspecified() || address.is_broadcast() {
+                return found.to_owned();
+            }
+            let number = next(1);
+            let net = ["192.0.2", "198.51.100", "203.0.113"].get((number - 1) / 254).copied().unwrap_or("203.0.113");
+            format!("{net}.{}", (number - 1) % 254 + 1)
+        } else if let Ok(address) = key.parse::<Ipv6Addr>() {
+            if address.is_loopback() || address.is_unspecified() {
+                return found.to_owned();
+            }
+            format!("2001:db8::{:x}", next(2))
+        } else {
+            let digits: String = key.chars().filter(char::is_ascii_hexdigit).collect();
+            if matches!(digits.as_str(), "000000000000" | "ffffffffffff") {
+                return found.to_owned();
+            }
+            let prefix = ["enx", "wlx", "wwx"].into_iter().find(|prefix| key.starts_with(prefix)).unwrap_or("");
+            // One card has one address, however it is written.
+            let digits = digits.get(digits.len().saturating_sub(12)..).unwrap_or_default().to_owned();
+            let card = match self.addresses.get(&digits) {
+                Some(card) => card.clone(),
+                None => {
+                    let card = format!("02{:010x}", next(3));
+                    self.addresses.insert(digits, card.clone());
+                    card
+                }
+            };
+            if !prefix.is_empty() {
+                return format!("{prefix}{card}");
+            }
+            let separator = found.chars().nth(2).unwrap_or(':').to_string();
+            let pairs: Vec<&str> = (0..6).filter_map(|pair| card.get(pair * 2..pair * 2 + 2)).collect();
+            return pairs.join(&separator);
+        };
+        self.addresses.insert(key, other.clone());
+        other
+    }
+}
+
+/// Whether a word begins at `at`: what is before is no letter or digit, or one that systemd escaped (`\x2d`).
+fn begins_word(bytes: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+    if before.is_none_or(|byte| !byte.is_ascii_alphanumeric()) {
+        return true;
+    }
+    matches!(at.checked_sub(4).and_then(|from| bytes.get(from..at)),
+        Some([b'\\', b'x', high, low]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
+}
+
+fn ends_word(rest: &[u8], length: usize) -> bool {
+    rest.get(length).is_none_or(|byte| !byte.is_ascii_alphanumeric())
+}
+
+/// The length of an Ethernet address, also in the name of a card (`enx0123456789ab`) or a bus (`dev_01_23_…`).
+fn ethernet(rest: &[u8]) -> Option<usize> {
+    for prefix in [b"enx", b"wlx", b"wwx"] {
+        if let Some(digits) = rest.strip_prefix(prefix).and_then(|rest| rest.get(..12))
+            && digits.iter().all(u8::is_ascii_hexdigit)
+            && ends_word(rest, 15)
+        {
+            return Some(15);
+        }
+    }
+    let address = rest.get(..17)?;
+    let separator = *address.get(2)?;
+    let right = address.iter().enumerate().all(|(at, byte)| match at % 3 {
+        2 => *byte == separator,
+        _ => byte.is_ascii_hexdigit(),
+    });
+    (b":-_".contains(&separator) && right && ends_word(rest, 17) && rest.get(17) != Some(&separator)).then_some(17)
+}
+
+/// The length of an IPv4 or IPv6 address.
+fn internet(rest: &[u8]) -> Option<usize> {
+    let run = |holds: &dyn Fn(u8) -> bool| rest.iter().take(46).take_while(|byte| holds(**byte)).count();
+    let address = |mut length: usize| {
+        // The end of a sentence is no part of an address.
+        while length > 0 && matches!(rest.get(length - 1), Some(b'.')) {
+            length -= 1;
+        }
+        let text = rest.get(..length).and_then(|bytes| std::str::from_utf8(bytes).ok())?;
+        Some((length, text))
+    };
+    let (length, text) = address(run(&|byte| byte.is_ascii_digit() || byte == b'.'))?;
+    if text.parse::<Ipv4Addr>().is_ok() && ends_word(rest, length) {
+        return Some(length);
+    }
+    let (mut length, mut text) = address(run(&|byte| byte.is_ascii_hexdigit() || byte == b':' || byte == b'.'))?;
+    if text.ends_with(':') && !text.ends_with("::") {
+        length -= 1;
+        text = text.get(..length)?;
+    }
+    (text.parse::<Ipv6Addr>().is_ok() && ends_word(rest, length)).then_some(length)
+}
+
+/// The length of an e-mail address that is not the name of a unit.
+fn email(rest: &[u8]) -> Option<usize> {
+    let local = rest
+        .iter()
+        .take(LONGEST_LOCAL_PART + 1)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"._%+-".contains(byte))
+        .count();
+    if local == 0 || rest.get(local) != Some(&b'@') {
+        return None;
+    }
+    let domain = rest.get(local + 1..)?;
+    let mut length =
+        domain.iter().take(255).take_while(|byte| byte.is_ascii_alphanumeric() || b".-".contains(byte)).count();
+    while length > 0 && matches!(domain.get(length - 1), Some(b'.' | b'-')) {
+        length -= 1;
+    }
+    let domain = std::str::from_utf8(domain.get(..length)?).ok()?;
+    let (name, last) = domain.rsplit_once('.')?;
+    let is_domain = !name.is_empty() && last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_alphabetic());
+    (is_domain && !UNIT_ENDINGS.contains(&last)).then_some(local + 1 + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redaction() -> Redaction {
+        let mut redaction = Redaction::default();
+        redaction.add_host("web-7.corp.example.com");
+        redaction.add_users_of(
+            "root:x:0:0:root:/root:/bin/sh\nalice:x:1000:1000:Alice Example,,,:/home/alice:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
+        );
+        redaction.add_machine("4f0e9c1d2a3b4c5d8e6f708192a3b4c5");
+        redaction
+    }
+
+    #[test]
+    fn names_go_however_they_are_written() {
+        let mut redaction = redaction();
+        for text in [
+            "Hostname set to <web-7>.",
+            "WEB-7 kernel: x",
+            "web-7.corp.example.com said",
+            "dev-mapper-web\\x2d7\\x2dvg-root.device",
+            "/dev/mapper/web--7--vg-root",
+            "dev-mapper-web\\x2d\\x2d7\\x2d\\x2dvg-root.device",
+            "mail from CORP.example.com",
+            "home-alice.mount",
+            "/home/alice/.cache",
+            "user 'Alice' (Alice Example)",
+            "alice's shell",
+            "journal/4f0e9c1d2a3b4c5d8e6f708192a3b4c5/system.journal",
+        ] {
+            let other = redaction.text(text).to_ascii_lowercase();
+            for name in ["web-7", "web\\x2d7", "web--7", "web\\x2d\\x2d7", "corp.example", "alice", "4f0e9c"] {
+                assert!(!other.contains(name), "{text}: {other}");
+            }
+        }
+        assert_eq!(redaction.text("web-7 alice web-7"), redaction.text("WEB-7 ALICE Web-7"));
+    }
+
+    #[test]
+    fn addresses_go_and_each_keeps_one_other() {
+        let mut redaction = Redaction::default();
+        for (text, expected) in [
+            ("from 10.1.2.3 port 22", "from 192.0.2.1 port 22"),
+            ("10.1.2.3:22-10.9.9.9:5555.", "192.0.2.1:22-192.0.2.2:5555."),
+            ("gateway 10.9.9.9.", "gateway 192.0.2.2."),
+            ("fe80::1a2b:3cff:fe4d:5e6f/64", "2001:db8::1/64"),
+            ("[2a00:1450::1]:443", "[2001:db8::2]:443"),
+            ("eth0: 3c:52:82:01:02:03,", "eth0: 02:00:00:00:00:01,"),
+            ("enx3c5282010203: link up", "enx020000000001: link up"),
+            ("dev_3C_52_82_01_02_03", "dev_02_00_00_00_00_01"),
+            ("mailto:bob.b@mail.example.net.", "mailto:person1@example.org."),
+        ] {
+            assert_eq!(redaction.text(text), expected, "{text}");
+        }
+        assert_eq!(redaction.replaced().addresses, 6);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_name_or_an_address_stays() {
+        let mut redaction = redaction();
+        for text in [
+            "Linux version 6.1.0-18-amd64",
+            "systemd 252.39-1~deb12u1",
+            "0000:00:1f.2: ahci",
+            "pci 0000:00:1f.3",
+            "user@1000.service getty@tty1.service",
+            "malice and web-70 and palice",
+            "12:30:45 and 23:59:59.123456",
+            "b07a249c-d024-414a-82dd-00cd181378ff",
+            "127.0.0.1 ::1 0.0.0.0 00:00:00:00:00:00",
+            "core::fmt::write",
+            "1.2.3.4.5",
+            "sd 0:0:0:0: [sda]",
+            "nvme0n1: p1 p2",
+        ] {
+            assert_eq!(redaction.text(text), text);
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_a_word_of_the_logs_stays_and_is_named() {
+        let mut redaction = Redaction::default();
+        redaction.add_host("kernel");
+        redaction.add_user("root");
+        assert_eq!(redaction.text("kernel: root"), "kernel: root");
+        assert_eq!(redaction.replaced().kept, ["kernel"]);
+    }
+
+    #[test]
+    fn users_are_learnt_from_what_announces_them() {
+        let mut redaction = Redaction::default();
+        redaction.learn("pam_unix(gdm:session): session opened for user carol(uid=1001) by (uid=0)");
+        redaction.learn("New session 3 of user dave.");
+        redaction.learn("open /home/erin/x failed; /home/frank");
+        redaction.learn("Started User Manager for UID 1000. Waiting for user input");
+        assert_eq!(redaction.replaced().users, 4);
+        assert_eq!(redaction.text("carol dave erin frank input"), "user1 user2 user3 user4 input");
+    }
+
+    #[test]
+    fn any_text_is_taken() {
+        let mut redaction = redaction();
+        for text in ["", "\\x2", "ä@ö.de", "alice\u{301}", "::", ":::::", "1.", "@", "a@", "\\x2dalice", "…alice…"]
+        {
+            let once = redaction.text(text);
+            assert!(!once.contains("alice"), "{once}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What is packed for a colleague, on the invented computer: the planted names are nowhere, and the archive is complete.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use onoff_record::collection::{Collecting, redaction_of, write};
+use onoff_record::running::{JournalFile, Wanted, look};
+use onoff_testkit::journal::{JournalEntry, JournalMaker};
+
+use crate::invented::{Invented, Loader};
+
+/// What is planted, in every place that a computer writes it to.
+const PLANTED: [&str; 9] = [
+    "ersatz-7",
+    "ersatz\\x2d7",
+    "example.net",
+    "marlene",
+    "Marlene Muster",
+    "10.20.30.40",
+    "fe80::aa",
+    "3c:52:82",
+    "3c5282aabbcc",
+];
+
+fn computer() -> (Invented, Vec<u8>) {
+    let machine = Invented::new(Loader::SystemdBoot);
+    machine.put("/etc/machine-id", "4f0e9c1d2a3b4c5d8e6f708192a3b4c5\n");
+    machine.put("/etc/hostname", "ersatz-7.lab.example.net\n");
+    machine.put("/etc/passwd", "marlene:x:1000:1000:Marlene Muster,,,:/home/marlene:/bin/sh\n");
+    machine.put("/proc/cmdline", "root=/dev/mapper/ersatz--7--vg-root ip=10.20.30.40\n");
+    machine.put("/var/log/journal/4f0e9c1d2a3b4c5d8e6f708192a3b4c5/system.journal", "stands for the bytes below");
+    let messages = [
+        "Hostname set to <ersatz-7>.",
+        "Mounted home-marlene.mount - /home/marlene.",
+        "dev-mapper-ersatz\\x2d7\\x2dvg-root.device: Changed",
+        "eth0: 3c:52:82:aa:bb:cc, renamed to enx3c5282aabbcc",
+        "DHCPACK of 10.20.30.40, fe80::aa from mail@lab.example.net",
+        "two lines\nof Marlene Muster",
+    ];
+    let entries: Vec<JournalEntry> = (1..=4_u64)
+        .flat_map(|boot| messages.iter().map(move |message| (boot, message)))
+        .enumerate()
+        .map(|(number, (boot, message))| JournalEntry {
+            sequence_number: number as u64 + 1,
+            realtime_us: 1_700_000_000_000_000 + number as u64,
+            monotonic_us: number as u64,
+            boot: boot.into(),
+            fields: [
+                ("MESSAGE", *message),
+                ("_HOSTNAME", "ersatz-7"),
+                ("_PID", "1"),
+                ("_CMDLINE", "/home/marlene/start"),
+                ("COREDUMP_ENVIRON", "USER=marlene"),
+                ("_MACHINE_ID", "4f0e9c1d2a3b4c5d8e6f708192a3b4c5"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()))
+            .to_vec(),
+        })
+        .collect();
+    (machine, JournalMaker::default().file(&entries))
+}
+
+/// The members of what is packed, with what was said of them.
+fn packed(redact: bool) -> (Vec<(String, Vec<u8>)>, onoff_record::collection::Collected) {
+    let (mut machine, journal) = computer();
+    let found = look(&mut machine, Wanted::ThisBoot);
+    let journals = [JournalFile::open(&journal).unwrap()];
+    let mut bytes = Vec::new();
+    let redaction = Some(redaction_of(&machine));
+    let collected = write(&found, &journals, Collecting { boots: 3, redact }, redaction, &mut bytes).unwrap();
+    let mut archive = tar::Archive::new(GzDecoder::new(&bytes[..]));
+    let members = archive
+        .entries()
+        .unwrap()
+        .map(|entry| {
+            let mut entry = entry.unwrap();
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).unwrap();
+            (entry.path().unwrap().to_string_lossy().into_owned(), bytes)
+        })
+        .collect();
+    (members, collected)
+}
+
+fn holds(bytes: &[u8], planted: &str) -> bool {
+    String::from_utf8_lossy(bytes).to_ascii_lowercase().contains(&planted.to_ascii_lowercase())
+}
+
+#[test]
+fn no_planted_name_remains_in_any_member() {
+    let (members, collected) = packed(true);
+    for (name, bytes) in &members {
+        for planted in PLANTED.iter().chain(&["4f0e9c1d2a3b", "COREDUMP"]) {
+            assert!(!holds(name.as_bytes(), planted), "{name}");
+            assert!(!holds(bytes, planted), "{planted} in {name}: {}", String::from_utf8_lossy(bytes));
+        }
+    }
+    let replaced = collected.replaced.unwrap();
+    assert_eq!((replaced.hosts, replaced.users), (3, 2));
+    // The same archive without the wish holds each of them: the test would see them.
+    let (members, collected) = packed(false);
+    assert_eq!(collected.replaced, None);
+    for planted in PLANTED {
+        assert!(members.iter().any(|(_, bytes)| holds(bytes, planted)), "{planted}");
+    }
+}
+
+#[test]
+fn the_last_boots_are_packed_with_everything_that_was_found() {
+    let (members, collected) = packed(false);
+    assert_eq!(collected.boots, [2_u32, 3, 4].map(|boot| format!("{boot:032x}")));
+    assert_eq!(collected.entries, 18);
+    assert_eq!(collected.members, members.len());
+    let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+    for name in ["journal.export", "show-units.txt", "show-manager.txt", "dmesg.txt", "proc/cmdline", "recording.json"]
+    {
+        assert!(names.contains(&format!("collected/{name}").as_str()), "{name}: {names:?}");
+    }
+    let (_, export) = members.iter().find(|(name, _)| name.ends_with("journal.export")).unwrap();
+    let read = onoff_testkit::journal::entries_of_export(export, 1);
+    assert_eq!(read.len(), 18);
+    assert_eq!(read[0].boot, 2);
+    let message = |entry: &JournalEntry| entry.fields.iter().find(|(name, _)| name == "MESSAGE").unwrap().1.clone();
+    assert_eq!(message(&read[5]), b"two lines\nof Marlene Muster");
+}
