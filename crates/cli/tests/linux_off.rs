@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::running::Folder;
 use onoff_testkit::real::samples;
 use serde_json::Value;
 
@@ -373,4 +374,33 @@ fn the_shutdown_of_another_boot_of_a_journal_is_pointed_at_and_told() {
     assert_eq!(other.status.code(), Some(2));
     let errors = String::from_utf8_lossy(&other.stderr);
     assert!(errors.contains("'--boot N' shows one"), "{errors}");
+}
+
+/// A suspend to idle as a kernel without debug messages logs it: nothing between freezing and thawing.
+const CRUMBS: &str = "[    0.000000] Linux version 6.1.0\n[  100.000000] PM: suspend entry (s2idle)\n\
+    [  100.050000] Filesystems sync: 0.030 seconds\n[  100.060000] Freezing user space processes\n\
+    [  100.065000] Freezing remaining freezable tasks completed (elapsed 0.001 seconds)\n\
+    [  103.000000] OOM killer enabled.\n[  103.000500] Restarting tasks ... done.\n[  103.010000] PM: suspend exit\n";
+
+#[test]
+fn the_longest_known_crumb_of_a_plain_log_is_not_the_answer() {
+    let folder = Folder::new();
+    folder.file("crumbs.txt", CRUMBS.as_bytes());
+    let answer = folder.answer("suspend crumbs.txt");
+    let lines: Vec<&str> = answer.lines().collect();
+    assert!(lines[0].contains("the way down is not recorded"), "{}", lines[0]);
+    assert_eq!(
+        lines[1],
+        "Not known: 2.94 s between freeze processes and thaw processes, the time asleep included; nothing was recorded there."
+    );
+    // With the lines of ACPI around them the devices have their stretches, though nobody says which device.
+    let acpi = CRUMBS.replace("s2idle", "deep").replace(
+        "[  103.000000] OOM",
+        "[  101.000000] ACPI: PM: Preparing to enter system sleep state S3\n[  101.010000] ACPI: PM: Low-level resume complete\n\
+         [  101.020000] ACPI: PM: Waking up from system sleep state S3\n[  103.000000] OOM",
+    );
+    folder.file("acpi.txt", acpi.as_bytes());
+    let answer = folder.answer("suspend acpi.txt");
+    assert_eq!(answer.lines().nth(1), Some("Longest: devices resume, 1.98 s."));
+    assert!(answer.contains("inferred: from the last line before to"), "{answer}");
 }

@@ -79,3 +79,6 @@ pub const CREATE_IMAGE: &str = "create_image";
 pub const WRITE_IMAGE: &str = "write_image";
 /// The memory image is read (Linux).
 pub const READ_IMAGE: &str = "read_image";
+
+/// Detail of a phase of devices that stands for all their stages together: the log has lines before and after, and none between.
+pub const ALL_STAGES: &str = "all stages";

@@ -41,6 +41,14 @@ fn nanoseconds(seconds: f64) -> Option<i64> {
     (0.0..1e18).contains(&ns).then_some(ns as i64)
 }
 
+/// Whether a kernel that has no line for the beginning of a sleep begins one here: it writes back what is cached, or freezes users'
+/// processes.
+fn is_first_step(text: &str) -> bool {
+    text.starts_with("PM: Syncing filesystems")
+        || text.starts_with("PM: Preparing system for ")
+        || text.starts_with("Freezing user space processes")
+}
+
 /// A number with `suffix` behind it, of seconds, ns.
 fn seconds(text: &str, suffix: &str) -> Option<i64> {
     let number = text.get(..text.find(suffix)?)?;
@@ -62,6 +70,22 @@ struct Cycle {
     open_callbacks: Vec<(String, usize)>,
     /// Error number with which it was given up.
     status: Option<u32>,
+    /// Kernels before 4.19 have no line for the beginning and the end of a sleep: it begins with the first step that has one, and
+    /// ends when tasks go on.
+    by_steps: bool,
+    /// The last line before devices go to sleep, the first after, and the same on the way up.
+    around_devices: AroundDevices,
+    /// When the line before this one was written.
+    last_ns: i64,
+}
+
+/// Lines around the stretches in which devices sleep and wake. Without debug messages the kernel logs nothing there.
+#[derive(Clone, Copy, Debug, Default)]
+struct AroundDevices {
+    tasks_frozen_ns: Option<i64>,
+    machine_nears_ns: Option<i64>,
+    machine_left_ns: Option<i64>,
+    tasks_go_on_ns: Option<i64>,
 }
 
 /// Follows the log through the cycles. What the trace has told of a cycle already stays; the log adds what it lacks.
@@ -81,6 +105,12 @@ impl PowerTracker {
     }
 
     pub(super) fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
+        if self.cycle.is_none() && is_first_step(text) {
+            self.begin(time_ns, "", "", assembly);
+            if let Some(cycle) = &mut self.cycle {
+                cycle.by_steps = true;
+            }
+        }
         if let Some(kind) = between(text, "PM: suspend entry (", ")") {
             let state = match kind {
                 "s2idle" => "freeze",
@@ -105,6 +135,17 @@ impl PowerTracker {
             self.end(Some(time_ns), assembly);
             return true;
         }
+        if cycle.by_steps && (text.starts_with("Restarting tasks") || text == "done.") {
+            cycle.on_message(time_ns, text, assembly);
+            let complete = text.ends_with("done.");
+            cycle.last_ns = time_ns;
+            if complete {
+                self.end(Some(time_ns), assembly);
+            }
+            return true;
+        }
+        cycle.around_devices(time_ns, text, assembly);
+        cycle.last_ns = time_ns;
         cycle.on_message(time_ns, text, assembly)
             || (!self.has_callbacks && cycle.on_callback(time_ns, text, assembly).is_some())
     }
@@ -121,6 +162,9 @@ impl PowerTracker {
             callbacks: Vec::new(),
             open_callbacks: Vec::new(),
             status: None,
+            by_steps: false,
+            around_devices: AroundDevices::default(),
+            last_ns: start_ns,
         });
     }
 
@@ -160,6 +204,66 @@ impl Cycle {
         }
     }
 
+    /// Notes the lines around the stretches of the devices, and the machine's own sleep.
+    fn around_devices(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) {
+        // "ACPI: PM: Preparing …" since 5.4, "ACPI: Preparing …" before.
+        let step = text.strip_prefix("ACPI: ").map(|step| step.strip_prefix("PM: ").unwrap_or(step));
+        if let Some(state) = step.and_then(|step| step.strip_prefix("Preparing to enter system sleep state ")) {
+            self.around_devices.machine_nears_ns.get_or_insert(time_ns);
+            if self.state.is_empty() {
+                (self.state, self.detail) = match state.trim() {
+                    "S1" => ("standby", "shallow".to_owned()),
+                    "S3" => ("mem", "deep".to_owned()),
+                    "S4" => ("disk", String::new()),
+                    _ => ("", String::new()),
+                };
+            }
+        } else if text.starts_with("Disabling non-boot CPUs") {
+            self.around_devices.machine_nears_ns.get_or_insert(time_ns);
+        } else if step == Some("Low-level resume complete") {
+            // The processor's first words: what was logged before was logged before the machine slept.
+            let last_ns = self.last_ns;
+            self.phase(power_phase::MACHINE, "", last_ns, Some(time_ns), assembly);
+        } else if step.is_some_and(|step| step.starts_with("Waking up from system sleep state"))
+            || (text.starts_with("CPU") && text.ends_with(" is up"))
+        {
+            self.around_devices.machine_left_ns = Some(time_ns);
+        } else if text.starts_with("OOM killer enabled") || text.starts_with("Restarting tasks") {
+            self.around_devices.tasks_go_on_ns.get_or_insert(time_ns);
+        } else if text.ends_with("Preallocating image memory") || text.contains("Preallocating image memory...") {
+            if self.state.is_empty() {
+                self.state = "disk";
+            }
+        }
+    }
+
+    /// Where no line tells of the devices, the stretches between the lines around them are theirs, whichever they are. A
+    /// hibernation has several of each.
+    fn unnamed_devices(&mut self, assembly: &mut Assembly) {
+        if self.state == "disk" {
+            return;
+        }
+        let told = |names: &[&str], phases: &[Activity]| {
+            let names: Vec<StringId> = names.iter().filter_map(|name| assembly.texts.find(name)).collect();
+            phases.iter().any(|row| names.contains(&row.name))
+        };
+        let down =
+            [power_phase::DEVICES_SUSPEND, power_phase::DEVICES_SUSPEND_LATE, power_phase::DEVICES_SUSPEND_NOIRQ];
+        let up = [power_phase::DEVICES_RESUME_NOIRQ, power_phase::DEVICES_RESUME_EARLY, power_phase::DEVICES_RESUME];
+        let (down_told, up_told) = (told(&down, &self.phases), told(&up, &self.phases));
+        let around = self.around_devices;
+        for (is_told, name, from, to) in [
+            (down_told, power_phase::DEVICES_SUSPEND, around.tasks_frozen_ns, around.machine_nears_ns),
+            (up_told, power_phase::DEVICES_RESUME, around.machine_left_ns, around.tasks_go_on_ns),
+        ] {
+            if let (false, Some(from), Some(to)) = (is_told, from, to)
+                && from < to
+            {
+                self.phase(name, power_phase::ALL_STAGES, from, Some(to), assembly);
+            }
+        }
+    }
+
     fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
         if let Some(done) = finished_phase(text) {
             let start_ns = time_ns.saturating_sub(done.length_ns);
@@ -176,6 +280,7 @@ impl Cycle {
                 // Older kernels say begin and end in one line, which has the begin's time.
                 let end_ns = if text.contains(" completed ") { time_ns } else { time_ns.saturating_add(elapsed) };
                 self.goes_on(power_phase::FREEZE_PROCESSES, end_ns);
+                self.around_devices.tasks_frozen_ns = Some(end_ns);
                 if text.starts_with("Freezing remaining") {
                     self.close(power_phase::FREEZE_PROCESSES, None, assembly);
                 }
@@ -267,6 +372,7 @@ impl Cycle {
         while let Some(&(name, ..)) = self.open.first() {
             self.close(name, None, assembly);
         }
+        self.unnamed_devices(assembly);
         let last_ns = end_ns.unwrap_or(i64::MAX);
         let traced = assembly.activities.iter_mut().find(|row| {
             row.kind == ActivityKind::PowerTransition
@@ -383,4 +489,97 @@ fn image(time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
     let row = phase_row(name, "", start_ns, Some(time_ns), EVENT, assembly);
     assembly.activities.push(row);
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_trace::{Tables, Trace};
+
+    /// Phases with their detail and edges, ms, and the state, of a log's lines.
+    fn read(lines: &[(i64, &str)]) -> (Vec<(String, String, i64, Option<i64>)>, Vec<(String, Option<i64>)>) {
+        let mut assembly = Assembly::new(Tables::all());
+        let mut tracker = PowerTracker::new(&assembly);
+        for (ms, text) in lines {
+            tracker.on_message(ms * 1_000_000, text, &mut assembly);
+        }
+        tracker.finish(&mut assembly);
+        let mut trace = Trace::default();
+        assembly.finish(&mut trace);
+        let ms = |ns: i64| ns / 1_000_000;
+        let rows = |kind| trace.activities.iter().filter(move |row| row.kind == kind);
+        let mut phases: Vec<_> = rows(ActivityKind::PowerPhase)
+            .map(|row| {
+                let text = |id| trace.text(id).to_owned();
+                (text(row.name), text(row.detail), ms(row.start_ns), row.end_ns.map(ms))
+            })
+            .collect();
+        phases.sort_by_key(|&(.., start, _)| start);
+        let sleeps = rows(ActivityKind::PowerTransition)
+            .map(|row| (trace.text(row.name).to_owned(), row.end_ns.map(ms)))
+            .collect();
+        (phases, sleeps)
+    }
+
+    const PLAIN: [(i64, &str); 10] = [
+        (1000, "PM: suspend entry (deep)"),
+        (1060, "Freezing remaining freezable tasks"),
+        (1065, "Freezing remaining freezable tasks completed (elapsed 0.001 seconds)"),
+        (2000, "ACPI: PM: Preparing to enter system sleep state S3"),
+        (2010, "Disabling non-boot CPUs ..."),
+        (2020, "ACPI: PM: Low-level resume complete"),
+        (2030, "Enabling non-boot CPUs ..."),
+        (2040, "ACPI: PM: Waking up from system sleep state S3"),
+        (4000, "OOM killer enabled."),
+        (4010, "PM: suspend exit"),
+    ];
+
+    #[test]
+    fn stretches_without_a_line_are_the_devices_all_stages_together() {
+        let (phases, sleeps) = read(&PLAIN);
+        assert_eq!(sleeps, [("mem".to_owned(), Some(4010))]);
+        let devices: Vec<_> = phases.iter().filter(|(_, detail, ..)| detail == power_phase::ALL_STAGES).collect();
+        let all = power_phase::ALL_STAGES.to_owned();
+        assert_eq!(
+            devices,
+            [
+                &("devices_suspend".to_owned(), all.clone(), 1065, Some(2000)),
+                &("devices_resume".to_owned(), all, 2040, Some(4000))
+            ]
+        );
+        assert!(phases.contains(&("machine".to_owned(), String::new(), 2010, Some(2020))));
+    }
+
+    #[test]
+    fn where_the_log_tells_of_the_devices_nothing_is_put_in_their_place() {
+        let mut lines = PLAIN.to_vec();
+        lines.insert(3, (1900, "PM: suspend of devices complete after 800.000 msecs"));
+        lines.insert(9, (3900, "PM: resume of devices complete after 1700.000 msecs"));
+        let (phases, _) = read(&lines);
+        assert!(phases.iter().all(|(_, detail, ..)| detail != power_phase::ALL_STAGES), "{phases:?}");
+        // A suspend to idle has no line for the machine: what is before and what is after is not known.
+        let idle = [PLAIN[0], PLAIN[1], PLAIN[2], PLAIN[8], PLAIN[9]];
+        let (phases, _) = read(&idle);
+        assert!(phases.iter().all(|(name, ..)| !name.starts_with("devices")), "{phases:?}");
+    }
+
+    #[test]
+    fn a_kernel_without_entry_and_exit_lines_sleeps_from_its_first_step_to_the_restart_of_tasks() {
+        let (phases, sleeps) = read(&[
+            (1000, "PM: Syncing filesystems ... done."),
+            (1060, "Freezing user space processes ... (elapsed 0.003 seconds) done."),
+            (1063, "Freezing remaining freezable tasks ... (elapsed 0.001 seconds) done."),
+            (2300, "PM: suspend of devices complete after 1200.000 msecs"),
+            (2500, "ACPI: Preparing to enter system sleep state S3"),
+            (2620, "ACPI: Low-level resume complete"),
+            (2640, "ACPI: Waking up from system sleep state S3"),
+            (4800, "PM: resume of devices complete after 1990.000 msecs"),
+            (4900, "Restarting tasks ... done."),
+            (9000, "Freezing user space processes ... (elapsed 0.003 seconds) done."),
+            (9100, "Restarting tasks ... done."),
+        ]);
+        assert_eq!(sleeps, [("mem".to_owned(), Some(4900)), (String::new(), Some(9100))]);
+        let names: Vec<&str> = phases.iter().map(|(name, ..)| name.as_str()).collect();
+        assert_eq!(names[..4], ["freeze_processes", "devices_suspend", "machine", "devices_resume"]);
+    }
 }

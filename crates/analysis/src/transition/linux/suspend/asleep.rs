@@ -3,7 +3,7 @@
 use crate::transition::{Half, Phase, PhaseName};
 use onoff_trace::{Milestone, Trace, milestone};
 
-use super::names::SleepState;
+use super::names::{SleepState, asks_devices};
 use super::report::LinuxAsleep;
 use super::{Cycle, boundary, is_down, is_logged};
 use crate::evidence::{Certainty, Span};
@@ -42,17 +42,21 @@ pub(super) fn halves(
     state: SleepState,
     phases: &[Phase],
     machine: Option<&Machine>,
+    given_up: bool,
 ) -> (Span, LinuxAsleep, Span) {
     let event = trace.text(cycle.whole.event);
     let begins = boundary(Some((cycle.whole.start_ns, event)), "the kernel's decision to sleep", Certainty::Measured);
+    // Where nothing tells of the devices, what is known is not all of the way: the halves end somewhere in the unknown.
+    let devices =
+        |half: Half| given_up || phases.iter().any(|phase| phase.half == Some(half) && asks_devices(phase.name));
     let last_down = phases
         .iter()
-        .filter(|phase| is_down(phase))
+        .filter(|phase| is_down(phase) && devices(Half::Suspend))
         .filter_map(|phase| Some((phase.end_ns?, phase.ends.event.as_str())))
         .max();
     let first_up = phases
         .iter()
-        .filter(|phase| phase.half == Some(Half::Resume))
+        .filter(|phase| phase.half == Some(Half::Resume) && devices(Half::Resume))
         .filter_map(|phase| Some((phase.start_ns?, phase.starts.event.as_str())))
         .min();
     let (entry, back) = match machine {

@@ -163,22 +163,23 @@ fn describe(
     callbacks::sum_up(&mut phases, &mut callbacks);
     let devices = callbacks::devices(&callbacks);
     let machine = asleep::machine(trace, cycle, &phases);
-    let (suspend, asleep, resume) = asleep::halves(trace, cycle, state, &phases, machine.as_ref());
+    let refusals: Vec<String> =
+        cycle.milestones(trace, milestone::POWER_REFUSED).map(|row| trace.text(row.detail).to_owned()).collect();
+    let error = whole.status.map(u32::cast_signed).filter(|&error| error != 0);
+    let given_up = error.is_some() || !refusals.is_empty();
+    let (suspend, asleep, resume) = asleep::halves(trace, cycle, state, &phases, machine.as_ref(), given_up);
     let tasks = if look { tasks::frozen(trace, images, &phases, cycle.until_ns) } else { Vec::new() };
     if look {
         usage::fill(trace, phases.iter_mut().take(MOST_MEASURED));
     }
-    let refusals: Vec<String> =
-        cycle.milestones(trace, milestone::POWER_REFUSED).map(|row| trace.text(row.detail).to_owned()).collect();
-    let error = whole.status.map(u32::cast_signed).filter(|&error| error != 0);
     let outcome = match (&machine, end_ns) {
         (_, None) => SleepOutcome::Unfinished,
         (Some(_), Some(_)) => SleepOutcome::Slept,
-        (None, Some(_)) if error.is_some() || !refusals.is_empty() => SleepOutcome::GivenUp,
+        (None, Some(_)) if given_up => SleepOutcome::GivenUp,
         (None, Some(_)) => SleepOutcome::Unknown,
     };
     let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
-    LinuxSleep {
+    let mut sleep = LinuxSleep {
         number,
         state,
         way: trace.text(whole.detail).to_owned(),
@@ -205,11 +206,14 @@ fn describe(
         asleep,
         resume,
         phases,
+        longest_gap: None,
         callbacks,
         devices,
         tasks,
         touched_by: touched_by(trace, &BOUNDARY_TABLES),
-    }
+    };
+    sleep.longest_gap = phases::longest_gap(&sleep);
+    sleep
 }
 
 fn settle(trace: &Trace, cycle: &Cycle, resume: &Span, look: bool, options: &SuspendOptions) -> Settling {

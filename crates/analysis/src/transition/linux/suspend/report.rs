@@ -75,6 +75,8 @@ pub struct LinuxSleep {
     pub wake_sources: Vec<WakeSource>,
     /// The phases, by begin.
     pub phases: Vec<Phase>,
+    /// The longest stretch that no phase accounts for, the time asleep left out; `None` when there is none.
+    pub longest_gap: Option<UnknownStretch>,
     /// Device callbacks, by begin.
     pub callbacks: Vec<DeviceCallback>,
     /// Devices with the time of all their callbacks, longest first.
@@ -89,6 +91,19 @@ pub struct LinuxSleep {
     pub post_resume: Settling,
     /// Names of the losses that touch this.
     pub touched_by: Vec<String>,
+}
+
+/// A stretch of which nothing is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnknownStretch {
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// Length, ns.
+    pub duration_ns: i64,
+    /// The phase that ends where it begins; `None` for the decision to sleep.
+    pub after: Option<PhaseName>,
+    /// The phase that begins where it ends; `None` for the end of the sleep.
+    pub before: Option<PhaseName>,
 }
 
 /// What woke the machine.

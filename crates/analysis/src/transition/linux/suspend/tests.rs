@@ -324,3 +324,44 @@ fn recordings_that_no_machine_makes_are_answered() {
     }
     assert!(answered > 100, "{answered}");
 }
+
+/// The same from a log's lines.
+fn logged(trace: &mut Trace, name: &str, start_ms: i64, end_ms: i64) {
+    phase(trace, name, start_ms, end_ms);
+    *trace.activities.event.last_mut().unwrap() = trace.strings.intern("kernel log/PM");
+}
+
+#[test]
+fn the_longest_stretch_without_a_record_leaves_out_the_time_asleep() {
+    // Between the machine's return at 1400 and the first phase after, 10 ms; before the machine's entry 50 ms.
+    let gap = only(&memory()).longest_gap.unwrap();
+    assert_eq!((gap.start_ns, gap.duration_ns), (1350 * MS, 50 * MS));
+    assert_eq!((gap.after, gap.before), (Some(PhaseName::DevicesSuspendNoirq), Some(PhaseName::Machine)));
+    // A suspend to idle whose 30 s asleep have no record: they are no gap, the 5 ms after are.
+    let mut idle = linux();
+    activity(&mut idle, ActivityKind::PowerTransition, "freeze", 1000 * MS, Some(33_000 * MS));
+    logged(&mut idle, power_phase::DEVICES_SUSPEND, 1000, 2000);
+    logged(&mut idle, power_phase::DEVICES_RESUME, 32_000, 32_995);
+    let sleep = only(&idle);
+    assert_eq!(sleep.longest_gap.unwrap().duration_ns, 5 * MS);
+    assert_eq!(sleep.suspend.duration_ns, Some(1000 * MS));
+}
+
+#[test]
+fn halves_of_which_only_crumbs_are_logged_are_not_known() {
+    let mut trace = linux();
+    activity(&mut trace, ActivityKind::PowerTransition, "freeze", 1000 * MS, Some(4000 * MS));
+    logged(&mut trace, power_phase::SYNC_FILE_SYSTEMS, 1000, 1030);
+    logged(&mut trace, power_phase::FREEZE_PROCESSES, 1030, 1065);
+    logged(&mut trace, power_phase::THAW_PROCESSES, 3990, 4000);
+    let sleep = only(&trace);
+    assert_eq!((sleep.suspend.duration_ns, sleep.resume.duration_ns), (None, None));
+    let gap = sleep.longest_gap.unwrap();
+    assert_eq!((gap.start_ns, gap.duration_ns), (1065 * MS, 2925 * MS));
+    // One that was given up has no devices asleep: its way down is what is logged.
+    let mut given_up = linux();
+    activity(&mut given_up, ActivityKind::PowerTransition, "mem", 1000 * MS, Some(21_100 * MS));
+    milestone(&mut given_up, 21_000 * MS, milestone::POWER_REFUSED, "Freezing of tasks failed after 20.000 seconds");
+    logged(&mut given_up, power_phase::FREEZE_PROCESSES, 1000, 21_000);
+    assert_eq!(only(&given_up).suspend.duration_ns, Some(20_000 * MS));
+}

@@ -22,8 +22,10 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     for reason in &sleep.refusals {
         writeln!(out, "{}", styled(DOUBT, printable(reason)))?;
     }
-    if let Some(text) = longest(sleep) {
-        writeln!(out, "{}", styled(WORST, format!("Longest: {text}.")))?;
+    match (unknown(sleep), longest(sleep)) {
+        (Some(text), _) => writeln!(out, "{}", styled(DOUBT, format!("Not known: {text}.")))?,
+        (None, Some(text)) => writeln!(out, "{}", styled(WORST, format!("Longest: {text}.")))?,
+        (None, None) => {}
     }
     if let Some(sentence) = around(sleep) {
         writeln!(out, "{sentence}")?;
@@ -72,6 +74,21 @@ fn answer(sleep: &LinuxSleep) -> String {
         sentence += "; its end is not in the recording";
     }
     sentence + "."
+}
+
+/// The longest stretch without any record, where it is longer than every phase: then the longest phase is not what took long.
+pub(super) fn unknown(sleep: &LinuxSleep) -> Option<String> {
+    let gap = sleep.longest_gap.as_ref()?;
+    let longest =
+        sleep.phases.iter().filter(|phase| phase.half != Some(Half::Asleep)).filter_map(|phase| phase.duration_ns);
+    if longest.max().is_some_and(|longest| longest >= gap.duration_ns) {
+        return None;
+    }
+    let after = gap.after.map_or_else(|| "the decision to sleep".to_owned(), phases::name);
+    let before = gap.before.map_or_else(|| "the end of the sleep".to_owned(), phases::name);
+    let halves_unknown = sleep.suspend.duration_ns.is_none() && sleep.resume.duration_ns.is_none();
+    let asleep = if halves_unknown { ", the time asleep included" } else { "" };
+    Some(format!("{} between {after} and {before}{asleep}; nothing was recorded there", duration(gap.duration_ns)))
 }
 
 /// The phase that took longest, and what its time went to.

@@ -79,7 +79,13 @@ fn write_overview(report: &LinuxSuspendReport, out: &mut dyn Write) -> io::Resul
             cell(duration_or_dash(sleep.suspend.duration_ns)),
             cell(duration_or_dash(sleep.asleep.slept_ns)),
             cell(duration_or_dash(sleep.resume.duration_ns)),
-            styled_cell(QUIET, headline::longest(sleep).unwrap_or_default()),
+            styled_cell(
+                QUIET,
+                match headline::unknown(sleep) {
+                    Some(text) => format!("not known: {text}"),
+                    None => headline::longest(sleep).unwrap_or_default(),
+                },
+            ),
         ]);
     }
     table.write(out)
