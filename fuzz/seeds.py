@@ -66,7 +66,6 @@ def linux():
         yield b"\0" + part
 
 
-<<<<<<< HEAD
 def journals():
     """Files of the journal: journald makes large and sparse ones, so these are made, in both forms and with every compression."""
     for compact in (False, True):
@@ -112,7 +111,8 @@ def journal(compact, flag, pack):
     struct.pack_into("<Q", out, 152, len(entries))
     struct.pack_into("<Q", out, 176, first)
     return bytes(out)
-=======
+
+
 def file_operations():
     """Recordings of file operations: the first part of the real ones, and a few lines of each other format."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
@@ -125,7 +125,6 @@ def file_operations():
     yield b"  8,0    3        1     0.000000000   697  Q   R 1000 + 8 [reader]\n  8,0 3 5 0.0007 0 C R 1000 + 8 [0]\n"
     yield b"# DXT, file_id: 1, file_name: /a\n X_POSIX 0 read 0 0 4096 0.1 0.2\n"
     yield b"7 0.000123 read(3</a>,  <unfinished ...>\n7 0.000001 <... read resumed>\"x\", 4) = 1 <0.000004>\n"
->>>>>>> b7afc13 (fileio: file operations as seven programs record them, read as one stream)
 
 
 def plans():
@@ -186,19 +185,16 @@ decimals = 1
 
 
 # Targets whose seeds are no Event Trace Logs.
-<<<<<<< HEAD
-SEEDS = {"capture": captures, "comparison": comparisons, "firmware": firmware_tables, "ftrace": traces, "journal": journals, "linux": linux}
-=======
 SEEDS = {
     "capture": captures,
     "comparison": comparisons,
     "fileio": file_operations,
     "firmware": firmware_tables,
     "ftrace": traces,
+    "journal": journals,
     "linux": linux,
     "prefetch": plans,
 }
->>>>>>> b7afc13 (fileio: file operations as seven programs record them, read as one stream)
 
 
 def main():

@@ -43,6 +43,7 @@ COMMANDS = [
     ("WhyReport", "`onoff why --format json`"),
     ("IoReport", "`onoff io --format json`"),
     ("IoComparison", "`onoff io --compare OTHER --format json`"),
+    ("PrefetchReport", "`onoff prefetch --format json`"),
     ("NetbootReport", "`onoff netboot --format json`"),
 ]
 

@@ -1,8 +1,8 @@
-//! The readers of prefetch plans and of `Layout.ini`, given any bytes: they read to an end, and never panic.
+//! The readers of what `\Windows\Prefetch` holds, given any bytes: they read to an end, and never panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_prefetch::{read_layout, read_plan};
+use onoff_prefetch::{read_layout, read_plan, read_ready_boot, read_superfetch};
 
 fuzz_target!(|bytes: &[u8]| {
     match read_plan(bytes) {
@@ -12,6 +12,10 @@ fuzz_target!(|bytes: &[u8]| {
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
+    if let Ok(boot) = read_ready_boot(bytes) {
+        assert!(boot.reads.iter().filter_map(|read| read.file).all(|file| (file as usize) < boot.files.len()));
+    }
+    let _ = read_superfetch(bytes);
     if let Some(layout) = read_layout(bytes) {
         assert!(layout.files.iter().all(|file| !file.is_empty()));
     }

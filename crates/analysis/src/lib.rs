@@ -34,6 +34,7 @@ pub mod lists;
 mod modules;
 pub mod netboot;
 mod owners;
+pub mod prefetch;
 pub mod processes;
 pub mod recording;
 pub mod scope;

@@ -11,6 +11,7 @@ pub mod interrupts;
 pub mod io;
 pub mod netboot;
 pub mod policy;
+pub mod prefetch;
 pub mod processes;
 pub mod record;
 pub mod services;
@@ -38,6 +39,7 @@ use interrupts::InterruptsArguments;
 use io::IoArguments;
 use netboot::NetbootArguments;
 use policy::PolicyArguments;
+use prefetch::PrefetchArguments;
 use processes::ProcessesArguments;
 use record::RecordArguments;
 use services::ServicesArguments;
@@ -68,6 +70,7 @@ Examples:
   onoff cpu trace.etl --range 10s 20s    who used the processors; likewise processes, interrupts, ...
   onoff disk trace.etl --by path         which files kept the disks busy; likewise files, hardfaults
   onoff io capture.pml                   how programs ask for their data: sizes, pages, caches
+  onoff prefetch /mnt/c                  what Windows reads ahead, and whether it is trained
   onoff netboot boot.pcapng              where the time of a network boot went
   onoff record boot --runs 3 --out DIR   record this Linux computer's boots
   onoff collect -o slow-boot.tar.gz      pack what this Linux computer knows of them
@@ -109,6 +112,7 @@ pub enum Command {
     Services(ServicesArguments),
     Devices(DevicesArguments),
     Policy(PolicyArguments),
+    Prefetch(PrefetchArguments),
     Netboot(NetbootArguments),
     Record(RecordArguments),
     Collect(CollectArguments),

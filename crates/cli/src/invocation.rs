@@ -7,6 +7,7 @@ pub mod gate;
 pub mod io;
 pub mod lists;
 pub mod netboot;
+pub mod prefetch;
 pub mod record;
 pub mod shutdown;
 pub mod study;
@@ -98,6 +99,8 @@ pub enum Task {
     List(List, TableQuestion),
     /// Show where the time of network boots went.
     Netboot(NetbootOptions, NetbootFormat),
+    /// Show what Windows reads ahead.
+    Prefetch(prefetch::PrefetchQuestion),
     /// Record this computer.
     Record(RecordTask),
     /// Pack what this computer knows of its boots.
@@ -215,6 +218,7 @@ impl Invocation {
             Command::Policy(it) => Self::list(List::Policy, it.recording, it.table, it.output),
             Command::Io(arguments) => io::resolve(arguments),
             Command::Netboot(arguments) => Self::netboot(arguments),
+            Command::Prefetch(arguments) => Ok(prefetch::resolve(arguments)),
             Command::Record(arguments) => Self::record(arguments),
             Command::Collect(it) => Ok(Self {
                 task: Task::Collect(CollectQuestion {

@@ -16,6 +16,7 @@ mod lists;
 mod netboot;
 mod netboot_outcomes;
 mod papers;
+mod prefetch;
 mod readme;
 mod record;
 mod running;

@@ -25,7 +25,9 @@ mod firmware;
 mod kept;
 mod mapped;
 mod options;
+mod prefetch;
 mod spill;
+pub mod volume;
 mod walk;
 
 use std::fs::File;
@@ -39,6 +41,7 @@ use onoff_trace::{Tables, Trace};
 pub use firmware::{open_firmware, read_guid_names};
 pub use onoff_sources::Error;
 pub use options::Options;
+pub use prefetch::{FileBytes, FoundFiles, open_prefetch};
 
 use kept::Place;
 use mapped::Mapped;

@@ -30,11 +30,15 @@
 
 mod answers;
 mod error;
+#[cfg(feature = "files")]
+mod prefetch;
 mod runs;
 mod session;
 
 pub use answers::{BootAnswer, ShutdownAnswer, SleepAnswer};
 pub use error::{Error, Refusal};
+#[cfg(feature = "files")]
+pub use prefetch::prefetch;
 pub use runs::{RunsOfTransition, tables_of_runs};
 pub use session::{Session, Transitions};
 

@@ -1,7 +1,8 @@
 //! Prefetch plans of Windows: what it reads ahead when a program starts or the computer boots.
 //!
 //! `\Windows\Prefetch` holds one `.pf` file for each program and path it was started from; `Layout.ini` lists the files of all
-//! plans in the order in which the defragmenter lays them out.
+//! plans in the order in which the defragmenter lays them out. ReadyBoot keeps what boots read (`Trace*.fx`) and what the next one
+//! will (`rblayout.xin`); SuperFetch has databases, of which the headers are read.
 //!
 //! ```
 //! let text = "[OptimalLayoutFile]\r\nVersion=1\r\nC:\\WINDOWS\\SYSTEM32\\NTDLL.DLL\r\n";
@@ -23,6 +24,10 @@ mod compressed;
 mod field;
 mod layout;
 mod plan;
+mod ready_boot;
+mod superfetch;
 
 pub use layout::{Layout, read_layout};
-pub use plan::{Error, Plan, PlannedFile, Volume, read_plan};
+pub use plan::{Error, PAGE_BYTES, Plan, PlannedFile, Volume, read_plan};
+pub use ready_boot::{ReadyBoot, ReadyBootRead, is_ready_boot, read_ready_boot};
+pub use superfetch::{SuperfetchHeader, SuperfetchPacking, read_superfetch};

@@ -7,6 +7,9 @@ use crate::field::{size_at, text, text_at, u16_at, u32_at, u64_at, unix_ns_at};
 
 /// Bytes of the header before the file information.
 const HEADER: usize = 84;
+/// Bytes of a page: each entry of a plan's trace is one. Seen in the plans of every version: the entries' places in a file are pages apart,
+/// counted in bytes in version 17 and in sectors of 512 bytes later.
+pub const PAGE_BYTES: u64 = 4096;
 /// Files or volumes beyond this are not read; Windows itself stops at 1,024 files.
 const MOST_ENTRIES: usize = 65_536;
 
@@ -15,6 +18,10 @@ const MOST_ENTRIES: usize = 65_536;
 pub enum Error {
     /// The bytes are no plan.
     NotAPlan,
+    /// The bytes are no file of ReadyBoot, or of a kind that is not known.
+    NotReadyBoot,
+    /// The bytes are no database of SuperFetch.
+    NotSuperfetch,
     /// A version that is not read.
     Version {
         /// The version.
@@ -46,14 +53,16 @@ impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAPlan => formatter.write_str("no prefetch plan"),
+            Self::NotReadyBoot => formatter.write_str("no trace or layout of ReadyBoot that is known"),
+            Self::NotSuperfetch => formatter.write_str("no SuperFetch database"),
             Self::Version { version } => write!(formatter, "plan version {version}; 17, 23, 26, 30 and 31 are read"),
-            Self::Cut { offset } => write!(formatter, "the plan ends at byte {offset}, before what it must have"),
+            Self::Cut { offset } => write!(formatter, "the file ends at byte {offset}, before what it must have"),
             Self::Compression { number } => write!(formatter, "compression {number} is not read"),
             Self::Size { size } => {
-                write!(formatter, "the plan says it has {size} bytes, more than its content can have")
+                write!(formatter, "the file says it has {size} bytes, more than its content can have")
             }
             Self::Damaged { offset } => {
-                write!(formatter, "the compressed bytes are damaged at byte {offset} of the plan")
+                write!(formatter, "the compressed bytes are damaged at byte {offset} of the file")
             }
         }
     }
@@ -68,7 +77,7 @@ pub struct PlannedFile {
     pub path: String,
     /// First entry of the plan's trace.
     pub trace_start: u32,
-    /// Entries of the plan's trace.
+    /// Entries of the plan's trace: pages of the file that the plan reads.
     pub trace_entries: u32,
     /// Flags.
     pub flags: u32,

@@ -1,6 +1,7 @@
 //! Any bytes are read to an end.
 
-use onoff_prefetch::{read_layout, read_plan};
+use onoff_prefetch::{read_layout, read_plan, read_ready_boot, read_superfetch};
+use onoff_testkit::compress::Compression;
 use proptest::prelude::*;
 
 /// Bytes that pass for a plan, with small numbers where places and counts are.
@@ -27,5 +28,17 @@ proptest! {
         wrapped.extend_from_slice(&bytes);
         let _ = read_plan(&wrapped);
         let _ = read_layout(&bytes);
+        let _ = read_superfetch(&bytes);
+        let _ = read_superfetch(&wrapped);
+        // As the inside of a trace and of a layout.
+        for magic in [b"xFcE", b"iLdR"] {
+            let inside = [magic.as_slice(), bytes.get(4..).unwrap_or_default()].concat();
+            let packed = Compression::XpressHuffman.compress(&inside);
+            let mut file = b"PfB\xe3".to_vec();
+            file.extend_from_slice(&(inside.len() as u32).to_le_bytes());
+            file.extend_from_slice(&(packed.len() as u32).to_le_bytes());
+            file.extend_from_slice(&packed);
+            let _ = read_ready_boot(&file);
+        }
     }
 }

@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod any_bytes;
+mod ready_boot;
 mod samples;

@@ -43,7 +43,8 @@ pub fn plan(job: &Job) -> Vec<Section> {
         Transition::Hibernate => ("hibernate", "Hibernate", &["suspend"]),
         Transition::RebootCycle => ("rebootCycle", "RebootCycle", &["boot", "shutdown"]),
     };
-    let mut sections = vec![
+    let mut sections = if job.train > 0 { training(job.train) } else { Vec::new() };
+    sections.extend([
         Section {
             title: "Before (paper, \"Reducing the Variance in Test Results\")".to_owned(),
             lines: preparation(job),
@@ -56,7 +57,7 @@ pub fn plan(job: &Job) -> Vec<Section> {
             &format!("Or with the toolkit's wpr and {PROFILE_FILE}"),
             vec![on_off(scenario, "Light", job.runs), on_off(scenario, "Verbose", 1)],
         ),
-    ];
+    ]);
     let inbox = inbox(job.transition);
     if !inbox.is_empty() {
         sections.push(commands("Or with the wpr of Windows itself, one run", inbox));
@@ -72,6 +73,57 @@ pub fn plan(job: &Job) -> Vec<Section> {
 
 fn commands(title: &str, lines: Vec<String>) -> Section {
     Section { title: title.to_owned(), lines, commands: true }
+}
+
+/// How Windows learns what to read ahead although a write filter protects the volume: the procedure of Microsoft's paper on Windows Embedded
+/// Standard 7, "Using Superfetch with Write Filters", with the command lines of each filter.
+fn training(restarts: u32) -> Vec<Section> {
+    let parameters = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters";
+    let restarts = format!("{restarts} {}", if restarts == 1 { "time" } else { "times" });
+    let set = |name: &str| format!("reg add \"{parameters}\" /v {name} /t REG_DWORD /d 3 /f");
+    vec![
+        Section {
+            title: "Train the read-ahead first (paper, \"Using Superfetch with Write Filters\")".to_owned(),
+            lines: vec![
+                "List the programs that matter. Windows 7 keeps 123 plans of programs, Windows 8 and later 1,024; beyond that it drops the oldest.".to_owned(),
+                "Take the lines below in order, as administrator; leave out those of filters that the computer does not have.".to_owned(),
+            ],
+            commands: false,
+        },
+        commands(
+            "Turn the write filter off; it takes effect with the next restart",
+            ["uwfmgr filter disable", "fbwfmgr /disable", "ewfmgr C: -commitanddisable"].map(str::to_owned).to_vec(),
+        ),
+        commands(
+            "Turn the read-ahead on",
+            vec![
+                set("EnablePrefetcher"),
+                set("EnableSuperfetch"),
+                "sc config SysMain start= auto".to_owned(),
+            ],
+        ),
+        Section {
+            title: "Learn".to_owned(),
+            lines: vec![
+                format!("Restart {restarts} (shutdown /r /t 0); after the last restart let the computer idle for 5 minutes or longer."),
+                "Start each program of the list once, those that matter most last.".to_owned(),
+                r"Check it: 'onoff prefetch C:\Windows\Prefetch' counts boots and plans, and names plans older than their programs.".to_owned(),
+            ],
+            commands: false,
+        },
+        commands(
+            "Keep what is learnt later, where the filter can leave it out (EWF cannot)",
+            vec![
+                r"uwfmgr file add-exclusion C:\Windows\Prefetch".to_owned(),
+                format!("uwfmgr registry add-exclusion \"{parameters}\""),
+                r"fbwfmgr /addexclusion C: \Windows\Prefetch".to_owned(),
+            ],
+        ),
+        commands(
+            "Turn the write filter on and restart",
+            ["uwfmgr filter enable", "fbwfmgr /enable", "ewfmgr C: -enable", "shutdown /r /t 0"].map(str::to_owned).to_vec(),
+        ),
+    ]
 }
 
 fn preparation(job: &Job) -> Vec<String> {

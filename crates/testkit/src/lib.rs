@@ -6,6 +6,7 @@
 //! * [`compress`] holds the encoders of compressed buffers.
 //! * [`events`] names the events of a Windows boot.
 //! * [`journal`] writes files of the systemd journal, whole or damaged.
+//! * [`prefetch`] writes plans, boots' traces of ReadyBoot and databases of SuperFetch.
 //! * [`program`] makes a file of a Windows program, signed or not.
 //! * [`real`] finds the real recordings, which tests use where they are present.
 //! * [`simulate`] plays a scenario into a whole boot with known truth.
@@ -17,6 +18,7 @@ pub mod capture;
 pub mod compress;
 pub mod events;
 pub mod journal;
+pub mod prefetch;
 mod program;
 pub mod real;
 pub mod simulate;

@@ -57,6 +57,7 @@ Examples:
   sudo onoff record --restore                       put everything back after a crash
   onoff boot /var/tmp/boots/boot-1.tar.gz           where the time went
   onoff record boot --plan windows --out .          command lines and a profile for Windows
+  onoff record boot --plan windows --train --out .  the same, after training its read-ahead
 
 'boot', 'shutdown' and 'reboot-cycle' restart the computer as often as asked and go on by
 themselves after each restart; progress is on the console and in the journal
@@ -76,8 +77,9 @@ pub struct RecordArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
 
-    /// Runs before those, without a recording, so that caches get used to the restarts
-    #[arg(long, value_name = "K", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    /// Runs before those, without a recording, so that caches get used to the restarts; 3 without a number. With '--plan windows':
+    /// how its read-ahead is trained, also below a write filter
+    #[arg(long, value_name = "K", default_value_t = 0, num_args = 0..=1, default_missing_value = "3", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub train: u32,
 
     /// Seconds to wait after the boot or the wake before the recording ends [default: until the processors were 80 % idle

@@ -13,6 +13,7 @@ mod info;
 mod io;
 mod lists;
 mod netboot;
+mod prefetch;
 mod record;
 mod runs;
 mod shutdown;
@@ -54,6 +55,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::List(list, question) => lists::run(recording, list, question, &destination),
         Task::Netboot(options, format) => netboot::run(recording, &options, format, &destination),
         Task::Collect(question) => collect::run(&question),
+        Task::Prefetch(question) => prefetch::run(recording, &question, &destination),
         Task::Record(task) => record::run(task, &destination),
         Task::Suspend(options, format) => suspend::run(recording, &options, format, &destination),
         Task::View(question) => view::run(&recording, &question, &destination),

@@ -4,6 +4,7 @@ pub mod compare;
 pub mod firmware;
 pub mod io;
 pub mod netboot;
+pub mod prefetch;
 
 use std::io::Write;
 

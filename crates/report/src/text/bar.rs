@@ -47,6 +47,19 @@ impl Axis {
     }
 }
 
+/// One character for each value, its height by the largest; zero shows nothing.
+#[must_use]
+pub fn sparkline(values: &[u64]) -> String {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.iter().copied().max().unwrap_or(0).max(1);
+    let height = |value: u64| match usize::try_from(u128::from(value) * 8 / u128::from(most)) {
+        _ if value == 0 => ' ',
+        Ok(eighths) => HEIGHTS[eighths.saturating_sub(1).min(7)],
+        Err(_) => FULL,
+    };
+    values.iter().map(|&value| height(value)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

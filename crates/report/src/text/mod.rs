@@ -16,6 +16,7 @@ pub mod losses;
 pub mod machine;
 pub mod netboot;
 pub mod phases;
+pub mod prefetch;
 pub mod printable;
 pub mod quantity;
 pub mod section;

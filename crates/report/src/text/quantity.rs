@@ -1,7 +1,7 @@
 //! Times, sizes, counts and shares as a person reads them: three significant digits and a unit.
 
-use onoff_trace::Duration;
 use onoff_trace::duration::three_digits;
+use onoff_trace::{CivilTime, Duration};
 
 /// A length of time, e.g. `12.3 s`, `245 ms`, `17 min 25 s`.
 #[must_use]
@@ -13,6 +13,18 @@ pub fn duration(ns: i64) -> String {
 #[must_use]
 pub fn duration_or_dash(ns: Option<i64>) -> String {
     ns.map_or_else(|| "-".to_owned(), duration)
+}
+
+/// A point in calendar time, UTC, to the second; `-` when it is not known.
+#[must_use]
+pub fn second_or_dash(unix_ns: Option<i64>) -> String {
+    unix_ns.map_or_else(
+        || "-".to_owned(),
+        |ns| {
+            let text = CivilTime::from_unix_ns(ns).to_string();
+            text.get(..19).unwrap_or(&text).replace('T', " ")
+        },
+    )
 }
 
 /// A size, e.g. `512 B`, `12.3 KiB`, `1.40 GiB`.

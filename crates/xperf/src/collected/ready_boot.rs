@@ -1,5 +1,6 @@
 //! ReadyBoot: the reads of a boot that its read-ahead looked at.
 
+use onoff_analysis::prefetch::ReadyBootSums;
 use onoff_trace::DescribedEvent;
 
 use super::{MOST_KEYS, number};
@@ -24,25 +25,6 @@ pub struct ReadyBootRequest {
     pub flags: u64,
     /// Path of the file; empty when not known.
     pub file: String,
-}
-
-/// The sums that the read-ahead gives when it is over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReadyBootSums {
-    /// Reads that it saw.
-    pub reads: u64,
-    /// Their bytes.
-    pub read_bytes: u64,
-    /// Reads that it answered from what it had read ahead.
-    pub hits: u64,
-    /// Their bytes.
-    pub hit_bytes: u64,
-    /// Reads that it made ahead.
-    pub prefetches: u64,
-    /// Their bytes.
-    pub prefetch_bytes: u64,
-    /// Time the disk took for them, µs.
-    pub prefetch_disk_us: u64,
 }
 
 /// What the read-ahead said.

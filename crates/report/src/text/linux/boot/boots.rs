@@ -3,9 +3,8 @@
 use std::io::{self, Write};
 
 use onoff_analysis::transition::linux::boot::BootList;
-use onoff_trace::CivilTime;
 
-use crate::text::quantity::count;
+use crate::text::quantity::{count, second_or_dash};
 use crate::text::style::QUIET;
 use crate::text::table::{Table, cell, styled_cell};
 
@@ -33,21 +32,11 @@ pub fn write(list: &BootList, out: &mut dyn Write) -> io::Result<()> {
             cell(if boot.read { "*" } else { "" }),
             cell(boot.number.to_string()),
             cell(&*boot.id),
-            cell(second(boot.first_unix_ns)),
-            cell(second(boot.last_unix_ns)),
+            cell(second_or_dash(boot.first_unix_ns)),
+            cell(second_or_dash(boot.last_unix_ns)),
             cell(count(boot.entries)),
             styled_cell(QUIET, state),
         ]);
     }
     table.write(out)
-}
-
-fn second(unix_ns: Option<i64>) -> String {
-    unix_ns.map_or_else(
-        || "-".to_owned(),
-        |ns| {
-            let text = CivilTime::from_unix_ns(ns).to_string();
-            text.get(..19).unwrap_or(&text).replace('T', " ")
-        },
-    )
 }

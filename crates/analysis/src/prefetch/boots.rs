@@ -1,0 +1,128 @@
+//! Boots as ReadyBoot kept them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use onoff_prefetch::{ReadyBoot, ReadyBootRead};
+use serde::Serialize;
+
+use super::PrefetchFile;
+
+/// Files of a boot that are listed.
+const MOST_FILES: usize = 50;
+/// Stretches of equal length that a boot's reads are counted in.
+const SLICES: usize = 20;
+
+/// A file that a boot read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BootTraceFile {
+    /// Path.
+    pub path: String,
+    /// Reads.
+    pub reads: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// What ReadyBoot kept of a boot.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct BootTrace {
+    /// Path or name of its file.
+    pub name: String,
+    /// When it was written, ns since 1970-01-01 UTC: soon after the boot.
+    pub modified_unix_ns: Option<i64>,
+    /// Reads.
+    pub reads: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Reads whose file is not known.
+    pub unattributed_reads: u64,
+    /// Files that were read.
+    pub files: u64,
+    /// From the first read to the last, ns. That the file counts microseconds is inferred.
+    pub duration_ns: i64,
+    /// Reads that begin where the last read of the same file ended, percent of the reads whose file is known.
+    pub sequential_percent: f64,
+    /// Bytes read in each twentieth of that time.
+    pub bytes_by_slice: Vec<u64>,
+    /// The files that most was read of, at most 50.
+    pub top_files: Vec<BootTraceFile>,
+    /// Names and reads that could not be read.
+    pub unreadable: u64,
+}
+
+impl BootTrace {
+    pub(super) fn of(file: &PrefetchFile, boot: &ReadyBoot) -> Self {
+        let mut reads: Vec<&ReadyBootRead> = boot.reads.iter().collect();
+        // Two accounts of one time: in the order of time, and of each as it was written.
+        reads.sort_by_key(|read| read.time_us);
+        let times = reads.first().zip(reads.last()).map_or((0, 0), |(first, last)| (first.time_us, last.time_us));
+        let length = u64::from(times.1 - times.0) + 1;
+        let mut by_file: BTreeMap<u32, (u64, u64, u64)> = BTreeMap::new();
+        let mut trace = Self {
+            name: file.name.clone(),
+            modified_unix_ns: file.modified_unix_ns,
+            reads: reads.len() as u64,
+            duration_ns: i64::from(times.1 - times.0) * 1000,
+            bytes_by_slice: vec![0; if reads.is_empty() { 0 } else { SLICES }],
+            unreadable: boot.unreadable,
+            ..Self::default()
+        };
+        let mut sequential = 0_u64;
+        for read in reads {
+            let bytes = u64::from(read.bytes);
+            trace.bytes += bytes;
+            let slice = u64::from(read.time_us - times.0) * SLICES as u64 / length;
+            if let Some(sum) = usize::try_from(slice).ok().and_then(|slice| trace.bytes_by_slice.get_mut(slice)) {
+                *sum += bytes;
+            }
+            let Some(file) = read.file else {
+                trace.unattributed_reads += 1;
+                continue;
+            };
+            let known = by_file.entry(file).or_default();
+            sequential += u64::from(known.0 > 0 && known.2 == read.offset);
+            *known = (known.0 + 1, known.1 + bytes, read.offset.saturating_add(bytes));
+        }
+        let attributed = trace.reads - trace.unattributed_reads;
+        trace.sequential_percent = if attributed == 0 { 0.0 } else { sequential as f64 * 100.0 / attributed as f64 };
+        trace.files = by_file.len() as u64;
+        let path = |file: u32| boot.files.get(file as usize).cloned().unwrap_or_default();
+        let mut files: Vec<BootTraceFile> = by_file
+            .into_iter()
+            .map(|(file, (reads, bytes, _))| BootTraceFile { path: path(file), reads, bytes })
+            .collect();
+        files.sort_by(|a, b| (Reverse(a.bytes), &a.path).cmp(&(Reverse(b.bytes), &b.path)));
+        files.truncate(MOST_FILES);
+        trace.top_files = files;
+        trace
+    }
+}
+
+/// The files that every boot reads.
+#[derive(Debug, Default)]
+pub(super) struct Common {
+    boots: u64,
+    files: BTreeSet<String>,
+}
+
+impl Common {
+    pub(super) fn add(&mut self, boot: &ReadyBoot) {
+        let read: BTreeSet<String> = boot
+            .reads
+            .iter()
+            .filter_map(|read| boot.files.get(read.file? as usize))
+            .map(|path| path.to_uppercase())
+            .collect();
+        if self.boots == 0 {
+            self.files = read;
+        } else {
+            self.files.retain(|path| read.contains(path));
+        }
+        self.boots += 1;
+    }
+
+    pub(super) fn files(&self) -> Option<u64> {
+        (self.boots > 1).then_some(self.files.len() as u64)
+    }
+}

@@ -1,0 +1,60 @@
+//! `onoff prefetch`.
+
+use std::ops::ControlFlow;
+
+use onoff_analysis::prefetch::{ReadAheadWork, TABLES, of_boot};
+use onoff_analysis::transition::boot::{self, BootOptions};
+use onoff_report::{csv, json, text};
+use onoff_sources::{EventFilter, EventStream, Pattern};
+use onoff_xperf::collected::ready_boot::{EVENTS, ReadyBoot};
+
+use crate::arguments::table::TableFormat;
+use crate::failure::Failure;
+use crate::invocation::Recording;
+use crate::invocation::prefetch::PrefetchQuestion;
+use crate::output::Destination;
+
+pub fn run(recording: Recording, question: &PrefetchQuestion, destination: &Destination) -> Result<(), Failure> {
+    let mut report = onoff::prefetch(&question.paths, question.programs.clone())?;
+    if !recording.files.is_empty() {
+        report.with_boot(read_ahead(recording)?);
+    }
+    if report.is_empty() {
+        let reason =
+            report.unreadable.first().map_or_else(String::new, |file| format!(" ({}: {})", file.name, file.reason));
+        return Err(Failure::NothingToAnswer(format!(
+            "no plan (.pf), Layout.ini, ReadyBoot file or SuperFetch database there{reason}"
+        )));
+    }
+    destination.write(|out| {
+        match question.format {
+            TableFormat::Text => text::prefetch::write(&report, &question.text, out)?,
+            TableFormat::Json => json::document::write(&report, out)?,
+            TableFormat::Csv => csv::prefetch::write(&report, question.rows, out)?,
+        }
+        Ok(())
+    })
+}
+
+/// What the read-ahead did in a recorded boot, with what it says about itself where that was recorded.
+fn read_ahead(recording: Recording) -> Result<ReadAheadWork, Failure> {
+    let options = recording.options.read()?;
+    let files = onoff_files::open_all(&recording.files, &recording.options.limits)?;
+    let mut said = ReadyBoot::default();
+    let filter =
+        EventFilter { events: EVENTS.iter().map(|name| Pattern::new(name)).collect(), ..EventFilter::default() };
+    let end = EventStream::open(&files, &options)?.for_each(&filter, &options, |event| {
+        said.take(event);
+        ControlFlow::<()>::Continue(())
+    });
+    debug_assert!(end.outcome.is_continue(), "nothing breaks it off");
+    let trace = super::open(recording, TABLES)?;
+    let report = boot::analyse(&trace, &BootOptions::default())
+        .map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
+    if trace.disk_ios.is_empty() {
+        return Err(Failure::NothingToAnswer(
+            "--trace: the recording holds no disk requests; record the kernel's flags DISK_IO and FILENAME".to_owned(),
+        ));
+    }
+    Ok(of_boot(&trace, &report, said.sums))
+}

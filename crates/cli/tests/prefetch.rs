@@ -1,0 +1,115 @@
+//! `onoff prefetch` as a user runs it.
+
+use onoff_testkit::prefetch::{PlanFile, ready_boot_trace};
+use onoff_testkit::real::samples;
+use serde_json::Value;
+
+use crate::running::Folder;
+
+fn plan(executable: &str, files: &[(&str, u32)]) -> Vec<u8> {
+    PlanFile {
+        version: 26,
+        executable: executable.to_owned(),
+        is_boot: false,
+        run_count: 7,
+        last_run: 130_000_000_000_000_000,
+        volume: r"\DEVICE\HARDDISKVOLUME2".to_owned(),
+        files: files.iter().map(|&(path, pages)| (path.to_owned(), pages)).collect(),
+    }
+    .bytes()
+}
+
+/// A volume with two plans, of which one is about a file that is gone, and three boots.
+fn volume() -> Folder {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("c/Windows/Prefetch/ReadyBoot")).unwrap();
+    std::fs::create_dir_all(folder.path("c/Windows/System32")).unwrap();
+    folder.file("c/Windows/System32/ntdll.dll", &[0; 9000]);
+    folder.file("c/Windows/app.exe", b"MZ");
+    let ntdll = (r"\WINDOWS\SYSTEM32\NTDLL.DLL", 30);
+    folder.file("c/Windows/Prefetch/APP.EXE-1.pf", &plan("APP.EXE", &[ntdll, (r"\WINDOWS\APP.EXE", 4)]));
+    folder.file("c/Windows/Prefetch/GONE.EXE-2.pf", &plan("GONE.EXE", &[ntdll, (r"\WINDOWS\GONE.EXE", 4)]));
+    folder.file("c/Windows/Prefetch/desktop.ini", b"not of prefetch");
+    let reads = [(r"\Device\HarddiskVolume2\Windows\System32\ntdll.dll", 0, 65_536, 10)];
+    for at in 1..=3 {
+        let trace = ready_boot_trace([&reads, &[("", 0, 512, 2_000_000)]]);
+        folder.file(&format!("c/Windows/Prefetch/ReadyBoot/Trace{at}.fx"), &trace);
+    }
+    folder
+}
+
+#[test]
+fn a_volume_says_what_is_read_and_what_is_gone() {
+    let text = volume().answer("prefetch c");
+    for line in [
+        "2 launch plans of at most 1,024 (Windows 8 or 8.1).",
+        "Together they read 152 KiB of 3 files; 1 of them are shared (120 KiB).",
+        "The read-ahead of boots is trained: ReadyBoot kept 3 boots.",
+        "1 file gone",
+        "1 file read in all of them.",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert!(!text.contains("desktop.ini"), "{text}");
+}
+
+#[test]
+fn the_formats_hold_the_same() {
+    let folder = volume();
+    let report: Value = serde_json::from_str(&folder.answer("prefetch c --format json --program app.exe")).unwrap();
+    assert_eq!(report["shared"]["plans"], 1);
+    let plan =
+        &report["plans"].as_array().unwrap().iter().find(|plan| plan["executable"] == "APP.EXE").unwrap().clone();
+    assert_eq!((&plan["missing_files"], &plan["run_count"]), (&Value::from(0), &Value::from(7)));
+    for (by, rows) in [("plan", 2), ("file", 3), ("volume", 1), ("boot", 3)] {
+        let csv = folder.answer(&format!("prefetch c --format csv --by {by}"));
+        let widths: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
+        assert_eq!(widths.len(), rows + 1, "{by}");
+        assert!(widths.iter().all(|&width| width == widths[0]), "{csv}");
+    }
+}
+
+#[test]
+fn a_recorded_boot_says_what_its_read_ahead_did() {
+    let folder = Folder::boot("services-later.toml");
+    let output = folder.run("prefetch --trace boot.etl");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("In the recorded boot"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    // The simulated boot has no sums of ReadyBoot: what it does not hold is not known.
+    assert!(text.contains("are not known: record Microsoft-Windows-ReadyBoost"), "{text}");
+}
+
+#[test]
+fn what_holds_no_plan_is_refused() {
+    let folder = Folder::new();
+    folder.file("notes.txt", b"nothing");
+    let (code, error) = folder.refusal("prefetch notes.txt");
+    assert!(code == 2 && error.contains("notes.txt"), "{error}");
+    let (code, _) = folder.refusal("prefetch nowhere");
+    assert_eq!(code, 1);
+}
+
+#[test]
+fn real_plans_of_seven_windows_are_one_report() {
+    let Some(samples) = samples("prefetch") else {
+        return;
+    };
+    let folder = Folder::new();
+    let path = samples.join("ez");
+    let report: Value =
+        serde_json::from_str(&folder.answer(&format!("prefetch {} --format json", path.display()))).unwrap();
+    assert_eq!(report["unreadable"], Value::Array(Vec::new()));
+    // As libscca reads it: the manifest that lies with the samples.
+    let manifest: Value =
+        serde_json::from_str(&std::fs::read_to_string(samples.join("MANIFEST.json")).unwrap()).unwrap();
+    let plans = report["plans"].as_array().unwrap();
+    assert!(plans.len() > 20);
+    for plan in plans {
+        let name = plan["name"].as_str().unwrap().rsplit('/').next().unwrap();
+        let known = manifest.as_array().unwrap().iter().find(|one| {
+            one[0].as_str().is_some_and(|path| path.ends_with(name))
+                && (&one[3], &one[4], &one[5]) == (&plan["executable"], &plan["run_count"], &plan["files"])
+        });
+        assert!(known.is_some(), "{plan}");
+    }
+}

@@ -1,0 +1,61 @@
+//! ReadyBoot and SuperFetch, as the writers of the tests make them.
+
+use onoff_prefetch::{Error, SuperfetchPacking, read_ready_boot, read_superfetch};
+use onoff_testkit::prefetch::{ready_boot_layout, ready_boot_trace, superfetch};
+
+const NTOS: &str = r"\Device\HarddiskVolume3\Windows\System32\ntoskrnl.exe";
+const HIVE: &str = r"\Device\HarddiskVolume3\Windows\System32\config\SOFTWARE";
+
+#[test]
+fn a_boot_s_reads_have_files_places_and_times() {
+    // More than a block in the first account, and one read that has no file.
+    let first: Vec<_> = (0..1500_u32).map(|at| (NTOS, u64::from(at) * 4096, 4096, at * 10)).collect();
+    let second = [(HIVE, 1 << 33, 65_536, 3), ("", 7, 512, 99_000)];
+    let read = read_ready_boot(&ready_boot_trace([&first, &second])).unwrap();
+    assert!(read.is_trace);
+    assert_eq!((read.reads.len(), read.unreadable), (1502, 0));
+    let path = |at: usize| read.reads[at].file.map(|file| read.files[file as usize].as_str());
+    assert_eq!((path(0), path(1499), path(1500), path(1501)), (Some(NTOS), Some(NTOS), Some(HIVE), None));
+    assert_eq!((read.reads[1499].offset, read.reads[1499].time_us), (1499 * 4096, 14_990));
+    assert_eq!((read.reads[1500].offset, read.reads[1500].bytes), (1 << 33, 65_536));
+}
+
+#[test]
+fn a_layout_has_files_and_damage_is_named() {
+    let bytes = ready_boot_layout(&[NTOS, HIVE]);
+    let read = read_ready_boot(&bytes).unwrap();
+    assert!(!read.is_trace && read.files.iter().any(|path| path == HIVE));
+    assert!(matches!(read_ready_boot(&bytes[..bytes.len() - 30]), Err(Error::Cut { .. } | Error::Damaged { .. })));
+    assert_eq!(read_ready_boot(b"SCCA"), Err(Error::NotReadyBoot));
+    let mut huge = bytes.clone();
+    huge[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert!(matches!(read_ready_boot(&huge), Err(Error::Size { .. })));
+}
+
+#[test]
+fn a_name_that_is_its_own_parent_is_counted() {
+    // One name: parent 0, its own place.
+    let mut plain = b"iLdR\0\0\0\0".to_vec();
+    plain.extend_from_slice(&8_u32.to_le_bytes());
+    plain.extend_from_slice(&[0; 4]);
+    plain.extend_from_slice(&[0, 0, 0, 0, 1, 0, b'a', 0]);
+    let packed = onoff_testkit::compress::Compression::XpressHuffman.compress(&plain);
+    let mut bytes = b"PfB\xe3".to_vec();
+    bytes.extend_from_slice(&(plain.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(&(packed.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(&packed);
+    let read = read_ready_boot(&bytes).unwrap();
+    assert_eq!((read.files.len(), read.unreadable), (0, 1));
+}
+
+#[test]
+fn the_header_of_a_database_is_the_same_packed_or_not() {
+    let plain = read_superfetch(&superfetch(2, 300, 17, false)).unwrap();
+    let packed = read_superfetch(&superfetch(2, 300, 17, true)).unwrap();
+    assert_eq!((plain.packing, packed.packing), (SuperfetchPacking::Plain, SuperfetchPacking::Mam));
+    for header in [plain, packed] {
+        assert_eq!((header.volumes, header.files, header.sources, header.kind, header.bytes), (2, 300, 17, 11, 400));
+    }
+    assert_eq!(read_superfetch(&[1; 500]), Err(Error::NotSuperfetch));
+    assert!(matches!(read_superfetch(b"MEM0"), Err(Error::Cut { .. })));
+}

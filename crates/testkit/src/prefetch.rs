@@ -1,0 +1,201 @@
+//! Files of `\Windows\Prefetch`: plans, boots' traces of ReadyBoot, databases of SuperFetch.
+
+use crate::compress::Compression;
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+fn put(bytes: &mut [u8], at: usize, value: u32) {
+    bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+}
+
+/// A plan to write, in the layout of Windows 7 (version 23) or later (26).
+#[derive(Clone, Debug)]
+pub struct PlanFile {
+    /// 23 or 26.
+    pub version: u32,
+    /// Program.
+    pub executable: String,
+    /// Whether it is the boot's.
+    pub is_boot: bool,
+    /// Starts.
+    pub run_count: u32,
+    /// Last start, as a `FILETIME`.
+    pub last_run: u64,
+    /// Device path of the one volume.
+    pub volume: String,
+    /// Files: paths below the volume, pages.
+    pub files: Vec<(String, u32)>,
+}
+
+impl PlanFile {
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let information = if self.version == 23 { 156 } else { 220 };
+        let metrics_at = 84 + information;
+        let pages: u32 = self.files.iter().map(|file| file.1).sum();
+        let traces_at = metrics_at + 32 * self.files.len();
+        let names_at = traces_at + 12 * pages as usize;
+        let (mut metrics, mut names, mut first) = (Vec::new(), Vec::new(), 0_u32);
+        for (path, pages) in &self.files {
+            let text = utf16(&format!("{}{path}", self.volume));
+            for number in [first, *pages, *pages, names.len() as u32, (text.len() / 2) as u32, 0x200, 0, 0] {
+                metrics.extend_from_slice(&number.to_le_bytes());
+            }
+            names.extend_from_slice(&text);
+            names.extend_from_slice(&[0, 0]);
+            first += pages;
+        }
+        let volumes_at = (names_at + names.len()).next_multiple_of(8);
+        let device = utf16(&self.volume);
+        let mut volume = vec![0; 104];
+        put(&mut volume, 0, 104);
+        put(&mut volume, 4, (device.len() / 2) as u32);
+        put(&mut volume, 16, 0x1234_5678);
+        let behind = 104 + device.len() + 2;
+        put(&mut volume, 20, behind as u32);
+        put(&mut volume, 24, 16);
+        put(&mut volume, 28, (behind + 16) as u32);
+        volume.extend_from_slice(&device);
+        volume.extend_from_slice(&[0; 18]);
+        let mut bytes = vec![0; metrics_at];
+        put(&mut bytes, 0, self.version);
+        bytes[4..8].copy_from_slice(b"SCCA");
+        let name = utf16(&self.executable);
+        bytes[16..16 + name.len()].copy_from_slice(&name);
+        put(&mut bytes, 76, 0xABCD_0001);
+        put(&mut bytes, 80, u32::from(self.is_boot));
+        let numbers = [
+            metrics_at,
+            self.files.len(),
+            traces_at,
+            pages as usize,
+            names_at,
+            names.len(),
+            volumes_at,
+            1,
+            volume.len(),
+        ];
+        for (at, number) in numbers.into_iter().enumerate() {
+            put(&mut bytes, 84 + at * 4, number as u32);
+        }
+        bytes[84 + 44..84 + 52].copy_from_slice(&self.last_run.to_le_bytes());
+        put(&mut bytes, 84 + if self.version == 23 { 68 } else { 124 }, self.run_count);
+        bytes.extend_from_slice(&metrics);
+        for page in 0..pages {
+            for number in [page + 1, page * 8, 0] {
+                bytes.extend_from_slice(&number.to_le_bytes());
+            }
+        }
+        bytes.extend_from_slice(&names);
+        bytes.resize(volumes_at, 0);
+        bytes.extend_from_slice(&volume);
+        let length = bytes.len() as u32;
+        put(&mut bytes, 12, length);
+        bytes
+    }
+}
+
+/// A boot's trace of ReadyBoot (`Trace*.fx`): the reads of its two accounts, each with path, offset, bytes and microseconds. An
+/// empty path is a read whose file is not known.
+#[must_use]
+pub fn ready_boot_trace(accounts: [&[(&str, u64, u32, u32)]; 2]) -> Vec<u8> {
+    let mut names = Names::default();
+    let mut region = Vec::new();
+    for account in accounts {
+        for block in account.chunks(1024) {
+            let start = region.len();
+            for (at, &(path, offset, bytes, time_us)) in block.iter().enumerate() {
+                let name = names.place(if path.is_empty() { "\\FI_UNKNOWN" } else { path });
+                region.extend_from_slice(&[0; 8]);
+                region.extend_from_slice(&offset.to_le_bytes());
+                for number in [name, 402, bytes, time_us, at as u32, 0] {
+                    region.extend_from_slice(&number.to_le_bytes());
+                }
+            }
+            region.resize(start + 1024 * 40 + 8, 0);
+        }
+    }
+    let identity = [b"DMIO:ID:".as_slice(), &[7; 16]].concat();
+    let mut plain = b"xFcE\0\0\0\0".to_vec();
+    for number in [accounts[0].len(), accounts[1].len(), names.table.len()] {
+        plain.extend_from_slice(&(number as u32).to_le_bytes());
+    }
+    plain.extend_from_slice(&(identity.len() as u16).to_le_bytes());
+    plain.extend_from_slice(&identity);
+    plain.extend_from_slice(&region);
+    plain.extend_from_slice(&names.table);
+    packed(&plain)
+}
+
+/// The layout for the next boot (`rblayout.xin`).
+#[must_use]
+pub fn ready_boot_layout(paths: &[&str]) -> Vec<u8> {
+    let mut names = Names::default();
+    for path in paths {
+        names.place(path);
+    }
+    let mut plain = b"iLdR\0\0\0\0".to_vec();
+    plain.extend_from_slice(&(names.table.len() as u32).to_le_bytes());
+    plain.extend_from_slice(&[0; 4]);
+    plain.extend_from_slice(&names.table);
+    plain.extend_from_slice(&[0; 32]);
+    packed(&plain)
+}
+
+/// A tree of names, each once.
+#[derive(Default)]
+struct Names {
+    table: Vec<u8>,
+    places: Vec<(String, u32)>,
+}
+
+impl Names {
+    fn place(&mut self, path: &str) -> u32 {
+        if let Some((_, place)) = self.places.iter().find(|(known, _)| known == path) {
+            return *place;
+        }
+        let (parent, name) = path.rsplit_once('\\').unwrap_or(("", path));
+        let parent = if parent.is_empty() { u32::MAX } else { self.place(parent) };
+        let place = self.table.len() as u32;
+        let text = utf16(name);
+        self.table.extend_from_slice(&parent.to_le_bytes());
+        self.table.extend_from_slice(&((text.len() / 2) as u16).to_le_bytes());
+        self.table.extend_from_slice(&text);
+        self.places.push((path.to_owned(), place));
+        place
+    }
+}
+
+/// The container of ReadyBoot: pieces of 64 KiB, each compressed by itself.
+fn packed(plain: &[u8]) -> Vec<u8> {
+    let mut bytes = b"PfB\xe3".to_vec();
+    bytes.extend_from_slice(&(plain.len() as u32).to_le_bytes());
+    for (at, piece) in plain.chunks(65_536).enumerate() {
+        if at > 0 {
+            bytes.extend_from_slice(&[0xDE, 0xAD, 0xBE, 0xEF]);
+        }
+        let piece = Compression::XpressHuffman.compress(piece);
+        bytes.extend_from_slice(&(piece.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&piece);
+    }
+    bytes
+}
+
+/// A database of SuperFetch, compressed as Windows 8 and later do (`MAM`), or not.
+#[must_use]
+pub fn superfetch(volumes: u32, files: u32, sources: u32, is_compressed: bool) -> Vec<u8> {
+    let mut plain = vec![0; 400];
+    for (at, number) in [(0, 14), (4, 400), (8, 240), (12, 11), (52, volumes), (56, files), (64, sources)] {
+        put(&mut plain, at, number);
+    }
+    if !is_compressed {
+        return plain;
+    }
+    let mut bytes = b"MAM\x04".to_vec();
+    bytes.extend_from_slice(&400_u32.to_le_bytes());
+    bytes.extend_from_slice(&Compression::XpressHuffman.compress(&plain));
+    bytes
+}
