@@ -134,6 +134,14 @@ def plans():
         yield path
 
 
+def hives():
+    """Small registry hives without a log; the real ones are too long, so of these the first part."""
+    samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
+    for path in sorted((pathlib.Path(samples) / "hives").glob("*.xz")):
+        with lzma.open(path) as file:
+            yield b"\0\0" + file.read(32 * 1024)
+
+
 def comparisons():
     """Limits, a study and two baselines, apart by the record separator."""
     limits = "boot.total 5% and 500ms\nboot.phase.*Init 10% or 2s\nboot.service.* 3\n"
@@ -191,6 +199,7 @@ SEEDS = {
     "fileio": file_operations,
     "firmware": firmware_tables,
     "ftrace": traces,
+    "hive": hives,
     "journal": journals,
     "linux": linux,
     "prefetch": plans,

@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "onoff-etl": {"onoff-xca"},
     "onoff-prefetch": {"onoff-xca"},
     "onoff-fileio": set(),
+    "onoff-hive": set(),
     "onoff-etw": {"onoff-etl"},
     "onoff-firmware": set(),
     "onoff-ftrace": set(),

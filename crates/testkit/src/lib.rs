@@ -5,6 +5,7 @@
 //! * [`capture`] writes network captures, and plays transfers into them.
 //! * [`compress`] holds the encoders of compressed buffers.
 //! * [`events`] names the events of a Windows boot.
+//! * [`hive`] writes registry hives and their logs.
 //! * [`journal`] writes files of the systemd journal, whole or damaged.
 //! * [`prefetch`] writes plans, boots' traces of ReadyBoot and databases of SuperFetch.
 //! * [`program`] makes a file of a Windows program, signed or not.
@@ -17,6 +18,7 @@ pub mod assemble;
 pub mod capture;
 pub mod compress;
 pub mod events;
+pub mod hive;
 pub mod journal;
 pub mod prefetch;
 mod program;

@@ -1,0 +1,136 @@
+//! A value.
+
+use std::borrow::Cow;
+
+use crate::cell::{cell, name, u16_at, u32_at, utf16};
+
+/// Bytes that one cell of a long value holds.
+const SEGMENT: usize = 16_344;
+
+/// What a value holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// Nothing in particular.
+    None,
+    /// Text.
+    Text,
+    /// Text with names of variables of the environment.
+    ExpandableText,
+    /// Bytes.
+    Binary,
+    /// A number of 32 bits.
+    U32,
+    /// The same, the highest byte first.
+    U32BigEndian,
+    /// A link to another key.
+    Link,
+    /// Texts.
+    Texts,
+    /// A number of 64 bits.
+    U64,
+    /// Another kind: its number.
+    Other(u32),
+}
+
+impl ValueKind {
+    const fn from_number(number: u32) -> Self {
+        match number {
+            0 => Self::None,
+            1 => Self::Text,
+            2 => Self::ExpandableText,
+            3 => Self::Binary,
+            4 => Self::U32,
+            5 => Self::U32BigEndian,
+            6 => Self::Link,
+            7 => Self::Texts,
+            11 => Self::U64,
+            other => Self::Other(other),
+        }
+    }
+}
+
+/// A value of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value<'h> {
+    /// Its name; empty for the key's default value.
+    pub name: String,
+    /// What it holds.
+    pub kind: ValueKind,
+    /// Its bytes.
+    pub data: Cow<'h, [u8]>,
+}
+
+impl<'h> Value<'h> {
+    pub(crate) fn at(bytes: &'h [u8], offset: u32) -> Option<Self> {
+        let content = cell(bytes, offset).filter(|content| content.starts_with(b"vk"))?;
+        let length = usize::from(u16_at(content, 2)?);
+        let is_narrow = u16_at(content, 16)? & 1 != 0;
+        let size = u32_at(content, 4)?;
+        let data = if size & 0x8000_0000 != 0 {
+            // Up to four bytes lie where else the offset is.
+            Cow::Borrowed(content.get(8..12)?.get(..(size & 0x7fff_ffff) as usize)?)
+        } else {
+            data(bytes, u32_at(content, 8)?, size as usize)?
+        };
+        Some(Self {
+            name: name(content.get(20..20 + length)?, is_narrow),
+            kind: ValueKind::from_number(u32_at(content, 12)?),
+            data,
+        })
+    }
+
+    /// A number, of 32 or 64 bits.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        match self.kind {
+            ValueKind::U32 => Some(u64::from(u32::from_le_bytes(*self.data.first_chunk()?))),
+            ValueKind::U32BigEndian => Some(u64::from(u32::from_be_bytes(*self.data.first_chunk()?))),
+            ValueKind::U64 => Some(u64::from_le_bytes(*self.data.first_chunk()?)),
+            _ => None,
+        }
+    }
+
+    /// Text, up to its first zero.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        matches!(self.kind, ValueKind::Text | ValueKind::ExpandableText | ValueKind::Link).then(|| {
+            let text = utf16(&self.data);
+            text.split('\0').next().unwrap_or_default().to_owned()
+        })
+    }
+
+    /// Texts, without empty ones; a single text is a list of one.
+    #[must_use]
+    pub fn texts(&self) -> Option<Vec<String>> {
+        match self.kind {
+            ValueKind::Texts => {
+                let text = utf16(&self.data);
+                Some(text.split('\0').filter(|text| !text.is_empty()).map(str::to_owned).collect())
+            }
+            _ => self.text().map(|text| if text.is_empty() { Vec::new() } else { vec![text] }),
+        }
+    }
+}
+
+/// The bytes of a value that lie in a cell, or in several.
+fn data(bytes: &[u8], offset: u32, size: usize) -> Option<Cow<'_, [u8]>> {
+    if size == 0 {
+        return Some(Cow::Borrowed(&[]));
+    }
+    let content = cell(bytes, offset)?;
+    if size <= SEGMENT || !content.starts_with(b"db") {
+        return Some(Cow::Borrowed(content.get(..size)?));
+    }
+    let segments = usize::from(u16_at(content, 2)?);
+    let list = cell(bytes, u32_at(content, 4)?)?;
+    let mut data = Vec::new();
+    for entry in list.as_chunks::<4>().0.iter().take(segments) {
+        let segment = cell(bytes, u32::from_le_bytes(*entry))?;
+        let left = size - data.len();
+        data.extend_from_slice(segment.get(..left.min(SEGMENT))?);
+        if data.len() == size {
+            return Some(Cow::Owned(data));
+        }
+    }
+    None
+}

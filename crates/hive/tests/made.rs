@@ -1,0 +1,92 @@
+//! Hives that the tests' writer makes.
+
+use onoff_hive::{Error, Hive, ValueKind};
+use onoff_testkit::hive::{KeyFile, WRITTEN, interrupted};
+
+fn services(count: u32) -> KeyFile {
+    let mut root = KeyFile::root();
+    for at in 0..count {
+        let key = root.key(&format!(r"ControlSet001\Services\Service{at}"));
+        key.set("Start", 2_u32)
+            .set("DependOnService", ["RpcSs", "Tcpip"].as_slice())
+            .set("ImagePath", r"system32\a.exe");
+    }
+    root.key("Long").set("Blob", vec![9_u8; 40_000]).set("", "default").set("Wide", 1_u64 << 40);
+    root.key("Übung").set("Kind", vec![1_u8, 2]);
+    root
+}
+
+#[test]
+fn keys_and_values_of_every_kind_are_read() {
+    let hive = Hive::read(services(3).hive(), &[]).unwrap();
+    assert!(!hive.is_dirty());
+    let key = hive.key(r"controlset001\SERVICES\service1").unwrap();
+    assert_eq!((key.name().as_str(), key.value("start").unwrap().number()), ("Service1", Some(2)));
+    assert_eq!(key.value("DependOnService").unwrap().texts().unwrap(), ["RpcSs", "Tcpip"]);
+    assert_eq!(key.value("ImagePath").unwrap().text().unwrap(), r"system32\a.exe");
+    assert_eq!(key.last_written_unix_ns(), Some((WRITTEN as i64 - 116_444_736_000_000_000) * 100));
+    let long = hive.key("Long").unwrap();
+    assert_eq!(long.value("Blob").unwrap().data.len(), 40_000);
+    assert_eq!(
+        (long.value("").unwrap().text().unwrap().as_str(), long.value("Wide").unwrap().number()),
+        ("default", Some(1 << 40))
+    );
+    assert_eq!(hive.key("übung").unwrap().value("Kind").unwrap().kind, ValueKind::Binary);
+    assert!(hive.key(r"Long\Nowhere").is_none());
+    let survey = hive.survey();
+    assert_eq!((survey.keys, survey.values), (8, 13));
+    assert_eq!((survey.unreadable_keys, survey.unreadable_values, survey.recovered_keys), (0, 0, 0));
+}
+
+#[test]
+fn a_log_brings_the_hive_up_to_date_and_a_strange_one_does_not() {
+    let before = services(2);
+    let mut after = before.clone();
+    after.key(r"ControlSet001\Services\Service1").set("Start", 4_u32);
+    let (hive, log) = interrupted(&before.hive(), &after.hive());
+    let start = |hive: &Hive| hive.key(r"ControlSet001\Services\Service1").unwrap().value("Start").unwrap().number();
+    let read = Hive::read(hive.clone(), &[&log]).unwrap();
+    assert_eq!((start(&read), read.log_use().applied, read.is_dirty()), (Some(4), 1, true));
+    // Without the log it is as it was, and says that it is behind.
+    let read = Hive::read(hive.clone(), &[]).unwrap();
+    assert_eq!((start(&read), read.is_dirty()), (Some(2), true));
+    let mut broken = log.clone();
+    *broken.last_mut().unwrap() ^= 1;
+    let read = Hive::read(hive, &[&broken]).unwrap();
+    assert_eq!((start(&read), read.log_use().applied, read.log_use().passed_over), (Some(2), 0, 1));
+    // A hive that was closed in order needs none.
+    let read = Hive::read(before.hive(), &[&log]).unwrap();
+    assert_eq!((start(&read), read.log_use().applied), (Some(2), 0));
+}
+
+#[test]
+fn a_broken_list_of_subkeys_loses_none() {
+    let mut bytes = services(5).hive();
+    let at = bytes.windows(4).position(|four| four == b"lh\x05\0").unwrap();
+    bytes[at..at + 2].copy_from_slice(b"??");
+    let hive = Hive::read(bytes, &[]).unwrap();
+    assert_eq!(hive.key(r"ControlSet001\Services").unwrap().subkeys().len(), 5);
+    assert!(hive.key(r"ControlSet001\Services\Service4").is_some());
+    assert_eq!((hive.survey().recovered_keys, hive.survey().unreadable_keys), (5, 0));
+}
+
+#[test]
+fn a_broken_key_and_a_broken_value_are_counted() {
+    let mut bytes = services(5).hive();
+    let name = bytes.windows(8).position(|eight| eight == b"Service3").unwrap();
+    bytes[name - 76..name - 74].copy_from_slice(b"xx");
+    let value = bytes.windows(4).position(|four| four == b"Blob").unwrap();
+    bytes[value - 20] = b'x';
+    let hive = Hive::read(bytes, &[]).unwrap();
+    let survey = hive.survey();
+    assert_eq!((survey.unreadable_keys, survey.unreadable_values), (1, 1));
+    assert_eq!(hive.key(r"ControlSet001\Services").unwrap().subkeys().len(), 4);
+}
+
+#[test]
+fn what_is_no_hive_is_refused() {
+    assert_eq!(Hive::read(b"MZ".to_vec(), &[]).unwrap_err(), Error::NotAHive);
+    assert_eq!(Hive::read(b"regf".to_vec(), &[]).unwrap_err(), Error::Cut { offset: 4 });
+    let empty = Hive::read([b"regf".as_slice(), &[0; 5000]].concat(), &[]).unwrap_err();
+    assert!(matches!(empty, Error::NoRoot { .. }), "{empty}");
+}

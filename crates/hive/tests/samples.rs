@@ -1,0 +1,65 @@
+//! Real hives, which stay outside the repository, as regipy reads them.
+
+use std::path::Path;
+
+use onoff_hive::Hive;
+use onoff_testkit::real::samples;
+
+fn hive(folder: &Path, name: &str) -> Option<Hive> {
+    let packed = std::fs::read(folder.join(name)).ok()?;
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut lzma_rust2::XzReader::new(packed.as_slice(), true), &mut bytes).unwrap();
+    Some(Hive::read(bytes, &[]).unwrap())
+}
+
+/// Services by what `wanted` says of them.
+fn count(hive: &Hive, wanted: impl Fn(&onoff_hive::Key<'_>) -> bool) -> usize {
+    let set = hive.key("Select").unwrap().value("Current").unwrap().number().unwrap();
+    let services = hive.key(&format!(r"ControlSet{set:03}\Services")).unwrap();
+    services.subkeys().iter().filter(|key| wanted(key)).count()
+}
+
+fn number(key: &onoff_hive::Key<'_>, name: &str) -> Option<u64> {
+    key.value(name).and_then(|value| value.number())
+}
+
+#[test]
+fn real_system_hives_have_the_services_that_are_known() {
+    let Some(folder) = samples("hives") else { return };
+    // Services that start by themselves, of these delayed, with a trigger; drivers of the boot, of these critical. The two hives that do not lie with
+    // the others are looked at where somebody has put them.
+    for (name, known) in [
+        ("regipy-SYSTEM.xz", [53, 6, 3, 36, 21]),
+        ("regipy-SYSTEM_2.xz", [44, 4, 6, 78, 28]),
+        ("regipy-SYSTEM_B.xz", [65, 10, 9, 86, 30]),
+        ("regipy-SYSTEM_WIN_10_1709.xz", [68, 12, 10, 93, 30]),
+    ] {
+        let Some(hive) = hive(&folder, name) else {
+            eprintln!("skipped: {name} is not there");
+            continue;
+        };
+        let is_auto = |key: &onoff_hive::Key<'_>| {
+            number(key, "Start") == Some(2) && number(key, "Type").is_some_and(|kind| kind & 0x30 != 0)
+        };
+        let is_boot = |key: &onoff_hive::Key<'_>| number(key, "Start") == Some(0);
+        let found = [
+            count(&hive, is_auto),
+            count(&hive, |key| is_auto(key) && number(key, "DelayedAutostart") == Some(1)),
+            count(&hive, |key| is_auto(key) && key.subkey("TriggerInfo").is_some()),
+            count(&hive, is_boot),
+            count(&hive, |key| is_boot(key) && number(key, "ErrorControl") == Some(3)),
+        ];
+        assert_eq!(found, known, "{name}");
+        let survey = hive.survey();
+        assert_eq!((survey.unreadable_keys, survey.unreadable_values), (0, 0), "{name}");
+    }
+}
+
+#[test]
+fn the_broken_hive_yields_what_is_sound() {
+    let Some(folder) = samples("hives") else { return };
+    let hive = hive(&folder, "regipy-corrupted_system_hive.xz").unwrap();
+    let survey = hive.survey();
+    eprintln!("{survey:?}");
+    assert!(survey.keys > 1000 && survey.unreadable_keys > 0, "{survey:?}");
+}
