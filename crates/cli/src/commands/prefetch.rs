@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use onoff::Session;
 use onoff_analysis::prefetch::{ReadAheadWork, TABLES, of_boot};
 use onoff_analysis::transition::boot::{self, BootOptions};
 use onoff_report::{csv, json, text};
@@ -16,8 +17,11 @@ use crate::output::Destination;
 
 pub fn run(recording: Recording, question: &PrefetchQuestion, destination: &Destination) -> Result<(), Failure> {
     let mut report = onoff::prefetch(&question.paths, question.programs.clone())?;
+    let mut recordings = Vec::new();
     if !recording.files.is_empty() {
-        report.with_boot(read_ahead(recording)?);
+        let (session, work) = read_ahead(recording)?;
+        recordings.push(session.provenance()?);
+        report.with_boot(work);
     }
     if report.is_empty() {
         let reason =
@@ -29,7 +33,7 @@ pub fn run(recording: Recording, question: &PrefetchQuestion, destination: &Dest
     destination.write(|out| {
         match question.format {
             TableFormat::Text => text::prefetch::write(&report, &question.text, out)?,
-            TableFormat::Json => json::document::write(&report, out)?,
+            TableFormat::Json => json::document::write(&recordings, &report, out)?,
             TableFormat::Csv => csv::prefetch::write(&report, question.rows, out)?,
         }
         Ok(())
@@ -37,7 +41,7 @@ pub fn run(recording: Recording, question: &PrefetchQuestion, destination: &Dest
 }
 
 /// What the read-ahead did in a recorded boot, with what it says about itself where that was recorded.
-fn read_ahead(recording: Recording) -> Result<ReadAheadWork, Failure> {
+fn read_ahead(recording: Recording) -> Result<(Session, ReadAheadWork), Failure> {
     let options = recording.options.read()?;
     let files = onoff_files::open_all(&recording.files, &recording.options.limits)?;
     let mut said = ReadyBoot::default();
@@ -48,7 +52,7 @@ fn read_ahead(recording: Recording) -> Result<ReadAheadWork, Failure> {
         ControlFlow::<()>::Continue(())
     });
     debug_assert!(end.outcome.is_continue(), "nothing breaks it off");
-    let trace = super::open(recording, TABLES)?;
+    let (session, trace) = super::open(recording, TABLES)?;
     let report = boot::analyse(&trace, &BootOptions::default())
         .map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
     if trace.disk_ios.is_empty() {
@@ -56,5 +60,5 @@ fn read_ahead(recording: Recording) -> Result<ReadAheadWork, Failure> {
             "--trace: the recording holds no disk requests; record the kernel's flags DISK_IO and FILENAME".to_owned(),
         ));
     }
-    Ok(of_boot(&trace, &report, said.sums))
+    Ok((session, of_boot(&trace, &report, said.sums)))
 }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use onoff_files::Options;
 use onoff_report::csv::prefetch::PrefetchRows;
 use onoff_report::text::prefetch::PrefetchTextOptions;
 
@@ -28,7 +27,7 @@ pub struct PrefetchQuestion {
 /// Settles what the arguments mean. The recording is that of `--trace`.
 pub fn resolve(arguments: PrefetchArguments) -> Invocation {
     Invocation {
-        recording: Recording { files: arguments.trace, options: Options::default() },
+        recording: Recording::of(arguments.trace),
         destination: arguments.output.into(),
         task: Task::Prefetch(PrefetchQuestion {
             paths: arguments.paths,

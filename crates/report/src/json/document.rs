@@ -14,6 +14,7 @@ use onoff_analysis::lists::policy::PolicyList;
 use onoff_analysis::lists::processes::ProcessList;
 use onoff_analysis::lists::services::ServiceList;
 use onoff_analysis::netboot::report::NetbootReport;
+use onoff_analysis::prefetch::PrefetchReport;
 use onoff_analysis::recording::{Provenance, RecordingSummary};
 use onoff_analysis::storage::disk::DiskReport;
 use onoff_analysis::storage::files::FileReport;
@@ -79,6 +80,7 @@ documents! {
     WhyReport => "why",
     IoReport => "io",
     IoComparison => "io_comparison",
+    PrefetchReport => "prefetch",
     NetbootReport => "netboot",
 }
 
