@@ -6,10 +6,10 @@ use hashbrown::{HashMap, HashSet};
 use onoff_trace::{StackId, StringId, TableName, Tables, Trace};
 use serde::Serialize;
 
+use crate::interval::Interval;
 use crate::modules::Modules;
 use crate::owners::file_name;
 use crate::processes::Images;
-use crate::scope::Range;
 
 /// The tables this is made from; events of stacks are known only with those of their events.
 #[must_use]
@@ -99,7 +99,7 @@ struct Named {
 
 /// Counts the stacks of `trace` in `range` that the filter leaves.
 #[must_use]
-pub fn count(trace: &Trace, range: Range, filter: &StackFilter<'_>) -> CallStacks {
+pub fn count(trace: &Trace, range: Interval, filter: &StackFilter<'_>) -> CallStacks {
     let images = Images::of(trace);
     // Most stacks occur again and again; a module's place may change, but names are told of the first time.
     let mut distinct: HashMap<(u32, StackId), (i64, u64)> = HashMap::new();
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn hits_callers_and_callees_are_counted() {
-        let found = count(&recording(), Range::new(0, 100), &StackFilter::default());
+        let found = count(&recording(), Interval::new(0, 100), &StackFilter::default());
         assert_eq!(found.stacks, 3);
         let lib = of(&found, "lib.dll");
         assert_eq!((lib.exclusive, lib.unique_inclusive, lib.multi_inclusive), (2, 2, 4));
@@ -303,11 +303,11 @@ mod tests {
     #[test]
     fn stacks_are_chosen_by_process_thread_module_event_and_time() {
         let trace = recording();
-        let stacks = |filter: &StackFilter<'_>| count(&trace, Range::new(0, 100), filter).stacks;
+        let stacks = |filter: &StackFilter<'_>| count(&trace, Interval::new(0, 100), filter).stacks;
         let is_b = |name: &str| name == "b.exe";
         let is_lib = |name: &str| name == "lib.dll";
         let is_sample = |name: &str| name == "SampledProfile";
-        assert_eq!(count(&trace, Range::new(10, 20), &StackFilter::default()).stacks, 1);
+        assert_eq!(count(&trace, Interval::new(10, 20), &StackFilter::default()).stacks, 1);
         assert_eq!(stacks(&StackFilter { process: Some(&is_b), ..StackFilter::default() }), 1);
         assert_eq!(stacks(&StackFilter { module: Some(&is_lib), ..StackFilter::default() }), 2);
         assert_eq!(stacks(&StackFilter { event: Some(&is_sample), ..StackFilter::default() }), 1);

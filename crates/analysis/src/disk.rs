@@ -85,7 +85,7 @@ pub struct DiskUsage {
 #[must_use]
 pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
     let touched_by = touched_by(trace, &[TableName::DiskIos, TableName::FileIos, TableName::Processes]);
-    let mut intervals: Vec<Interval> = cuts.windows(2).map(|_| Interval::default()).collect();
+    let mut intervals: Vec<DiskTally> = cuts.windows(2).map(|_| DiskTally::default()).collect();
     for io in trace.disk_ios.iter() {
         let after = cuts.partition_point(|&cut| cut <= io.complete_ns);
         if let Some(interval) = after.checked_sub(1).and_then(|at| intervals.get_mut(at)) {
@@ -155,7 +155,7 @@ impl DiskOperations {
 }
 
 #[derive(Default)]
-struct Interval {
+struct DiskTally {
     all: DiskOperations,
     read_ahead: DiskWork,
     by_file: HashMap<StringId, DiskOperations>,
@@ -163,7 +163,7 @@ struct Interval {
     by_pid: HashMap<Option<u32>, (i64, DiskOperations)>,
 }
 
-impl Interval {
+impl DiskTally {
     /// Counts a request.
     pub fn add(&mut self, io: &DiskIo) {
         self.all.add(io);

@@ -1,5 +1,6 @@
 //! Time that interrupts and deferred procedure calls took from whatever thread they interrupted, per processor.
 
+use crate::interval::union;
 use onoff_trace::Trace;
 
 /// Time taken by interrupts, per processor. Ask about one processor in the order of time.
@@ -65,15 +66,7 @@ impl Taken {
         if self.stretches.windows(2).all(disjoint) {
             return;
         }
-        self.stretches.sort_unstable();
-        let mut merged: Vec<(i64, i64)> = Vec::with_capacity(self.stretches.len());
-        for &(start, end) in &self.stretches {
-            match merged.last_mut() {
-                Some(last) if start <= last.1 => last.1 = last.1.max(end),
-                _ => merged.push((start, end)),
-            }
-        }
-        self.stretches = merged;
+        self.stretches = union(std::mem::take(&mut self.stretches));
     }
 
     #[inline]

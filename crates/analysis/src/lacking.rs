@@ -11,6 +11,8 @@ use hashbrown::HashSet;
 use onoff_trace::{ActivityKind, NotificationKind, StringId, TableName, Trace};
 use serde::Serialize;
 
+use crate::transition::TransitionKind;
+
 /// What a recording lacked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Lacking {
@@ -85,33 +87,25 @@ struct Question {
     signs: &'static [Sign],
 }
 
-/// The transition that was asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum About {
-    Boot,
-    Shutdown,
-    Suspend,
-}
-
 /// What `trace` lacked to tell all of a boot.
 #[must_use]
 pub fn for_boot(trace: &Trace) -> Lacking {
-    lacking(trace, About::Boot, questions::BOOT)
+    lacking(trace, TransitionKind::Boot, questions::BOOT)
 }
 
 /// What `trace` lacked to tell all of a shutdown.
 #[must_use]
 pub fn for_shutdown(trace: &Trace) -> Lacking {
-    lacking(trace, About::Shutdown, questions::SHUTDOWN)
+    lacking(trace, TransitionKind::Shutdown, questions::SHUTDOWN)
 }
 
 /// What `trace` lacked to tell all of a sleep or hibernation.
 #[must_use]
 pub fn for_suspend(trace: &Trace) -> Lacking {
-    lacking(trace, About::Suspend, questions::SUSPEND)
+    lacking(trace, TransitionKind::Suspend, questions::SUSPEND)
 }
 
-fn lacking(trace: &Trace, about: About, questions: &[Question]) -> Lacking {
+fn lacking(trace: &Trace, about: TransitionKind, questions: &[Question]) -> Lacking {
     let seen = Seen::of(trace);
     let missing: Vec<&Question> = questions.iter().filter(|question| !seen.has(trace, question)).collect();
     Lacking { record: commands::commands(about, &missing), items: missing.into_iter().map(item).collect() }

@@ -28,6 +28,7 @@ mod hand_made;
 pub mod idle;
 pub mod interrupt_modules;
 mod interruptions;
+pub mod interval;
 pub mod io;
 pub mod lacking;
 pub mod lists;
@@ -44,4 +45,5 @@ pub mod transition;
 pub mod waits;
 
 pub use evidence::{Boundary, Certainty, Span};
-pub use scope::{Range, Scope};
+pub use interval::Interval;
+pub use scope::Scope;

@@ -25,7 +25,9 @@ pub mod why;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use onoff_analysis::transition::TransitionKind;
 
 use crate::output::Color;
 use collect::CollectArguments;
@@ -334,4 +336,16 @@ pub struct XperfArguments {
     /// xperf's own words, in its own grammar
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
     pub words: Vec<OsString>,
+}
+
+/// Reads a kind of transition.
+fn transition_kind() -> impl TypedValueParser<Value = TransitionKind> {
+    let kinds = TransitionKind::ALL.map(|kind| {
+        PossibleValue::new(kind.as_str()).help(match kind {
+            TransitionKind::Boot => "Turning on",
+            TransitionKind::Shutdown => "Turning off",
+            TransitionKind::Suspend => "Sleeping or hibernating, and waking",
+        })
+    });
+    PossibleValuesParser::new(kinds).try_map(|name| TransitionKind::of(&name).ok_or("unknown kind of transition"))
 }

@@ -11,11 +11,12 @@ use onoff_analysis::transition::{Phase, PhaseName};
 use onoff_analysis::waits::StepKind;
 use onoff_trace::{TableName, Trace};
 
-use crate::cost::{Cost, Interval, covered};
+use crate::cost::{Cost, Stretch};
 use crate::path::{MainPath, Step};
 use crate::rule::NotChecked;
 use crate::thresholds;
 use crate::words::time;
+use onoff_analysis::interval::covered_ns;
 
 /// A boot, as rules see it.
 #[derive(Debug)]
@@ -68,7 +69,7 @@ impl<'a> BootFacts<'a> {
 
     /// The main path, from the kernel's start to the desktop; up to the last known phase where there is no desktop.
     #[must_use]
-    pub fn main_path(&self) -> Interval {
+    pub fn main_path(&self) -> Stretch {
         let span = &self.report.main_path_boot;
         let start = span.start_ns.unwrap_or(0);
         let last_known = self
@@ -83,14 +84,14 @@ impl<'a> BootFacts<'a> {
 
     /// A phase that has both ends.
     #[must_use]
-    pub fn phase(&self, name: PhaseName) -> Option<(&'a Phase, Interval)> {
+    pub fn phase(&self, name: PhaseName) -> Option<(&'a Phase, Stretch)> {
         let phase = self.report.phase(name)?;
         Some((phase, (phase.start_ns?, phase.end_ns?)))
     }
 
     /// PostBoot as far as it was recorded, with when that was.
     #[must_use]
-    pub fn post_boot(&self) -> Option<(&'a Phase, Interval)> {
+    pub fn post_boot(&self) -> Option<(&'a Phase, Stretch)> {
         let phase = self.report.phase(PhaseName::PostBoot)?;
         let end = phase.end_ns.unwrap_or(self.trace.duration_ns);
         Some((phase, (phase.start_ns?, end)))
@@ -98,13 +99,13 @@ impl<'a> BootFacts<'a> {
 
     /// What work in these intervals cost the main path.
     #[must_use]
-    pub fn cost(&self, intervals: Vec<Interval>) -> Cost {
-        Cost::at_most(covered(intervals, self.main_path()))
+    pub fn cost(&self, intervals: Vec<Stretch>) -> Cost {
+        Cost::at_most(covered_ns(intervals, self.main_path()))
     }
 
     /// What operations on devices in these intervals cost the main path: those that threads of `tids` did.
     #[must_use]
-    pub fn device_cost(&self, intervals: Vec<Interval>, tids: &[u32]) -> Cost {
+    pub fn device_cost(&self, intervals: Vec<Stretch>, tids: &[u32]) -> Cost {
         match &self.path {
             Some(path) if !tids.is_empty() => {
                 path.cost(&self.on_main_path(&intervals), |step| step.tids.iter().any(|tid| tids.contains(tid)))
@@ -115,7 +116,7 @@ impl<'a> BootFacts<'a> {
 
     /// What work of a program of the system cost the main path: where the path was in that program, or in what it waited for.
     #[must_use]
-    pub fn program_cost(&self, image: &str, interval: Interval) -> Cost {
+    pub fn program_cost(&self, image: &str, interval: Stretch) -> Cost {
         let Some(path) = &self.path else {
             return self.cost(vec![interval]);
         };
@@ -177,14 +178,14 @@ impl<'a> BootFacts<'a> {
     /// What a process cost the main path within `window`, where that may be `at_most_ns`: what it did there, and at most
     /// the time for which others had no processor.
     #[must_use]
-    pub fn process_cost(&self, pid: Option<u32>, window: Interval, at_most_ns: i64) -> Cost {
+    pub fn process_cost(&self, pid: Option<u32>, window: Stretch, at_most_ns: i64) -> Cost {
         self.processes_cost(pid.as_slice(), window, &[StepKind::Ready], at_most_ns)
     }
 
     /// What processes cost the main path within `window`, where that may be `at_most_ns`: what they did there, and at most
     /// the time of others of these kinds.
     #[must_use]
-    pub fn processes_cost(&self, pids: &[u32], window: Interval, held: &[StepKind], at_most_ns: i64) -> Cost {
+    pub fn processes_cost(&self, pids: &[u32], window: Stretch, held: &[StepKind], at_most_ns: i64) -> Cost {
         let Some(path) = &self.path else {
             return Cost::at_most(at_most_ns);
         };
@@ -199,7 +200,7 @@ impl<'a> BootFacts<'a> {
     }
 
     /// The intervals as far as they lie on the main path.
-    fn on_main_path(&self, intervals: &[Interval]) -> Vec<Interval> {
+    fn on_main_path(&self, intervals: &[Stretch]) -> Vec<Stretch> {
         let (from, to) = self.main_path();
         intervals.iter().map(|&(start, end)| (start.max(from), end.min(to))).collect()
     }
@@ -249,9 +250,9 @@ impl<'a> BootFacts<'a> {
 impl LinuxBootFacts<'_> {
     /// What work from one time to another cost the start, from the kernel's begin until every job is done.
     #[must_use]
-    pub fn cost(&self, own: Interval) -> Cost {
+    pub fn cost(&self, own: Stretch) -> Cost {
         let end = self.report.phase(PhaseName::UserSpace).and_then(|phase| phase.end_ns);
-        Cost::at_most(covered(vec![own], (0, end.unwrap_or(i64::MAX))))
+        Cost::at_most(covered_ns(vec![own], (0, end.unwrap_or(i64::MAX))))
     }
 }
 
@@ -264,7 +265,7 @@ impl<'a> ShutdownFacts<'a> {
 
     /// From its begin to its end, or to the recording's.
     #[must_use]
-    pub fn window(&self) -> Interval {
+    pub fn window(&self) -> Stretch {
         let start = self.report.starts.time_ns.unwrap_or(0);
         let end = self.report.ends.time_ns.unwrap_or(self.trace.duration_ns);
         (start, end)
@@ -273,22 +274,22 @@ impl<'a> ShutdownFacts<'a> {
     /// What work from one time to another cost the shutdown. A shutdown waits for everybody who was told: while nobody else is
     /// still to answer, the time is all its own.
     #[must_use]
-    pub fn cost(&self, own: Interval) -> Cost {
+    pub fn cost(&self, own: Stretch) -> Cost {
         let window = self.window();
-        let whole = covered(vec![own], window);
-        let others: Vec<Interval> = self
+        let whole = covered_ns(vec![own], window);
+        let others: Vec<Stretch> = self
             .told()
             .into_iter()
             // One that never answered ends later here than where it was given up.
             .filter(|other| other.0 != own.0)
             .map(|(start, end)| (start.max(own.0), end.min(own.1)))
             .collect();
-        let alone = whole.saturating_sub(covered(others, window));
+        let alone = whole.saturating_sub(covered_ns(others, window));
         if whole.saturating_sub(alone) < thresholds::NOISE_NS { Cost::on_path(alone) } else { Cost::at_most(whole) }
     }
 
     /// Everybody who was told or run, from the begin to the answer; those that wait for others are left out.
-    fn told(&self) -> Vec<Interval> {
+    fn told(&self) -> Vec<Stretch> {
         let until = |end: Option<i64>| end.unwrap_or(self.trace.duration_ns);
         let report = self.report;
         let applications = report
@@ -335,7 +336,7 @@ impl SuspendFacts<'_> {
 
     /// The way up of a transition, ns.
     #[must_use]
-    pub fn resume(transition: &PowerTransition) -> Option<Interval> {
+    pub fn resume(transition: &PowerTransition) -> Option<Stretch> {
         let span = &transition.resume.measured;
         Some((span.start_ns?, span.end_ns?))
     }

@@ -2,8 +2,8 @@
 
 use crate::finding::CostBasis;
 
-/// A stretch of time, begin and end, ns.
-pub type Interval = (i64, i64);
+/// Start and end of a stretch of time, ns.
+pub type Stretch = (i64, i64);
 
 /// What something cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,43 +34,5 @@ impl Cost {
     #[must_use]
     pub fn is_noise(self, noise_ns: i64) -> bool {
         self.ns.is_some_and(|ns| ns < noise_ns)
-    }
-}
-
-/// The intervals in order, overlapping ones made one; those without a length are left out.
-#[must_use]
-pub fn union(mut intervals: Vec<Interval>) -> Vec<Interval> {
-    intervals.retain(|&(start, end)| start < end);
-    intervals.sort_unstable();
-    let mut joined: Vec<Interval> = Vec::with_capacity(intervals.len());
-    for (start, end) in intervals {
-        match joined.last_mut() {
-            Some(last) if start <= last.1 => last.1 = last.1.max(end),
-            _ => joined.push((start, end)),
-        }
-    }
-    joined
-}
-
-/// Time that `intervals` cover within `window`, ns, each moment once.
-#[must_use]
-pub fn covered(intervals: Vec<Interval>, window: Interval) -> i64 {
-    union(intervals)
-        .into_iter()
-        .map(|(start, end)| end.min(window.1).saturating_sub(start.max(window.0)).max(0))
-        .fold(0, i64::saturating_add)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_moment_counts_once_and_only_in_the_window() {
-        let intervals = vec![(0, 10), (5, 20), (30, 40), (50, 50), (45, 35)];
-        assert_eq!(union(intervals.clone()), [(0, 20), (30, 40)]);
-        assert_eq!(covered(intervals.clone(), (8, 35)), 12 + 5);
-        assert_eq!(covered(intervals, (100, 200)), 0);
-        assert_eq!(covered(vec![(i64::MIN, i64::MAX)], (0, 5)), 5);
     }
 }

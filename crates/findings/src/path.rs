@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use onoff_analysis::transition::boot::BootReport;
 use onoff_analysis::waits::{PathOptions, PathStep, StepKind, Waits};
-use onoff_analysis::{Certainty, Range};
+use onoff_analysis::{Certainty, Interval};
 use onoff_trace::Trace;
 
-use crate::cost::{Cost, Interval, covered};
+use crate::cost::{Cost, Stretch};
 use crate::thresholds;
+use onoff_analysis::interval::covered_ns;
 
 /// Steps kept of a phase, at most: the longest.
 const MOST_STEPS: usize = 50_000;
@@ -20,7 +21,7 @@ const UNKNOWN_PERCENT: i64 = 10;
 #[derive(Debug)]
 pub struct Step {
     /// Begin and end, ns.
-    pub when: Interval,
+    pub when: Stretch,
     /// What the time was.
     pub kind: StepKind,
     /// File of a disk request, and so on.
@@ -71,7 +72,7 @@ impl MainPath {
             let Some((start, end)) = phase.start_ns.zip(phase.end_ns) else {
                 continue;
             };
-            let path = waits.phase(Range::new(start, end), options);
+            let path = waits.phase(Interval::new(start, end), options);
             steps.extend(path.steps.iter().map(|step| own(step, &owners)));
         }
         Some(Self { steps })
@@ -79,7 +80,7 @@ impl MainPath {
 
     /// How long the path was in steps that are `its`, within `intervals`; what nothing explains there may be its as well.
     #[must_use]
-    pub fn cost(&self, intervals: &[Interval], its: impl Fn(&Step) -> bool) -> Cost {
+    pub fn cost(&self, intervals: &[Stretch], its: impl Fn(&Step) -> bool) -> Cost {
         let mut known = Vec::new();
         let mut unknown = Vec::new();
         for step in &self.steps {
@@ -94,8 +95,8 @@ impl MainPath {
             }
         }
         let everything = (i64::MIN, i64::MAX);
-        let known = covered(known, everything);
-        let unknown = covered(unknown, everything);
+        let known = covered_ns(known, everything);
+        let unknown = covered_ns(unknown, everything);
         if unknown > (known / 100 * UNKNOWN_PERCENT).max(thresholds::NOISE_NS) {
             Cost::at_most(known.saturating_add(unknown))
         } else {
@@ -105,7 +106,7 @@ impl MainPath {
 
     /// What the path did within `window` in steps that are `its`, what took most first.
     #[must_use]
-    pub fn doings(&self, window: Interval, its: impl Fn(&Step) -> bool) -> Vec<Doing> {
+    pub fn doings(&self, window: Stretch, its: impl Fn(&Step) -> bool) -> Vec<Doing> {
         let mut sums: BTreeMap<(Option<u32>, StepKind, bool), i64> = BTreeMap::new();
         for step in self.steps.iter().filter(|step| its(step)) {
             let (start, end) = (step.when.0.max(window.0), step.when.1.min(window.1));
@@ -123,9 +124,9 @@ impl MainPath {
 
     /// Time of the path within `window` that is `its`, ns.
     #[must_use]
-    pub fn time(&self, window: Interval, its: impl Fn(&Step) -> bool) -> i64 {
+    pub fn time(&self, window: Stretch, its: impl Fn(&Step) -> bool) -> i64 {
         let steps = self.steps.iter().filter(|step| its(step));
-        covered(steps.map(|step| step.when).collect(), window)
+        covered_ns(steps.map(|step| step.when).collect(), window)
     }
 }
 
@@ -177,7 +178,7 @@ fn own(step: &PathStep, owners: &ThreadLives) -> Step {
 mod tests {
     use super::*;
 
-    fn step(when: Interval, pid: u32, waiters: &[u32], is_unknown: bool) -> Step {
+    fn step(when: Stretch, pid: u32, waiters: &[u32], is_unknown: bool) -> Step {
         Step {
             when,
             kind: if is_unknown { StepKind::Other } else { StepKind::Timer },
@@ -215,7 +216,7 @@ mod tests {
             ],
         };
         let all = [(0, 30 * SECOND)];
-        let of = |pid: u32, intervals: &[Interval]| path.cost(intervals, |step| step.pids.contains(&pid));
+        let of = |pid: u32, intervals: &[Stretch]| path.cost(intervals, |step| step.pids.contains(&pid));
         assert_eq!(of(8, &[(0, 21 * SECOND)]), Cost::on_path(21 * SECOND));
         assert_eq!(of(12, &[(0, 11 * SECOND)]), Cost::on_path(10 * SECOND));
         assert_eq!(of(99, &[(0, 21 * SECOND)]), Cost::on_path(0));

@@ -1,7 +1,8 @@
 //! A recording as runs of a transition, for comparisons.
 
+use onoff_analysis::compare::Run;
 use onoff_analysis::compare::measures::{self, Origin};
-use onoff_analysis::compare::{Run, TransitionName};
+use onoff_analysis::transition::TransitionKind;
 use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
@@ -15,22 +16,22 @@ use crate::error::Refusal;
 #[derive(Clone, Debug)]
 pub struct RunsOfTransition {
     /// Which transition.
-    pub transition: TransitionName,
+    pub transition: TransitionKind,
     /// Its runs.
     pub runs: Vec<Run>,
 }
 
 /// The tables that runs of a transition are made of; of all three where it is not chosen.
 #[must_use]
-pub fn tables_of_runs(transition: Option<TransitionName>) -> Tables {
+pub fn tables_of_runs(transition: Option<TransitionKind>) -> Tables {
     let tables = match transition {
-        Some(TransitionName::Boot) => boot::TABLES
+        Some(TransitionKind::Boot) => boot::TABLES
             .union(suspend::TABLES)
             .union(linux::boot::TABLES)
             .union(linux::shutdown::TABLES)
             .union(linux::suspend::TABLES),
-        Some(TransitionName::Shutdown) => shutdown::TABLES.union(linux::shutdown::TABLES),
-        Some(TransitionName::Suspend) => suspend::TABLES.union(linux::suspend::TABLES),
+        Some(TransitionKind::Shutdown) => shutdown::TABLES.union(linux::shutdown::TABLES),
+        Some(TransitionKind::Suspend) => suspend::TABLES.union(linux::suspend::TABLES),
         None => boot::TABLES.union(shutdown::TABLES).union(suspend::TABLES).union(linux::boot::TABLES),
     };
     tables.with(measures::TABLE)
@@ -45,14 +46,14 @@ impl Session {
     pub fn runs(
         &self,
         name: String,
-        transition: Option<TransitionName>,
+        transition: Option<TransitionKind>,
         number: Option<u32>,
     ) -> Result<RunsOfTransition, Refusal<String>> {
         let trace = self.system_tables(tables_of_runs(transition))?;
         let origin = Origin::of(name, &trace);
         let candidates = match transition {
             Some(transition) => vec![transition],
-            None => vec![TransitionName::Boot, TransitionName::Suspend, TransitionName::Shutdown],
+            None => vec![TransitionKind::Boot, TransitionKind::Suspend, TransitionKind::Shutdown],
         };
         let mut refusals = Vec::new();
         for transition in candidates {
@@ -65,16 +66,16 @@ impl Session {
     }
 }
 /// The runs of one transition, or what the recording holds instead.
-fn runs(trace: &Trace, origin: &Origin, name: TransitionName, number: Option<u32>) -> Result<Vec<Run>, String> {
+fn runs(trace: &Trace, origin: &Origin, name: TransitionKind, number: Option<u32>) -> Result<Vec<Run>, String> {
     if trace.system.kind == SystemKind::Linux {
         return linux_runs(trace, origin, name, number);
     }
     match name {
-        TransitionName::Boot => boot_run(trace, origin).map(|run| vec![run]),
-        TransitionName::Shutdown => shutdown::analyse(trace, &ShutdownOptions::default())
+        TransitionKind::Boot => boot_run(trace, origin).map(|run| vec![run]),
+        TransitionKind::Shutdown => shutdown::analyse(trace, &ShutdownOptions::default())
             .map(|report| vec![measures::of_shutdown(origin, &report)])
             .map_err(|answer| answer.to_string()),
-        TransitionName::Suspend => {
+        TransitionKind::Suspend => {
             let options = SuspendOptions { transition: number, ..SuspendOptions::default() };
             let report = suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
             let several = report.transitions.len() > 1;
@@ -94,15 +95,15 @@ fn runs(trace: &Trace, origin: &Origin, name: TransitionName, number: Option<u32
 }
 
 /// The same of a recording of Linux.
-fn linux_runs(trace: &Trace, origin: &Origin, name: TransitionName, number: Option<u32>) -> Result<Vec<Run>, String> {
+fn linux_runs(trace: &Trace, origin: &Origin, name: TransitionKind, number: Option<u32>) -> Result<Vec<Run>, String> {
     match name {
-        TransitionName::Boot => linux::boot::analyse(trace, &BootOptions::default())
+        TransitionKind::Boot => linux::boot::analyse(trace, &BootOptions::default())
             .map(|report| vec![measures::of_linux_boot(origin, &report)])
             .map_err(|answer| answer.to_string()),
-        TransitionName::Shutdown => linux::shutdown::analyse(trace)
+        TransitionKind::Shutdown => linux::shutdown::analyse(trace)
             .map(|report| vec![measures::of_linux_shutdown(origin, &report)])
             .map_err(|answer| answer.to_string()),
-        TransitionName::Suspend => {
+        TransitionKind::Suspend => {
             let options = SuspendOptions { transition: number, ..SuspendOptions::default() };
             let report = linux::suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
             let several = report.sleeps.len() > 1;

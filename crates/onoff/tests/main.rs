@@ -1,10 +1,10 @@
 //! What front ends rely on: the same answers from paths and from bytes, tables read once, and refusals that say what there is.
 #![allow(clippy::unwrap_used)]
 
+use onoff::analysis::transition::TransitionKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use onoff::analysis::compare::TransitionName;
 use onoff::analysis::recording::Provenance;
 use onoff::analysis::transition::boot::BootOptions;
 use onoff::analysis::transition::shutdown::ShutdownOptions;
@@ -92,10 +92,10 @@ fn a_refusal_says_what_there_is() {
 #[test]
 fn runs_are_of_the_first_transition_that_there_is() {
     let runs = |name| session(name).runs(name.to_owned(), None, None).unwrap();
-    assert_eq!(runs("slow-boot.etl").transition, TransitionName::Boot);
-    assert_eq!(runs("slow-shutdown.etl").transition, TransitionName::Shutdown);
+    assert_eq!(runs("slow-boot.etl").transition, TransitionKind::Boot);
+    assert_eq!(runs("slow-shutdown.etl").transition, TransitionKind::Shutdown);
     let sleep = runs("slow-sleep.etl");
-    assert_eq!((sleep.transition, sleep.runs.len()), (TransitionName::Suspend, 1));
-    let refused = session("slow-boot.etl").runs("boot".to_owned(), Some(TransitionName::Shutdown), None);
+    assert_eq!((sleep.transition, sleep.runs.len()), (TransitionKind::Suspend, 1));
+    let refused = session("slow-boot.etl").runs("boot".to_owned(), Some(TransitionKind::Shutdown), None);
     assert!(matches!(refused, Err(Refusal::Nothing(why)) if why.starts_with("boot: ")));
 }

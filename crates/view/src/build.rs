@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use onoff_analysis::Interval;
 use onoff_analysis::account::{self, Accountant, PhaseAccount};
 use onoff_analysis::idle::Settling;
 use onoff_analysis::recording::summarise;
-use onoff_analysis::scope::Range;
+use onoff_analysis::transition::TransitionKind;
 use onoff_analysis::transition::boot::{self, BootOptions};
 use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
 use onoff_analysis::transition::suspend::{self, SuspendOptions};
 use onoff_analysis::transition::{Phase, linux};
-use onoff_analysis::waits::{TransitionKind, TransitionPhase, Waits, phases};
+use onoff_analysis::waits::{TransitionPhase, Waits, phases};
 use onoff_analysis::{Certainty, cpu, disk};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
@@ -52,7 +53,7 @@ impl Shown {
         let all = phases(&trace, None);
         // A phase that ends when the computer is idle has no path: nobody at its end was waited for.
         let with_path = all.iter().filter(|phase| !account::has_no_path(&phase.name));
-        let ranges: Vec<(String, Range)> = with_path.map(|phase| (phase.name.clone(), phase.range)).collect();
+        let ranges: Vec<(String, Interval)> = with_path.map(|phase| (phase.name.clone(), phase.range)).collect();
         let mut tracks = tracks(&trace, &ranges);
         let reported = Reported::of(&trace);
         let waits = Waits::of(&trace);

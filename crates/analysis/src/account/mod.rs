@@ -8,12 +8,12 @@
 //! ```
 //! use onoff_analysis::account::Accountant;
 //! use onoff_analysis::waits::Waits;
-//! use onoff_analysis::Range;
+//! use onoff_analysis::Interval;
 //! use onoff_trace::Trace;
 //!
 //! let trace = Trace { duration_ns: 12_000_000, ..Trace::default() };
 //! let waits = Waits::of(&trace);
-//! let account = Accountant::of(&waits).path(Range::new(0, 12_000_000), None);
+//! let account = Accountant::of(&waits).path(Interval::new(0, 12_000_000), None);
 //! assert_eq!(account.entries.iter().map(|entry| entry.ns).sum::<i64>(), account.duration_ns);
 //! assert_eq!(account.not_known_ns, 12_000_000);
 //! ```
@@ -39,8 +39,9 @@ pub use model::{
 use crate::cpu;
 use crate::evidence::Certainty;
 use crate::idle::{self, IdleMetric, Settling};
-use crate::scope::Range;
-use crate::waits::{self, EndThread, RawStep, TransitionKind, TransitionPhase, Waits, Walked};
+use crate::interval::Interval;
+use crate::transition::TransitionKind;
+use crate::waits::{self, EndThread, RawStep, TransitionPhase, Waits, Walked};
 use actors::Actors;
 use ledger::{Ledger, Part, Who};
 use path::PathDivider;
@@ -66,7 +67,7 @@ impl<'w, 't> Accountant<'w, 't> {
 
     /// The account of `range` along its critical path, from `end`, or else from the thread that logged the record at its end.
     /// Where no context switches were recorded, recorded work stands in.
-    pub fn path(&mut self, range: Range, end: Option<&EndThread>) -> PhaseAccount {
+    pub fn path(&mut self, range: Interval, end: Option<&EndThread>) -> PhaseAccount {
         let whole_ns = self.trace.duration_ns.max(0);
         let start_ns = range.start_ns.clamp(0, whole_ns);
         let end_ns = range.end_ns.clamp(start_ns, whole_ns);
@@ -158,7 +159,7 @@ impl<'w, 't> Accountant<'w, 't> {
     }
 
     /// The account of a time in which the computer was off or asleep: nobody made it long.
-    fn away(&self, range: Range) -> PhaseAccount {
+    fn away(&self, range: Interval) -> PhaseAccount {
         let mut ledger = Ledger::default();
         let (start_ns, end_ns) = (range.start_ns, range.end_ns.max(range.start_ns));
         let certainty = Certainty::Measured;

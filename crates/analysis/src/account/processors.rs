@@ -1,5 +1,6 @@
 //! What processors did: who had them, what interrupted them, and where their events were lost.
 
+use crate::interval::union;
 use hashbrown::HashMap;
 use onoff_trace::{Interrupt, StringId, Trace};
 
@@ -31,9 +32,9 @@ impl Gaps {
             }
         }
         for gaps in of_processor.values_mut() {
-            *gaps = joined(std::mem::take(gaps));
+            *gaps = union(std::mem::take(gaps));
         }
-        let any = joined(of_processor.values().flatten().copied().collect());
+        let any = union(of_processor.values().flatten().copied().collect());
         Self { of_processor, any }
     }
 
@@ -49,18 +50,6 @@ impl Gaps {
 }
 
 /// Stretches in order of time, those that meet made one.
-fn joined(mut stretches: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
-    stretches.sort_unstable();
-    let mut joined: Vec<(i64, i64)> = Vec::with_capacity(stretches.len());
-    for (start, end) in stretches {
-        match joined.last_mut() {
-            Some(last) if start <= last.1 => last.1 = last.1.max(end),
-            _ => joined.push((start, end)),
-        }
-    }
-    joined
-}
-
 fn within(gaps: &[(i64, i64)], start_ns: i64, end_ns: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
     let first = gaps.partition_point(|gap| gap.1 <= start_ns);
     let rest = gaps.get(first..).unwrap_or(&[]);

@@ -88,7 +88,7 @@ fn read(trace: &mut Trace, disk: u32, tid: u32, (issue_ms, begin_ms, end_ms): (i
 /// The account of the path of `tid` between two times, as (kind, name, what it did most, ms).
 fn account(trace: &Trace, tid: u32, (from_ms, until_ms): (i64, i64)) -> Vec<(AccountSubjectKind, String, Did, i64)> {
     let waits = Waits::of(trace);
-    let range = Range::new(from_ms * MS, until_ms * MS);
+    let range = Interval::new(from_ms * MS, until_ms * MS);
     let account = Accountant::of(&waits).path(range, Some(&EndThread::known(tid)));
     assert_eq!(account.entries.iter().map(|entry| entry.ns).sum::<i64>(), account.duration_ns);
     account
@@ -310,7 +310,7 @@ fn without_switches_a_request_alone_is_held_responsible_and_two_at_once_are_not(
     add(r"\Driver\one", 10, 40);
     add(r"\Driver\two", 30, 60);
     let waits = Waits::of(&trace);
-    let account = Accountant::of(&waits).path(Range::new(0, 100 * MS), None);
+    let account = Accountant::of(&waits).path(Interval::new(0, 100 * MS), None);
     assert_eq!(account.measure, AccountMeasure::RecordedWork);
     let of = |name: &str| account.of(AccountSubjectKind::Driver, name).map(|entry| entry.ns / MS).sum::<i64>();
     assert_eq!((of("one"), of("two")), (20, 20));
@@ -349,9 +349,9 @@ fn the_parts_of_any_recording_sum_to_each_of_its_stretches() {
         let waits = Waits::of(&trace);
         let mut accountant = Accountant::of(&waits);
         for tid in [0, 8, 104, u32::MAX] {
-            sums(&accountant.path(Range::new(pick(&TIMES), pick(&TIMES)), Some(&EndThread::known(tid))));
+            sums(&accountant.path(Interval::new(pick(&TIMES), pick(&TIMES)), Some(&EndThread::known(tid))));
         }
-        sums(&accountant.path(Range::new(i64::MIN, i64::MAX), None));
+        sums(&accountant.path(Interval::new(i64::MIN, i64::MAX), None));
         let settling = crate::idle::settle(&trace, pick(&[0, MS, 20 * MS]), IdleMetric::XPERF);
         if let Some(account) = accountant.settling(&settling) {
             sums(&account);

@@ -22,6 +22,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::transition::TransitionKind;
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
@@ -82,7 +83,7 @@ pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Re
         })
         .collect();
     Ok(Comparison {
-        transition: baseline.runs.first().map_or(TransitionName::Boot, |run| run.transition),
+        transition: baseline.runs.first().map_or(TransitionKind::Boot, |run| run.transition),
         least_runs: options.least_runs as u64,
         configurations: summaries,
         measures,

@@ -1,9 +1,10 @@
 //! The result of a comparison. Its serialized names are the documented contract of `compare --format json`.
 
+use crate::transition::TransitionKind;
 use serde::Serialize;
 use thiserror::Error;
 
-use super::run::{Category, Factor, SetApart, TransitionName, Unit};
+use super::run::{Category, Factor, SetApart, Unit};
 use super::table::StudyTable;
 
 /// Measures that a message names at most.
@@ -13,7 +14,7 @@ const MOST_NAMED: usize = 8;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Which transition was compared.
-    pub transition: TransitionName,
+    pub transition: TransitionKind,
     /// Runs that a configuration needed before a difference was called one.
     pub least_runs: u64,
     /// The configurations; the first is the baseline.
@@ -120,7 +121,7 @@ pub struct Change {
     /// What to hold of it.
     pub verdict: Verdict,
     /// Where the difference lies with 95 % confidence, by resampling the runs; `None` with fewer than two on a side.
-    pub interval: Option<Interval>,
+    pub interval: Option<ConfidenceInterval>,
     /// Effect size: how much oftener a run of this configuration exceeds one of the baseline than the other way, from −1
     /// (never) to 1 (always).
     pub cliffs_delta: Option<f64>,
@@ -132,7 +133,7 @@ pub struct Change {
 
 /// Where a difference lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Interval {
+pub struct ConfidenceInterval {
     /// From.
     pub low: i64,
     /// To.

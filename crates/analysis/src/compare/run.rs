@@ -2,29 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which transition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TransitionName {
-    /// A boot; of a computer with fast startup, the half that comes back.
-    Boot,
-    /// A shutdown or restart.
-    Shutdown,
-    /// Sleep, hibernation, modern standby: both halves.
-    Suspend,
-}
-
-impl TransitionName {
-    /// The name, as in JSON and as keys begin.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Boot => "boot",
-            Self::Shutdown => "shutdown",
-            Self::Suspend => "suspend",
-        }
-    }
-}
+use crate::transition::TransitionKind;
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -184,7 +162,7 @@ pub struct Run {
     /// What it is called: its file.
     pub name: String,
     /// Which transition.
-    pub transition: TransitionName,
+    pub transition: TransitionKind,
     /// Kind of it, such as `cold`, `fast_startup`, `sleep`, `restart`; empty when not known.
     pub kind: String,
     /// What speaks against comparing it.

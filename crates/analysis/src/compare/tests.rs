@@ -11,7 +11,7 @@ fn measure(key: &str, category: Category, value: i64) -> Measure {
 fn run(measures: Vec<Measure>) -> Run {
     Run {
         name: "a.etl".to_owned(),
-        transition: TransitionName::Boot,
+        transition: TransitionKind::Boot,
         kind: "cold".to_owned(),
         set_apart: Vec::new(),
         measures,

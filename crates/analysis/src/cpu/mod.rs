@@ -16,8 +16,8 @@ use onoff_trace::{TableName, Trace};
 use serde::Serialize;
 
 use crate::evidence::{Certainty, touched_by};
+use crate::interval::Interval;
 use crate::owners::{IDLE, Owners, UNKNOWN, file_name};
-use crate::scope::Range;
 
 pub(crate) use charge::{Stretch, charge, charge_samples_of};
 pub(crate) use ready::{ReadyWait, ready_waits};
@@ -190,7 +190,7 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<CpuUsage> {
         .map(|(interval, ends)| {
             let sums = &by_owner[interval * stride..][..stride];
             let busy_ns = sums.iter().skip(UNKNOWN as usize).fold(0_i64, |sum, &ns| sum.saturating_add(ns));
-            let range = Range::new(ends[0], ends[1]);
+            let range = Interval::new(ends[0], ends[1]);
             let totals = capacity.totals(range, busy_ns, sums[IDLE as usize], sums[UNKNOWN as usize]);
             let mut by_process: Vec<ProcessCpu> = owners
                 .list()

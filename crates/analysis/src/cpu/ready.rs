@@ -7,8 +7,8 @@ use hashbrown::HashMap;
 use onoff_trace::{ContextSwitches, ReadyThreads, Trace};
 
 use super::charge::Stretch;
+use crate::interval::Interval;
 use crate::owners::{IDLE, OwnerIndex, Owners};
-use crate::scope::Range;
 
 /// State of a thread that could run but does not (`KTHREAD_STATE`).
 const READY: u8 = 1;
@@ -48,7 +48,7 @@ impl ReadyWait {
 }
 
 /// Tells every wait for a processor that overlaps `range` and ended in the recording.
-pub(crate) fn ready_waits(trace: &Trace, owners: &mut Owners, range: Range, mut tell: impl FnMut(ReadyWait)) {
+pub(crate) fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, mut tell: impl FnMut(ReadyWait)) {
     let mut since: HashMap<u32, i64> = HashMap::new();
     let mut readies = trace
         .ready_threads
@@ -115,7 +115,7 @@ mod tests {
         switches(&mut trace, &[(18 * MS, 0, 0, 8, 9), (40 * MS, 0, 8, 12, 4)]);
         let mut waits = Vec::new();
         let mut owners = Owners::of(&trace);
-        ready_waits(&trace, &mut owners, Range::new(12 * MS, 30 * MS), |wait| {
+        ready_waits(&trace, &mut owners, Interval::new(12 * MS, 30 * MS), |wait| {
             waits.push((wait.tid, wait.priority, wait.ns / MS));
         });
         assert_eq!(waits, [(8, 9, 6), (12, 4, 10)]);

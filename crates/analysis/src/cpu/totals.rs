@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{CpuSource, percent_of, processors, recorded_by, source};
 use crate::evidence::Certainty;
-use crate::scope::Range;
+use crate::interval::Interval;
 
 /// What became of the processor time of a range. `capacity_ns` = `busy_ns` + `idle_ns` + `unknown_ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -49,7 +49,7 @@ impl Capacity {
 
     /// The totals of `range`, in which threads ran for `busy_ns`, of which `unattributed_ns` for no known process, and
     /// idle threads were seen to run for `idle_ns`.
-    pub(crate) fn totals(&self, range: Range, busy_ns: i64, idle_ns: i64, unattributed_ns: i64) -> CpuTotals {
+    pub(crate) fn totals(&self, range: Interval, busy_ns: i64, idle_ns: i64, unattributed_ns: i64) -> CpuTotals {
         let processors = i64::from(self.processors);
         let capacity_ns = range.length_ns().saturating_mul(processors);
         let idle_ns = match self.source {

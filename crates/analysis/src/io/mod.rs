@@ -24,7 +24,8 @@ use onoff_trace::{Losses, TableName, Tables, Trace};
 use serde::Serialize;
 
 use crate::evidence::touched_by;
-use crate::scope::{Range, Scope};
+use crate::interval::Interval;
+use crate::scope::Scope;
 
 pub use cache::{CacheCurve, CachePoint, SampledCurve};
 pub use compare::{IoChange, IoComparison, compare};
@@ -78,7 +79,7 @@ impl Default for IoOptions {
 #[derive(Clone, Debug, Serialize)]
 pub struct IoReport {
     /// The time asked about.
-    pub range: Range,
+    pub range: Interval,
     /// Bytes of a page, or of a block of the filter.
     pub page_bytes: u64,
     /// Blocks that a filter reads besides the requested ones, for each request.

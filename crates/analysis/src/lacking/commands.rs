@@ -1,12 +1,14 @@
 //! Command lines that record what was lacking.
 
-use super::{About, Provider, Question, RecordingCommand, Source};
+use crate::transition::TransitionKind;
+
+use super::{Provider, Question, RecordingCommand, Source};
 
 /// Flags that any recording of the kernel needs for names.
 const ALWAYS: [&str; 2] = ["PROC_THREAD", "LOADER"];
 
 /// How to record what `missing` asks for; empty when nothing is missing.
-pub(super) fn commands(about: About, missing: &[&Question]) -> Vec<RecordingCommand> {
+pub(super) fn commands(about: TransitionKind, missing: &[&Question]) -> Vec<RecordingCommand> {
     if missing.is_empty() {
         return Vec::new();
     }
@@ -26,7 +28,7 @@ pub(super) fn commands(about: About, missing: &[&Question]) -> Vec<RecordingComm
     }
     let mut commands = Vec::new();
     match about {
-        About::Boot => {
+        TransitionKind::Boot => {
             if !providers.is_empty() {
                 commands.push(at_boot(&providers));
             }
@@ -43,7 +45,7 @@ pub(super) fn commands(about: About, missing: &[&Question]) -> Vec<RecordingComm
                 &["xbootmgr -trace boot -numRuns 3 -traceFlags BASE+CSWITCH -resultPath C:\\traces"],
             ));
         }
-        About::Shutdown => {
+        TransitionKind::Shutdown => {
             commands.push(running(&flags, &providers));
             commands.push(command(
                 "xbootmgr",
@@ -51,7 +53,7 @@ pub(super) fn commands(about: About, missing: &[&Question]) -> Vec<RecordingComm
                 &["xbootmgr -trace shutdown -numRuns 3 -traceFlags BASE+CSWITCH -resultPath C:\\traces"],
             ));
         }
-        About::Suspend => {
+        TransitionKind::Suspend => {
             commands.push(running(&flags, &providers));
             commands.push(command(
                 "xbootmgr",

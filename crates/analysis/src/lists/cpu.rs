@@ -9,9 +9,10 @@ use crate::cpu::{
 };
 use crate::evidence::touched_by;
 use crate::interruptions::Interruptions;
+use crate::interval::Interval;
 use crate::modules::Modules;
 use crate::owners::{IDLE, Owners, UNKNOWN, file_name};
-use crate::scope::{Range, Scope};
+use crate::scope::Scope;
 
 /// What processor time is told apart by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -92,7 +93,7 @@ pub struct CpuRow {
 #[derive(Clone, Debug, Serialize)]
 pub struct CpuList {
     /// The range.
-    pub range: Range,
+    pub range: Interval,
     /// What the rows tell apart.
     pub by: Vec<CpuGroup>,
     /// Processor time of all processes in the range, whichever were asked for.
@@ -302,7 +303,7 @@ impl Tally {
 }
 
 /// Time that interrupts took of all processors in the range, ns; `None` when they were not recorded.
-fn interrupts_ns(trace: &Trace, range: Range, processors: u32) -> Option<i64> {
+fn interrupts_ns(trace: &Trace, range: Interval, processors: u32) -> Option<i64> {
     if trace.interrupts.is_empty() {
         return None;
     }

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use crate::devices::{self, Device};
 use crate::evidence::touched_by;
-use crate::scope::{Range, Scope};
+use crate::interval::Interval;
+use crate::scope::Scope;
 
 /// The tables this is made from.
 pub const TABLES: Tables = Tables::of(&[TableName::DeviceOperations]);
@@ -14,7 +15,7 @@ pub const TABLES: Tables = Tables::of(&[TableName::DeviceOperations]);
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviceList {
     /// The range.
-    pub range: Range,
+    pub range: Interval,
     /// Operations in the whole recording.
     pub recorded: u64,
     /// Those that were under way in the range, longest first; those that did not end come before all.

@@ -10,9 +10,10 @@ use serde::Serialize;
 use crate::cpu::{percent_of, processors};
 use crate::evidence::touched_by;
 use crate::interruptions::Interruptions;
+use crate::interval::Interval;
 use crate::modules::Modules;
 use crate::owners::file_name;
-use crate::scope::{Range, Scope};
+use crate::scope::Scope;
 
 /// The tables this is made from.
 pub const TABLES: Tables = Tables::of(&[TableName::Interrupts, TableName::Images]);
@@ -103,7 +104,7 @@ pub struct ProcessorInterrupts {
 #[derive(Clone, Debug, Serialize)]
 pub struct InterruptList {
     /// The range.
-    pub range: Range,
+    pub range: Interval,
     /// What the rows tell apart, besides the kind.
     pub by: Vec<InterruptGroup>,
     /// Interrupts in the whole recording.

@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use crate::activity::{Work, of_kind};
 use crate::evidence::touched_by;
+use crate::interval::Interval;
 use crate::processes::Images;
-use crate::scope::{Range, Scope};
+use crate::scope::Scope;
 
 /// The tables this is made from.
 pub const TABLES: Tables = Tables::of(&[TableName::Activities, TableName::Processes]);
@@ -22,7 +23,7 @@ const KINDS: [ActivityKind; 4] = [
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicyList {
     /// The range.
-    pub range: Range,
+    pub range: Interval,
     /// Work for policy in the whole recording.
     pub recorded: u64,
     /// The work under way in the range, by begin: each application of policy, and its parts.

@@ -5,9 +5,10 @@ use serde::Serialize;
 
 use crate::cpu::{Capacity, CpuSource, CpuTotals, charge};
 use crate::evidence::touched_by;
+use crate::interval::Interval;
 use crate::owners::{IDLE, Owners, UNKNOWN, file_name};
 use crate::processes::{Images, ProcessLife, life};
-use crate::scope::{Range, Scope};
+use crate::scope::Scope;
 
 /// The tables this is made from.
 pub const TABLES: Tables = Tables::of(&[
@@ -46,7 +47,7 @@ pub struct ProcessRow {
 #[derive(Clone, Debug, Serialize)]
 pub struct ProcessList {
     /// The range.
-    pub range: Range,
+    pub range: Interval,
     /// Processor time of all processes in the range, whichever were asked for.
     pub cpu: CpuTotals,
     /// Time that disks worked in the range, for all processes, ns.
@@ -140,7 +141,7 @@ fn row(trace: &Trace, images: &Images<'_>, process: &Process, cpu_ns: Option<i64
 }
 
 /// Adds the disk requests completed in the range to their processes; answers the time disks worked on all of them, ns.
-fn add_disk_requests(trace: &Trace, range: Range, images: &Images<'_>, rows: &mut [ProcessRow]) -> i64 {
+fn add_disk_requests(trace: &Trace, range: Interval, images: &Images<'_>, rows: &mut [ProcessRow]) -> i64 {
     let mut service_ns = 0_i64;
     let in_range = |request: &DiskIo| range.contains(request.complete_ns);
     for request in trace.disk_ios.iter().filter(in_range) {
@@ -158,7 +159,7 @@ fn add_disk_requests(trace: &Trace, range: Range, images: &Images<'_>, rows: &mu
     service_ns
 }
 
-fn add_threads(trace: &Trace, range: Range, images: &Images<'_>, rows: &mut [ProcessRow]) {
+fn add_threads(trace: &Trace, range: Interval, images: &Images<'_>, rows: &mut [ProcessRow]) {
     for thread in trace.threads.iter() {
         if range.meets(thread.start_ns, thread.end_ns)
             && let Some(at) = images.row_at(thread.pid, thread.start_ns.unwrap_or(0))

@@ -4,7 +4,8 @@ use onoff_trace::{Losses, TableName, Tables, Trace};
 use serde::Serialize;
 
 use crate::evidence::touched_by;
-use crate::scope::{Range, Scope};
+use crate::interval::Interval;
+use crate::scope::Scope;
 use crate::services::{self, Service};
 
 /// The tables this is made from.
@@ -20,7 +21,7 @@ pub const TABLES: Tables = Tables::of(&[
 #[derive(Clone, Debug, Serialize)]
 pub struct ServiceList {
     /// The range.
-    pub range: Range,
+    pub range: Interval,
     /// Starts and stops in the whole recording.
     pub recorded: u64,
     /// Those that were under way in the range, by start. Their waits are those of the whole recording.

@@ -9,7 +9,8 @@ use super::grouping::{Groups, Key, Names, Shared};
 use super::queue::{issued_ns, neighbours};
 use crate::disk::{DiskOperations, DiskWork, is_read_ahead};
 use crate::evidence::touched_by;
-use crate::scope::{Range, Scope};
+use crate::interval::Interval;
+use crate::scope::Scope;
 
 /// The tables that [`analyse`] reads.
 pub const TABLES: Tables = Tables::of(&[TableName::DiskIos, TableName::Processes]);
@@ -18,7 +19,7 @@ pub const TABLES: Tables = Tables::of(&[TableName::DiskIos, TableName::Processes
 #[derive(Clone, Debug, Serialize)]
 pub struct DiskReport {
     /// The time asked about.
-    pub range: Range,
+    pub range: Interval,
     /// What the groups are grouped by.
     pub by: Vec<Key>,
     /// Each disk, whoever used it.
@@ -188,7 +189,7 @@ struct Meter {
 
 impl Meter {
     /// Takes the part of a request that lies in the range.
-    fn see(&mut self, io: &DiskIo, queued_before: u32, range: Range) {
+    fn see(&mut self, io: &DiskIo, queued_before: u32, range: Interval) {
         let issued_ns = issued_ns(io);
         // Requests come by completion: what a disk worked on at the same time counts once.
         let begun_ns = io.complete_ns.saturating_sub(io.service_ns.max(0));
@@ -211,7 +212,7 @@ impl Meter {
         }
     }
 
-    fn finish(self, trace: &Trace, disk: u32, range: Range) -> DiskActivity {
+    fn finish(self, trace: &Trace, disk: u32, range: Interval) -> DiskActivity {
         let length_ns = range.length_ns();
         let model =
             trace.system.disks.iter().find(|known| known.number == disk).map(|known| known.model.trim().to_owned());
@@ -368,7 +369,7 @@ mod tests {
         disk(&mut trace, 5, i64::MAX, IoPriority::Normal, "a");
         request(&mut trace, 0, i64::MIN, i64::MAX);
         request(&mut trace, 0, i64::MIN, i64::MIN);
-        let scope = Scope { range: Range::new(i64::MIN, i64::MAX), ..Scope::default() };
+        let scope = Scope { range: Interval::new(i64::MIN, i64::MAX), ..Scope::default() };
         assert_eq!(analyse(&trace, &scope, &Key::ALL).disks.len(), 1);
     }
 }

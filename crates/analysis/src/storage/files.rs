@@ -8,7 +8,8 @@ use super::grouping::{Groups, Key, Names, Shared};
 use super::queue::issued_ns;
 use crate::disk::DiskOperations;
 use crate::evidence::touched_by;
-use crate::scope::{Range, Scope};
+use crate::interval::Interval;
+use crate::scope::Scope;
 
 /// The tables that [`analyse`] reads.
 pub const TABLES: Tables = Tables::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
@@ -17,7 +18,7 @@ pub const TABLES: Tables = Tables::of(&[TableName::FileIos, TableName::DiskIos, 
 #[derive(Clone, Debug, Serialize)]
 pub struct FileReport {
     /// The time asked about.
-    pub range: Range,
+    pub range: Interval,
     /// What the groups are grouped by.
     pub by: Vec<Key>,
     /// All file operations of the processes asked about.

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::grouping::{Groups, Key, Names, Shared};
 use crate::evidence::touched_by;
-use crate::scope::{Range, Scope};
+use crate::interval::Interval;
+use crate::scope::Scope;
 
 /// The tables that [`analyse`] reads.
 pub const TABLES: Tables = Tables::of(&[TableName::HardFaults, TableName::Processes]);
@@ -14,7 +15,7 @@ pub const TABLES: Tables = Tables::of(&[TableName::HardFaults, TableName::Proces
 #[derive(Clone, Debug, Serialize)]
 pub struct HardFaultReport {
     /// The time asked about.
-    pub range: Range,
+    pub range: Interval,
     /// What the groups are grouped by.
     pub by: Vec<Key>,
     /// All hard faults of the processes asked about.

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::grouping::Names;
 use super::queue::issued_ns;
-use crate::scope::{Range, Scope};
+use crate::interval::Interval;
+use crate::scope::Scope;
 
 /// The times in which one disk had no request outstanding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -15,7 +16,7 @@ pub struct DiskGaps {
     /// Disk number.
     pub disk: u32,
     /// The gaps, by begin.
-    pub gaps: Vec<Range>,
+    pub gaps: Vec<Interval>,
 }
 
 /// The gaps of every disk in the range of `scope`. Requests of other processes, and requests to files that `ignored`
@@ -36,19 +37,19 @@ pub fn gaps(trace: &Trace, scope: &Scope, ignored: &dyn Fn(&str) -> bool) -> Vec
     disks.into_iter().map(|(disk, busy)| DiskGaps { disk, gaps: between(busy, scope.range) }).collect()
 }
 
-fn between(mut busy: Vec<(i64, i64)>, range: Range) -> Vec<Range> {
+fn between(mut busy: Vec<(i64, i64)>, range: Interval) -> Vec<Interval> {
     busy.sort_unstable();
     let mut gaps = Vec::new();
     let mut idle_from_ns = range.start_ns;
     for (issued_ns, completed_ns) in busy {
         let until_ns = issued_ns.min(range.end_ns);
         if until_ns > idle_from_ns {
-            gaps.push(Range::new(idle_from_ns, until_ns));
+            gaps.push(Interval::new(idle_from_ns, until_ns));
         }
         idle_from_ns = idle_from_ns.max(completed_ns);
     }
     if range.end_ns > idle_from_ns {
-        gaps.push(Range::new(idle_from_ns, range.end_ns));
+        gaps.push(Interval::new(idle_from_ns, range.end_ns));
     }
     gaps
 }
@@ -64,7 +65,7 @@ mod tests {
         for (disk, issued, completed) in [(0, 10, 20), (0, 5, 30), (0, 50, 60), (1, 0, 100)] {
             request(&mut trace, disk, issued * MS, completed * MS);
         }
-        let scope = Scope { range: Range::new(0, 90 * MS), ..Scope::default() };
+        let scope = Scope { range: Interval::new(0, 90 * MS), ..Scope::default() };
         let starts_and_ends = |gaps: &DiskGaps| -> Vec<(i64, i64)> {
             let gaps = gaps.gaps.iter();
             gaps.map(|gap| (gap.start_ns / MS, gap.end_ns / MS)).collect()

@@ -6,7 +6,7 @@ use onoff_trace::Trace;
 use serde::Serialize;
 
 use super::queue::issued_ns;
-use crate::scope::Range;
+use crate::interval::Interval;
 
 /// Intervals that are told apart at most, summed over disks; where there were more, each is longer.
 const INTERVALS: usize = 1 << 20;
@@ -24,14 +24,14 @@ pub struct Utilisation {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BusyInterval {
     /// The interval.
-    pub range: Range,
+    pub range: Interval,
     /// Time that each of the disks worked in it, ns, in the order of [`Utilisation::disks`].
     pub busy_ns: Vec<i64>,
 }
 
 /// How busy each disk was in `range`, in intervals of `interval_ns`; the last one may be shorter.
 #[must_use]
-pub fn utilisation(trace: &Trace, range: Range, interval_ns: i64) -> Utilisation {
+pub fn utilisation(trace: &Trace, range: Interval, interval_ns: i64) -> Utilisation {
     let disks: BTreeSet<u32> = trace.disk_ios.iter().map(|io| io.disk).collect();
     let most = i64::try_from((INTERVALS / disks.len().max(1)).max(1)).unwrap_or(1);
     let interval_ns = interval_ns.max(1).max(range.length_ns() / most + 1);
@@ -40,7 +40,7 @@ pub fn utilisation(trace: &Trace, range: Range, interval_ns: i64) -> Utilisation
     let mut start_ns = range.start_ns;
     while start_ns < range.end_ns {
         let end_ns = start_ns.saturating_add(interval_ns).min(range.end_ns);
-        intervals.push(BusyInterval { range: Range::new(start_ns, end_ns), busy_ns: vec![0; disks.len()] });
+        intervals.push(BusyInterval { range: Interval::new(start_ns, end_ns), busy_ns: vec![0; disks.len()] });
         start_ns = end_ns;
     }
     // A disk that works on several requests at once is busy once: each adds what comes after those before it. That also
@@ -83,7 +83,7 @@ pub struct QueueDepth {
 
 /// For how long each disk had which number of requests outstanding in `range`, by disk and number.
 #[must_use]
-pub fn queue_depths(trace: &Trace, range: Range) -> Vec<QueueDepth> {
+pub fn queue_depths(trace: &Trace, range: Interval) -> Vec<QueueDepth> {
     // A request that completes makes room for one that is issued at the same time.
     let mut disks: BTreeMap<u32, Vec<(i64, bool)>> = BTreeMap::new();
     for io in trace.disk_ios.iter() {
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::hand_made::{MS, request};
 
-    const RANGE: Range = Range::new(0, 25 * MS);
+    const RANGE: Interval = Interval::new(0, 25 * MS);
 
     #[test]
     fn busy_time_is_cut_at_the_intervals_and_closes() {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_range_of_centuries_has_a_bounded_number_of_intervals() {
-        let range = Range::new(0, i64::MAX);
+        let range = Interval::new(0, i64::MAX);
         let found = utilisation(&Trace::default(), range, 1);
         assert!(found.intervals.len() <= INTERVALS + 1);
     }

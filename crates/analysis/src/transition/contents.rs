@@ -2,6 +2,8 @@
 
 use onoff_trace::{ActivityKind, Duration, Trace, milestone};
 
+use super::TransitionKind;
+
 /// How a recording that does not hold the transition asked for is described.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Contents {
@@ -15,16 +17,8 @@ pub(crate) struct Contents {
     pub processes_ended: u64,
 }
 
-/// A transition that a recording may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Transition {
-    Boot,
-    Shutdown,
-    Suspend,
-}
-
 /// What `trace` holds instead of `asked`.
-pub(crate) fn instead_of(trace: &Trace, asked: Transition) -> Contents {
+pub(crate) fn instead_of(trace: &Trace, asked: TransitionKind) -> Contents {
     let count = |wanted: fn(Option<i64>, Option<i64>) -> bool| {
         trace.processes.iter().filter(|process| wanted(process.start_ns, process.end_ns)).count() as u64
     };
@@ -46,18 +40,19 @@ pub(crate) fn instead_of(trace: &Trace, asked: Transition) -> Contents {
     let has =
         |name: &str| trace.strings.find(name).is_some_and(|name| trace.milestones.iter().any(|row| row.name == name));
     let works = |kind: ActivityKind| trace.activities.iter().any(|row| row.kind == kind);
-    let looks_like =
-        if asked != Transition::Suspend && (works(ActivityKind::PowerPhase) || works(ActivityKind::PowerTransition)) {
-            Some("a suspend; 'onoff suspend' answers")
-        } else if asked != Transition::Boot && has(milestone::AUTO_START_BEGIN) {
-            Some("a boot; 'onoff boot' answers")
-        } else if asked != Transition::Shutdown
-            && (has(milestone::SYSTEM_STOP) || (processes_ended > 10 && processes_ended > 2 * processes_started))
-        {
-            Some("a shutdown; 'onoff shutdown' answers")
-        } else {
-            None
-        };
+    let looks_like = if asked != TransitionKind::Suspend
+        && (works(ActivityKind::PowerPhase) || works(ActivityKind::PowerTransition))
+    {
+        Some("a suspend; 'onoff suspend' answers")
+    } else if asked != TransitionKind::Boot && has(milestone::AUTO_START_BEGIN) {
+        Some("a boot; 'onoff boot' answers")
+    } else if asked != TransitionKind::Shutdown
+        && (has(milestone::SYSTEM_STOP) || (processes_ended > 10 && processes_ended > 2 * processes_started))
+    {
+        Some("a shutdown; 'onoff shutdown' answers")
+    } else {
+        None
+    };
     if let Some(what) = looks_like {
         found.push_str(": this looks like ");
         found.push_str(what);

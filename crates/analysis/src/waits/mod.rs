@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use onoff_analysis::waits::{EndThread, PathOptions, StepKind, Waits};
-//! use onoff_analysis::Range;
+//! use onoff_analysis::Interval;
 //! use onoff_trace::{ContextSwitch, ContextSwitches, Trace};
 //!
 //! // Thread 8 runs from 0 to 3 ms, sleeps (`DelayExecution`) and runs again from 10 ms on.
@@ -23,7 +23,7 @@
 //! ]));
 //! let waits = Waits::of(&trace);
 //! let end = EndThread::known(8);
-//! let path = waits.critical_path(Range::new(0, 12_000_000), &end, PathOptions::default());
+//! let path = waits.critical_path(Interval::new(0, 12_000_000), &end, PathOptions::default());
 //! assert_eq!(path.kind_ns(StepKind::Cpu), 5_000_000);
 //! assert_eq!(path.kind_ns(StepKind::Timer), 7_000_000);
 //! ```
@@ -58,13 +58,13 @@ pub use path::{
 pub(crate) use cause::Unknown;
 pub(crate) use describe::threads_of;
 pub(crate) use path::driver_name;
-pub use phases::{TransitionKind, TransitionPhase, phases};
+pub use phases::{TransitionPhase, phases};
 pub use stacks::StackFrame;
 pub use why::{About, NoWhy, StretchKind, WHY_TABLES, WhyQuestion, WhyReport, WhyStretch, why};
 
 use crate::evidence::touched_by;
+use crate::interval::Interval;
 use crate::modules::Modules;
-use crate::scope::Range;
 use cause::Causes;
 use describe::Describer;
 use holds::{Holds, Segment};
@@ -124,14 +124,14 @@ impl<'t> Waits<'t> {
 
     /// The critical path of `range`: from what `end` did at its end back to its begin. `range` is cut to the recording.
     #[must_use]
-    pub fn critical_path(&self, range: Range, end: &EndThread, options: PathOptions) -> CriticalPath {
+    pub fn critical_path(&self, range: Interval, end: &EndThread, options: PathOptions) -> CriticalPath {
         let ends = self.recorded(range);
         let walked = self.walked(ends, end);
         self.describe(&walked, &self.holds, ends, end, options)
     }
 
     /// The ends of `range`, cut to the recording.
-    fn recorded(&self, range: Range) -> (i64, i64) {
+    fn recorded(&self, range: Interval) -> (i64, i64) {
         // A broken recording may say that it is shorter than nothing.
         let whole_ns = self.trace.duration_ns.max(0);
         let start_ns = range.start_ns.clamp(0, whole_ns);
@@ -215,7 +215,7 @@ impl<'t> Waits<'t> {
 
     /// The critical path of a phase: of `range`, from the thread that ended it (see [`Waits::end_at`]).
     #[must_use]
-    pub fn phase(&self, range: Range, options: PathOptions) -> CriticalPath {
+    pub fn phase(&self, range: Interval, options: PathOptions) -> CriticalPath {
         self.critical_path(range, &self.end_at(range.end_ns), options)
     }
 

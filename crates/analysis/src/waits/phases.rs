@@ -2,37 +2,12 @@
 
 use onoff_trace::{ActivityKind, SystemKind, Trace, milestone};
 
-use crate::scope::Range;
+use crate::interval::Interval;
+use crate::transition::TransitionKind;
 use crate::transition::boot::{self, BootOptions};
 use crate::transition::linux::shutdown as shutdown_of_linux;
 use crate::transition::shutdown::{self, ShutdownOptions};
 use crate::transition::suspend::{self, SuspendOptions};
-
-/// A kind of transition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransitionKind {
-    /// Turning on.
-    Boot,
-    /// Turning off.
-    Shutdown,
-    /// Sleeping or hibernating, and waking.
-    Suspend,
-}
-
-impl TransitionKind {
-    /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Boot, Self::Shutdown, Self::Suspend];
-
-    /// The name, as in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Boot => "boot",
-            Self::Shutdown => "shutdown",
-            Self::Suspend => "suspend",
-        }
-    }
-}
 
 /// A phase of a transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +17,7 @@ pub struct TransitionPhase {
     /// The phase's name, as the transition's own report has it.
     pub name: String,
     /// When it was. Phases may overlap.
-    pub range: Range,
+    pub range: Interval,
 }
 
 /// The phases of `kind` in `trace`, or of all kinds: those whose ends are both known. The rest of the recording after a
@@ -71,7 +46,7 @@ fn phase(
     (start_ns < end_ns).then(|| TransitionPhase {
         transition,
         name: name.to_owned(),
-        range: Range::new(start_ns, end_ns),
+        range: Interval::new(start_ns, end_ns),
     })
 }
 

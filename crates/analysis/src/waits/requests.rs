@@ -1,6 +1,7 @@
 //! What threads were asked to do: start a service, start or suspend a device. A path is in such a request while the
 //! thread that carries it out, or one that this thread waits for, is on the path.
 
+use crate::interval::covered_ns;
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
@@ -136,7 +137,10 @@ impl Requests {
                 add(SubjectKind::Service, trace.text(request.name), &found);
             }
         }
-        parts.into_iter().map(|((kind, name), parts)| Overlap { kind, name, ns: covered_ns(parts) }).collect()
+        parts
+            .into_iter()
+            .map(|((kind, name), parts)| Overlap { kind, name, ns: covered_ns(parts, (i64::MIN, i64::MAX)) })
+            .collect()
     }
 }
 
@@ -164,19 +168,4 @@ fn carried_out(
 
 fn clipped(step: &RawStep, request: &Request) -> (i64, i64) {
     (step.start_ns.max(request.start_ns), step.end_ns.min(request.end_ns))
-}
-
-/// Length of all parts together, ns; what overlaps counts once.
-fn covered_ns(mut parts: Vec<(i64, i64)>) -> i64 {
-    parts.sort_unstable();
-    let mut covered_until = i64::MIN;
-    let mut sum = 0_i64;
-    for (start, end) in parts {
-        let start = start.max(covered_until);
-        if end > start {
-            sum = sum.saturating_add(end.saturating_sub(start));
-            covered_until = end;
-        }
-    }
-    sum
 }

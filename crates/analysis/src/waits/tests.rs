@@ -86,7 +86,7 @@ fn read(trace: &mut Trace, tid: u32, issue_ms: i64, complete_ms: i64, file: &str
 
 fn path_of(trace: &Trace, tid: u32, from_ms: i64, until_ms: i64) -> CriticalPath {
     let waits = Waits::of(trace);
-    let range = Range::new(from_ms * MS, until_ms * MS);
+    let range = Interval::new(from_ms * MS, until_ms * MS);
     let path = waits.critical_path(range, &EndThread::known(tid), PathOptions::default());
     assert_eq!(path.shares.iter().map(|share| share.ns).sum::<i64>(), path.duration_ns);
     assert_eq!(path.measured_ns + path.inferred_ns + path.missing_ns, path.duration_ns);
@@ -332,7 +332,8 @@ fn a_new_thread_leads_to_its_creator_and_an_unknown_end_says_so() {
     readies(&mut trace, &[(41, 0, 314, 304, false)]);
     assert_eq!(Waits::of(&trace).end_at(40 * MS).tid, Some(304));
 
-    let nobody = Waits::of(&trace).critical_path(Range::new(0, 50 * MS), &EndThread::default(), PathOptions::default());
+    let nobody =
+        Waits::of(&trace).critical_path(Interval::new(0, 50 * MS), &EndThread::default(), PathOptions::default());
     assert_eq!(nobody.kind_ns(Other), 50 * MS);
 }
 
@@ -342,7 +343,7 @@ fn short_steps_are_left_out_of_the_list_but_not_of_the_sums() {
     switches(&mut trace, &[(10, 0, 104, (READY, 32), 204), (11, 0, 204, (READY, 30), 104)]);
     let waits = Waits::of(&trace);
     let options = PathOptions { shortest_ns: 2 * MS, most_steps: 1 };
-    let path = waits.critical_path(Range::new(0, 70 * MS), &EndThread::known(104), options);
+    let path = waits.critical_path(Interval::new(0, 70 * MS), &EndThread::known(104), options);
     assert_eq!(steps(&path), [(11, 70, 104, Cpu, "")]);
     assert_eq!((path.steps_left_out, path.left_out_ns), (2, 11 * MS));
     assert_eq!(path.kind_ns(Ready), MS);
@@ -395,7 +396,7 @@ fn damaged_recordings_give_some_path_of_the_right_length() {
         trace.duration_ns = pick(&[0, 1, 100, i64::MAX]);
         let waits = Waits::of(&trace);
         for tid in [0, 44, 104, u32::MAX] {
-            let range = Range::new(i64::MIN, i64::MAX);
+            let range = Interval::new(i64::MIN, i64::MAX);
             let path = waits.critical_path(range, &EndThread::known(tid), PathOptions::default());
             let sum: i64 = path.shares.iter().map(|share| share.ns).sum();
             assert_eq!(sum, path.duration_ns);

@@ -58,7 +58,7 @@ fn recording() -> Trace {
 
 fn path(trace: &Trace, tid: u32) -> CriticalPath {
     let waits = Waits::of(trace);
-    let range = Range::new(0, 100 * MS);
+    let range = Interval::new(0, 100 * MS);
     waits.critical_path(range, &EndThread::known(tid), PathOptions::default())
 }
 
@@ -209,7 +209,7 @@ fn damaged_recordings_give_some_answer_of_the_right_length() {
         let waits = Waits::of(&trace);
         for tid in [1, 2, 50, 60] {
             let end = EndThread::known(tid);
-            let range = Range::new(i64::MIN, i64::MAX);
+            let range = Interval::new(i64::MIN, i64::MAX);
             let path = waits.critical_path(range, &end, PathOptions::default());
             let sum: i64 = path.shares.iter().map(|share| share.ns).sum();
             assert_eq!(sum, path.duration_ns);

@@ -6,13 +6,14 @@ use thiserror::Error;
 
 use super::holds::{self, Holds, Segment, Starts};
 use super::path::{CriticalPath, PathThread};
-use super::phases::{TransitionKind, TransitionPhase, phases};
+use super::phases::{TransitionPhase, phases};
 use super::reason;
 use super::timelines::Turn;
 use super::{EndThread, PathOptions, TABLES, Waits};
 use crate::account::{Accountant, PhaseAccount};
-use crate::scope::Range;
+use crate::interval::Interval;
 use crate::services::Service;
+use crate::transition::TransitionKind;
 
 /// The tables that the question is answered from.
 pub const WHY_TABLES: Tables = TABLES.with(TableName::Stacks);
@@ -125,7 +126,7 @@ struct Stretch {
     name: String,
     action: String,
     waiting_tid: Option<u32>,
-    range: Range,
+    range: Interval,
     end: EndThread,
     /// The phase, where it is one.
     phase: Option<TransitionPhase>,
@@ -250,7 +251,7 @@ fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch>
                 name: trace.text(row.service).to_owned(),
                 action: row.kind.as_str().to_owned(),
                 waiting_tid: None,
-                range: Range::new(row.start_ns, end_ns),
+                range: Interval::new(row.start_ns, end_ns),
                 end: waits.end_of_service(
                     row.container_pid.or_else(|| waits.holds.stopper(row.service, row.start_ns)),
                     trace.text(row.service),
@@ -272,7 +273,7 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> 
             name: name.to_owned(),
             action: kind.to_owned(),
             waiting_tid: None,
-            range: Range::new(ends.0, end_ns),
+            range: Interval::new(ends.0, end_ns),
             end: match tid {
                 Some(tid) => EndThread { rule: "the thread that sent the request".to_owned(), ..EndThread::known(tid) },
                 None => waits.end_at(end_ns),
@@ -380,7 +381,7 @@ impl Waits<'_> {
                 let Some(out) = out.take() else {
                     continue;
                 };
-                let range = Range::new(out.time_ns, switch.row.time_ns);
+                let range = Interval::new(out.time_ns, switch.row.time_ns);
                 if reason::off(out.old_state) == reason::Off::Ended || range.length_ns() < question.min_ns {
                     continue;
                 }
@@ -408,7 +409,7 @@ impl Waits<'_> {
     }
 
     /// Whether the thread with id `tid` then belonged to the process asked about: ids are reused.
-    fn is_asked_about(&self, question: &WhyQuestion, tid: u32, range: Range) -> bool {
+    fn is_asked_about(&self, question: &WhyQuestion, tid: u32, range: Interval) -> bool {
         let About::Process(pattern) = &question.about else {
             return true;
         };
@@ -422,7 +423,7 @@ impl Waits<'_> {
     fn wait_before(&self, services: &[Service], starts: &Starts<'_>, at: usize) -> Option<Stretch> {
         let service = services.get(at)?;
         let (holds, segments, certainty) = Holds::before(self.trace, services, starts, at);
-        let range = Range::new(segments.last()?.start_ns, segments.first()?.end_ns);
+        let range = Interval::new(segments.last()?.start_ns, segments.first()?.end_ns);
         let manager = holds::manager(self.trace, &self.identities, range.end_ns)
             .map(|pid| self.end_of_service(Some(pid), &service.name, range.end_ns));
         Some(Stretch {

@@ -2,6 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
+use onoff_analysis::transition::TransitionKind;
+
 use super::{EXIT_CODES, OutputArguments, RecordingArguments};
 
 /// How to answer why.
@@ -13,17 +15,6 @@ pub enum WhyFormat {
     Json,
     /// Folded stacks for a flame graph: one line per step, in nanoseconds
     Folded,
-}
-
-/// A kind of transition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Transition {
-    /// Turning on
-    Boot,
-    /// Turning off
-    Shutdown,
-    /// Sleeping or hibernating, and waking
-    Suspend,
 }
 
 /// Show why something took as long as it did: who waited for whom, back to what ended the wait
@@ -70,8 +61,8 @@ pub struct WhyArguments {
     pub phase: Option<String>,
 
     /// Only phases of this kind of transition
-    #[arg(long, value_name = "KIND", conflicts_with_all = ["process", "thread", "service", "device"])]
-    pub transition: Option<Transition>,
+    #[arg(long, value_name = "KIND", value_parser = super::transition_kind(), conflicts_with_all = ["process", "thread", "service", "device"])]
+    pub transition: Option<TransitionKind>,
 
     /// Only what was under way at this time: 1234[s|ms|us|ns] from the recording's begin (µs without a unit), or
     /// yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC

@@ -1,11 +1,12 @@
 //! Baselines in files.
 
+use onoff_analysis::transition::TransitionKind;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
+use onoff_analysis::compare::Run;
 use onoff_analysis::compare::baseline::{Baseline, BaselineHead, MOST_BASELINE_BYTES};
-use onoff_analysis::compare::{Run, TransitionName};
 use onoff_output::OutputFile;
 use onoff_report::json::escape::write_compact;
 
@@ -18,7 +19,7 @@ pub fn is_baseline(path: &Path) -> bool {
 
 /// Writes runs.
 pub fn save(path: &Path, runs: &[Run]) -> Result<(), Failure> {
-    let transition = runs.first().map_or(TransitionName::Boot, |run| run.transition);
+    let transition = runs.first().map_or(TransitionKind::Boot, |run| run.transition);
     let failed =
         |error: std::io::Error| Failure::Unreadable(format!("{}: cannot write the baseline: {error}", path.display()));
     let mut out = BufWriter::new(OutputFile::create(path).map_err(failed)?);
@@ -29,7 +30,7 @@ pub fn save(path: &Path, runs: &[Run]) -> Result<(), Failure> {
 }
 
 /// Reads runs, and of which transition they are.
-pub fn read(path: &Path) -> Result<(TransitionName, Vec<Run>), Failure> {
+pub fn read(path: &Path) -> Result<(TransitionKind, Vec<Run>), Failure> {
     let failed = |reason: String| Failure::Unreadable(format!("{}: {reason}", path.display()));
     let file = File::open(path).map_err(|error| failed(error.to_string()))?;
     let mut text = Vec::new();

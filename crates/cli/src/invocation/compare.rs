@@ -1,9 +1,10 @@
 //! What the arguments of `onoff compare` mean.
 
+use onoff_analysis::transition::TransitionKind;
 use std::path::{Path, PathBuf};
 
 use onoff_analysis::compare::table::TableSpecification;
-use onoff_analysis::compare::{CompareOptions, Factor, TransitionName};
+use onoff_analysis::compare::{CompareOptions, Factor};
 use onoff_files::Options;
 use onoff_report::text::compare::CompareTextOptions;
 
@@ -27,7 +28,7 @@ pub struct ConfigurationSource {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransitionChoice {
     /// Which; what the first recording holds when `None`.
-    pub name: Option<TransitionName>,
+    pub name: Option<TransitionKind>,
     /// Number of the only one to take of a recording; all of them when `None`.
     pub number: Option<u32>,
 }
@@ -134,13 +135,8 @@ pub fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
             "--transition: '{text}' is none of boot, shutdown, suspend, suspend:N with N from 1"
         ))
     };
-    let name = match name {
-        "boot" => TransitionName::Boot,
-        "shutdown" => TransitionName::Shutdown,
-        "suspend" => TransitionName::Suspend,
-        _ => return Err(wrong()),
-    };
-    if text.contains(':') && (number.is_none() || name != TransitionName::Suspend) {
+    let name = TransitionKind::of(name).ok_or_else(wrong)?;
+    if text.contains(':') && (number.is_none() || name != TransitionKind::Suspend) {
         return Err(wrong());
     }
     Ok(TransitionChoice { name: Some(name), number })
@@ -153,8 +149,8 @@ mod tests {
     #[test]
     fn transitions_are_names_with_numbers_where_a_recording_can_hold_several() {
         let choice = |text| transition(Some(text)).ok().map(|it| (it.name, it.number));
-        assert_eq!(choice("boot"), Some((Some(TransitionName::Boot), None)));
-        assert_eq!(choice("suspend:2"), Some((Some(TransitionName::Suspend), Some(2))));
+        assert_eq!(choice("boot"), Some((Some(TransitionKind::Boot), None)));
+        assert_eq!(choice("suspend:2"), Some((Some(TransitionKind::Suspend), Some(2))));
         for wrong in ["", "sleep", "boot:1", "suspend:", "suspend:0", "suspend:x", ":2"] {
             assert_eq!(choice(wrong), None, "{wrong}");
         }

@@ -2,9 +2,9 @@
 
 use super::symbols::SymbolTask;
 use super::{Invocation, Task};
-use crate::arguments::why::{Transition, WhyArguments, WhyFormat as Typed};
+use crate::arguments::why::{WhyArguments, WhyFormat as Typed};
 use crate::failure::Failure;
-use onoff_analysis::waits::{About, PathOptions, TransitionKind, WhyQuestion};
+use onoff_analysis::waits::{About, PathOptions, WhyQuestion};
 use onoff_report::text::time_point::TimePoint;
 use onoff_report::text::why::WhyTextOptions;
 use onoff_sources::Pattern;
@@ -47,11 +47,6 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
         })?),
         None => None,
     };
-    let kind = arguments.transition.map(|kind| match kind {
-        Transition::Boot => TransitionKind::Boot,
-        Transition::Shutdown => TransitionKind::Shutdown,
-        Transition::Suspend => TransitionKind::Suspend,
-    });
     let pattern = |text: Option<String>| text.map(|text| Pattern::new(&text));
     let about = if let Some(process) = pattern(arguments.process) {
         About::Process(process)
@@ -62,7 +57,7 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
     } else if let Some(device) = pattern(arguments.device) {
         About::Device(device)
     } else {
-        About::Phase(pattern(arguments.phase), kind)
+        About::Phase(pattern(arguments.phase), arguments.transition)
     };
     let (format, path) = match arguments.format {
         Typed::Text => {

@@ -8,7 +8,7 @@ use super::prelude::*;
 use crate::context::needs_interrupts;
 
 /// Modules with long deferred procedure calls in `window`.
-pub(super) fn long_calls(trace: &Trace, window: Interval) -> Outcome {
+pub(super) fn long_calls(trace: &Trace, window: Stretch) -> Outcome {
     needs_interrupts(trace)?;
     let Some(scope) = Scope::between(trace, window.0, window.1) else {
         return Ok(Vec::new());
@@ -20,7 +20,7 @@ pub(super) fn long_calls(trace: &Trace, window: Interval) -> Outcome {
             continue;
         }
         let address = u64::from_str_radix(row.routine.trim_start_matches("0x"), 16).ok();
-        let long: Vec<Interval> = trace
+        let long: Vec<Stretch> = trace
             .interrupts
             .iter()
             .filter(|call| {
@@ -43,7 +43,7 @@ pub(super) fn long_calls(trace: &Trace, window: Interval) -> Outcome {
                 row.longest_start_ns,
                 format!("the longest: {}; {} of at least 10 ms", time(row.longest_ns), counted(long.len(), "call")),
             )
-            .costs(Cost::at_most(covered(long, window)))
+            .costs(Cost::at_most(covered_ns(long, window)))
             .advise("look for a newer driver; its author moves the work to a thread of its own"),
         );
     }

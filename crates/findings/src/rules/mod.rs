@@ -14,9 +14,10 @@ mod prelude {
     pub(crate) use crate::context::{
         BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts, lacks_kernel, lacks_other,
     };
-    pub(crate) use crate::cost::{Cost, Interval, covered};
+    pub(crate) use crate::cost::{Cost, Stretch};
     pub(crate) use crate::finding::{FindingSubject, FindingSubjectKind, RuleFinding};
     pub(crate) use crate::rule::{Outcome, rule};
     pub(crate) use crate::thresholds;
     pub(crate) use crate::words::{counted, file_name, folder, listed, time};
+    pub(crate) use onoff_analysis::interval::covered_ns;
 }

@@ -15,7 +15,7 @@ pub mod suspend;
 
 use std::io::{self, Write};
 
-use onoff_analysis::Range;
+use onoff_analysis::Interval;
 use onoff_analysis::cpu::{CpuSource, CpuTotals};
 use onoff_trace::Losses;
 
@@ -24,7 +24,7 @@ use crate::text::quantity::{duration, percent};
 use crate::text::style::{HEADLINE, QUIET};
 
 /// The answer in one line, with the range it is about.
-fn headline(answer: &str, range: Range, out: &mut dyn Write) -> io::Result<()> {
+fn headline(answer: &str, range: Interval, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "{HEADLINE}{answer}{HEADLINE:#}  {QUIET}{} to {}{QUIET:#}",

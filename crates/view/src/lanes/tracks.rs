@@ -2,8 +2,8 @@
 
 use hashbrown::HashMap;
 
+use onoff_analysis::Interval;
 use onoff_analysis::cpu::{self, CpuSource, grid};
-use onoff_analysis::scope::Range;
 use onoff_analysis::storage::utilisation::utilisation;
 use onoff_analysis::waits::{PathOptions, StepKind, Waits};
 use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, TableName, Tables, Trace};
@@ -35,7 +35,7 @@ const BUCKETS: i64 = 12_800;
 
 /// Every track of `trace`, by group; the critical path is that of each of `phases`.
 #[must_use]
-pub fn tracks(trace: &Trace, phases: &[(String, Range)]) -> Vec<Track> {
+pub fn tracks(trace: &Trace, phases: &[(String, Interval)]) -> Vec<Track> {
     let mut tracks = processors(trace);
     tracks.extend(disks(trace));
     tracks.extend(critical_path(trace, phases));
@@ -81,7 +81,7 @@ fn disks(trace: &Trace) -> Vec<Track> {
     if trace.disk_ios.is_empty() || trace.duration_ns <= 0 {
         return Vec::new();
     }
-    let used = utilisation(trace, Range::new(0, trace.duration_ns), bucket_ns(trace));
+    let used = utilisation(trace, Interval::new(0, trace.duration_ns), bucket_ns(trace));
     let bucket_ns = used.intervals.first().map_or(1, |interval| interval.range.length_ns());
     (0..used.disks.len())
         .map(|place| {
@@ -130,7 +130,7 @@ impl Gathered {
     }
 }
 
-fn critical_path(trace: &Trace, phases: &[(String, Range)]) -> Vec<Track> {
+fn critical_path(trace: &Trace, phases: &[(String, Interval)]) -> Vec<Track> {
     if trace.context_switches.is_empty() {
         return Vec::new();
     }

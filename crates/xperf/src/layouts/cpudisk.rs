@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::cpu_disk::CpuDiskRow;
-use onoff_analysis::Range;
+use onoff_analysis::Interval;
 
 use super::microseconds;
 use super::process_name::ProcessName;
@@ -13,7 +13,13 @@ use onoff_report::text::quantity::share;
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(rows: &[CpuDiskRow], range: Range, processors: u32, threads: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    rows: &[CpuDiskRow],
+    range: Interval,
+    processors: u32,
+    threads: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(
         out,
         "CPU and disk usage from {} us to {} us:",

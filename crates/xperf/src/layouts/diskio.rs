@@ -6,7 +6,7 @@ use onoff_analysis::storage::disk;
 use onoff_analysis::storage::requests::{self, Request};
 use onoff_analysis::storage::utilisation::{queue_depths, utilisation};
 use onoff_analysis::storage::{Key, NO_FILE_READ};
-use onoff_analysis::{Range, Scope};
+use onoff_analysis::{Interval, Scope};
 use onoff_trace::{DiskOperation, IoPriority, Trace};
 
 use super::{process_cell, whole_microseconds};
@@ -90,7 +90,7 @@ impl Separator {
     }
 }
 
-fn write_utilisation(trace: &Trace, range: Range, interval_ns: i64, out: &mut dyn Write) -> io::Result<()> {
+fn write_utilisation(trace: &Trace, range: Interval, interval_ns: i64, out: &mut dyn Write) -> io::Result<()> {
     let found = utilisation(trace, range, interval_ns);
     write!(out, " StartTime,   EndTime")?;
     for disk in &found.disks {
@@ -195,7 +195,7 @@ fn write_request(request: &Request<'_>, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-fn write_overlap(trace: &Trace, range: Range, out: &mut dyn Write) -> io::Result<()> {
+fn write_overlap(trace: &Trace, range: Interval, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Disk, Outstanding,       Time,       %,   Issued")?;
     for depth in queue_depths(trace, range) {
         let share = depth.time_ns as f64 * 100.0 / range.length_ns().max(1) as f64;

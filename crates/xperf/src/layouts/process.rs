@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use onoff_analysis::Range;
+use onoff_analysis::Interval;
 use onoff_trace::{Process, Trace};
 
 use super::microseconds;
@@ -29,7 +29,7 @@ pub struct ProcessOptions {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(trace: &Trace, range: Range, options: &ProcessOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(trace: &Trace, range: Interval, options: &ProcessOptions, out: &mut dyn Write) -> io::Result<()> {
     let sid = if options.with_sid { ", UserSid" } else { "" };
     let command_line = if options.with_command_line { ", Command Line" } else { "" };
     writeln!(
@@ -52,7 +52,7 @@ pub fn write(trace: &Trace, range: Range, options: &ProcessOptions, out: &mut dy
 
 struct Writer<'a> {
     trace: &'a Trace,
-    range: Range,
+    range: Interval,
     options: &'a ProcessOptions,
     /// Rows of processes by their creator's row.
     children: BTreeMap<usize, Vec<usize>>,

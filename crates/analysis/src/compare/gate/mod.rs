@@ -13,8 +13,9 @@ pub use limit::{Amount, Limit, NotALimit};
 pub use report::*;
 
 use super::report::{Change, ComparedMeasure, Comparison, NoComparison, Verdict};
-use super::run::{Category, Configuration, TransitionName, Unit};
+use super::run::{Category, Configuration, Unit};
 use super::{CompareOptions, summaries};
+use crate::transition::TransitionKind;
 
 /// Judges `comparison` by `limits`, each of every configuration beside the baseline.
 #[must_use]
@@ -39,7 +40,7 @@ pub fn cannot_judge(
             .flat_map(|it| &it.runs)
             .map(|run| run.transition)
             .next()
-            .unwrap_or(TransitionName::Boot),
+            .unwrap_or(TransitionKind::Boot),
         configurations: summaries(configurations, options),
         limits: limits
             .iter()

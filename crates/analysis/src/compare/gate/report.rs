@@ -1,9 +1,10 @@
 //! The result of a gate. Its serialized names are the documented contract of `gate --format json`.
 
+use crate::transition::TransitionKind;
 use serde::Serialize;
 
 use crate::compare::report::ConfigurationSummary;
-use crate::compare::run::{TransitionName, Unit};
+use crate::compare::run::Unit;
 
 /// What a gate says; the later one outweighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -35,7 +36,7 @@ pub struct GateReport {
     /// What weighs most of all limits.
     pub verdict: GateVerdict,
     /// Which transition was compared.
-    pub transition: TransitionName,
+    pub transition: TransitionKind,
     /// The configurations; the first is the baseline.
     pub configurations: Vec<ConfigurationSummary>,
     /// The limits, as given.

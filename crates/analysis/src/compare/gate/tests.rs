@@ -1,7 +1,8 @@
 //! Verdicts of a gate on hand-made runs.
 
 use super::*;
-use crate::compare::{CompareOptions, Configuration, Measure, Run, SetApart, SetApartReason, TransitionName, compare};
+use crate::compare::{CompareOptions, Configuration, Measure, Run, SetApart, SetApartReason, compare};
+use crate::transition::TransitionKind;
 
 const MS: i64 = 1_000_000;
 
@@ -13,7 +14,7 @@ fn configuration(name: &str, runs: &[&[(&str, Category, i64)]]) -> Configuration
             .iter()
             .map(|measures| Run {
                 name: "a.etl".to_owned(),
-                transition: TransitionName::Boot,
+                transition: TransitionKind::Boot,
                 kind: "cold".to_owned(),
                 set_apart: Vec::new(),
                 measures: measures

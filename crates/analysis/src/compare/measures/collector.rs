@@ -1,16 +1,17 @@
 //! Measures in the making.
 
 use crate::transition::Phase;
+use crate::transition::TransitionKind;
 use hashbrown::HashMap;
 
 use super::{LEAST_SHARE_NS, MOST_SHARES};
-use crate::compare::run::{Category, Measure, TransitionName, Unit};
+use crate::compare::run::{Category, Measure, Unit};
 use crate::cpu::{CpuUsage, ProcessCpu};
 use crate::disk::DiskUsage;
 
 /// Collects measures; those of one key are added up and keep the earliest begin.
 pub(super) struct Collector {
-    transition: TransitionName,
+    transition: TransitionKind,
     /// Name and begin of the phases that have one, by begin.
     phases: Vec<(String, i64)>,
     measures: Vec<Measure>,
@@ -20,7 +21,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    pub(super) fn new(transition: TransitionName) -> Self {
+    pub(super) fn new(transition: TransitionKind) -> Self {
         Self {
             transition,
             phases: Vec::new(),
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn things_of_one_name_are_added_up_and_aligned_at_their_phase() {
-        let mut collector = Collector::new(TransitionName::Boot);
+        let mut collector = Collector::new(TransitionKind::Boot);
         collector.total("total", Some(90));
         collector.total("os_loader", None);
         let phase = |name, start_ns, duration_ns| Phase { start_ns, duration_ns, ..Phase::unknown(name) };
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn shares_below_a_millisecond_are_left_out_and_the_rest_is_by_time() {
-        let mut collector = Collector::new(TransitionName::Boot);
+        let mut collector = Collector::new(TransitionKind::Boot);
         let cpu = |image: &str, cpu_ns| Phase {
             cpu: Some(CpuUsage {
                 by_process: vec![ProcessCpu { pid: Some(8), image: image.to_owned(), cpu_ns, percent: 0.0 }],

@@ -1,11 +1,12 @@
 //! Boots, shutdowns and sleeps of Linux as runs. Units of systemd are services, so that one limit fits both systems.
 
 use crate::transition::PhaseName;
+use crate::transition::TransitionKind;
 use onoff_trace::Losses;
 
 use super::collector::Collector;
 use super::{Origin, losses, operations};
-use crate::compare::run::{Category, Run, TransitionName, Unit};
+use crate::compare::run::{Category, Run, Unit};
 use crate::transition::linux::boot::LinuxBootReport;
 use crate::transition::linux::shutdown::{LinuxShutdownKind, LinuxShutdownReport};
 use crate::transition::linux::suspend::{LinuxSleep, SleepOutcome};
@@ -13,7 +14,7 @@ use crate::transition::linux::suspend::{LinuxSleep, SleepOutcome};
 /// The measures of a boot of Linux.
 #[must_use]
 pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
-    let mut measures = Collector::new(TransitionName::Boot);
+    let mut measures = Collector::new(TransitionKind::Boot);
     measures.total("total", report.total_ns);
     measures.total("startup", report.startup_ns);
     let target = report.default_target.as_ref();
@@ -32,7 +33,7 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
     let touched_by: Vec<String> = of_boot().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
-        transition: TransitionName::Boot,
+        transition: TransitionKind::Boot,
         kind: "linux".to_owned(),
         set_apart: losses(&report.losses, &touched_by).into_iter().collect(),
         measures: measures.finish(),
@@ -42,7 +43,7 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
 /// The measures of a shutdown of Linux.
 #[must_use]
 pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
-    let mut measures = Collector::new(TransitionName::Shutdown);
+    let mut measures = Collector::new(TransitionKind::Shutdown);
     measures.total("total", report.total_ns);
     let killed = i64::try_from(report.killed.len()).unwrap_or(i64::MAX);
     measures.number("killed_processes", Unit::Count, killed);
@@ -54,7 +55,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
     }
     Run {
         name: origin.name.clone(),
-        transition: TransitionName::Shutdown,
+        transition: TransitionKind::Shutdown,
         kind: match report.kind {
             LinuxShutdownKind::Poweroff => "power_off",
             LinuxShutdownKind::Reboot => "restart",
@@ -71,7 +72,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
 /// The measures of a sleep of Linux, of a recording that lost `lost`.
 #[must_use]
 pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep, lost: &Losses) -> Run {
-    let mut measures = Collector::new(TransitionName::Suspend);
+    let mut measures = Collector::new(TransitionKind::Suspend);
     measures.total("total", sleep.work_ns);
     measures.total("suspend", sleep.suspend.duration_ns);
     measures.total("resume", sleep.resume.duration_ns);
@@ -98,7 +99,7 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep, lost: &Losses) -> Run
     }
     Run {
         name: origin.name.clone(),
-        transition: TransitionName::Suspend,
+        transition: TransitionKind::Suspend,
         // What was given up did not sleep, whatever it was asked for.
         kind: match sleep.outcome {
             SleepOutcome::GivenUp => "given_up",

@@ -1,17 +1,18 @@
 //! A sleep, hibernation or modern standby as a run: both halves, without the sleep between.
 
 use crate::transition::Half;
+use crate::transition::TransitionKind;
 use onoff_trace::Losses;
 
 use super::collector::Collector;
 use super::{Origin, losses};
-use crate::compare::run::{Category, Run, TransitionName, Unit};
+use crate::compare::run::{Category, Run, Unit};
 use crate::transition::suspend::{PowerDevice, PowerTransition, PowerTransitionKind};
 
 /// The measures of a power transition, of a recording that lost `lost`.
 #[must_use]
 pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) -> Run {
-    let mut measures = Collector::new(TransitionName::Suspend);
+    let mut measures = Collector::new(TransitionKind::Suspend);
     measures.total("total", transition.work_ns);
     measures.total("suspend", transition.suspend.measured.duration_ns);
     measures.total("resume", transition.resume.measured.duration_ns);
@@ -49,7 +50,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) 
     }
     Run {
         name: origin.name.clone(),
-        transition: TransitionName::Suspend,
+        transition: TransitionKind::Suspend,
         kind: match transition.kind {
             PowerTransitionKind::Unknown => String::new(),
             kind => kind.as_str().to_owned(),

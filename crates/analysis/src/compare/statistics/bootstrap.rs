@@ -5,7 +5,7 @@
 //! distribution, so the interval is the exact one that infinitely many draws would give, the same every time.
 
 use super::{median, middle};
-use crate::compare::Interval;
+use crate::compare::ConfidenceInterval;
 
 /// More runs than this on a side are drawn, with a fixed seed.
 const MOST_EXACT: usize = 20;
@@ -18,7 +18,7 @@ const OUTSIDE: f64 = 0.025;
 
 /// The 95 % percentile interval of the difference of medians; `None` with fewer than two values on a side.
 #[must_use]
-pub fn interval(baseline: &[i64], candidate: &[i64]) -> Option<Interval> {
+pub fn interval(baseline: &[i64], candidate: &[i64]) -> Option<ConfidenceInterval> {
     if baseline.len() < 2 || candidate.len() < 2 {
         return None;
     }
@@ -32,7 +32,7 @@ pub fn interval(baseline: &[i64], candidate: &[i64]) -> Option<Interval> {
         drawn(baseline, candidate)
     };
     differences.sort_unstable_by_key(|&(difference, _)| difference);
-    Some(Interval { low: quantile(&differences, OUTSIDE), high: quantile(&differences, 1.0 - OUTSIDE) })
+    Some(ConfidenceInterval { low: quantile(&differences, OUTSIDE), high: quantile(&differences, 1.0 - OUTSIDE) })
 }
 
 /// The smallest value up to which the probabilities reach `share`.
@@ -143,7 +143,11 @@ mod tests {
             (&[100, 104, 110, 118, 130, 200], &[90, 105, 140, 150, 160, 170], -33, 54),
         ];
         for (baseline, candidate, low, high) in cases {
-            assert_eq!(interval(baseline, candidate), Some(Interval { low, high }), "{baseline:?} {candidate:?}");
+            assert_eq!(
+                interval(baseline, candidate),
+                Some(ConfidenceInterval { low, high }),
+                "{baseline:?} {candidate:?}"
+            );
         }
         assert_eq!(interval(&[1], &[1, 2]), None);
     }

@@ -5,7 +5,7 @@ use onoff_trace::{ActivityKind, Trace, milestone};
 use super::phases::began_too_late;
 use super::report::NotABoot;
 use crate::processes::runs;
-use crate::transition::contents::{self, Transition};
+use crate::transition::{TransitionKind, contents};
 
 /// Milestones that only a starting system sets.
 const STARTING: [&str; 5] = [
@@ -44,7 +44,7 @@ pub(super) fn holds_a_boot(trace: &Trace) -> bool {
 
 /// What the recording holds instead of a boot.
 pub(super) fn not_a_boot(trace: &Trace) -> NotABoot {
-    let contents = contents::instead_of(trace, Transition::Boot);
+    let contents = contents::instead_of(trace, TransitionKind::Boot);
     NotABoot {
         reason: "no start of smss.exe, wininit.exe, or of the device and service phases".to_owned(),
         found: contents.found,

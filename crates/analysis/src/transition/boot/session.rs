@@ -6,6 +6,7 @@ use super::before_kernel::value;
 use super::report::{GroupPolicy, Logon, ReadAhead, TrainingState, VideoInitialisation};
 use crate::activity::{Work, of_kind, worst_first};
 use crate::evidence::{Certainty, Span};
+use crate::interval;
 use crate::processes::runs;
 
 /// Initialisation of the video driver in both sessions, by the paper's recipe.
@@ -89,18 +90,8 @@ pub(super) fn logon(trace: &Trace) -> Logon {
 
 /// Time that the works cover, ns, counted once where they overlap; works without an end cover nothing.
 fn covered_ns(works: &[Work]) -> i64 {
-    let mut stretches: Vec<(i64, i64)> = works.iter().filter_map(|work| Some((work.start_ns, work.end_ns?))).collect();
-    stretches.sort_unstable();
-    let mut covered = 0_i64;
-    let mut done = i64::MIN;
-    for (start, end) in stretches {
-        let start = start.max(done);
-        if end > start {
-            covered = covered.saturating_add(end.saturating_sub(start));
-            done = end;
-        }
-    }
-    covered
+    let stretches = works.iter().filter_map(|work| Some((work.start_ns, work.end_ns?))).collect();
+    interval::covered_ns(stretches, (i64::MIN, i64::MAX))
 }
 
 /// Policy and its scripts.

@@ -1,5 +1,7 @@
 //! What every transition is made of, whatever system recorded it.
 
+mod kind;
 mod phase;
 
+pub use kind::TransitionKind;
 pub use phase::{CallbackReason, CallbackStep, Half, LastEnded, Phase, PhaseName, PhaseWork};

@@ -23,8 +23,8 @@ pub use sessions::{APPLICATION_TIME_OUT_NS, FORCED_ORDER_NS, FORCED_QUESTION_NS}
 use crate::activity::{Work, of_kind, worst_first};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::lacking;
-use crate::transition::contents::{self, Transition};
 use crate::transition::usage;
+use crate::transition::{TransitionKind, contents};
 use course::{Course, Facts};
 use services::Windows;
 
@@ -114,7 +114,7 @@ pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
 }
 
 fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
-    let contents = contents::instead_of(trace, Transition::Shutdown);
+    let contents = contents::instead_of(trace, TransitionKind::Shutdown);
     NotAShutdown {
         reason: "no application, service or kernel is told to end, and processes do not end as in a shutdown"
             .to_owned(),

@@ -2,6 +2,7 @@
 
 use super::report::{PowerDevice, PowerNotification};
 use super::requests::DEVICE_PHASES;
+use crate::interval::covered_ns;
 use crate::transition::{LastEnded, Phase, PhaseName};
 
 /// A child of a phase, with its position in the list it is from.
@@ -92,19 +93,8 @@ fn total(phase: &mut Phase, children: &[Child]) -> Option<(Child, Option<i64>)> 
 
 /// Time between two times that the children cover, ns, counted once where they overlap.
 fn covered(children: &[Child], from_ns: i64, until_ns: i64) -> i64 {
-    let mut spans: Vec<(i64, i64)> =
-        children.iter().map(|child| (child.start_ns.max(from_ns), child.end_ns.min(until_ns))).collect();
-    spans.sort_unstable();
-    let mut covered = 0_i64;
-    let mut done = i64::MIN;
-    for (start, end) in spans {
-        let start = start.max(done);
-        if end > start {
-            covered = covered.saturating_add(end.saturating_sub(start));
-            done = end;
-        }
-    }
-    covered
+    let spans = children.iter().map(|child| (child.start_ns, child.end_ns)).collect();
+    covered_ns(spans, (from_ns, until_ns))
 }
 
 /// Of each child, the time in which no other one was under way, ns.

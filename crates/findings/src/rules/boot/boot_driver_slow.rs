@@ -36,7 +36,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(drivers
         .into_iter()
         .filter(|work| {
-            covered(work.whole(), (i64::MIN, i64::MAX)) >= thresholds::BOOT_DRIVER_NS
+            covered_ns(work.whole(), (i64::MIN, i64::MAX)) >= thresholds::BOOT_DRIVER_NS
         })
         .map(|work| {
             let first = work.operations.first().map(|device| device.start_ns);

@@ -34,7 +34,7 @@ const MOST_SHARES: usize = 256;
 #[derive(Default)]
 struct Share {
     name: String,
-    intervals: Vec<Interval>,
+    intervals: Vec<Stretch>,
     tids: BTreeSet<u32>,
 }
 
@@ -86,7 +86,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(shares
         .into_iter()
         .filter_map(|Share { name, intervals, tids }| {
-            let total = covered(intervals.clone(), (start, end));
+            let total = covered_ns(intervals.clone(), (start, end));
             let tids: Vec<u32> = tids.into_iter().collect();
             let first = intervals.iter().map(|&(start, _)| start).min()?;
             (total >= thresholds::NETWORK_FILES_NS).then(|| {

@@ -15,7 +15,7 @@ pub(super) struct DriverWork<'a> {
 
 impl DriverWork<'_> {
     /// The stretches in which the driver held the caller, before it returned.
-    pub(super) fn held(&self) -> Vec<Interval> {
+    pub(super) fn held(&self) -> Vec<Stretch> {
         let held = |device: &&Device| {
             let length = device.pre_pend_ns?;
             Some((device.start_ns, device.start_ns.saturating_add(length)))
@@ -24,7 +24,7 @@ impl DriverWork<'_> {
     }
 
     /// The stretches from begin to end.
-    pub(super) fn whole(&self) -> Vec<Interval> {
+    pub(super) fn whole(&self) -> Vec<Stretch> {
         let whole = |device: &&Device| Some((device.start_ns, device.end_ns?));
         self.operations.iter().filter_map(whole).collect()
     }
@@ -105,7 +105,7 @@ pub(super) fn holding(
         .into_iter()
         .filter_map(|work| {
             let held = work.held();
-            let held_ns = covered(held.clone(), (i64::MIN, i64::MAX));
+            let held_ns = covered_ns(held.clone(), (i64::MIN, i64::MAX));
             if held_ns < thresholds::NOT_PENDED_NS {
                 return None;
             }

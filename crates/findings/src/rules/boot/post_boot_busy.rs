@@ -77,7 +77,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
 fn users(
     facts: &BootFacts<'_>,
     phase: &onoff_analysis::transition::Phase,
-    (start, end): Interval,
+    (start, end): Stretch,
 ) -> Vec<(String, Option<u32>, i64)> {
     /// Threads below this priority do not count for the metric.
     const NORMAL_PRIORITY: u8 = 8;

@@ -47,11 +47,11 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut findings = Vec::new();
     for name in names {
         let own: Vec<&Device> = operations.iter().copied().filter(|it| it.device == name).collect();
-        let whole: Vec<Interval> = own.iter().filter_map(|it| Some((it.start_ns, it.end_ns?))).collect();
+        let whole: Vec<Stretch> = own.iter().filter_map(|it| Some((it.start_ns, it.end_ns?))).collect();
         // What it held others with: a pended request held nobody but its children.
-        let held: Vec<Interval> =
+        let held: Vec<Stretch> =
             own.iter().filter_map(|it| Some((it.start_ns, it.start_ns.saturating_add(it.pre_pend_ns?)))).collect();
-        let total_ns = covered(whole.clone(), (i64::MIN, i64::MAX));
+        let total_ns = covered_ns(whole.clone(), (i64::MIN, i64::MAX));
         let Some(first) = own.first().filter(|_| total_ns >= thresholds::USB_DEVICE_NS) else {
             continue;
         };

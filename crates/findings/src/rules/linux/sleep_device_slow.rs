@@ -125,6 +125,6 @@ fn beside_the_path(sleep: &LinuxSleep, callback: &DeviceCallback) -> i64 {
         return 0;
     };
     let window = (callback.start_ns, end.min(phase.end_ns.unwrap_or(end)));
-    let path: Vec<Interval> = phase.work.path.iter().map(|step| (step.start_ns, step.end_ns)).collect();
-    covered(vec![window], window).saturating_sub(covered(path, window))
+    let path: Vec<Stretch> = phase.work.path.iter().map(|step| (step.start_ns, step.end_ns)).collect();
+    covered_ns(vec![window], window).saturating_sub(covered_ns(path, window))
 }

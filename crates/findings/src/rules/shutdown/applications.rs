@@ -12,7 +12,7 @@ pub(super) fn applications<'a>(
 }
 
 /// From being told to the answer, or to the recording's end.
-pub(super) fn whole(facts: &ShutdownFacts<'_>, application: &ApplicationEnd) -> Interval {
+pub(super) fn whole(facts: &ShutdownFacts<'_>, application: &ApplicationEnd) -> Stretch {
     (application.start_ns, application.end_ns.unwrap_or(facts.trace.duration_ns))
 }
 

@@ -47,13 +47,13 @@ pub(super) fn slow(
 }
 
 /// Time in which nobody else had still to answer: those are told one after the other, but current versions overlap them.
-fn alone(transition: &PowerTransition, one: &PowerNotification, own: Interval) -> Cost {
-    let others: Vec<Interval> = transition
+fn alone(transition: &PowerTransition, one: &PowerNotification, own: Stretch) -> Cost {
+    let others: Vec<Stretch> = transition
         .notifications
         .iter()
         .filter(|other| !std::ptr::eq(*other, one) && other.phase == one.phase)
         .filter_map(|other| Some((other.start_ns, other.end_ns?)))
         .collect();
-    let shared = covered(others, own);
+    let shared = covered_ns(others, own);
     Cost::on_path(own.1.saturating_sub(own.0).saturating_sub(shared))
 }

@@ -1,8 +1,9 @@
 //! The answer: one sentence for each configuration beside the baseline.
 
+use onoff_analysis::transition::TransitionKind;
 use std::io::{self, Write};
 
-use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, TransitionName, Verdict};
+use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, Verdict};
 
 use super::{LEAST_SHOWN_NS, signed, value};
 use crate::text::printable::printable;
@@ -47,12 +48,12 @@ fn whole(comparison: &Comparison, at: usize) -> Option<(&ComparedMeasure, &Chang
 
 fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, at: usize) -> String {
     let what = match (comparison.transition, measure.name.as_str()) {
-        (TransitionName::Boot, "total") => "The boot",
-        (TransitionName::Boot, "startup") => "The boot up to its last job",
-        (TransitionName::Boot, _) => "The boot up to the desktop",
-        (TransitionName::Shutdown, _) => "The shutdown",
-        (TransitionName::Suspend, "suspend") => "Going to sleep",
-        (TransitionName::Suspend, _) => "Going to sleep and waking",
+        (TransitionKind::Boot, "total") => "The boot",
+        (TransitionKind::Boot, "startup") => "The boot up to its last job",
+        (TransitionKind::Boot, _) => "The boot up to the desktop",
+        (TransitionKind::Shutdown, _) => "The shutdown",
+        (TransitionKind::Suspend, "suspend") => "Going to sleep",
+        (TransitionKind::Suspend, _) => "Going to sleep and waking",
     };
     let median = |at: usize| measure.values.get(at).and_then(|it| it.median).unwrap_or(0);
     let (was, is) = (value(measure.unit, median(0)), value(measure.unit, median(at)));

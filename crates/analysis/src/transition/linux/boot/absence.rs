@@ -3,7 +3,7 @@
 use onoff_trace::{DeviceOperationKind, Trace, milestone};
 
 use crate::transition::boot::NotABoot;
-use crate::transition::contents::{self, Transition};
+use crate::transition::{TransitionKind, contents};
 
 /// Milestones that only a starting system sets.
 const STARTING: [&str; 4] =
@@ -30,7 +30,7 @@ pub(super) fn holds_a_boot(trace: &Trace) -> bool {
 
 /// What the recording holds instead of a boot.
 pub(super) fn not_a_boot(trace: &Trace) -> NotABoot {
-    let contents = contents::instead_of(trace, Transition::Boot);
+    let contents = contents::instead_of(trace, TransitionKind::Boot);
     NotABoot {
         reason: "no start of the service manager, of its targets or of the kernel's initialisation".to_owned(),
         found: contents.found,

@@ -17,10 +17,10 @@ pub use report::*;
 
 use crate::evidence::{Boundary, Certainty, touched_by};
 use crate::processes::Images;
-use crate::transition::contents::{self, Transition};
 use crate::transition::linux::MissingPart;
 use crate::transition::shutdown::NotAShutdown;
 use crate::transition::usage;
+use crate::transition::{TransitionKind, contents};
 use course::Course;
 
 /// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
@@ -84,7 +84,7 @@ pub fn analyse(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> 
 }
 
 fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
-    let contents = contents::instead_of(trace, Transition::Shutdown);
+    let contents = contents::instead_of(trace, TransitionKind::Shutdown);
     let mut found = contents.found;
     // A journal that is stopped in order is so by a shutdown: another boot may be the one that is meant.
     let others: Vec<String> =

@@ -348,8 +348,8 @@ fn missing(trace: &Trace, sleeps: &[LinuxSleep]) -> Vec<MissingPart> {
 }
 
 fn what_it_holds(trace: &Trace) -> String {
-    use crate::transition::contents::{Transition, instead_of};
-    instead_of(trace, Transition::Suspend).found
+    use crate::transition::{TransitionKind, contents};
+    contents::instead_of(trace, TransitionKind::Suspend).found
 }
 
 /// The end of a half, found or not.
