@@ -11,32 +11,22 @@ use hashbrown::HashSet;
 use onoff_trace::{ActivityKind, NotificationKind, StringId, TableName, Trace};
 use serde::Serialize;
 
-use crate::transition::TransitionKind;
+use crate::transition::{MissingEvidence, TransitionKind};
 
 /// What a recording lacked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Lacking {
     /// The questions that it cannot answer or only infers, most important first.
-    pub items: Vec<LackingItem>,
-    /// How to record that next time; empty when nothing was lacking.
+    pub items: Vec<MissingEvidence>,
+    /// How to record all of that next time; empty when nothing was lacking, or where each item says it.
     pub record: Vec<RecordingCommand>,
 }
 
-/// A question that a recording cannot answer, or only infers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LackingItem {
-    /// What is not known, as a clause.
-    pub question: String,
-    /// The provider whose events tell it; empty for the kernel's own logger.
-    pub provider: String,
-    /// Its GUID, as lower-case text with hyphens; empty for the kernel's own logger.
-    pub guid: String,
-    /// Keywords to enable, in hexadecimal; `0xffffffffffffffff` for all. Empty for the kernel's own logger.
-    pub keyword: String,
-    /// Level to enable, 1 critical to 5 verbose; 0 for the kernel's own logger.
-    pub level: u8,
-    /// Flags of the kernel's own logger as xperf calls them; empty for a provider.
-    pub kernel_flags: Vec<String>,
+impl Lacking {
+    /// Evidence of which each says itself how to record it.
+    pub(crate) fn of(items: Vec<MissingEvidence>) -> Self {
+        Self { items, record: Vec::new() }
+    }
 }
 
 /// A way to record what was lacking.
@@ -111,25 +101,17 @@ fn lacking(trace: &Trace, about: TransitionKind, questions: &[Question]) -> Lack
     Lacking { record: commands::commands(about, &missing), items: missing.into_iter().map(item).collect() }
 }
 
-fn item(question: &Question) -> LackingItem {
-    let asks = question.asks.to_owned();
+fn item(question: &Question) -> MissingEvidence {
     match question.source {
-        Source::Provider(provider) => LackingItem {
-            question: asks,
+        Source::Provider(provider) => MissingEvidence {
+            unknown: question.asks.to_owned(),
             provider: provider.name.to_owned(),
             guid: provider.guid.to_owned(),
             keyword: format!("{:#x}", provider.keyword),
             level: provider.level,
-            kernel_flags: Vec::new(),
+            ..MissingEvidence::default()
         },
-        Source::Kernel(flags) => LackingItem {
-            question: asks,
-            provider: String::new(),
-            guid: String::new(),
-            keyword: String::new(),
-            level: 0,
-            kernel_flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
-        },
+        Source::Kernel(flags) => MissingEvidence::of_kernel_logger(question.asks, flags),
     }
 }
 

@@ -172,7 +172,7 @@ fn documented_names_of_linux_boots_are_the_emitted_ones() {
         let answer: Value = serde_json::from_str(&folder.answer(line)).unwrap();
         documentation.check_object(heading, &answer, line, &mut met);
     }
-    for name in ["Phase", "UnitStart", "UnitPathStep", "MissingPart", "RecordedBoot"] {
+    for name in ["Phase", "UnitStart", "UnitPathStep", "MissingEvidence", "RecordedBoot"] {
         assert!(met.contains(name), "the recording holds no {name}");
     }
 }
@@ -197,7 +197,7 @@ fn documented_names_of_shutdowns_are_the_emitted_ones() {
         "ServiceEnd",
         "LongestWork",
         "ProcessExit",
-        "LackingItem",
+        "MissingEvidence",
         "RecordingCommand",
         "CpuUsage",
         "DiskUsage",
@@ -315,7 +315,7 @@ fn documented_names_of_linux_are_the_emitted_ones() {
         "StopStep",
         "ProcessStop",
         "LongestStop",
-        "MissingPart",
+        "MissingEvidence",
     ] {
         assert!(met.contains(name), "no sample holds a {name}");
     }

@@ -1,13 +1,13 @@
 //! What rules look at: a transition's analysis, the recording, and what of its time was on the path.
 
-use onoff_analysis::lacking::{Lacking, LackingItem};
+use onoff_analysis::lacking::Lacking;
 use onoff_analysis::processes::Images;
 use onoff_analysis::services::Service;
 use onoff_analysis::transition::boot::BootReport;
 use onoff_analysis::transition::linux::boot::LinuxBootReport;
 use onoff_analysis::transition::shutdown::ShutdownReport;
 use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
-use onoff_analysis::transition::{Phase, PhaseName};
+use onoff_analysis::transition::{MissingEvidence, Phase, PhaseName};
 use onoff_analysis::waits::StepKind;
 use onoff_trace::{TableName, Trace};
 
@@ -347,27 +347,18 @@ fn provider_recorded(lacking: &Lacking, provider: &str) -> Result<(), NotChecked
 }
 
 fn kernel_recorded(lacking: &Lacking, flag: &str) -> Result<(), NotChecked> {
-    missing(lacking, |item| item.provider.is_empty() && item.kernel_flags.iter().any(|one| one == flag))
+    missing(lacking, |item| item.kernel_flags.iter().any(|one| one == flag))
 }
 
-fn missing(lacking: &Lacking, is_asked: impl Fn(&LackingItem) -> bool) -> Result<(), NotChecked> {
-    let lacking: Vec<LackingItem> = lacking.items.iter().filter(|item| is_asked(item)).cloned().collect();
+fn missing(lacking: &Lacking, is_asked: impl Fn(&MissingEvidence) -> bool) -> Result<(), NotChecked> {
+    let lacking: Vec<MissingEvidence> = lacking.items.iter().filter(|item| is_asked(item)).cloned().collect();
     if lacking.is_empty() { Ok(()) } else { Err(NotChecked { lacking }) }
 }
 
 /// What a rule lacks that no question of a transition asks for: flags of the kernel's logger.
 #[must_use]
-pub fn lacks_kernel(question: &str, flags: &[&str]) -> NotChecked {
-    NotChecked {
-        lacking: vec![LackingItem {
-            question: question.to_owned(),
-            provider: String::new(),
-            guid: String::new(),
-            keyword: String::new(),
-            level: 0,
-            kernel_flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
-        }],
-    }
+pub fn lacks_kernel(unknown: &str, flags: &[&str]) -> NotChecked {
+    NotChecked { lacking: vec![MissingEvidence::of_kernel_logger(unknown, flags)] }
 }
 
 /// What a rule lacks that no event tells.

@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use onoff_analysis::lacking::{Lacking, LackingItem};
+use onoff_analysis::lacking::Lacking;
+use onoff_analysis::transition::MissingEvidence;
 use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome, SleepState};
@@ -69,7 +70,7 @@ pub struct UncheckedRule {
     /// The transition it was for.
     pub transition: String,
     /// What the recording lacks for it.
-    pub lacking: Vec<LackingItem>,
+    pub lacking: Vec<MissingEvidence>,
 }
 
 /// What the rules say about a recording.
@@ -233,6 +234,7 @@ impl Run {
                 _ => None,
             });
             self.diagnosis.transitions.push(transition);
+            self.lacks(report.lacking);
         }
         let suspend_options = suspend_options(options);
         if let Ok(report) = linux::suspend::analyse(trace, &suspend_options) {
@@ -244,6 +246,7 @@ impl Run {
                 });
                 self.diagnosis.transitions.push(transition);
             }
+            self.lacks(report.lacking);
         }
         if let Ok(report) = linux::shutdown::analyse(trace) {
             let transition = DiagnosedTransition {
@@ -257,6 +260,7 @@ impl Run {
                 _ => None,
             });
             self.diagnosis.transitions.push(transition);
+            self.lacks(report.lacking);
         }
     }
 
@@ -295,7 +299,7 @@ impl Run {
     fn lacks(&mut self, lacking: Lacking) {
         for item in lacking.items {
             let all = &mut self.diagnosis.lacking.items;
-            if !all.iter().any(|known| known.question == item.question) {
+            if !all.iter().any(|known| known.unknown == item.unknown) {
                 all.push(item);
             }
         }

@@ -1,6 +1,6 @@
 //! A rule: its code, its words, and the check itself.
 
-use onoff_analysis::lacking::LackingItem;
+use onoff_analysis::transition::MissingEvidence;
 use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
 use onoff_analysis::transition::linux::suspend::LinuxSleep;
 use onoff_analysis::transition::suspend::PowerTransition;
@@ -18,7 +18,7 @@ pub const HEADINGS: [&str; 6] =
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotChecked {
     /// What the recording lacks.
-    pub lacking: Vec<LackingItem>,
+    pub lacking: Vec<MissingEvidence>,
 }
 
 /// What a check says.

@@ -332,8 +332,10 @@ fn missing(diagnosis: &Diagnosis) -> Vec<PageMissing> {
         .items
         .iter()
         .map(|item| PageMissing {
-            what: item.question.clone(),
-            record: if item.provider.is_empty() {
+            what: item.unknown.clone(),
+            record: if !item.part.is_empty() {
+                format!("{}: {}", item.part, item.record)
+            } else if item.provider.is_empty() {
                 format!("kernel flags {}", item.kernel_flags.join("+"))
             } else {
                 format!("provider {} (keyword {}, level {})", item.provider, item.keyword, item.level)

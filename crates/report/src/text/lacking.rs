@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::lacking::{Lacking, LackingItem};
+use onoff_analysis::lacking::{Lacking, RecordingCommand};
+use onoff_analysis::transition::MissingEvidence;
 
 use super::section::title;
 use super::style::QUIET;
@@ -17,14 +18,32 @@ pub fn write(lacking: &Lacking, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     title("What the recording lacked", "", out)?;
-    let mut table =
-        Table::new().left("to know", 80).left("record", 60).left("keywords", 20).left("level", 5).left("", 40);
-    for item in &lacking.items {
-        let [source, keywords, level, guid] = source(item);
-        table.row([cell(&*item.question), cell(source), cell(keywords), cell(level), styled_cell(QUIET, guid)]);
+    let (parts, events): (Vec<_>, Vec<_>) = lacking.items.iter().partition(|item| !item.part.is_empty());
+    if !parts.is_empty() {
+        let mut table = Table::new().left("to know", 70).left("needs", 60).left("record", 120);
+        for item in parts {
+            table.row([cell(&*item.unknown), cell(&*item.part), styled_cell(QUIET, &*item.record)]);
+        }
+        table.write(out)?;
     }
-    table.write(out)?;
-    for command in &lacking.record {
+    if !events.is_empty() {
+        let mut table =
+            Table::new().left("to know", 80).left("record", 60).left("keywords", 20).left("level", 5).left("", 40);
+        for item in events {
+            let [source, keywords, level, guid] = source(item);
+            table.row([cell(&*item.unknown), cell(source), cell(keywords), cell(level), styled_cell(QUIET, guid)]);
+        }
+        table.write(out)?;
+    }
+    write_commands(&lacking.record, out)
+}
+
+/// Writes how to record what was lacking.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_commands(commands: &[RecordingCommand], out: &mut dyn Write) -> io::Result<()> {
+    for command in commands {
         writeln!(out, "  {QUIET}With {}, {}:{QUIET:#}", command.tool, command.purpose)?;
         for line in &command.lines {
             writeln!(out, "    {line}")?;
@@ -34,7 +53,7 @@ pub fn write(lacking: &Lacking, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Source, keywords, level, GUID.
-fn source(item: &LackingItem) -> [String; 4] {
+fn source(item: &MissingEvidence) -> [String; 4] {
     if item.provider.is_empty() {
         let flags = item.kernel_flags.join("+");
         return [format!("kernel flags {flags}"), String::new(), String::new(), String::new()];

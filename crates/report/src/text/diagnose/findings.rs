@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::lacking::LackingItem;
+use onoff_analysis::transition::MissingEvidence;
 use onoff_findings::diagnosis::Diagnosis;
 use onoff_findings::finding::{CostBasis, FindingSeverity, RuleFinding};
 
 use super::rules::wrapped;
+use crate::text::lacking::write_commands;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration};
 use crate::text::section::title;
@@ -116,17 +117,11 @@ pub(super) fn not_checked(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Res
             writeln!(out, "    {QUIET}{line}{QUIET:#}")?;
         }
     }
-    for command in &diagnosis.lacking.record {
-        writeln!(out, "  {QUIET}With {}, {}:{QUIET:#}", command.tool, command.purpose)?;
-        for line in &command.lines {
-            writeln!(out, "    {line}")?;
-        }
-    }
-    Ok(())
+    write_commands(&diagnosis.lacking.record, out)
 }
 
 /// What was lacking, with where it comes from.
-fn lacks(item: &LackingItem) -> String {
+fn lacks(item: &MissingEvidence) -> String {
     let source = if !item.provider.is_empty() {
         format!(" ({})", item.provider)
     } else if item.kernel_flags.is_empty() {
@@ -134,7 +129,7 @@ fn lacks(item: &LackingItem) -> String {
     } else {
         format!(" (kernel flags {})", item.kernel_flags.join("+"))
     };
-    format!("{}{source}", item.question)
+    format!("{}{source}", item.unknown)
 }
 
 fn sentence(text: &str) -> String {

@@ -6,15 +6,16 @@ use super::phases::Course;
 use super::units::Starts;
 use crate::cpu::CpuSource;
 use crate::idle::Settling;
-use crate::transition::linux::MissingPart;
+use crate::lacking::Lacking;
+use crate::transition::MissingEvidence;
 
 /// The record that unit properties name; messages are to some milliseconds.
 const PROPERTIES: &str = "systemd unit properties";
 
-pub(super) fn lacking(trace: &Trace, course: &Course, starts: &Starts<'_>, post_boot: &Settling) -> Vec<MissingPart> {
+pub(super) fn lacking(trace: &Trace, course: &Course, starts: &Starts<'_>, post_boot: &Settling) -> Lacking {
     let mut missing = Vec::new();
     let mut add = |part: &str, unknown: &str, record: &str| {
-        missing.push(MissingPart::new(part, unknown, record));
+        missing.push(MissingEvidence::of_part(part, unknown, record));
     };
     if course.user_space.time_ns.is_none() || !course.finished.missing.is_empty() {
         add(
@@ -67,5 +68,5 @@ pub(super) fn lacking(trace: &Trace, course: &Course, starts: &Starts<'_>, post_
             "initcall_debug on the kernel's command line, then dmesg > dmesg.txt",
         );
     }
-    missing
+    Lacking::of(missing)
 }

@@ -8,9 +8,9 @@ use crate::cpu::ProcessCpu;
 use crate::devices::{Device, DeviceTotal};
 use crate::evidence::{Certainty, Span};
 use crate::idle::Settling;
+use crate::lacking::Lacking;
 use crate::processes::{ProcessLife, ProcessSummary};
 use crate::transition::boot::FirmwareBeforeKernel;
-use crate::transition::linux::MissingPart;
 
 /// The target that the system is started for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -216,8 +216,8 @@ pub struct LinuxBootReport {
     pub boots: Vec<RecordedBoot>,
     /// How other clocks' times came onto the axis.
     pub clock_conversions: Vec<ClockConversion>,
-    /// What the recording does not say, and the part that would.
-    pub lacking: Vec<MissingPart>,
+    /// What the recording lacked for a full answer, and what to record next time.
+    pub lacking: Lacking,
     /// Everything that was lost.
     pub losses: Losses,
 }

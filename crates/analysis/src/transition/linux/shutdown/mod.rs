@@ -16,8 +16,9 @@ use onoff_trace::{Duration, Process, StringId, TableName, Tables, Trace};
 pub use report::*;
 
 use crate::evidence::{Boundary, Certainty, touched_by};
+use crate::lacking::Lacking;
 use crate::processes::Images;
-use crate::transition::linux::MissingPart;
+use crate::transition::MissingEvidence;
 use crate::transition::shutdown::NotAShutdown;
 use crate::transition::usage;
 use crate::transition::{TransitionKind, contents};
@@ -70,7 +71,7 @@ pub fn analyse(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> 
         starts: course.starts,
         ends: course.ends,
         longest: None,
-        missing: missing(trace, &phases, &units, &processes),
+        lacking: lacking(trace, &phases, &units, &processes),
         phases,
         units,
         path,
@@ -224,60 +225,60 @@ fn why(unit: &UnitStop) -> String {
 }
 
 /// What the recording did not hold.
-fn missing(trace: &Trace, phases: &[Phase], units: &[UnitStop], asked: &[ProcessStop]) -> Vec<MissingPart> {
+fn lacking(trace: &Trace, phases: &[Phase], units: &[UnitStop], asked: &[ProcessStop]) -> Lacking {
     let mut parts = Vec::new();
     let wanted = |table| trace.wanted.contains(table);
     let has = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.start_ns.is_some());
     let whole = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.end_ns.is_some());
     if units.is_empty() {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "what the service manager says of its units",
-            "which unit took how long to stop is not known",
+            "how long each unit took to stop",
             "journalctl -b -1 -o export after the next start",
         ));
     } else if wanted(TableName::ServiceDependencies) && trace.service_dependencies.is_empty() {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "the units' dependencies",
-            "who waited for whom is inferred from the order of stops",
+            "which unit waited for which: the order of stops stands in for it",
             "systemctl show '*', before the shutdown",
         ));
     }
     if !has(PhaseName::TerminateRemaining) {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "the lines of the last program (systemd-shutdown)",
-            "what happened once units were stopped is not known: the journal is stopped before",
+            "what happened once units were stopped: the journal stops before",
             "the kernel's log, from a program in /usr/lib/systemd/system-shutdown/, the serial console or pstore",
         ));
     }
     if !whole(PhaseName::Kernel) {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "the kernel's last line",
-            "when the machine stopped, and how long the kernel took for its devices, is not known",
+            "when the machine stopped, and how long the kernel took for its devices",
             "the serial console, or pstore (console-ramoops) where the machine keeps it",
         ));
     }
     if wanted(TableName::ContextSwitches) && trace.context_switches.is_empty() {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "context switches (sched_switch)",
-            "who used the processors is not known",
+            "who used the processors",
             "tracing that goes on until the end, with sched_switch and sched_process_exit",
         ));
     }
     if asked.is_empty() {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "signals (signal_generate)",
-            "which process was asked to end, and how long it took, is not known",
+            "which process was sent a signal to end, and how long it took",
             "trace-cmd record -e signal:signal_generate -e sched:sched_process_exit, kept by a program in /usr/lib/systemd/system-shutdown/",
         ));
     }
     if wanted(TableName::DiskIos) && trace.disk_ios.is_empty() {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "disk requests (block_rq_issue, block_rq_complete)",
-            "what the disks did is not known",
+            "what the disks did",
             "trace-cmd record -e block:block_rq_issue -e block:block_rq_complete",
         ));
     }
-    parts
+    Lacking::of(parts)
 }
 
 /// The name of a process: its image's without the folder.

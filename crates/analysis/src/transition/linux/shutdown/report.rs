@@ -6,7 +6,7 @@ use onoff_trace::{Losses, ServiceOutcome};
 use serde::Serialize;
 
 use crate::evidence::{Boundary, Certainty};
-use crate::transition::linux::MissingPart;
+use crate::lacking::Lacking;
 
 /// To what end the computer was shut down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -67,8 +67,8 @@ pub struct LinuxShutdownReport {
     pub processes: Vec<ProcessStop>,
     /// Processes that were ended by force after their time was up, by time.
     pub killed: Vec<KilledProcess>,
-    /// Parts that the recording does not hold, and what is not known without them.
-    pub missing: Vec<MissingPart>,
+    /// What the recording lacked for a full answer, and what to record next time.
+    pub lacking: Lacking,
     /// Names of the losses that touch this.
     pub touched_by: Vec<String>,
     /// Everything that was lost.

@@ -21,8 +21,9 @@ pub use report::*;
 
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
+use crate::lacking::Lacking;
 use crate::processes::Images;
-use crate::transition::linux::MissingPart;
+use crate::transition::MissingEvidence;
 use crate::transition::suspend::{FirmwareSleep, NoSuspend, SuspendOptions};
 use crate::transition::usage;
 
@@ -78,7 +79,7 @@ pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendRe
     }
     Ok(LinuxSuspendReport {
         sleeps_found: found,
-        missing: missing(trace, &sleeps),
+        lacking: lacking(trace, &sleeps),
         sleeps,
         losses: trace.losses.clone(),
     })
@@ -286,43 +287,43 @@ fn image(trace: &Trace, cycle: &Cycle, phases: &[Phase], asleep: &LinuxAsleep) -
 }
 
 /// What the recording did not hold.
-fn missing(trace: &Trace, sleeps: &[LinuxSleep]) -> Vec<MissingPart> {
+fn lacking(trace: &Trace, sleeps: &[LinuxSleep]) -> Lacking {
     let mut parts = Vec::new();
     let wanted = |table| trace.wanted.contains(table);
     let traced = sleeps.iter().flat_map(|sleep| &sleep.phases).any(|phase| !is_logged(&phase.starts.event));
     if !traced {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "the trace of the phases (suspend_resume)",
-            "phases are taken from the kernel's log, where it tells them",
+            "the exact times of phases: the kernel's log stands in for them",
             "trace-cmd record -e power -e sched -e block -e irq, or those events in /sys/kernel/tracing",
         ));
     }
     if wanted(TableName::PowerRequests) && trace.power_requests.is_empty() {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "the devices' callbacks (device_pm_callback)",
-            "which device took how long is not known",
+            "how long each device took",
             "trace-cmd record -e power:device_pm_callback_start -e power:device_pm_callback_end, or echo 1 > /sys/power/pm_print_times",
         ));
     }
     if wanted(TableName::ContextSwitches) && trace.context_switches.is_empty() {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "context switches (sched_switch)",
-            "who used the processors, when tasks were frozen and when the computer had settled are not known",
+            "who used the processors, when tasks were frozen and when the computer had settled",
             "trace-cmd record -e sched:sched_switch",
         ));
     }
     if wanted(TableName::DiskIos) && trace.disk_ios.is_empty() {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "disk requests (block_rq_issue, block_rq_complete)",
-            "what the disks did is not known",
+            "what the disks did",
             "trace-cmd record -e block:block_rq_issue -e block:block_rq_complete",
         ));
     }
     let unknown_length = |sleep: &LinuxSleep| sleep.outcome == SleepOutcome::Slept && sleep.asleep.slept_ns.is_none();
     if sleeps.iter().any(unknown_length) {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "a clock that goes on while the machine sleeps",
-            "how long it slept is not known: CLOCK_MONOTONIC stands still",
+            "how long it slept: CLOCK_MONOTONIC stops during sleep",
             "readings of CLOCK_BOOTTIME before and after, the journal, or echo 1 > /sys/power/pm_debug_messages",
         ));
     }
@@ -331,20 +332,20 @@ fn missing(trace: &Trace, sleeps: &[LinuxSleep]) -> Vec<MissingPart> {
         .filter(|sleep| sleep.state != SleepState::Disk)
         .any(|sleep| sleep.outcome == SleepOutcome::Slept && sleep.wake_sources.is_empty())
     {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "the source of the wakeup",
-            "what woke the computer is not known",
+            "what woke the computer",
             "trace-cmd record -e power:wakeup_source_activate, or echo 1 > /sys/power/pm_debug_messages",
         ));
     }
     if sleeps.iter().any(|sleep| sleep.state == SleepState::Memory && sleep.firmware == FirmwareSleep::default()) {
-        parts.push(MissingPart::new(
+        parts.push(MissingEvidence::of_part(
             "firmware's times of the sleep (S3 performance table)",
-            "the firmware's share of the resume is not known",
+            "the firmware's share of the resume",
             "copy /sys/firmware/acpi/fpdt, where the machine has it",
         ));
     }
-    parts
+    Lacking::of(parts)
 }
 
 fn what_it_holds(trace: &Trace) -> String {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::names::SleepState;
 use crate::evidence::{Certainty, Span};
 use crate::idle::Settling;
-use crate::transition::linux::MissingPart;
+use crate::lacking::Lacking;
 use crate::transition::suspend::FirmwareSleep;
 
 /// The sleeps of a recording of Linux.
@@ -18,8 +18,8 @@ pub struct LinuxSuspendReport {
     pub sleeps_found: u32,
     /// Those asked for, by begin.
     pub sleeps: Vec<LinuxSleep>,
-    /// Parts that the recording does not hold, and what is not known without them.
-    pub missing: Vec<MissingPart>,
+    /// What the recording lacked for a full answer, and what to record next time.
+    pub lacking: Lacking,
     /// Everything that was lost.
     pub losses: Losses,
 }

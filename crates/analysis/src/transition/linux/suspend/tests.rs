@@ -110,7 +110,7 @@ fn without_a_clock_that_goes_on_the_time_asleep_is_unknown_and_what_is_missing_i
     let sleep = &report.sleeps[0];
     assert_eq!(sleep.asleep.slept_ns, None);
     assert_eq!(sleep.asleep.slept_certainty, Certainty::Missing);
-    let parts: Vec<&str> = report.missing.iter().map(|part| part.part.as_str()).collect();
+    let parts: Vec<&str> = report.lacking.items.iter().map(|part| part.part.as_str()).collect();
     assert!(parts.iter().any(|part| part.starts_with("a clock")), "{parts:?}");
     assert!(parts.iter().any(|part| part.contains("device_pm_callback")), "{parts:?}");
     assert!(!parts.iter().any(|part| part.contains("suspend_resume")), "{parts:?}");

@@ -11,18 +11,14 @@ mod units;
 use std::io::{self, Write};
 
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::linux::MissingPart;
 use onoff_analysis::transition::linux::boot::LinuxBootReport;
 
 pub use boots::write as write_boots;
 
 use crate::text::boot::BootTextOptions;
-use crate::text::losses;
 use crate::text::phases::touched_by;
-use crate::text::section::title;
-use crate::text::style::QUIET;
-use crate::text::table::{Table, cell, styled_cell};
 use crate::text::usage;
+use crate::text::{lacking, losses};
 
 /// Writes the report.
 ///
@@ -43,17 +39,5 @@ pub fn write(
     usage::write(&report.phases, &touched_by(&report.phases), out)?;
     writeln!(out)?;
     losses::write(&report.losses, out)?;
-    write_lacking(&report.lacking, out)
-}
-
-fn write_lacking(lacking: &[MissingPart], out: &mut dyn Write) -> io::Result<()> {
-    if lacking.is_empty() {
-        return Ok(());
-    }
-    title("What the recording lacked", "", out)?;
-    let mut table = Table::new().left("to know", 70).left("needs", 60).left("record", 120);
-    for item in lacking {
-        table.row([cell(&*item.unknown), cell(&*item.part), styled_cell(QUIET, &*item.record)]);
-    }
-    table.write(out)
+    lacking::write(&report.lacking, out)
 }

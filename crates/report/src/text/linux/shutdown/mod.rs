@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
 
-use super::missing;
+use crate::text::lacking;
 use crate::text::losses;
 use crate::text::machine::machine;
 use crate::text::shutdown::ShutdownTextOptions;
@@ -38,5 +38,5 @@ pub fn write(
     losses::write_touching(&report.touched_by, out)?;
     writeln!(out)?;
     losses::write(&report.losses, out)?;
-    missing::write(&report.missing, out)
+    lacking::write(&report.lacking, out)
 }

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::linux::suspend::{LinuxSleep, LinuxSuspendReport};
 
-use super::missing;
+use crate::text::lacking;
 use crate::text::losses;
 use crate::text::machine::machine;
 use crate::text::quantity::{counted, duration, duration_or_dash};
@@ -45,7 +45,7 @@ pub fn write(
     }
     writeln!(out)?;
     losses::write(&report.losses, out)?;
-    missing::write(&report.missing, out)
+    lacking::write(&report.lacking, out)
 }
 
 fn write_sleep(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -> io::Result<()> {
