@@ -168,11 +168,11 @@ def of_boot(answer, parts, facts, seen):
     named = [step["unit"] for step in steps]
     if slow:
         # Whoever looks for devices waited for it, and the way to the target leads there.
-        released = (units.get("systemd-udev-trigger.service", {}).get("waited_for") or {}).get("unit")
+        released = (units.get("systemd-udev-trigger.service", {}).get("waited_for") or {}).get("name")
         yield from same("what the search for devices waited for", record.SLOW_START, released)
         if not was_busy(phases[4]["duration_ns"], BUSY_START_NS):
             yield from same("the longest step on the path", record.SLOW_START, next(iter(named), None))
-        took = units.get(record.SLOW_START, {}).get("total_ns") or 0
+        took = units.get(record.SLOW_START, {}).get("duration_ns") or 0
         if took < DELAY_NS:
             yield f"{record.SLOW_START} took {took} ns, less than it sleeps"
     elif record.SLOW_START in named:

@@ -3,11 +3,18 @@
 use onoff_trace::{
     Activity, ActivityKind, ContextSwitch, ContextSwitches, DeviceOperation, DeviceOperationKind, DevicePhase, DiskIo,
     DiskOperation, Image, Interrupt, InterruptKind, Interrupts, IoPriority, Milestone, Notification, NotificationKind,
-    Process, ReadyThread, ReadyThreads, ServiceChange, ServiceOutcome, ServiceTransition, StringId, Thread, Trace,
+    Process, ReadyThread, ReadyThreads, ServiceChange, ServiceOutcome, ServiceTransition, StringId, SystemKind, Thread,
+    Trace,
 };
 
 /// One millisecond, ns.
 pub(crate) const MS: i64 = 1_000_000;
+
+/// The same, of a computer with Linux.
+pub(crate) fn of_linux(mut trace: Trace) -> Trace {
+    trace.system.kind = SystemKind::Linux;
+    trace
+}
 
 pub(crate) fn process(trace: &mut Trace, pid: u32, image: &str, start_ns: Option<i64>, end_ns: Option<i64>) {
     let image = trace.strings.intern(image);

@@ -39,9 +39,9 @@ pub mod prefetch;
 pub mod processes;
 pub mod recording;
 pub mod scope;
-pub mod services;
 pub mod storage;
 pub mod transition;
+pub mod units;
 pub mod waits;
 
 pub use evidence::{Boundary, Certainty, Span};

@@ -139,7 +139,7 @@ fn documented_names_are_the_emitted_ones() {
         "Phase",
         "CpuUsage",
         "DiskUsage",
-        "Service",
+        "Unit",
         "Device",
         "Work",
         "ProcessLife",
@@ -172,7 +172,7 @@ fn documented_names_of_linux_boots_are_the_emitted_ones() {
         let answer: Value = serde_json::from_str(&folder.answer(line)).unwrap();
         documentation.check_object(heading, &answer, line, &mut met);
     }
-    for name in ["Phase", "UnitStart", "UnitPathStep", "MissingEvidence", "RecordedBoot"] {
+    for name in ["Phase", "Unit", "UnitPathStep", "MissingEvidence", "RecordedBoot"] {
         assert!(met.contains(name), "the recording holds no {name}");
     }
 }
@@ -193,8 +193,8 @@ fn documented_names_of_shutdowns_are_the_emitted_ones() {
         "SessionEnd",
         "ApplicationEnd",
         "ThreadAsked",
-        "ShutdownTimeOut",
-        "ServiceEnd",
+        "TimeOut",
+        "Unit",
         "LongestWork",
         "ProcessExit",
         "MissingEvidence",
@@ -276,10 +276,10 @@ fn the_promised_names_are_there() {
     has(&info["providers"][0], &["guid", "name", "events"]);
     has(&info["kinds"][0], &["name", "events"]);
     let boot: Value = serde_json::from_str(&folder.answer("boot boot.etl --format json")).unwrap();
-    has(&boot, &["total_ns", "os_loader_ns", "phases", "post_boot", "services", "devices", "processes", "losses"]);
+    has(&boot, &["total_ns", "os_loader_ns", "phases", "post_boot", "units", "devices", "processes", "losses"]);
     has(&boot["phases"][0], &["name", "start_ns", "end_ns", "starts", "ends", "recorded_ns", "work", "certainty"]);
     has(&boot["post_boot"], &["idle_ns", "busy_ns"]);
-    has(&boot["services"][0], &["name", "group", "start_ns", "end_ns", "total_ns", "container"]);
+    has(&boot["units"][0], &["name", "group", "start_ns", "end_ns", "duration_ns", "command"]);
     has(&boot["devices"][0], &["kind", "device", "driver", "start_ns", "pend_ns", "end_ns"]);
     has(&boot["processes"][0], &["pid", "image", "start_ns", "end_ns"]);
 }
@@ -310,7 +310,7 @@ fn documented_names_of_linux_are_the_emitted_ones() {
         "MemoryImage",
         "WakeSource",
         "Phase",
-        "UnitStop",
+        "Unit",
         "UnitProcess",
         "StopStep",
         "ProcessStop",

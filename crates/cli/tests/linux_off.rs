@@ -249,7 +249,7 @@ fn a_log_alone_tells_a_sleep_with_the_kernels_own_lengths() {
         let told = phase(sleep, name)["duration_ns"].as_i64().unwrap() as f64 / 1e6;
         assert!((told - logged_ms(&sample, what)).abs() < 0.001, "{name}");
     }
-    let parts = report["missing"].to_string();
+    let parts = report["lacking"].to_string();
     assert!(parts.contains("suspend_resume"), "{parts}");
 }
 
@@ -323,7 +323,7 @@ fn a_journal_alone_tells_the_same_units() {
     let told = unit(&report, "slowstop.service")["duration_ns"].as_i64().unwrap();
     let expected = said(&sample, "Stopped slowstop.service") - said(&sample, "Stopping slowstop");
     assert!((told - expected).abs() < 1_000_000, "{told}");
-    let parts = report["missing"].to_string();
+    let parts = report["lacking"].to_string();
     assert!(parts.contains("sched_switch"), "{parts}");
 }
 

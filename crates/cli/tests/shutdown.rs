@@ -76,15 +76,15 @@ fn services_are_the_truth() {
         let (folder, truth) = Folder::boot_and_truth(scenario);
         let report = report(&folder);
         type Row = (String, i64, Option<i64>, Option<i64>, bool, bool);
-        let mut stopped: Vec<Row> = list(&report, "services")
+        let mut stopped: Vec<Row> = list(&report, "units")
             .iter()
             .map(|row| {
                 (
                     row["name"].as_str().unwrap().to_owned(),
                     ns(row, "start_ns").unwrap(),
-                    ns(row, "pending_ns"),
+                    ns(row, "checkpoint_ns"),
                     ns(row, "end_ns"),
-                    row["unresponsive"].as_bool().unwrap(),
+                    !row["time_out"].is_null(),
                     row["notification"] == "pre_shutdown",
                 )
             })

@@ -2,12 +2,12 @@
 
 use onoff_analysis::lacking::Lacking;
 use onoff_analysis::processes::Images;
-use onoff_analysis::services::Service;
 use onoff_analysis::transition::boot::BootReport;
 use onoff_analysis::transition::linux::boot::LinuxBootReport;
 use onoff_analysis::transition::shutdown::ShutdownReport;
 use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
 use onoff_analysis::transition::{MissingEvidence, Phase, PhaseName};
+use onoff_analysis::units::Unit;
 use onoff_analysis::waits::StepKind;
 use onoff_trace::{TableName, Trace};
 
@@ -130,13 +130,13 @@ impl<'a> BootFacts<'a> {
 
     /// What the start of a service cost the main path: its process, what that waited for, and making its container.
     #[must_use]
-    pub fn service_cost(&self, service: &Service) -> Cost {
+    pub fn service_cost(&self, service: &Unit) -> Cost {
         let end = service.end_ns.unwrap_or(self.trace.duration_ns);
         let whole = vec![(service.start_ns, end)];
-        let (Some(path), Some(pid)) = (&self.path, service.container_pid) else {
+        let (Some(path), Some(pid)) = (&self.path, service.pid) else {
             return self.cost(whole);
         };
-        let contained = service.container_done_ns.unwrap_or(service.start_ns);
+        let contained = service.checkpoint_ns.unwrap_or(service.start_ns);
         path.cost(&self.on_main_path(&whole), |step| {
             step.pids.contains(&pid)
                 || (step.when.1 <= contained
@@ -149,8 +149,8 @@ impl<'a> BootFacts<'a> {
 
     /// What the path did while a service started, by who did it: what the service did, or what it waited for.
     #[must_use]
-    pub fn doings_of_service(&self, service: &Service) -> Vec<String> {
-        let (Some(path), Some(pid), Some(end)) = (&self.path, service.container_pid, service.end_ns) else {
+    pub fn doings_of_service(&self, service: &Unit) -> Vec<String> {
+        let (Some(path), Some(pid), Some(end)) = (&self.path, service.pid, service.end_ns) else {
             return Vec::new();
         };
         path.doings((service.start_ns, end), |step| step.pids.contains(&pid))
@@ -298,7 +298,7 @@ impl<'a> ShutdownFacts<'a> {
             .flat_map(|session| &session.applications)
             .filter(|one| !waits_for_others(&one.image))
             .map(|one| (one.start_ns, until(one.end_ns)));
-        let services = report.services.iter().map(|one| (one.start_ns, until(one.end_ns)));
+        let services = report.units.iter().map(|one| (one.start_ns, until(one.end_ns)));
         let scripts = report.scripts.iter().map(|one| (one.start_ns, until(one.end_ns)));
         applications.chain(services).chain(scripts).collect()
     }

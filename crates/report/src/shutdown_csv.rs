@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::transition::shutdown::{ShutdownReport, ShutdownTimeOut};
+use onoff_analysis::transition::shutdown::ShutdownReport;
+use onoff_analysis::units::TimeOut;
 
 use crate::table::csv::quoted;
 use crate::text::printable::printable;
@@ -17,7 +18,7 @@ struct Row<'a> {
     start_ns: Option<i64>,
     end_ns: Option<i64>,
     duration_ns: Option<i64>,
-    time_out: Option<&'a ShutdownTimeOut>,
+    time_out: Option<&'a TimeOut>,
 }
 
 /// Writes the table. Names and units are those of the JSON.
@@ -40,7 +41,7 @@ pub fn write(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
             number(row.start_ns),
             number(row.end_ns),
             number(row.duration_ns),
-            number(row.time_out.map(|time_out| time_out.limit_ns)),
+            number(row.time_out.and_then(|time_out| time_out.limit_ns)),
         )?;
     }
     Ok(())
@@ -84,10 +85,10 @@ fn rows(report: &ShutdownReport) -> Vec<Row<'_>> {
             time_out: application.time_outs.first(),
         }));
     }
-    rows.extend(report.services.iter().map(|service| Row {
+    rows.extend(report.units.iter().map(|service| Row {
         kind: "service",
         name: &service.name,
-        pid: service.container_pid,
+        pid: service.pid,
         session: Some(0),
         start_ns: Some(service.start_ns),
         end_ns: service.end_ns,

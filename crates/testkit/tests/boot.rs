@@ -123,11 +123,11 @@ fn the_analysis_gives_the_published_numbers() {
             ("its end", expect.auto_start_end_ms, milliseconds(report.auto_start.end_ns)),
         ];
         for row in &expect.service {
-            let service = report.services.iter().find(|service| service.name == row.name).unwrap();
-            let checkpoint = service.container_done_ns.unwrap();
+            let service = report.units.iter().find(|service| service.name == row.name).unwrap();
+            let checkpoint = service.checkpoint_ns.unwrap();
             let processing = service.end_ns.map(|end| end - checkpoint);
             rows.extend([
-                ("service", Some(row.total_ms), milliseconds(service.total_ns)),
+                ("service", Some(row.total_ms), milliseconds(service.duration_ns)),
                 ("first checkpoint", row.first_checkpoint_ms, milliseconds(service.container_ns)),
                 ("processing", row.processing_ms, milliseconds(processing)),
                 ("started", row.started_at_ms, milliseconds(Some(service.start_ns))),
@@ -236,17 +236,17 @@ fn services_are_true_to_the_tick() {
         let report = analyse(&files);
         let mut expected = truth.services.clone();
         expected.sort_by_key(|service| service.start_ns);
-        assert_eq!(report.services.len(), expected.len(), "{name}");
-        for (service, truth) in report.services.iter().zip(&expected) {
+        assert_eq!(report.units.len(), expected.len(), "{name}");
+        for (service, truth) in report.units.iter().zip(&expected) {
             let at = format!("{name}: {}", truth.name);
             assert_eq!(service.name, truth.name, "{name}");
             assert_eq!(service.group, truth.group, "{at}");
             assert_eq!(service.start_ns, truth.start_ns, "{at}: start");
-            assert_eq!(service.container_done_ns, Some(truth.checkpoint_ns), "{at}: container");
+            assert_eq!(service.checkpoint_ns, Some(truth.checkpoint_ns), "{at}: container");
             assert_eq!(service.load_done_ns, Some(truth.load_ns), "{at}: load");
             assert_eq!(service.end_ns, Some(truth.end_ns), "{at}: end");
-            assert_eq!(service.container_pid, Some(truth.container_pid), "{at}");
-            assert_eq!(service.container, truth.container, "{at}");
+            assert_eq!(service.pid, Some(truth.container_pid), "{at}");
+            assert_eq!(service.command, truth.container, "{at}");
             assert!(service.automatic, "{at}");
         }
         let groups: Vec<(String, i64, Option<i64>)> =
@@ -380,7 +380,7 @@ fn a_kernel_log_alone_still_answers() {
     assert_eq!(phases(&report)[..3], true_phases(&truth)[..3]);
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
     assert_ne!(serde_json::to_value(explorer.certainty).unwrap(), "measured");
-    assert!(report.services.is_empty());
+    assert!(report.units.is_empty());
     assert!(report.devices.is_empty());
 }
 

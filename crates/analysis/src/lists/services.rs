@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::evidence::touched_by;
 use crate::interval::Interval;
 use crate::scope::Scope;
-use crate::services::{self, Service};
+use crate::units::{Unit, units};
 
 /// The tables this is made from.
 pub const TABLES: Tables = Tables::of(&[
@@ -25,7 +25,7 @@ pub struct ServiceList {
     /// Starts and stops in the whole recording.
     pub recorded: u64,
     /// Those that were under way in the range, by start. Their waits are those of the whole recording.
-    pub services: Vec<Service>,
+    pub services: Vec<Unit>,
     /// Names of the losses that touch this.
     pub touched_by: Vec<String>,
     /// What was lost.
@@ -35,11 +35,10 @@ pub struct ServiceList {
 /// The starts and stops under way in the scope; a process stands for the services in it.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope) -> ServiceList {
-    let mut services = services::services(trace);
+    let mut services = units(trace);
     let recorded = services.len() as u64;
     services.retain(|service| {
-        scope.range.meets(Some(service.start_ns), service.end_ns)
-            && scope.has_process(service.container_pid, &service.container_image)
+        scope.range.meets(Some(service.start_ns), service.end_ns) && scope.has_process(service.pid, &service.image)
     });
     ServiceList {
         range: scope.range,

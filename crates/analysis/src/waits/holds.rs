@@ -9,8 +9,8 @@ use onoff_trace::{DependencyKind, ServiceChange, StringId, SystemKind, Trace};
 use super::identities::Identities;
 use super::timelines::Timelines;
 use crate::evidence::Certainty;
-use crate::services::{Service, WAIT_GAP_NS};
 use crate::transition::linux;
+use crate::units::{Unit, WAIT_GAP_NS};
 
 /// Services that are looked at: the longest.
 const MOST: usize = 1024;
@@ -67,7 +67,7 @@ pub(super) struct Starts<'s> {
 
 impl<'s> Starts<'s> {
     /// Of services by start.
-    pub(super) fn of(services: &'s [Service]) -> Self {
+    pub(super) fn of(services: &'s [Unit]) -> Self {
         let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, service) in services.iter().enumerate() {
             if service.kind == ServiceChange::Start {
@@ -78,7 +78,7 @@ impl<'s> Starts<'s> {
     }
 
     /// The last start of a service that began before `time_ns`.
-    fn before<'a>(&self, services: &'a [Service], name: &str, time_ns: i64) -> Option<&'a Service> {
+    fn before<'a>(&self, services: &'a [Unit], name: &str, time_ns: i64) -> Option<&'a Unit> {
         let places = self.places.get(name)?;
         let is_before = |&at: &usize| services.get(at).is_some_and(|row| row.start_ns < time_ns);
         let after = places.partition_point(is_before);
@@ -150,7 +150,7 @@ impl Holds {
     /// Those that service `at` of `services` waited for, one after the other, with the time of each, last first.
     pub(super) fn before(
         trace: &Trace,
-        services: &[Service],
+        services: &[Unit],
         starts: &Starts<'_>,
         at: usize,
     ) -> (Self, Vec<Segment>, Certainty) {
@@ -174,7 +174,7 @@ impl Holds {
                 change: ServiceChange::Start,
                 start_ns: earlier.start_ns,
                 ready_ns: earlier.end_ns,
-                pid: earlier.container_pid.filter(|&pid| pid != 0),
+                pid: earlier.pid.filter(|&pid| pid != 0),
             });
             certainty = certainty.and(wait.certainty);
             next = Some(earlier);

@@ -12,8 +12,8 @@ use super::timelines::Turn;
 use super::{EndThread, PathOptions, TABLES, Waits};
 use crate::account::{Accountant, PhaseAccount};
 use crate::interval::Interval;
-use crate::services::Service;
 use crate::transition::TransitionKind;
+use crate::units::{Unit, units};
 
 /// The tables that the question is answered from.
 pub const WHY_TABLES: Tables = TABLES.with(TableName::Stacks);
@@ -232,7 +232,7 @@ fn nothing_long(question: &WhyQuestion, report: &WhyReport) -> String {
 }
 
 fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> {
-    let services = crate::services::services(trace);
+    let services = units(trace);
     let starts = Starts::of(&services);
     let waited = services
         .iter()
@@ -420,7 +420,7 @@ impl Waits<'_> {
     }
 
     /// What service `at` of `services` waited for before it was asked to start.
-    fn wait_before(&self, services: &[Service], starts: &Starts<'_>, at: usize) -> Option<Stretch> {
+    fn wait_before(&self, services: &[Unit], starts: &Starts<'_>, at: usize) -> Option<Stretch> {
         let service = services.get(at)?;
         let (holds, segments, certainty) = Holds::before(self.trace, services, starts, at);
         let range = Interval::new(segments.last()?.start_ns, segments.first()?.end_ns);

@@ -46,7 +46,7 @@ pub fn run(
     destination.write(|out| {
         match format {
             BootFormat::ServicesCsv => {
-                services_csv::write(&report.auto_start, &report.services, &PointsOfInterest::default(), out)?
+                services_csv::write(&report.auto_start, &report.units, &PointsOfInterest::default(), out)?
             }
             BootFormat::PnpCsv => pnp_csv::write(&report.devices, out)?,
             // Text and JSON are written already.

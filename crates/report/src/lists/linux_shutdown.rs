@@ -51,12 +51,12 @@ impl ShutdownRows {
         }
         for unit in &report.units {
             rows.push(ShutdownRow {
-                pid: unit.main_pid,
+                pid: unit.pid,
                 unit: unit.name.clone(),
                 start_ns: Some(unit.start_ns),
                 end_ns: unit.end_ns,
                 duration_ns: unit.duration_ns,
-                time_out_ns: unit.time_out_ns,
+                time_out_ns: unit.limit_ns,
                 ..row("unit", &unit.name)
             });
         }

@@ -3,22 +3,22 @@
 use std::io::{self, Write};
 
 use onoff_analysis::lists::services::ServiceList;
-use onoff_analysis::services::Service;
+use onoff_analysis::units::Unit;
 
 use super::{headline, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};
 use crate::text::quantity::counted;
 
 impl TableReport for ServiceList {
-    type Row = Service;
+    type Row = Unit;
 
-    fn columns(&self) -> Vec<Column<Service>> {
-        let new = Column::<Service>::new;
+    fn columns(&self) -> Vec<Column<Unit>> {
+        let new = Column::<Unit>::new;
         vec![
             new("name", "service", Kind::Name, |row| Value::text(&row.name)).wide(32),
             new("kind", "change", Kind::Name, |row| Value::text(row.kind.as_str())),
             new("start_ns", "begins", Kind::Time, |row| Value::Time(row.start_ns)),
-            new("total_ns", "took", Kind::Quantity, |row| Value::of(row.total_ns, Value::Duration)),
+            new("duration_ns", "took", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
             new("container_ns", "container", Kind::Quantity, |row| Value::of(row.container_ns, Value::Duration)),
             new("image_load_ns", "image load", Kind::Quantity, |row| Value::of(row.image_load_ns, Value::Duration)),
             new("initialisation_ns", "init", Kind::Quantity, |row| Value::of(row.initialisation_ns, Value::Duration)),
@@ -31,17 +31,17 @@ impl TableReport for ServiceList {
             })
             .wide(24),
             new("group", "group", Kind::Name, |row| Value::text(&row.group)).wide(28),
-            new("container_image", "process", Kind::Name, |row| Value::text(&row.container_image)).wide(24),
-            new("container_pid", "pid", Kind::Id, |row| Value::of(row.container_pid, |pid| Value::Id(pid.into()))),
-            new("container", "", Kind::Name, |row| Value::text(&row.container)),
+            new("image", "process", Kind::Name, |row| Value::text(&row.image)).wide(24),
+            new("pid", "pid", Kind::Id, |row| Value::of(row.pid, |pid| Value::Id(pid.into()))),
+            new("command", "", Kind::Name, |row| Value::text(&row.command)),
         ]
     }
 
-    fn rows(&self) -> &[Service] {
+    fn rows(&self) -> &[Unit] {
         &self.services
     }
 
-    fn rows_mut(&mut self) -> &mut Vec<Service> {
+    fn rows_mut(&mut self) -> &mut Vec<Unit> {
         &mut self.services
     }
 

@@ -1,7 +1,7 @@
 //! `-a services`: services that started or stopped.
 
 use crate::layouts::services_csv::{self, PointsOfInterest};
-use onoff_analysis::{auto_start, services};
+use onoff_analysis::{auto_start, units};
 use onoff_trace::{TableName, Tables};
 
 use crate::action::{Action, Question};
@@ -38,7 +38,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     Ok(Question::tables(TABLES, move |trace, out| {
         let (from, until) = range_of(trace, range)?;
-        let mut services = services::services(trace);
+        let mut services = units::units(trace);
         services.retain(|service| service.start_ns < until && service.end_ns.unwrap_or(trace.duration_ns) >= from);
         let window = auto_start::window(trace);
         if services.is_empty() && window.start_ns.is_none() {

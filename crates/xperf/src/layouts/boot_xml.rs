@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use onoff_analysis::devices::{Device, DevicePhaseSpan};
 use onoff_analysis::processes::{Lifetime, ProcessLife};
-use onoff_analysis::services::Service;
 use onoff_analysis::transition::boot::BootReport;
+use onoff_analysis::units::Unit;
 use onoff_trace::{DeviceOperationKind, DevicePhase};
 
 use super::interval_xml::{attribute, container, write_cpu, write_disk};
@@ -140,15 +140,16 @@ fn write_services(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
         whole_milliseconds(report.auto_start.end_ns),
         whole_milliseconds(report.auto_start.duration_ns),
     )?;
-    for service in &report.services {
+    for service in &report.units {
         write_service(service, out)?;
     }
     writeln!(out, "</services>")
 }
 
-fn write_service(service: &Service, out: &mut dyn Write) -> io::Result<()> {
+/// A service, in documents of boots and shutdowns.
+pub(super) fn write_service(service: &Unit, out: &mut dyn Write) -> io::Result<()> {
     // Without a checkpoint of its own the service was working from its start on.
-    let checkpoint = service.container_done_ns.unwrap_or(service.start_ns);
+    let checkpoint = service.checkpoint_ns.unwrap_or(service.start_ns);
     writeln!(
         out,
         "<serviceTransition name=\"{}\" group=\"{}\" transition=\"{}\" totalTransitionTimeDelta=\"{}\" \
@@ -157,10 +158,10 @@ fn write_service(service: &Service, out: &mut dyn Write) -> io::Result<()> {
         attribute(&service.name),
         attribute(&service.group),
         service.kind,
-        whole_milliseconds(service.total_ns),
+        whole_milliseconds(service.duration_ns),
         whole_milliseconds(Some(checkpoint.saturating_sub(service.start_ns))),
         whole_milliseconds(service.end_ns.map(|end| end.saturating_sub(checkpoint))),
-        attribute(&container(&service.container, &service.container_image, service.container_pid)),
+        attribute(&container(&service.command, &service.image, service.pid)),
         whole_milliseconds(Some(service.start_ns)),
         whole_milliseconds(Some(checkpoint)),
         whole_milliseconds(service.end_ns),

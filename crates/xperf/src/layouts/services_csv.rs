@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::Span;
-use onoff_analysis::services::Service;
+use onoff_analysis::units::Unit;
 use onoff_trace::ServiceChange;
 
 use super::milliseconds;
@@ -24,7 +24,7 @@ pub struct PointsOfInterest {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(window: &Span, services: &[Service], points: &PointsOfInterest, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(window: &Span, services: &[Unit], points: &PointsOfInterest, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "AutoStart, StartTime, EndTime, Duration")?;
     writeln!(
         out,
@@ -44,7 +44,7 @@ pub fn write(window: &Span, services: &[Service], points: &PointsOfInterest, out
     write_points(services, points, out)
 }
 
-fn write_points(services: &[Service], points: &PointsOfInterest, out: &mut dyn Write) -> io::Result<()> {
+fn write_points(services: &[Unit], points: &PointsOfInterest, out: &mut dyn Write) -> io::Result<()> {
     if *points == PointsOfInterest::default() {
         return Ok(());
     }
@@ -71,20 +71,20 @@ fn write_points(services: &[Service], points: &PointsOfInterest, out: &mut dyn W
     Ok(())
 }
 
-fn write_service(service: &Service, out: &mut dyn Write) -> io::Result<()> {
+fn write_service(service: &Unit, out: &mut dyn Write) -> io::Result<()> {
     let transition = match service.kind {
         ServiceChange::Start => "Start",
         ServiceChange::Stop => "Stop",
     };
     // A step that was not recorded took no time of its own: it ends where the step before did.
-    let container_done = service.container_done_ns.unwrap_or(service.start_ns);
+    let container_done = service.checkpoint_ns.unwrap_or(service.start_ns);
     let load_done = service.load_done_ns.unwrap_or(container_done);
     writeln!(
         out,
         "{transition}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}",
         printable(&service.name),
         printable(&service.group),
-        milliseconds(service.total_ns),
+        milliseconds(service.duration_ns),
         milliseconds(Some(container_done.saturating_sub(service.start_ns))),
         milliseconds(Some(load_done.saturating_sub(container_done))),
         milliseconds(service.end_ns.map(|end| end.saturating_sub(load_done))),
@@ -92,6 +92,6 @@ fn write_service(service: &Service, out: &mut dyn Write) -> io::Result<()> {
         milliseconds(Some(container_done)),
         milliseconds(Some(load_done)),
         milliseconds(service.end_ns),
-        printable(&service.container),
+        printable(&service.command),
     )
 }

@@ -6,11 +6,11 @@
 use onoff_analysis::transition::Phase;
 use std::io::{self, Write};
 
-use onoff_analysis::transition::shutdown::{
-    ApplicationEnd, ServiceEnd, ServiceNotification, SessionEnd, ShutdownInterval, ShutdownReport,
-};
+use onoff_analysis::transition::shutdown::{ApplicationEnd, SessionEnd, ShutdownInterval, ShutdownReport};
+use onoff_analysis::units::ServiceNotification;
 
-use super::interval_xml::{attribute, container, write_cpu, write_disk};
+use super::boot_xml::write_service;
+use super::interval_xml::{attribute, write_cpu, write_disk};
 use super::whole_milliseconds;
 
 /// What to leave out.
@@ -122,9 +122,9 @@ fn write_intervals(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &
 }
 
 fn write_services(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
-    let told = || report.services.iter().filter(|service| service.notification != ServiceNotification::Earlier);
+    let told = || report.units.iter().filter(|service| service.notification != ServiceNotification::Earlier);
     writeln!(out, "<unresponsiveServices>")?;
-    for service in told().filter(|service| service.unresponsive) {
+    for service in told().filter(|service| service.time_out.is_some()) {
         write_service(service, out)?;
     }
     writeln!(out, "</unresponsiveServices>")?;
@@ -133,25 +133,4 @@ fn write_services(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()
         write_service(service, out)?;
     }
     writeln!(out, "</services>")
-}
-
-/// The attributes of a service in the boot document.
-fn write_service(service: &ServiceEnd, out: &mut dyn Write) -> io::Result<()> {
-    // Without a report of its own the service was working from the notification on.
-    let pending = service.pending_ns.unwrap_or(service.start_ns);
-    writeln!(
-        out,
-        "<serviceTransition name=\"{}\" group=\"{}\" transition=\"stop\" totalTransitionTimeDelta=\"{}\" \
-         firstCheckpointTimeDelta=\"{}\" processingTimeDelta=\"{}\" container=\"{}\" startedAt=\"{}\" \
-         firstCheckpointedAt=\"{}\" endedAt=\"{}\"/>",
-        attribute(&service.name),
-        attribute(&service.group),
-        whole_milliseconds(service.duration_ns),
-        whole_milliseconds(Some(pending.saturating_sub(service.start_ns))),
-        whole_milliseconds(service.end_ns.map(|end| end.saturating_sub(pending))),
-        attribute(&container(&service.container, &service.container_image, service.container_pid)),
-        whole_milliseconds(Some(service.start_ns)),
-        whole_milliseconds(Some(pending)),
-        whole_milliseconds(service.end_ns),
-    )
 }

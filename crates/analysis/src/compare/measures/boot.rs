@@ -42,10 +42,10 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
         measures.phase_as(phase, |process| labels.name(process));
     }
     numbers(report, &mut measures);
-    let doubtful = !report.services_touched_by.is_empty();
-    for service in &report.services {
+    let doubtful = !report.units_touched_by.is_empty();
+    for service in &report.units {
         if service.kind == ServiceChange::Start {
-            measures.thing(Category::Service, &service.name, service.start_ns, service.total_ns, doubtful);
+            measures.thing(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
         }
     }
     let doubtful = !report.devices_touched_by.is_empty();

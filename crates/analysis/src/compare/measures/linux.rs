@@ -26,7 +26,7 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
     }
     let doubtful = !report.units_touched_by.is_empty();
     for unit in report.units.iter().filter(|unit| unit.automatic) {
-        measures.thing(Category::Service, &unit.name, unit.start_ns, unit.total_ns, doubtful);
+        measures.thing(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, doubtful);
     }
     let doubtful = !report.devices_touched_by.is_empty();
     operations(&report.devices, doubtful, &mut measures);

@@ -16,8 +16,8 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
     for phase in &report.phases {
         measures.phase(phase);
     }
-    let doubtful = !report.services_touched_by.is_empty();
-    for service in &report.services {
+    let doubtful = !report.units_touched_by.is_empty();
+    for service in &report.units {
         measures.thing(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
     }
     let doubtful = !report.sessions_touched_by.is_empty();

@@ -20,7 +20,7 @@ use crate::cpu::{self, CpuSource};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
 use crate::transition::usage;
-use crate::{auto_start, devices, lacking, processes, services};
+use crate::{auto_start, devices, lacking, processes, units};
 use phases::MainPath;
 
 /// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
@@ -69,7 +69,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         None => Certainty::Missing,
     };
 
-    let services = services::services(trace);
+    let units = units::units(trace);
     let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
     let devices = devices::operations(trace);
     Ok(BootReport {
@@ -90,9 +90,9 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         main_path_boot: Span::between(&path.kernel_start, &path.desktop_ready),
         post_boot,
         auto_start: auto_start::window(trace),
-        service_groups: services::groups(trace, &services),
-        services,
-        services_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
+        service_groups: units::groups(trace, &units),
+        units,
+        units_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
         device_phases: devices::phases(trace, &devices),
         drivers: devices::by_driver(&devices),
         device_totals: devices::by_device(&devices),

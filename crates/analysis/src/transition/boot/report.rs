@@ -13,7 +13,7 @@ use crate::firmware::FirmwareStageName;
 use crate::idle::{IdleMetric, Settling};
 use crate::lacking::Lacking;
 use crate::processes::{ProcessLife, ProcessSummary};
-use crate::services::{Service, ServiceGroup};
+use crate::units::{ServiceGroup, Unit};
 
 /// What a caller can choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -264,11 +264,11 @@ pub struct BootReport {
     /// The window in which services start by themselves.
     pub auto_start: Span,
     /// Services, by start.
-    pub services: Vec<Service>,
+    pub units: Vec<Unit>,
     /// Load-order groups, by begin.
     pub service_groups: Vec<ServiceGroup>,
     /// Names of the losses that touch services.
-    pub services_touched_by: Vec<String>,
+    pub units_touched_by: Vec<String>,
     /// Phases of device initialisation, all three, in order.
     pub device_phases: Vec<DevicePhaseSpan>,
     /// Device and driver operations, longest first.

@@ -172,7 +172,7 @@ fn losses_are_named_where_they_touch() {
     assert_eq!(report.post_boot.touched_by, ["switches_lost"]);
     assert!(report.phases[0].touched_by.is_empty());
     assert_eq!(report.phases[0].cpu.as_ref().unwrap().touched_by, ["switches_lost"]);
-    assert!(report.services_touched_by.is_empty());
+    assert!(report.units_touched_by.is_empty());
 }
 
 #[test]

@@ -2,11 +2,10 @@
 
 use onoff_trace::{Duration, Trace, shutdown_step};
 
-use super::report::{
-    ApplicationEnd, LongestKind, LongestWork, ProgramKind, ServiceEnd, ServiceNotification, ShutdownReport, TimeOutKind,
-};
+use super::report::{ApplicationEnd, LongestKind, LongestWork, ProgramKind, ShutdownReport};
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
+use crate::units::{ServiceNotification, TimeOut, TimeOutKind, Unit};
 
 /// The longest work of `report`. The service control manager is no candidate: its time is its services'. Work that did
 /// not end lasts to the end of its phase, or the recording's.
@@ -45,7 +44,7 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
             );
         }
     }
-    for service in &report.services {
+    for service in &report.units {
         let window = match service.notification {
             ServiceNotification::Earlier => continue,
             ServiceNotification::PreShutdown => &report.pre_shutdown,
@@ -54,7 +53,7 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
         add(
             LongestKind::Service,
             &service.name,
-            service.container_pid,
+            service.pid,
             service.start_ns,
             until(service.end_ns, window.end_ns, service.start_ns),
             why_service(service),
@@ -116,19 +115,24 @@ fn why_application(application: &ApplicationEnd) -> String {
     let end = if application.terminated { "killed after" } else { "ran into" };
     let limit = application.time_outs.iter().find(|time_out| time_out.kind != TimeOutKind::Forced);
     match limit {
-        Some(limit) => format!("{program}{end} its {} time-out", Duration::from_ns(limit.limit_ns)),
+        Some(limit) => format!("{program}{end} its {} time-out", limit_text(limit)),
         None if application.terminated => format!("{program}killed"),
         None => String::new(),
     }
 }
 
-fn why_service(service: &ServiceEnd) -> String {
+/// How long a time-out is.
+fn limit_text(time_out: &TimeOut) -> String {
+    time_out.limit_ns.map_or_else(|| "unknown".to_owned(), |ns| Duration::from_ns(ns).to_string())
+}
+
+fn why_service(service: &Unit) -> String {
     match (&service.time_out, service.end_ns) {
         (Some(limit), Some(_)) => {
-            format!("stopped after the {} that services have", Duration::from_ns(limit.limit_ns))
+            format!("stopped after the {} that services have", limit_text(limit))
         }
         (Some(limit), None) if limit.certainty == Certainty::Measured => {
-            format!("did not stop in the {} that services have", Duration::from_ns(limit.limit_ns))
+            format!("did not stop in the {} that services have", limit_text(limit))
         }
         (_, None) => "did not stop".to_owned(),
         (None, Some(_)) if service.notification == ServiceNotification::PreShutdown => {

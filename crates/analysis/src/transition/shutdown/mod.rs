@@ -65,7 +65,7 @@ pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
     let service_time_out = services::time_out(trace, options);
     let (pre_shutdown, service_shutdown) = service_windows(trace, from, &sessions, &course);
     let windows = Windows { pre_shutdown: &pre_shutdown, shutdown: &service_shutdown };
-    let services = services::services(trace, from, &windows, &service_time_out);
+    let units = services::services(trace, from, &windows, &service_time_out);
     let since = |kind: ActivityKind| -> Vec<Work> {
         let mut works = of_kind(trace, kind);
         works.retain(|work| work.start_ns >= from);
@@ -94,9 +94,9 @@ pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         sessions_touched_by: touched_by(trace, &[TableName::Notifications, TableName::Activities]),
         pre_shutdown,
         service_shutdown,
-        services,
+        units,
         service_time_out,
-        services_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
+        units_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
         notifications: since(ActivityKind::LogonNotification),
         subscribers: longest_first(ActivityKind::NotificationSubscriber),
         scripts: longest_first(ActivityKind::GroupPolicyScript),

@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::activity::Work;
 use crate::evidence::{Boundary, Certainty, Span};
 use crate::lacking::Lacking;
+use crate::units::{TimeOut, Unit};
 
 /// What a caller can choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +97,7 @@ pub struct ApplicationEnd {
     /// It was terminated because it did not end by itself.
     pub terminated: bool,
     /// Time-outs it ran into, by time.
-    pub time_outs: Vec<ShutdownTimeOut>,
+    pub time_outs: Vec<TimeOut>,
     /// Threads with windows that were asked, by begin.
     pub threads: Vec<ThreadAsked>,
 }
@@ -127,85 +128,6 @@ pub struct ThreadAsked {
     pub duration_ns: Option<i64>,
     /// Flags as recorded.
     pub flags: Option<u32>,
-}
-
-/// A time-out of the shutdown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeOutKind {
-    /// A window did not answer in 5 s.
-    Window,
-    /// A console handler did not return in 5 s.
-    Console,
-    /// One of these two; the recording does not tell which.
-    Application,
-    /// After a forced shutdown, a window did not answer the question in 0.25 s or the order in 0.5 s.
-    Forced,
-    /// A service had not stopped when the service control manager gave up.
-    Service,
-}
-
-/// A time-out was run into.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ShutdownTimeOut {
-    /// Which.
-    pub kind: TimeOutKind,
-    /// When it ran out, ns; `None` when not known.
-    pub at_ns: Option<i64>,
-    /// Its length, ns.
-    pub limit_ns: i64,
-    /// How certain it is.
-    pub certainty: Certainty,
-    /// The evidence, in words.
-    pub evidence: String,
-}
-
-/// A service was told to stop.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ServiceEnd {
-    /// Name (the short one).
-    pub name: String,
-    /// Load-order group; empty for none.
-    pub group: String,
-    /// Told, ns: it began to process the notification.
-    pub start_ns: i64,
-    /// It first reported that it is stopping, ns.
-    pub pending_ns: Option<i64>,
-    /// It stopped, ns; `None` when it had not when the recording ended.
-    pub end_ns: Option<i64>,
-    /// From told to stopped, ns.
-    pub duration_ns: Option<i64>,
-    /// When it was told.
-    pub notification: ServiceNotification,
-    /// Command line of its host; empty when not known.
-    pub container: String,
-    /// Process id of its host.
-    pub container_pid: Option<u32>,
-    /// Image file name of its host; empty when not known.
-    pub container_image: String,
-    /// Its host's end, ns; `None` when it outlived the recording.
-    pub container_end_ns: Option<i64>,
-    /// It did not stop before the manager gave up, or at all.
-    pub unresponsive: bool,
-    /// The time-out it ran into, if it did.
-    pub time_out: Option<ShutdownTimeOut>,
-    /// The record that set the begin.
-    pub event: String,
-}
-
-/// When in the shutdown a service was told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ServiceNotification {
-    /// Before all others, one after the other.
-    PreShutdown,
-    /// With all others, side by side.
-    Shutdown,
-    /// Before services were told of the shutdown: it stopped for a reason of its own.
-    Earlier,
-    /// The recording does not tell.
-    #[default]
-    Unknown,
 }
 
 /// How long the service control manager waits for services.
@@ -363,12 +285,12 @@ pub struct ShutdownReport {
     pub pre_shutdown: Span,
     /// All other services are told: when that was.
     pub service_shutdown: Span,
-    /// Services, by begin.
-    pub services: Vec<ServiceEnd>,
+    /// Services, by start.
+    pub units: Vec<Unit>,
     /// How long the service control manager waits for them.
     pub service_time_out: ServiceTimeOut,
     /// Names of the losses that touch services.
-    pub services_touched_by: Vec<String>,
+    pub units_touched_by: Vec<String>,
     /// Notifications of the logon process to its subscribers, by begin.
     pub notifications: Vec<Work>,
     /// Those subscribers, longest first.

@@ -2,10 +2,11 @@
 
 use onoff_trace::{ServiceChange, ServiceTransition, Trace};
 
-use super::report::{ServiceEnd, ServiceNotification, ServiceTimeOut, ShutdownOptions, ShutdownTimeOut, TimeOutKind};
+use super::report::{ServiceTimeOut, ShutdownOptions};
 use super::sessions::CLOCK_GRAIN_NS;
 use crate::evidence::{Certainty, Span};
 use crate::processes::Images;
+use crate::units::{ServiceNotification, TimeOut, TimeOutKind, Unit, unit};
 
 /// How long Windows Vista waits for services, ns (source: the Microsoft paper "Windows On/Off Transition Performance
 /// Analysis").
@@ -52,9 +53,9 @@ pub(super) struct Windows<'a> {
 }
 
 /// The services that were told to stop at or after `from_ns`, by begin.
-pub(super) fn services(trace: &Trace, from_ns: i64, windows: &Windows<'_>, limit: &ServiceTimeOut) -> Vec<ServiceEnd> {
+pub(super) fn services(trace: &Trace, from_ns: i64, windows: &Windows<'_>, limit: &ServiceTimeOut) -> Vec<Unit> {
     let images = Images::of(trace);
-    let mut services: Vec<ServiceEnd> = trace
+    let mut services: Vec<Unit> = trace
         .service_transitions
         .iter()
         .filter(|row| row.kind == ServiceChange::Stop && row.start_ns >= from_ns)
@@ -70,31 +71,13 @@ fn service(
     row: &ServiceTransition,
     windows: &Windows<'_>,
     limit: &ServiceTimeOut,
-) -> ServiceEnd {
-    let host =
-        row.container_pid.and_then(|pid| images.row_at(pid, row.start_ns)).and_then(|at| trace.processes.get(at));
+) -> Unit {
     let notification = notification(row.start_ns, windows);
-    let duration_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns));
     let time_out = match notification {
         ServiceNotification::Earlier => None,
         _ => time_out_of(trace, row, notification, windows, limit),
     };
-    ServiceEnd {
-        name: trace.text(row.service).to_owned(),
-        group: trace.text(row.group).to_owned(),
-        start_ns: row.start_ns,
-        pending_ns: row.checkpoint_ns,
-        end_ns: row.end_ns,
-        duration_ns,
-        notification,
-        container: trace.text(row.container).to_owned(),
-        container_pid: row.container_pid,
-        container_image: row.container_pid.and_then(|pid| images.at(pid, row.start_ns)).unwrap_or_default().to_owned(),
-        container_end_ns: host.and_then(|host| host.end_ns),
-        unresponsive: time_out.is_some(),
-        time_out,
-        event: trace.text(row.event).to_owned(),
-    }
+    Unit { notification, time_out, ..unit(trace, images, row) }
 }
 
 fn notification(start_ns: i64, windows: &Windows<'_>) -> ServiceNotification {
@@ -121,10 +104,10 @@ fn time_out_of(
     notification: ServiceNotification,
     windows: &Windows<'_>,
     limit: &ServiceTimeOut,
-) -> Option<ShutdownTimeOut> {
+) -> Option<TimeOut> {
     let told_for = |until: i64| until.saturating_sub(row.start_ns);
     let of = |at_ns, limit_ns, certainty, evidence: String| {
-        Some(ShutdownTimeOut { kind: TimeOutKind::Service, at_ns, limit_ns, certainty, evidence })
+        Some(TimeOut { kind: TimeOutKind::Service, at_ns, limit_ns: Some(limit_ns), certainty, evidence })
     };
     let window = match notification {
         ServiceNotification::PreShutdown => windows.pre_shutdown,

@@ -6,10 +6,11 @@
 use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, Notification, NotificationKind, Trace};
 
-use super::report::{ApplicationEnd, ProgramKind, SessionEnd, ShutdownTimeOut, ThreadAsked, TimeOutKind};
+use super::report::{ApplicationEnd, ProgramKind, SessionEnd, ThreadAsked};
 use crate::evidence::Certainty;
 use crate::owners::file_name;
 use crate::processes::Images;
+use crate::units::{TimeOut, TimeOutKind};
 
 /// How long an application has to answer, window or console, ns (source: the Microsoft paper "Windows On/Off Transition
 /// Performance Analysis").
@@ -207,15 +208,15 @@ fn time_outs(
     program: ProgramKind,
     asked: &[Notification],
     killed: Option<Notification>,
-) -> Vec<ShutdownTimeOut> {
+) -> Vec<TimeOut> {
     let length = |from: i64, to: Option<i64>| to.unwrap_or(trace.duration_ns).saturating_sub(from);
     let killed_at = killed.map(|row| row.start_ns);
     let mut found = Vec::new();
     let mut add = |kind, from: i64, limit_ns: i64, certainty, evidence: &str| {
-        found.push(ShutdownTimeOut {
+        found.push(TimeOut {
             kind,
             at_ns: Some(from.saturating_add(limit_ns)),
-            limit_ns,
+            limit_ns: Some(limit_ns),
             certainty,
             evidence: evidence.to_owned(),
         });

@@ -7,6 +7,7 @@ use crate::hand_made::{
     MS, activity, disk, milestone, milestone_value, notification, process, service_stop, session_shutdown, thread,
 };
 use crate::transition::hostile::hostile;
+use crate::units::{ServiceNotification, TimeOutKind};
 
 const US: i64 = 1_000;
 const S: i64 = 1_000 * MS;
@@ -121,11 +122,11 @@ fn applications_and_services_have_their_times() {
     assert_eq!(user.applications[1].process_end_ns, None);
     assert_eq!(mail.program, ProgramKind::Unknown);
     let services: Vec<(&str, Option<i64>, ServiceNotification, bool)> = report
-        .services
+        .units
         .iter()
         .map(|row| {
             let took = row.duration_ns.map(cut);
-            (row.name.as_str(), took, row.notification, row.unresponsive)
+            (row.name.as_str(), took, row.notification, row.time_out.is_some())
         })
         .collect();
     assert_eq!(
@@ -173,7 +174,7 @@ fn a_console_program_is_killed_after_its_time_out() {
         panic!("{:?}", slow.time_outs);
     };
     assert_eq!(limit.kind, TimeOutKind::Console);
-    assert_eq!((limit.at_ns, limit.limit_ns), (Some(6 * S), 5 * S));
+    assert_eq!((limit.at_ns, limit.limit_ns), (Some(6 * S), Some(5 * S)));
     assert_eq!(limit.certainty, Certainty::Measured);
     let longest = report.longest.unwrap();
     assert_eq!(longest.name, "slow_shutdown.exe");
@@ -194,11 +195,14 @@ fn a_hung_window_is_asked_again_when_the_shutdown_is_forced() {
     notification(&mut trace, asked, 7 * S, Some(7_750 * MS));
     let report = analysed(&trace);
     let hung = &report.sessions[0].applications[0];
-    let kinds: Vec<(TimeOutKind, i64, Certainty)> =
+    let kinds: Vec<(TimeOutKind, Option<i64>, Certainty)> =
         hung.time_outs.iter().map(|limit| (limit.kind, limit.limit_ns, limit.certainty)).collect();
     assert_eq!(
         kinds,
-        [(TimeOutKind::Window, 5 * S, Certainty::Measured), (TimeOutKind::Forced, 750 * MS, Certainty::Inferred),]
+        [
+            (TimeOutKind::Window, Some(5 * S), Certainty::Measured),
+            (TimeOutKind::Forced, Some(750 * MS), Certainty::Inferred),
+        ]
     );
 }
 
@@ -213,12 +217,12 @@ fn a_service_that_never_stops_is_set_apart() {
     service_stop(&mut waits, "Deaf", 700, (1_050 * MS, Some(1_060 * MS), None));
     service_stop(&mut waits, "Good", 704, (1_051 * MS, Some(1_052 * MS), Some(2 * S)));
     let report = analysed(&waits);
-    let deaf = report.services.iter().find(|row| row.name == "Deaf").unwrap();
-    assert!(deaf.unresponsive);
+    let deaf = report.units.iter().find(|row| row.name == "Deaf").unwrap();
+    assert!(deaf.time_out.is_some());
     let limit = deaf.time_out.as_ref().unwrap();
-    assert_eq!((limit.limit_ns, limit.certainty), (12 * S, Certainty::Measured));
+    assert_eq!((limit.limit_ns, limit.certainty), (Some(12 * S), Certainty::Measured));
     assert_eq!(limit.at_ns, Some(13_050 * MS));
-    assert!(report.services.iter().all(|row| row.name == "Deaf" || !row.unresponsive));
+    assert!(report.units.iter().all(|row| row.name == "Deaf" || row.time_out.is_none()));
     let longest = report.longest.unwrap();
     assert_eq!(longest.name, "Deaf");
     assert_eq!(longest.because, "did not stop in the 12.0 s that services have");
@@ -226,7 +230,7 @@ fn a_service_that_never_stops_is_set_apart() {
     // What the machine is configured to do goes before its version.
     let options = ShutdownOptions { service_time_out_ns: Some(900 * MS) };
     let report = analyse(&waits, &options).unwrap();
-    assert!(report.services.iter().all(|row| row.unresponsive));
+    assert!(report.units.iter().all(|row| row.time_out.is_some()));
     assert_eq!(report.service_time_out.certainty, Certainty::Measured);
 }
 

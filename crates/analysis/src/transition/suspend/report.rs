@@ -9,6 +9,7 @@ use super::names::PowerTransitionKind;
 use crate::evidence::{Certainty, Span};
 use crate::idle::{IdleMetric, Settling};
 use crate::lacking::Lacking;
+use crate::units::TimeOut;
 
 /// What a caller can choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,22 +164,11 @@ pub struct PowerNotification {
     /// Whether records of this kind have an end at all: those of a resume have none.
     pub has_end: bool,
     /// The time-out it ran into; `None` when it answered.
-    pub time_out: Option<PowerTimeOut>,
+    pub time_out: Option<TimeOut>,
     /// Result status as recorded.
     pub status: Option<u32>,
     /// The record that set the begin.
     pub event: String,
-}
-
-/// Somebody did not answer in time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PowerTimeOut {
-    /// The time-out, ns.
-    pub limit_ns: i64,
-    /// How certain it is: nothing records a time-out as such.
-    pub certainty: Certainty,
-    /// The rule, as a phrase.
-    pub rule: String,
 }
 
 /// A device is asked for another power state.

@@ -3,10 +3,11 @@
 use crate::transition::PhaseName;
 use onoff_trace::{Notification, NotificationKind, Trace};
 
-use super::report::{PowerNotification, PowerTimeOut};
+use super::report::PowerNotification;
 use crate::evidence::Certainty;
 use crate::owners::file_name;
 use crate::processes::Images;
+use crate::units::{TimeOut, TimeOutKind};
 
 /// How long an application has to answer that the system suspends, ns (source: the Microsoft paper "Windows On/Off
 /// Transition Performance Analysis", 2011).
@@ -67,21 +68,23 @@ fn describe(trace: &Trace, row: &Notification, phase: PhaseName, images: &Images
         end_ns: row.end_ns,
         duration_ns,
         has_end: !matches!(row.kind, NotificationKind::ApplicationResume | NotificationKind::ServiceResume),
-        time_out: duration_ns.and_then(|ns| time_out(row.kind, ns)),
+        time_out: duration_ns.and_then(|ns| time_out(row.kind, row.start_ns, ns)),
         status: row.status,
         event: trace.text(row.event).to_owned(),
     }
 }
 
-fn time_out(kind: NotificationKind, duration_ns: i64) -> Option<PowerTimeOut> {
-    let limit_ns = match kind {
-        NotificationKind::ApplicationSuspend => APPLICATION_TIME_OUT_NS,
-        NotificationKind::ServiceSuspend => SERVICE_TIME_OUT_NS,
+fn time_out(kind: NotificationKind, start_ns: i64, duration_ns: i64) -> Option<TimeOut> {
+    let (of, limit_ns) = match kind {
+        NotificationKind::ApplicationSuspend => (TimeOutKind::Application, APPLICATION_TIME_OUT_NS),
+        NotificationKind::ServiceSuspend => (TimeOutKind::Service, SERVICE_TIME_OUT_NS),
         _ => return None,
     };
-    (duration_ns >= limit_ns - CLOCK_GRAIN_NS).then(|| PowerTimeOut {
-        limit_ns,
+    (duration_ns >= limit_ns - CLOCK_GRAIN_NS).then(|| TimeOut {
+        kind: of,
+        at_ns: Some(start_ns.saturating_add(limit_ns)),
+        limit_ns: Some(limit_ns),
         certainty: Certainty::Inferred,
-        rule: "it took its time-out or longer; a time-out itself is not recorded".to_owned(),
+        evidence: "it took its time-out or longer; a time-out itself is not recorded".to_owned(),
     })
 }

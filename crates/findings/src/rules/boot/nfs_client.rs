@@ -34,7 +34,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(starts(facts)
         .filter(|service| is_nfs_client(&service.name))
         .map(|service| {
-            let took = service.total_ns.unwrap_or(0);
+            let took = service.duration_ns.unwrap_or(0);
             let mut finding = slow(
                 facts,
                 service,

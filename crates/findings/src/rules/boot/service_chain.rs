@@ -1,6 +1,6 @@
 //! Services that wait for one another.
 
-use onoff_analysis::services::Service;
+use onoff_analysis::units::Unit;
 
 use super::starts::starts;
 use crate::finding::CostBasis;
@@ -31,7 +31,7 @@ rule! {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Services")?;
-    let services: Vec<&Service> = starts(facts).filter(|service| service.automatic).collect();
+    let services: Vec<&Unit> = starts(facts).filter(|service| service.automatic).collect();
     // The longest chain that ends with each service: services are by start, and each waits for an earlier one.
     let mut best: Vec<(i64, Option<usize>)> = Vec::with_capacity(services.len());
     for (at, service) in services.iter().enumerate() {
@@ -46,7 +46,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let Some(last) = (0..best.len()).max_by_key(|&at| best.get(at).map_or(0, |known| known.0)) else {
         return Ok(Vec::new());
     };
-    let mut chain: Vec<&Service> = Vec::new();
+    let mut chain: Vec<&Unit> = Vec::new();
     let mut next = Some(last);
     while let Some(at) = next {
         let (Some(service), Some(&(_, before))) = (services.get(at), best.get(at)) else {
@@ -98,6 +98,6 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
 }
 
 /// What a service adds to a chain, ns.
-fn link_ns(service: &Service) -> i64 {
-    service.total_ns.unwrap_or(0)
+fn link_ns(service: &Unit) -> i64 {
+    service.duration_ns.unwrap_or(0)
 }

@@ -1,6 +1,6 @@
 //! Services that nothing waited for but that used processors and disks while the boot needed them.
 
-use onoff_analysis::services::{Service, WaitKind};
+use onoff_analysis::units::{Unit, WaitKind};
 use onoff_analysis::waits::StepKind;
 
 use super::starts::starts;
@@ -34,8 +34,8 @@ rule! {
 }
 
 /// Whether the path to the desktop waited for the service itself: a program may wait for one that no other service needs.
-fn is_waited_for_by_the_boot(facts: &BootFacts<'_>, service: &Service) -> bool {
-    let (Some(path), Some(pid)) = (&facts.path, service.container_pid) else {
+fn is_waited_for_by_the_boot(facts: &BootFacts<'_>, service: &Unit) -> bool {
+    let (Some(path), Some(pid)) = (&facts.path, service.pid) else {
         return false;
     };
     let is_waited_for = |step: &Step| step.pid == Some(pid) && step.pids.iter().any(|&it| it != pid);
@@ -59,11 +59,11 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 && !waited_for.contains(&service.name.as_str())
                 && service.start_ns < main_path_end
                 && !is_protected(&service.name)
-                && !service.container_image.eq_ignore_ascii_case("svchost.exe")
+                && !service.image.eq_ignore_ascii_case("svchost.exe")
                 && !is_waited_for_by_the_boot(facts, service)
         })
         .filter_map(|service| {
-            let pid = service.container_pid?;
+            let pid = service.pid?;
             let used = facts.main_path_use(pid);
             (used > 0).then_some((service.name.as_str(), Some(pid), service.start_ns, used))
         })

@@ -31,9 +31,9 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(starts(facts)
         .filter(|service| !service.group.is_empty() && service.automatic)
         .filter(|service| !super::nfs_client::is_nfs_client(&service.name))
-        .filter(|service| service.total_ns.is_none_or(|ns| ns >= thresholds::SERVICE_START_NS))
+        .filter(|service| service.duration_ns.is_none_or(|ns| ns >= thresholds::SERVICE_START_NS))
         .map(|service| {
-            let took = match service.total_ns {
+            let took = match service.duration_ns {
                 Some(ns) => format!("takes {} to start", time(ns)),
                 None => "does not finish its start".to_owned(),
             };

@@ -33,9 +33,9 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .filter(|service| !super::nfs_client::is_nfs_client(&service.name))
         // After the desktop a start is PostBoot's: what it uses is counted there.
         .filter(|service| service.start_ns < main_path_end)
-        .filter(|service| service.total_ns.is_none_or(|ns| ns >= thresholds::SERVICE_START_NS))
+        .filter(|service| service.duration_ns.is_none_or(|ns| ns >= thresholds::SERVICE_START_NS))
         .map(|service| {
-            let took = match service.total_ns {
+            let took = match service.duration_ns {
                 Some(ns) => format!("takes {} to start", time(ns)),
                 None => "does not finish its start".to_owned(),
             };

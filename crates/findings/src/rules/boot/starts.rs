@@ -1,19 +1,19 @@
 //! What the rules about services share.
 
-use onoff_analysis::services::Service;
+use onoff_analysis::units::Unit;
 use onoff_trace::ServiceChange;
 
 use crate::rules::prelude::*;
 
 /// The starts of services, in their order.
-pub(super) fn starts<'a>(facts: &BootFacts<'a>) -> impl Iterator<Item = &'a Service> {
-    facts.report.services.iter().filter(|service| service.kind == ServiceChange::Start)
+pub(super) fn starts<'a>(facts: &BootFacts<'a>) -> impl Iterator<Item = &'a Unit> {
+    facts.report.units.iter().filter(|service| service.kind == ServiceChange::Start)
 }
 
 /// A finding about a service that takes long, with its parts as evidence.
-pub(super) fn slow(facts: &BootFacts<'_>, service: &Service, title: String) -> RuleFinding {
+pub(super) fn slow(facts: &BootFacts<'_>, service: &Unit, title: String) -> RuleFinding {
     let mut finding = RuleFinding::new(
-        FindingSubject::new(FindingSubjectKind::Service, service.name.clone()).with_pid(service.container_pid),
+        FindingSubject::new(FindingSubjectKind::Service, service.name.clone()).with_pid(service.pid),
         title,
     )
     .costs(facts.service_cost(service))

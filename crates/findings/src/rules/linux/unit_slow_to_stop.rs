@@ -40,18 +40,18 @@ fn check(report: &LinuxShutdownReport) -> Outcome {
             if length < 0 {
                 return None;
             }
-            if length < thresholds::SERVICE_STOP_NS && !unit.timed_out {
+            if length < thresholds::SERVICE_STOP_NS && unit.time_out.is_none() {
                 return None;
             }
             let on_path = report.path.iter().find(|step| step.name == unit.name);
-            let title = if unit.timed_out {
+            let title = if unit.time_out.is_some() {
                 format!("{} does not stop; it is killed after {}", unit.name, time(length))
             } else {
                 format!("{} takes {} to stop", unit.name, time(length))
             };
             let mut finding = RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Service, unit.name.clone())
-                    .with_pid(unit.main_pid),
+                    .with_pid(unit.pid),
                 title,
             )
             .costs(match on_path {

@@ -35,7 +35,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .iter()
         .filter(|unit| unit.outcome == ServiceOutcome::Failed && unit.automatic)
         .filter_map(|unit| {
-            let (end, length) = unit.end_ns.zip(unit.total_ns)?;
+            let (end, length) = unit.end_ns.zip(unit.duration_ns)?;
             if length < thresholds::UNIT_NS {
                 return None;
             }
@@ -43,7 +43,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                 "" => String::new(),
                 result => format!(" ({result})"),
             };
-            let cost = if unit.on_critical_path {
+            let cost = if unit.on_path {
                 Cost::on_path(length)
             } else {
                 Cost::at_most(length)

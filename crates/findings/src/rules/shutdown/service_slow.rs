@@ -1,6 +1,6 @@
 //! Services that take long to stop.
 
-use onoff_analysis::transition::shutdown::ServiceNotification;
+use onoff_analysis::units::ServiceNotification;
 
 use crate::rules::prelude::*;
 
@@ -30,9 +30,9 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Services")?;
     Ok(facts
         .report
-        .services
+        .units
         .iter()
-        .filter(|service| !service.unresponsive)
+        .filter(|service| service.time_out.is_none())
         .filter_map(|service| {
             let (end, length) = service.end_ns.zip(service.duration_ns)?;
             if length < thresholds::SERVICE_STOP_NS {
@@ -47,7 +47,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
             Some(
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Service, service.name.clone())
-                        .with_pid(service.container_pid),
+                        .with_pid(service.pid),
                     format!("service {} takes {} to stop", service.name, time(length)),
                 )
                 .costs(facts.cost((service.start_ns, end)))

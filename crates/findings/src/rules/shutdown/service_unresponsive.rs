@@ -29,12 +29,12 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Services")?;
     Ok(facts
         .report
-        .services
+        .units
         .iter()
-        .filter(|service| service.unresponsive)
+        .filter(|service| service.time_out.is_some())
         .map(|service| {
             let limit = facts.report.service_time_out.limit_ns;
-            let waited = service.time_out.as_ref().map(|it| it.limit_ns).or(limit);
+            let waited = service.time_out.as_ref().and_then(|it| it.limit_ns).or(limit);
             let end = service.end_ns.unwrap_or_else(|| {
                 let waited = waited.unwrap_or(i64::MAX);
                 service.start_ns.saturating_add(waited).min(facts.window().1)
@@ -45,7 +45,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
             };
             let mut finding = RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Service, service.name.clone())
-                    .with_pid(service.container_pid),
+                    .with_pid(service.pid),
                 title,
             )
             .costs(facts.cost((service.start_ns, end)))
@@ -61,7 +61,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
             } else {
                 "have it report STOP_PENDING at once and stop as soon as it can, or not ask to be told of shutdowns at all".to_owned()
             });
-            if service.pending_ns.is_none() {
+            if service.checkpoint_ns.is_none() {
                 finding = finding.because(None, "it never reports that it is stopping");
             }
             if let Some(time_out) = &service.time_out {

@@ -19,8 +19,10 @@ pub(super) fn slow(
         .filter_map(|one| {
             let (end, length) = match (one.end_ns, one.duration_ns, &one.time_out) {
                 (Some(end), Some(length), _) => (end, length),
-                (_, _, Some(time_out)) => (one.start_ns.saturating_add(time_out.limit_ns), time_out.limit_ns),
-                _ => return None,
+                (_, _, time_out) => {
+                    let limit_ns = time_out.as_ref()?.limit_ns?;
+                    (one.start_ns.saturating_add(limit_ns), limit_ns)
+                }
             };
             if length < thresholds::ANSWER_NS {
                 return None;
@@ -39,7 +41,7 @@ pub(super) fn slow(
             .because(one.start_ns, format!("told in {} ({})", one.phase.as_str(), one.event))
             .advise(advice);
             if let Some(time_out) = &one.time_out {
-                finding = finding.certain(time_out.certainty).because(None, time_out.rule.clone());
+                finding = finding.certain(time_out.certainty).because(None, time_out.evidence.clone());
             }
             Some(finding)
         })

@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use onoff_analysis::Certainty;
 use onoff_analysis::devices::Device;
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::services::Service;
 use onoff_analysis::transition::boot::{BootKind, BootReport};
+use onoff_analysis::units::Unit;
 
 use crate::text::machine::machine;
 use crate::text::printable::printable;
@@ -117,8 +117,8 @@ fn begins_in(phase: &Phase, start_ns: i64) -> bool {
     phase.start_ns.is_none_or(|start| start <= start_ns) && phase.end_ns.is_none_or(|end| start_ns < end)
 }
 
-fn slowest_service<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Service, i64)> {
-    let ended = report.services.iter().filter_map(|service| Some((service, service.total_ns?)));
+fn slowest_service<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Unit, i64)> {
+    let ended = report.units.iter().filter_map(|service| Some((service, service.duration_ns?)));
     ended.filter(|(service, _)| begins_in(phase, service.start_ns)).max_by_key(|&(_, took)| took)
 }
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::services::Service;
 use onoff_analysis::transition::boot::BootReport;
+use onoff_analysis::units::Unit;
 use onoff_trace::ServiceOutcome;
 
 use super::{title, write_touching};
@@ -13,7 +13,7 @@ use crate::text::style::{DOUBT, QUIET};
 use crate::text::table::{Table, cell, styled_cell};
 
 pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.services.is_empty() {
+    if report.units.is_empty() {
         return Ok(());
     }
     let window = match (report.auto_start.start_ns, report.auto_start.end_ns) {
@@ -27,11 +27,11 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         }
         _ => String::new(),
     };
-    let note = format!("slowest of {}{window}", counted(report.services.len() as u64, "service"));
+    let note = format!("slowest of {}{window}", counted(report.units.len() as u64, "service"));
     title("Services", &note, out)?;
-    let mut services: Vec<&Service> = report.services.iter().collect();
+    let mut services: Vec<&Unit> = report.units.iter().collect();
     // What never ended is worse than whatever did.
-    services.sort_by_key(|service| std::cmp::Reverse(service.total_ns.unwrap_or(i64::MAX)));
+    services.sort_by_key(|service| std::cmp::Reverse(service.duration_ns.unwrap_or(i64::MAX)));
     let mut table = Table::new()
         .left("service", 32)
         .right("took")
@@ -42,7 +42,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         .left("group", 28)
         .left("", 90);
     for service in services.into_iter().take(top) {
-        let took = match (service.total_ns, service.outcome) {
+        let took = match (service.duration_ns, service.outcome) {
             (Some(took), _) => cell(duration(took)),
             (None, ServiceOutcome::Failed) => styled_cell(DOUBT, "failed"),
             (None, _) => styled_cell(DOUBT, "unfinished"),
@@ -59,10 +59,10 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         ]);
     }
     table.write(out)?;
-    write_touching(report, &report.services_touched_by, out)
+    write_touching(report, &report.units_touched_by, out)
 }
 
-fn waits(service: &Service) -> String {
+fn waits(service: &Unit) -> String {
     let mut parts = Vec::new();
     match service.held_up.as_slice() {
         [] => {}
@@ -75,7 +75,7 @@ fn waits(service: &Service) -> String {
     if let Some(waited) = &service.waited_for {
         parts.push(format!("waited for {}", waited.name));
     }
-    if service.outcome == ServiceOutcome::Failed && service.total_ns.is_some() {
+    if service.outcome == ServiceOutcome::Failed && service.duration_ns.is_some() {
         parts.push("failed".to_owned());
     }
     printable(&parts.join("; ")).into_owned()

@@ -3,10 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::transition::shutdown::{
-    ApplicationEnd, ProgramKind, ServiceEnd, ServiceNotification, SessionEnd, ShutdownReport, ShutdownTimeOut,
-    TimeOutKind,
-};
+use onoff_analysis::transition::shutdown::{ApplicationEnd, ProgramKind, SessionEnd, ShutdownReport};
 
 use super::phases::since;
 use crate::text::phases::touched_by;
@@ -16,6 +13,7 @@ use crate::text::section::{title, write_news};
 use crate::text::style::{DOUBT, QUIET, WORST};
 use crate::text::table::{Table, cell, styled_cell};
 use crate::text::usage::process_name;
+use onoff_analysis::units::{ServiceNotification, TimeOut, TimeOutKind, Unit};
 
 pub(super) fn write_applications(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     for session in &report.sessions {
@@ -82,7 +80,7 @@ fn remarks(row: &ApplicationEnd) -> String {
     parts.join("; ")
 }
 
-fn time_out(row: &ShutdownTimeOut) -> String {
+fn time_out(row: &TimeOut) -> String {
     let what = match row.kind {
         TimeOutKind::Window => "window's time-out",
         TimeOutKind::Console => "console's time-out",
@@ -90,7 +88,7 @@ fn time_out(row: &ShutdownTimeOut) -> String {
         TimeOutKind::Forced => "forced, time-out",
         TimeOutKind::Service => "service's time-out",
     };
-    let limit = duration(row.limit_ns);
+    let limit = duration_or_dash(row.limit_ns);
     match row.certainty {
         Certainty::Measured => format!("{what} of {limit}"),
         _ => format!("{what} of {limit} (inferred)"),
@@ -98,12 +96,12 @@ fn time_out(row: &ShutdownTimeOut) -> String {
 }
 
 pub(super) fn write_services(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let services: Vec<&ServiceEnd> =
-        report.services.iter().filter(|service| service.notification != ServiceNotification::Earlier).collect();
+    let services: Vec<&Unit> =
+        report.units.iter().filter(|service| service.notification != ServiceNotification::Earlier).collect();
     if services.is_empty() {
         return Ok(());
     }
-    let unresponsive = services.iter().filter(|row| row.unresponsive).count() as u64;
+    let unresponsive = services.iter().filter(|row| row.time_out.is_some()).count() as u64;
     let mut note = format!("slowest of {}", counted(services.len() as u64, "service"));
     if let Some(length) = report.pre_shutdown.duration_ns {
         note += &format!("; before all others {}", duration(length));
@@ -114,7 +112,9 @@ pub(super) fn write_services(report: &ShutdownReport, top: usize, out: &mut dyn 
     title("Services", &note, out)?;
     // What did not stop comes before all that did.
     let mut rows = services;
-    rows.sort_by_key(|row| (!row.unresponsive, std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns));
+    rows.sort_by_key(|row| {
+        (row.time_out.is_none(), std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns)
+    });
     let mut table = Table::new()
         .left("service", 32)
         .right("took")
@@ -125,11 +125,11 @@ pub(super) fn write_services(report: &ShutdownReport, top: usize, out: &mut dyn 
         .left("", 90);
     for row in rows.into_iter().take(top.max(usize::try_from(unresponsive).unwrap_or(top))) {
         let took = match row.duration_ns {
-            Some(length) if row.unresponsive => styled_cell(WORST, duration(length)),
+            Some(length) if row.time_out.is_some() => styled_cell(WORST, duration(length)),
             Some(length) => cell(duration(length)),
             None => styled_cell(WORST, "did not stop"),
         };
-        let answered = row.pending_ns.map(|pending| pending.saturating_sub(row.start_ns));
+        let answered = row.checkpoint_ns.map(|pending| pending.saturating_sub(row.start_ns));
         table.row([
             cell(&*row.name),
             took,
@@ -142,7 +142,7 @@ pub(super) fn write_services(report: &ShutdownReport, top: usize, out: &mut dyn 
                     _ => "",
                 },
             ),
-            cell(process_name(&row.container_image, row.container_pid)),
+            cell(process_name(&row.image, row.pid)),
             styled_cell(
                 QUIET,
                 row.time_out
@@ -168,5 +168,5 @@ pub(super) fn write_services(report: &ShutdownReport, top: usize, out: &mut dyn 
             printable(&length),
         )?;
     }
-    write_news(&touched_by(&report.phases), &report.services_touched_by, out)
+    write_news(&touched_by(&report.phases), &report.units_touched_by, out)
 }

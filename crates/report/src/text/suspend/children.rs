@@ -43,7 +43,7 @@ fn write_rows(name: &str, mut rows: Vec<&PowerNotification>, top: usize, out: &m
         let note = row
             .time_out
             .as_ref()
-            .map(|limit| format!("did not answer within its time-out of {}", duration(limit.limit_ns)));
+            .map(|limit| format!("did not answer within its time-out of {}", duration_or_dash(limit.limit_ns)));
         table.row([
             cell(told_name(row)),
             cell(row.pid.map(|pid| pid.to_string()).unwrap_or_default()),

@@ -9,7 +9,7 @@ use onoff_analysis::transition::suspend::{
 };
 
 use crate::text::printable::printable;
-use crate::text::quantity::{duration, percent, share};
+use crate::text::quantity::{duration, duration_or_dash, percent, share};
 use crate::text::style::{HEADLINE, WORST, styled};
 
 /// From this share of its phase on, one application, service or device is worth a sentence, percent.
@@ -127,7 +127,7 @@ pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<Strin
     if let Some((row, ns)) = slowest_told(transition, phase).filter(|&(_, ns)| notable(ns)) {
         let name = told_name(row);
         return Some(match &row.time_out {
-            Some(limit) => format!("{name} did not answer for {} (its time-out)", duration(limit.limit_ns)),
+            Some(limit) => format!("{name} did not answer for {} (its time-out)", duration_or_dash(limit.limit_ns)),
             None => format!("{name} took {}", duration(ns)),
         });
     }

@@ -3,11 +3,11 @@
 use onoff_trace::{ServiceChange, Trace};
 
 use super::phases::Course;
-use super::units::Starts;
 use crate::cpu::CpuSource;
 use crate::idle::Settling;
 use crate::lacking::Lacking;
 use crate::transition::MissingEvidence;
+use crate::units::declared_order::Starts;
 
 /// The record that unit properties name; messages are to some milliseconds.
 const PROPERTIES: &str = "systemd unit properties";

@@ -10,14 +10,12 @@ mod phases;
 pub mod report;
 #[cfg(test)]
 mod tests;
-mod units;
-mod waits;
 
 use crate::transition::{Phase, PhaseName};
+use hashbrown::HashSet;
 use onoff_trace::{ServiceChange, StringId, TableName, Tables, Trace, milestone};
 
 pub use report::*;
-pub(crate) use waits::declared_waits;
 
 use crate::cpu::{self, CpuSource, CpuUsage};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
@@ -25,9 +23,10 @@ use crate::idle::{self, Settling};
 use crate::transition::boot::before_kernel::firmware_table;
 use crate::transition::boot::{BootOptions, NotABoot};
 use crate::transition::usage;
+use crate::units::declared_order::{Starts, first};
+use crate::units::{Unit, units};
 use crate::{devices, processes};
 use phases::Course;
-use units::Starts;
 
 /// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
 pub const TABLES: Tables = Tables::of(&[
@@ -64,7 +63,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     let phases = describe_phases(trace, &course, &post_boot);
     let starts = Starts::of(trace);
     let (critical_path, places) = path::critical_path(trace, &starts, target.as_ref());
-    let units = starts.units(&places);
+    let units = starts_of_units(trace, &starts, &places);
 
     let begin_ns = course.begin_ns();
     let startup_ns = course.finished.time_ns.map(|end| end.saturating_sub(begin_ns));
@@ -124,6 +123,18 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     })
 }
 
+/// The starts of units; `places` are those of the critical path among `starts`.
+fn starts_of_units(trace: &Trace, starts: &Starts<'_>, places: &HashSet<usize>) -> Vec<Unit> {
+    let on_path: HashSet<(&str, i64)> =
+        places.iter().filter_map(|&at| starts.row(at)).map(|row| (trace.text(row.service), row.start_ns)).collect();
+    let mut units = units(trace);
+    units.retain(|unit| unit.kind == ServiceChange::Start);
+    for unit in &mut units {
+        unit.on_path = on_path.contains(&(unit.name.as_str(), unit.start_ns));
+    }
+    units
+}
+
 /// The units on the way to the default target, in order of time, each with begin, end and main process.
 pub(crate) fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
     let target = phases::default_target(trace);
@@ -140,7 +151,7 @@ pub(crate) fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
 
 /// The service manager's own work before the first unit.
 fn manager(trace: &Trace, course: &Course) -> ManagerStart {
-    let at = |name: &str, rule: &str| match phases::first(trace, name) {
+    let at = |name: &str, rule: &str| match first(trace, name) {
         Some(row) => phases::boundary(trace, &row, rule),
         None => phases::missing(rule),
     };

@@ -3,11 +3,12 @@
 use hashbrown::HashSet;
 use onoff_trace::Trace;
 
-use super::report::{DefaultTarget, UnitPath, UnitPathStep, UnitReleaseKind};
-use super::units::Starts;
+use super::report::{DefaultTarget, UnitPath, UnitPathStep};
 use crate::cpu::ProcessCpu;
 use crate::evidence::Certainty;
 use crate::transition::usage;
+use crate::units::WaitKind;
+use crate::units::declared_order::Starts;
 
 /// Names beside each step.
 const BUSIEST: usize = 3;
@@ -48,7 +49,7 @@ pub(super) fn steps(trace: &Trace, starts: &Starts<'_>, target: Option<&DefaultT
         };
         // A device is waited for from the moment at which somebody looked for it, not from when it was first named.
         let start_ns = match release.kind {
-            UnitReleaseKind::DeviceScan => release.time_ns.max(row.start_ns),
+            WaitKind::DeviceScan => release.time_ns.max(row.start_ns),
             _ => row.start_ns,
         };
         next = other;

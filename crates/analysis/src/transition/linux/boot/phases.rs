@@ -1,6 +1,7 @@
 //! The ends of the phases, each by the best rule that finds one.
 
 use crate::transition::PhaseName;
+use crate::units::declared_order::first;
 use onoff_trace::{DeviceOperationKind, Milestone, Trace, milestone};
 
 use super::report::DefaultTarget;
@@ -150,16 +151,6 @@ pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
         reached_ns,
         in_user_space_ns: begin_ns.map(|begin| reached_ns.saturating_sub(begin)),
         rule: rule.to_owned(),
-    })
-}
-
-/// The first milestone of that name: by the service manager's own account, else by its messages, else by the kernel's log.
-pub(super) fn first(trace: &Trace, name: &str) -> Option<Milestone> {
-    let name = trace.strings.find(name)?;
-    trace.milestones.iter().filter(|row| row.name == name).min_by_key(|row| {
-        let event = trace.text(row.event);
-        let source = if event.starts_with("systemd ") { 0 } else { 1 + i32::from(event.starts_with("kernel log")) };
-        (source, row.time_ns)
     })
 }
 

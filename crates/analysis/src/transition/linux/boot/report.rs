@@ -1,7 +1,7 @@
 //! The result of the analysis of a Linux boot. Its serialized names are the documented contract of `boot --format json`.
 
 use crate::transition::{Phase, PhaseName};
-use onoff_trace::{ClockConversion, Losses, RecordedBoot, ServiceOutcome};
+use onoff_trace::{ClockConversion, Losses, RecordedBoot};
 use serde::Serialize;
 
 use crate::cpu::ProcessCpu;
@@ -11,6 +11,7 @@ use crate::idle::Settling;
 use crate::lacking::Lacking;
 use crate::processes::{ProcessLife, ProcessSummary};
 use crate::transition::boot::FirmwareBeforeKernel;
+use crate::units::{StillStarting, Unit, UnitWait};
 
 /// The target that the system is started for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -25,21 +26,6 @@ pub struct DefaultTarget {
     pub rule: String,
 }
 
-/// A unit whose start was not over when the recording ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct StillStarting {
-    /// Unit.
-    pub unit: String,
-    /// Began to start, ns.
-    pub start_ns: i64,
-    /// From then until the recording's end, ns.
-    pub for_ns: i64,
-    /// When the service manager gives up, counted from the begin, ns; `None` for never or not known.
-    pub timeout_ns: Option<i64>,
-    /// Units that are declared to start after it and were not started; none where dependencies were not recorded.
-    pub holds_up: Vec<String>,
-}
-
 /// What the service manager did before it started the first unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ManagerStart {
@@ -49,74 +35,6 @@ pub struct ManagerStart {
     pub generators: Span,
     /// Units were read.
     pub units_load: Span,
-}
-
-/// Why a unit is held to have waited for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UnitReleaseKind {
-    /// It is declared to be started after the other, and the other was the last such to be done.
-    After,
-    /// A device: it was announced once the device manager had been told to look for devices.
-    DeviceScan,
-    /// Nothing that it is declared to be started after was started: it was free once the service manager had read its units.
-    Manager,
-}
-
-/// What released a unit: the last thing it had to wait for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct UnitRelease {
-    /// Unit that was waited for; empty for the service manager itself.
-    pub unit: String,
-    /// Why.
-    pub kind: UnitReleaseKind,
-    /// When that was done, ns.
-    pub time_ns: i64,
-    /// From then to the unit's own start, ns: the service manager had other things to do, or the unit was asked for later.
-    pub gap_ns: i64,
-    /// How certain it is: measured when dependency and both times are recorded and the gap is short, else inferred.
-    pub certainty: Certainty,
-    /// The evidence in words.
-    pub evidence: String,
-}
-
-/// One start of a unit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct UnitStart {
-    /// Name.
-    pub name: String,
-    /// Slice it belongs to; empty when not known.
-    pub slice: String,
-    /// Started, ns.
-    pub start_ns: i64,
-    /// Its main process was started, ns; `None` when it has none or that was not recorded.
-    pub process_start_ns: Option<i64>,
-    /// Active, or done and gone again; ns. `None` when it was still starting at the end of the recording.
-    pub end_ns: Option<i64>,
-    /// All of it, ns: the time of `systemd-analyze blame`.
-    pub total_ns: Option<i64>,
-    /// Command line of its main process; empty when not known.
-    pub command: String,
-    /// Main process.
-    pub pid: Option<u32>,
-    /// How it ended.
-    pub outcome: ServiceOutcome,
-    /// The service manager's own word for that; empty when it gives none.
-    pub result: String,
-    /// How long the service manager would have waited, ns; `None` for ever or not recorded.
-    pub timeout_ns: Option<i64>,
-    /// Started before the start was finished.
-    pub automatic: bool,
-    /// Whether it is on the critical path.
-    pub on_critical_path: bool,
-    /// What it waited for last; `None` when dependencies were not recorded.
-    pub waited_for: Option<UnitRelease>,
-    /// Units that waited for it last.
-    pub held_up: Vec<String>,
-    /// Units that waited for it, or for one that did, and so on.
-    pub held_up_in_turn: u64,
-    /// The record that set the start.
-    pub event: String,
 }
 
 /// A step of the critical path: a unit, the time it took, and the time before that.
@@ -131,7 +49,7 @@ pub struct UnitPathStep {
     /// From its start until it let the next step go on, ns.
     pub duration_ns: i64,
     /// What released it.
-    pub released_by: UnitRelease,
+    pub released_by: UnitWait,
     /// Busy share of all processors while it started, percent; `None` without a trace.
     pub busy_percent: Option<f64>,
     /// Who used the processors most while it started; empty without a trace.
@@ -187,7 +105,7 @@ pub struct LinuxBootReport {
     /// The unit whose start ended last before the start was finished; empty when not known.
     pub last_unit: String,
     /// Starts of units, by start.
-    pub units: Vec<UnitStart>,
+    pub units: Vec<Unit>,
     /// What was still starting when the recording ended, longest first, of a boot that did not finish: it hung or was cut off.
     pub still_starting: Vec<StillStarting>,
     /// Names of the losses that touch units.

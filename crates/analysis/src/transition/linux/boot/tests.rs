@@ -5,8 +5,10 @@ use onoff_trace::{
 };
 
 use super::*;
-use crate::hand_made::{MS, milestone_value, process, service, switches, thread};
+
+use crate::hand_made::{MS, milestone_value, of_linux, process, service, switches, thread};
 use crate::transition::hostile::{Source, hostile};
+use crate::units::StillStarting;
 
 /// Dependencies of kind after: who, on whom.
 fn after(trace: &mut Trace, pairs: &[(&str, &str)]) {
@@ -27,7 +29,7 @@ fn at(trace: &mut Trace, ms: i64, name: &str, detail: &str, value: Option<i64>) 
 /// A start of 30 s: `slow.service` takes 6 s on the way, `side.service` 9 s beside it, and `once.service`, which only does
 /// one thing, 4 s on the way.
 fn boot() -> Trace {
-    let mut trace = Trace { duration_ns: 60_000 * MS, ..Trace::default() };
+    let mut trace = of_linux(Trace { duration_ns: 60_000 * MS, ..Trace::default() });
     at(&mut trace, -5_400, milestone::FIRMWARE, "", Some(5_100));
     at(&mut trace, -300, milestone::BOOT_MANAGER, "", Some(300));
     at(&mut trace, 11_000, milestone::USER_SPACE_BEGIN, "", None);
@@ -108,7 +110,7 @@ fn an_initial_file_system_without_a_service_manager_is_the_kernels() {
 
 /// The boot of [`boot`], cut off at 25 s, while `once.service` was starting.
 fn hung() -> Trace {
-    let mut trace = Trace { duration_ns: 25_000 * MS, ..Trace::default() };
+    let mut trace = of_linux(Trace { duration_ns: 25_000 * MS, ..Trace::default() });
     at(&mut trace, 11_000, milestone::USER_SPACE_BEGIN, "", None);
     at(&mut trace, 20_050, milestone::TARGET_REACHED, "basic.target", None);
     for (name, start, end) in
@@ -133,7 +135,7 @@ fn a_boot_that_hung_names_what_was_starting_and_who_waits() {
             unit: "once.service".to_owned(),
             start_ns: 22_100 * MS,
             for_ns: 2_900 * MS,
-            timeout_ns: None,
+            limit_ns: None,
             holds_up: vec!["graphical.target".to_owned()],
         }]
     );
@@ -152,7 +154,7 @@ fn a_finished_boot_with_a_unit_that_starts_for_ever_did_not_hang() {
 #[test]
 fn the_length_of_the_recording_bounds_no_boot() {
     // A log that goes on for an hour, and says only that the initial file system's program ran at 2 s.
-    let mut trace = Trace { duration_ns: 3_600_000 * MS, ..Trace::default() };
+    let mut trace = of_linux(Trace { duration_ns: 3_600_000 * MS, ..Trace::default() });
     at(&mut trace, 2_000, milestone::INITRD_BEGIN, "", None);
     let report = analysed(&trace);
     assert_eq!((report.total_at_least_ns, report.startup_ns), (2_000 * MS, None));
@@ -166,7 +168,7 @@ fn the_path_goes_back_through_whoever_was_done_last() {
         .steps
         .iter()
         .map(|step| {
-            (step.unit.as_str(), step.duration_ns / MS, step.released_by.gap_ns / MS, step.released_by.unit.as_str())
+            (step.unit.as_str(), step.duration_ns / MS, step.released_by.gap_ns / MS, step.released_by.name.as_str())
         })
         .collect();
     assert_eq!(
@@ -186,7 +188,7 @@ fn the_path_goes_back_through_whoever_was_done_last() {
     let unit = |name: &str| report.units.iter().find(|unit| unit.name == name).unwrap();
     assert_eq!(unit("-.slice").held_up, ["slow.service", "side.service"]);
     assert_eq!(unit("-.slice").held_up_in_turn, 6);
-    assert!(unit("once.service").on_critical_path && !unit("side.service").on_critical_path);
+    assert!(unit("once.service").on_path && !unit("side.service").on_path);
     assert_eq!(unit("slow.service").waited_for.as_ref().unwrap().certainty, Certainty::Measured);
 }
 
@@ -255,7 +257,7 @@ fn a_gap_names_who_used_the_processors() {
 
 #[test]
 fn what_is_missing_narrows_the_answer() {
-    let mut trace = Trace { duration_ns: 30_000 * MS, ..Trace::default() };
+    let mut trace = of_linux(Trace { duration_ns: 30_000 * MS, ..Trace::default() });
     at(&mut trace, 20_000, milestone::TARGET_REACHED, "basic.target", None);
     at(&mut trace, 25_000, milestone::TARGET_REACHED, "multi-user.target", None);
     service(&mut trace, "a.service", "", (14_000, None, None, Some(16_000)));

@@ -10,7 +10,7 @@ mod tests;
 mod units;
 
 use crate::transition::{Phase, PhaseName};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use onoff_trace::{Duration, Process, StringId, TableName, Tables, Trace};
 
 pub use report::*;
@@ -22,6 +22,7 @@ use crate::transition::MissingEvidence;
 use crate::transition::shutdown::NotAShutdown;
 use crate::transition::usage;
 use crate::transition::{TransitionKind, contents};
+use crate::units::{Unit, UnitProcess};
 use course::Course;
 
 /// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
@@ -51,7 +52,7 @@ pub fn analyse(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> 
     };
     let from = course.starts.time_ns.unwrap_or(0);
     let images = Images::of(trace);
-    let units = units::stops(trace, from);
+    let mut units = units::stops(trace, from);
     let killed = processes::killed(trace, &images, from);
     let processes = processes::asked(trace, &images, &units, &killed, from);
     let total_ns = course.ends.time_ns.map(|end| end.saturating_sub(from));
@@ -59,6 +60,10 @@ pub fn analyse(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> 
     let phases = phases(trace, &course);
     let stopped_ns = phases.first().and_then(|phase| phase.end_ns).unwrap_or(course.known_until_ns);
     let path = units::path(&units, stopped_ns);
+    let on_path: HashSet<(String, i64)> = path.iter().map(|step| (step.name.clone(), step.start_ns)).collect();
+    for unit in &mut units {
+        unit.on_path = on_path.contains(&(unit.name.clone(), unit.start_ns));
+    }
     let mut report = LinuxShutdownReport {
         kind: course.kind,
         kind_rule: course.kind_rule,
@@ -170,10 +175,7 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
             start_ns: unit.start_ns,
             duration_ns,
             percent: percent(duration_ns),
-            on_path: report
-                .path
-                .iter()
-                .any(|step| (step.name.as_str(), step.start_ns) == (unit.name.as_str(), unit.start_ns)),
+            on_path: unit.on_path,
             because: why(unit),
         }
     });
@@ -199,9 +201,9 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
 }
 
 /// Why a unit took so long, as far as it is recorded.
-fn why(unit: &UnitStop) -> String {
-    if unit.timed_out {
-        return match unit.time_out_ns {
+fn why(unit: &Unit) -> String {
+    if let Some(time_out) = &unit.time_out {
+        return match time_out.limit_ns {
             Some(limit) => format!("its time of {} was up and it was ended by force", Duration::from_ns(limit)),
             None => "its time was up and it was ended by force".to_owned(),
         };
@@ -225,7 +227,7 @@ fn why(unit: &UnitStop) -> String {
 }
 
 /// What the recording did not hold.
-fn lacking(trace: &Trace, phases: &[Phase], units: &[UnitStop], asked: &[ProcessStop]) -> Lacking {
+fn lacking(trace: &Trace, phases: &[Phase], units: &[Unit], asked: &[ProcessStop]) -> Lacking {
     let mut parts = Vec::new();
     let wanted = |table| trace.wanted.contains(table);
     let has = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.start_ns.is_some());

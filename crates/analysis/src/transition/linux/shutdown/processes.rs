@@ -3,8 +3,9 @@
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{Notification, NotificationKind, Trace};
 
-use super::report::{KilledProcess, ProcessStop, UnitStop};
+use super::report::{KilledProcess, ProcessStop};
 use crate::processes::Images;
+use crate::units::Unit;
 
 /// Processes that were ended by force from `from_ns` on, by time.
 pub(super) fn killed(trace: &Trace, images: &Images<'_>, from_ns: i64) -> Vec<KilledProcess> {
@@ -28,14 +29,14 @@ pub(super) fn killed(trace: &Trace, images: &Images<'_>, from_ns: i64) -> Vec<Ki
 pub(super) fn asked(
     trace: &Trace,
     images: &Images<'_>,
-    units: &[UnitStop],
+    units: &[Unit],
     killed: &[KilledProcess],
     from_ns: i64,
 ) -> Vec<ProcessStop> {
     let mut unit_of: HashMap<u32, &str> = HashMap::new();
     for unit in units {
         let pids = unit.processes.iter().map(|process| process.pid);
-        for pid in pids.chain(unit.main_pid) {
+        for pid in pids.chain(unit.pid) {
             unit_of.insert(pid, &unit.name);
         }
     }

@@ -2,11 +2,12 @@
 //! `shutdown --format json` for a recording of Linux.
 
 use crate::transition::Phase;
-use onoff_trace::{Losses, ServiceOutcome};
+use onoff_trace::Losses;
 use serde::Serialize;
 
 use crate::evidence::{Boundary, Certainty};
 use crate::lacking::Lacking;
+use crate::units::Unit;
 
 /// To what end the computer was shut down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -60,7 +61,7 @@ pub struct LinuxShutdownReport {
     /// The phases, in order; those that were not recorded too.
     pub phases: Vec<Phase>,
     /// Units, in the order in which their stops began.
-    pub units: Vec<UnitStop>,
+    pub units: Vec<Unit>,
     /// What the end of stopping units waited for, latest first: the unit that stopped last, the one that it waited for, and so on.
     pub path: Vec<StopStep>,
     /// Processes that were asked to end, the longest first.
@@ -92,67 +93,6 @@ pub struct LongestStop {
     pub on_path: bool,
     /// Why it took so long, as a clause; empty when nothing recorded says it.
     pub because: String,
-}
-
-/// A unit is stopped.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct UnitStop {
-    /// Its place in the order in which stops began, from 1.
-    pub order: u32,
-    /// Unit.
-    pub name: String,
-    /// Slice; empty when not recorded.
-    pub slice: String,
-    /// Asked to stop, ns.
-    pub start_ns: i64,
-    /// Stopped, ns; `None` when that is not in the recording.
-    pub end_ns: Option<i64>,
-    /// Length, ns. Zero for what the service manager says only once: a target, a timer.
-    pub duration_ns: Option<i64>,
-    /// How it ended.
-    pub outcome: ServiceOutcome,
-    /// How it ended in the service manager's own word, e.g. `timeout`; empty when it gives none.
-    pub result: String,
-    /// How long the service manager would have waited, ns; `None` for ever or not recorded.
-    pub time_out_ns: Option<i64>,
-    /// Whether its time was up, by its result, its length, or because it was ended by force.
-    pub timed_out: bool,
-    /// Main process, when recorded.
-    pub main_pid: Option<u32>,
-    /// Processes that were its own or ran to stop it, by end.
-    pub processes: Vec<UnitProcess>,
-    /// What had to stop before it, and stopped last of that; `None` when nothing had to.
-    pub waited_for: Option<StopWait>,
-    /// The record.
-    pub event: String,
-}
-
-/// A process of a unit that is stopped.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct UnitProcess {
-    /// Id.
-    pub pid: u32,
-    /// Image.
-    pub image: String,
-    /// Start, ns; `None` when it ran before the recording.
-    pub start_ns: Option<i64>,
-    /// Exit, ns; `None` when it outlived the recording.
-    pub end_ns: Option<i64>,
-    /// Whether it was started to stop the unit.
-    pub stops: bool,
-    /// How certain it is that it is the unit's.
-    pub certainty: Certainty,
-}
-
-/// A unit that another waited for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct StopWait {
-    /// Unit.
-    pub name: String,
-    /// Time from its stop to the begin of the other's, ns.
-    pub gap_ns: i64,
-    /// Measured where the order is declared (`After=`), inferred where it only stopped last before.
-    pub certainty: Certainty,
 }
 
 /// A unit on the path of stopping.

@@ -6,10 +6,11 @@ use onoff_trace::{
 };
 
 use super::*;
-use crate::hand_made::{MS, activity, milestone, notification, service_stop};
+
+use crate::hand_made::{MS, activity, milestone, notification, of_linux, service_stop};
 
 fn linux() -> Trace {
-    let mut trace = Trace { wanted: Tables::all(), duration_ns: 20_000 * MS, ..Trace::default() };
+    let mut trace = of_linux(Trace { wanted: Tables::all(), duration_ns: 20_000 * MS, ..Trace::default() });
     trace.system.kind = SystemKind::Linux;
     trace.system.processors = 2;
     trace
@@ -189,7 +190,7 @@ fn who_was_asked_and_who_was_ended_by_force() {
     assert!(slow.killed);
     assert_eq!(slow.duration_ns, None);
     let unit = report.units.iter().find(|unit| unit.name == "slow.service").unwrap();
-    assert!(unit.timed_out);
+    assert!(unit.time_out.is_some());
     assert!(report.longest.unwrap().because.contains("ended by force"));
 }
 

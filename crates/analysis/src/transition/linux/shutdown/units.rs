@@ -1,10 +1,14 @@
 //! Units that are stopped: how long, with which processes, and what each waited for.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{DependencyKind, NotificationKind, Process, ServiceChange, ServiceTransition, StringId, Trace};
+use onoff_trace::{
+    DependencyKind, Duration, NotificationKind, Process, ServiceChange, ServiceTransition, StringId, Trace,
+};
 
-use super::report::{StopStep, StopWait, UnitProcess, UnitStop};
+use super::report::StopStep;
 use crate::evidence::Certainty;
+use crate::processes::Images;
+use crate::units::{TimeOut, TimeOutKind, Unit, UnitProcess, UnitWait, WaitKind, unit};
 
 /// How long after the end of the process that stops it a unit is said to be stopped, at most, ns: the service manager has to get to
 /// it and to write the message, and the log's clock is converted.
@@ -27,7 +31,7 @@ const MOST_STEPS: usize = 4_096;
 const MOST_DEPENDENCIES: usize = 2_000_000;
 
 /// Units that stop from `from_ns` on.
-pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<UnitStop> {
+pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<Unit> {
     let mut rows: Vec<ServiceTransition> = trace
         .service_transitions
         .iter()
@@ -44,34 +48,39 @@ pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<UnitStop> {
         .filter(|row| row.kind == NotificationKind::Termination)
         .map(|row| row.name)
         .collect();
-    let mut units: Vec<UnitStop> = (1_u32..)
-        .zip(&rows)
-        .map(|(order, row)| {
-            let duration_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns));
-            let result = trace.text(row.result);
-            UnitStop {
-                order,
-                name: trace.text(row.service).to_owned(),
-                slice: trace.text(row.group).to_owned(),
-                start_ns: row.start_ns,
-                end_ns: row.end_ns,
-                duration_ns,
-                outcome: row.outcome,
-                timed_out: result == "timeout"
-                    || killed.contains(&row.service)
-                    || row.timeout_ns.zip(duration_ns).is_some_and(|(limit, length)| limit > 0 && length >= limit),
-                result: result.to_owned(),
-                time_out_ns: row.timeout_ns,
-                main_pid: row.container_pid.or_else(|| main_pids.get(&row.service).copied()).filter(|&pid| pid != 0),
-                processes: Vec::new(),
-                waited_for: None,
-                event: trace.text(row.event).to_owned(),
-            }
+    let images = Images::of(trace);
+    let mut units: Vec<Unit> = rows
+        .iter()
+        .map(|row| {
+            let unit = unit(trace, &images, row);
+            let main = unit.pid.or_else(|| main_pids.get(&row.service).copied()).filter(|&pid| pid != 0);
+            Unit { pid: main, time_out: time_out(&unit, killed.contains(&row.service)), ..unit }
         })
         .collect();
     processes(trace, &mut units);
     waits(trace, &rows, &mut units);
     units
+}
+
+/// The time-out that a unit ran into: by its result, because it was ended by force, or by its length.
+fn time_out(unit: &Unit, was_killed: bool) -> Option<TimeOut> {
+    let limit_ns = unit.limit_ns.filter(|&limit| limit > 0);
+    let (certainty, evidence) = if unit.result == "timeout" {
+        (Certainty::Measured, "the service manager says so")
+    } else if was_killed {
+        (Certainty::Inferred, "it was ended by force")
+    } else if limit_ns.zip(unit.duration_ns).is_some_and(|(limit, length)| length >= limit) {
+        (Certainty::Inferred, "it took its time-out or longer")
+    } else {
+        return None;
+    };
+    Some(TimeOut {
+        kind: TimeOutKind::Service,
+        at_ns: limit_ns.map(|limit| unit.start_ns.saturating_add(limit)),
+        limit_ns,
+        certainty,
+        evidence: evidence.to_owned(),
+    })
 }
 
 /// Main process of each unit, by what its start says.
@@ -85,7 +94,7 @@ fn main_pids(trace: &Trace) -> HashMap<StringId, u32> {
 }
 
 /// Fills in the processes of each unit: its main process, and those that were started to stop it.
-fn processes(trace: &Trace, units: &mut [UnitStop]) {
+fn processes(trace: &Trace, units: &mut [Unit]) {
     let of = |process: &Process, stops, certainty| UnitProcess {
         pid: process.pid,
         image: super::image(trace, process),
@@ -96,7 +105,7 @@ fn processes(trace: &Trace, units: &mut [UnitStop]) {
     };
     let mut by_pid: HashMap<u32, usize> = HashMap::new();
     for (at, unit) in units.iter().enumerate() {
-        if let Some(pid) = unit.main_pid {
+        if let Some(pid) = unit.pid {
             by_pid.insert(pid, at);
         }
     }
@@ -140,7 +149,7 @@ fn processes(trace: &Trace, units: &mut [UnitStop]) {
 }
 
 /// Fills in what each unit waited for: what is declared to start after it stops before it.
-fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [UnitStop]) {
+fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [Unit]) {
     let mut places: HashMap<StringId, usize> = HashMap::new();
     for (at, row) in rows.iter().enumerate() {
         places.insert(row.service, at);
@@ -172,14 +181,26 @@ fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [UnitStop]) {
             continue;
         };
         if let Some(unit) = units.get_mut(unit) {
-            unit.waited_for =
-                Some(StopWait { name, gap_ns: unit.start_ns.saturating_sub(end), certainty: Certainty::Measured });
+            let gap_ns = unit.start_ns.saturating_sub(end);
+            let evidence = format!(
+                "{name} is declared to start after {}, so it stopped first, {} before",
+                unit.name,
+                Duration::from_ns(gap_ns)
+            );
+            unit.waited_for = Some(UnitWait {
+                name,
+                kind: WaitKind::DeclaredOrder,
+                time_ns: end,
+                gap_ns,
+                certainty: Certainty::Measured,
+                evidence,
+            });
         }
     }
 }
 
 /// What the end of stopping, at `end_ns`, waited for, latest first.
-pub(super) fn path(units: &[UnitStop], end_ns: i64) -> Vec<StopStep> {
+pub(super) fn path(units: &[Unit], end_ns: i64) -> Vec<StopStep> {
     let mut by_end: Vec<(i64, usize)> = units
         .iter()
         .enumerate()
@@ -201,7 +222,7 @@ pub(super) fn path(units: &[UnitStop], end_ns: i64) -> Vec<StopStep> {
             name: unit.name.clone(),
             start_ns: unit.start_ns,
             end_ns: stopped,
-            duration_ns: stopped.saturating_sub(unit.start_ns),
+            duration_ns: stopped.saturating_sub(unit.start_ns).max(0),
             gap_ns: until_ns.saturating_sub(stopped),
             certainty,
         });

@@ -7,10 +7,11 @@ use onoff_trace::{
 };
 
 use super::*;
-use crate::hand_made::{MS, activity, milestone, milestone_value, process, thread};
+
+use crate::hand_made::{MS, activity, milestone, milestone_value, of_linux, process, thread};
 
 fn linux() -> Trace {
-    let mut trace = Trace { wanted: Tables::all(), duration_ns: 60_000 * MS, ..Trace::default() };
+    let mut trace = of_linux(Trace { wanted: Tables::all(), duration_ns: 60_000 * MS, ..Trace::default() });
     trace.system.kind = SystemKind::Linux;
     trace.system.processors = 2;
     trace

@@ -21,7 +21,7 @@ fn a_sleep_is_measured_and_its_slow_service_found() {
     assert_eq!((services.work.items, services.work.total_ns), (2, 30 * SECOND + MS));
     let slow = transition.notifications.iter().find(|row| row.name == "Slowsvc").unwrap();
     assert_eq!(slow.duration_ns, Some(30 * SECOND));
-    assert_eq!(slow.time_out.as_ref().unwrap().limit_ns, SERVICE_TIME_OUT_NS);
+    assert_eq!(slow.time_out.as_ref().unwrap().limit_ns, Some(SERVICE_TIME_OUT_NS));
     let answered = transition.notifications.iter().filter(|row| row.time_out.is_none());
     assert_eq!(answered.count(), 3);
 }

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitPathStep, UnitStart};
+use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitPathStep};
+use onoff_analysis::units::Unit;
 
 use crate::text::machine::machine;
 use crate::text::phases;
@@ -90,7 +91,7 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
 fn still_starting(report: &LinuxBootReport) -> Option<String> {
     let (first, others) = report.still_starting.split_first()?;
     let mut sentence = format!("Still starting: {}, for {}", printable(&first.unit), duration(first.for_ns));
-    if let Some(limit) = first.timeout_ns {
+    if let Some(limit) = first.limit_ns {
         sentence += &format!(" (time limit {})", duration(limit));
     }
     if let Some((held, more)) = first.holds_up.split_first() {
@@ -148,7 +149,7 @@ fn slowest(report: &LinuxBootReport) -> Option<String> {
         .units
         .iter()
         .filter(|unit| unit.automatic)
-        .filter_map(|unit| Some((unit.total_ns?, unit)))
+        .filter_map(|unit| Some((unit.duration_ns?, unit)))
         .max_by_key(|&(took, _)| took)?;
     Some(format!(
         "Slowest unit: {}, {}; whether anybody waited for it the recording does not say.",
@@ -157,6 +158,6 @@ fn slowest(report: &LinuxBootReport) -> Option<String> {
     ))
 }
 
-pub(super) fn unit_of<'a>(report: &'a LinuxBootReport, step: &UnitPathStep) -> Option<&'a UnitStart> {
-    report.units.iter().find(|unit| unit.on_critical_path && unit.name == step.unit)
+pub(super) fn unit_of<'a>(report: &'a LinuxBootReport, step: &UnitPathStep) -> Option<&'a Unit> {
+    report.units.iter().find(|unit| unit.on_path && unit.name == step.unit)
 }

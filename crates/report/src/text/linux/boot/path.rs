@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use onoff_analysis::cpu::ProcessCpu;
-use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitPathStep, UnitReleaseKind};
+use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitPathStep};
+use onoff_analysis::units::WaitKind;
 
 use crate::text::quantity::{duration, percent};
 use crate::text::section::title;
@@ -69,9 +70,9 @@ pub(super) fn write(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result
 
 fn released_by(step: &UnitPathStep) -> String {
     match step.released_by.kind {
-        UnitReleaseKind::Manager => "the service manager".to_owned(),
-        UnitReleaseKind::After => step.released_by.unit.clone(),
-        UnitReleaseKind::DeviceScan => format!("{} (scan)", step.released_by.unit),
+        WaitKind::Manager => "the service manager".to_owned(),
+        WaitKind::DeviceScan => format!("{} (scan)", step.released_by.name),
+        _ => step.released_by.name.clone(),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitStart};
+use onoff_analysis::transition::linux::boot::LinuxBootReport;
+use onoff_analysis::units::Unit;
 use onoff_trace::ServiceOutcome;
 
 use crate::text::phases::touched_by;
@@ -13,21 +14,21 @@ use crate::text::style::{DOUBT, QUIET, WORST};
 use crate::text::table::{Table, cell, styled_cell};
 
 pub(super) fn write(report: &LinuxBootReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut units: Vec<&UnitStart> = report.units.iter().filter(|unit| counts(unit)).collect();
+    let mut units: Vec<&Unit> = report.units.iter().filter(|unit| counts(unit)).collect();
     if units.is_empty() {
         return Ok(());
     }
     let note = format!("slowest of {}", counted(units.len() as u64, "unit"));
     title("Units", &note, out)?;
     // What never ended is worse than whatever did.
-    units.sort_by_key(|unit| std::cmp::Reverse(unit.total_ns.unwrap_or(i64::MAX)));
+    units.sort_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
     let mut table = Table::new().left("unit", 44).right("took").right("begins").left("", 12).left("", 100);
     for unit in units.into_iter().take(top) {
-        let took = match unit.total_ns {
+        let took = match unit.duration_ns {
             Some(took) => cell(duration(took)),
             None => styled_cell(DOUBT, "unfinished"),
         };
-        let place = if unit.on_critical_path { styled_cell(WORST, "on the way") } else { cell("") };
+        let place = if unit.on_path { styled_cell(WORST, "on the way") } else { cell("") };
         table.row([cell(&*unit.name), took, cell(duration(unit.start_ns)), place, styled_cell(QUIET, waits(unit))]);
     }
     table.write(out)?;
@@ -35,11 +36,11 @@ pub(super) fn write(report: &LinuxBootReport, top: usize, out: &mut dyn Write) -
 }
 
 /// What was started by the boot, or never came up.
-fn counts(unit: &UnitStart) -> bool {
+fn counts(unit: &Unit) -> bool {
     unit.automatic || unit.outcome != ServiceOutcome::Completed
 }
 
-fn waits(unit: &UnitStart) -> String {
+fn waits(unit: &Unit) -> String {
     let mut parts = Vec::new();
     if unit.outcome == ServiceOutcome::Failed {
         parts.push(match &*unit.result {
@@ -56,9 +57,9 @@ fn waits(unit: &UnitStart) -> String {
         [one] => parts.push(format!("held up {one}")),
     }
     if let Some(waited) = &unit.waited_for
-        && !waited.unit.is_empty()
+        && !waited.name.is_empty()
     {
-        parts.push(format!("waited for {}", waited.unit));
+        parts.push(format!("waited for {}", waited.name));
     }
     printable(&parts.join("; ")).into_owned()
 }

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::transition::linux::shutdown::{LinuxShutdownReport, ProcessStop, UnitProcess, UnitStop};
+use onoff_analysis::transition::linux::shutdown::{LinuxShutdownReport, ProcessStop};
+use onoff_analysis::units::{Unit, UnitProcess};
 
 use super::phases::since;
 use crate::text::printable::printable;
@@ -21,8 +22,9 @@ pub(super) fn write_units(report: &LinuxShutdownReport, top: usize, out: &mut dy
     }
     let note = format!("{} stopped; longest first", counted(report.units.len() as u64, "unit"));
     title("Units", &note, out)?;
-    let mut units: Vec<&UnitStop> = report.units.iter().filter(|unit| unit.duration_ns != Some(0)).collect();
-    units.sort_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
+    let mut units: Vec<(usize, &Unit)> =
+        (1..).zip(&report.units).filter(|(_, unit)| unit.duration_ns != Some(0)).collect();
+    units.sort_by_key(|(_, unit)| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
     let mut table = Table::new()
         .left("unit", 48)
         .right("no")
@@ -32,21 +34,20 @@ pub(super) fn write_units(report: &LinuxShutdownReport, top: usize, out: &mut dy
         .left("", 24)
         .left("waited for", 40)
         .left("processes", 90);
-    for unit in units.into_iter().take(top) {
-        let on_path = report.path.iter().any(|step| step.name == unit.name && step.start_ns == unit.start_ns);
-        let (style, mark) = match (unit.timed_out, unit.end_ns) {
+    for (order, unit) in units.into_iter().take(top) {
+        let (style, mark) = match (unit.time_out.is_some(), unit.end_ns) {
             (true, _) => (MISSING, "time was up".to_owned()),
             (_, None) => (MISSING, "did not stop".to_owned()),
             _ if !unit.result.is_empty() => (DOUBT, printable(&unit.result).into_owned()),
-            _ if on_path => (QUIET, "waited for".to_owned()),
+            _ if unit.on_path => (QUIET, "waited for".to_owned()),
             _ => (QUIET, String::new()),
         };
         table.row([
             cell(printable(&unit.name)),
-            styled_cell(QUIET, unit.order.to_string()),
+            styled_cell(QUIET, order.to_string()),
             cell(duration(since(report, unit.start_ns))),
             cell(duration_or_dash(unit.duration_ns)),
-            styled_cell(QUIET, unit.time_out_ns.map_or_else(String::new, duration)),
+            styled_cell(QUIET, unit.limit_ns.map_or_else(String::new, duration)),
             styled_cell(style, mark),
             styled_cell(
                 QUIET,
@@ -58,7 +59,7 @@ pub(super) fn write_units(report: &LinuxShutdownReport, top: usize, out: &mut dy
     table.write(out)
 }
 
-fn processes(unit: &UnitStop) -> String {
+fn processes(unit: &Unit) -> String {
     let length = |process: &UnitProcess| {
         let from = process.start_ns.unwrap_or(unit.start_ns).max(unit.start_ns);
         process.end_ns.map(|end| end.saturating_sub(from).max(0))

@@ -1,24 +1,17 @@
-//! Services: how long each took to start or stop, in which part, and which other service it waited for.
+//! Who waited for whom where only the order of starts shows it: Windows.
 //!
-//! Windows starts load-order groups one after the other, and within a group often one service after the other; which
-//! services depend on which is not in a recording. So a wait is inferred from the order of events:
-//!
-//! * a service of a group that was asked for within [`WAIT_GAP_NS`] of another one's end is held to have waited for it;
-//! * a service that was asked for within [`CONTAINER_GAP_NS`] of the moment at which the container of one asked for
-//!   before was there is held to have waited for that: containers are made one after the other.
+//! * A service of a group that was requested within [`WAIT_GAP_NS`] of another one's end is held to have waited for it.
+//! * A service that was requested within [`CONTAINER_GAP_NS`] of the moment at which the container of one requested before was there
+//!   is held to have waited for that: containers are made one after the other.
 //!
 //! Of both, the later event is the cause.
-//!
-//! systemd declares its order, so on Linux a unit waited for whichever of those that it is declared to come after was done last.
 
 use hashbrown::HashMap;
-use onoff_trace::{ActivityKind, Duration, ServiceChange, ServiceOutcome, ServiceTransition, SystemKind, Trace};
-use serde::Serialize;
+use onoff_trace::{ActivityKind, Duration, ServiceChange, Trace};
 
+use super::unit::{ServiceGroup, Unit, UnitWait, WaitKind};
 use crate::activity::of_kind;
 use crate::evidence::Certainty;
-use crate::processes::Images;
-use crate::transition::linux;
 
 /// Longest time, ns, from a service's end to the start of one that is held to have waited for it: 50 ms. In published
 /// summaries the next one starts 0 to 31 ms later.
@@ -31,162 +24,8 @@ pub const CONTAINER_GAP_NS: i64 = 10_000_000;
 /// A container that took less than this, ns, kept nobody waiting: 1 ms. Services that share a container find it there.
 const NOTABLE_CONTAINER_NS: i64 = 1_000_000;
 
-/// Why a service is held to have waited for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WaitKind {
-    /// The earlier service of the same load-order group had to finish.
-    SameGroup,
-    /// The load-order group before had to finish.
-    EarlierGroup,
-    /// The container of a service asked for before had to be there.
-    Container,
-    /// It is declared to be started after the other, which was the last of those to be done (Linux).
-    DeclaredOrder,
-}
-
-/// The service that another one waited for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct WaitedFor {
-    /// Name of the service that ended, or whose container was there, just before.
-    pub name: String,
-    /// Why it is held to be the cause.
-    pub kind: WaitKind,
-    /// From its end, or from the moment its container was there, to this service's start, ns.
-    pub gap_ns: i64,
-    /// How certain it is; the order of starts is evidence, not proof, so never [`Certainty::Measured`] where order is not declared.
-    pub certainty: Certainty,
-    /// The evidence in words.
-    pub evidence: String,
-}
-
-/// One service's change of state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Service {
-    /// Name (the short one, not the display name).
-    pub name: String,
-    /// Load-order group; empty for none.
-    pub group: String,
-    /// Start or stop.
-    pub kind: ServiceChange,
-    /// Asked for, ns.
-    pub start_ns: i64,
-    /// Container there, ns; `None` when not recorded.
-    pub container_done_ns: Option<i64>,
-    /// Image loaded, ns; `None` when not recorded.
-    pub load_done_ns: Option<i64>,
-    /// Done, ns; `None` when it was under way at the end of the recording.
-    pub end_ns: Option<i64>,
-    /// All of it, ns: `end_ns - start_ns`.
-    pub total_ns: Option<i64>,
-    /// Making the container, ns.
-    pub container_ns: Option<i64>,
-    /// Loading the service's image, ns.
-    pub image_load_ns: Option<i64>,
-    /// The service's own initialisation, ns.
-    pub initialisation_ns: Option<i64>,
-    /// Command line of the container; empty when not known.
-    pub container: String,
-    /// Process id of the container.
-    pub container_pid: Option<u32>,
-    /// Image file name of the container; empty when not known.
-    pub container_image: String,
-    /// How it ended.
-    pub outcome: ServiceOutcome,
-    /// Started by the automatic start phase.
-    pub automatic: bool,
-    /// The service it waited for, if the order of starts shows one.
-    pub waited_for: Option<WaitedFor>,
-    /// Names of the services that waited for this one.
-    pub held_up: Vec<String>,
-    /// Services that waited for this one, or for one that waited for it, and so on.
-    pub held_up_in_turn: u64,
-    /// The record that set the start.
-    pub event: String,
-}
-
-/// A load-order group as the service control manager started it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ServiceGroup {
-    /// Name.
-    pub name: String,
-    /// Begin, ns.
-    pub start_ns: i64,
-    /// End, ns; `None` when it did not end in the recording.
-    pub end_ns: Option<i64>,
-    /// Length, ns.
-    pub duration_ns: Option<i64>,
-    /// Services of the group that were started.
-    pub services: u64,
-    /// How certain the ends are: measured from the manager's own events, inferred from its services' starts and ends.
-    pub certainty: Certainty,
-}
-
-/// The services of a recording, by start, with their waits.
-#[must_use]
-pub fn services(trace: &Trace) -> Vec<Service> {
-    let images = Images::of(trace);
-    let mut services: Vec<Service> =
-        trace.service_transitions.iter().map(|row| service(trace, &images, &row)).collect();
-    services.sort_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
-    let waits = match trace.system.kind {
-        SystemKind::Linux => linux::boot::declared_waits(trace, &services),
-        _ => waits(&services),
-    };
-    // Who waits starts after the one it waits for, so from the last start to the first every count is complete when it
-    // is passed on.
-    for (at, wait) in waits.into_iter().enumerate().rev() {
-        if let Some((earlier, wait)) = wait {
-            let name = services[at].name.clone();
-            let in_turn = services[at].held_up_in_turn.saturating_add(1);
-            services[earlier].held_up.push(name);
-            services[earlier].held_up_in_turn += in_turn;
-            services[at].waited_for = Some(wait);
-        }
-    }
-    for service in &mut services {
-        service.held_up.reverse();
-    }
-    services
-}
-
-fn service(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) -> Service {
-    let since = |from: Option<i64>, to: Option<i64>| from.zip(to).map(|(from, to)| to.saturating_sub(from).max(0));
-    // Parts that were not recorded count for the next one: without an image load, initialisation begins when the
-    // container is there; without either, it is the whole start.
-    let start = Some(row.start_ns);
-    let loaded_from = row.checkpoint_ns.or(start);
-    let initialised_from = row.load_ns.or(loaded_from);
-    Service {
-        name: trace.text(row.service).to_owned(),
-        group: trace.text(row.group).to_owned(),
-        kind: row.kind,
-        start_ns: row.start_ns,
-        container_done_ns: row.checkpoint_ns,
-        load_done_ns: row.load_ns,
-        end_ns: row.end_ns,
-        total_ns: since(start, row.end_ns),
-        container_ns: since(start, row.checkpoint_ns),
-        image_load_ns: since(loaded_from, row.load_ns),
-        initialisation_ns: since(initialised_from, row.end_ns),
-        container: trace.text(row.container).to_owned(),
-        container_pid: row.container_pid,
-        container_image: row
-            .container_pid
-            .and_then(|pid| images.at(pid, row.end_ns.unwrap_or(trace.duration_ns)))
-            .unwrap_or_default()
-            .to_owned(),
-        outcome: row.outcome,
-        automatic: row.automatic,
-        waited_for: None,
-        held_up: Vec::new(),
-        held_up_in_turn: 0,
-        event: trace.text(row.event).to_owned(),
-    }
-}
-
 /// For each service the position of the one it waited for, and the evidence. `services` are by start.
-fn waits(services: &[Service]) -> Vec<Option<(usize, WaitedFor)>> {
+pub(super) fn waits(services: &[Unit]) -> Vec<Option<(Option<usize>, UnitWait)>> {
     let starts = || services.iter().enumerate().filter(|(_, service)| is_ordered_start(service));
     // What a start can have waited for, by time: of each, the latest before it is the candidate. Services without a group
     // start side by side once the groups are done, so only services of groups are waited for to their end.
@@ -197,7 +36,7 @@ fn waits(services: &[Service]) -> Vec<Option<(usize, WaitedFor)>> {
     ended.sort_unstable();
     let mut contained: Vec<(i64, usize)> = starts()
         .filter(|(_, service)| service.container_ns >= Some(NOTABLE_CONTAINER_NS))
-        .filter_map(|(at, service)| Some((service.container_done_ns?, at)))
+        .filter_map(|(at, service)| Some((service.checkpoint_ns?, at)))
         .collect();
     contained.sort_unstable();
 
@@ -223,16 +62,16 @@ fn waits(services: &[Service]) -> Vec<Option<(usize, WaitedFor)>> {
             let (time, earlier) = if by_container { container? } else { end? };
             let gap_ns = service.start_ns.saturating_sub(time);
             let before = services.get(earlier)?;
-            Some((earlier, waited_for(service, before, gap_ns, by_container)))
+            Some((Some(earlier), waited_for(service, before, time, gap_ns, by_container)))
         })
         .collect()
 }
 
-fn is_ordered_start(service: &Service) -> bool {
+fn is_ordered_start(service: &Unit) -> bool {
     service.kind == ServiceChange::Start && service.automatic
 }
 
-fn waited_for(service: &Service, before: &Service, gap_ns: i64, by_container: bool) -> WaitedFor {
+fn waited_for(service: &Unit, before: &Unit, time_ns: i64, gap_ns: i64, by_container: bool) -> UnitWait {
     let (kind, event, relation) = if by_container {
         (WaitKind::Container, "had its container", "containers are made one after the other".to_owned())
     } else if service.group == before.group {
@@ -242,9 +81,10 @@ fn waited_for(service: &Service, before: &Service, gap_ns: i64, by_container: bo
     } else {
         (WaitKind::EarlierGroup, "was done", format!("group {} comes before group {}", before.group, service.group))
     };
-    WaitedFor {
+    UnitWait {
         name: before.name.clone(),
         kind,
+        time_ns,
         gap_ns,
         certainty: Certainty::Inferred,
         evidence: format!(
@@ -258,7 +98,7 @@ fn waited_for(service: &Service, before: &Service, gap_ns: i64, by_container: bo
 
 /// The load-order groups: as the service control manager reports them, else from their services.
 #[must_use]
-pub fn groups(trace: &Trace, services: &[Service]) -> Vec<ServiceGroup> {
+pub fn groups(trace: &Trace, services: &[Unit]) -> Vec<ServiceGroup> {
     let mut groups: Vec<ServiceGroup> = Vec::new();
     let mut positions: HashMap<&str, usize> = HashMap::new();
     for service in services.iter().filter(|service| is_ordered_start(service) && !service.group.is_empty()) {
@@ -305,6 +145,7 @@ pub fn groups(trace: &Trace, services: &[Service]) -> Vec<ServiceGroup> {
 mod tests {
     use super::*;
     use crate::hand_made::{MS, activity, service};
+    use crate::units::units;
 
     /// The excerpt of the paper on Windows Embedded Standard 7.
     fn excerpt() -> Trace {
@@ -325,14 +166,14 @@ mod tests {
         let mut trace = excerpt();
         service(&mut trace, "Loaded", "", (9700, Some(9710), Some(9758), Some(9774)));
         service(&mut trace, "Endless", "", (9701, None, None, None));
-        let services = services(&trace);
+        let services = units(&trace);
         let times: Vec<_> = services
             .iter()
             .map(|service| {
                 let ms = |ns: Option<i64>| ns.map(|ns| ns / MS);
                 (
                     service.name.as_str(),
-                    ms(service.total_ns),
+                    ms(service.duration_ns),
                     ms(service.container_ns),
                     ms(service.image_load_ns),
                     ms(service.initialisation_ns),
@@ -347,7 +188,7 @@ mod tests {
 
     #[test]
     fn waits_follow_the_order_of_groups() {
-        let services = services(&excerpt());
+        let services = units(&excerpt());
         let waits: Vec<_> = services
             .iter()
             .map(|service| {
@@ -380,7 +221,7 @@ mod tests {
         service(&mut trace, "second", "", (112, None, None, Some(210)));
         service(&mut trace, "third", "", (201, None, None, Some(220)));
         service(&mut trace, "late", "Late", (5000, None, None, Some(5001)));
-        let services = services(&trace);
+        let services = units(&trace);
         let waited: Vec<_> =
             services.iter().map(|service| service.waited_for.as_ref().map(|wait| wait.name.as_str())).collect();
         let grouped = Some("grouped");
@@ -397,7 +238,7 @@ mod tests {
         service(&mut trace, "RpcEptMapper", com, (47_039, Some(47_057), Some(47_062), Some(47_078)));
         service(&mut trace, "RpcSs", com, (47_078, Some(47_079), Some(47_081), Some(47_131)));
         service(&mut trace, "eventlog", "Event Log", (47_530, Some(47_552), Some(47_560), Some(47_591)));
-        let services = services(&trace);
+        let services = units(&trace);
         let waits: Vec<_> = services
             .iter()
             .map(|service| {
@@ -423,7 +264,7 @@ mod tests {
     #[test]
     fn groups_are_measured_when_reported_else_inferred() {
         let mut trace = excerpt();
-        let inferred = groups(&trace, &services(&trace));
+        let inferred = groups(&trace, &units(&trace));
         let rows: Vec<_> = inferred
             .iter()
             .map(|group| (group.name.as_str(), group.services, group.duration_ns.map(|ns| ns / MS)))
@@ -434,7 +275,7 @@ mod tests {
         );
         assert_eq!(inferred[0].certainty, Certainty::Inferred);
         activity(&mut trace, ActivityKind::ServiceGroup, "PlugPlay", 8531 * MS, Some(9240 * MS));
-        let measured = groups(&trace, &services(&trace));
+        let measured = groups(&trace, &units(&trace));
         assert_eq!(measured.len(), 1);
         assert_eq!((measured[0].services, measured[0].certainty), (2, Certainty::Measured));
     }

@@ -1,4 +1,4 @@
-//! Starts of units, and what each waited for last.
+//! Who waited for whom where the order is declared: systemd.
 //!
 //! systemd starts a unit once every unit that it is declared to come after is started (or has failed), as far as those are
 //! to be started at all; so the one of them whose start ended last released it. A unit that only does one thing is done when it
@@ -6,16 +6,15 @@
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{
-    DependencyKind, Duration, ServiceChange, ServiceOutcome, ServiceTransition, StringId, Trace, milestone,
+    DependencyKind, Duration, Milestone, ServiceChange, ServiceOutcome, ServiceTransition, StringId, Trace, milestone,
 };
 
-use super::phases::first;
-use super::report::{StillStarting, UnitRelease, UnitReleaseKind, UnitStart};
+use super::unit::{StillStarting, Unit, UnitWait, WaitKind};
 use crate::evidence::Certainty;
 
 /// How long, ns, the service manager may take from the end of one start to the next before something else is held to have kept
 /// it: 100 ms.
-pub(super) const NOTABLE_GAP_NS: i64 = 100_000_000;
+pub(crate) const NOTABLE_GAP_NS: i64 = 100_000_000;
 
 /// How far, ns, times that come from messages may be wrong against each other: 20 ms.
 const MESSAGE_ERROR_NS: i64 = 20_000_000;
@@ -27,7 +26,7 @@ const MOST_RESTARTS: usize = 64;
 const DEVICE_SCAN: &str = "systemd-udev-trigger.service";
 
 /// A recording's starts of units, and their waits.
-pub(super) struct Starts<'t> {
+pub(crate) struct Starts<'t> {
     trace: &'t Trace,
     rows: Vec<ServiceTransition>,
     /// What each unit is declared to come after.
@@ -43,7 +42,7 @@ pub(super) struct Starts<'t> {
 }
 
 impl<'t> Starts<'t> {
-    pub(super) fn of(trace: &'t Trace) -> Self {
+    pub(crate) fn of(trace: &'t Trace) -> Self {
         let mut rows: Vec<ServiceTransition> =
             trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start).collect();
         rows.sort_by(|a, b| (a.start_ns, trace.text(a.service)).cmp(&(b.start_ns, trace.text(b.service))));
@@ -74,16 +73,16 @@ impl<'t> Starts<'t> {
     }
 
     /// Whether dependencies were recorded.
-    pub(super) fn has_dependencies(&self) -> bool {
+    pub(crate) fn has_dependencies(&self) -> bool {
         !self.after.is_empty()
     }
 
-    pub(super) fn row(&self, at: usize) -> Option<&ServiceTransition> {
+    pub(crate) fn row(&self, at: usize) -> Option<&ServiceTransition> {
         self.rows.get(at)
     }
 
     /// The starts that were not over at `until_ns`, the longest first.
-    pub(super) fn unfinished(&self, until_ns: i64) -> Vec<StillStarting> {
+    pub(crate) fn unfinished(&self, until_ns: i64) -> Vec<StillStarting> {
         let last = |row: &ServiceTransition| {
             let last = self.places.get(&row.service).and_then(|places| self.rows.get(*places.last()?));
             last.is_some_and(|last| last.start_ns == row.start_ns)
@@ -111,7 +110,7 @@ impl<'t> Starts<'t> {
                     unit: self.trace.text(row.service).to_owned(),
                     start_ns: row.start_ns,
                     for_ns: until_ns.saturating_sub(row.start_ns),
-                    timeout_ns: row.timeout_ns,
+                    limit_ns: row.timeout_ns,
                     holds_up,
                 }
             })
@@ -121,7 +120,7 @@ impl<'t> Starts<'t> {
     }
 
     /// The unit's start that was over at `end_ns`, or its first.
-    pub(super) fn place(&self, unit: &str, end_ns: i64) -> Option<usize> {
+    pub(crate) fn place(&self, unit: &str, end_ns: i64) -> Option<usize> {
         let places = self.places.get(&self.trace.strings.find(unit)?)?;
         places
             .iter()
@@ -131,7 +130,7 @@ impl<'t> Starts<'t> {
     }
 
     /// What released the start at `at`: the place of the other start where it is one, and the release.
-    pub(super) fn release(&self, at: usize) -> Option<(Option<usize>, UnitRelease)> {
+    pub(crate) fn release(&self, at: usize) -> Option<(Option<usize>, UnitWait)> {
         let row = self.rows.get(at)?;
         if !self.has_dependencies() {
             return None;
@@ -162,9 +161,9 @@ impl<'t> Starts<'t> {
         let gap_ns = row.start_ns.saturating_sub(time_ns).max(0);
         Some((
             Some(other),
-            UnitRelease {
-                unit: unit.to_owned(),
-                kind: UnitReleaseKind::After,
+            UnitWait {
+                name: unit.to_owned(),
+                kind: WaitKind::DeclaredOrder,
                 time_ns,
                 gap_ns,
                 certainty: certainty(gap_ns),
@@ -175,7 +174,7 @@ impl<'t> Starts<'t> {
 
     /// A device is not started: it is announced. That began when the device manager was told to look for devices. One that was
     /// there before anybody asked has no length, and is followed when somebody needs it.
-    fn device_scan(&self, row: &ServiceTransition) -> Option<(Option<usize>, UnitRelease)> {
+    fn device_scan(&self, row: &ServiceTransition) -> Option<(Option<usize>, UnitWait)> {
         let places = self.places.get(&self.trace.strings.find(DEVICE_SCAN)?)?;
         let end_ns = row.end_ns?;
         if row.start_ns >= end_ns && !self.awaited.contains(&row.service) {
@@ -188,9 +187,9 @@ impl<'t> Starts<'t> {
             .max()?;
         Some((
             Some(other),
-            UnitRelease {
-                unit: DEVICE_SCAN.to_owned(),
-                kind: UnitReleaseKind::DeviceScan,
+            UnitWait {
+                name: DEVICE_SCAN.to_owned(),
+                kind: WaitKind::DeviceScan,
                 time_ns: scan_ns,
                 gap_ns: row.start_ns.saturating_sub(scan_ns).max(0),
                 certainty: Certainty::Inferred,
@@ -203,12 +202,12 @@ impl<'t> Starts<'t> {
         ))
     }
 
-    fn manager(&self, row: &ServiceTransition) -> Option<UnitRelease> {
+    fn manager(&self, row: &ServiceTransition) -> Option<UnitWait> {
         let time_ns = self.loaded_ns.filter(|&loaded| loaded <= row.start_ns)?;
         let gap_ns = row.start_ns.saturating_sub(time_ns);
-        Some(UnitRelease {
-            unit: String::new(),
-            kind: UnitReleaseKind::Manager,
+        Some(UnitWait {
+            name: String::new(),
+            kind: WaitKind::Manager,
             time_ns,
             gap_ns,
             certainty: certainty(gap_ns),
@@ -225,7 +224,7 @@ impl<'t> Starts<'t> {
     }
 
     /// What released a start that is not one of endless restarts.
-    fn release_of_first(&self, at: usize, row: &ServiceTransition) -> Option<(Option<usize>, UnitRelease)> {
+    fn release_of_first(&self, at: usize, row: &ServiceTransition) -> Option<(Option<usize>, UnitWait)> {
         self.places
             .get(&row.service)
             .and_then(|places| places.get(MOST_RESTARTS))
@@ -233,67 +232,39 @@ impl<'t> Starts<'t> {
             .then(|| self.release(at))
             .flatten()
     }
+}
 
-    /// Every start that another start released: both, and how.
-    pub(super) fn releases(&self) -> Vec<(ServiceTransition, ServiceTransition, UnitRelease)> {
-        let rows = self.rows.iter().enumerate();
-        rows.filter_map(|(at, row)| {
-            let (other, release) = self.release_of_first(at, row)?;
-            Some((*row, *self.rows.get(other?)?, release))
-        })
-        .collect()
+/// For each unit what it waited for, with its position where it is one that came before. `units` are by start.
+pub(super) fn waits(trace: &Trace, units: &[Unit]) -> Vec<Option<(Option<usize>, UnitWait)>> {
+    let mut waits: Vec<Option<(Option<usize>, UnitWait)>> = units.iter().map(|_| None).collect();
+    let places: HashMap<(&str, i64), usize> = units
+        .iter()
+        .enumerate()
+        .filter(|(_, unit)| unit.kind == ServiceChange::Start)
+        .map(|(at, unit)| ((unit.name.as_str(), unit.start_ns), at))
+        .collect();
+    let starts = Starts::of(trace);
+    for (at, row) in starts.rows.iter().enumerate() {
+        let place = |row: &ServiceTransition| places.get(&(trace.text(row.service), row.start_ns)).copied();
+        if let Some((other, release)) = starts.release_of_first(at, row)
+            && let Some(unit) = place(row)
+            && let Some(wait) = waits.get_mut(unit)
+        {
+            let earlier = other.and_then(|other| place(starts.rows.get(other)?)).filter(|&earlier| earlier < unit);
+            *wait = Some((earlier, release));
+        }
     }
+    waits
+}
 
-    /// Every start, by start, with what it waited for; `path` are the places of the critical path.
-    pub(super) fn units(&self, path: &HashSet<usize>) -> Vec<UnitStart> {
-        let text = |id| self.trace.text(id).to_owned();
-        let mut others = Vec::with_capacity(self.rows.len());
-        let mut units: Vec<UnitStart> = Vec::with_capacity(self.rows.len());
-        for (at, row) in self.rows.iter().enumerate() {
-            let (other, waited_for) = match self.release_of_first(at, row) {
-                Some((other, release)) => (other, Some(release)),
-                None => (None, None),
-            };
-            others.push(other);
-            units.push(UnitStart {
-                name: text(row.service),
-                slice: text(row.group),
-                start_ns: row.start_ns,
-                process_start_ns: row.checkpoint_ns,
-                end_ns: row.end_ns,
-                total_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns).max(0)),
-                command: text(row.container),
-                pid: row.container_pid,
-                outcome: row.outcome,
-                result: text(row.result),
-                timeout_ns: row.timeout_ns,
-                automatic: row.automatic,
-                on_critical_path: path.contains(&at),
-                waited_for,
-                held_up: Vec::new(),
-                held_up_in_turn: 0,
-                event: text(row.event),
-            });
-        }
-        // Who waits is started later, so from the last start back every count is complete when it is passed on.
-        for (at, other) in others.into_iter().enumerate().rev() {
-            let Some(other) = other.filter(|&other| other < at) else {
-                continue;
-            };
-            let (name, in_turn) = match units.get(at) {
-                Some(unit) => (unit.name.clone(), unit.held_up_in_turn.saturating_add(1)),
-                None => continue,
-            };
-            if let Some(unit) = units.get_mut(other) {
-                unit.held_up.push(name);
-                unit.held_up_in_turn = unit.held_up_in_turn.saturating_add(in_turn);
-            }
-        }
-        for unit in &mut units {
-            unit.held_up.reverse();
-        }
-        units
-    }
+/// The first milestone of that name: by the service manager's own account, else by its messages, else by the kernel's log.
+pub(crate) fn first(trace: &Trace, name: &str) -> Option<Milestone> {
+    let name = trace.strings.find(name)?;
+    trace.milestones.iter().filter(|row| row.name == name).min_by_key(|row| {
+        let event = trace.text(row.event);
+        let source = if event.starts_with("systemd ") { 0 } else { 1 + i32::from(event.starts_with("kernel log")) };
+        (source, row.time_ns)
+    })
 }
 
 fn certainty(gap_ns: i64) -> Certainty {
@@ -309,5 +280,38 @@ fn evidence(unit: &str, other: &str, gap_ns: i64) -> String {
             "{order}, but {} before: the service manager was kept, or the unit was asked for later",
             Duration::from_ns(gap_ns)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hand_made::{MS, service};
+    use crate::units::units;
+    use onoff_trace::{ServiceDependency, SystemKind};
+
+    #[test]
+    fn declared_order_tells_who_waited_for_whom() {
+        let mut trace = Trace::default();
+        trace.system.kind = SystemKind::Linux;
+        for (name, start, end) in [("a.service", 10, 60), ("b.service", 10, 50), ("c.service", 61, 70)] {
+            service(&mut trace, name, "system.slice", (start, None, None, Some(end)));
+        }
+        // Of the same slice, and nothing else between them.
+        assert_eq!(units(&trace)[2].waited_for, None);
+        for on in ["a.service", "b.service"] {
+            let row = ServiceDependency {
+                service: trace.strings.intern("c.service"),
+                kind: DependencyKind::After,
+                on: trace.strings.intern(on),
+            };
+            trace.service_dependencies.push(row);
+        }
+        let services = units(&trace);
+        let wait = services[2].waited_for.as_ref().unwrap();
+        assert_eq!((wait.name.as_str(), wait.gap_ns), ("a.service", MS));
+        assert_eq!(wait.certainty, Certainty::Measured);
+        assert_eq!(services[0].held_up, ["c.service"]);
+        assert_eq!(services[1].held_up_in_turn, 0);
     }
 }
