@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::compare::Unit;
+use onoff_analysis::compare::MeasureUnit;
 use onoff_analysis::compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
 use quick_xml::escape::escape;
 
@@ -66,7 +66,7 @@ fn suite(report: &GateReport, limit: &LimitReport, out: &mut dyn Write) -> io::R
 
 fn case(class: &str, limit: &LimitReport, check: &LimitCheck, out: &mut dyn Write) -> io::Result<()> {
     let time = match (check.unit, check.is) {
-        (Unit::Ns, Some(ns)) => format!(" time=\"{:.6}\"", ns as f64 / 1e9),
+        (MeasureUnit::Ns, Some(ns)) => format!(" time=\"{:.6}\"", ns as f64 / 1e9),
         _ => String::new(),
     };
     let element = match check.verdict {

@@ -149,13 +149,13 @@ fn check(run: &Run, transition: TransitionKind) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Measure, Unit};
+    use crate::compare::{Measure, MeasureUnit};
 
     fn baseline() -> Baseline {
         let measure = |key: &str, category| Measure {
             key: key.to_owned(),
             category,
-            unit: Unit::Ns,
+            unit: MeasureUnit::Ns,
             value: 5,
             phase: None,
             since_phase_ns: Some(-3),

@@ -258,7 +258,7 @@ fn spread(values: &Values) -> MeasureSpread {
 
 /// How one measure of a candidate differs from the baseline's; each side with how many runs were compared at all.
 fn change(
-    unit: Unit,
+    unit: MeasureUnit,
     (baseline, baseline_runs): (&[i64], usize),
     (candidate, candidate_runs): (&[i64], usize),
     noise_floor: Option<i64>,
@@ -278,8 +278,8 @@ fn change(
             let separated = chance.is_some_and(|chance| chance.is_separated());
             match (beyond && separated, difference > 0, unit) {
                 (false, ..) => Verdict::Same,
-                (true, true, Unit::Ns) => Verdict::Slower,
-                (true, false, Unit::Ns) => Verdict::Faster,
+                (true, true, MeasureUnit::Ns) => Verdict::Slower,
+                (true, false, MeasureUnit::Ns) => Verdict::Faster,
                 (true, true, _) => Verdict::More,
                 (true, false, _) => Verdict::Less,
             }

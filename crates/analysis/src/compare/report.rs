@@ -4,7 +4,7 @@ use crate::transition::TransitionKind;
 use serde::Serialize;
 use thiserror::Error;
 
-use super::run::{Category, Factor, SetApart, Unit};
+use super::run::{Category, Factor, MeasureUnit, SetApart};
 use super::table::StudyTable;
 
 /// Measures that a message names at most.
@@ -87,7 +87,7 @@ pub struct ComparedMeasure {
     /// What is left of the key after the transition and the category.
     pub name: String,
     /// What its numbers count.
-    pub unit: Unit,
+    pub unit: MeasureUnit,
     /// What a difference must exceed to be called one: how far the baseline's own runs lie apart. `None` with fewer than two.
     pub noise_floor: Option<i64>,
     /// Its values, by configuration.

@@ -7,7 +7,7 @@ use crate::transition::TransitionKind;
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum MeasureUnit {
     /// Nanoseconds.
     Ns,
     /// Bytes.
@@ -92,7 +92,7 @@ pub struct Measure {
     /// What it is about.
     pub category: Category,
     /// What the number counts.
-    pub unit: Unit,
+    pub unit: MeasureUnit,
     /// The number.
     pub value: i64,
     /// The phase in which it began; `None` where that has no meaning or is not known.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::report::{ComparedMeasure, Comparison};
-use super::run::{Category, Factor, Unit};
+use super::run::{Category, Factor, MeasureUnit};
 
 /// Rows of a table are its measures.
 const OF_MEASURES: &str = "measures";
@@ -36,7 +36,7 @@ pub struct TableSpecification {
     /// A last column: how much less this measure is than in the first row.
     #[serde(default)]
     pub reduction_of: Option<String>,
-    /// Unit of times.
+    /// MeasureUnit of times.
     #[serde(default)]
     pub unit: TimeUnit,
     /// Decimals of times.
@@ -78,7 +78,7 @@ impl TimeUnit {
 pub struct StudyTable {
     /// What stands above it.
     pub title: String,
-    /// Unit of its times.
+    /// MeasureUnit of its times.
     pub unit: TimeUnit,
     /// Decimals that times are shown with.
     pub decimals: u8,
@@ -316,11 +316,11 @@ impl TableSpecification {
         Ok(())
     }
 
-    fn cell(&self, unit: Unit, value: Option<i64>) -> StudyCell {
+    fn cell(&self, unit: MeasureUnit, value: Option<i64>) -> StudyCell {
         let (divisor, unit) = match unit {
-            Unit::Ns => (self.unit.nanoseconds(), CellUnit::Time),
-            Unit::Bytes => (1_048_576.0, CellUnit::Mebibytes),
-            Unit::Count => (1.0, CellUnit::Count),
+            MeasureUnit::Ns => (self.unit.nanoseconds(), CellUnit::Time),
+            MeasureUnit::Bytes => (1_048_576.0, CellUnit::Mebibytes),
+            MeasureUnit::Count => (1.0, CellUnit::Count),
         };
         StudyCell { number: value.map(|value| value as f64 / divisor), unit }
     }

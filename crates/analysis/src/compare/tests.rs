@@ -5,7 +5,15 @@ use super::*;
 const MS: i64 = 1_000_000;
 
 fn measure(key: &str, category: Category, value: i64) -> Measure {
-    Measure { key: key.to_owned(), category, unit: Unit::Ns, value, phase: None, since_phase_ns: None, doubtful: false }
+    Measure {
+        key: key.to_owned(),
+        category,
+        unit: MeasureUnit::Ns,
+        value,
+        phase: None,
+        since_phase_ns: None,
+        doubtful: false,
+    }
 }
 
 fn run(measures: Vec<Measure>) -> Run {

@@ -20,9 +20,9 @@ pub fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let number = |value: Option<f64>| value.map(|value| format!("{value:.6}")).unwrap_or_default();
     for measure in &comparison.measures {
         let unit = match measure.unit {
-            onoff_analysis::compare::Unit::Ns => "ns",
-            onoff_analysis::compare::Unit::Bytes => "bytes",
-            onoff_analysis::compare::Unit::Count => "count",
+            onoff_analysis::compare::MeasureUnit::Ns => "ns",
+            onoff_analysis::compare::MeasureUnit::Bytes => "bytes",
+            onoff_analysis::compare::MeasureUnit::Count => "count",
         };
         for (at, (configuration, spread)) in comparison.configurations.iter().zip(&measure.values).enumerate() {
             let change = at.checked_sub(1).and_then(|at| measure.changes.get(at));

@@ -5,7 +5,7 @@ use std::fmt;
 use onoff_trace::Pattern;
 use thiserror::Error;
 
-use crate::compare::run::Unit;
+use crate::compare::run::MeasureUnit;
 
 /// How much more is too much.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,13 +13,13 @@ pub enum Amount {
     /// Percent of the baseline's median.
     Percent(f64),
     /// A number of nanoseconds, bytes or things.
-    Absolute(i64, Unit),
+    Absolute(i64, MeasureUnit),
 }
 
 impl Amount {
     /// Whether it can be held against numbers of `unit`.
     #[must_use]
-    pub fn is_about(&self, unit: Unit) -> bool {
+    pub fn is_about(&self, unit: MeasureUnit) -> bool {
         match self {
             Self::Percent(_) => true,
             Self::Absolute(_, own) => *own == unit,
@@ -140,16 +140,16 @@ fn amount(word: &str) -> Option<Amount> {
     let value: f64 = number.parse().ok()?;
     let (factor, what) = match unit {
         "%" => return Some(Amount::Percent(value)),
-        "ns" => (1.0, Unit::Ns),
-        "us" | "µs" => (1e3, Unit::Ns),
-        "ms" => (1e6, Unit::Ns),
-        "s" => (1e9, Unit::Ns),
-        "min" => (6e10, Unit::Ns),
-        "B" => (1.0, Unit::Bytes),
-        "KiB" => (1024.0, Unit::Bytes),
-        "MiB" => (1_048_576.0, Unit::Bytes),
-        "GiB" => (1_073_741_824.0, Unit::Bytes),
-        "" => (1.0, Unit::Count),
+        "ns" => (1.0, MeasureUnit::Ns),
+        "us" | "µs" => (1e3, MeasureUnit::Ns),
+        "ms" => (1e6, MeasureUnit::Ns),
+        "s" => (1e9, MeasureUnit::Ns),
+        "min" => (6e10, MeasureUnit::Ns),
+        "B" => (1.0, MeasureUnit::Bytes),
+        "KiB" => (1024.0, MeasureUnit::Bytes),
+        "MiB" => (1_048_576.0, MeasureUnit::Bytes),
+        "GiB" => (1_073_741_824.0, MeasureUnit::Bytes),
+        "" => (1.0, MeasureUnit::Count),
         _ => return None,
     };
     let value = value * factor;
@@ -183,10 +183,10 @@ mod tests {
         assert_eq!(limit.key(), "boot.file.*Program Files*and more.dll");
         assert!(limit.is_about("boot.file.\\Program Files\\X and more.dll"));
         assert!(limit.names_many());
-        assert_eq!(limit.amounts().collect::<Vec<_>>(), [&Amount::Absolute(250_000, Unit::Ns)]);
+        assert_eq!(limit.amounts().collect::<Vec<_>>(), [&Amount::Absolute(250_000, MeasureUnit::Ns)]);
         let limit = Limit::parse("boot.disk_read 1.5MiB").unwrap();
-        assert_eq!(limit.amounts().collect::<Vec<_>>(), [&Amount::Absolute(1_572_864, Unit::Bytes)]);
-        assert!(!limit.amounts().next().unwrap().is_about(Unit::Ns));
+        assert_eq!(limit.amounts().collect::<Vec<_>>(), [&Amount::Absolute(1_572_864, MeasureUnit::Bytes)]);
+        assert!(!limit.amounts().next().unwrap().is_about(MeasureUnit::Ns));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub use limit::{Amount, Limit, NotALimit};
 pub use report::*;
 
 use super::report::{Change, ComparedMeasure, Comparison, NoComparison, Verdict};
-use super::run::{Category, Configuration, Unit};
+use super::run::{Category, Configuration, MeasureUnit};
 use super::{CompareOptions, summaries};
 use crate::transition::TransitionKind;
 
@@ -133,9 +133,9 @@ fn decide(
         return open(format!(
             "the limit is not in {}",
             match measure.unit {
-                Unit::Ns => "time, as in 500ms, or percent",
-                Unit::Bytes => "bytes, as in 10MiB, or percent",
-                Unit::Count => "a number, as in 5, or percent",
+                MeasureUnit::Ns => "time, as in 500ms, or percent",
+                MeasureUnit::Bytes => "bytes, as in 10MiB, or percent",
+                MeasureUnit::Count => "a number, as in 5, or percent",
             }
         ));
     }

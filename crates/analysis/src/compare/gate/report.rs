@@ -4,7 +4,7 @@ use crate::transition::TransitionKind;
 use serde::Serialize;
 
 use crate::compare::report::ConfigurationSummary;
-use crate::compare::run::Unit;
+use crate::compare::run::MeasureUnit;
 
 /// What a gate says; the later one outweighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -64,7 +64,7 @@ pub struct LimitCheck {
     /// The configuration that was compared with the baseline.
     pub configuration: String,
     /// What the numbers count.
-    pub unit: Unit,
+    pub unit: MeasureUnit,
     /// Median of the baseline.
     pub was: Option<i64>,
     /// Median of the configuration.

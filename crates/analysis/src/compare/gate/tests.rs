@@ -22,7 +22,7 @@ fn configuration(name: &str, runs: &[&[(&str, Category, i64)]]) -> Configuration
                     .map(|&(key, category, value)| Measure {
                         key: key.to_owned(),
                         category,
-                        unit: Unit::Ns,
+                        unit: MeasureUnit::Ns,
                         value: value * MS,
                         phase: None,
                         since_phase_ns: None,

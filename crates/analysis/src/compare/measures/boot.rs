@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use super::collector::Collector;
 use super::{Origin, losses, operations};
-use crate::compare::run::{Category, Run, SetApart, SetApartReason, Unit};
+use crate::compare::run::{Category, MeasureUnit, Run, SetApart, SetApartReason};
 use crate::cpu::ProcessCpu;
 use crate::processes::ProcessLife;
 use crate::transition::boot::{BootKind, BootReport, ReadAhead, TrainingState};
@@ -130,12 +130,12 @@ fn numbers(report: &BootReport, measures: &mut Collector) {
             let sum = disks().fold(0_u64, |sum, disk| sum.saturating_add(of(&disk.operations)));
             i64::try_from(sum).unwrap_or(i64::MAX)
         };
-        measures.number("disk_read", Unit::Bytes, bytes(|disk| disk.read.bytes));
-        measures.number("disk_written", Unit::Bytes, bytes(|disk| disk.write.bytes));
+        measures.number("disk_read", MeasureUnit::Bytes, bytes(|disk| disk.read.bytes));
+        measures.number("disk_written", MeasureUnit::Bytes, bytes(|disk| disk.write.bytes));
     }
     let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let started = |process: &&crate::processes::ProcessLife| process.start_ns.is_some();
-    measures.number("processes", Unit::Count, count(report.processes.iter().filter(started).count()));
+    measures.number("processes", MeasureUnit::Count, count(report.processes.iter().filter(started).count()));
 }
 
 /// What processes are called: of hosts of services, the group and service that they host too, for there are many.

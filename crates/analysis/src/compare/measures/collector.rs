@@ -5,7 +5,7 @@ use crate::transition::TransitionKind;
 use hashbrown::HashMap;
 
 use super::{LEAST_SHARE_NS, MOST_SHARES};
-use crate::compare::run::{Category, Measure, Unit};
+use crate::compare::run::{Category, Measure, MeasureUnit};
 use crate::cpu::{CpuUsage, ProcessCpu};
 use crate::disk::DiskUsage;
 
@@ -35,12 +35,12 @@ impl Collector {
     /// A total, when it is known.
     pub(super) fn total(&mut self, name: &str, ns: Option<i64>) {
         if let Some(ns) = ns {
-            self.number(name, Unit::Ns, ns);
+            self.number(name, MeasureUnit::Ns, ns);
         }
     }
 
     /// A number of the whole transition.
-    pub(super) fn number(&mut self, name: &str, unit: Unit, value: i64) {
+    pub(super) fn number(&mut self, name: &str, unit: MeasureUnit, value: i64) {
         let key = format!("{}.{name}", self.transition.as_str());
         self.add(key, Category::Total, unit, value, None, false);
     }
@@ -58,7 +58,7 @@ impl Collector {
             self.phases.insert(at, (name.to_owned(), start_ns));
         }
         if let Some(ns) = phase.duration_ns {
-            self.add(self.key(Category::Phase, name), Category::Phase, Unit::Ns, ns, None, false);
+            self.add(self.key(Category::Phase, name), Category::Phase, MeasureUnit::Ns, ns, None, false);
         }
         self.usage(phase.cpu.as_ref(), phase.disk.as_ref(), process_name);
     }
@@ -75,7 +75,7 @@ impl Collector {
         let Some(ns) = duration_ns.filter(|_| !name.is_empty()) else {
             return;
         };
-        self.add(self.key(category, name), category, Unit::Ns, ns, Some(start_ns), doubtful);
+        self.add(self.key(category, name), category, MeasureUnit::Ns, ns, Some(start_ns), doubtful);
     }
 
     /// What the machine did in a phase.
@@ -116,7 +116,7 @@ impl Collector {
             shares.sort_by(|(a, (a_ns, _)), (b, (b_ns, _))| b_ns.cmp(a_ns).then_with(|| a.cmp(b)));
             shares.truncate(MOST_SHARES);
             for (name, (ns, doubtful)) in shares {
-                self.add(self.key(category, &name), category, Unit::Ns, ns, None, doubtful);
+                self.add(self.key(category, &name), category, MeasureUnit::Ns, ns, None, doubtful);
             }
         }
         self.measures
@@ -126,7 +126,15 @@ impl Collector {
         format!("{}.{}.{name}", self.transition.as_str(), category.as_str())
     }
 
-    fn add(&mut self, key: String, category: Category, unit: Unit, value: i64, start_ns: Option<i64>, doubtful: bool) {
+    fn add(
+        &mut self,
+        key: String,
+        category: Category,
+        unit: MeasureUnit,
+        value: i64,
+        start_ns: Option<i64>,
+        doubtful: bool,
+    ) {
         if let Some(known) = self.by_key.get(&key).and_then(|&at| self.measures.get_mut(at)) {
             known.value = known.value.saturating_add(value);
             known.doubtful |= doubtful;

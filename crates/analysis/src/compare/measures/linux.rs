@@ -6,7 +6,7 @@ use onoff_trace::Losses;
 
 use super::collector::Collector;
 use super::{Origin, losses, operations};
-use crate::compare::run::{Category, Run, Unit};
+use crate::compare::run::{Category, MeasureUnit, Run};
 use crate::transition::linux::boot::LinuxBootReport;
 use crate::transition::linux::shutdown::{LinuxShutdownKind, LinuxShutdownReport};
 use crate::transition::linux::suspend::{LinuxSleep, SleepOutcome};
@@ -46,7 +46,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
     let mut measures = Collector::new(TransitionKind::Shutdown);
     measures.total("total", report.total_ns);
     let killed = i64::try_from(report.killed.len()).unwrap_or(i64::MAX);
-    measures.number("killed_processes", Unit::Count, killed);
+    measures.number("killed_processes", MeasureUnit::Count, killed);
     for phase in &report.phases {
         measures.phase(phase);
     }

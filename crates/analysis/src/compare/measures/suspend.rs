@@ -6,7 +6,7 @@ use onoff_trace::Losses;
 
 use super::collector::Collector;
 use super::{Origin, losses};
-use crate::compare::run::{Category, Run, Unit};
+use crate::compare::run::{Category, MeasureUnit, Run};
 use crate::transition::suspend::{PowerDevice, PowerTransition, PowerTransitionKind};
 
 /// The measures of a power transition, of a recording that lost `lost`.
@@ -19,7 +19,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) 
     let settled = transition.post_resume.end_ns.is_some();
     measures.total("post_resume", settled.then_some(transition.post_resume.busy_ns));
     if let Some(bytes) = transition.hibernate_file_bytes {
-        measures.number("hibernate_file", Unit::Bytes, bytes);
+        measures.number("hibernate_file", MeasureUnit::Bytes, bytes);
     }
     for phase in &transition.phases {
         if phase.half != Some(Half::Asleep) {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, Unit, Verdict};
+use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, MeasureUnit, Verdict};
 
 use super::{CompareTextOptions, LEAST_SHOWN_NS, signed, signed_percent, value};
 use crate::text::printable::printable;
@@ -163,7 +163,7 @@ fn several(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
 }
 
 /// The median, and from where to where the runs go.
-fn with_range(unit: Unit, spread: &MeasureSpread) -> String {
+fn with_range(unit: MeasureUnit, spread: &MeasureSpread) -> String {
     let Some(median) = spread.median else {
         return "-".to_owned();
     };

@@ -7,7 +7,7 @@ mod study;
 
 use std::io::{self, Write};
 
-use onoff_analysis::compare::{Category, Comparison, ConfigurationSummary, SetApartReason, Unit};
+use onoff_analysis::compare::{Category, Comparison, ConfigurationSummary, MeasureUnit, SetApartReason};
 
 use super::printable::printable;
 use super::quantity::{count, counted, duration, size};
@@ -45,14 +45,14 @@ pub fn write(comparison: &Comparison, options: &CompareTextOptions, out: &mut dy
 }
 
 /// A value with its unit.
-pub(super) fn value(unit: Unit, value: i64) -> String {
+pub(super) fn value(unit: MeasureUnit, value: i64) -> String {
     match unit {
-        Unit::Ns => duration(value),
-        Unit::Bytes => {
+        MeasureUnit::Ns => duration(value),
+        MeasureUnit::Bytes => {
             let sign = if value < 0 { "-" } else { "" };
             format!("{sign}{}", size(value.unsigned_abs()))
         }
-        Unit::Count => {
+        MeasureUnit::Count => {
             let sign = if value < 0 { "-" } else { "" };
             format!("{sign}{}", count(value.unsigned_abs()))
         }
@@ -60,7 +60,7 @@ pub(super) fn value(unit: Unit, value: i64) -> String {
 }
 
 /// A difference with its sign and unit.
-pub(super) fn signed(unit: Unit, difference: i64) -> String {
+pub(super) fn signed(unit: MeasureUnit, difference: i64) -> String {
     let sign = if difference > 0 { "+" } else { "" };
     format!("{sign}{}", value(unit, difference))
 }
