@@ -139,3 +139,56 @@ fn the_firmwares_table_agrees_with_the_service_manager() {
     let difference = report["firmware_table_difference_ns"].as_i64().unwrap();
     assert!(difference.abs() < 50_000_000, "{difference}");
 }
+
+/// An answer without what it was read from.
+fn without_origin(mut answer: Value) -> Value {
+    for about in ["onoff", "losses"] {
+        answer[about] = Value::Null;
+    }
+    answer
+}
+
+#[test]
+fn the_archives_of_support_tools_hold_what_their_outputs_hold() {
+    let folder = Folder::linux_boot();
+    let [(_, manager), (_, units), _] = LINUX_BOOT;
+    let plain = without_origin(json(&folder, "boot linux/manager.txt linux/units.txt --format json"));
+    let heading = |command: &str| format!("#==[ Command ]======================================#\n# {command}\n");
+    // supportconfig: outputs one below the other; sosreport: a file each, whatever it is called.
+    let report = format!(
+        "===\n   Support Utilities\n\n{}Linux host 6.4.0\n\n{}{manager}\n{}{units}\n{}nothing of use\n",
+        heading("/bin/uname -a"),
+        heading("/usr/bin/systemctl show"),
+        heading("/usr/bin/systemctl show '*'"),
+        heading("/sbin/lspci -nn"),
+    );
+    for (archive, members) in [
+        ("scc_host.tar", vec![("scc_host/systemd.txt", report.as_str())]),
+        (
+            "sosreport-host.tar",
+            vec![
+                ("sosreport-host/sos_commands/systemd/systemctl_show_--all", manager),
+                ("sosreport-host/sos_commands/systemd/systemctl_show_units", units),
+                ("sosreport-host/sos_commands/pci/lspci_-nnvv", "00:00.0 Host bridge\n"),
+            ],
+        ),
+    ] {
+        let mut tar = tar::Builder::new(Vec::new());
+        for (name, text) in members {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            header.set_mode(0o644);
+            tar.append_data(&mut header, name, text.as_bytes()).unwrap();
+        }
+        folder.file(archive, &tar.into_inner().unwrap());
+        let answer = without_origin(json(&folder, &format!("boot {archive} --format json")));
+        assert!(answer == plain, "{archive}");
+    }
+    folder.file("systemd.txt", report.as_bytes());
+    let answer = without_origin(json(&folder, "boot systemd.txt --format json"));
+    assert!(answer == plain);
+    // A report without anything of use is refused as any text.
+    folder.file("lspci.txt", format!("{}00:00.0 Host bridge\n", heading("/sbin/lspci -nn")).as_bytes());
+    let (code, _) = folder.refusal("boot lspci.txt");
+    assert_eq!(code, 1);
+}

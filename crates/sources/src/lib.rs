@@ -32,6 +32,7 @@ mod firmware;
 mod linux;
 mod opened;
 mod registry;
+mod sections;
 mod sniff;
 mod store;
 mod unpack;

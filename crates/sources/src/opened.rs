@@ -8,6 +8,7 @@ use crate::content_hash::sha256;
 use crate::error::Error;
 use crate::linux::parts;
 use crate::registry::{Recognised, SOURCES};
+use crate::sections::sections;
 use crate::sniff::{Content, Packing, RecordingKind, SNIFFED, sniff};
 use crate::store::{Memory, Store};
 use crate::unpack::{Limits, is_tar, tar_members, unpack};
@@ -250,7 +251,11 @@ impl Gathering {
 
     fn add_plain(&mut self, file: SourceFile) -> Result<(), Error> {
         if !is_tar(file.bytes()) {
-            self.files.push(file);
+            // A report that was named is read as what it holds, if that is of use; else the refusal shows how it begins.
+            let before = self.files.len();
+            if !self.take_sections(&file) || self.files.len() == before {
+                self.files.push(file);
+            }
             return Ok(());
         }
         let before = self.files.len();
@@ -292,6 +297,9 @@ impl Gathering {
 
     /// Takes a file of a folder or archive, if it is a recording or part of one, and none with the same bytes is there.
     fn take(&mut self, file: SourceFile) {
+        if self.take_sections(&file) {
+            return;
+        }
         let bytes = file.bytes();
         let useful = match sniff(bytes) {
             Content::Recording(_) => true,
@@ -304,6 +312,25 @@ impl Gathering {
         } else if !met() {
             self.files.push(file);
         }
+    }
+
+    /// Takes the outputs in a file that holds many; no such file is left alone.
+    fn take_sections(&mut self, file: &SourceFile) -> bool {
+        let Some(sections) = sections(file.bytes()) else {
+            return false;
+        };
+        for section in sections.into_iter().filter(|section| !section.range.is_empty()) {
+            let part = file.part(format!("{}: {}", file.name, section.name), section.range);
+            let bytes = part.bytes();
+            let of_use = matches!(sniff(bytes), Content::Unknown) && parts::kind_of(&section.name, bytes).is_some();
+            let met = self.files.iter().any(|other| other.bytes() == bytes);
+            match (of_use, met) {
+                (true, false) => self.files.push(part),
+                (true, true) => {}
+                (false, _) => self.pass_over_all([part.name]),
+            }
+        }
+        true
     }
 
     fn pass_over_all(&mut self, names: impl IntoIterator<Item = String>) {

@@ -7,7 +7,7 @@ use onoff_trace::{Counter, Losses, Severity, TableName};
 
 use super::journal::{Entry, JournalFaults};
 use super::parts::{Part, PartKind};
-use super::{journal_export, journal_json, journal_text};
+use super::{journal_export, journal_json, journal_text, journal_verbose};
 use crate::error::Error;
 
 const TABLES: &[TableName] = &[TableName::ServiceTransitions, TableName::Milestones];
@@ -63,6 +63,8 @@ pub(crate) enum Journal<'f> {
     Export(&'f [u8]),
     /// `journalctl -o json` and its kin.
     Json(&'f [u8]),
+    /// `journalctl -o verbose`.
+    Verbose(&'f [u8]),
     /// `journalctl -o short` and its kin, and files of syslog daemons; the number of the file.
     Text(&'f [u8], usize),
 }
@@ -101,6 +103,7 @@ impl<'f> Journals<'f> {
                 },
                 PartKind::JournalExport => found.journals.push(Journal::Export(part.bytes)),
                 PartKind::JournalJson => found.journals.push(Journal::Json(part.bytes)),
+                PartKind::JournalVerbose => found.journals.push(Journal::Verbose(part.bytes)),
                 PartKind::JournalText => {
                     let number = found.journals.len();
                     found.journals.push(Journal::Text(part.bytes, number));
@@ -180,6 +183,7 @@ impl<'f> Journal<'f> {
             }
             Self::Export(bytes) => journal_export::entries(bytes, faults, only(boot, take)),
             Self::Json(bytes) => journal_json::entries(bytes, faults, only(boot, take)),
+            Self::Verbose(bytes) => journal_verbose::entries(bytes, faults, only(boot, take)),
             Self::Text(bytes, number) => journal_text::entries(bytes, *number, faults, only(boot, take)),
         }
     }

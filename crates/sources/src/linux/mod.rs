@@ -42,6 +42,7 @@ mod journal_json;
 mod journal_rows;
 mod journal_survey;
 mod journal_text;
+mod journal_verbose;
 mod kernel_log;
 mod machine;
 mod manager;

@@ -5,7 +5,7 @@ use onoff_ftrace::{DataFile, TextTrace};
 use onoff_journal::JournalFile;
 
 use super::startup_lengths::StartupLengths;
-use super::{blame, journal_text, kernel_log};
+use super::{blame, journal_text, journal_verbose, kernel_log};
 
 /// A file of a recording that says something.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,8 @@ pub(crate) enum PartKind {
     JournalExport,
     /// `journalctl -o json`.
     JournalJson,
+    /// `journalctl -o verbose`.
+    JournalVerbose,
     /// The journal as lines (`journalctl -o short…`), or a syslog daemon's file.
     JournalText,
     /// `systemd-analyze time`: the lengths of the parts of the start.
@@ -85,6 +87,7 @@ impl PartKind {
             Self::Journal => "journal file",
             Self::JournalExport => "journal (export)",
             Self::JournalJson => "journal (JSON)",
+            Self::JournalVerbose => "journal (verbose)",
             Self::JournalText => "journal (text)",
             Self::StartupLengths => "systemd-analyze time",
             Self::Blame => "systemd-analyze blame",
@@ -104,7 +107,10 @@ impl PartKind {
 
     /// Whether it is a journal, which may hold several boots.
     pub(crate) const fn is_journal(self) -> bool {
-        matches!(self, Self::Journal | Self::JournalExport | Self::JournalJson | Self::JournalText)
+        matches!(
+            self,
+            Self::Journal | Self::JournalExport | Self::JournalJson | Self::JournalVerbose | Self::JournalText
+        )
     }
 
     /// Whether a file of this kind is a recording by itself; the others only add to one.
@@ -121,6 +127,7 @@ impl PartKind {
                 | Self::Journal
                 | Self::JournalExport
                 | Self::JournalJson
+                | Self::JournalVerbose
                 | Self::JournalText
                 | Self::StartupLengths
         )
@@ -201,6 +208,9 @@ fn by_text(text: &str) -> Option<PartKind> {
         if first.contains("\"__REALTIME_TIMESTAMP\"") || first.contains("\"__CURSOR\"") {
             return Some(PartKind::JournalJson);
         }
+    }
+    if text.lines().take(LOG_LINES).any(journal_verbose::is_head) {
+        return Some(PartKind::JournalVerbose);
     }
     if begins("{") {
         let inside = text.get(1..).unwrap_or_default().trim_start();
@@ -283,8 +293,6 @@ pub(crate) fn advice(bytes: &[u8]) -> &'static str {
     let any = |holds: &dyn Fn(&str) -> bool| lines().any(holds);
     if blame::recognises(&text) {
         ". This is 'systemd-analyze blame': it says how long units took, and not when. Add 'systemctl show \"*\" > units.txt'."
-    } else if any(&|line| line.contains(" [s=") && line.contains(";i=") && line.contains(";b=")) {
-        ". This looks like 'journalctl -o verbose'. Take 'journalctl -o export'."
     } else if any(&|line| line.starts_with("The time when unit became active") || line.contains(".target @")) {
         ". This looks like 'systemd-analyze critical-chain'. Take 'systemctl show \"*\" > units.txt' and 'systemctl show > manager.txt'."
     } else if any(&|line| line.starts_with("<svg") || line.starts_with("<!DOCTYPE svg")) {
@@ -329,7 +337,6 @@ mod tests {
     fn what_cannot_be_read_is_named_with_the_command_to_type() {
         for (text, expected) in [
             ("9.378s dev-vda2.device\n", "systemctl show"),
-            ("Fri 2026-11-20 23:15:25.1 UTC [s=1;i=1;b=2;m=3;t=4;x=5]\n    PRIORITY=5\n", "-o export"),
             ("The time when unit became active or started is printed after the \"@\".\n", "units.txt"),
             ("<svg width=\"1\">\n", "plot"),
             ("[Nov22 09:04] Linux version 6\n[  +0.000012] x\n", "Take 'dmesg'"),
@@ -358,6 +365,7 @@ mod tests {
             ("Manager: systemd 252\n", PartKind::Dump),
             ("__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\n", PartKind::JournalExport),
             ("{\"__CURSOR\":\"s\"}\n", PartKind::JournalJson),
+            ("Fri 2026-11-20 23:15:25.1 UTC [s=1;i=1;b=2;m=3;t=4;x=5]\n    PRIORITY=5\n", PartKind::JournalVerbose),
             ("lab:clock end mono=1.5 raw=1.6 boot=1.7 real=9.0\n", PartKind::ClockReadings),
             ("local global [mono] boot\n", PartKind::TraceClock),
             ("MemTotal:        1969152 kB\n", PartKind::MemoryInfo),

@@ -1,0 +1,205 @@
+//! The journal as `journalctl -o verbose` writes it: a line with the entry's cursor in brackets, then a field a line, indented.
+//!
+//! The cursor holds the times to the µs, in hexadecimal: `b` the boot, `m` the monotonic clock, `t` the wall clock
+//! (source: systemd.journal-fields(7), "Address Fields", and what journalctl 252 writes). A value of several lines goes on below its
+//! beginning, indented as far as that.
+
+use std::borrow::Cow;
+
+use super::journal::{Entry, JournalFaults};
+
+/// Spaces before a field.
+const INDENT: &str = "    ";
+
+/// Whether a line begins an entry.
+pub(crate) fn is_head(line: &str) -> bool {
+    !line.starts_with([' ', '\t'])
+        && cursor(line).is_some_and(|cursor| part(cursor, "b").is_some() && part(cursor, "m").is_some())
+}
+
+fn cursor(line: &str) -> Option<&str> {
+    let (_, after) = line.rsplit_once(" [s=")?;
+    after.trim_end().strip_suffix(']')
+}
+
+/// The part of a cursor called `name`; the first, the sequence, is cut off already.
+fn part<'a>(cursor: &'a str, name: &str) -> Option<&'a str> {
+    cursor.split(';').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// A field being read.
+struct Field<'a> {
+    name: &'a str,
+    value: Cow<'a, str>,
+}
+
+/// Calls `take` with every entry of `bytes`, in their order.
+pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'a>)) {
+    let mut entry: Option<Entry<'a>> = None;
+    let mut field: Option<Field<'a>> = None;
+    for line in bytes.split(|&byte| byte == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        // journald keeps bytes that are no text as such, and journalctl shows them as their number.
+        let Ok(line) = std::str::from_utf8(line) else {
+            faults.unreadable += 1;
+            continue;
+        };
+        if is_head(line) {
+            finish(&mut entry, &mut field, &mut take);
+            entry = cursor(line).map(head);
+            continue;
+        }
+        let Some(open) = &mut entry else {
+            // "-- Boot … --", "-- No entries --" and the like.
+            faults.unreadable += u64::from(!line.trim().is_empty() && !line.starts_with("-- "));
+            continue;
+        };
+        match new_field(line) {
+            Some(next) => {
+                set(open, field.replace(next));
+            }
+            None if line.is_empty() => {}
+            None => match &mut field {
+                Some(Field { name, value }) => {
+                    let indent = INDENT.len() + name.len() + 1;
+                    let spaces = line.bytes().take(indent).take_while(|&byte| byte == b' ').count();
+                    let value = value.to_mut();
+                    value.push('\n');
+                    value.push_str(line.get(spaces..).unwrap_or_default());
+                }
+                None => faults.unreadable += 1,
+            },
+        }
+    }
+    finish(&mut entry, &mut field, &mut take);
+}
+
+fn head<'a>(cursor: &str) -> Entry<'a> {
+    let mut entry = Entry::default();
+    let hexadecimal = |name| part(cursor, name).and_then(|digits| i64::from_str_radix(digits, 16).ok());
+    entry.monotonic_us = hexadecimal("m").filter(|&us| us >= 0);
+    entry.realtime_us = hexadecimal("t").filter(|&us| us >= 0);
+    entry.set(b"_BOOT_ID", part(cursor, "b").unwrap_or_default().to_owned().into());
+    entry
+}
+
+/// `    NAME=value`
+fn new_field(line: &str) -> Option<Field<'_>> {
+    let (name, value) = line.strip_prefix(INDENT)?.split_once('=')?;
+    let is_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    (!name.is_empty() && name.bytes().all(is_name)).then_some(Field { name, value: value.into() })
+}
+
+fn set<'a>(entry: &mut Entry<'a>, field: Option<Field<'a>>) {
+    if let Some(Field { name, value }) = field
+        && Entry::is_of_use(name.as_bytes())
+    {
+        entry.set(name.as_bytes(), value);
+    }
+}
+
+fn finish<'a>(entry: &mut Option<Entry<'a>>, field: &mut Option<Field<'a>>, take: &mut impl FnMut(&Entry<'a>)) {
+    if let Some(mut entry) = entry.take() {
+        set(&mut entry, field.take());
+        take(&entry);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &[u8]) -> (Vec<(u128, Option<i64>, Option<i64>, String, String)>, JournalFaults) {
+        let mut faults = JournalFaults::default();
+        let mut found = Vec::new();
+        entries(text, &mut faults, |entry| {
+            let text = |text: &Cow<'_, str>| text.clone().into_owned();
+            found.push((entry.boot, entry.realtime_us, entry.monotonic_us, text(&entry.message), text(&entry.unit)));
+        });
+        (found, faults)
+    }
+
+    #[test]
+    fn an_entry_has_its_times_from_the_cursor_and_values_of_several_lines() {
+        let text = "Fri 2026-11-20 23:15:25.100000 UTC [s=1;i=1;b=000000000000000000000000000000aa;m=1e;t=6450f00000000;x=5]\n\
+                    \u{20}   PRIORITY=5\n    MESSAGE=two\n            lines\n              A=b\n    UNIT=a.service\n    _PID=1\n\
+                    -- Boot bb --\n\
+                    Fri 2026-11-20 23:16:25.1 UTC [s=1;i=2;b=000000000000000000000000000000bb;m=ff;t=6450f00000001;x=5]\n    MESSAGE=z\n";
+        let (found, faults) = read(text.as_bytes());
+        assert_eq!(found.len(), 2);
+        assert_eq!(
+            found[0],
+            (0xaa, Some(0x6_450f_0000_0000), Some(30), "two\nlines\n  A=b".to_owned(), "a.service".to_owned())
+        );
+        assert_eq!((found[1].0, found[1].2, found[1].3.as_str()), (0xbb, Some(255), "z"));
+        assert_eq!(faults.unreadable, 0);
+    }
+
+    #[test]
+    fn what_is_no_entry_is_counted() {
+        let (found, faults) = read(b"hello\n\xff\n    MESSAGE=x\n");
+        assert_eq!((found.len(), faults.unreadable), (0, 3));
+        assert!(!is_head("Nov 20 23:15:25 host prog[1]: x [s=1;b=2] more"));
+    }
+
+    /// journalctl itself, where it is installed, writes what the journal's file holds.
+    #[test]
+    fn journalctl_writes_what_the_file_holds() {
+        use onoff_testkit::journal::{JournalEntry, JournalMaker};
+        let fields = |message: &str| {
+            [
+                ("MESSAGE", message),
+                ("UNIT", "a.service"),
+                ("_PID", "1"),
+                ("_BOOT_ID", "000000000000000000000000000000aa"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()))
+            .to_vec()
+        };
+        let made: Vec<JournalEntry> = ["one", "two\n  lines\nA=b", "three = 3"]
+            .into_iter()
+            .zip(1..)
+            .map(|(message, number)| JournalEntry {
+                sequence_number: number,
+                realtime_us: 1_700_000_000_000_000 + number,
+                monotonic_us: 30 + number,
+                boot: 0xaa,
+                fields: fields(message),
+            })
+            .collect();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("system.journal");
+        std::fs::write(&path, JournalMaker::default().file(&made)).unwrap();
+        let written = std::process::Command::new("journalctl")
+            .arg("--file")
+            .arg(&path)
+            .args(["-o", "verbose", "--no-pager"])
+            .output();
+        let Ok(written) = written else {
+            eprintln!("skipped: journalctl is not installed");
+            return;
+        };
+        let (found, faults) = read(&written.stdout);
+        let expected: Vec<(u128, Option<i64>, Option<i64>, String, String)> = made
+            .iter()
+            .map(|entry| {
+                let message = String::from_utf8(entry.fields[0].1.clone()).unwrap();
+                let time = |us: u64| i64::try_from(us).ok();
+                (entry.boot, time(entry.realtime_us), time(entry.monotonic_us), message, "a.service".to_owned())
+            })
+            .collect();
+        assert_eq!(found, expected, "{}", String::from_utf8_lossy(&written.stdout));
+        assert_eq!(faults.unreadable, 0);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes: Vec<u8>, text: String) {
+            let _ = read(&bytes);
+            let mut tail = b"x [s=1;b=aa;m=1;t=2;x=3]\n    MESSAGE=".to_vec();
+            tail.extend(text.as_bytes());
+            tail.extend(&bytes);
+            proptest::prop_assert!(read(&tail).0.len() <= 1 + tail.iter().filter(|&&byte| byte == b'\n').count());
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Reports that hold many outputs one after the other, each under its command: the files of supportconfig (SUSE).
+//!
+//! ```text
+//! #==[ Command ]======================================#
+//! # /usr/bin/dmesg -T
+//! [Fri Nov 20 23:15:25 2026] Linux version …
+//! ```
+
+use std::ops::Range;
+
+/// How the line above each output begins.
+const MARK: &[u8] = b"#==[ ";
+
+/// Sections of one file, at most: the largest reports hold some thousand.
+const MOST_SECTIONS: usize = 100_000;
+
+/// Bytes at the beginning in which a report has its first mark.
+const LOOKED_AT: usize = 4096;
+
+/// An output in a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    /// The command that printed it, or the file that it is of.
+    pub(crate) name: String,
+    /// Where its lines are.
+    pub(crate) range: Range<usize>,
+}
+
+/// The outputs in `bytes`, if they are such a report.
+pub(crate) fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
+    let begins_line = |at: usize| at == 0 || bytes.get(at - 1) == Some(&b'\n');
+    let marks = || memchr::memmem::find_iter(bytes, MARK).filter(|&at| begins_line(at));
+    marks().next().filter(|&first| first < LOOKED_AT)?;
+    let line_end = |from: usize| bytes.get(from..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|at| from + at + 1);
+    let mut found = Vec::new();
+    let ends = marks().skip(1).chain([bytes.len()]);
+    for (mark, end) in marks().zip(ends).take(MOST_SECTIONS) {
+        let Some(named) = line_end(mark).filter(|&at| at <= end) else {
+            continue;
+        };
+        let Some(from) = line_end(named).filter(|&at| at <= end) else {
+            continue;
+        };
+        let name = bytes.get(named..from).unwrap_or_default();
+        let name = String::from_utf8_lossy(name).trim_start_matches('#').trim().to_owned();
+        found.push(Section { name, range: from..end });
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_output_is_found_under_its_command() {
+        let report = "=== Support Utilities ===\n\n#==[ Command ]======================================#\n# /usr/bin/dmesg -T\none\ntwo\n\n\
+                      #==[ Log File ]====#\n# /var/log/messages - Last 500 Lines\nthree #==[ not a mark\n#==[ Command ]===#\n# empty\n";
+        let found = sections(report.as_bytes()).unwrap();
+        let named: Vec<(&str, &str)> =
+            found.iter().map(|section| (section.name.as_str(), &report[section.range.clone()])).collect();
+        assert_eq!(
+            named,
+            [
+                ("/usr/bin/dmesg -T", "one\ntwo\n\n"),
+                ("/var/log/messages - Last 500 Lines", "three #==[ not a mark\n"),
+                ("empty", "")
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_report_is_left_whole() {
+        for text in ["", "[    0.000000] Linux version\n", "x #==[ Command ]\n# y\n", "#==[", "#==[ Command ]"] {
+            assert_eq!(sections(text.as_bytes()).unwrap_or_default(), [], "{text}");
+        }
+        let late = format!("{}\n#==[ Command ]\n# x\ny\n", "a".repeat(LOOKED_AT));
+        assert_eq!(sections(late.as_bytes()), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn ranges_lie_inside_whatever_the_bytes(bytes: Vec<u8>) {
+            let mut report = b"#==[ Command ]==#\n# x\n".to_vec();
+            report.extend(&bytes);
+            for section in sections(&report).unwrap_or_default() {
+                proptest::prop_assert!(report.get(section.range).is_some());
+            }
+        }
+    }
+}
