@@ -19,6 +19,7 @@ COMMANDS = [
     ("RecordingSummary", "`onoff info --format json`"),
     ("BootReport", "`onoff boot --format json`"),
     ("LinuxBootReport", "`onoff boot --format json` of a Linux recording"),
+    ("BootAxis", "`onoff boot --firmware FILE --capture FILE --format json` without a recording"),
     ("BootList", "`onoff boot --list-boots --format json`"),
     ("Diagnosis", "`onoff diagnose --format json`"),
     ("RuleDescription", "`onoff diagnose --explain CODE --format json`"),

@@ -16,6 +16,7 @@
 pub mod account;
 pub mod activity;
 pub mod auto_start;
+pub mod boot_axis;
 pub mod call_stacks;
 pub mod compare;
 pub mod cpu;

@@ -133,6 +133,13 @@ pub struct RecordingArguments {
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
+    #[command(flatten)]
+    pub reading: ReadingArguments,
+}
+
+/// How a recording is read.
+#[derive(Debug, Args)]
+pub struct ReadingArguments {
     /// Event schemas of your own providers: an instrumentation manifest (.man) or a provider's DLL or EXE
     #[arg(long = "manifest", value_name = "FILE")]
     pub manifests: Vec<PathBuf>,
@@ -207,6 +214,8 @@ Examples:
   onoff boot kernel.etl user.etl         two logs of one boot
   onoff boot boot.etl --top 20           longer lists
   onoff boot boot.etl --firmware FBPT.bin   with the stages from reset to the kernel
+  onoff boot boot.etl --firmware FBPT.bin --capture boot.pcapng   reset to desktop on one axis
+  onoff boot --firmware FBPT.bin --capture boot.pcapng            the same up to the system
   onoff boot boot.etl --format json | jq '.phases[] | {{name, duration_ns, rule}}'
   onoff boot boot.etl --format xml -o summary_boot.xml
   onoff boot boot.etl --format csv --csv pnp
@@ -221,8 +230,14 @@ rule set it; 'inferred' means that the event which defines it was not recorded.
 
 {EXIT_CODES}"))]
 pub struct BootArguments {
+    /// The recording: an Event Trace Log (.etl), as it is or packed (.xz, .gz, .zst, .zip); of Linux, a folder or archive of
+    /// traces, logs and systemd's accounts, or any of them. Several files are read as one recording. Without a file: this Linux
+    /// computer's journal, systemd's times and the kernel's log; with --firmware and --capture, those two alone
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
     #[command(flatten)]
-    pub recording: RecordingArguments,
+    pub reading: ReadingArguments,
 
     /// How to answer
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -247,6 +262,10 @@ pub struct BootArguments {
     /// What the firmware says about the same boot: its tables, as 'onoff firmware' takes them; may be repeated
     #[arg(long = "firmware", value_name = "FILE")]
     pub firmware: Vec<PathBuf>,
+
+    /// What packets show of the same boot: a network capture, as 'onoff netboot' takes it; may be repeated for its parts
+    #[arg(long = "capture", value_name = "FILE")]
+    pub capture: Vec<PathBuf>,
 
     /// Only list the boots that the journals of a Linux recording hold
     #[arg(long)]

@@ -54,9 +54,9 @@ impl Failure {
 impl From<onoff_sources::Error> for Failure {
     fn from(error: onoff_sources::Error) -> Self {
         match error {
-            onoff_sources::Error::OtherKind { .. } | onoff_sources::Error::NoSuchBoot { .. } => {
-                Self::NothingToAnswer(error.to_string())
-            }
+            onoff_sources::Error::OtherKind { .. }
+            | onoff_sources::Error::NoPackets { .. }
+            | onoff_sources::Error::NoSuchBoot { .. } => Self::NothingToAnswer(error.to_string()),
             error => Self::unreadable(&error),
         }
     }

@@ -32,7 +32,7 @@ use onoff_sources::{EventFilter, Pattern};
 
 use crate::arguments::{
     Arguments, BootArguments, Command, CsvTable, EventsArguments, Idle, InfoArguments, OutputArguments, PlainFormat,
-    RecordingArguments, TransitionFormat, XperfArguments,
+    ReadingArguments, RecordingArguments, TransitionFormat, XperfArguments,
 };
 use crate::failure::Failure;
 use crate::output::{Color, Destination};
@@ -75,8 +75,8 @@ impl Recording {
 /// What to do.
 #[derive(Debug)]
 pub enum Task {
-    /// Show where the time of a boot went; with the firmware's tables of the same boot.
-    Boot(BootOptions, BootFormat, Vec<PathBuf>),
+    /// Show where the time of a boot went; with what firmware and packets say of the same boot.
+    Boot(BootOptions, BootFormat, BesideBoot),
     /// List the boots that a Linux recording's journals hold.
     ListBoots(PlainFormat),
     /// Show where the time of sleeping and waking went.
@@ -113,6 +113,15 @@ pub enum Task {
     Why(WhyTask),
     /// Answer as xperf does.
     Xperf(onoff_xperf::CommandLine),
+}
+
+/// What else was recorded of the same boot.
+#[derive(Clone, Debug, Default)]
+pub struct BesideBoot {
+    /// The firmware's tables.
+    pub firmware: Vec<PathBuf>,
+    /// A network capture.
+    pub capture: Vec<PathBuf>,
 }
 
 /// How to show where the time of a boot went.
@@ -237,6 +246,7 @@ impl Invocation {
     }
 
     fn boot(arguments: BootArguments) -> Result<Self, Failure> {
+        let recording: Recording = RecordingArguments { files: arguments.files, reading: arguments.reading }.into();
         if arguments.list_boots {
             let format = match arguments.format {
                 TransitionFormat::Text => PlainFormat::Text,
@@ -246,11 +256,7 @@ impl Invocation {
                     return Err(Failure::NothingToAnswer(message));
                 }
             };
-            return Ok(Self {
-                task: Task::ListBoots(format),
-                recording: arguments.recording.into(),
-                destination: arguments.output.into(),
-            });
+            return Ok(Self { task: Task::ListBoots(format), recording, destination: arguments.output.into() });
         }
         let format = match (arguments.format, arguments.csv) {
             (TransitionFormat::Csv, None | Some(CsvTable::Services)) => BootFormat::ServicesCsv,
@@ -271,10 +277,11 @@ impl Invocation {
             shell: arguments.shell,
             expected_processes: arguments.expected,
             firmware: None,
+            capture: None,
         };
         Ok(Self {
-            task: Task::Boot(options, format, arguments.firmware),
-            recording: arguments.recording.into(),
+            task: Task::Boot(options, format, BesideBoot { firmware: arguments.firmware, capture: arguments.capture }),
+            recording,
             destination: arguments.output.into(),
         })
     }
@@ -331,8 +338,9 @@ fn time_point(text: &str) -> Result<TimePoint, Failure> {
 
 impl From<RecordingArguments> for Recording {
     fn from(arguments: RecordingArguments) -> Self {
-        let options = Options { manifests: arguments.manifests, boot: arguments.boot, ..Options::default() };
-        let this_computer = arguments.files.is_empty().then_some(arguments.root);
+        let ReadingArguments { manifests, boot, root } = arguments.reading;
+        let options = Options { manifests, boot, ..Options::default() };
+        let this_computer = arguments.files.is_empty().then_some(root);
         Self { files: arguments.files, options, this_computer }
     }
 }

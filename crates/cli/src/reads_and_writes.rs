@@ -25,7 +25,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
     paths.extend_from_slice(&invocation.recording.options.manifests);
     paths.extend_from_slice(&invocation.recording.options.drivers);
     match &invocation.task {
-        Task::Boot(_, _, firmware) => paths.extend_from_slice(firmware),
+        Task::Boot(_, _, beside) => paths.extend(beside.firmware.iter().chain(&beside.capture).cloned()),
         Task::Firmware(question) => {
             paths.extend(question.compare.clone());
             paths.extend_from_slice(&question.guids);

@@ -188,7 +188,7 @@ fn pointers_alone_are_no_answer() {
 }
 
 /// An FBPT with only the five times, ns.
-fn fbpt(times: [u64; 5]) -> Vec<u8> {
+pub fn fbpt(times: [u64; 5]) -> Vec<u8> {
     let mut bytes = b"FBPT\x38\0\0\0\x02\0\x30\x02\0\0\0\0".to_vec();
     bytes.extend(times.iter().flat_map(|ns| ns.to_le_bytes()));
     bytes

@@ -1,7 +1,9 @@
 //! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
 #![allow(clippy::unwrap_used)]
 
+mod boot_axis;
 mod compare;
+mod compare_netboot;
 mod conduct;
 mod diagnose;
 mod expected;

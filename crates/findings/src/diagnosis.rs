@@ -30,7 +30,7 @@ pub const TABLES: Tables = boot::TABLES
     .union(Tables::of(&[TableName::FileIos, TableName::Inventory]));
 
 /// What a caller can choose.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct DiagnosisOptions {
     /// How boots are analysed.
     pub boot: BootOptions,

@@ -39,6 +39,20 @@ pub const FRAMES_CUT: Counter = Counter {
     help: "Frames were captured in part (snap length). Times and sizes are right; options and names past the cut are unknown.",
     touches: ALL,
 };
+/// Windows logged only a part of a packet.
+pub const FRAMES_INCOMPLETE: Counter = Counter {
+    name: "frames_incomplete",
+    severity: Severity::Warning,
+    help: "Windows logged these packets in fragments, and the first or the last fragment is missing: events were lost, or the recording starts or ends inside. They were left out.",
+    touches: ALL,
+};
+/// Windows dropped a packet.
+pub const PACKETS_DROPPED_BY_WINDOWS: Counter = Counter {
+    name: "packets_dropped_by_windows",
+    severity: Severity::Warning,
+    help: "pktmon says that Windows dropped these packets. They were left out: a filter, a driver or the firewall threw them away ('pktmon stop' and 'pktmon counters' name where).",
+    touches: ALL,
+};
 /// A frame's own lengths contradict each other.
 pub const FRAMES_MALFORMED: Counter = Counter {
     name: "frames_malformed",

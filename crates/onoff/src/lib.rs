@@ -39,7 +39,7 @@ pub use answers::{BootAnswer, ShutdownAnswer, SleepAnswer};
 pub use error::{Error, Refusal};
 #[cfg(feature = "files")]
 pub use prefetch::prefetch;
-pub use runs::{RunsOfTransition, tables_of_runs};
+pub use runs::{RunsOfTransition, firmware_run, tables_of_runs};
 pub use session::{Session, Transitions};
 
 pub use onoff_analysis as analysis;

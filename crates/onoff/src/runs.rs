@@ -1,12 +1,15 @@
 //! A recording as runs of a transition, for comparisons.
 
 use onoff_analysis::compare::Run;
+use onoff_analysis::compare::RunSubject;
 use onoff_analysis::compare::measures::{self, Origin};
-use onoff_analysis::transition::TransitionKind;
+use onoff_analysis::firmware::FirmwareReport;
+use onoff_analysis::netboot::NetbootOptions;
 use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
 use onoff_analysis::transition::suspend::{self, SuspendOptions};
+use onoff_sources::RecordingKind;
 use onoff_trace::{SystemKind, Tables, Trace};
 
 use crate::Session;
@@ -16,22 +19,24 @@ use crate::error::Refusal;
 #[derive(Clone, Debug)]
 pub struct RunsOfTransition {
     /// Which transition.
-    pub transition: TransitionKind,
+    pub transition: RunSubject,
     /// Its runs.
     pub runs: Vec<Run>,
 }
 
 /// The tables that runs of a transition are made of; of all three where it is not chosen.
 #[must_use]
-pub fn tables_of_runs(transition: Option<TransitionKind>) -> Tables {
+pub fn tables_of_runs(transition: Option<RunSubject>) -> Tables {
     let tables = match transition {
-        Some(TransitionKind::Boot) => boot::TABLES
+        Some(RunSubject::Boot) => boot::TABLES
             .union(suspend::TABLES)
             .union(linux::boot::TABLES)
             .union(linux::shutdown::TABLES)
             .union(linux::suspend::TABLES),
-        Some(TransitionKind::Shutdown) => shutdown::TABLES.union(linux::shutdown::TABLES),
-        Some(TransitionKind::Suspend) => suspend::TABLES.union(linux::suspend::TABLES),
+        Some(RunSubject::Shutdown) => shutdown::TABLES.union(linux::shutdown::TABLES),
+        Some(RunSubject::Suspend) => suspend::TABLES.union(linux::suspend::TABLES),
+        // Not of tables: of packets, and of what the firmware handed over.
+        Some(RunSubject::Netboot | RunSubject::Firmware) => Tables::NONE,
         None => boot::TABLES.union(shutdown::TABLES).union(suspend::TABLES).union(linux::boot::TABLES),
     };
     tables.with(measures::TABLE)
@@ -46,14 +51,18 @@ impl Session {
     pub fn runs(
         &self,
         name: String,
-        transition: Option<TransitionKind>,
+        transition: Option<RunSubject>,
         number: Option<u32>,
     ) -> Result<RunsOfTransition, Refusal<String>> {
+        let chosen = transition == Some(RunSubject::Netboot);
+        if chosen || (self.kind() == RecordingKind::NetworkCapture && transition.is_none()) {
+            return self.network_boots(&name, number);
+        }
         let trace = self.system_tables(tables_of_runs(transition))?;
         let origin = Origin::of(name, &trace);
         let candidates = match transition {
             Some(transition) => vec![transition],
-            None => vec![TransitionKind::Boot, TransitionKind::Suspend, TransitionKind::Shutdown],
+            None => vec![RunSubject::Boot, RunSubject::Suspend, RunSubject::Shutdown],
         };
         let mut refusals = Vec::new();
         for transition in candidates {
@@ -64,18 +73,49 @@ impl Session {
         }
         Err(Refusal::Nothing(format!("{}: {}", origin.name, refusals.join("; "))))
     }
+
+    /// The network boots of a capture as runs; of several that with `number`, or all.
+    fn network_boots(&self, name: &str, number: Option<u32>) -> Result<RunsOfTransition, Refusal<String>> {
+        let report = self.netboot(&NetbootOptions::default()).map_err(|refusal| match refusal {
+            Refusal::Unreadable(error) => Refusal::Unreadable(error),
+            Refusal::Nothing(nothing) => Refusal::Nothing(format!("{name}: {nothing}")),
+        })?;
+        let several = report.boots.len() > 1;
+        let numbered = report.boots.iter().zip(1_u32..);
+        let wanted = numbered.filter(|(_, at)| number.is_none_or(|number| number == *at));
+        let runs: Vec<Run> = wanted
+            .map(|(boot, at)| {
+                let name = if several { format!("{name}, network boot {at}") } else { name.to_owned() };
+                measures::of_network_boot(&Origin::without_stacks(name), boot)
+            })
+            .collect();
+        if runs.is_empty() {
+            let held = report.boots.len();
+            return Err(Refusal::Nothing(format!("{name}: holds {held} network boots, and none with that number")));
+        }
+        Ok(RunsOfTransition { transition: RunSubject::Netboot, runs })
+    }
 }
+
+/// What a firmware measured of a boot as a run, called `name` in the comparison.
+#[must_use]
+pub fn firmware_run(name: String, report: &FirmwareReport) -> RunsOfTransition {
+    let run = measures::of_firmware(&Origin::without_stacks(name), report);
+    RunsOfTransition { transition: RunSubject::Firmware, runs: vec![run] }
+}
+
 /// The runs of one transition, or what the recording holds instead.
-fn runs(trace: &Trace, origin: &Origin, name: TransitionKind, number: Option<u32>) -> Result<Vec<Run>, String> {
+fn runs(trace: &Trace, origin: &Origin, name: RunSubject, number: Option<u32>) -> Result<Vec<Run>, String> {
     if trace.system.kind == SystemKind::Linux {
         return linux_runs(trace, origin, name, number);
     }
     match name {
-        TransitionKind::Boot => boot_run(trace, origin).map(|run| vec![run]),
-        TransitionKind::Shutdown => shutdown::analyse(trace, &ShutdownOptions::default())
+        RunSubject::Boot => boot_run(trace, origin).map(|run| vec![run]),
+        RunSubject::Netboot | RunSubject::Firmware => Err(no_trace_holds(name)),
+        RunSubject::Shutdown => shutdown::analyse(trace, &ShutdownOptions::default())
             .map(|report| vec![measures::of_shutdown(origin, &report)])
             .map_err(|answer| answer.to_string()),
-        TransitionKind::Suspend => {
+        RunSubject::Suspend => {
             let options = SuspendOptions { transition: number, ..SuspendOptions::default() };
             let report = suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
             let several = report.transitions.len() > 1;
@@ -95,15 +135,16 @@ fn runs(trace: &Trace, origin: &Origin, name: TransitionKind, number: Option<u32
 }
 
 /// The same of a recording of Linux.
-fn linux_runs(trace: &Trace, origin: &Origin, name: TransitionKind, number: Option<u32>) -> Result<Vec<Run>, String> {
+fn linux_runs(trace: &Trace, origin: &Origin, name: RunSubject, number: Option<u32>) -> Result<Vec<Run>, String> {
     match name {
-        TransitionKind::Boot => linux::boot::analyse(trace, &BootOptions::default())
+        RunSubject::Netboot | RunSubject::Firmware => Err(no_trace_holds(name)),
+        RunSubject::Boot => linux::boot::analyse(trace, &BootOptions::default())
             .map(|report| vec![measures::of_linux_boot(origin, &report)])
             .map_err(|answer| answer.to_string()),
-        TransitionKind::Shutdown => linux::shutdown::analyse(trace)
+        RunSubject::Shutdown => linux::shutdown::analyse(trace)
             .map(|report| vec![measures::of_linux_shutdown(origin, &report)])
             .map_err(|answer| answer.to_string()),
-        TransitionKind::Suspend => {
+        RunSubject::Suspend => {
             let options = SuspendOptions { transition: number, ..SuspendOptions::default() };
             let report = linux::suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
             let several = report.sleeps.len() > 1;
@@ -117,6 +158,12 @@ fn linux_runs(trace: &Trace, origin: &Origin, name: TransitionKind, number: Opti
             Ok(runs.collect())
         }
     }
+}
+
+/// That a recording of an operating system does not hold this.
+fn no_trace_holds(name: RunSubject) -> String {
+    let needs = if name == RunSubject::Netboot { "a network capture" } else { "the firmware's tables" };
+    format!("a recording of an operating system, where '{}' needs {needs}", name.as_str())
 }
 
 /// A boot; on a computer with fast startup, the half that comes back.

@@ -1,7 +1,7 @@
 //! What front ends rely on: the same answers from paths and from bytes, tables read once, and refusals that say what there is.
 #![allow(clippy::unwrap_used)]
 
-use onoff::analysis::transition::TransitionKind;
+use onoff::analysis::compare::RunSubject;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -92,10 +92,10 @@ fn a_refusal_says_what_there_is() {
 #[test]
 fn runs_are_of_the_first_transition_that_there_is() {
     let runs = |name| session(name).runs(name.to_owned(), None, None).unwrap();
-    assert_eq!(runs("slow-boot.etl").transition, TransitionKind::Boot);
-    assert_eq!(runs("slow-shutdown.etl").transition, TransitionKind::Shutdown);
+    assert_eq!(runs("slow-boot.etl").transition, RunSubject::Boot);
+    assert_eq!(runs("slow-shutdown.etl").transition, RunSubject::Shutdown);
     let sleep = runs("slow-sleep.etl");
-    assert_eq!((sleep.transition, sleep.runs.len()), (TransitionKind::Suspend, 1));
-    let refused = session("slow-boot.etl").runs("boot".to_owned(), Some(TransitionKind::Shutdown), None);
+    assert_eq!((sleep.transition, sleep.runs.len()), (RunSubject::Suspend, 1));
+    let refused = session("slow-boot.etl").runs("boot".to_owned(), Some(RunSubject::Shutdown), None);
     assert!(matches!(refused, Err(Refusal::Nothing(why)) if why.starts_with("boot: ")));
 }

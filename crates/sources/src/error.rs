@@ -126,6 +126,15 @@ pub enum Error {
         /// The commands that read it.
         read_by: &'static str,
     },
+    /// An event trace log in which Windows logged no packets.
+    #[error(
+        "{name}: holds no packets (no event of Microsoft-Windows-NDIS-PacketCapture or Microsoft-Windows-PktMon); record with \
+         'pktmon start --capture --pkt-size 0' or 'netsh trace start capture=yes'"
+    )]
+    NoPackets {
+        /// The file.
+        name: String,
+    },
     /// A network capture ends inside its first header.
     #[error("{name}: byte offset {bytes:#x}: the capture ends inside its header")]
     CaptureHeader {

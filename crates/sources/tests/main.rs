@@ -9,6 +9,7 @@ mod linux;
 mod linux_text;
 mod linux_units;
 mod opening;
+mod packet_events;
 mod samples;
 mod simulated;
 mod trackers;

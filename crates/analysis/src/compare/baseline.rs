@@ -1,6 +1,6 @@
 //! A baseline that is kept: the measures of its runs in one small file, so that recordings need not be.
 
-use crate::transition::TransitionKind;
+use crate::compare::RunSubject;
 use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -31,7 +31,7 @@ pub struct Baseline {
     /// [`BASELINE_VERSION`].
     pub version: u32,
     /// Which transition.
-    pub transition: TransitionKind,
+    pub transition: RunSubject,
     /// The runs, those that would be set apart too.
     pub runs: Vec<Run>,
 }
@@ -79,7 +79,7 @@ impl BaselineHead {
 impl Baseline {
     /// A baseline of runs of one transition.
     #[must_use]
-    pub fn of(transition: TransitionKind, runs: Vec<Run>) -> Self {
+    pub fn of(transition: RunSubject, runs: Vec<Run>) -> Self {
         Self { format: BASELINE_FORMAT.to_owned(), version: BASELINE_VERSION, transition, runs }
     }
 
@@ -106,7 +106,7 @@ fn impossible(reason: String) -> InvalidBaseline {
     InvalidBaseline::Impossible(reason)
 }
 
-fn check(run: &Run, transition: TransitionKind) -> Result<(), String> {
+fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
     if run.transition != transition {
         return Err("it is of another transition than the file".to_owned());
     }
@@ -163,12 +163,12 @@ mod tests {
         };
         let run = Run {
             name: "a.etl".to_owned(),
-            transition: TransitionKind::Boot,
+            transition: RunSubject::Boot,
             kind: "cold".to_owned(),
             set_apart: Vec::new(),
             measures: vec![measure("boot.total", Category::Total), measure("boot.service.a.b", Category::Service)],
         };
-        Baseline::of(TransitionKind::Boot, vec![run])
+        Baseline::of(RunSubject::Boot, vec![run])
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
         let cases: [(Break, &str); 10] = [
             (|it| it.runs.clear(), "no run"),
             (|it| it.runs = vec![it.runs[0].clone(); 1_001], "1001 runs"),
-            (|it| it.runs[0].transition = TransitionKind::Shutdown, "run 1: it is of another"),
+            (|it| it.runs[0].transition = RunSubject::Shutdown, "run 1: it is of another"),
             (|it| it.runs[0].measures[0].value = -1, "'boot.total' has a value"),
             (|it| it.runs[0].measures[0].value = i64::MAX, "'boot.total' has a value"),
             (|it| it.runs[0].measures[1].since_phase_ns = Some(i64::MIN), "has a begin"),

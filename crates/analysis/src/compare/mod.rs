@@ -22,7 +22,6 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::transition::TransitionKind;
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
@@ -83,7 +82,7 @@ pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Re
         })
         .collect();
     Ok(Comparison {
-        transition: baseline.runs.first().map_or(TransitionKind::Boot, |run| run.transition),
+        transition: baseline.runs.first().map_or(RunSubject::Boot, |run| run.transition),
         least_runs: options.least_runs as u64,
         configurations: summaries,
         measures,
@@ -251,6 +250,7 @@ fn spread(values: &Values) -> MeasureSpread {
         runs: values.ascending.len() as u64,
         left_out: values.doubtful,
         median: statistics::median(&values.ascending),
+        mean: statistics::mean(&values.ascending),
         least: values.ascending.first().copied(),
         most: values.ascending.last().copied(),
     }

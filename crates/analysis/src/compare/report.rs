@@ -1,6 +1,6 @@
 //! The result of a comparison. Its serialized names are the documented contract of `compare --format json`.
 
-use crate::transition::TransitionKind;
+use crate::compare::RunSubject;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -14,7 +14,7 @@ const MOST_NAMED: usize = 8;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Which transition was compared.
-    pub transition: TransitionKind,
+    pub transition: RunSubject,
     /// Runs that a configuration needed before a difference was called one.
     pub least_runs: u64,
     /// The configurations; the first is the baseline.
@@ -105,6 +105,8 @@ pub struct MeasureSpread {
     pub left_out: u64,
     /// Median; `None` when no run has it.
     pub median: Option<i64>,
+    /// Arithmetic mean, as papers give it; a difference is judged by the median. `None` when no run has it.
+    pub mean: Option<i64>,
     /// Smallest.
     pub least: Option<i64>,
     /// Largest.

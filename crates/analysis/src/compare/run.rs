@@ -2,7 +2,44 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::transition::TransitionKind;
+/// What a run is of: a transition, or a part of a boot that has a recording of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunSubject {
+    /// A boot; of a computer with fast startup, the half that comes back.
+    Boot,
+    /// A shutdown or restart.
+    Shutdown,
+    /// Sleep, hibernation, modern standby: both halves.
+    Suspend,
+    /// A network boot, from a capture.
+    Netboot,
+    /// The firmware's part of a boot, from its tables.
+    Firmware,
+}
+
+impl RunSubject {
+    /// Every subject.
+    pub const ALL: [Self; 5] = [Self::Boot, Self::Shutdown, Self::Suspend, Self::Netboot, Self::Firmware];
+
+    /// The subject of that name.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|subject| subject.as_str() == name)
+    }
+
+    /// The name, as in JSON and as keys begin.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Boot => "boot",
+            Self::Shutdown => "shutdown",
+            Self::Suspend => "suspend",
+            Self::Netboot => "netboot",
+            Self::Firmware => "firmware",
+        }
+    }
+}
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -162,7 +199,7 @@ pub struct Run {
     /// What it is called: its file.
     pub name: String,
     /// Which transition.
-    pub transition: TransitionKind,
+    pub transition: RunSubject,
     /// Kind of it, such as `cold`, `fast_startup`, `sleep`, `restart`; empty when not known.
     pub kind: String,
     /// What speaks against comparing it.

@@ -19,7 +19,7 @@ fn measure(key: &str, category: Category, value: i64) -> Measure {
 fn run(measures: Vec<Measure>) -> Run {
     Run {
         name: "a.etl".to_owned(),
-        transition: TransitionKind::Boot,
+        transition: RunSubject::Boot,
         kind: "cold".to_owned(),
         set_apart: Vec::new(),
         measures,

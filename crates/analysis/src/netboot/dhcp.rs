@@ -155,6 +155,12 @@ fn belongs(message: &DhcpMessage, group: &[&DhcpMessage]) -> bool {
     if version(message) != version(first) || to_boot_server(message) != to_boot_server(first) {
         return false;
     }
+    // A client that asks anew after it has its address starts another dialogue, though some keep the number over a reset.
+    let starts_anew = matches!(message.kind, DhcpKind::Discover | DhcpKind::Solicit)
+        && group.iter().any(|earlier| matches!(earlier.kind, DhcpKind::Ack | DhcpKind::Reply));
+    if starts_anew {
+        return false;
+    }
     if message.transaction == last.transaction || message.transaction == first.transaction {
         return true;
     }

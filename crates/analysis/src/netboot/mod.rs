@@ -150,6 +150,7 @@ fn summary(capture: &Capture) -> CaptureSummary {
             })
             .collect(),
         start_utc: capture.start_unix_ns.map(|unix_ns| CivilTime::from_unix_ns(unix_ns).to_string()),
+        start_unix_ns: capture.start_unix_ns,
         duration_ns: capture.duration_ns,
         frames: capture.frames,
         wire_bytes: capture.wire_bytes,

@@ -35,6 +35,9 @@ pub struct CaptureSummary {
     pub files: Vec<CaptureFileSummary>,
     /// Time of the first frame, UTC, as `2026-11-20T10:49:31.411279000`; `None` when there is no frame.
     pub start_utc: Option<String>,
+    /// The same, ns since 1970-01-01 UTC.
+    #[serde(skip)]
+    pub start_unix_ns: Option<i64>,
     /// From the first frame to the last, ns.
     pub duration_ns: i64,
     /// Frames.

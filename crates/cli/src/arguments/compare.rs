@@ -56,8 +56,8 @@ pub struct RunsArguments {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub candidate: Vec<PathBuf>,
 
-    /// Which transition to compare: boot, shutdown, suspend, or suspend:2 for the second of several [default: what the
-    /// first recording holds]
+    /// Which transition to compare: boot, shutdown, suspend, netboot (of captures), firmware (of its tables), or suspend:2
+    /// for the second of several [default: what the first recording holds]
     #[arg(long, value_name = "NAME")]
     pub transition: Option<String>,
 
@@ -82,6 +82,8 @@ Examples:
   onoff compare --baseline before/*.etl --candidate after/*.etl
   onoff compare --baseline before/ --candidate after/ --top 20
   onoff compare --baseline old/ --candidate new/ --transition suspend
+  onoff compare --baseline ipv4/*.pcapng --candidate ipv6/*.pcapng       network boots
+  onoff compare --baseline old/ --candidate new/ --transition firmware   stages, phases, drivers
   onoff compare --baseline old/ --candidate new/ --include untrained
   onoff compare --baseline old/ --candidate new/ --format csv -o boots.csv
   onoff compare --study filter.toml --format markdown

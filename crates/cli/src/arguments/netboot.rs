@@ -25,6 +25,7 @@ pub enum NetbootOutput {
 Examples:
   onoff netboot boot.pcapng
   onoff netboot boot.pcap.xz --client 52:54:00:77:00:01
+  onoff netboot pktmon.etl                       packets that Windows logged
   onoff netboot ring_*.pcapng                    files of one capture, in any order
   onoff netboot boot.pcap --link-rate 100M --top 20
   onoff netboot boot.pcap --window 16 --rtt 5ms   what other settings would take
@@ -36,8 +37,8 @@ Capture whole frames, best at the server or a mirror port:
 
 {EXIT_CODES}"))]
 pub struct NetbootArguments {
-    /// The capture: pcap or pcapng, as it is or packed (.xz, .gz, .zst, .zip). Several files are read as one capture,
-    /// as a recorder writes them that begins a new file from time to time
+    /// The capture: pcap, pcapng or an event trace log with packets (pktmon, netsh trace), as it is or packed (.xz, .gz,
+    /// .zst, .zip). Several files are read as one capture, the way recorders write them that start a new file now and then
     #[arg(required = true, value_name = "CAPTURE")]
     pub files: Vec<PathBuf>,
 

@@ -1,6 +1,6 @@
 //! Baselines in files.
 
-use onoff_analysis::transition::TransitionKind;
+use onoff_analysis::compare::RunSubject;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub fn is_baseline(path: &Path) -> bool {
 
 /// Writes runs.
 pub fn save(path: &Path, runs: &[Run]) -> Result<(), Failure> {
-    let transition = runs.first().map_or(TransitionKind::Boot, |run| run.transition);
+    let transition = runs.first().map_or(RunSubject::Boot, |run| run.transition);
     let failed =
         |error: std::io::Error| Failure::Unreadable(format!("{}: cannot write the baseline: {error}", path.display()));
     let mut out = BufWriter::new(OutputFile::create(path).map_err(failed)?);
@@ -30,7 +30,7 @@ pub fn save(path: &Path, runs: &[Run]) -> Result<(), Failure> {
 }
 
 /// Reads runs, and of which transition they are.
-pub fn read(path: &Path) -> Result<(TransitionKind, Vec<Run>), Failure> {
+pub fn read(path: &Path) -> Result<(RunSubject, Vec<Run>), Failure> {
     let failed = |reason: String| Failure::Unreadable(format!("{}: {reason}", path.display()));
     let file = File::open(path).map_err(|error| failed(error.to_string()))?;
     let mut text = Vec::new();

@@ -1,8 +1,14 @@
 //! `onoff boot`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use onoff::{BootAnswer, Refusal};
+use onoff::{BootAnswer, Refusal, Session};
+use onoff_analysis::boot_axis::{self, AxisFirmware};
+use onoff_analysis::firmware::{FirmwareOptions, analyse};
+use onoff_analysis::netboot::NetbootOptions;
+use onoff_analysis::netboot::report::NetbootReport;
+use onoff_analysis::recording::Provenance;
 use onoff_analysis::transition::boot::{BootOptions, GivenFirmware, NotABoot};
 use onoff_analysis::transition::linux;
 use onoff_files::Options;
@@ -13,27 +19,44 @@ use onoff_xperf::layouts::services_csv::{self, PointsOfInterest};
 
 use crate::arguments::PlainFormat;
 use crate::failure::Failure;
-use crate::invocation::{BootFormat, Recording};
+use crate::invocation::{BesideBoot, BootFormat, Recording};
 use crate::output::Destination;
 
 pub fn run(
     recording: Recording,
     mut options: BootOptions,
     format: BootFormat,
-    firmware: &[PathBuf],
+    beside: &BesideBoot,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    if !firmware.is_empty() {
-        options.firmware = Some(given_firmware(firmware, &recording.options)?);
+    let mut provenances = Vec::new();
+    if !beside.firmware.is_empty() {
+        let (given, provenance) = given_firmware(&beside.firmware, &recording.options)?;
+        options.firmware = Some(given);
+        provenances.push(provenance);
+    }
+    if !beside.capture.is_empty() {
+        let (given, provenance) = given_capture(&beside.capture, &recording.options)?;
+        options.capture = Some(Arc::new(given));
+        provenances.push(provenance);
+    }
+    if recording.files.is_empty() && options.firmware.is_some() && options.capture.is_some() {
+        return without_a_recording(&options, (format, &provenances), destination);
     }
     let (session, answer) = super::ask(recording, |session| session.boot(&options))?;
-    let report = match (answer.map_err(no_boot)?, format) {
+    let answer = answer.map_err(no_boot)?;
+    if matches!(answer, BootAnswer::FastStartup { .. }) && (options.firmware.is_some() || options.capture.is_some()) {
+        let message = "the recording is of a fast startup, and does not show when the loader handed over: \
+                       --firmware and --capture cannot be placed";
+        return Err(Failure::NothingToAnswer(message.to_owned()));
+    }
+    let report = match (answer, format) {
         (answer, BootFormat::Text(options)) => {
             return destination.write(|out| Ok(answer.write_text_with(&options, out)?));
         }
         (answer, BootFormat::Json) => {
-            let recordings = [session.provenance()?];
-            return destination.write(|out| Ok(answer.write_json(&recordings, out)?));
+            provenances.insert(0, session.provenance()?);
+            return destination.write(|out| Ok(answer.write_json(&provenances, out)?));
         }
         (BootAnswer::Windows { report, .. }, _) => *report,
         // xperf's document of a boot has no place for a resume.
@@ -77,14 +100,50 @@ pub fn list(recording: Recording, format: PlainFormat, destination: &Destination
     })
 }
 
-/// The five times of the boot in firmware tables.
-fn given_firmware(files: &[PathBuf], options: &Options) -> Result<GivenFirmware, Failure> {
+/// The five times of the boot in firmware tables, and their phases.
+fn given_firmware(files: &[PathBuf], options: &Options) -> Result<(GivenFirmware, Provenance), Failure> {
     let recording = onoff_files::open_firmware(files, &options.limits)?;
     match recording.checkpoints {
-        Some(checkpoints) => Ok(GivenFirmware { checkpoints, from: recording.boot_from }),
+        Some(checkpoints) => {
+            let provenance = super::firmware::provenance(&recording.inputs);
+            let report = analyse(&recording, &FirmwareOptions::default());
+            let phases = report.map(|report| report.phases).unwrap_or_default();
+            Ok((GivenFirmware { checkpoints, from: recording.boot_from, phases }, provenance))
+        }
         None => {
             let asked: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
             Err(Failure::NothingToAnswer(text::firmware::no_times(&asked.join(", "), &recording.into())))
         }
     }
+}
+
+/// The network boots in a capture.
+fn given_capture(files: &[PathBuf], options: &Options) -> Result<(NetbootReport, Provenance), Failure> {
+    let session = Session::open(files, options)?;
+    let report = session.netboot(&NetbootOptions::default());
+    let report = report.map_err(|refusal| Failure::refused(refusal, |instead| format!("--capture: {instead}")))?;
+    Ok((report, session.provenance()?))
+}
+
+/// The axis of firmware and packets alone.
+fn without_a_recording(
+    options: &BootOptions,
+    (format, provenances): (BootFormat, &[Provenance]),
+    destination: &Destination,
+) -> Result<(), Failure> {
+    let firmware = options.firmware.as_ref();
+    let firmware =
+        firmware.map(|given| AxisFirmware { checkpoints: given.checkpoints, phases: &given.phases, fit: None });
+    let axis = boot_axis::axis(None, firmware.as_ref(), options.capture.as_deref());
+    let Some(axis) = axis else {
+        return Err(Failure::NothingToAnswer("name a recording, or give --firmware and --capture".to_owned()));
+    };
+    destination.write(|out| {
+        match format {
+            BootFormat::Text(_) => text::boot_axis::write(&axis, out)?,
+            BootFormat::Json => json::document::write(provenances, &axis, out)?,
+            _ => return Err(Failure::NothingToAnswer("without a recording the answer is text or JSON".to_owned())),
+        }
+        Ok(())
+    })
 }

@@ -15,25 +15,24 @@ use crate::invocation::firmware::FirmwareQuestion;
 use crate::output::Destination;
 
 pub fn run(recording: &Recording, question: &FirmwareQuestion, destination: &Destination) -> Result<(), Failure> {
-    let options = FirmwareOptions { names: read_guid_names(&question.guids)? };
-    let report = read(&recording.files, &recording.options, &options)?;
+    let report = read(&recording.files, &recording.options, &question.guids)?;
     let Some(other) = &question.compare else {
         return destination.write(|out| {
             match question.format {
                 FirmwareFormat::Text => text::firmware::write(&report, &question.text, out)?,
-                FirmwareFormat::Json => json::document::write(&[provenance(&report)], &report, out)?,
+                FirmwareFormat::Json => json::document::write(&[provenance(&report.inputs)], &report, out)?,
                 FirmwareFormat::Csv => csv::firmware::write(&report, out)?,
             }
             Ok(())
         });
     };
-    let other = read(std::slice::from_ref(other), &recording.options, &options)?;
+    let other = read(std::slice::from_ref(other), &recording.options, &question.guids)?;
     let comparison = compare(&other, &report);
     destination.write(|out| {
         match question.format {
             FirmwareFormat::Text => text::firmware::write_comparison(&comparison, &question.text, out)?,
             FirmwareFormat::Json => {
-                json::document::write(&[provenance(&other), provenance(&report)], &comparison, out)?
+                json::document::write(&[provenance(&other.inputs), provenance(&report.inputs)], &comparison, out)?
             }
             FirmwareFormat::Csv => csv::firmware::write_comparison(&comparison, out)?,
         }
@@ -41,16 +40,18 @@ pub fn run(recording: &Recording, question: &FirmwareQuestion, destination: &Des
     })
 }
 
-fn provenance(report: &FirmwareReport) -> Provenance {
-    let inputs = report.inputs.iter().cloned();
+/// The files that tables were read from.
+pub fn provenance(inputs: &[FirmwareInput]) -> Provenance {
+    let inputs = inputs.iter().cloned();
     let files = inputs.map(|FirmwareInput { name, bytes, sha256, .. }| ProvenanceFile { name, bytes, sha256 });
     Provenance { files: files.collect(), ..Provenance::default() }
 }
 
-/// The report of one machine's tables.
-fn read(files: &[PathBuf], options: &Options, names: &FirmwareOptions) -> Result<FirmwareReport, Failure> {
+/// The report of one machine's tables, with the names of modules in the lists `guids`.
+pub fn read(files: &[PathBuf], options: &Options, guids: &[PathBuf]) -> Result<FirmwareReport, Failure> {
+    let names = FirmwareOptions { names: read_guid_names(guids)? };
     let recording = open_firmware(files, &options.limits)?;
-    analyse(&recording, names).map_err(|nothing| {
+    analyse(&recording, &names).map_err(|nothing| {
         let asked: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         Failure::NothingToAnswer(text::firmware::no_times(&asked.join(", "), &nothing))
     })

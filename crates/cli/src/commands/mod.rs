@@ -44,7 +44,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
     refuse_overwriting(&invocation)?;
     let Invocation { task, recording, destination } = invocation;
     match task {
-        Task::Boot(options, format, firmware) => boot::run(recording, options, format, &firmware, &destination),
+        Task::Boot(options, format, beside) => boot::run(recording, options, format, &beside, &destination),
         Task::ListBoots(format) => boot::list(recording, format, &destination),
         Task::Shutdown(options, format) => shutdown::run(recording, &options, format, &destination),
         Task::Diagnose(question, format) => diagnose::run(recording, &question, format, &destination),

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use onoff::Session;
-use onoff_analysis::compare::{Configuration, Run};
+use onoff::{RunsOfTransition, Session, firmware_run};
+use onoff_analysis::compare::{Configuration, Run, RunSubject};
 use onoff_analysis::recording::Provenance;
 use onoff_files::Options;
 
@@ -15,6 +15,10 @@ use crate::progress::ProgressLine;
 /// How names of recordings end, packed or not; other files of a folder are no recordings.
 const RECORDINGS: [&str; 9] =
     [".etl", ".etl.xz", ".etl.gz", ".etl.zst", ".zip", ".tar", ".tar.gz", ".tar.xz", ".tar.zst"];
+/// The same of network captures.
+const CAPTURES: [&str; 3] = [".pcap", ".pcapng", ".cap"];
+/// How a packed file's name ends, after that of what is in it.
+const PACKED: [&str; 4] = ["", ".xz", ".gz", ".zst"];
 
 /// Where runs come from.
 enum Source {
@@ -29,7 +33,7 @@ pub fn read(question: &RunsQuestion, with_provenance: bool) -> Result<(Vec<Confi
     let mut provenances = with_provenance.then(Vec::new);
     let mut sources: Vec<(usize, Source)> = Vec::new();
     for (at, configuration) in question.configurations.iter().enumerate() {
-        for source in expand(configuration)? {
+        for source in expand(configuration, question.transition.name)? {
             sources.push((at, source));
         }
     }
@@ -73,16 +77,17 @@ fn kept(path: &Path, choice: &mut TransitionChoice) -> Result<Vec<Run>, Failure>
 }
 
 /// What a configuration's paths stand for.
-fn expand(configuration: &ConfigurationSource) -> Result<Vec<Source>, Failure> {
+fn expand(configuration: &ConfigurationSource, chosen: Option<RunSubject>) -> Result<Vec<Source>, Failure> {
     let mut sources = Vec::new();
     for path in &configuration.paths {
         if path.is_dir() {
-            let found = folder(path)?;
+            let found = folder(path, chosen)?;
             if found.is_empty() {
                 return Err(Failure::NothingToAnswer(format!(
-                    "{}: no recording in this folder ({})",
+                    "{}: no recording in this folder ({}, {})",
                     path.display(),
-                    RECORDINGS.join(", ")
+                    RECORDINGS.join(", "),
+                    CAPTURES.join(", ")
                 )));
             }
             sources.extend(found.into_iter().map(|file| Source::Recording(vec![file])));
@@ -97,7 +102,18 @@ fn expand(configuration: &ConfigurationSource) -> Result<Vec<Source>, Failure> {
 
 /// The recordings in a folder, by name: files that are called so. A folder without any is a Linux recording that is not packed,
 /// or holds such in folders of their own.
-fn folder(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// Firmware tables have no name to know them by: of a folder of theirs every file is one.
+fn folder(path: &Path, chosen: Option<RunSubject>) -> Result<Vec<PathBuf>, Failure> {
+    let is_capture = |name: &str| {
+        let unpacked = PACKED.iter().filter_map(|packed| name.strip_suffix(packed));
+        unpacked.into_iter().any(|name| CAPTURES.iter().any(|end| name.ends_with(end)))
+    };
+    let is_recording = |name: &str| match chosen {
+        Some(RunSubject::Firmware) => !name.starts_with('.'),
+        Some(RunSubject::Netboot) => is_capture(name),
+        _ => is_capture(name) || RECORDINGS.iter().any(|end| name.ends_with(end)),
+    };
+
     let failed = |error: std::io::Error| Failure::Unreadable(format!("{}: {error}", path.display()));
     let (mut recordings, mut folders, mut others) = (Vec::new(), Vec::new(), false);
     for entry in std::fs::read_dir(path).map_err(failed)? {
@@ -105,7 +121,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         let name = entry.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         if entry.is_dir() {
             folders.push(entry);
-        } else if RECORDINGS.iter().any(|end| name.ends_with(end)) {
+        } else if is_recording(&name) {
             recordings.push(entry);
         } else {
             others = true;
@@ -139,13 +155,39 @@ fn recording(
     let name = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("+");
     let mut options = options.clone();
     options.progress = Some(line.listener());
-    let session = Session::open(files, &options)?;
-    let of = session
-        .runs(name, choice.name, choice.number)
-        .map_err(|refusal| Failure::refused(refusal, |instead| instead))?;
+    let (of, provenance) = match choice.name {
+        Some(RunSubject::Firmware) => firmware_tables(files, &options, name)?,
+        chosen => system_or_capture(files, &options, (name.clone(), chosen, choice.number)).or_else(|failure| {
+            // Firmware tables are recordings of no system: what they are shows when they are read as what they are.
+            match firmware_tables(files, &options, name) {
+                Ok(tables) if chosen.is_none() => Ok(tables),
+                _ => Err(failure),
+            }
+        })?,
+    };
     choice.name = Some(of.transition);
     if let Some(provenances) = provenances {
-        provenances.push(session.provenance()?);
+        provenances.push(provenance);
     }
     Ok(of.runs)
+}
+
+fn firmware_tables(
+    files: &[PathBuf],
+    options: &Options,
+    name: String,
+) -> Result<(RunsOfTransition, Provenance), Failure> {
+    let report = super::firmware::read(files, options, &[])?;
+    Ok((firmware_run(name, &report), super::firmware::provenance(&report.inputs)))
+}
+
+fn system_or_capture(
+    files: &[PathBuf],
+    options: &Options,
+    (name, transition, number): (String, Option<RunSubject>, Option<u32>),
+) -> Result<(RunsOfTransition, Provenance), Failure> {
+    let session = Session::open(files, options)?;
+    let runs =
+        session.runs(name, transition, number).map_err(|refusal| Failure::refused(refusal, |instead| instead))?;
+    Ok((runs, session.provenance()?))
 }

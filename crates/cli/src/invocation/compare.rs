@@ -1,6 +1,6 @@
 //! What the arguments of `onoff compare` mean.
 
-use onoff_analysis::transition::TransitionKind;
+use onoff_analysis::compare::RunSubject;
 use std::path::{Path, PathBuf};
 
 use onoff_analysis::compare::table::TableSpecification;
@@ -28,7 +28,7 @@ pub struct ConfigurationSource {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransitionChoice {
     /// Which; what the first recording holds when `None`.
-    pub name: Option<TransitionKind>,
+    pub name: Option<RunSubject>,
     /// Number of the only one to take of a recording; all of them when `None`.
     pub number: Option<u32>,
 }
@@ -121,7 +121,7 @@ fn question(arguments: RunsArguments, configurations: Vec<ConfigurationSource>) 
     }
 }
 
-/// `boot`, `shutdown`, `suspend`, or one of those with the number of a transition.
+/// `boot`, `shutdown`, `suspend`, `netboot`, `firmware`, or one of which a recording can hold several with its number.
 pub fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
     let Some(text) = text else {
         return Ok(TransitionChoice { name: None, number: None });
@@ -132,11 +132,12 @@ pub fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
     };
     let wrong = || {
         Failure::NothingToAnswer(format!(
-            "--transition: '{text}' is none of boot, shutdown, suspend, suspend:N with N from 1"
+            "--transition: '{text}' is none of boot, shutdown, suspend, netboot, firmware, suspend:N, netboot:N with N from 1"
         ))
     };
-    let name = TransitionKind::of(name).ok_or_else(wrong)?;
-    if text.contains(':') && (number.is_none() || name != TransitionKind::Suspend) {
+    let name = RunSubject::of(name).ok_or_else(wrong)?;
+    let several = matches!(name, RunSubject::Suspend | RunSubject::Netboot);
+    if text.contains(':') && (number.is_none() || !several) {
         return Err(wrong());
     }
     Ok(TransitionChoice { name: Some(name), number })
@@ -149,9 +150,10 @@ mod tests {
     #[test]
     fn transitions_are_names_with_numbers_where_a_recording_can_hold_several() {
         let choice = |text| transition(Some(text)).ok().map(|it| (it.name, it.number));
-        assert_eq!(choice("boot"), Some((Some(TransitionKind::Boot), None)));
-        assert_eq!(choice("suspend:2"), Some((Some(TransitionKind::Suspend), Some(2))));
-        for wrong in ["", "sleep", "boot:1", "suspend:", "suspend:0", "suspend:x", ":2"] {
+        assert_eq!(choice("boot"), Some((Some(RunSubject::Boot), None)));
+        assert_eq!(choice("netboot:3"), Some((Some(RunSubject::Netboot), Some(3))));
+        assert_eq!(choice("suspend:2"), Some((Some(RunSubject::Suspend), Some(2))));
+        for wrong in ["", "sleep", "boot:1", "suspend:", "suspend:0", "suspend:x", ":2", "firmware:1"] {
             assert_eq!(choice(wrong), None, "{wrong}");
         }
     }

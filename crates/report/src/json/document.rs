@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use onoff_analysis::boot_axis::BootAxis;
 use onoff_analysis::compare::Comparison;
 use onoff_analysis::compare::gate::GateReport;
 use onoff_analysis::firmware::{FirmwareComparison, FirmwareReport};
@@ -57,6 +58,7 @@ documents! {
     BootReport => "boot",
     LinuxBootReport => "linux_boot",
     BootList => "boots",
+    BootAxis => "boot_axis",
     Diagnosis => "diagnosis",
     RuleDescription => "rule",
     RuleList => "rules",

@@ -2,6 +2,7 @@
 
 pub mod bar;
 pub mod boot;
+pub mod boot_axis;
 pub mod causes;
 pub mod compare;
 pub mod diagnose;

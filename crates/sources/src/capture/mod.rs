@@ -1,11 +1,15 @@
-//! Network captures: pcap and pcapng, down to UDP and TCP.
+//! Network captures: pcap, pcapng, and the packets in event trace logs of Windows, down to UDP and TCP.
 
 mod container;
 mod decode;
 mod ipv6;
 mod link;
+mod packet_events;
 mod tables;
 
+use std::ops::ControlFlow;
+
+use onoff_etl::Recording;
 use onoff_netboot::{Capture, CaptureFile, Follower, losses};
 
 use crate::error::Error;
@@ -15,7 +19,8 @@ use crate::{Options, Progress};
 
 pub(crate) use tables::tables;
 
-use container::{Container, Item};
+use container::{Container, Item, RawFrame};
+use packet_events::{PacketEvent, PacketEvents};
 
 /// Bytes between two reports of progress; the memory of what was read is given back as often.
 const STEP: u64 = 16 << 20;
@@ -31,6 +36,9 @@ pub fn read_capture(files: &Files, options: &Options) -> Result<Capture, Error> 
 }
 
 fn read_files(files: &Files, options: &Options) -> Result<Capture, Error> {
+    if files.kind() == RecordingKind::EventTraceLog {
+        return read_event_trace(files, options);
+    }
     files.must_be(RecordingKind::NetworkCapture)?;
     let mut order: Vec<(Option<i64>, usize, &SourceFile)> =
         files.iter().enumerate().map(|(index, file)| (first_time(file), index, file)).collect();
@@ -57,6 +65,75 @@ fn read_files(files: &Files, options: &Options) -> Result<Capture, Error> {
     let mut capture = reading.follower.finish();
     capture.files = described;
     capture.start_unix_ns = start_unix_ns;
+    capture.snap_length = snap_length;
+    Ok(capture)
+}
+
+/// Reads the packets of an event trace log, in the order of its events.
+fn read_event_trace(files: &Files, options: &Options) -> Result<Capture, Error> {
+    let recording = Recording::open(&files.inputs())?;
+    let clock = recording.clock();
+    let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
+    let windows = recording.windows((bytes / STEP as usize).max(1));
+    let total_bytes = windows.iter().map(|window| window.size() as u64).sum();
+    let mut follower = Follower::default();
+    let mut events = PacketEvents::default();
+    let mut frames = vec![0_u64; files.iter().len()];
+    let mut start_ns: Option<i64> = None;
+    let mut snap_length: Option<u32> = None;
+    let mut walked = onoff_etl::Losses::default();
+    let mut done_bytes = 0;
+    for window in windows {
+        let walk = window.for_each(|record| {
+            let place = || {
+                format!("{}, {} ns", files.iter().nth(record.file()).map_or("", |file| file.name()), record.time_ns())
+            };
+            match events.see(record) {
+                PacketEvent::Other | PacketEvent::Begun => {}
+                PacketEvent::Lost(counter) => follower.losses().add_at(counter, place),
+                PacketEvent::Packet { link, bytes, wire_bytes } => {
+                    if let Some(frames) = frames.get_mut(record.file()) {
+                        *frames += 1;
+                    }
+                    let time_ns = record.time_ns().saturating_sub(*start_ns.get_or_insert(record.time_ns()));
+                    if bytes.len() < wire_bytes as usize {
+                        follower.losses().add_at(&losses::FRAMES_CUT, place);
+                        snap_length = snap_length.max(u32::try_from(bytes.len()).ok());
+                    }
+                    let raw = RawFrame { unix_ns: clock.unix_ns(record.time_ns()), link, wire_bytes, bytes };
+                    match decode::decode(time_ns, &raw) {
+                        Ok(frame) => follower.see(&frame),
+                        Err(fault) => follower.losses().add_at(fault.counter(), place),
+                    }
+                }
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        walked.merge(&walk.losses);
+        done_bytes += window.size() as u64;
+        for range in window.finished_ranges() {
+            files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
+        }
+        options.report(Progress { done_bytes, total_bytes });
+    }
+    follower.losses().add(&losses::FRAMES_INCOMPLETE, events.left_over());
+    if start_ns.is_none() {
+        let name = files.iter().next().map_or_else(String::new, |file| file.name().to_owned());
+        return Err(Error::NoPackets { name });
+    }
+    crate::windows::count_losses(&recording, &walked, follower.losses());
+    let mut capture = follower.finish();
+    capture.files = files
+        .iter()
+        .zip(frames)
+        .map(|(file, frames)| CaptureFile {
+            name: file.name().to_owned(),
+            bytes: file.stored_bytes(),
+            container: "etl",
+            frames,
+        })
+        .collect();
+    capture.start_unix_ns = start_ns.map(|start| clock.unix_ns(start));
     capture.snap_length = snap_length;
     Ok(capture)
 }

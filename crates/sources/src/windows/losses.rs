@@ -6,7 +6,7 @@ use onoff_trace::{Counter, Losses, Severity};
 use super::counters;
 
 /// Adds what opening and walking `recording` lost to `losses`.
-pub(super) fn count(recording: &Recording<'_>, walked: &onoff_etl::Losses, losses: &mut Losses) {
+pub(crate) fn count(recording: &Recording<'_>, walked: &onoff_etl::Losses, losses: &mut Losses) {
     let mut all = recording.losses().clone();
     all.merge(walked);
     for (loss, count, place) in all.iter() {

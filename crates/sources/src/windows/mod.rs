@@ -32,6 +32,7 @@ mod hard_faults;
 mod images;
 mod kernel_power;
 mod losses;
+pub(crate) use losses::count as count_losses;
 mod milestone_rules;
 mod milestones;
 mod names;

@@ -4,12 +4,14 @@
 
 mod container;
 mod conversation;
+mod event_trace;
 mod outcomes;
 mod packet;
 mod scene;
 
 pub use container::{Container, Wrote};
 pub use conversation::{TftpServer, TftpTransfer};
+pub use event_trace::{PacketLog, event_trace, frames_of};
 pub use outcomes::{MadeOutcome, outcomes};
 pub use packet::{Link, TcpFlags, arp_request, ethernet, fragments, ipv4, ipv6, tcp, udp};
 pub use scene::{Dhcp, DhcpFields, SCENE_START_NS, Scene};

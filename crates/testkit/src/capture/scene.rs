@@ -99,6 +99,13 @@ impl Scene {
         self.wrote.bytes
     }
 
+    /// The next frame comes at `unix_ns`, ns since 1970.
+    #[must_use]
+    pub fn at(mut self, unix_ns: u64) -> Self {
+        self.now_ns = unix_ns;
+        self
+    }
+
     /// Nothing happens for a while.
     #[must_use]
     pub fn wait_ms(mut self, ms: u64) -> Self {

@@ -15,7 +15,7 @@ pub use report::*;
 use super::report::{Change, ComparedMeasure, Comparison, NoComparison, Verdict};
 use super::run::{Category, Configuration, MeasureUnit};
 use super::{CompareOptions, summaries};
-use crate::transition::TransitionKind;
+use crate::compare::RunSubject;
 
 /// Judges `comparison` by `limits`, each of every configuration beside the baseline.
 #[must_use]
@@ -40,7 +40,7 @@ pub fn cannot_judge(
             .flat_map(|it| &it.runs)
             .map(|run| run.transition)
             .next()
-            .unwrap_or(TransitionKind::Boot),
+            .unwrap_or(RunSubject::Boot),
         configurations: summaries(configurations, options),
         limits: limits
             .iter()

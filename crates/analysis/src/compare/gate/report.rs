@@ -1,6 +1,6 @@
 //! The result of a gate. Its serialized names are the documented contract of `gate --format json`.
 
-use crate::transition::TransitionKind;
+use crate::compare::RunSubject;
 use serde::Serialize;
 
 use crate::compare::report::ConfigurationSummary;
@@ -36,7 +36,7 @@ pub struct GateReport {
     /// What weighs most of all limits.
     pub verdict: GateVerdict,
     /// Which transition was compared.
-    pub transition: TransitionKind,
+    pub transition: RunSubject,
     /// The configurations; the first is the baseline.
     pub configurations: Vec<ConfigurationSummary>,
     /// The limits, as given.

@@ -1,8 +1,8 @@
 //! Verdicts of a gate on hand-made runs.
 
 use super::*;
+use crate::compare::RunSubject;
 use crate::compare::{CompareOptions, Configuration, Measure, Run, SetApart, SetApartReason, compare};
-use crate::transition::TransitionKind;
 
 const MS: i64 = 1_000_000;
 
@@ -14,7 +14,7 @@ fn configuration(name: &str, runs: &[&[(&str, Category, i64)]]) -> Configuration
             .iter()
             .map(|measures| Run {
                 name: "a.etl".to_owned(),
-                transition: TransitionKind::Boot,
+                transition: RunSubject::Boot,
                 kind: "cold".to_owned(),
                 set_apart: Vec::new(),
                 measures: measures

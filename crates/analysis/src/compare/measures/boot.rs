@@ -1,6 +1,6 @@
 //! A boot as a run.
 
-use crate::transition::TransitionKind;
+use crate::compare::RunSubject;
 use crate::transition::{Half, PhaseName};
 use onoff_trace::{DevicePhase, ServiceChange};
 
@@ -17,7 +17,7 @@ use crate::transition::suspend::{PowerTransition, ResumeParts};
 /// The measures of a boot.
 #[must_use]
 pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
-    let mut measures = Collector::new(TransitionKind::Boot);
+    let mut measures = Collector::new(RunSubject::Boot);
     measures.total("total", report.total_ns);
     measures.total("total_with_idle", report.total_with_idle_ns);
     measures.total("main_path", report.main_path_boot.duration_ns);
@@ -53,7 +53,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     let touched_by: Vec<String> = of_boot().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
-        transition: TransitionKind::Boot,
+        transition: RunSubject::Boot,
         kind: kind(earlier.boot_kind).to_owned(),
         set_apart: [untrained(&report.read_ahead), losses(&report.losses, &touched_by), origin.set_apart()]
             .into_iter()
@@ -66,7 +66,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
 /// The half of a fast startup that comes back, which is what a boot is on such a computer.
 #[must_use]
 pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition, lost: &onoff_trace::Losses) -> Run {
-    let mut measures = Collector::new(TransitionKind::Boot);
+    let mut measures = Collector::new(RunSubject::Boot);
     // The desktop is there when the shell's phase ends.
     let desktop_ns =
         transition.phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
@@ -92,7 +92,7 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition, lost: &ono
     }
     Run {
         name: origin.name.clone(),
-        transition: TransitionKind::Boot,
+        transition: RunSubject::Boot,
         kind: kind(BootKind::FastStartup).to_owned(),
         set_apart: [losses(lost, &transition.touched_by), origin.set_apart()].into_iter().flatten().collect(),
         measures: measures.finish(),

@@ -1,7 +1,7 @@
 //! Measures in the making.
 
+use crate::compare::RunSubject;
 use crate::transition::Phase;
-use crate::transition::TransitionKind;
 use hashbrown::HashMap;
 
 use super::{LEAST_SHARE_NS, MOST_SHARES};
@@ -11,7 +11,7 @@ use crate::disk::DiskUsage;
 
 /// Collects measures; those of one key are added up and keep the earliest begin.
 pub(super) struct Collector {
-    transition: TransitionKind,
+    transition: RunSubject,
     /// Name and begin of the phases that have one, by begin.
     phases: Vec<(String, i64)>,
     measures: Vec<Measure>,
@@ -21,7 +21,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    pub(super) fn new(transition: TransitionKind) -> Self {
+    pub(super) fn new(transition: RunSubject) -> Self {
         Self {
             transition,
             phases: Vec::new(),
@@ -61,6 +61,13 @@ impl Collector {
             self.add(self.key(Category::Phase, name), Category::Phase, MeasureUnit::Ns, ns, None, false);
         }
         self.usage(phase.cpu.as_ref(), phase.disk.as_ref(), process_name);
+    }
+
+    /// A stage of what has no phases of an operating system.
+    pub(super) fn stage(&mut self, name: &str, start_ns: i64, duration_ns: i64) {
+        let at = self.phases.partition_point(|(_, start)| *start <= start_ns);
+        self.phases.insert(at, (name.to_owned(), start_ns));
+        self.add(self.key(Category::Phase, name), Category::Phase, MeasureUnit::Ns, duration_ns, None, false);
     }
 
     /// A thing with a begin; without a length it is left out.
@@ -158,7 +165,7 @@ mod tests {
 
     #[test]
     fn things_of_one_name_are_added_up_and_aligned_at_their_phase() {
-        let mut collector = Collector::new(TransitionKind::Boot);
+        let mut collector = Collector::new(RunSubject::Boot);
         collector.total("total", Some(90));
         collector.total("os_loader", None);
         let phase = |name, start_ns, duration_ns| Phase { start_ns, duration_ns, ..Phase::unknown(name) };
@@ -191,7 +198,7 @@ mod tests {
 
     #[test]
     fn shares_below_a_millisecond_are_left_out_and_the_rest_is_by_time() {
-        let mut collector = Collector::new(TransitionKind::Boot);
+        let mut collector = Collector::new(RunSubject::Boot);
         let cpu = |image: &str, cpu_ns| Phase {
             cpu: Some(CpuUsage {
                 by_process: vec![ProcessCpu { pid: Some(8), image: image.to_owned(), cpu_ns, percent: 0.0 }],

@@ -1,7 +1,7 @@
 //! Boots, shutdowns and sleeps of Linux as runs. Units of systemd are services, so that one limit fits both systems.
 
+use crate::compare::RunSubject;
 use crate::transition::PhaseName;
-use crate::transition::TransitionKind;
 use onoff_trace::Losses;
 
 use super::collector::Collector;
@@ -14,7 +14,7 @@ use crate::transition::linux::suspend::{LinuxSleep, SleepOutcome};
 /// The measures of a boot of Linux.
 #[must_use]
 pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
-    let mut measures = Collector::new(TransitionKind::Boot);
+    let mut measures = Collector::new(RunSubject::Boot);
     measures.total("total", report.total_ns);
     measures.total("startup", report.startup_ns);
     let target = report.default_target.as_ref();
@@ -33,7 +33,7 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
     let touched_by: Vec<String> = of_boot().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
-        transition: TransitionKind::Boot,
+        transition: RunSubject::Boot,
         kind: "linux".to_owned(),
         set_apart: losses(&report.losses, &touched_by).into_iter().collect(),
         measures: measures.finish(),
@@ -43,7 +43,7 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
 /// The measures of a shutdown of Linux.
 #[must_use]
 pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
-    let mut measures = Collector::new(TransitionKind::Shutdown);
+    let mut measures = Collector::new(RunSubject::Shutdown);
     measures.total("total", report.total_ns);
     let killed = i64::try_from(report.killed.len()).unwrap_or(i64::MAX);
     measures.number("killed_processes", MeasureUnit::Count, killed);
@@ -55,7 +55,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
     }
     Run {
         name: origin.name.clone(),
-        transition: TransitionKind::Shutdown,
+        transition: RunSubject::Shutdown,
         kind: match report.kind {
             LinuxShutdownKind::Poweroff => "power_off",
             LinuxShutdownKind::Reboot => "restart",
@@ -72,7 +72,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
 /// The measures of a sleep of Linux, of a recording that lost `lost`.
 #[must_use]
 pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep, lost: &Losses) -> Run {
-    let mut measures = Collector::new(TransitionKind::Suspend);
+    let mut measures = Collector::new(RunSubject::Suspend);
     measures.total("total", sleep.work_ns);
     measures.total("suspend", sleep.suspend.duration_ns);
     measures.total("resume", sleep.resume.duration_ns);
@@ -99,7 +99,7 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep, lost: &Losses) -> Run
     }
     Run {
         name: origin.name.clone(),
-        transition: TransitionKind::Suspend,
+        transition: RunSubject::Suspend,
         // What was given up did not sleep, whatever it was asked for.
         kind: match sleep.outcome {
             SleepOutcome::GivenUp => "given_up",

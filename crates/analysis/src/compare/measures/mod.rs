@@ -3,12 +3,16 @@
 
 mod boot;
 mod collector;
+mod firmware;
 mod linux;
+mod netboot;
 mod shutdown;
 mod suspend;
 
 pub use boot::{of_boot, of_fast_startup};
+pub use firmware::of_firmware;
 pub use linux::{of_linux_boot, of_linux_shutdown, of_linux_sleep};
+pub use netboot::of_network_boot;
 pub use shutdown::of_shutdown;
 pub use suspend::of_suspend;
 
@@ -34,6 +38,12 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// The origin of a run that no trace tells: of a capture, or of firmware tables.
+    #[must_use]
+    pub fn without_stacks(name: String) -> Self {
+        Self { name, has_stacks: false }
+    }
+
     /// The origin of what `trace` tells. It must have been opened with [`TableName::Inventory`] for stacks to be seen.
     #[must_use]
     pub fn of(name: String, trace: &Trace) -> Self {

@@ -2,14 +2,14 @@
 
 use super::collector::Collector;
 use super::{Origin, losses};
+use crate::compare::RunSubject;
 use crate::compare::run::{Category, Run};
-use crate::transition::TransitionKind;
 use crate::transition::shutdown::{ShutdownKind, ShutdownReport};
 
 /// The measures of a shutdown.
 #[must_use]
 pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
-    let mut measures = Collector::new(TransitionKind::Shutdown);
+    let mut measures = Collector::new(RunSubject::Shutdown);
     measures.total("total", report.total_ns);
     measures.total("pre_shutdown", report.pre_shutdown.duration_ns);
     measures.total("services", report.service_shutdown.duration_ns);
@@ -39,7 +39,7 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
     let touched_by: Vec<String> = report.phases.iter().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
-        transition: TransitionKind::Shutdown,
+        transition: RunSubject::Shutdown,
         kind: kind(report.kind).to_owned(),
         set_apart: [losses(&report.losses, &touched_by), origin.set_apart()].into_iter().flatten().collect(),
         measures: measures.finish(),

@@ -1,7 +1,7 @@
 //! A sleep, hibernation or modern standby as a run: both halves, without the sleep between.
 
+use crate::compare::RunSubject;
 use crate::transition::Half;
-use crate::transition::TransitionKind;
 use onoff_trace::Losses;
 
 use super::collector::Collector;
@@ -12,7 +12,7 @@ use crate::transition::suspend::{PowerDevice, PowerTransition, PowerTransitionKi
 /// The measures of a power transition, of a recording that lost `lost`.
 #[must_use]
 pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) -> Run {
-    let mut measures = Collector::new(TransitionKind::Suspend);
+    let mut measures = Collector::new(RunSubject::Suspend);
     measures.total("total", transition.work_ns);
     measures.total("suspend", transition.suspend.measured.duration_ns);
     measures.total("resume", transition.resume.measured.duration_ns);
@@ -50,7 +50,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) 
     }
     Run {
         name: origin.name.clone(),
-        transition: TransitionKind::Suspend,
+        transition: RunSubject::Suspend,
         kind: match transition.kind {
             PowerTransitionKind::Unknown => String::new(),
             kind => kind.as_str().to_owned(),

@@ -8,6 +8,14 @@ mod rank_sum;
 pub use bootstrap::interval;
 pub use rank_sum::{Chance, chance};
 
+/// The arithmetic mean, cut to an integer. `None` of nothing.
+#[must_use]
+pub fn mean(values: &[i64]) -> Option<i64> {
+    let sum: i128 = values.iter().map(|&value| i128::from(value)).sum();
+    let count = i128::try_from(values.len()).ok().filter(|&count| count > 0)?;
+    i64::try_from(sum / count).ok()
+}
+
 /// The median; of an even number, the middle of the two in the middle, cut to an integer. `None` of nothing.
 #[must_use]
 pub fn median(ascending: &[i64]) -> Option<i64> {
@@ -63,6 +71,13 @@ mod tests {
         assert_eq!(median(&[1, 4, 9]), Some(4));
         assert_eq!(median(&[i64::MAX - 1, i64::MAX]), Some(i64::MAX - 1));
         assert_eq!(median(&[i64::MIN, i64::MAX]), Some(0));
+    }
+
+    #[test]
+    fn means_of_none_and_of_the_largest() {
+        assert_eq!(mean(&[]), None);
+        assert_eq!(mean(&[1, 2, 6]), Some(3));
+        assert_eq!(mean(&[i64::MAX, i64::MAX]), Some(i64::MAX));
     }
 
     #[test]

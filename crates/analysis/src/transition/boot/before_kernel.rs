@@ -13,10 +13,13 @@ use crate::firmware::{checkpoint_faults, counts_over_resets, stages};
 
 /// Everything the recording, and the firmware itself, say about the time before the kernel, which starts at `kernel_ns`.
 pub(super) fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Option<i64>) -> BeforeKernel {
+    let table = firmware_table(trace, given, kernel_ns);
+    // A table of another boot does not say how long this one's firmware took.
+    let believed = given.filter(|_| table.as_ref().is_some_and(|table| table.disagreements.is_empty()));
     BeforeKernel {
         boot_kind: boot_kind(trace),
-        firmware_table: firmware_table(trace, given, kernel_ns),
-        firmware: given.and_then(given_firmware).unwrap_or_else(|| {
+        firmware_table: table,
+        firmware: believed.and_then(given_firmware).unwrap_or_else(|| {
             earlier(
                 trace,
                 &[
@@ -77,7 +80,11 @@ pub(crate) fn firmware_table(
     disagreements.extend(loader_too_long(trace, &checkpoints));
     let faults = checkpoint_faults(&checkpoints);
     // Nothing runs between the return of ExitBootServices and the kernel but the loader's last steps, which nobody times.
-    let shift = kernel_ns.zip(checkpoints.exit_end_ns).map(|(kernel, end)| kernel.saturating_sub(end));
+    // Tables that the recording contradicts are of another boot or another machine: their place is not known.
+    let shift = kernel_ns
+        .zip(checkpoints.exit_end_ns)
+        .filter(|_| disagreements.is_empty())
+        .map(|(kernel, end)| kernel.saturating_sub(end));
     let placed = |shift: i64| {
         let stages = stages(&checkpoints).into_iter().map(|stage| EarlierStage {
             name: stage.name,
@@ -94,6 +101,7 @@ pub(crate) fn firmware_table(
         reset_ns: shift.filter(|_| !counts_over_resets(&faults)),
         rule: match shift {
             Some(_) => "the return of ExitBootServices is the kernel's start; what lies between is not measured",
+            None if !disagreements.is_empty() => "not placed: the recording contradicts these times",
             None => "not placed: the return of ExitBootServices or the kernel's start is not known",
         }
         .to_owned(),
@@ -103,6 +111,13 @@ pub(crate) fn firmware_table(
         },
         disagreements,
         faults,
+    })
+}
+
+/// Whether the recording holds the same five times as the given tables.
+pub(crate) fn same_times(trace: &Trace, given: Option<&GivenFirmware>) -> bool {
+    given.is_some_and(|given| {
+        recorded_checkpoints(trace).is_some_and(|(recorded, _)| disagreements(&given.checkpoints, &recorded).is_empty())
     })
 }
 
@@ -246,7 +261,7 @@ mod tests {
     fn a_given_file_is_preferred_and_its_disagreement_said() {
         let mut trace = Trace::default();
         record(&mut trace, &disk_boot());
-        let mut given = GivenFirmware { checkpoints: disk_boot(), from: "FBPT.bin".to_owned() };
+        let mut given = GivenFirmware { checkpoints: disk_boot(), from: "FBPT.bin".to_owned(), phases: Vec::new() };
         let agreeing = before_kernel(&trace, Some(&given), Some(0));
         let table = agreeing.firmware_table.unwrap();
         assert_eq!((table.from.as_str(), table.disagreements.len()), ("FBPT.bin", 0));
@@ -254,12 +269,17 @@ mod tests {
         given.checkpoints.loader_start_ns = Some(5_513 * MS);
         let table = before_kernel(&trace, Some(&given), Some(0)).firmware_table.unwrap();
         assert_eq!(table.disagreements, ["loader's start: 5513000000 ns in the file, 5512000000 ns in the recording"]);
+        assert_eq!((table.reset_ns, table.stages.len()), (None, 0), "another boot's times have no place here");
     }
 
     #[test]
     fn times_that_run_on_over_resets_do_not_tell_when_this_boots_reset_was() {
         let late = disk_boot().named().map(|(_, ns)| ns.unwrap() + 9_000_000 * MS);
-        let given = GivenFirmware { checkpoints: FirmwareCheckpoints::of_stored(late), from: String::new() };
+        let given = GivenFirmware {
+            checkpoints: FirmwareCheckpoints::of_stored(late),
+            from: String::new(),
+            phases: Vec::new(),
+        };
         let table = before_kernel(&Trace::default(), Some(&given), Some(0)).firmware_table.unwrap();
         assert_eq!(table.reset_ns, None);
         assert_eq!(table.faults.len(), 1);

@@ -16,6 +16,7 @@ use onoff_trace::{TableName, Tables, Trace};
 
 pub use report::*;
 
+use crate::boot_axis::Beside;
 use crate::cpu::{self, CpuSource};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
@@ -60,6 +61,12 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     let phases = describe_phases(trace, &path, &post_boot);
     let before_kernel = before_kernel::before_kernel(trace, options.firmware.as_ref(), path.kernel_start.time_ns);
     let os_loader_ns = before_kernel.os_loader.duration_ns;
+    let settled_ns = post_boot.end_ns.map(|end| end.saturating_sub(post_boot.idle_ns));
+    let axis = Beside { firmware_table: before_kernel.firmware_table.as_ref(), manager_difference_ns: None }.axis(
+        trace,
+        options,
+        (path.kernel_start.time_ns.unwrap_or(0), &phases, settled_ns),
+    );
 
     let total_with_idle_ns =
         path.kernel_start.time_ns.zip(post_boot.end_ns).map(|(start, end)| end.saturating_sub(start));
@@ -87,6 +94,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         total_certainty,
         os_loader_ns,
         before_kernel,
+        axis,
         main_path_boot: Span::between(&path.kernel_start, &path.desktop_ready),
         post_boot,
         auto_start: auto_start::window(trace),

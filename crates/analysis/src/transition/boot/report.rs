@@ -1,5 +1,8 @@
 //! The result of the boot analysis. Its serialized names are the documented contract of `boot --format json`.
 
+use std::sync::Arc;
+
+use crate::netboot::report::NetbootReport;
 use crate::transition::{Phase, PhaseName};
 use onoff_trace::Losses;
 use onoff_trace::firmware::{FirmwareCheckpoints, FirmwareFault};
@@ -7,16 +10,17 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::activity::Work;
+use crate::boot_axis::BootAxis;
 use crate::devices::{Device, DevicePhaseSpan, DeviceTotal};
 use crate::evidence::{Certainty, Span};
-use crate::firmware::FirmwareStageName;
+use crate::firmware::{FirmwarePhase, FirmwareStageName};
 use crate::idle::{IdleMetric, Settling};
 use crate::lacking::Lacking;
 use crate::processes::{ProcessLife, ProcessSummary};
 use crate::units::{ServiceGroup, Unit};
 
 /// What a caller can choose.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct BootOptions {
     /// How PostBoot is found.
     pub idle: IdleMetric,
@@ -26,6 +30,8 @@ pub struct BootOptions {
     pub expected_processes: Vec<String>,
     /// What the firmware itself says about the same boot, when that is at hand.
     pub firmware: Option<GivenFirmware>,
+    /// What packets show of the same boot, when they were captured.
+    pub capture: Option<Arc<NetbootReport>>,
 }
 
 /// The firmware's own times of the boot, from a file beside the recording.
@@ -35,6 +41,8 @@ pub struct GivenFirmware {
     pub checkpoints: FirmwareCheckpoints,
     /// The file's name.
     pub from: String,
+    /// Its phases; empty when it measured none.
+    pub phases: Vec<FirmwarePhase>,
 }
 
 impl Default for BootOptions {
@@ -44,6 +52,7 @@ impl Default for BootOptions {
             shell: "explorer.exe".to_owned(),
             expected_processes: Vec::new(),
             firmware: None,
+            capture: None,
         }
     }
 }
@@ -255,6 +264,8 @@ pub struct BootReport {
     pub os_loader_ns: Option<i64>,
     /// What happened before the kernel.
     pub before_kernel: BeforeKernel,
+    /// The boot on one axis with what firmware and packets say of it; `None` when there is neither.
+    pub axis: Option<BootAxis>,
     /// PreSMSS to ExplorerInit: kernel start to desktop.
     pub main_path_boot: Span,
     /// The phases, all six, in order; unknown ones have no times.

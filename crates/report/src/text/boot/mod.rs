@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::boot::{BootReport, NotABoot};
 
+use super::boot_axis;
 use super::phases::touched_by;
 use super::printable::printable;
 use super::section::{title, write_news};
@@ -43,6 +44,9 @@ pub fn write(
     let top = options.top;
     headline::write(report, recording, out)?;
     phases::write(report, out)?;
+    if let Some(axis) = report.axis.as_ref().filter(|axis| boot_axis::adds_to_phases(axis)) {
+        boot_axis::write_section(axis, out)?;
+    }
     services::write(report, top, out)?;
     devices::write(report, top, out)?;
     usage::write(&report.phases, &touched_by(&report.phases), out)?;

@@ -1,6 +1,6 @@
 //! The answer: one sentence for each configuration beside the baseline.
 
-use onoff_analysis::transition::TransitionKind;
+use onoff_analysis::compare::RunSubject;
 use std::io::{self, Write};
 
 use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, Verdict};
@@ -48,12 +48,14 @@ fn whole(comparison: &Comparison, at: usize) -> Option<(&ComparedMeasure, &Chang
 
 fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, at: usize) -> String {
     let what = match (comparison.transition, measure.name.as_str()) {
-        (TransitionKind::Boot, "total") => "The boot",
-        (TransitionKind::Boot, "startup") => "The boot up to its last job",
-        (TransitionKind::Boot, _) => "The boot up to the desktop",
-        (TransitionKind::Shutdown, _) => "The shutdown",
-        (TransitionKind::Suspend, "suspend") => "Going to sleep",
-        (TransitionKind::Suspend, _) => "Going to sleep and waking",
+        (RunSubject::Boot, "total") => "The boot",
+        (RunSubject::Boot, "startup") => "The boot up to its last job",
+        (RunSubject::Boot, _) => "The boot up to the desktop",
+        (RunSubject::Shutdown, _) => "The shutdown",
+        (RunSubject::Suspend, "suspend") => "Going to sleep",
+        (RunSubject::Suspend, _) => "Going to sleep and waking",
+        (RunSubject::Netboot, _) => "The network boot",
+        (RunSubject::Firmware, _) => "The firmware, with the loader,",
     };
     let median = |at: usize| measure.values.get(at).and_then(|it| it.median).unwrap_or(0);
     let (was, is) = (value(measure.unit, median(0)), value(measure.unit, median(at)));

@@ -17,6 +17,7 @@ use onoff_trace::{ServiceChange, StringId, TableName, Tables, Trace, milestone};
 
 pub use report::*;
 
+use crate::boot_axis::Beside;
 use crate::cpu::{self, CpuSource, CpuUsage};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
@@ -83,6 +84,18 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
     let firmware_table = firmware_table(trace, options.firmware.as_ref(), Some(0));
     let told_ns = course.firmware.time_ns.map(i64::saturating_neg);
+    let firmware_table_difference_ns = firmware_table
+        .as_ref()
+        .and_then(|table| table.checkpoints.exit_end_ns)
+        .zip(told_ns)
+        .map(|(table, told)| table.saturating_sub(told));
+    let finished_ns = course.finished.time_ns;
+    let settled_ns = finished_ns.map(|end| match post_boot.end_ns {
+        Some(_) => end.saturating_add(post_boot.busy_ns),
+        None => end,
+    });
+    let axis = Beside { firmware_table: firmware_table.as_ref(), manager_difference_ns: firmware_table_difference_ns }
+        .axis(trace, options, (0, &phases, settled_ns));
     Ok(LinuxBootReport {
         system: "linux",
         startup_ns,
@@ -105,12 +118,9 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         device_totals: devices::by_device(&devices),
         devices,
         devices_touched_by: touched_by(trace, &[TableName::DeviceOperations]),
-        firmware_table_difference_ns: firmware_table
-            .as_ref()
-            .and_then(|table| table.checkpoints.exit_end_ns)
-            .zip(told_ns)
-            .map(|(table, told)| table.saturating_sub(told)),
+        firmware_table_difference_ns,
         firmware_table,
+        axis,
         processes,
         process_summary,
         processes_touched_by: touched_by(trace, &[TableName::Processes]),

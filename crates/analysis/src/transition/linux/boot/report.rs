@@ -4,6 +4,7 @@ use crate::transition::{Phase, PhaseName};
 use onoff_trace::{ClockConversion, Losses, RecordedBoot};
 use serde::Serialize;
 
+use crate::boot_axis::BootAxis;
 use crate::cpu::ProcessCpu;
 use crate::devices::{Device, DeviceTotal};
 use crate::evidence::{Certainty, Span};
@@ -122,6 +123,8 @@ pub struct LinuxBootReport {
     pub firmware_table: Option<FirmwareBeforeKernel>,
     /// The firmware table's end of firmware and loader less the service manager's, ns: how far the two accounts differ.
     pub firmware_table_difference_ns: Option<i64>,
+    /// The boot on one axis with what firmware and packets say of it; `None` when there is neither.
+    pub axis: Option<BootAxis>,
     /// How long the computer took to settle after the start.
     pub post_boot: Settling,
     /// Processes, by start.

@@ -16,6 +16,7 @@ use onoff_analysis::transition::linux::boot::LinuxBootReport;
 pub use boots::write as write_boots;
 
 use crate::text::boot::BootTextOptions;
+use crate::text::boot_axis;
 use crate::text::phases::touched_by;
 use crate::text::usage;
 use crate::text::{lacking, losses};
@@ -33,6 +34,10 @@ pub fn write(
     let top = options.top;
     headline::write(report, recording, out)?;
     phases::write(report, out)?;
+    // The table of phases has no rows for what the firmware measured itself.
+    if let Some(axis) = &report.axis {
+        boot_axis::write_section(axis, out)?;
+    }
     path::write(report, out)?;
     units::write(report, top, out)?;
     drivers::write(report, top, out)?;

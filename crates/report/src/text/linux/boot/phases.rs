@@ -71,19 +71,11 @@ fn write_manager(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()
     )
 }
 
-/// The firmware's own table, beside what the service manager tells of firmware and loader.
+/// How the firmware's own table agrees with the service manager's account; its stages are on the axis.
 fn write_firmware(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()> {
     let Some(table) = &report.firmware_table else {
         return Ok(());
     };
-    for stage in &table.stages {
-        writeln!(
-            out,
-            "  {QUIET}Firmware table: {} took {}.{QUIET:#}",
-            stage.name.words(),
-            duration(stage.duration_ns)
-        )?;
-    }
     if let Some(difference) = report.firmware_table_difference_ns {
         let agree = difference.unsigned_abs() <= NOTABLE_DIFFERENCE_NS;
         let style = if agree { QUIET } else { DOUBT };

@@ -1,0 +1,297 @@
+//! A boot on one axis: reset, firmware, network boot, loader, kernel, desktop. The moments are planted: the capture's clock is off by a
+//! known time, and the loader starts a known time after its last byte.
+
+use onoff_testkit::capture::{DhcpFields, Scene};
+use onoff_trace::CivilTime;
+use serde_json::Value;
+
+use crate::firmware::fbpt;
+use crate::running::Folder;
+
+const MS: i64 = 1_000_000;
+/// Table 2 of the paper on PXE performance, the boot over the network, ms: reset's end, loader's load and start, ExitBootServices.
+const PAPER_MS: [i64; 5] = [21, 7_037, 20_246, 40_363, 40_365];
+const SCENARIO: &str = "table-7-slow-service-in-group.toml";
+/// What the capture's clock is ahead of the recording's.
+const CLOCK_MS: i64 = 1_500;
+/// From the boot program's last acknowledgment to the loader's start.
+const VERIFIED_MS: i64 = 210;
+
+fn paper() -> Vec<u8> {
+    fbpt(PAPER_MS.map(|ms| (ms * MS) as u64))
+}
+
+/// The packets of a boot whose reset was at `reset_unix_ms`: an address soon after the loader's load, the boot program shortly before the
+/// loader's start, an image, and the system's own network 5 s after the kernel's start.
+fn packets(reset_unix_ms: i64) -> Vec<u8> {
+    let at = |ms: i64| ((reset_unix_ms + ms) * MS) as u64;
+    // 800 blocks, each with its acknowledgment, 50 µs apiece, and the request.
+    let program_ms = 80;
+    Scene::default()
+        .at(at(PAPER_MS[1] + 200))
+        .lease(&DhcpFields::default())
+        .at(at(PAPER_MS[2] - VERIFIED_MS - program_ms))
+        .file("boot.efi", 800, &Scene::program(0x8664))
+        .at(at(PAPER_MS[2] + 400))
+        .file("Boot/BCD", 30, b"")
+        .wait_ms(9_000)
+        .file("boot.wim", 20_000, b"")
+        .at(at(PAPER_MS[4] + 5_000))
+        .system()
+        .bytes()
+}
+
+fn boot(folder: &Folder, arguments: &str) -> Value {
+    serde_json::from_str(&folder.answer(&format!("boot {arguments} --format json"))).unwrap()
+}
+
+fn join<'a>(axis: &'a Value, source: &str) -> &'a Value {
+    axis["joins"].as_array().unwrap().iter().find(|join| join["source"] == source).unwrap()
+}
+
+fn kinds(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|evidence| evidence["kind"].as_str().unwrap()).collect()
+}
+
+/// The recording's kernel start in real time, ms, and on its axis, ns.
+fn kernel(folder: &Folder) -> (i64, i64) {
+    let info: Value = serde_json::from_str(&folder.answer("info boot.etl --format json")).unwrap();
+    // As `2024-01-09T08:00:00.0000000Z`.
+    let numbers: Vec<i64> = info["start_utc"]
+        .as_str()
+        .unwrap()
+        .split(|letter: char| !letter.is_ascii_digit())
+        .filter_map(|number| number.parse().ok())
+        .collect();
+    let [year, month, day, hour, minute, second, fraction] = numbers[..] else { panic!("{info}") };
+    let civil = CivilTime {
+        year,
+        month: month as u8,
+        day: day as u8,
+        hour: hour as u8,
+        minute: minute as u8,
+        second: second as u8,
+        nanosecond: fraction as u32 * 100,
+    };
+    let start = civil.to_unix_ns().unwrap();
+    let kernel_ns = boot(folder, "boot.etl")["main_path_boot"]["start_ns"].as_i64().unwrap();
+    ((start + kernel_ns) / MS, kernel_ns)
+}
+
+#[test]
+fn from_reset_to_desktop_on_one_axis() {
+    let folder = Folder::boot(SCENARIO);
+    let (kernel_unix_ms, kernel_ns) = kernel(&folder);
+    let reset_ms = kernel_unix_ms - PAPER_MS[4];
+    folder.file("FBPT.bin", &paper()).file("boot.pcapng", &packets(reset_ms + CLOCK_MS));
+    let report = boot(&folder, "boot.etl --firmware FBPT.bin --capture boot.pcapng");
+    let axis = &report["axis"];
+    assert_eq!(axis["zero"], "recording");
+    assert_eq!(axis["start_ns"].as_i64().unwrap(), kernel_ns - PAPER_MS[4] * MS);
+    assert_eq!(axis["total_ns"], report["total_from_reset_ns"], "one number for one thing");
+    // The stages cover all of it: each starts where the one before ends.
+    let stages = axis["stages"].as_array().unwrap();
+    for pair in stages.windows(2) {
+        assert_eq!(pair[0]["end_ns"], pair[1]["start_ns"], "{} {}", pair[0]["name"], pair[1]["name"]);
+    }
+    let names: Vec<&str> = stages.iter().map(|stage| stage["name"].as_str().unwrap()).collect();
+    assert_eq!(names[..6], ["reset", "firmware", "loader_load", "loader", "exit_boot_services", "PreSMSS"]);
+
+    let capture = join(axis, "capture");
+    assert_eq!(capture["joined"], true, "{capture}");
+    assert!(kinds(&capture["evidence"]).contains(&"clocks"));
+    // Where the packets truly were, against where they are drawn: later, and by no more than is said.
+    let first_frame = PAPER_MS[1] + 200;
+    let drawn_ms = (capture["shift_ns"].as_i64().unwrap() - kernel_ns) / MS + PAPER_MS[4];
+    let late_ms = drawn_ms - first_frame;
+    assert!((VERIFIED_MS - 2..VERIFIED_MS + 5).contains(&late_ms), "{late_ms}");
+    let at_most_ms = capture["earlier_by_at_most_ns"].as_i64().unwrap() / MS;
+    assert!(late_ms <= at_most_ms && at_most_ms < 700, "{at_most_ms}");
+
+    // What lies inside "load" and "loader".
+    let inside = |stage: &str| -> Vec<String> {
+        let stage = stages.iter().find(|found| found["name"] == stage).unwrap();
+        stage["inside"].as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(inside("loader_load"), ["DHCP", "boot program"]);
+    assert_eq!(inside("loader"), ["configuration", "ramdisk"]);
+    let text = folder.answer("boot boot.etl --firmware FBPT.bin --capture boot.pcapng");
+    let section = text.split("\nOne axis").nth(1).unwrap().split("\n\n").next().unwrap();
+    insta::assert_snapshot!("boot_on_one_axis", section);
+}
+
+#[test]
+fn without_firmware_the_packets_stand_before_the_kernel() {
+    let folder = Folder::boot(SCENARIO);
+    let (kernel_unix_ms, kernel_ns) = kernel(&folder);
+    folder.file("boot.pcapng", &packets(kernel_unix_ms - PAPER_MS[4] + CLOCK_MS));
+    let axis = boot(&folder, "boot.etl --capture boot.pcapng")["axis"].take();
+    let first = &axis["stages"][0];
+    assert_eq!((first["name"].as_str(), first["end_ns"].as_i64()), (Some("network_boot"), Some(kernel_ns)));
+    // The truth is within what the join says: the first frame came 33.128 s before the kernel.
+    let capture = join(&axis, "capture");
+    let drawn_ms = (kernel_ns - first["start_ns"].as_i64().unwrap()) / MS;
+    let late_ms = PAPER_MS[4] - (PAPER_MS[1] + 200) - drawn_ms;
+    assert!(late_ms >= 0 && late_ms <= capture["earlier_by_at_most_ns"].as_i64().unwrap() / MS, "{late_ms}");
+}
+
+#[test]
+fn a_capture_of_another_boot_stays_off_the_axis() {
+    let folder = Folder::boot(SCENARIO);
+    let (kernel_unix_ms, _) = kernel(&folder);
+    let reset_ms = kernel_unix_ms - PAPER_MS[4];
+    folder.file("FBPT.bin", &paper());
+    let against = |capture: &[u8]| {
+        folder.file("boot.pcapng", capture);
+        let axis = boot(&folder, "boot.etl --firmware FBPT.bin --capture boot.pcapng")["axis"].take();
+        let join = join(&axis, "capture").clone();
+        assert_eq!((&join["joined"], &join["shift_ns"]), (&Value::Bool(false), &Value::Null));
+        for stage in axis["stages"].as_array().unwrap() {
+            assert_eq!(stage["source"] == "capture", false, "{stage}");
+        }
+        let text = folder.answer("boot boot.etl --firmware FBPT.bin --capture boot.pcapng");
+        assert!(text.contains("Capture: its place on the axis is not known."), "{text}");
+        kinds(&join["against"]).iter().map(|kind| (*kind).to_owned()).collect::<Vec<_>>()
+    };
+    // The same machine, booted an hour before.
+    assert_eq!(against(&packets(reset_ms - 3_600_000)), ["clocks"]);
+    // At the right time, but its boot program took longer than the firmware's load of the loader.
+    let at = |ms: i64| ((reset_ms + ms) * MS) as u64;
+    let slow = Scene::default()
+        .at(at(1_000))
+        .lease(&DhcpFields::default())
+        .file("boot.efi", 800, b"")
+        .at(at(30_000))
+        .file("boot.wim", 90, b"")
+        .at(at(90_000))
+        .file("other.wim", 90, b"");
+    assert!(against(&slow.bytes()).contains(&"order".to_owned()));
+    // Nothing was loaded.
+    let refused = Scene::default().at(at(7_300)).lease(&DhcpFields::default()).request("boot.efi", &[]);
+    assert_eq!(against(&refused.error(false, 1, "File not found").bytes()), ["no_loaded_boot"]);
+}
+
+#[test]
+fn of_several_boots_the_one_at_the_right_time_is_taken() {
+    let folder = Folder::boot(SCENARIO);
+    let (kernel_unix_ms, _) = kernel(&folder);
+    let reset_ms = kernel_unix_ms - PAPER_MS[4];
+    let at = |ms: i64| ((reset_ms + ms) * MS) as u64;
+    let one = |scene: Scene, reset: i64| {
+        scene
+            .at(at(reset + PAPER_MS[1] + 200))
+            .lease(&DhcpFields::default())
+            .at(at(reset + PAPER_MS[2] - VERIFIED_MS - 80))
+            .file("boot.efi", 800, b"")
+            .at(at(reset + PAPER_MS[4] + 5_000))
+            .system()
+    };
+    let both = one(one(Scene::default(), -100_000), 0);
+    folder.file("FBPT.bin", &paper()).file("boot.pcapng", &both.bytes());
+    let axis = boot(&folder, "boot.etl --firmware FBPT.bin --capture boot.pcapng")["axis"].take();
+    let capture = join(&axis, "capture");
+    assert_eq!(capture["joined"], true, "{capture}");
+    let clocks = capture["evidence"].as_array().unwrap().iter().find(|evidence| evidence["kind"] == "clocks").unwrap();
+    assert!(clocks["apart_ns"].as_i64().unwrap().abs() < 1_000 * MS, "{clocks}");
+}
+
+#[test]
+fn firmware_and_packets_without_a_recording() {
+    let folder = Folder::new();
+    folder.file("FBPT.bin", &paper()).file("boot.pcapng", &packets(1_700_000_000_000));
+    let axis = boot(&folder, "--firmware FBPT.bin --capture boot.pcapng");
+    assert_eq!((&axis["zero"], axis["total_ns"].as_i64().unwrap()), (&"reset".into(), PAPER_MS[4] * MS));
+    let capture = join(&axis, "capture");
+    assert_eq!(capture["joined"], true, "{capture}");
+    assert!(kinds(&capture["evidence"]).contains(&"fills"));
+    let text = folder.answer("boot --firmware FBPT.bin --capture boot.pcapng");
+    insta::assert_snapshot!("firmware_and_packets_on_one_axis", text);
+
+    // Packets that fill a quarter of the firmware's load may be anybody's.
+    let at = |ms: i64| ((1_700_000_000_000 + ms) * MS) as u64;
+    let brief = Scene::default().at(at(0)).lease(&DhcpFields::default()).at(at(3_000)).file("boot.efi", 800, b"");
+    folder.file("boot.pcapng", &brief.at(at(9_000)).file("boot.wim", 90, b"").bytes());
+    let axis = boot(&folder, "--firmware FBPT.bin --capture boot.pcapng");
+    let capture = join(&axis, "capture");
+    assert_eq!((&capture["joined"], kinds(&capture["against"])), (&Value::Bool(false), vec!["nothing_joins"]));
+}
+
+#[test]
+fn a_linux_boot_from_reset() {
+    let folder = Folder::linux_boot();
+    // The kernel's monotonic zero, from the journal's pair of clocks.
+    let kernel_unix_ms = 1_700_000_100_000 - 34_680;
+    // The service manager says 5.448538 s for firmware and loader.
+    let times = [100, 3_000, 5_200, 5_440, 5_448].map(|ms: i64| (ms * MS) as u64);
+    folder.file("FBPT.bin", &fbpt(times));
+    let at = |ms: i64| ((kernel_unix_ms - 5_448 + ms) * MS) as u64;
+    let scene = |client_ms: i64| {
+        Scene::default()
+            .at(at(client_ms + 3_100))
+            .lease(&DhcpFields::default())
+            .at(at(client_ms + 5_000))
+            .file("boot.efi", 800, b"")
+            .at(at(client_ms + 14_000))
+            .system()
+            .bytes()
+    };
+    folder.file("boot.pcapng", &scene(400));
+    let report = boot(&folder, "linux --firmware FBPT.bin --capture boot.pcapng");
+    let axis = &report["axis"];
+    let names: Vec<&str> =
+        axis["stages"].as_array().unwrap().iter().map(|stage| stage["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["reset", "firmware", "loader_load", "loader", "exit_boot_services", "kernel", "user_space"]);
+    assert_eq!(axis["start_ns"].as_i64().unwrap(), -5_448 * MS);
+    let firmware = join(axis, "firmware");
+    assert_eq!(firmware["joined"], true);
+    assert_eq!(firmware["earlier_by_at_most_ns"], 538_000, "the two accounts differ by that");
+    assert_eq!(join(axis, "capture")["joined"], true, "{axis}");
+    let text = folder.answer("boot linux --firmware FBPT.bin --capture boot.pcapng");
+    insta::assert_snapshot!(
+        "linux_boot_on_one_axis",
+        text.split("\nOne axis").nth(1).unwrap().split("\n\n").next().unwrap()
+    );
+
+    // Tables of another machine: the service manager contradicts them.
+    folder.file("FBPT.bin", &paper());
+    let axis = boot(&folder, "linux --firmware FBPT.bin")["axis"].take();
+    let firmware = join(&axis, "firmware");
+    assert_eq!((&firmware["joined"], kinds(&firmware["against"])), (&Value::Bool(false), vec!["manager"]));
+    assert_eq!(axis["stages"][0]["name"], "firmware", "the service manager's own phases remain");
+}
+
+#[test]
+fn a_kernel_that_knows_what_it_booted_from() {
+    for (station, joined) in [("52-54-00-77-00-01", true), ("52-54-00-77-00-02", false)] {
+        let folder = Folder::linux_boot();
+        let line = format!(
+            "[    0.000000] Linux version 6.1.0 (x@y) (gcc 12) #1 SMP\n[    0.000000] Command line: ro BOOTIF=01-{station} quiet\n\
+             [    1.000000] Run /sbin/init as init process\n"
+        );
+        folder.file("linux/dmesg.txt", line.as_bytes());
+        let at = |ms: i64| ((1_700_000_100_000 - 34_680 + ms) * MS) as u64;
+        let scene = Scene::default().at(at(-9_000)).lease(&DhcpFields::default()).file("boot.efi", 800, b"");
+        folder.file("boot.pcapng", &scene.at(at(14_000)).system().bytes());
+        let axis = boot(&folder, "linux --capture boot.pcapng")["axis"].take();
+        let capture = join(&axis, "capture");
+        assert_eq!(capture["joined"], joined, "{capture}");
+        let list = if joined { &capture["evidence"] } else { &capture["against"] };
+        assert!(kinds(list).contains(&"station"), "{capture}");
+    }
+}
+
+/// A real Linux boot whose recording holds the firmware's table.
+#[test]
+fn a_real_boot_with_its_own_table() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    let path = samples.join("boot-fpdt.tar.xz");
+    let report = boot(&folder, &path.display().to_string());
+    let firmware = join(&report["axis"], "firmware");
+    assert_eq!(firmware["joined"], true);
+    assert_eq!(kinds(&firmware["evidence"]), ["same_moment", "in_recording", "manager"]);
+    // ExitBootServices returned 4.809919 s after the reset.
+    assert_eq!(report["axis"]["start_ns"], -4_809_919_164_i64);
+}

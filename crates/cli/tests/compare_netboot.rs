@@ -1,0 +1,109 @@
+//! Comparing network boots and firmware tables: what was planted is found, what was not is not.
+
+use onoff_testkit::capture::{DhcpFields, Scene};
+use serde_json::Value;
+
+use crate::firmware::fbpt;
+use crate::running::Folder;
+
+const MS: u64 = 1_000_000;
+
+fn comparison(folder: &Folder, arguments: &str) -> Value {
+    serde_json::from_str(&folder.answer(&format!("compare {arguments} --format json"))).unwrap()
+}
+
+fn verdict<'a>(comparison: &'a Value, key: &str) -> &'a str {
+    let measures = comparison["measures"].as_array().unwrap();
+    let measure =
+        measures.iter().find(|measure| measure["key"] == key).unwrap_or_else(|| panic!("{key}: {measures:?}"));
+    measure["changes"][0]["verdict"].as_str().unwrap()
+}
+
+/// A network boot whose client waits `pause_ms` between its two files; `jitter_ms` differs from run to run.
+fn capture(pause_ms: u64, jitter_ms: u64) -> Vec<u8> {
+    Scene::default()
+        .lease(&DhcpFields::default())
+        .wait_ms(20 + jitter_ms)
+        .file("boot.efi", 200, b"")
+        .wait_ms(pause_ms)
+        .file("boot.wim", 900, b"")
+        .wait_ms(900)
+        .system()
+        .bytes()
+}
+
+#[test]
+fn network_boots() {
+    let folder = Folder::new();
+    for run in 0..4 {
+        folder.file(&format!("old{run}.pcapng"), &capture(100, run));
+        folder.file(&format!("new{run}.pcapng"), &capture(900, run));
+        folder.file(&format!("same{run}.pcapng"), &capture(100, run + 1));
+    }
+    let runs = |name: &str| (0..4).map(|run| format!("{name}{run}.pcapng ")).collect::<String>();
+    let sides = |name: &str| format!("--baseline {} --candidate {}", runs("old"), runs(name));
+    let slower = comparison(&folder, &sides("new"));
+    assert_eq!(slower["transition"], "netboot");
+    assert_eq!(verdict(&slower, "netboot.total"), "slower");
+    assert_eq!(verdict(&slower, "netboot.phase.client busy"), "slower");
+    assert_eq!(verdict(&slower, "netboot.phase.DHCP"), "same");
+    assert_eq!(verdict(&slower, "netboot.step.boot.wim"), "same");
+    assert_eq!(verdict(&comparison(&folder, &sides("same")), "netboot.total"), "same");
+    let text = folder.answer(&format!("compare {}", sides("new")));
+    assert!(text.starts_with("The network boot is 800 ms ("), "{text}");
+
+    // A folder, the gate, and a boot that failed among others.
+    std::fs::create_dir(folder.path("runs")).unwrap();
+    for run in 0..3 {
+        folder.file(&format!("runs/{run}.pcapng"), &capture(100, run));
+    }
+    folder.file("runs/note.txt", b"nothing");
+    let failed = Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]).error(false, 1, "no");
+    folder.file("runs/failed.pcapng", &failed.bytes());
+    for (candidate, code) in [("new", 1), ("same", 0)] {
+        let arguments = format!("gate --baseline runs --candidate {} --limit", runs(candidate));
+        let gate = folder.command(&arguments).arg("netboot.total 10%").output().unwrap();
+        assert_eq!(gate.status.code(), Some(code), "{}", String::from_utf8_lossy(&gate.stderr));
+    }
+    let apart = comparison(&folder, &format!("--baseline runs --candidate {}", runs("same")));
+    let set_apart: Vec<&Value> =
+        apart["configurations"][0]["runs"].as_array().unwrap().iter().filter(|run| run["compared"] == false).collect();
+    assert_eq!(set_apart.len(), 1);
+    assert_eq!(set_apart[0]["set_apart"][0]["reason"], "other_kind");
+    // A recording of a system is no network boot.
+    assert_eq!(folder.refusal("compare --baseline old0.pcapng --candidate new0.pcapng --transition boot").0, 2);
+}
+
+#[test]
+fn firmware_tables() {
+    let folder = Folder::new();
+    for run in 0..3 {
+        let table = |load: u64| fbpt([21, load, load + 191 + run, load + 3_540, load + 3_541].map(|ms| ms * MS));
+        folder.file(&format!("old{run}.bin"), &table(5_321 + run));
+        folder.file(&format!("new{run}.bin"), &table(7_037 + run));
+    }
+    let all = comparison(&folder, "--baseline old0.bin old1.bin old2.bin --candidate new0.bin new1.bin new2.bin");
+    assert_eq!(all["transition"], "firmware");
+    assert_eq!(verdict(&all, "firmware.total"), "slower");
+    assert_eq!(verdict(&all, "firmware.phase.firmware"), "slower");
+    assert_eq!(verdict(&all, "firmware.phase.loader_load"), "same");
+    let measures = all["measures"].as_array().unwrap();
+    let time1 = measures.iter().find(|measure| measure["key"] == "firmware.time1").unwrap();
+    // 5,300, 5,301 and 5,302 ms.
+    assert_eq!(time1["values"][0]["mean"].as_u64().unwrap(), 5_301 * MS);
+}
+
+/// Drivers of a real firmware against themselves: nothing differs.
+#[test]
+fn real_firmware_against_itself() {
+    let Some(samples) = onoff_testkit::real::samples("fpdt") else {
+        return;
+    };
+    let folder = Folder::new();
+    let table = samples.join("FBPT_reconstructed.bin");
+    let table = table.display();
+    let all = comparison(&folder, &format!("--baseline {table} --candidate {table} --least-runs 1"));
+    let drivers = all["measures"].as_array().unwrap().iter().filter(|measure| measure["category"] == "driver");
+    let differences: Vec<&Value> = drivers.map(|driver| &driver["changes"][0]["difference"]).collect();
+    assert!(differences.len() > 20 && differences.iter().all(|difference| **difference == 0), "{differences:?}");
+}

@@ -1,0 +1,260 @@
+//! A boot on one axis from reset to desktop: the stages, what lies inside each, and what put them there.
+
+use std::io::{self, Write};
+
+use onoff_analysis::boot_axis::{
+    AxisEvidence, AxisEvidenceKind, AxisJoin, AxisMoment, AxisPart, AxisSource, AxisStage, BootAxis,
+};
+
+use super::bar::Axis;
+use super::printable::printable;
+use super::quantity::{counted, duration, percent, share};
+use super::section::title;
+use super::style::{BAR, DOUBT, HEADLINE, QUIET, WORST};
+use super::table::{Table, cell, styled_cell};
+
+/// Characters of the axis.
+const BAR_CELLS: usize = 28;
+/// Parts of a stage that take less than this share of it are summed up, percent.
+const BRIEF_PERCENT: f64 = 0.5;
+/// More parts of one stage than this are summed up, the shortest first.
+const MOST_PARTS: usize = 12;
+
+/// The axis as an answer: without a recording, so that it is all there is.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
+    match axis.total_ns {
+        Some(total) => {
+            let whole = format!("{}: {}.", span(axis), duration(total));
+            writeln!(out, "{HEADLINE}{whole}{HEADLINE:#}")?;
+        }
+        None => writeln!(out, "{HEADLINE}Nothing could be put on one axis.{HEADLINE:#}")?,
+    }
+    write_section(axis, out)
+}
+
+/// The axis as a section of a boot's report.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_section(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
+    let note = axis.total_ns.map(|total| format!("{}: {}", span(axis), duration(total)));
+    title("One axis", note.as_deref().unwrap_or_default(), out)?;
+    write_stages(axis, out)?;
+    for join in &axis.joins {
+        write_join(join, out)?;
+    }
+    Ok(())
+}
+
+/// Whether the section says more than the table of phases does.
+#[must_use]
+pub fn adds_to_phases(axis: &BootAxis) -> bool {
+    let inside = axis.stages.iter().any(|stage| !stage.inside.is_empty());
+    inside || axis.joins.iter().any(|join| join.source == AxisSource::Capture || !join.joined)
+}
+
+/// What the axis reaches from and to.
+fn span(axis: &BootAxis) -> String {
+    let from = match axis.stages.first() {
+        Some(stage) if stage.source == AxisSource::Firmware && stage.name == "reset" => "From the processor's reset",
+        Some(stage) if stage.source == AxisSource::Firmware => "From the firmware's first time",
+        Some(stage) if stage.source == AxisSource::Capture => "From the client's first frame",
+        _ => "From the first phase",
+    };
+    let to = match axis.stages.last() {
+        Some(stage) if stage.source == AxisSource::Recording && stage.name == "PostBoot" => {
+            "until the computer settled"
+        }
+        Some(stage) if stage.source == AxisSource::Recording => "to the end of the start",
+        Some(stage) if stage.source == AxisSource::Capture => "to the end of the network boot",
+        _ => "to the operating system",
+    };
+    format!("{from} {to}")
+}
+
+/// A stage's or part's name for people.
+fn name(name: &str) -> String {
+    match name {
+        "loader_load" => "loader's load".to_owned(),
+        "exit_boot_services" => "ExitBootServices".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
+fn write_stages(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
+    let Some((start_ns, end_ns)) = axis.start_ns.zip(axis.stages.iter().map(|stage| stage.end_ns).max()) else {
+        return Ok(());
+    };
+    let scale = Axis::new(start_ns, end_ns, BAR_CELLS);
+    let whole_ns = axis.total_ns.unwrap_or(end_ns.saturating_sub(start_ns));
+    let longest_ns = axis.stages.iter().map(|stage| stage.duration_ns).max();
+    let mut table =
+        Table::new().left("stage", 24).right("from").right("took").right("share").left("", BAR_CELLS).left("", 56);
+    for stage in &axis.stages {
+        let style = if Some(stage.duration_ns) == longest_ns { WORST } else { BAR };
+        table.row([
+            cell(name(&stage.name)),
+            cell(duration(stage.start_ns.saturating_sub(start_ns))),
+            cell(duration(stage.duration_ns)),
+            cell(percent(share(stage.duration_ns, whole_ns))),
+            styled_cell(style, scale.bar(stage.start_ns, stage.end_ns)),
+            styled_cell(QUIET, source(stage.source)),
+        ]);
+        add_parts(stage, (start_ns, whole_ns, &scale), &mut table);
+    }
+    table.write(out)
+}
+
+fn source(source: AxisSource) -> &'static str {
+    match source {
+        AxisSource::Firmware => "firmware table",
+        AxisSource::Capture => "capture",
+        AxisSource::Recording => "recording",
+    }
+}
+
+/// The rows of what lies inside a stage.
+fn add_parts(stage: &AxisStage, (start_ns, whole_ns, scale): (i64, i64, &Axis), table: &mut Table) {
+    let mut lengths: Vec<i64> = stage.inside.iter().map(|part| part.duration_ns).collect();
+    lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
+    let shortest_shown = lengths.get(MOST_PARTS).map_or(i64::MIN, |&length| length.saturating_add(1));
+    let is_shown = |part: &&AxisPart| {
+        part.duration_ns >= shortest_shown && share(part.duration_ns, stage.duration_ns) >= BRIEF_PERCENT
+    };
+    let mut row = |label: String, from_ns: Option<i64>, took_ns: i64, bar: String, note: String| {
+        table.row([
+            cell(format!("  {label}")),
+            cell(from_ns.map_or_else(String::new, |from| duration(from.saturating_sub(start_ns)))),
+            cell(duration(took_ns)),
+            cell(percent(share(took_ns, whole_ns))),
+            styled_cell(BAR, bar),
+            styled_cell(QUIET, note),
+        ]);
+    };
+    for part in stage.inside.iter().filter(is_shown) {
+        let bar = scale.bar(part.start_ns, part.end_ns);
+        row(name(&part.name), Some(part.start_ns), part.duration_ns, bar, printable(&part.detail).into_owned());
+    }
+    let hidden: Vec<&AxisPart> = stage.inside.iter().filter(|part| !is_shown(part)).collect();
+    if !hidden.is_empty() {
+        let took_ns = hidden.iter().fold(0_i64, |sum, part| sum.saturating_add(part.duration_ns));
+        let label = format!("and {}", counted(hidden.len() as u64, "shorter part"));
+        row(label, None, took_ns, String::new(), String::new());
+    }
+    let on_network = stage.inside.iter().any(|part| part.source == AxisSource::Capture);
+    let is_worth_a_row = |ns: &i64| on_network && share(*ns, stage.duration_ns) >= BRIEF_PERCENT;
+    if let Some(off_ns) = stage.off_network_ns.filter(is_worth_a_row) {
+        let note = "the client ran what it had loaded, or waited".to_owned();
+        row("off the network".to_owned(), None, off_ns, String::new(), note);
+    }
+}
+
+fn write_join(join: &AxisJoin, out: &mut dyn Write) -> io::Result<()> {
+    let whose = match join.source {
+        AxisSource::Firmware => "Firmware table",
+        AxisSource::Capture => "Capture",
+        AxisSource::Recording => "Recording",
+    };
+    if join.joined {
+        let evidence: Vec<String> = join.evidence.iter().filter_map(speaks_for).collect();
+        let mut sentence = match evidence.is_empty() {
+            true => format!("{whose}: its own times."),
+            false => format!("{whose}: {}.", evidence.join("; ")),
+        };
+        if join.source == AxisSource::Capture && !join.evidence.is_empty() {
+            sentence += &match join.earlier_by_at_most_ns {
+                Some(0) => String::new(),
+                Some(ns) => format!(" Its packets may be up to {} earlier than shown.", duration(ns)),
+                None => " How much earlier than shown they may be is not known.".to_owned(),
+            };
+        }
+        return writeln!(out, "  {QUIET}{}{QUIET:#}", printable(&sentence));
+    }
+    let against: Vec<String> = join.against.iter().map(speaks_against).collect();
+    let reason = match join.equally_good {
+        0 => against.join("; "),
+        boots => format!("{boots} boots of the capture fit equally well; choose one machine's boot"),
+    };
+    let sentence = format!("{whose}: its place on the axis is not known. {}.", capitalised(&reason));
+    writeln!(out, "  {DOUBT}{}{DOUBT:#}", printable(&sentence))
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn moment(moment: AxisMoment) -> &'static str {
+    match moment {
+        AxisMoment::LoaderLoad => "the loader's load",
+        AxisMoment::LoaderStart => "the loader's start",
+        AxisMoment::ExitCall => "the call of ExitBootServices",
+        AxisMoment::ExitReturn => "the return of ExitBootServices",
+        AxisMoment::KernelStart => "the kernel's start",
+        AxisMoment::BootProgramRequest => "the request for the boot program",
+        AxisMoment::BootProgramEnd => "the acknowledgment of the boot program's last byte",
+        AxisMoment::NextRequest => "the next request",
+        AxisMoment::LastByte => "the acknowledgment of the last byte loaded",
+        AxisMoment::SystemNetwork => "the operating system's first packet",
+    }
+}
+
+/// Evidence for a join; `None` for what only narrows it.
+fn speaks_for(evidence: &AxisEvidence) -> Option<String> {
+    use AxisEvidenceKind as Kind;
+    let first = evidence.first.map_or("", moment);
+    let second = evidence.second.map_or("", moment);
+    let apart_ns = evidence.apart_ns.unwrap_or(0);
+    let apart = duration(apart_ns.saturating_abs());
+    Some(match evidence.kind {
+        Kind::SameMoment => format!("{first} is {second}; the time between them is not measured"),
+        Kind::InRecording => "it is part of the recording".to_owned(),
+        Kind::SameTimes => "the recording holds the same five times".to_owned(),
+        Kind::Manager => format!("the service manager's account differs by {apart}"),
+        Kind::Station => format!("client {} is the recorded machine", evidence.detail),
+        Kind::Clocks => format!("the clocks of capture and recording agree within {apart}"),
+        Kind::Order if apart_ns == 0 => format!("placed so that {first} is {second}"),
+        Kind::Fills => {
+            let load_ns = evidence.of_ns.unwrap_or(0);
+            format!(
+                "address and boot program took {} of the {} that the firmware measured for the loader's load",
+                duration(load_ns.saturating_sub(apart_ns)),
+                duration(load_ns)
+            )
+        }
+        Kind::Order | Kind::OtherTimes | Kind::NoPlace | Kind::NoLoadedBoot | Kind::NothingJoins => return None,
+    })
+}
+
+fn speaks_against(evidence: &AxisEvidence) -> String {
+    use AxisEvidenceKind as Kind;
+    let first = evidence.first.map_or("", moment);
+    let second = evidence.second.map_or("", moment);
+    let apart_ns = evidence.apart_ns.unwrap_or(0);
+    let apart = duration(apart_ns.saturating_abs());
+    match evidence.kind {
+        Kind::OtherTimes => {
+            format!("the recording has other times, so the table is of another boot ({})", evidence.detail)
+        }
+        Kind::Manager => format!(
+            "the service manager's account of firmware and loader differs by {apart}, so the table is of another boot"
+        ),
+        Kind::NoPlace => {
+            "its times do not start at this boot's reset, or lack the return of ExitBootServices".to_owned()
+        }
+        Kind::Station => format!("client {} is not the recorded machine", evidence.detail),
+        Kind::Clocks => {
+            let direction = if apart_ns < 0 { "earlier" } else { "later" };
+            format!("by the clocks of capture and recording this network boot was {apart} {direction}")
+        }
+        Kind::Order => format!("{first} would come {apart} after {second}, so the capture is of another boot"),
+        Kind::NoLoadedBoot => "the capture holds no network boot that loaded a file to its end".to_owned(),
+        Kind::NothingJoins => {
+            "nothing shows that it is of this boot: no station address and no clock that both have".to_owned()
+        }
+        Kind::SameMoment | Kind::InRecording | Kind::SameTimes | Kind::Fills => String::new(),
+    }
+}

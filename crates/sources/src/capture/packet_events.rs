@@ -1,0 +1,189 @@
+//! Packets that Windows wrote into an event trace log: by its capture filter (`netsh trace start capture=yes`) and by `pktmon`.
+//!
+//! The capture filter logs a packet in one event or in several fragments, whose keywords mark the first and the last; `pktmon` logs
+//! it whole, once for each component of the network stack that it passes. Copies are recognised later, like those of any capture.
+
+use hashbrown::HashMap;
+use onoff_etl::{Guid, Record};
+use onoff_netboot::losses;
+use onoff_trace::losses::Counter;
+use uuid::uuid;
+
+/// Provider of the capture filter, `Microsoft-Windows-NDIS-PacketCapture`.
+const CAPTURE_FILTER: Guid = uuid!("2ed6006e-4729-4609-b423-3ee7bcd678ef");
+/// A fragment of a packet at a network card.
+const FRAGMENT: u16 = 1001;
+/// A fragment of a packet at a virtual switch.
+const SWITCH_FRAGMENT: u16 = 1003;
+/// What the frame is: keywords of the provider. Without any it is Ethernet.
+const WIRELESS_WAN: u64 = 0x200;
+const TUNNEL: u64 = 0x8000;
+const NATIVE_802_11: u64 = 0x1_0000;
+const PACKET_START: u64 = 0x4000_0000;
+const PACKET_END: u64 = 0x8000_0000;
+
+/// Provider `Microsoft-Windows-PktMon`.
+const PACKET_MONITOR: Guid = uuid!("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac");
+/// A packet, and one that Windows dropped.
+const PACKET: u16 = 160;
+const DROPPED_PACKET: u16 = 170;
+/// Bytes before the packet: numbers of packet, component and drop; its kind at 14, its size at 30 and the size logged at 32.
+const MONITOR_HEADER: usize = 34;
+
+/// Link types of captures.
+const ETHERNET: i32 = 1;
+const RAW_IP: i32 = 101;
+const WIRELESS: i32 = 105;
+
+/// A packet longer than this is a sign of damage, bytes.
+const LONGEST_PACKET: usize = 1 << 20;
+/// Packets whose fragments are waited for, at most: threads log one at a time.
+const MOST_UNFINISHED: usize = 4096;
+
+/// What an event is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum PacketEvent<'a> {
+    /// None of a packet.
+    Other,
+    /// A fragment that is not the last.
+    Begun,
+    /// A packet: its link type, its bytes and its length when it was whole.
+    Packet { link: i32, bytes: &'a [u8], wire_bytes: u32 },
+    /// Something lost, with how it is counted.
+    Lost(&'static Counter),
+}
+
+/// Makes packets of events.
+#[derive(Debug, Default)]
+pub(super) struct PacketEvents {
+    /// Packets whose last fragment has not come, by the process and thread that log them.
+    unfinished: HashMap<(u32, u32), Vec<u8>>,
+    whole: Vec<u8>,
+}
+
+impl PacketEvents {
+    pub(super) fn see<'a>(&'a mut self, record: &Record<'a>) -> PacketEvent<'a> {
+        let Some(descriptor) = record.descriptor() else {
+            return PacketEvent::Other;
+        };
+        match (record.class_guid(), descriptor.id) {
+            (Some(CAPTURE_FILTER), id @ (FRAGMENT | SWITCH_FRAGMENT)) => {
+                let fragment =
+                    if id == FRAGMENT { fragment(record.payload()) } else { switch_fragment(record.payload()) };
+                let logged_by = (record.process_id().unwrap_or(0), record.thread_id().unwrap_or(0));
+                match fragment {
+                    Some(bytes) => self.fragment(bytes, descriptor.keyword, logged_by),
+                    None => PacketEvent::Lost(&losses::FRAMES_MALFORMED),
+                }
+            }
+            (Some(PACKET_MONITOR), PACKET) => monitored(record.payload()),
+            (Some(PACKET_MONITOR), DROPPED_PACKET) => PacketEvent::Lost(&losses::PACKETS_DROPPED_BY_WINDOWS),
+            _ => PacketEvent::Other,
+        }
+    }
+
+    /// Packets whose last fragment never came.
+    pub(super) fn left_over(&self) -> u64 {
+        self.unfinished.len() as u64
+    }
+
+    fn fragment<'a>(&'a mut self, bytes: &'a [u8], keyword: u64, logged_by: (u32, u32)) -> PacketEvent<'a> {
+        let link = match keyword {
+            wireless if wireless & NATIVE_802_11 != 0 => WIRELESS,
+            network if network & (WIRELESS_WAN | TUNNEL) != 0 => RAW_IP,
+            _ => ETHERNET,
+        };
+        let (first, last) = (keyword & PACKET_START != 0, keyword & PACKET_END != 0);
+        if first && last {
+            return packet(link, bytes, bytes.len());
+        }
+        if first {
+            let was_unfinished = self.unfinished.remove(&logged_by).is_some();
+            if self.unfinished.len() >= MOST_UNFINISHED {
+                return PacketEvent::Lost(&losses::FRAMES_INCOMPLETE);
+            }
+            self.unfinished.insert(logged_by, bytes.to_vec());
+            return if was_unfinished { PacketEvent::Lost(&losses::FRAMES_INCOMPLETE) } else { PacketEvent::Begun };
+        }
+        let Some(begun) = self.unfinished.get_mut(&logged_by) else {
+            // Of the rest of a packet whose start was not recorded only the end counts: it is one packet.
+            return if last { PacketEvent::Lost(&losses::FRAMES_INCOMPLETE) } else { PacketEvent::Begun };
+        };
+        if begun.len().saturating_add(bytes.len()) > LONGEST_PACKET {
+            self.unfinished.remove(&logged_by);
+            return PacketEvent::Lost(&losses::FRAMES_MALFORMED);
+        }
+        begun.extend_from_slice(bytes);
+        if !last {
+            return PacketEvent::Begun;
+        }
+        self.whole = self.unfinished.remove(&logged_by).unwrap_or_default();
+        packet(link, &self.whole, self.whole.len())
+    }
+}
+
+fn packet(link: i32, bytes: &[u8], wire_bytes: usize) -> PacketEvent<'_> {
+    match u32::try_from(wire_bytes) {
+        Ok(wire_bytes) if bytes.len() <= LONGEST_PACKET => PacketEvent::Packet { link, bytes, wire_bytes },
+        _ => PacketEvent::Lost(&losses::FRAMES_MALFORMED),
+    }
+}
+
+/// Numbers of two interfaces, the fragment's length, the fragment.
+fn fragment(payload: &[u8]) -> Option<&[u8]> {
+    let mut rest = payload.get(8..)?;
+    let length = take_u32(&mut rest)?;
+    rest.get(..usize::try_from(length).ok()?)
+}
+
+/// Numbers of two interfaces; port, its name, card and kind of the source; the same of each destination; the fragment with its length;
+/// out-of-band data with its length.
+fn switch_fragment(payload: &[u8]) -> Option<&[u8]> {
+    let mut rest = payload.get(8..)?;
+    let end = |rest: &mut &[u8]| {
+        take_u32(rest)?;
+        (0..3).try_for_each(|_| skip_text(rest))
+    };
+    end(&mut rest)?;
+    let destinations = take_u32(&mut rest)?;
+    for _ in 0..destinations {
+        end(&mut rest)?;
+    }
+    let length = usize::try_from(take_u32(&mut rest)?).ok()?;
+    let fragment = rest.get(..length)?;
+    rest = rest.get(length..)?;
+    // What follows must be as long as it says, or the fields were not these.
+    let after = usize::try_from(take_u32(&mut rest)?).ok()?;
+    (after == rest.len()).then_some(fragment)
+}
+
+fn take_u32(rest: &mut &[u8]) -> Option<u32> {
+    let (number, after) = rest.split_first_chunk::<4>()?;
+    *rest = after;
+    Some(u32::from_le_bytes(*number))
+}
+
+/// A text of 16-bit units that ends with a zero.
+fn skip_text(rest: &mut &[u8]) -> Option<()> {
+    let (units, _) = rest.as_chunks::<2>();
+    let end = units.iter().position(|unit| *unit == [0, 0])?;
+    *rest = rest.get((end + 1) * 2..)?;
+    Some(())
+}
+
+fn monitored(payload: &[u8]) -> PacketEvent<'_> {
+    let number = |at: usize| Some(u16::from_le_bytes(payload.get(at..)?.first_chunk::<2>().copied()?));
+    let (Some(kind), Some(original), Some(logged)) = (number(14), number(30), number(32)) else {
+        return PacketEvent::Lost(&losses::FRAMES_MALFORMED);
+    };
+    let Some(bytes) = payload.get(MONITOR_HEADER..MONITOR_HEADER + usize::from(logged)) else {
+        return PacketEvent::Lost(&losses::FRAMES_MALFORMED);
+    };
+    let link = match kind {
+        1 => ETHERNET,
+        2 => WIRELESS,
+        3 => RAW_IP,
+        _ => return PacketEvent::Lost(&losses::LINK_UNKNOWN),
+    };
+    packet(link, bytes, usize::from(original.max(logged)))
+}

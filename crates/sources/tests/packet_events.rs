@@ -1,0 +1,118 @@
+//! Packets in event trace logs: whatever a capture file tells, the same packets logged by Windows must tell.
+#![allow(clippy::unwrap_used)]
+
+use onoff_netboot::Capture;
+use onoff_sources::{Error, Files, Limits, Options, read_capture};
+use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
+use onoff_testkit::capture::{PacketLog, event_trace, frames_of, outcomes};
+use proptest::prelude::*;
+
+fn read(name: &str, bytes: &[u8]) -> Result<Capture, Error> {
+    let files = Files::held([(name.to_owned(), bytes.to_vec())], &Limits::default())?;
+    read_capture(&files, &Options::default())
+}
+
+/// What a capture tells, without what only its container does.
+fn told(mut capture: Capture) -> String {
+    capture.files.clear();
+    let stations: std::collections::BTreeMap<_, _> =
+        capture.stations.drain().map(|(mac, seen)| (mac.to_string(), seen)).collect();
+    let addresses: std::collections::BTreeMap<_, _> = capture.addresses.drain().collect();
+    capture.losses = onoff_trace::Losses::new();
+    format!("{stations:?} {addresses:?} {capture:?}")
+}
+
+fn losses(capture: &Capture) -> Vec<&'static str> {
+    capture.losses.iter().map(|loss| loss.counter).collect()
+}
+
+#[test]
+fn every_outcome_comes_out_the_same() {
+    for made in outcomes() {
+        let plain = told(read("a.pcapng", &made.bytes).unwrap());
+        let frames = frames_of(&made.bytes);
+        for log in [PacketLog::Whole, PacketLog::Fragments(50), PacketLog::Switch, PacketLog::Monitor(60_000)] {
+            let trace = read("a.etl", &event_trace(&frames, log)).unwrap();
+            assert_eq!(trace.files[0].container, "etl");
+            assert_eq!(told(trace), plain, "{}, {log:?}", made.name);
+        }
+    }
+}
+
+#[test]
+fn real_captures_come_out_the_same() {
+    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+        return;
+    };
+    // The others are cut to 96 bytes, and the capture filter does not say how long a packet was.
+    let name = "spicy-tftp_rrq.pcap";
+    let bytes = std::fs::read(samples.join(name)).unwrap();
+    let frames = frames_of(&bytes);
+    let plain = read(name, &bytes).unwrap();
+    assert_eq!(plain.transfers.len(), 1);
+    let plain = told(Capture { snap_length: None, ..plain });
+    for log in [PacketLog::Fragments(200), PacketLog::Monitor(60_000)] {
+        assert_eq!(told(read("a.etl", &event_trace(&frames, log)).unwrap()), plain, "{log:?}");
+    }
+}
+
+#[test]
+fn what_was_cut_or_lost_is_counted() {
+    let made = outcomes().swap_remove(0);
+    let frames = frames_of(&made.bytes);
+    let cut = read("a.etl", &event_trace(&frames, PacketLog::Monitor(60))).unwrap();
+    assert_eq!((cut.frames, cut.snap_length), (frames.len() as u64, Some(60)));
+    assert!(losses(&cut).contains(&"frames_cut"));
+
+    // A last fragment without its first, a first without its last, and a packet that Windows dropped.
+    let filter = uuid::uuid!("2ed6006e-4729-4609-b423-3ee7bcd678ef");
+    let monitor = uuid::uuid!("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac");
+    let mut trace = EtlBuilder::new(Session::windows_10(1));
+    let mut at = 7_000_000;
+    let mut event = |provider, id, keyword, payload: Payload| {
+        at += 1_000;
+        let event = ManifestEvent { provider, id, keyword, process: 4, thread: 8, ..ManifestEvent::default() };
+        trace.push(0, &Record::manifest(event, at, payload));
+    };
+    let fragment = |bytes: &[u8]| Payload::wide().u32(1).u32(1).u32(bytes.len() as u32).bytes(bytes);
+    event(filter, 1001, 0x8000_0000, fragment(b"end"));
+    event(filter, 1001, 0xC000_0000, fragment(&frames[0].1));
+    event(filter, 1001, 0xC000_0000, Payload::wide().u32(1).u32(1).u32(4_000_000_000));
+    event(filter, 1003, 0xC000_0000, Payload::wide().u32(1).u32(1).u32(1).u32(1));
+    event(monitor, 170, 0x10, Payload::wide());
+    event(monitor, 160, 0x10, Payload::wide().u64(0));
+    event(filter, 1001, 0x4000_0000, fragment(b"first"));
+    let read = read("a.etl", &trace.finish()).unwrap();
+    let count = |name: &str| read.losses.iter().find(|loss| loss.counter == name).map_or(0, |loss| loss.count);
+    assert_eq!(read.frames, 1);
+    assert_eq!(count("frames_incomplete"), 2);
+    assert_eq!(count("packets_dropped_by_windows"), 1);
+    assert_eq!(count("frames_malformed"), 3);
+}
+
+#[test]
+fn a_recording_without_packets_is_refused_and_says_what_to_record() {
+    let error = read("boot.etl", &event_trace(&[], PacketLog::Whole)).unwrap_err();
+    assert!(error.to_string().starts_with("boot.etl: holds no packets ("), "{error}");
+    assert!(error.to_string().contains("pktmon start"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn any_payload_is_a_packet_or_counted(
+        payload in proptest::collection::vec(any::<u8>(), 0..120),
+        id in prop_oneof![Just(1001_u16), Just(1003), Just(160), Just(170)],
+        keyword in any::<u64>(),
+    ) {
+        let provider = match id {
+            160 | 170 => uuid::uuid!("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac"),
+            _ => uuid::uuid!("2ed6006e-4729-4609-b423-3ee7bcd678ef"),
+        };
+        let mut trace = EtlBuilder::new(Session::windows_10(1));
+        let event = ManifestEvent { provider, id, keyword, ..ManifestEvent::default() };
+        trace.push(0, &Record::manifest(event, 7_000_000, Payload::wide().bytes(&payload)));
+        if let Ok(capture) = read("a.etl", &trace.finish()) {
+            prop_assert!(capture.frames <= 1);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The frames of a capture as Windows logs them in an event trace.
+
+use uuid::{Uuid, uuid};
+
+use crate::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
+
+const CAPTURE_FILTER: Uuid = uuid!("2ed6006e-4729-4609-b423-3ee7bcd678ef");
+const PACKET_MONITOR: Uuid = uuid!("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac");
+const PACKET_START: u64 = 0x4000_0000;
+const PACKET_END: u64 = 0x8000_0000;
+/// From FILETIME's year 1601 to 1970, s.
+const FILETIME_TO_UNIX_S: u64 = 11_644_473_600;
+/// Ticks of the session's clock to a nanosecond: 100 ns each.
+const NS_PER_TICK: u64 = 100;
+
+/// How Windows logs a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketLog {
+    /// The capture filter, each packet in one event.
+    Whole,
+    /// The capture filter, each packet in fragments of so many bytes, two threads at once.
+    Fragments(usize),
+    /// The capture filter at a virtual switch with one destination.
+    Switch,
+    /// `pktmon`, which cuts packets to so many bytes.
+    Monitor(usize),
+}
+
+/// An event trace of `frames` (each with its time, ns since 1970, a multiple of 100), which are Ethernet's.
+#[must_use]
+pub fn event_trace(frames: &[(u64, Vec<u8>)], log: PacketLog) -> Vec<u8> {
+    let mut session = Session::windows_10(1);
+    let start_ns = frames.first().map_or(0, |frame| frame.0);
+    session.start_time = start_ns / NS_PER_TICK + FILETIME_TO_UNIX_S * 10_000_000 - 1_000;
+    session.boot_time = session.start_time - session.start_ticks;
+    session.end_time = session.start_time + 1_200_000_000;
+    let first = session.start_ticks + 1_000;
+    let mut trace = EtlBuilder::new(session);
+    for (number, (unix_ns, frame)) in frames.iter().enumerate() {
+        let ticks = first + (unix_ns - start_ns) / NS_PER_TICK;
+        let thread = 100 + number as u32 % 2;
+        let mut event = |provider, id, keyword, payload| {
+            let event = ManifestEvent { provider, id, keyword, process: 4, thread, ..ManifestEvent::default() };
+            trace.push(0, &Record::manifest(event, ticks, payload));
+        };
+        match log {
+            PacketLog::Whole => {
+                event(CAPTURE_FILTER, 1001, 1 | PACKET_START | PACKET_END, fragment(frame));
+            }
+            PacketLog::Fragments(bytes) => {
+                let pieces = frame.chunks(bytes.max(1));
+                let last = pieces.len() - 1;
+                for (at, piece) in pieces.enumerate() {
+                    let start = if at == 0 { PACKET_START } else { 0 };
+                    let end = if at == last { PACKET_END } else { 0 };
+                    event(CAPTURE_FILTER, 1001, 1 | start | end, fragment(piece));
+                }
+            }
+            PacketLog::Switch => {
+                let payload = Payload::wide().u32(5).u32(6).u32(1).text("port").text("NIC").text("Synthetic");
+                let payload = payload.u32(1).u32(2).text("other port").text("NIC 2").text("Internal");
+                let payload = payload.u32(frame.len() as u32).bytes(frame).u32(3).bytes(b"oob");
+                event(CAPTURE_FILTER, 1003, 0x100_0000 | PACKET_START | PACKET_END, payload);
+            }
+            PacketLog::Monitor(most) => {
+                let kept = &frame[..frame.len().min(most)];
+                let payload = Payload::wide().u64(number as u64).u16(1).u16(1).u16(3).u16(1).u16(9).u16(1).u16(0);
+                let payload = payload.u32(0).u32(0).u16(frame.len() as u16).u16(kept.len() as u16).bytes(kept);
+                event(PACKET_MONITOR, 160, 0x10, payload);
+            }
+        }
+    }
+    trace.finish()
+}
+
+fn fragment(bytes: &[u8]) -> Payload {
+    Payload::wide().u32(5).u32(6).u32(bytes.len() as u32).bytes(bytes)
+}
+
+/// The frames of a pcapng that this kit wrote, little-endian with nanoseconds, or of a pcap with microseconds, little-endian.
+#[must_use]
+pub fn frames_of(capture: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    let number = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap_or_default());
+    let mut frames = Vec::new();
+    if number(0) == 0xA1B2_C3D4 {
+        let mut at = 24;
+        while at + 16 <= capture.len() {
+            let unix_ns = u64::from(number(at)) * 1_000_000_000 + u64::from(number(at + 4)) * 1_000;
+            let length = number(at + 8) as usize;
+            frames.push((unix_ns, capture[at + 16..at + 16 + length].to_vec()));
+            at += 16 + length;
+        }
+        return frames;
+    }
+    let mut at = 0;
+    while at + 12 <= capture.len() {
+        if number(at) == 6 {
+            let unix_ns = (u64::from(number(at + 12)) << 32) | u64::from(number(at + 16));
+            let length = number(at + 20) as usize;
+            frames.push((unix_ns, capture[at + 28..at + 28 + length].to_vec()));
+        }
+        at += number(at + 4) as usize;
+    }
+    frames
+}
