@@ -36,6 +36,39 @@ def firmware_tables():
         yield path
 
 
+def firmware_forms():
+    """Firmware's times as text and tables, each form once."""
+    yield from firmware_tables()
+    names = ["ResetEnd", "OsLoaderLoadImageStart", "OsLoaderStartImageStart", "ExitBootServicesEntry", "ExitBootServicesExit"]
+    log = "".join(f"FPDT: Boot Performance - {name} = {21 + at}000000\r\n" for at, name in enumerate(names))
+    yield (log * 2).encode()
+    stamps = [(0, 18886, "1st timestamp"), (1, 18958, "start of romstage"), (2, 46334, "before RAM initialization"),
+              (3, 2225788, "after RAM initialization"), (4, 2298974, "end of romstage")]
+    yield "".join(f"{number:4}:{name:50} {time:,} ({at})\n" for at, (number, time, name) in enumerate(stamps)).encode()
+    yield "".join(f"{number}\t{time}\t{at}\t{name}\n" for at, (number, time, name) in enumerate(stamps)).encode()
+    table = struct.pack("<QHHI", 18886, 16, 1, len(stamps))
+    yield table + b"".join(struct.pack("<Iq", number, time - 18886) for number, time, _ in stamps)
+    rows = "".join(f" {number:04X} | {time:7} ms | {1:7} ms | Stage entry point\n" for number, time in [(0x1000, 2), (0x1010, 9), (0x2000, 84)])
+    yield ("Loader Performance Info\n Id   | Time (ms)  | Delta (ms) | Description\n" + rows).encode()
+
+
+def packet_events():
+    """Events of every kind that holds a packet: two bytes choose it, one its length."""
+    for path in captures():
+        with OPENERS.get(path.suffix, open)(path, "rb") as file:
+            data = file.read(LONGEST)
+        if data[:4] != b"\xd4\xc3\xb2\xa1":
+            continue
+        at, frames = 24, []
+        while at + 16 <= len(data) and len(frames) < 64:
+            length = struct.unpack_from("<I", data, at + 8)[0]
+            frames.append(data[at + 16:at + 16 + length][:200])
+            at += 16 + length
+        yield b"".join(bytes([0, 3, len(frame) + 12]) + struct.pack("<III", 1, 1, len(frame)) + frame for frame in frames)
+        monitored = (struct.pack("<QHHHHHHHIIHH", at, 1, 1, 1, 1, 1, 1, 0, 0, 0, len(frame), len(frame)) + frame for frame in frames)
+        yield b"".join(bytes([2, 0, len(event)]) + event for event in monitored)
+
+
 def captures():
     """Network captures, for the target that reads them."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
@@ -198,11 +231,13 @@ SEEDS = {
     "comparison": comparisons,
     "fileio": file_operations,
     "firmware": firmware_tables,
+    "firmware_forms": firmware_forms,
     "ftrace": traces,
     "hive": hives,
     "journal": journals,
     "linux": linux,
     "prefetch": plans,
+    "packet_events": packet_events,
 }
 
 

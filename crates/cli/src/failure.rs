@@ -56,7 +56,8 @@ impl From<onoff_sources::Error> for Failure {
         match error {
             onoff_sources::Error::OtherKind { .. }
             | onoff_sources::Error::NoPackets { .. }
-            | onoff_sources::Error::NoSuchBoot { .. } => Self::NothingToAnswer(error.to_string()),
+            | onoff_sources::Error::NoSuchBoot { .. }
+            | onoff_sources::Error::NoLoggedBoot { .. } => Self::NothingToAnswer(error.to_string()),
             error => Self::unreadable(&error),
         }
     }

@@ -240,6 +240,183 @@ fn the_papers_way_of_getting_the_times() {
     assert_eq!(report["faults"][0]["kind"], "several_boots");
 }
 
+/// A log over restarts, in the forms of two firmwares: its boots are listed, and each can be read.
+#[test]
+fn boots_of_a_serial_log_are_listed_and_chosen() {
+    let dxe = |load: u64| {
+        format!(
+            "FPDT: Boot Performance - ResetEnd                = 21000000\r\nPXE-E18\r\n\
+             FPDT: Boot Performance - OsLoaderLoadImageStart  = {load}\r\n\
+             FPDT: Boot Performance - OsLoaderStartImageStart = {}\r\n",
+            load + 5_000_000
+        )
+    };
+    let other = "[10:00:01] FPDT: ResetEnd                = 21000000\n[10:00:01] FPDT: OsLoaderLoadImageStart  = 9000000000\n\
+                 [10:00:01] FPDT: OsLoaderStartImageStart = 9100000000\n[10:00:02] FPDT: ExitBootServicesEntry   = 9900000000\n\
+                 [10:00:02] FPDT: ExitBootServicesExit    = 9901000000\n";
+    let folder = Folder::new();
+    folder.file("serial.log", (dxe(1_000_000_000) + &dxe(2_000_000_000) + other).as_bytes());
+    let load = |arguments: &str| report(&folder, arguments)["checkpoints"]["loader_load_ns"].as_i64().unwrap();
+    assert_eq!(load("serial.log"), 9_000_000_000);
+    assert_eq!(load("serial.log --boot -1"), 2_000_000_000);
+    assert_eq!(load("serial.log --boot -2"), 1_000_000_000);
+    let listed = report(&folder, "serial.log --boot -1")["boots"].take();
+    let boots: Vec<(i64, u64, bool)> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|boot| (boot["number"].as_i64().unwrap(), boot["line"].as_u64().unwrap(), boot["read"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(boots, [(-2, 1, false), (-1, 5, true), (0, 9, false)]);
+    let text = folder.answer("firmware serial.log");
+    assert!(text.contains("Boots in the log  --boot chooses\n"), "{text}");
+    let (code, message) = folder.refusal("firmware serial.log --boot -3");
+    assert_eq!((code, message.contains("the log holds 3")), (2, true), "{message}");
+    // One boot is no list, and has no boot before it.
+    folder.file("one.log", other.as_bytes());
+    assert_eq!(report(&folder, "one.log")["boots"].as_array().unwrap().len(), 0);
+    assert_eq!(folder.refusal("firmware one.log --boot -1").0, 2);
+}
+
+/// Whatever line a log lacks, what the others tell of the loader is in the first line.
+#[test]
+fn a_known_loader_time_stays_in_the_headline() {
+    const LINES: [(&str, u64); 5] = [
+        ("ResetEnd", 21),
+        ("OsLoaderLoadImageStart", 7_037),
+        ("OsLoaderStartImageStart", 20_246),
+        ("ExitBootServicesEntry", 40_363),
+        ("ExitBootServicesExit", 40_365),
+    ];
+    let folder = Folder::new();
+    for (missing, said) in [
+        ("ResetEnd", "From reset to the operating system it took 40.4 s, the loader 33.3 s of it"),
+        ("OsLoaderLoadImageStart", "the loader ran for 20.1 s until it called ExitBootServices"),
+        ("OsLoaderStartImageStart", "The firmware took 7.02 s, the loader 33.3 s: 40.4 s from reset"),
+        ("ExitBootServicesEntry", "The firmware took 7.02 s, the loader 33.3 s: 40.4 s from reset"),
+        ("ExitBootServicesExit", "loading the loader took 13.2 s, the loader ran for 20.1 s"),
+    ] {
+        let kept = LINES.iter().filter(|(name, _)| *name != missing);
+        let log: String =
+            kept.map(|(name, ms)| format!("FPDT: Boot Performance - {name} = {}\n", ms * 1_000_000)).collect();
+        folder.file("serial.log", log.as_bytes());
+        let text = folder.answer("firmware serial.log");
+        assert!(text.lines().next().unwrap().contains(said), "without {missing}: {text}");
+    }
+}
+
+/// The timestamps that PC Engines publish of an apu2 whose memory is trained for more than two of 2.6 s.
+const APU2: &str = "\
+   0:1st timestamp                                     18,886
+   1:start of romstage                                 18,958 (71)
+   2:before ram initialization                         46,334 (27,376)
+   3:after ram initialization                          2,225,788 (2,179,453)
+   4:end of romstage                                   2,298,974 (73,185)
+   8:starting to load ramstage                         2,299,924 (949)
+   9:finished loading ramstage                         2,343,593 (2,094)
+  10:start of ramstage                                 2,343,929 (335)
+  30:device enumeration                                2,343,937 (8)
+  40:device configuration                              2,347,291 (3,354)
+  99:selfboot jump                                     2,601,000 (1,000)
+
+Total Time: 2,582,114
+";
+
+#[test]
+fn coreboots_timestamps_in_every_form() {
+    let folder = Folder::new();
+    folder.file("cbmem.txt", APU2.as_bytes());
+    let text_form = report(&folder, "cbmem.txt");
+    assert_eq!(text_form["inputs"][0]["form"], "cbmem");
+    let phase = |report: &Value, name: &str| {
+        let phases = report["phases"].as_array().unwrap();
+        phases.iter().find(|phase| phase["name"] == name).map(|phase| phase["duration_ns"].as_i64().unwrap() / 1_000)
+    };
+    assert_eq!(phase(&text_form, "romstage"), Some(2_298_974 - 18_958));
+    assert_eq!(phase(&text_form, "ramstage"), Some(2_601_000 - 2_343_929));
+    let work = |report: &Value, text: &str| {
+        let work = report["work"].as_array().unwrap();
+        work.iter().find(|work| work["text"] == text).map(|work| work["duration_ns"].as_i64().unwrap() / 1_000)
+    };
+    assert_eq!(work(&text_form, "RAM initialization"), Some(2_179_454));
+    let text = folder.answer("firmware cbmem.txt");
+    assert!(text.starts_with("The firmware's measurements cover 2.58 s, up to 2.60 s after the reset"), "{text}");
+    assert!(text.contains("Longest phase: romstage, 2.28 s"), "{text}");
+
+    // The same for programs (`cbmem -T`), and the same as it lies in memory, at 1,000 ticks a µs.
+    let lines: Vec<(u32, i64, &str)> = APU2
+        .lines()
+        .filter_map(|line| {
+            let (number, rest) = line.split_once(':')?;
+            let (name, time) = rest.split('(').next()?.trim().rsplit_once("  ")?;
+            Some((number.trim().parse().ok()?, time.replace(',', "").trim().parse().ok()?, name.trim()))
+        })
+        .collect();
+    assert_eq!(lines.len(), 11);
+    let tabs: String = lines.iter().map(|(number, time, name)| format!("{number}\t{time}\t0\t{name}\n")).collect();
+    let mut table = 18_886_000_u64.to_le_bytes().to_vec();
+    table.extend(80_u16.to_le_bytes());
+    table.extend(1_000_u16.to_le_bytes());
+    table.extend(11_u32.to_le_bytes());
+    for (number, time, _) in &lines {
+        table.extend(number.to_le_bytes());
+        table.extend(((time - 18_886) * 1_000).to_le_bytes());
+    }
+    folder.file("tabs.txt", tabs.as_bytes()).file("table.bin", &table);
+    for (name, form) in [("tabs.txt", "cbmem"), ("table.bin", "cbmem_table")] {
+        let other = report(&folder, name);
+        assert_eq!(other["inputs"][0]["form"], form);
+        assert_eq!(other["phases"], text_form["phases"], "{name}");
+        assert_eq!(work(&other, "RAM initialization"), Some(2_179_454), "{name}");
+    }
+    // A table with a clock that no processor has is none, and so is one that is cut.
+    table[10..12].copy_from_slice(&[0, 0]);
+    folder.file("table.bin", &table);
+    assert_eq!(folder.refusal("firmware table.bin").0, 1);
+    // Lists with numbers and colons are no timestamps.
+    folder.file("list.txt", b"1:apples  12\n2:pears  14\n3:plums  9\n");
+    assert_eq!(folder.refusal("firmware list.txt").0, 1);
+}
+
+#[test]
+fn slim_bootloaders_table() {
+    let folder = Folder::new();
+    let log = "Loader Performance Info\n=======================\n\n Id   | Time (ms)  | Delta (ms) | Description\n\
+               ------+------------+------------+---------------------------\n \
+               1000 |       2 ms |       2 ms | Reset vector\n 1010 |       9 ms |       7 ms | Stage1A entry point\n \
+               10B0 |      84 ms |      75 ms | Decompress Stage1B\n 2000 |      84 ms |       0 ms | Stage1B entry point\n \
+               2030 |     229 ms |     145 ms | FSP MemoryInit\n[12.3] 3000 |     300 ms |      71 ms | Stage2 entry point\n";
+    folder.file("serial.log", log.as_bytes());
+    let report = report(&folder, "serial.log");
+    assert_eq!(report["inputs"][0]["form"], "slim_bootloader");
+    let phases: Vec<(&str, i64)> = report["phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|phase| (phase["name"].as_str().unwrap(), phase["duration_ns"].as_i64().unwrap() / 1_000_000))
+        .collect();
+    assert_eq!(phases, [("Stage1A", 84), ("Stage1B", 145), ("Stage2", 71)]);
+}
+
+#[test]
+fn a_pointer_table_alone_has_a_document_that_says_what_is_missing() {
+    let Some(samples) = samples("fpdt/linuxhw") else {
+        return;
+    };
+    let table = std::fs::read_dir(samples).unwrap().next().unwrap().unwrap().path();
+    let folder = Folder::new();
+    folder.file("fpdt.bin", &std::fs::read(table).unwrap());
+    let report = report(&folder, "fpdt.bin");
+    assert_eq!(report["checkpoints"], Value::Null);
+    let missing = report["missing"].as_array().unwrap();
+    let boot = missing.iter().find(|missing| missing["part"] == "FBPT").unwrap();
+    assert!(boot["address"].as_str().unwrap().starts_with("0x"), "{boot}");
+    // Where all is there, nothing is missing.
+    folder.file("FBPT.bin", &fbpt([21, 7_037, 20_246, 40_363, 40_365].map(|ms| ms * 1_000_000)));
+    let whole = self::report(&folder, "FBPT.bin");
+    assert_eq!(whole["missing"].as_array().unwrap().len(), 0);
+}
+
 #[test]
 fn times_that_cannot_be_are_flagged_and_not_subtracted() {
     const S: u64 = 1_000_000_000;

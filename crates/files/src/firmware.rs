@@ -23,10 +23,18 @@ const MOST_LIST_BYTES: u64 = 64 << 20;
 /// # Errors
 /// A path that cannot be read, a packed file that is damaged, or a file that is none of these.
 pub fn open_firmware(paths: &[PathBuf], limits: &Limits) -> Result<FirmwareRecording, Error> {
+    open_firmware_boot(paths, limits, 0)
+}
+
+/// The same of the boot `number` of a serial log that runs over several: 0 is the last, -1 the one before.
+///
+/// # Errors
+/// Those of [`open_firmware`], and a number that no boot of the inputs has.
+pub fn open_firmware_boot(paths: &[PathBuf], limits: &Limits, number: i64) -> Result<FirmwareRecording, Error> {
     if paths.is_empty() {
         return Err(Error::NoFile);
     }
-    let mut gathering = FirmwareGathering::new(limits);
+    let mut gathering = FirmwareGathering::new(limits).choosing(number);
     for path in paths {
         let metadata = fs::metadata(path).map_err(failed(path))?;
         if metadata.is_dir() {
@@ -41,7 +49,11 @@ pub fn open_firmware(paths: &[PathBuf], limits: &Limits) -> Result<FirmwareRecor
         }
         gathering.add(&name, &bytes)?;
     }
-    Ok(gathering.finish())
+    let recording = gathering.finish();
+    if number != 0 && !recording.boots.iter().any(|boot| boot.read) {
+        return Err(Error::NoLoggedBoot { asked: number, boots: recording.boots.len().max(1) });
+    }
+    Ok(recording)
 }
 
 fn add_folder(root: &Path, gathering: &mut FirmwareGathering) -> Result<(), Error> {

@@ -38,7 +38,7 @@ use onoff_netboot::Capture;
 use onoff_sources::{Files, Gathering, LOOKED_AT, Limits, SourceFile, refuse_at_first_look};
 use onoff_trace::{Tables, Trace};
 
-pub use firmware::{open_firmware, read_guid_names};
+pub use firmware::{open_firmware, open_firmware_boot, read_guid_names};
 pub use onoff_sources::Error;
 pub use options::Options;
 pub use prefetch::{FileBytes, FoundFiles, open_prefetch};

@@ -96,6 +96,14 @@ pub enum Error {
         /// Boots that there are.
         boots: usize,
     },
+    /// A serial log holds no boot of that number.
+    #[error("--boot {asked}: no such boot; the log holds {boots} ('onoff firmware' lists them)")]
+    NoLoggedBoot {
+        /// What was asked for.
+        asked: i64,
+        /// Boots that there are.
+        boots: usize,
+    },
     /// The file is of no kind that can be read.
     #[error("{name}: byte offset 0: not a recording of a known kind: it begins with {beginning}{advice}")]
     NotARecording {

@@ -25,8 +25,25 @@ pub struct FirmwareRecording {
     pub resume: Option<FirmwareResume>,
     /// The last suspend to S3.
     pub suspend: Option<FirmwareSuspend>,
+    /// The boots in serial logs that run over several, in their order.
+    pub boots: Vec<FirmwareLoggedBoot>,
     /// What is wrong with the inputs, and what was left out because of it.
     pub faults: Vec<FirmwareFault>,
+}
+
+/// A boot in a serial log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FirmwareLoggedBoot {
+    /// Its number as `--boot` takes it: 0 is the log's last, -1 the one before.
+    pub number: i64,
+    /// The log's name.
+    pub input: String,
+    /// Line of its first time in the log, from 1.
+    pub line: u64,
+    /// Whether it is the one that was read.
+    pub read: bool,
+    /// Its times.
+    pub checkpoints: FirmwareCheckpoints,
 }
 
 /// A file or folder that firmware tables were read from.
@@ -56,6 +73,12 @@ pub enum FirmwareForm {
     SerialLog,
     /// The document that EDK II's tools write.
     Edk2Xml,
+    /// The text of coreboot's `cbmem -t` or `cbmem -T`.
+    Cbmem,
+    /// coreboot's table of timestamps, as in memory.
+    CbmemTable,
+    /// The table that Slim Bootloader prints of its times.
+    SlimBootloader,
 }
 
 impl FirmwareForm {
@@ -68,6 +91,9 @@ impl FirmwareForm {
             Self::Sysfs => "sysfs folder",
             Self::SerialLog => "serial log",
             Self::Edk2Xml => "EDK II XML",
+            Self::Cbmem => "cbmem text",
+            Self::CbmemTable => "cbmem timestamp table",
+            Self::SlimBootloader => "Slim Bootloader performance table",
         }
     }
 }

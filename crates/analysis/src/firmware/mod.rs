@@ -20,7 +20,8 @@ use std::collections::BTreeMap;
 
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
-    FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareRecording, FirmwareSuspend, FirmwareTable,
+    FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareInput, FirmwareRecording, FirmwareSuspend,
+    FirmwareTable,
 };
 use thiserror::Error;
 
@@ -53,11 +54,42 @@ pub struct NoTimes {
     pub tables: Vec<FirmwareTable>,
     /// What is wrong with them.
     pub faults: Vec<FirmwareFault>,
+    /// What they lack.
+    pub missing: Vec<FirmwareMissing>,
+}
+
+impl NoTimes {
+    /// The report that says so: without times, with the tables and what is missing.
+    #[must_use]
+    pub fn into_report(self, inputs: Vec<FirmwareInput>) -> FirmwareReport {
+        let Self { tables, faults, missing, .. } = self;
+        FirmwareReport { inputs, tables, faults, missing, ..FirmwareReport::default() }
+    }
+}
+
+/// The tables with times that others point at and that were not given.
+fn missing(recording: &FirmwareRecording) -> Vec<FirmwareMissing> {
+    let told = |signature: &str| match signature {
+        "FBPT" => recording.checkpoints.is_some(),
+        "S3PT" => recording.resume.is_some() || recording.suspend.is_some(),
+        _ => true,
+    };
+    let pointers = recording.tables.iter().flat_map(|table| &table.pointers);
+    let mut missing: Vec<FirmwareMissing> = Vec::new();
+    for pointer in pointers.filter(|pointer| !told(&pointer.to)) {
+        let unknown = if pointer.to == "FBPT" { "the times of the boot" } else { "the times of suspend and resume" };
+        let found = FirmwareMissing { part: pointer.to.clone(), address: pointer.address.clone(), unknown };
+        if !missing.contains(&found) {
+            missing.push(found);
+        }
+    }
+    missing
 }
 
 impl From<FirmwareRecording> for NoTimes {
     fn from(recording: FirmwareRecording) -> Self {
-        Self { inputs: recording.inputs.len(), tables: recording.tables, faults: recording.faults }
+        let missing = missing(&recording);
+        Self { inputs: recording.inputs.len(), tables: recording.tables, faults: recording.faults, missing }
     }
 }
 
@@ -117,6 +149,8 @@ pub fn analyse(recording: &FirmwareRecording, options: &FirmwareOptions) -> Resu
         ends_without_begin,
         suspend: recording.suspend.map(suspend_time),
         resume: recording.resume,
+        boots: recording.boots.clone(),
+        missing: missing(recording),
         tables: recording.tables.clone(),
         faults,
         intervals,
@@ -209,7 +243,19 @@ fn described_gaps(mut gaps: Vec<Stretch>, pieces: &[Piece<'_>], in_phase: &[&str
             format!("{which} of {}", label(&pieces[at], names))
         })
     };
+    // A module is what ran; where only a phase begins or ends, its neighbours are those that a reader can look into.
+    let modules = || pieces.iter().filter(|piece| piece.phase.is_none());
+    let module_before = |start_ns: i64| {
+        let before = modules().filter(|piece| piece.end_ns <= start_ns);
+        before.max_by_key(|piece| piece.end_ns).map_or_else(String::new, |piece| label(piece, names))
+    };
+    let module_after = |end_ns: i64| {
+        let after = modules().filter(|piece| piece.start_ns >= end_ns);
+        after.min_by_key(|piece| piece.start_ns).map_or_else(String::new, |piece| label(piece, names))
+    };
     let described = gaps.into_iter().map(|gap| FirmwareGap {
+        module_before: module_before(gap.start_ns),
+        module_after: module_after(gap.end_ns),
         start_ns: gap.start_ns,
         end_ns: gap.end_ns,
         duration_ns: gap.end_ns - gap.start_ns,

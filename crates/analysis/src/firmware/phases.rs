@@ -8,8 +8,23 @@ use super::sweep::Share;
 use crate::evidence::Certainty;
 
 /// The phases in order, each with the one it is a part of.
-const PHASES: [(&str, &str); 6] =
-    [("SEC", ""), ("PEI", ""), ("PreMem", "PEI"), ("PostMem", "PEI"), ("DXE", ""), ("BDS", "")];
+const PHASES: [(&str, &str); 14] = [
+    ("SEC", ""),
+    ("PEI", ""),
+    ("PreMem", "PEI"),
+    ("PostMem", "PEI"),
+    ("DXE", ""),
+    ("BDS", ""),
+    // coreboot's stages, and Slim Bootloader's.
+    ("bootblock", ""),
+    ("romstage", ""),
+    ("postcar", ""),
+    ("ramstage", ""),
+    ("Stage1A", ""),
+    ("Stage1B", ""),
+    ("Stage2", ""),
+    ("payload", ""),
+];
 
 /// The phase that a measurement is about.
 pub(super) fn phase_of(event: &FirmwareEvent) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 //! The result of the firmware analysis. Its serialized names are the documented contract of `firmware --format json`.
 
 use onoff_trace::firmware::{
-    FirmwareCheckpoints, FirmwareFault, FirmwareInput, FirmwareResume, FirmwareTable, FirmwareWork,
+    FirmwareCheckpoints, FirmwareFault, FirmwareInput, FirmwareLoggedBoot, FirmwareResume, FirmwareTable, FirmwareWork,
 };
 use serde::Serialize;
 
@@ -45,10 +45,25 @@ pub struct FirmwareReport {
     pub suspend: Option<FirmwareSuspendTime>,
     /// Resumes from S3; `None` when not recorded.
     pub resume: Option<FirmwareResume>,
+    /// The boots in serial logs that run over several; `read` marks the one this is about.
+    pub boots: Vec<FirmwareLoggedBoot>,
+    /// What the inputs lack for a whole answer.
+    pub missing: Vec<FirmwareMissing>,
     /// The tables that were found.
     pub tables: Vec<FirmwareTable>,
     /// What is wrong with what the firmware handed over.
     pub faults: Vec<FirmwareFault>,
+}
+
+/// Something that the inputs lack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FirmwareMissing {
+    /// What: the signature of a table.
+    pub part: String,
+    /// Where the firmware says it lies in memory, in hexadecimal; empty when nothing says.
+    pub address: String,
+    /// What is not known without it, as a phrase.
+    pub unknown: &'static str,
 }
 
 /// Lengths between the checkpoints, ns. `None` where an end is unknown or cannot be.
@@ -193,6 +208,10 @@ pub struct FirmwareGap {
     pub after: String,
     /// The measurement that ends it; empty when none.
     pub before: String,
+    /// The last module that was measured before it; empty when none was.
+    pub module_before: String,
+    /// The first module that is measured after it; empty when none is.
+    pub module_after: String,
 }
 
 /// A driver, or another module of the firmware.

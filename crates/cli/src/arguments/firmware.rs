@@ -24,13 +24,16 @@ Examples:
   onoff firmware FBPT.bin
   onoff firmware /sys/firmware/acpi             what Linux shows of the tables
   onoff firmware serial.log                     a debug build's serial log
+  onoff firmware serial.log --boot -1           the boot before the last in it
+  onoff firmware cbmem.txt                      coreboot's 'cbmem -t'
   onoff firmware fbpt.bin --guids Guid.xref     with the modules' names
   onoff firmware new.bin --compare old.bin      which phase and driver grew
   onoff firmware fbpt.bin --format csv -o work.csv
 
 Reads the bytes of the tables, one after the other or in files of their own; acpidump text;
 folders and .tar.xz archives of folders, searched for them; the numbers that Linux shows below
-/sys/firmware/acpi/fpdt; the serial log of a firmware's debug build; the XML of EDK II's tools.
+/sys/firmware/acpi/fpdt; the serial log of a firmware's debug build; the XML of EDK II's tools;
+coreboot's timestamps (cbmem -t, cbmem -T, the table itself); Slim Bootloader's table of times.
 The FPDT itself only says where the others lie. Times count from the processor's reset.
 
 {EXIT_CODES}"))]
@@ -46,6 +49,10 @@ pub struct FirmwareArguments {
     /// Names of modules: lines 'GUID name', or a .inf, .dec or .fdf file; may be repeated
     #[arg(long = "guids", value_name = "FILE")]
     pub guids: Vec<PathBuf>,
+
+    /// Which boot of a serial log that holds several: 0 is the last, -1 the one before
+    #[arg(long, value_name = "BOOT", allow_hyphen_values = true, default_value_t = 0, value_parser = clap::value_parser!(i64).range(..=0))]
+    pub boot: i64,
 
     /// How to answer
     #[arg(long, value_name = "FORMAT", default_value = "text")]

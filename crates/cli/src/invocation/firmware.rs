@@ -13,6 +13,8 @@ pub struct FirmwareQuestion {
     pub compare: Option<PathBuf>,
     /// Lists of names.
     pub guids: Vec<PathBuf>,
+    /// Which boot of a serial log.
+    pub boot: i64,
     /// How.
     pub format: FirmwareFormat,
     /// How much text.
@@ -25,6 +27,7 @@ impl FirmwareQuestion {
         Self {
             compare: arguments.compare,
             guids: arguments.guids,
+            boot: arguments.boot,
             format: arguments.format,
             text: FirmwareTextOptions { top: arguments.top },
         }

@@ -5,7 +5,7 @@ use onoff_trace::Severity;
 use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm, FirmwareRecording};
 
 use super::gathering::Gathering;
-use super::{acpidump, edk2_xml, serial_log, sysfs, tables, text};
+use super::{acpidump, coreboot, edk2_xml, serial_log, slim_bootloader, sysfs, tables, text};
 use crate::error::Error;
 use crate::sniff::{Content, sniff};
 use crate::store::Memory;
@@ -32,6 +32,13 @@ impl FirmwareGathering {
     pub fn new(limits: &Limits) -> Self {
         let limits = Limits { unpacked_bytes: limits.unpacked_bytes.min(Self::MOST_BYTES), ..*limits };
         Self { limits, gathering: Gathering::default(), shown: sysfs::Files::default() }
+    }
+
+    /// Chooses the boot to read of a serial log that runs over several: 0 is the last, -1 the one before.
+    #[must_use]
+    pub fn choosing(mut self, boot: i64) -> Self {
+        self.gathering.chosen_boot = boot;
+        self
     }
 
     /// Adds a file that was named, by its bytes, packed or not; an archive of a folder too.
@@ -122,13 +129,21 @@ fn consider(name: &str, bytes: &[u8], gathering: &mut Gathering) -> bool {
         return true;
     }
     if !text::may_be_text(bytes) {
-        return false;
+        let is_one = coreboot::add_table(name, bytes, gathering);
+        if is_one {
+            gathering.holds(bytes);
+        }
+        return is_one;
     }
     let text = text::decoded(bytes);
     if edk2_xml::is_it(&text) {
         edk2_xml::add(name, &text, gathering);
     } else if serial_log::is_it(&text) {
         serial_log::add(name, &text, gathering);
+    } else if slim_bootloader::is_it(&text) {
+        slim_bootloader::add(name, &text, gathering);
+    } else if coreboot::is_it(&text) {
+        coreboot::add(name, &text, gathering);
     } else if acpidump::is_it(&text) {
         acpidump::add(name, &text, gathering);
     } else {

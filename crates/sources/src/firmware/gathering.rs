@@ -3,7 +3,7 @@
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
     FirmwareCheckpoints, FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareForm, FirmwareInput,
-    FirmwareRecording, FirmwareResume, FirmwareSuspend, FirmwareTable,
+    FirmwareLoggedBoot, FirmwareRecording, FirmwareResume, FirmwareSuspend, FirmwareTable,
 };
 
 use crate::content_hash::sha256;
@@ -31,6 +31,9 @@ pub(super) struct Gathering {
     inputs: Vec<FirmwareInput>,
     tables: Vec<FirmwareTable>,
     boots: Vec<Boot>,
+    /// Which boot of a serial log: 0 is the last, -1 the one before.
+    pub(super) chosen_boot: i64,
+    logged: Vec<FirmwareLoggedBoot>,
     resume: Option<FirmwareResume>,
     suspend: Option<FirmwareSuspend>,
     faults: Vec<FirmwareFault>,
@@ -59,6 +62,11 @@ impl Gathering {
         if boot.worth() != (false, false) {
             self.boots.push(boot);
         }
+    }
+
+    /// Notes a boot of a serial log.
+    pub(super) fn logged(&mut self, boot: FirmwareLoggedBoot) {
+        self.logged.push(boot);
     }
 
     pub(super) fn resume(&mut self, resume: FirmwareResume) {
@@ -134,6 +142,7 @@ impl Gathering {
             events: chosen.events,
             resume: self.resume,
             suspend: self.suspend,
+            boots: self.logged,
             faults: self.faults,
         }
     }

@@ -1,6 +1,7 @@
 //! Firmware performance tables in every form they are handed over in.
 
 mod acpidump;
+mod coreboot;
 mod edk2_xml;
 mod folder;
 mod gathering;
@@ -8,6 +9,7 @@ mod guid_names;
 mod measurements;
 mod progress;
 mod serial_log;
+mod slim_bootloader;
 mod sysfs;
 mod tables;
 mod text;

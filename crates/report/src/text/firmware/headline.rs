@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::firmware::{FirmwareReport, FirmwareStageName};
+use onoff_analysis::firmware::{FirmwareIntervals, FirmwareReport, FirmwareStageName};
 
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, percent, share};
@@ -28,23 +28,68 @@ fn answer(report: &FirmwareReport) -> String {
             duration(time2),
             duration(total)
         ),
-        (Some(time1), ..) => format!(
-            "The firmware took {} until it loaded the loader; what the loader took is not recorded.",
-            duration(time1)
-        ),
+        (Some(time1), ..) => match loader(intervals) {
+            Some(loader) => format!("The firmware took {} until it loaded the loader; {loader}.", duration(time1)),
+            None => format!(
+                "The firmware took {} until it loaded the loader; what the loader took is not recorded.",
+                duration(time1)
+            ),
+        },
         (None, Some(time2), Some(total)) => format!(
             "From reset to the operating system it took {}, the loader {} of it; the firmware's own part is not known.",
             duration(total),
             duration(time2)
         ),
+        (None, None, total) if loader(intervals).is_some() => {
+            let whole = total.map_or_else(String::new, |total| {
+                format!("From reset to the operating system it took {}; ", duration(total))
+            });
+            let known = loader(intervals).unwrap_or_default();
+            let sentence = format!("{whole}{known}; the firmware's own part is not known.");
+            if whole.is_empty() { capitalised(&sentence) } else { sentence }
+        }
+        (None, Some(time2), None) => {
+            format!("The loader took {}; the firmware's own part is not known.", duration(time2))
+        }
         _ if report.checkpoints.is_some() => "The firmware's times do not add up to a boot: see below.".to_owned(),
+        _ if !report.phases.is_empty() => {
+            let (start_ns, end_ns) = measured(report);
+            format!(
+                "The firmware's measurements cover {}, up to {} after the reset; the loader is not among them.",
+                duration(end_ns.saturating_sub(start_ns)),
+                duration(end_ns)
+            )
+        }
         _ if report.measurements > 0 => "The firmware measured its modules, but not the boot.".to_owned(),
         _ => "The tables tell of sleep only, not of a boot.".to_owned(),
     }
 }
 
+/// What is known of the loader where one of its times is missing.
+fn loader(intervals: &FirmwareIntervals) -> Option<String> {
+    let load = intervals.loader_load_ns.map(|ns| format!("loading the loader took {}", duration(ns)));
+    let run = intervals
+        .loader_run_ns
+        .map(|ns| format!("the loader ran for {} until it called ExitBootServices", duration(ns)));
+    let known: Vec<String> = load.into_iter().chain(run).collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// What the phases reach from and to, ns.
+fn measured(report: &FirmwareReport) -> (i64, i64) {
+    let start_ns = report.phases.iter().map(|phase| phase.start_ns).min().unwrap_or(0);
+    (start_ns, report.phases.iter().map(|phase| phase.end_ns).max().unwrap_or(start_ns))
+}
+
 fn longest(report: &FirmwareReport) -> Option<String> {
-    let time1 = report.intervals.time1_ns.filter(|&ns| ns > 0)?;
+    let (start_ns, end_ns) = measured(report);
+    let time1 = report.intervals.time1_ns.unwrap_or(end_ns.saturating_sub(start_ns));
+    let time1 = Some(time1).filter(|&ns| ns > 0)?;
     let has_parts = |name: &str| report.phases.iter().any(|phase| phase.inside == name);
     let phase = report.phases.iter().filter(|phase| !has_parts(&phase.name)).max_by_key(|phase| phase.duration_ns)?;
     let mut sentence = format!(
@@ -63,6 +108,14 @@ fn longest(report: &FirmwareReport) -> Option<String> {
         sentence += &format!(" {}{of} in one stretch that nothing else was measured in", duration(gap.duration_ns));
         if !gap.after.is_empty() && gap.after != format!("begin of {}", gap.phase) {
             sentence += &format!(", after the {}", printable(&gap.after));
+        } else {
+            // Only a phase begins there: the modules on both sides are where to look.
+            sentence += &match (gap.module_before.as_str(), gap.module_after.as_str()) {
+                ("", "") => String::new(),
+                (before, "") => format!(", after the {}", printable(before)),
+                ("", after) => format!(", before the {}", printable(after)),
+                (before, after) => format!(", between the {} and the {}", printable(before), printable(after)),
+            };
         }
         sentence += ".";
     } else if let Some(driver) = report.drivers.first() {

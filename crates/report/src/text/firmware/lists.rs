@@ -22,11 +22,20 @@ pub(super) fn write_gaps(report: &FirmwareReport, top: usize, out: &mut dyn Writ
             cell(duration(gap.duration_ns)),
             cell(duration(gap.start_ns)),
             cell(gap.phase.clone()),
-            styled_cell(QUIET, printable(&gap.after)),
-            styled_cell(QUIET, printable(&gap.before)),
+            styled_cell(QUIET, printable(&beside(&gap.after, &gap.phase, &gap.module_before))),
+            styled_cell(QUIET, printable(&beside(&gap.before, &gap.phase, &gap.module_after))),
         ]);
     }
     table.write(out)
+}
+
+/// A gap's edge; where it is only a phase's, the module on that side too.
+fn beside(edge: &str, phase: &str, module: &str) -> String {
+    let of_phase = !phase.is_empty() && edge.strip_suffix(phase).is_some_and(|start| start.ends_with(" of "));
+    match (of_phase, module.is_empty()) {
+        (true, false) => format!("{edge} ({module})"),
+        _ => edge.to_owned(),
+    }
 }
 
 pub(super) fn write_drivers(report: &FirmwareReport, top: usize, out: &mut dyn Write) -> io::Result<()> {

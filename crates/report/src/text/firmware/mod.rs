@@ -7,9 +7,9 @@ mod stages;
 
 use std::io::{self, Write};
 
-use onoff_analysis::firmware::{FirmwareReport, NoTimes};
+use onoff_analysis::firmware::{FirmwareMissing, FirmwareReport, NoTimes};
 use onoff_trace::Severity;
-use onoff_trace::firmware::{FirmwareFault, FirmwareTable};
+use onoff_trace::firmware::{FirmwareFault, FirmwareLoggedBoot, FirmwareTable};
 
 use super::printable::printable;
 use super::quantity::{count, counted, duration, duration_or_dash};
@@ -37,7 +37,9 @@ pub fn write(report: &FirmwareReport, options: &FirmwareTextOptions, out: &mut d
     lists::write_drivers(report, options.top, out)?;
     lists::write_devices(report, options.top, out)?;
     write_sleep(report, out)?;
+    write_boots(&report.boots, out)?;
     write_tables(&report.tables, out)?;
+    write_missing(&report.missing, out)?;
     write_faults(&report.faults, out)
 }
 
@@ -73,6 +75,42 @@ fn write_sleep(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
         ),
         None => Ok(()),
     }
+}
+
+/// The boots of a serial log that runs over several.
+fn write_boots(boots: &[FirmwareLoggedBoot], out: &mut dyn Write) -> io::Result<()> {
+    if boots.is_empty() {
+        return Ok(());
+    }
+    title("Boots in the log", "--boot chooses", out)?;
+    let mut table =
+        Table::new().left("", 1).right("boot").right("line").right("loader loaded").right("system").left("", 60);
+    for boot in boots.iter().rev().take(MOST_BOOTS) {
+        table.row([
+            cell(if boot.read { "*" } else { "" }),
+            cell(boot.number.to_string()),
+            cell(count(boot.line)),
+            cell(duration_or_dash(boot.checkpoints.loader_load_ns)),
+            cell(duration_or_dash(boot.checkpoints.exit_end_ns)),
+            styled_cell(QUIET, printable(&boot.input)),
+        ]);
+    }
+    table.write(out)?;
+    match boots.len().saturating_sub(MOST_BOOTS) {
+        0 => Ok(()),
+        more => writeln!(out, "  {QUIET}and {} earlier; JSON has them all{QUIET:#}", count(more as u64)),
+    }
+}
+
+fn write_missing(missing: &[FirmwareMissing], out: &mut dyn Write) -> io::Result<()> {
+    for part in missing {
+        writeln!(
+            out,
+            "  {DOUBT}Missing: the {} at {}, and with it {}.{DOUBT:#}",
+            part.part, part.address, part.unknown
+        )?;
+    }
+    Ok(())
 }
 
 fn write_tables(tables: &[FirmwareTable], out: &mut dyn Write) -> io::Result<()> {
@@ -126,6 +164,8 @@ fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
+/// Boots of a log in the text, the latest.
+const MOST_BOOTS: usize = 20;
 /// Faults in the text.
 const MOST_FAULTS: usize = 20;
 

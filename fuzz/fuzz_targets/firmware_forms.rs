@@ -1,0 +1,26 @@
+//! Firmware's times in every form they are handed over in (serial logs, coreboot's timestamps, Slim Bootloader's table, acpidump, XML,
+//! tables), given any bytes: they are read or refused, and never panic, to the last line of the report.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use onoff_analysis::firmware::{FirmwareOptions, analyse};
+use onoff_sources::{Limits, open_firmware_bytes};
+
+fuzz_target!(|bytes: &[u8]| {
+    let limits = Limits { unpacked_bytes: 1 << 22, ..Limits::default() };
+    let Ok(recording) = open_firmware_bytes("fuzz.bin", bytes, &limits) else {
+        return;
+    };
+    assert!(recording.boots.iter().filter(|boot| boot.read).count() <= recording.inputs.len(), "one boot of each log");
+    let report = match analyse(&recording, &FirmwareOptions::default()) {
+        Ok(report) => report,
+        Err(nothing) => nothing.into_report(recording.inputs),
+    };
+    for stage in &report.stages {
+        assert!(stage.duration_ns >= 0, "a stage ends after it starts");
+    }
+    let mut text = Vec::new();
+    let options = onoff_report::text::firmware::FirmwareTextOptions { top: 100 };
+    onoff_report::text::firmware::write(&report, &options, &mut text).expect("text");
+    onoff_report::csv::firmware::write(&report, &mut text).expect("rows");
+});

@@ -1,0 +1,41 @@
+//! Packets in event traces, given any payloads: each event is a packet, a part of one, or counted, and nothing panics.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use onoff_analysis::netboot::{NetbootOptions, analyse};
+use onoff_sources::{Files, Limits, Options, read_capture};
+use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
+
+const CAPTURE_FILTER: &str = "2ed6006e-4729-4609-b423-3ee7bcd678ef";
+const PACKET_MONITOR: &str = "4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac";
+
+fuzz_target!(|bytes: &[u8]| {
+    // Two bytes choose the event, one its length, the rest is its payload.
+    let mut trace = EtlBuilder::new(Session::windows_10(1));
+    let (mut rest, mut ticks, mut events) = (bytes, 7_000_000, 0_u64);
+    while let [what, keyword, length, after @ ..] = rest {
+        let (payload, later) = after.split_at(after.len().min(usize::from(*length)));
+        rest = later;
+        ticks += 1_000;
+        events += 1;
+        let (provider, id) = [(CAPTURE_FILTER, 1001), (CAPTURE_FILTER, 1003), (PACKET_MONITOR, 160), (PACKET_MONITOR, 170)]
+            [usize::from(what % 4)];
+        let event = ManifestEvent {
+            provider: provider.parse().expect("a GUID"),
+            id,
+            keyword: u64::from(*keyword) << 30 | u64::from(*keyword),
+            thread: u32::from(what / 64),
+            ..ManifestEvent::default()
+        };
+        trace.push(0, &Record::manifest(event, ticks, Payload::wide().bytes(payload)));
+    }
+    let held = [("fuzz.etl".to_owned(), trace.finish())];
+    let Ok(files) = Files::held(held, &Limits::default()) else {
+        return;
+    };
+    let Ok(capture) = read_capture(&files, &Options::default()) else {
+        return;
+    };
+    assert!(capture.frames <= events, "no event is two packets");
+    let _ = analyse(&capture, &NetbootOptions::default());
+});
