@@ -42,14 +42,26 @@ rules! {
         video_driver_slow;
     linux:
         before_kernel_long,
+        boot_unfinished,
         driver_slow,
+        encrypted_volume_waited_for,
+        file_system_check,
+        initrd_long,
+        kernel_modules_loaded,
+        network_waited_for,
+        random_numbers_waited_for,
+        relabelled,
         resume_firmware_long,
         sleep_device_slow,
         sleep_given_up,
         sleep_tasks_slow,
+        udev_settled,
+        unit_failed,
+        unit_restarted,
         unit_slow,
         unit_slow_to_stop,
-        unit_timed_out;
+        unit_timed_out,
+        units_in_a_row;
     recording:
         analysis_level,
         losses,

@@ -50,6 +50,8 @@ pub const CHAIN_SERVICES: usize = 3;
 pub const CHAIN_NS: i64 = 3 * SECOND;
 /// A part of a chain that is no longer than this share of it makes it a chain, percent: else it is one slow service. Chosen.
 pub const CHAIN_LARGEST_PERCENT: f64 = 60.0;
+/// A service of Linux during which the processors were this busy would not start sooner beside others, percent. Chosen.
+pub const CHAIN_BUSY_PERCENT: f64 = 80.0;
 /// A link of a chain takes at least this long, ns. Chosen.
 pub const CHAIN_LINK_NS: i64 = 200 * MS;
 /// Services that could start later are named from this processor and disk time on during the main path, ns, all together.
@@ -112,6 +114,11 @@ pub const PHASE_LIMITS_NS: [(&str, i64); 4] =
 
 /// A unit that holds the way to the default target for this long is slow, ns. Chosen.
 pub const UNIT_NS: i64 = SECOND;
+/// A unit that opens an encrypted volume for this long is slow, ns. Source: cryptsetup(8), `--iter-time`: deriving a key takes 2 s on
+/// the computer on which it was made.
+pub const ENCRYPTED_VOLUME_NS: i64 = 2 * SECOND;
+/// An initial file system that takes this long is slow, ns. Chosen: one that only mounts a local disk takes 1 s to 3 s.
+pub const INITRD_NS: i64 = 5 * SECOND;
 /// An initialisation function or a probe that takes this long is slow, ns. Chosen.
 pub const LINUX_DRIVER_NS: i64 = 500 * MS;
 

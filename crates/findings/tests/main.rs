@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod hostile;
+mod linux_boots;
 mod linux_sleeps;

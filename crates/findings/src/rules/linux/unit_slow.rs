@@ -1,10 +1,12 @@
 //! Units that the way to the default target waits for.
 
+use super::known_waits::{is_known, waits};
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit on the way to the default target that takes 1 s or more until it lets the next one go on.
+    /// A unit on the way to the default target that takes 1 s or more until it lets the next one go on. Where dependencies were not
+    /// recorded, the five slowest units, of which any may have been waited for. Waits that have a rule of their own are left to it.
     ///
     /// # Why it costs time
     /// What is ordered after it starts only then: it is on the critical path, so a shorter start of it makes the boot shorter until another
@@ -28,12 +30,13 @@ rule! {
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let path = &facts.report.critical_path;
     if path.steps.is_empty() {
-        return Err(lacks_other("which unit waited for which: times of units and their properties"));
+        return without_path(facts);
     }
     Ok(path
         .steps
         .iter()
         .filter(|step| !step.unit.ends_with(".target") && step.duration_ns >= thresholds::UNIT_NS)
+        .filter(|step| !is_known(&step.unit))
         .map(|step| {
             let is_device = step.unit.ends_with(".device");
             let kind = if is_device {
@@ -64,6 +67,32 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                 finding = finding.because(None, format!("processors were {busy:.0} % busy meanwhile"));
             }
             finding
+        })
+        .collect())
+}
+
+/// Slow units that are named where nobody knows who waited for whom, at most.
+const MOST_NAMED: usize = 5;
+
+/// The slowest units where dependencies were not recorded: each may have been waited for, or none.
+fn without_path(facts: &LinuxBootFacts<'_>) -> Outcome {
+    // A device "starts" from the moment systemd knows of it until the kernel announces it: nearly all are among the slowest, and
+    // hardly any is waited for.
+    let is_work = |unit: &str| !unit.ends_with(".target") && !unit.ends_with(".device") && !is_known(unit);
+    let mut slow = waits(facts, is_work, thresholds::UNIT_NS)?;
+    slow.sort_by_key(|wait| std::cmp::Reverse(wait.duration_ns));
+    Ok(slow
+        .iter()
+        .take(MOST_NAMED)
+        .map(|wait| {
+            wait.finding(
+                format!(
+                    "{} takes {}; whether the boot waits for it is not recorded",
+                    wait.unit,
+                    time(wait.duration_ns)
+                ),
+                "add 'systemctl show \"*\" > units.txt' to the recording: it says who waited for whom",
+            )
         })
         .collect())
 }

@@ -1,0 +1,93 @@
+//! Units whose start is a wait for something that is known: the network, devices, the check of a file system. Each has a rule with
+//! advice of its own, and the rule about slow units leaves them out.
+
+use onoff_analysis::units::Unit;
+
+use super::{
+    encrypted_volume_waited_for, file_system_check, kernel_modules_loaded, network_waited_for,
+    random_numbers_waited_for, relabelled, udev_settled,
+};
+use crate::rule::NotChecked;
+use crate::rules::prelude::*;
+
+/// Whether another rule than that about slow units is about this unit.
+pub(super) fn is_known(unit: &str) -> bool {
+    [
+        encrypted_volume_waited_for::is_it,
+        file_system_check::is_it,
+        kernel_modules_loaded::is_it,
+        network_waited_for::is_it,
+        random_numbers_waited_for::is_it,
+        relabelled::is_it,
+        udev_settled::is_it,
+    ]
+    .into_iter()
+    .any(|is_it| is_it(unit))
+}
+
+/// What the start of one of them took.
+pub(super) struct Wait<'a> {
+    /// The unit.
+    pub(super) unit: &'a str,
+    /// When it began, ns.
+    pub(super) start_ns: i64,
+    /// Until the next one could go on; of a unit that is not known to have been waited for, until it was done, ns.
+    pub(super) end_ns: i64,
+    /// From one to the other, ns.
+    pub(super) duration_ns: i64,
+    /// How certain it is that the way to the default target went through it; `None` where dependencies were not recorded.
+    pub(super) on_path: Option<Certainty>,
+}
+
+/// The units that `is_it` holds of and that took `limit_ns` or more. Where it is known who waited for whom, those beside the way to
+/// the default target are left out: it did not wait for them.
+///
+/// # Errors
+/// The recording has no times of units.
+pub(super) fn waits<'a>(
+    facts: &LinuxBootFacts<'a>,
+    is_it: impl Fn(&str) -> bool,
+    limit_ns: i64,
+) -> Result<Vec<Wait<'a>>, NotChecked> {
+    let report = facts.report;
+    if report.units.is_empty() {
+        return Err(lacks_other("when each unit started and was done"));
+    }
+    let path = &report.critical_path;
+    if !path.steps.is_empty() {
+        let on_path = path.steps.iter().filter(|step| step.duration_ns >= limit_ns && is_it(&step.unit));
+        return Ok(on_path
+            .map(|step| Wait {
+                unit: &step.unit,
+                start_ns: step.start_ns,
+                end_ns: step.end_ns,
+                duration_ns: step.duration_ns,
+                on_path: Some(step.released_by.certainty.and(path.certainty)),
+            })
+            .collect());
+    }
+    let of_unit = |unit: &'a Unit| {
+        let (end_ns, duration_ns) = unit.end_ns.zip(unit.duration_ns)?;
+        let wait = Wait { unit: &unit.name, start_ns: unit.start_ns, end_ns, duration_ns, on_path: None };
+        (unit.automatic && duration_ns >= limit_ns && is_it(&unit.name)).then_some(wait)
+    };
+    Ok(report.units.iter().filter_map(of_unit).collect())
+}
+
+impl Wait<'_> {
+    /// The finding about it.
+    pub(super) fn finding(&self, title: String, advice: impl Into<String>) -> RuleFinding {
+        let subject = FindingSubject::new(FindingSubjectKind::Service, self.unit);
+        let finding = RuleFinding::new(subject, title)
+            .because(self.start_ns, format!("{} is started", self.unit))
+            .because(self.end_ns, format!("it lets others go on, {} later", time(self.duration_ns)))
+            .advise(advice);
+        match self.on_path {
+            Some(certainty) => finding.costs(Cost::on_path(self.duration_ns)).certain(certainty),
+            None => finding
+                .costs(Cost::at_most(self.duration_ns))
+                .certain(Certainty::Inferred)
+                .because(None, "whether anything waited for it is not recorded: that needs the units' properties"),
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! Rules about boots and shutdowns of Linux, on tables made by hand: each speaks where it must, is silent where nothing is slow, and
+//! is not taken in by what looks alike.
+
+use onoff_findings::diagnosis::DiagnosisOptions;
+use onoff_findings::finding::{CostBasis, RuleFinding};
+use onoff_findings::{Diagnosis, diagnose};
+use onoff_trace::{
+    ContextSwitch, ContextSwitches, DependencyKind, DeviceOperation, DeviceOperationKind, DevicePhase, Milestone,
+    ServiceChange, ServiceDependency, ServiceOutcome, ServiceTransition, StringId, SystemKind, Tables, Trace,
+    milestone,
+};
+
+const MS: i64 = 1_000_000;
+
+struct Machine {
+    trace: Trace,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let mut trace = Trace { wanted: Tables::all(), duration_ns: 60_000 * MS, ..Trace::default() };
+        trace.system.kind = SystemKind::Linux;
+        trace.system.processors = 2;
+        Self { trace }
+    }
+
+    /// A boot whose user space begins at 5 s; it reaches its target at 29 s and is finished at 30 s.
+    fn boot() -> Self {
+        Self::new()
+            .at(5_000, milestone::USER_SPACE_BEGIN, "", None)
+            .at(5_500, milestone::UNITS_LOAD_END, "", None)
+            .at(29_000, milestone::TARGET_REACHED, "graphical.target", None)
+            .at(30_000, milestone::STARTUP_FINISHED, "graphical.target", None)
+            .unit("graphical.target", 29_000, Some(29_000))
+    }
+
+    fn at(mut self, ms: i64, name: &str, detail: &str, value_ms: Option<i64>) -> Self {
+        let mut intern = |text: &str| self.trace.strings.intern(text);
+        let (event, name, detail) = (intern("journal"), intern(name), intern(detail));
+        let value = value_ms.map(|ms| ms * MS);
+        self.trace.milestones.push(Milestone { time_ns: ms * MS, name, detail, value, pid: None, tid: None, event });
+        self
+    }
+
+    fn unit(self, name: &str, start_ms: i64, end_ms: Option<i64>) -> Self {
+        let outcome = if end_ms.is_some() { ServiceOutcome::Completed } else { ServiceOutcome::Unfinished };
+        self.transition(ServiceChange::Start, name, (start_ms, end_ms), outcome, "")
+    }
+
+    fn failed(self, name: &str, start_ms: i64, end_ms: i64, result: &str) -> Self {
+        self.transition(ServiceChange::Start, name, (start_ms, Some(end_ms)), ServiceOutcome::Failed, result)
+    }
+
+    fn transition(
+        mut self,
+        kind: ServiceChange,
+        name: &str,
+        (start_ms, end_ms): (i64, Option<i64>),
+        outcome: ServiceOutcome,
+        result: &str,
+    ) -> Self {
+        let mut intern = |text: &str| self.trace.strings.intern(text);
+        let (service, group, event, result) = (intern(name), intern("system.slice"), intern("journal"), intern(result));
+        self.trace.service_transitions.push(ServiceTransition {
+            service,
+            group,
+            kind,
+            start_ns: start_ms * MS,
+            checkpoint_ns: None,
+            load_ns: None,
+            end_ns: end_ms.map(|ms| ms * MS),
+            container: StringId::EMPTY,
+            container_pid: None,
+            outcome,
+            automatic: true,
+            result,
+            timeout_ns: Some(90_000 * MS),
+            main_tid: None,
+            tid: None,
+            end_tid: None,
+            event,
+        });
+        self
+    }
+
+    fn after(mut self, service: &str, on: &str) -> Self {
+        let service = self.trace.strings.intern(service);
+        let on = self.trace.strings.intern(on);
+        self.trace.service_dependencies.push(ServiceDependency { service, kind: DependencyKind::After, on });
+        self
+    }
+
+    fn device(mut self, kind: DeviceOperationKind, driver: &str, start_ms: i64, end_ms: i64) -> Self {
+        let driver = self.trace.strings.intern(driver);
+        self.trace.device_operations.push(DeviceOperation {
+            kind,
+            start_ns: start_ms * MS,
+            pend_ns: None,
+            end_ns: Some(end_ms * MS),
+            device: StringId::EMPTY,
+            driver,
+            description: StringId::EMPTY,
+            friendly_name: StringId::EMPTY,
+            phase: DevicePhase::Later,
+            status: None,
+            tid: None,
+            event: StringId::EMPTY,
+        });
+        self
+    }
+
+    /// Both processors are busy from one time to another, and idle else.
+    fn busy(mut self, from_ms: i64, to_ms: i64) -> Self {
+        let switch = |ms: i64, cpu: u16, old_tid: u32, new_tid: u32| ContextSwitch {
+            time_ns: ms * MS,
+            cpu,
+            new_tid,
+            old_tid,
+            new_priority: 8,
+            old_priority: 8,
+            old_wait_reason: 0,
+            old_wait_mode: 0,
+            old_state: 0,
+            previous_c_state: 0,
+            old_ideal_processor: 0,
+            new_wait_ticks: 0,
+        };
+        let piece: ContextSwitches = [(0, 0), (from_ms, 1), (to_ms, 0), (60_000, 0)]
+            .into_iter()
+            .flat_map(|(ms, runs)| [0, 1].map(|cpu| (ms, runs, cpu)))
+            .map(|(ms, runs, cpu)| {
+                let tid = 100 + u32::from(cpu);
+                if runs == 1 { switch(ms, cpu, 0, tid) } else { switch(ms, cpu, tid, 0) }
+            })
+            .collect();
+        self.trace.context_switches.push(piece);
+        self
+    }
+
+    fn diagnosed(&self) -> Diagnosis {
+        diagnose(&self.trace, &DiagnosisOptions::default())
+    }
+}
+
+fn of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
+    diagnosis.findings.iter().filter(|finding| finding.code == code).collect()
+}
+
+fn unchecked(diagnosis: &Diagnosis, code: &str) -> bool {
+    diagnosis.not_checked.iter().any(|rule| rule.code == code)
+}
+
+/// A boot in which the target waits for `unit` from 6 s for `length_ms`, and nobody for the other one, which is as long.
+fn waits_for(unit: &str, length_ms: i64) -> Machine {
+    Machine::boot()
+        .unit(unit, 6_000, Some(6_000 + length_ms))
+        .unit("beside.service", 6_000, Some(6_000 + length_ms))
+        .after("graphical.target", unit)
+}
+
+/// Each rule about a wait that is known, with a unit of its kind.
+const WAITS: [(&str, &str); 8] = [
+    ("linux/network-waited-for", "systemd-networkd-wait-online@eth0.service"),
+    ("linux/network-waited-for", "NetworkManager-wait-online.service"),
+    ("linux/udev-settled", "systemd-udev-settle.service"),
+    ("linux/file-system-check", "systemd-fsck@dev-disk-by\\x2duuid-7.service"),
+    ("linux/relabelled", "selinux-autorelabel.service"),
+    ("linux/random-numbers-waited-for", "systemd-random-seed.service"),
+    ("linux/kernel-modules-loaded", "systemd-modules-load.service"),
+    ("linux/encrypted-volume-waited-for", "systemd-cryptsetup@root.service"),
+];
+
+#[test]
+fn a_known_wait_on_the_way_to_the_target_is_its_rules_and_no_slow_unit() {
+    for (code, unit) in WAITS {
+        let diagnosis = waits_for(unit, 3_000).diagnosed();
+        let [finding] = of(&diagnosis, code)[..] else {
+            panic!("{code}: {:?}", diagnosis.findings);
+        };
+        assert_eq!((finding.cost_ns, finding.cost_basis), (Some(3_000 * MS), CostBasis::CriticalPath), "{code}");
+        assert_eq!(finding.subject.name, unit);
+        assert!(finding.title.contains("3.00 s"), "{}", finding.title);
+        // One wait is one finding.
+        assert!(of(&diagnosis, "linux/unit-slow").is_empty(), "{code}");
+    }
+}
+
+#[test]
+fn a_known_wait_that_is_short_or_that_nobody_waits_for_is_none() {
+    for (code, unit) in WAITS {
+        let short = waits_for(unit, 900).diagnosed();
+        assert!(of(&short, code).is_empty() && !unchecked(&short, code), "{code}");
+        let beside = Machine::boot()
+            .unit(unit, 6_000, Some(20_000))
+            .unit("needed.service", 6_000, Some(9_000))
+            .after("graphical.target", "needed.service")
+            .diagnosed();
+        assert!(of(&beside, code).is_empty() && !unchecked(&beside, code), "{code}");
+        // A name that only begins alike.
+        let alike = waits_for("systemd-networkd.service", 3_000).diagnosed();
+        assert!(of(&alike, code).is_empty(), "{code}");
+        assert_eq!(of(&alike, "linux/unit-slow").len(), 1);
+    }
+}
+
+#[test]
+fn without_dependencies_a_slow_unit_costs_at_most_its_length_and_the_finding_says_so() {
+    let diagnosis = Machine::boot()
+        .unit("NetworkManager-wait-online.service", 6_000, Some(15_800))
+        .unit("slow.service", 6_000, Some(13_000))
+        .unit("quick.service", 6_000, Some(6_500))
+        .unit("dev-sda1.device", 5_600, Some(16_000))
+        .diagnosed();
+    let found = of(&diagnosis, "linux/network-waited-for");
+    assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(9_800 * MS), CostBasis::AtMost));
+    assert!(found[0].evidence.iter().any(|row| row.text.contains("not recorded")));
+    let found = of(&diagnosis, "linux/unit-slow");
+    assert_eq!(found.len(), 1);
+    assert!(found[0].title.starts_with("slow.service takes 7.00 s; whether the boot waits"), "{}", found[0].title);
+    // Without any unit the rules say that they could not look.
+    let nothing = Machine::new().at(5_000, milestone::USER_SPACE_BEGIN, "", None).diagnosed();
+    for code in WAITS.map(|(code, _)| code).into_iter().chain(["linux/unit-slow", "linux/unit-failed"]) {
+        assert!(unchecked(&nothing, code), "{code}");
+    }
+}
+
+#[test]
+fn a_wait_for_a_network_that_never_came_says_in_vain() {
+    let unit = "systemd-networkd-wait-online.service";
+    let diagnosis =
+        Machine::boot().failed(unit, 6_000, 16_000, "exit-code").after("graphical.target", unit).diagnosed();
+    let found = of(&diagnosis, "linux/network-waited-for");
+    assert!(found[0].title.contains("10.0 s in vain for the network"), "{}", found[0].title);
+}
+
+#[test]
+fn a_volume_is_a_persons_only_where_a_person_was_asked() {
+    let unit = "systemd-cryptsetup@root.service";
+    let asked = waits_for(unit, 20_000).unit("systemd-ask-password-console.service", 6_200, Some(25_900)).diagnosed();
+    let found = of(&asked, "linux/encrypted-volume-waited-for");
+    assert!(found[0].title.contains("for a password"), "{}", found[0].title);
+    // The path that watches for questions is there in every boot, and a question long after is another one.
+    let watched = waits_for(unit, 20_000)
+        .unit("systemd-ask-password-console.path", 5_900, Some(5_901))
+        .unit("systemd-ask-password-wall.service", 28_000, Some(28_100))
+        .diagnosed();
+    let found = of(&watched, "linux/encrypted-volume-waited-for");
+    assert!(!found[0].title.contains("password"), "{}", found[0].title);
+}
+
+#[test]
+fn units_that_fail_at_once_are_named_and_those_that_came_up_later_are_restarts() {
+    let diagnosis = Machine::boot()
+        .failed("broken.service", 6_000, 6_100, "exit-code")
+        .failed("flaky.service", 6_000, 6_200, "exit-code")
+        .unit("flaky.service", 11_200, Some(11_300))
+        .unit("triggered.service", 7_000, Some(7_100))
+        .unit("triggered.service", 9_000, Some(9_100))
+        .diagnosed();
+    let failed = of(&diagnosis, "linux/unit-failed");
+    assert_eq!(failed.len(), 1);
+    assert_eq!((failed[0].title.as_str(), failed[0].cost_ns), ("broken.service failed to start (exit-code)", None));
+    let restarted = of(&diagnosis, "linux/unit-restarted");
+    assert_eq!(restarted.len(), 1);
+    assert_eq!(restarted[0].title, "flaky.service was started 2 times and failed 1 of them");
+    assert_eq!((restarted[0].cost_ns, restarted[0].cost_basis), (Some(5_200 * MS), CostBasis::AtMost));
+    // A healthy boot has neither.
+    let healthy = Machine::boot().unit("a.service", 6_000, Some(6_100)).diagnosed();
+    assert!(of(&healthy, "linux/unit-failed").is_empty() && of(&healthy, "linux/unit-restarted").is_empty());
+}
+
+#[test]
+fn a_unit_that_runs_into_its_time_out_costs_all_of_it_on_the_way_and_at_most_that_beside_it() {
+    let on_path = Machine::boot()
+        .failed("dead.service", 6_000, 27_000, "timeout")
+        .after("graphical.target", "dead.service")
+        .diagnosed();
+    let found = of(&on_path, "linux/unit-timed-out");
+    assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(21_000 * MS), CostBasis::CriticalPath));
+    let beside = Machine::boot().failed("dead.service", 6_000, 27_000, "timeout").diagnosed();
+    assert_eq!(of(&beside, "linux/unit-timed-out")[0].cost_basis, CostBasis::AtMost);
+    // Slow, but it came up; and one that failed at once.
+    let slow =
+        Machine::boot().unit("slow.service", 6_000, Some(27_000)).failed("f.service", 6_000, 6_900, "").diagnosed();
+    assert!(of(&slow, "linux/unit-timed-out").is_empty());
+}
+
+#[test]
+fn slow_units_are_those_that_the_target_waits_for() {
+    let diagnosis = waits_for("slow.service", 6_000).diagnosed();
+    let found = of(&diagnosis, "linux/unit-slow");
+    assert_eq!(found.len(), 1, "beside.service took as long, and nobody waited for it");
+    assert_eq!(found[0].subject.name, "slow.service");
+    assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(6_000 * MS), CostBasis::CriticalPath));
+    assert!(of(&waits_for("quick.service", 999).diagnosed(), "linux/unit-slow").is_empty());
+}
+
+/// `count` services of `each_ms` in a row, the last of which the target waits for.
+fn row(count: i64, each_ms: i64) -> Machine {
+    row_of("s", count, each_ms)
+}
+
+fn row_of(prefix: &str, count: i64, each_ms: i64) -> Machine {
+    let name = |number: i64| format!("{prefix}{number}.service");
+    let mut machine = Machine::boot();
+    for number in 0..count {
+        let start = 6_000 + number * each_ms;
+        machine = machine.unit(&name(number), start, Some(start + each_ms));
+        if number > 0 {
+            machine = machine.after(&name(number), &name(number - 1));
+        }
+    }
+    machine.after("graphical.target", &name(count - 1))
+}
+
+#[test]
+fn services_in_a_row_cost_at_most_what_they_take_beyond_the_longest() {
+    let diagnosis = row(4, 900).diagnosed();
+    let found = of(&diagnosis, "linux/units-in-a-row");
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(2_700 * MS), CostBasis::AtMost));
+    assert!(found[0].title.starts_with("4 services start one after the other for 3.60 s: s0.service, s1"));
+    // Too few, too short, or one that is most of it.
+    assert!(of(&row(2, 2_000).diagnosed(), "linux/units-in-a-row").is_empty());
+    assert!(of(&row(4, 500).diagnosed(), "linux/units-in-a-row").is_empty());
+    let one = row(3, 300).unit("long.service", 6_900, Some(12_000)).after("long.service", "s2.service");
+    let one = one.after("graphical.target", "long.service").diagnosed();
+    assert!(of(&one, "linux/units-in-a-row").is_empty());
+    // systemd's own order is needed, and with busy processors side by side takes as long.
+    assert!(of(&row_of("systemd-s", 4, 900).diagnosed(), "linux/units-in-a-row").is_empty());
+    assert!(of(&row(4, 900).busy(5_900, 10_000).diagnosed(), "linux/units-in-a-row").is_empty());
+    assert_eq!(of(&row(4, 900).busy(20_000, 25_000).diagnosed(), "linux/units-in-a-row").len(), 1);
+    // The same services side by side are no row.
+    let mut together = Machine::boot();
+    for number in 0..4 {
+        let name = format!("s{number}.service");
+        together = together.unit(&name, 6_000, Some(6_900 + number)).after("graphical.target", &name);
+    }
+    assert!(of(&together.diagnosed(), "linux/units-in-a-row").is_empty());
+}
+
+#[test]
+fn a_boot_that_hung_names_the_unit_and_who_waits() {
+    let hung = Machine::new()
+        .at(5_000, milestone::USER_SPACE_BEGIN, "", None)
+        .unit("basic.target", 5_900, Some(5_900))
+        .unit("stuck.service", 6_000, None)
+        .after("graphical.target", "stuck.service")
+        .diagnosed();
+    let found = of(&hung, "linux/boot-unfinished");
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(54_000 * MS), CostBasis::AtMost));
+    let title = &found[0].title;
+    assert!(title.starts_with("stuck.service was still starting after 54.0 s"), "{title}");
+    assert!(title.ends_with("graphical.target never started after it"), "{title}");
+    // In a boot that finished, a unit that is still starting is none of its.
+    let finished = Machine::boot().unit("stuck.service", 6_000, None).diagnosed();
+    assert!(of(&finished, "linux/boot-unfinished").is_empty());
+}
+
+#[test]
+fn firmware_loader_and_initial_file_system_are_slow_beyond_their_limits_only() {
+    let before = |firmware_ms: i64, loader_ms: i64| {
+        Machine::boot()
+            .at(-firmware_ms - loader_ms, milestone::FIRMWARE, "", Some(firmware_ms))
+            .at(-loader_ms, milestone::BOOT_MANAGER, "", Some(loader_ms))
+            .diagnosed()
+    };
+    let slow = before(14_000, 8_000);
+    let found: Vec<(&str, Option<i64>)> = of(&slow, "linux/before-kernel-long")
+        .iter()
+        .map(|finding| (finding.subject.name.as_str(), finding.cost_ns.map(|ns| ns / MS)))
+        .collect();
+    assert_eq!(found, [("loader", Some(5_000)), ("firmware", Some(4_000))]);
+    assert!(of(&before(10_000, 3_000), "linux/before-kernel-long").is_empty());
+    assert!(unchecked(&Machine::boot().diagnosed(), "linux/before-kernel-long"));
+
+    let initrd = |from_ms: i64| Machine::boot().at(from_ms, milestone::INITRD_BEGIN, "", None).diagnosed();
+    let long = Machine::new()
+        .at(4_000, milestone::INITRD_BEGIN, "", None)
+        .at(16_000, milestone::USER_SPACE_BEGIN, "", None)
+        .at(30_000, milestone::STARTUP_FINISHED, "graphical.target", None)
+        .diagnosed();
+    let found = of(&long, "linux/initrd-long");
+    assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(7_000 * MS), CostBasis::CriticalPath));
+    // 4 s are no finding, and a boot without one says nothing of it.
+    assert!(of(&initrd(1_000), "linux/initrd-long").is_empty());
+    assert!(unchecked(&Machine::boot().diagnosed(), "linux/initrd-long"));
+}
+
+#[test]
+fn a_slow_function_of_a_driver_is_one_finding_with_the_load_of_its_module() {
+    let diagnosis = Machine::boot()
+        .device(DeviceOperationKind::ModuleLoad, "slowmod", 6_000, 8_000)
+        .device(DeviceOperationKind::Initcall, "slowmod_init", 6_100, 7_900)
+        .device(DeviceOperationKind::Initcall, "builtin_init", 1_000, 3_279)
+        .device(DeviceOperationKind::Initcall, "quick_init", 1_000, 1_499)
+        .diagnosed();
+    let found: Vec<(&str, Option<i64>)> = of(&diagnosis, "linux/driver-slow")
+        .iter()
+        .map(|finding| (finding.subject.name.as_str(), finding.cost_ns.map(|ns| ns / MS)))
+        .collect();
+    assert_eq!(found, [("builtin_init", Some(2_279)), ("slowmod", Some(2_000))]);
+    assert!(unchecked(&Machine::boot().diagnosed(), "linux/driver-slow"));
+}
+
+/// A shutdown from 10 s on in which `slow.service` takes `length_ms` to stop.
+fn shutdown(length_ms: i64) -> Machine {
+    let stop = |machine: Machine, name: &str, start_ms: i64, end_ms: i64| {
+        machine.transition(ServiceChange::Stop, name, (start_ms, Some(end_ms)), ServiceOutcome::Completed, "")
+    };
+    let machine = Machine::new().at(10_000, milestone::SHUTDOWN_REQUEST, "poweroff", None);
+    let machine = stop(machine, "graphical.target", 10_100, 10_100);
+    let machine = stop(machine, "quick.service", 10_150, 10_300);
+    let machine = stop(machine, "slow.service", 10_200, 10_200 + length_ms);
+    let end = 10_300 + length_ms;
+    stop(machine, "basic.target", end, end).at(end + 100, milestone::TARGET_REACHED, "poweroff.target", None).at(
+        end + 200,
+        milestone::SHUTDOWN_EXECUTOR,
+        "",
+        None,
+    )
+}
+
+#[test]
+fn a_unit_that_is_slow_to_stop_is_named_with_its_length() {
+    let diagnosis = shutdown(5_000).diagnosed();
+    let found = of(&diagnosis, "linux/unit-slow-to-stop");
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].subject.name, "slow.service");
+    assert!(found[0].title.contains("takes 5.00 s to stop"), "{}", found[0].title);
+    assert!(of(&shutdown(900).diagnosed(), "linux/unit-slow-to-stop").is_empty());
+    // A boot stops nothing.
+    assert!(of(&Machine::boot().diagnosed(), "linux/unit-slow-to-stop").is_empty());
+}
