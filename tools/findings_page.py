@@ -18,6 +18,7 @@ EXPECTED = ROOT / "crates/testkit/expected/findings.toml"
 PAGE = ROOT / "docs/src/reference/findings.md"
 HEADINGS = ["What it finds", "Why it costs time", "Evidence needed", "What to do", "When it is wrong", "Source"]
 ROOMS = {
+    "account": "Any transition",
     "boot": "Boot",
     "linux": "Boot, shutdown and sleep of Linux",
     "shutdown": "Shutdown",

@@ -1,10 +1,10 @@
 //! What an answer rests on: the rule that set it, the event, how certain it is, and what was missing for better.
 
 use onoff_trace::{TableName, Trace};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How much an answer can be relied on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
     /// The event that defines it was recorded.

@@ -2,17 +2,19 @@
 
 use std::cmp::Reverse;
 
+use onoff_analysis::account::{AccountedPhase, accounts, culprits};
 use onoff_analysis::lacking::Lacking;
-use onoff_analysis::transition::MissingEvidence;
 use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome, SleepState};
 use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
 use onoff_analysis::transition::suspend::{self, PowerTransition, PowerTransitionKind, SuspendOptions};
+use onoff_analysis::transition::{MissingEvidence, Phase, TransitionKind};
 use onoff_analysis::waits;
 use onoff_trace::{Losses, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
 
+use crate::by_account::{ByAccount, GENERAL};
 use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};
 use crate::finding::{FindingSeverity, RuleFinding};
 use crate::registry::RULES;
@@ -110,7 +112,7 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         duration_ns: Some(trace.duration_ns),
         at_least_ns: trace.duration_ns,
     };
-    run.transition(&recording, |check| match check {
+    run.transition(trace, &recording, &[], |check| match check {
         Check::Recording(check) => Some(check(trace)),
         _ => None,
     });
@@ -164,6 +166,25 @@ fn suspend_options(options: &DiagnosisOptions) -> SuspendOptions {
     SuspendOptions { transition: None, idle: options.boot.idle, shell: options.boot.shell.clone() }
 }
 
+/// The accounts of these phases.
+fn of_phases(accounts: &[AccountedPhase], phases: &[Phase]) -> Vec<AccountedPhase> {
+    let is_its = |one: &&AccountedPhase| {
+        phases.iter().any(|phase| phase.name.as_str() == one.phase && phase.start_ns == Some(one.account.start_ns))
+    };
+    accounts.iter().filter(is_its).cloned().collect()
+}
+
+/// The service that a process hosts, when it is the only one that is recorded of it.
+fn only_service(trace: &Trace, pid: u32) -> Option<String> {
+    let mut names = trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.container_pid == Some(pid))
+        .map(|row| trace.text(row.service));
+    let first = names.next()?;
+    names.all(|name| name.eq_ignore_ascii_case(first)).then(|| first.to_owned())
+}
+
 struct Run {
     noise_ns: i64,
     diagnosis: Diagnosis,
@@ -183,7 +204,8 @@ impl Run {
                 at_least_ns: report.total_at_least_ns,
             };
             let facts = BootFacts::new(trace, &report, &options.boot.shell);
-            self.transition(&transition, |check| match check {
+            let accounts = accounts(trace, Some(TransitionKind::Boot));
+            self.transition(trace, &transition, &accounts, |check| match check {
                 Check::Boot(check) | Check::Trust(check) => Some(check(&facts)),
                 _ => None,
             });
@@ -192,9 +214,10 @@ impl Run {
         }
         if let Ok(report) = suspend::analyse(trace, &suspend_options) {
             let facts = SuspendFacts { trace, report: &report };
+            let accounts = accounts(trace, Some(TransitionKind::Suspend));
             for power in &report.transitions {
                 let transition = power_transition(power);
-                self.transition(&transition, |check| match check {
+                self.transition(trace, &transition, &of_phases(&accounts, &power.phases), |check| match check {
                     Check::Suspend(check) => Some(check(&facts, power)),
                     _ => None,
                 });
@@ -210,7 +233,8 @@ impl Run {
                 at_least_ns: report.total_at_least_ns,
             };
             let facts = ShutdownFacts::new(trace, &report);
-            self.transition(&transition, |check| match check {
+            let accounts = accounts(trace, Some(TransitionKind::Shutdown));
+            self.transition(trace, &transition, &accounts, |check| match check {
                 Check::Shutdown(check) => Some(check(&facts)),
                 _ => None,
             });
@@ -229,7 +253,8 @@ impl Run {
                 at_least_ns: report.total_at_least_ns,
             };
             let facts = LinuxBootFacts { report: &report };
-            self.transition(&transition, |check| match check {
+            let accounts = accounts(trace, Some(TransitionKind::Boot));
+            self.transition(trace, &transition, &accounts, |check| match check {
                 Check::LinuxBoot(check) => Some(check(&facts)),
                 _ => None,
             });
@@ -238,9 +263,10 @@ impl Run {
         }
         let suspend_options = suspend_options(options);
         if let Ok(report) = linux::suspend::analyse(trace, &suspend_options) {
+            let accounts = accounts(trace, Some(TransitionKind::Suspend));
             for sleep in &report.sleeps {
                 let transition = sleep_of_linux(sleep);
-                self.transition(&transition, |check| match check {
+                self.transition(trace, &transition, &of_phases(&accounts, &sleep.phases), |check| match check {
                     Check::LinuxSuspend(check) => Some(check(sleep)),
                     _ => None,
                 });
@@ -255,7 +281,8 @@ impl Run {
                 duration_ns: report.total_ns,
                 at_least_ns: report.total_at_least_ns,
             };
-            self.transition(&transition, |check| match check {
+            let accounts = accounts(trace, Some(TransitionKind::Shutdown));
+            self.transition(trace, &transition, &accounts, |check| match check {
                 Check::LinuxShutdown(check) => Some(check(&report)),
                 _ => None,
             });
@@ -265,9 +292,22 @@ impl Run {
     }
 
     /// Runs the rules that `ask` has an answer of.
-    fn transition(&mut self, transition: &DiagnosedTransition, ask: impl Fn(Check) -> Option<Outcome>) {
+    fn transition(
+        &mut self,
+        trace: &Trace,
+        transition: &DiagnosedTransition,
+        accounts: &[AccountedPhase],
+        ask: impl Fn(Check) -> Option<Outcome>,
+    ) {
+        let culprits = culprits(accounts);
+        let before = self.diagnosis.findings.len();
         for rule in RULES {
-            match ask(rule.check) {
+            let outcome = match rule.check {
+                Check::Account(_) if accounts.is_empty() => None,
+                Check::Account(check) => Some(check(&culprits)),
+                check => ask(check),
+            };
+            match outcome {
                 None => {}
                 Some(Ok(found)) => {
                     self.diagnosis.checked += 1;
@@ -281,6 +321,14 @@ impl Run {
                 }),
             }
         }
+        let own = self.diagnosis.findings.split_off(before);
+        let hosted = |pid: u32| only_service(trace, pid);
+        let mut settled = ByAccount { phases: accounts, service_of: &hosted }.settle(own);
+        settled.retain(|finding| finding.cost_ns.is_none_or(|ns| ns >= self.noise_ns));
+        for finding in &mut settled {
+            finding.severity = severity(finding.cost_ns, transition.at_least_ns);
+        }
+        self.diagnosis.findings.append(&mut settled);
     }
 
     fn take(&mut self, rule: &Rule, transition: &DiagnosedTransition, found: Vec<RuleFinding>) {
@@ -290,7 +338,6 @@ impl Run {
             if rule.check.is_about_trust() {
                 self.diagnosis.caveats.push(finding);
             } else if finding.cost_ns.is_none_or(|ns| ns >= self.noise_ns) {
-                finding.severity = severity(finding.cost_ns, transition.at_least_ns);
                 self.diagnosis.findings.push(finding);
             }
         }
@@ -312,6 +359,20 @@ impl Run {
     }
 
     fn finish(mut self) -> Diagnosis {
+        // Two transitions may share a phase: the user's part of a fast startup is a shutdown's as well.
+        let known: Vec<(String, Option<String>, Option<i64>)> = self
+            .diagnosis
+            .findings
+            .iter()
+            .filter(|finding| finding.code != GENERAL)
+            .map(|finding| (finding.subject.name.clone(), finding.phase.clone(), finding.cost_ns))
+            .collect();
+        self.diagnosis.findings.retain(|finding| {
+            let is_its = |(name, phase, ns): &(String, Option<String>, Option<i64>)| {
+                *name == finding.subject.name && *phase == finding.phase && *ns == finding.cost_ns
+            };
+            finding.code != GENERAL || !known.iter().any(is_its)
+        });
         self.diagnosis.findings.sort_by(|a, b| {
             let key = |finding: &RuleFinding| Reverse(finding.cost_ns.unwrap_or(-1));
             (key(a), a.code, &a.subject.name).cmp(&(key(b), b.code, &b.subject.name))

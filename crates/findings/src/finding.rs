@@ -3,7 +3,7 @@
 use onoff_analysis::Certainty;
 use serde::Serialize;
 
-use crate::cost::Cost;
+use crate::cost::{Cost, Stretch};
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -105,6 +105,15 @@ pub struct FindingEvidence {
     pub text: String,
 }
 
+/// What another rule found of the same cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FoldedFinding {
+    /// The rule's stable code.
+    pub code: &'static str,
+    /// What it found, as a sentence without its full stop.
+    pub title: String,
+}
+
 /// What a rule found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RuleFinding {
@@ -124,8 +133,15 @@ pub struct RuleFinding {
     pub cost_basis: CostBasis,
     /// How certain the finding is.
     pub certainty: Certainty,
+    /// The phase whose account it is about; `None` where no account says whose the time was.
+    pub phase: Option<String>,
+    /// When its subject was at work, as its rule sees it, ns: for who else took that time.
+    #[serde(skip)]
+    pub when: Option<Stretch>,
     /// What it rests on, most telling first.
     pub evidence: Vec<FindingEvidence>,
+    /// What other rules found of the same cause.
+    pub folded: Vec<FoldedFinding>,
     /// What to do.
     pub advice: String,
 }
@@ -143,6 +159,9 @@ impl RuleFinding {
             cost_ns: None,
             cost_basis: CostBasis::Unknown,
             certainty: Certainty::Measured,
+            phase: None,
+            when: None,
+            folded: Vec::new(),
             evidence: Vec::new(),
             advice: String::new(),
         }
@@ -153,6 +172,13 @@ impl RuleFinding {
     pub const fn costs(mut self, cost: Cost) -> Self {
         self.cost_ns = cost.ns;
         self.cost_basis = cost.basis;
+        self
+    }
+
+    /// With when its subject was at work.
+    #[must_use]
+    pub const fn within(mut self, when: Stretch) -> Self {
+        self.when = Some(when);
         self
     }
 

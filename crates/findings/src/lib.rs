@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod by_account;
 pub mod context;
 pub mod cost;
 pub mod diagnosis;

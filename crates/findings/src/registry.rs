@@ -1,7 +1,7 @@
 //! Every rule, by code.
 
 use crate::rule::Rule;
-use crate::rules::{boot, linux, recording, shutdown, suspend};
+use crate::rules::{account, boot, linux, recording, shutdown, suspend};
 
 macro_rules! rules {
     ($($room:ident: $($name:ident),* $(,)?;)*) => {
@@ -11,6 +11,8 @@ macro_rules! rules {
 }
 
 rules! {
+    account:
+        time_on_path;
     boot:
         antivirus,
         background_disk,
@@ -106,6 +108,7 @@ mod tests {
             assert!(codes.insert(rule.code), "{} twice", rule.code);
             let (room, name) = rule.code.split_once('/').unwrap();
             let expected = match rule.check {
+                Check::Account(_) => "account",
                 Check::Boot(_) => "boot",
                 Check::LinuxBoot(_) | Check::LinuxShutdown(_) | Check::LinuxSuspend(_) => "linux",
                 Check::Shutdown(_) => "shutdown",

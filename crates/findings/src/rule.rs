@@ -1,5 +1,6 @@
 //! A rule: its code, its words, and the check itself.
 
+use onoff_analysis::account::Culprit;
 use onoff_analysis::transition::MissingEvidence;
 use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
 use onoff_analysis::transition::linux::suspend::LinuxSleep;
@@ -27,6 +28,8 @@ pub type Outcome = Result<Vec<RuleFinding>, NotChecked>;
 /// What a rule looks at, and how.
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
+    /// Any transition, by who took its time.
+    Account(fn(&[Culprit]) -> Outcome),
     /// A boot.
     Boot(fn(&BootFacts<'_>) -> Outcome),
     /// A boot of Linux.

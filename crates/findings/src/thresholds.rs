@@ -106,11 +106,8 @@ pub const READS_PERCENT: f64 = 20.0;
 /// 100 µs, and a hundred times that holds a processor noticeably.
 pub const DPC_NS: i64 = 10 * MS;
 
-/// Normal range of a phase's length, ns, upper end; the lower end is of no use here. Source: the ranges that field engineers
-/// use with the regions of Windows Performance Analyzer: Pre-Session 0 to 9 s, Session 0 to 12 s, Winlogon 10 to 60 s,
-/// Explorer 0 to 6 s.
-pub const PHASE_LIMITS_NS: [(&str, i64); 4] =
-    [("PreSMSS", 9 * SECOND), ("SMSSInit", 12 * SECOND), ("WinLogonInit", 60 * SECOND), ("ExplorerInit", 6 * SECOND)];
+/// Normal range of a phase's length, ns, upper end; with its source where accounts are.
+pub const PHASE_LIMITS_NS: [(&str, i64); 4] = onoff_analysis::account::NORMAL_PHASES_NS;
 
 /// A unit that holds the way to the default target for this long is slow, ns. Chosen.
 pub const UNIT_NS: i64 = SECOND;

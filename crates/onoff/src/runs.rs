@@ -1,14 +1,18 @@
 //! A recording as runs of a transition, for comparisons.
 
+use onoff_analysis::account::{AccountedPhase, accounts};
 use onoff_analysis::compare::Run;
 use onoff_analysis::compare::RunSubject;
 use onoff_analysis::compare::measures::{self, Origin};
 use onoff_analysis::firmware::FirmwareReport;
 use onoff_analysis::netboot::NetbootOptions;
-use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
+use onoff_analysis::transition::TransitionKind;
+use onoff_analysis::transition::boot::{self, BootKind, BootOptions, BootReport};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
 use onoff_analysis::transition::suspend::{self, SuspendOptions};
+use onoff_analysis::transition::{Half, Phase};
+use onoff_analysis::waits;
 use onoff_sources::RecordingKind;
 use onoff_trace::{SystemKind, Tables, Trace};
 
@@ -42,6 +46,11 @@ pub fn tables_of_runs(transition: Option<RunSubject>) -> Tables {
     tables.with(measures::TABLE)
 }
 
+/// The same, with those that say who took the time of each phase.
+fn tables_with_accounts(transition: Option<RunSubject>) -> Tables {
+    tables_of_runs(transition).union(waits::TABLES)
+}
+
 impl Session {
     /// The measures of the recording's runs of `transition`; where it is not chosen, of the first that the recording holds: a boot,
     /// else sleeps, else a shutdown. Of several sleeps that with `number`, or all. `name` is the recording's in the comparison.
@@ -58,7 +67,7 @@ impl Session {
         if chosen || (self.kind() == RecordingKind::NetworkCapture && transition.is_none()) {
             return self.network_boots(&name, number);
         }
-        let trace = self.system_tables(tables_of_runs(transition))?;
+        let trace = self.system_tables(tables_with_accounts(transition))?;
         let origin = Origin::of(name, &trace);
         let candidates = match transition {
             Some(transition) => vec![transition],
@@ -110,15 +119,19 @@ fn runs(trace: &Trace, origin: &Origin, name: RunSubject, number: Option<u32>) -
         return linux_runs(trace, origin, name, number);
     }
     match name {
-        RunSubject::Boot => boot_run(trace, origin).map(|run| vec![run]),
         RunSubject::Netboot | RunSubject::Firmware => Err(no_trace_holds(name)),
-        RunSubject::Shutdown => shutdown::analyse(trace, &ShutdownOptions::default())
-            .map(|report| vec![measures::of_shutdown(origin, &report)])
-            .map_err(|answer| answer.to_string()),
+        RunSubject::Boot => boot_run(trace, origin).map(|run| vec![run]),
+        RunSubject::Shutdown => {
+            let report = shutdown::analyse(trace, &ShutdownOptions::default()).map_err(|answer| answer.to_string())?;
+            let mut run = measures::of_shutdown(origin, &report);
+            measures::add_accounts(&mut run, &accounts(trace, Some(TransitionKind::Shutdown)));
+            Ok(vec![run])
+        }
         RunSubject::Suspend => {
             let options = SuspendOptions { transition: number, ..SuspendOptions::default() };
             let report = suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
             let several = report.transitions.len() > 1;
+            let accounts = accounts(trace, Some(TransitionKind::Suspend));
             Ok(report
                 .transitions
                 .iter()
@@ -127,7 +140,9 @@ fn runs(trace: &Trace, origin: &Origin, name: RunSubject, number: Option<u32>) -
                     if several {
                         origin.name = format!("{}, transition {}", origin.name, transition.number);
                     }
-                    measures::of_suspend(&origin, transition, &report.losses)
+                    let mut run = measures::of_suspend(&origin, transition, &report.losses);
+                    measures::add_accounts(&mut run, of_phases(&accounts, &transition.phases));
+                    run
                 })
                 .collect())
         }
@@ -138,22 +153,31 @@ fn runs(trace: &Trace, origin: &Origin, name: RunSubject, number: Option<u32>) -
 fn linux_runs(trace: &Trace, origin: &Origin, name: RunSubject, number: Option<u32>) -> Result<Vec<Run>, String> {
     match name {
         RunSubject::Netboot | RunSubject::Firmware => Err(no_trace_holds(name)),
-        RunSubject::Boot => linux::boot::analyse(trace, &BootOptions::default())
-            .map(|report| vec![measures::of_linux_boot(origin, &report)])
-            .map_err(|answer| answer.to_string()),
-        RunSubject::Shutdown => linux::shutdown::analyse(trace)
-            .map(|report| vec![measures::of_linux_shutdown(origin, &report)])
-            .map_err(|answer| answer.to_string()),
+        RunSubject::Boot => {
+            let report = linux::boot::analyse(trace, &BootOptions::default()).map_err(|answer| answer.to_string())?;
+            let mut run = measures::of_linux_boot(origin, &report);
+            measures::add_accounts(&mut run, &accounts(trace, Some(TransitionKind::Boot)));
+            Ok(vec![run])
+        }
+        RunSubject::Shutdown => {
+            let report = linux::shutdown::analyse(trace).map_err(|answer| answer.to_string())?;
+            let mut run = measures::of_linux_shutdown(origin, &report);
+            measures::add_accounts(&mut run, &accounts(trace, Some(TransitionKind::Shutdown)));
+            Ok(vec![run])
+        }
         RunSubject::Suspend => {
             let options = SuspendOptions { transition: number, ..SuspendOptions::default() };
             let report = linux::suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
             let several = report.sleeps.len() > 1;
+            let accounts = accounts(trace, Some(TransitionKind::Suspend));
             let runs = report.sleeps.iter().map(|sleep| {
                 let mut origin = origin.clone();
                 if several {
                     origin.name = format!("{}, transition {}", origin.name, sleep.number);
                 }
-                measures::of_linux_sleep(&origin, sleep, &report.losses)
+                let mut run = measures::of_linux_sleep(&origin, sleep, &report.losses);
+                measures::add_accounts(&mut run, of_phases(&accounts, &sleep.phases));
+                run
             });
             Ok(runs.collect())
         }
@@ -172,12 +196,35 @@ fn boot_run(trace: &Trace, origin: &Origin) -> Result<Run, String> {
     if let Ok(report) = &report
         && report.before_kernel.boot_kind != BootKind::FastStartup
     {
-        return Ok(measures::of_boot(origin, report));
+        return Ok(accounted_boot(trace, origin, report));
     }
     if let Some(resumed) = suspend::fast_startup(trace, &SuspendOptions::default())
         && let Some(transition) = resumed.transitions.first()
     {
-        return Ok(measures::of_fast_startup(origin, transition, &resumed.losses));
+        let mut run = measures::of_fast_startup(origin, transition, &resumed.losses);
+        let accounts = accounts(trace, Some(TransitionKind::Suspend));
+        let back = transition.phases.iter().filter(|phase| matches!(phase.half, Some(Half::Resume | Half::After)));
+        measures::add_accounts(&mut run, of_phases(&accounts, back));
+        return Ok(run);
     }
-    report.map(|report| measures::of_boot(origin, &report)).map_err(|answer| answer.to_string())
+    report.map(|report| accounted_boot(trace, origin, &report)).map_err(|answer| answer.to_string())
+}
+
+fn accounted_boot(trace: &Trace, origin: &Origin, report: &BootReport) -> Run {
+    let mut run = measures::of_boot(origin, report);
+    measures::add_accounts(&mut run, &accounts(trace, Some(TransitionKind::Boot)));
+    run
+}
+
+/// The accounts of these phases.
+fn of_phases<'a>(
+    accounts: &'a [AccountedPhase],
+    phases: impl IntoIterator<Item = &'a Phase> + Clone,
+) -> impl Iterator<Item = &'a AccountedPhase> {
+    accounts.iter().filter(move |one| {
+        phases
+            .clone()
+            .into_iter()
+            .any(|phase| phase.name.as_str() == one.phase && phase.start_ns == Some(one.account.start_ns))
+    })
 }

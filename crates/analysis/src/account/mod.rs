@@ -19,6 +19,7 @@
 //! ```
 
 mod actors;
+mod culprits;
 mod disks;
 mod ledger;
 mod model;
@@ -32,6 +33,7 @@ mod tests;
 use onoff_trace::{StringId, SystemKind, Trace};
 use serde::Serialize;
 
+pub use culprits::{Culprit, LEAST_CULPRIT_NS, NORMAL_PHASES_NS, SETTLES_WITHIN_NS, culprits, is_of_every_transition};
 pub use model::{
     AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare, NotKnown, PhaseAccount,
 };

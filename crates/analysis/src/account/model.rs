@@ -1,11 +1,11 @@
 //! What an account is: the time of a phase, divided among those who made it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::evidence::Certainty;
 
 /// What kind of subject an entry is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccountSubjectKind {
     /// A service of Windows.
@@ -62,7 +62,7 @@ impl AccountSubjectKind {
 }
 
 /// What a subject did with its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Did {
     /// It ran.
@@ -105,6 +105,26 @@ impl Did {
             Self::HeldRequest => "held_request",
             Self::KeptBusy => "kept_busy",
             Self::Nothing => "nothing",
+        }
+    }
+}
+
+impl Did {
+    /// As a phrase before a length of time: `waited for a timer`.
+    #[must_use]
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::Ran => "ran",
+            Self::WaitedForDisk => "waited for a disk",
+            Self::WaitedForTimer => "waited for a timer",
+            Self::WaitedForDevice => "waited for a device",
+            Self::WaitedForProcessor => "waited for a processor",
+            Self::HeldProcessors => "had the processors",
+            Self::HeldDisk => "had the disk",
+            Self::Interrupted => "interrupted the others",
+            Self::HeldRequest => "worked on a request",
+            Self::KeptBusy => "kept it busy",
+            Self::Nothing => "",
         }
     }
 }
@@ -185,7 +205,8 @@ pub struct AccountStretch {
 }
 
 /// What a subject did, and for how long.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DidShare {
     /// What it did.
     pub did: Did,

@@ -18,6 +18,8 @@ pub const MOST_BASELINE_BYTES: u64 = 64 << 20;
 
 const MOST_RUNS: usize = 1_000;
 const MOST_MEASURES: usize = 50_000;
+/// Ways to spend time are a dozen.
+const MOST_DONE: usize = 64;
 const MOST_TEXT_BYTES: usize = 4_096;
 /// Ten years, ns: no transition is longer. It also leaves room to add any of them up.
 const MOST_VALUE: i64 = 315_360_000_000_000_000;
@@ -115,10 +117,20 @@ fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
     }
     let mut texts = vec![&run.name, &run.kind];
     texts.extend(run.set_apart.iter().map(|apart| &apart.text));
-    let mut keys: HashSet<&str> = HashSet::new();
+    texts.extend(run.machine.iter().flat_map(|it| [&it.computer, &it.model, &it.system, &it.processor]));
+    if !(0..=MOST_VALUE).contains(&run.person_ns) {
+        return Err("a person was waited for longer than can be".to_owned());
+    }
+    let mut keys: HashSet<String> = HashSet::new();
     for measure in &run.measures {
         texts.extend([&measure.key]);
         texts.extend(&measure.phase);
+        if let Some(subject) = &measure.subject {
+            texts.extend([&subject.name]);
+            if subject.did.len() > MOST_DONE || subject.did.iter().any(|did| !(0..=MOST_VALUE).contains(&did.ns)) {
+                return Err(format!("'{}' did what cannot be", measure.key.chars().take(200).collect::<String>()));
+            }
+        }
         let place = || measure.key.chars().take(200).collect::<String>();
         let rest = measure.key.strip_prefix(transition.as_str()).and_then(|rest| rest.strip_prefix('.'));
         let named = match measure.category {
@@ -130,7 +142,10 @@ fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
         if named.is_none_or(str::is_empty) {
             return Err(format!("'{}' is no key of its category", place()));
         }
-        if !keys.insert(&measure.key) {
+        if (measure.category == Category::Account && measure.phase.is_some()) != measure.subject.is_some() {
+            return Err(format!("'{}' has no subject, or is none", place()));
+        }
+        if !keys.insert(super::matching(&measure.key, run.keeps_case())) {
             return Err(format!("'{}' is there twice", place()));
         }
         if !(0..=MOST_VALUE).contains(&measure.value) {
@@ -160,12 +175,16 @@ mod tests {
             phase: None,
             since_phase_ns: Some(-3),
             doubtful: false,
+            subject: None,
         };
         let run = Run {
             name: "a.etl".to_owned(),
             transition: RunSubject::Boot,
             kind: "cold".to_owned(),
             set_apart: Vec::new(),
+            machine: None,
+            recording: None,
+            person_ns: 0,
             measures: vec![measure("boot.total", Category::Total), measure("boot.service.a.b", Category::Service)],
         };
         Baseline::of(RunSubject::Boot, vec![run])

@@ -11,6 +11,8 @@
 //! [`LEAST_RUNS`] runs on a side nothing is called a difference: what is noise cannot be told from them.
 
 pub mod baseline;
+mod doubts;
+mod explanation;
 pub mod gate;
 pub mod measures;
 mod order;
@@ -73,6 +75,14 @@ pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Re
         .map(|(configuration, summary)| Samples::of(configuration, summary, options))
         .collect();
     let measures = rows(&samples, options);
+    let transition = baseline.runs.first().map_or(RunSubject::Boot, |run| run.transition);
+    let explanations = others
+        .iter()
+        .enumerate()
+        .flat_map(|(at, other)| explanation::explain(&measures, transition, &other.name, at))
+        .collect();
+    let compared: Vec<Vec<&Run>> = samples.iter().map(|sample| sample.runs.clone()).collect();
+    let notes = doubts::notes(configurations, &compared);
     let moved = others
         .iter()
         .enumerate()
@@ -82,9 +92,11 @@ pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Re
         })
         .collect();
     Ok(Comparison {
-        transition: baseline.runs.first().map_or(RunSubject::Boot, |run| run.transition),
+        transition,
         least_runs: options.least_runs as u64,
         configurations: summaries,
+        notes,
+        explanations,
         measures,
         moved,
         tables: Vec::new(),
@@ -124,7 +136,9 @@ fn summarise(configuration: &Configuration, kind: Option<String>, options: &Comp
     let runs: Vec<RunSummary> = configuration
         .runs
         .iter()
-        .map(|run| {
+        .enumerate()
+        .map(|(at, run)| {
+            let before = configuration.runs.get(..at).unwrap_or(&[]);
             let mut set_apart: Vec<SetApart> = standing(run, options).into_iter().cloned().collect();
             if let Some(kind) = kind.as_ref().filter(|kind| **kind != run.kind && !run.kind.is_empty())
                 && !options.include.contains(&SetApartReason::OtherKind)
@@ -132,6 +146,14 @@ fn summarise(configuration: &Configuration, kind: Option<String>, options: &Comp
                 set_apart.push(SetApart {
                     reason: SetApartReason::OtherKind,
                     text: format!("{}, and the others are {kind}", run.kind),
+                });
+            }
+            if let Some(same) = before.iter().find(|other| run.is_same_recording(other))
+                && !options.include.contains(&SetApartReason::SameRecording)
+            {
+                set_apart.push(SetApart {
+                    reason: SetApartReason::SameRecording,
+                    text: format!("the same recording as {}", same.name),
                 });
             }
             RunSummary { name: run.name.clone(), compared: set_apart.is_empty(), set_apart }
@@ -150,7 +172,14 @@ fn summarise(configuration: &Configuration, kind: Option<String>, options: &Comp
 struct Samples<'a> {
     runs: Vec<&'a Run>,
     /// By key: the values of the runs that have it, ascending, and how many have it only with doubt.
-    values: HashMap<&'a str, Values>,
+    values: HashMap<String, Values>,
+    /// By phase: how many runs have an account of it.
+    accounted: HashMap<&'a str, usize>,
+}
+
+/// The key that measures of different runs are matched by: Windows does not tell names by case.
+fn matching(key: &str, keeps_case: bool) -> String {
+    if keeps_case { key.to_owned() } else { key.to_ascii_lowercase() }
 }
 
 #[derive(Default)]
@@ -162,12 +191,18 @@ struct Values {
 impl<'a> Samples<'a> {
     fn of(configuration: &'a Configuration, summary: &ConfigurationSummary, options: &CompareOptions) -> Self {
         let keeps_doubtful = options.include.contains(&SetApartReason::Losses);
-        let mut values: HashMap<&str, Values> = HashMap::new();
+        let mut values: HashMap<String, Values> = HashMap::new();
+        let mut accounted: HashMap<&str, usize> = HashMap::new();
         let mut runs = Vec::new();
         for (run, _) in configuration.runs.iter().zip(&summary.runs).filter(|(_, summary)| summary.compared) {
             runs.push(run);
+            let of_accounts = run.measures.iter().filter(|measure| measure.category == Category::Account);
+            let phases: hashbrown::HashSet<&str> = of_accounts.filter_map(|it| it.phase.as_deref()).collect();
+            for phase in phases {
+                *accounted.entry(phase).or_default() += 1;
+            }
             for measure in &run.measures {
-                let of_key = values.entry(measure.key.as_str()).or_default();
+                let of_key = values.entry(matching(&measure.key, run.keeps_case())).or_default();
                 if measure.doubtful && !keeps_doubtful {
                     of_key.doubtful += 1;
                 } else {
@@ -178,18 +213,22 @@ impl<'a> Samples<'a> {
         for of_key in values.values_mut() {
             of_key.ascending.sort_unstable();
         }
-        Self { runs, values }
+        Self { runs, values, accounted }
     }
 
     /// Zero where what is absent was not worth a measure.
-    fn padded(&self, key: &str, category: Category) -> Values {
-        let mut values = match self.values.get(key) {
+    fn padded(&self, measure: &Measure, keeps_case: bool) -> Values {
+        let mut values = match self.values.get(&matching(&measure.key, keeps_case)) {
             Some(values) => Values { ascending: values.ascending.clone(), doubtful: values.doubtful },
             None => Values::default(),
         };
-        if category.is_zero_when_absent() {
+        if measure.category.is_zero_when_absent() {
+            let runs = match (measure.category, &measure.phase) {
+                (Category::Account, Some(phase)) => self.accounted.get(phase.as_str()).copied().unwrap_or(0),
+                _ => self.runs.len(),
+            };
             let known = values.ascending.len() + usize::try_from(values.doubtful).unwrap_or(0);
-            for _ in known..self.runs.len() {
+            for _ in known..runs {
                 values.ascending.insert(0, 0);
             }
         }
@@ -199,24 +238,26 @@ impl<'a> Samples<'a> {
 
 /// All measures: totals and phases in the order of the runs, the others by category and name.
 fn rows(samples: &[Samples<'_>], options: &CompareOptions) -> Vec<ComparedMeasure> {
-    let mut known: BTreeMap<(Category, u64, &str), &Measure> = BTreeMap::new();
+    let keeps_case = samples.iter().flat_map(|sample| &sample.runs).any(|run| run.keeps_case());
+    let mut known: BTreeMap<(Category, u64, String), &Measure> = BTreeMap::new();
     for run in samples.iter().flat_map(|sample| &sample.runs) {
         for (at, measure) in run.measures.iter().enumerate() {
             // Totals and phases have an order of their own; the rest is found by name.
             let place = if measure.category.keeps_order() { at as u64 } else { 0 };
-            known.entry((measure.category, place, measure.key.as_str())).or_insert(measure);
+            let key = matching(&measure.key, keeps_case);
+            known.entry((measure.category, place, key)).or_insert(measure);
         }
     }
     let mut seen = hashbrown::HashSet::new();
     known
         .into_values()
-        .filter(|measure| seen.insert(measure.key.as_str()))
-        .map(|measure| row(measure, samples, options))
+        .filter(|measure| seen.insert(matching(&measure.key, keeps_case)))
+        .map(|measure| row(measure, samples, keeps_case, options))
         .collect()
 }
 
-fn row(measure: &Measure, samples: &[Samples<'_>], options: &CompareOptions) -> ComparedMeasure {
-    let values: Vec<Values> = samples.iter().map(|sample| sample.padded(&measure.key, measure.category)).collect();
+fn row(measure: &Measure, samples: &[Samples<'_>], keeps_case: bool, options: &CompareOptions) -> ComparedMeasure {
+    let values: Vec<Values> = samples.iter().map(|sample| sample.padded(measure, keeps_case)).collect();
     let baseline = values.first().map_or(&[][..], |it| &it.ascending);
     let noise_floor = (baseline.len() >= 2).then(|| statistics::spread(baseline));
     let spreads = values.iter().map(spread).collect();
@@ -238,6 +279,11 @@ fn row(measure: &Measure, samples: &[Samples<'_>], options: &CompareOptions) -> 
         key: measure.key.clone(),
         category: measure.category,
         name: measure.name().to_owned(),
+        subject: measure.subject.as_ref().zip(measure.phase.as_ref()).map(|(subject, phase)| SubjectOfMeasure {
+            phase: phase.clone(),
+            kind: subject.kind,
+            name: subject.name.clone(),
+        }),
         unit: measure.unit,
         noise_floor,
         values: spreads,

@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 
+use super::matching;
 use super::report::Moved;
 use super::run::{Category, Run};
 use super::statistics::median;
@@ -32,7 +33,7 @@ pub(super) fn moved(before: &[&Run], after: &[&Run], configuration: &str) -> Vec
 
 /// The things that every run names, by key.
 fn common<'a>(before: &[&'a Run], after: &[&'a Run], category: Category) -> Vec<Thing<'a>> {
-    let mut things: HashMap<&str, Thing<'a>> = HashMap::new();
+    let mut things: HashMap<String, Thing<'a>> = HashMap::new();
     for (at, run) in before.iter().chain(after).enumerate() {
         let phases: HashMap<&str, usize> = run
             .measures
@@ -47,7 +48,7 @@ fn common<'a>(before: &[&'a Run], after: &[&'a Run], category: Category) -> Vec<
             let (Some(place), true) = (place, measure.category == category) else {
                 continue;
             };
-            let thing = things.entry(&measure.key).or_insert_with(|| Thing {
+            let thing = things.entry(matching(&measure.key, run.keeps_case())).or_insert_with(|| Thing {
                 key: &measure.key,
                 before: Vec::new(),
                 after: Vec::new(),

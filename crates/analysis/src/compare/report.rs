@@ -4,6 +4,8 @@ use crate::compare::RunSubject;
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::account::AccountSubjectKind;
+
 use super::run::{Category, Factor, MeasureUnit, SetApart};
 use super::table::StudyTable;
 
@@ -19,6 +21,10 @@ pub struct Comparison {
     pub least_runs: u64,
     /// The configurations; the first is the baseline.
     pub configurations: Vec<ConfigurationSummary>,
+    /// What to know before the numbers: computers that differ, a person who was waited for.
+    pub notes: Vec<ComparisonNote>,
+    /// What explains the differences, by the account of each phase; what goes the way of the whole first.
+    pub explanations: Vec<Explanation>,
     /// The measures: totals and phases first, then the rest by category and name.
     pub measures: Vec<ComparedMeasure>,
     /// What happened in another order than in the baseline.
@@ -86,6 +92,8 @@ pub struct ComparedMeasure {
     pub category: Category,
     /// What is left of the key after the transition and the category.
     pub name: String,
+    /// Whose time it is, of an account.
+    pub subject: Option<SubjectOfMeasure>,
     /// What its numbers count.
     pub unit: MeasureUnit,
     /// What a difference must exceed to be called one: how far the baseline's own runs lie apart. `None` with fewer than two.
@@ -94,6 +102,139 @@ pub struct ComparedMeasure {
     pub values: Vec<MeasureSpread>,
     /// How it differs from the baseline, by configuration after the first.
     pub changes: Vec<Change>,
+}
+
+/// The subject of a phase's account that a measure is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SubjectOfMeasure {
+    /// The phase.
+    pub phase: String,
+    /// What it is.
+    pub kind: AccountSubjectKind,
+    /// Its name.
+    pub name: String,
+}
+
+/// What to know before the numbers of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ComparisonNote {
+    /// What it is about.
+    pub kind: ComparisonNoteKind,
+    /// The configuration that it is about.
+    pub configuration: String,
+    /// The run that it is about; empty when it is about all of them.
+    pub run: String,
+    /// In what computers differ.
+    pub property: Option<MachineProperty>,
+    /// What the baseline's runs say, each value once; of a recording on both sides, what it is called in the baseline.
+    pub was: Vec<String>,
+    /// What the configuration's runs say, each value once.
+    pub is: Vec<String>,
+    /// Time in which a person was waited for, ns.
+    pub person_ns: Option<i64>,
+}
+
+/// What a note of a comparison is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ComparisonNoteKind {
+    /// A configuration is of another computer than the baseline, or of the same one in another state.
+    MachinesDiffer,
+    /// The runs of one configuration are of several computers.
+    MachinesMixed,
+    /// A recording is in the baseline as well.
+    OnBothSides,
+    /// A person was waited for; that time is in no measure.
+    PersonTakenOff,
+}
+
+/// What computers differ in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MachineProperty {
+    /// Computer name.
+    Computer,
+    /// Manufacturer and model.
+    Model,
+    /// Operating system with its build, or kernel release.
+    System,
+    /// Processor.
+    Processor,
+    /// Number of logical processors.
+    Processors,
+    /// Memory.
+    Memory,
+}
+
+impl MachineProperty {
+    /// Every property.
+    pub const ALL: [Self; 6] =
+        [Self::Computer, Self::Model, Self::System, Self::Processor, Self::Processors, Self::Memory];
+}
+
+/// What explains the difference of a phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// The configuration that differs from the baseline.
+    pub configuration: String,
+    /// The phase.
+    pub phase: String,
+    /// The phase's median less the baseline's, ns.
+    pub difference_ns: i64,
+    /// Whether the runs have an account of the phase; without one nobody is named.
+    pub is_accounted: bool,
+    /// Whose time differs the same way, the largest first.
+    pub parts: Vec<ExplainedPart>,
+    /// Time of those that differ the other way, ns: with the opposite sign.
+    pub against_ns: i64,
+    /// What is left of the difference, ns.
+    pub not_explained_ns: i64,
+}
+
+/// A subject whose time explains a part of a difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplainedPart {
+    /// Key of its measure.
+    pub key: String,
+    /// What it is.
+    pub kind: AccountSubjectKind,
+    /// Its name.
+    pub name: String,
+    /// Its time in the baseline, median, ns.
+    pub was_ns: i64,
+    /// Its time now, median, ns.
+    pub is_ns: i64,
+    /// The difference, ns.
+    pub difference_ns: i64,
+    /// What became of it.
+    pub change: PartChange,
+    /// What its own events say: of a driver the time until its requests were pended, of a service its own initialisation.
+    pub detail: Option<ExplainedDetail>,
+}
+
+/// What became of a subject's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartChange {
+    /// Nobody waits for it any more.
+    Gone,
+    /// Nobody waited for it before.
+    New,
+    /// It takes longer.
+    Longer,
+    /// It takes less time.
+    Shorter,
+}
+
+/// What a subject's own events say of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplainedDetail {
+    /// Key of the measure.
+    pub key: String,
+    /// Median of the baseline, ns.
+    pub was_ns: Option<i64>,
+    /// Median now, ns.
+    pub is_ns: Option<i64>,
 }
 
 /// The values of one measure in one configuration.

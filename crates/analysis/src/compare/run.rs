@@ -1,6 +1,10 @@
 //! A run: one transition of one recording as a flat list of measures.
 
+use onoff_trace::{SystemKind, Trace};
 use serde::{Deserialize, Serialize};
+
+use crate::account::{AccountSubjectKind, DidShare};
+use crate::evidence::Certainty;
 
 /// What a run is of: a transition, or a part of a boot that has a recording of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -61,6 +65,8 @@ pub enum Category {
     Total,
     /// A phase.
     Phase,
+    /// Who took the time of a phase: one subject of its account.
+    Account,
     /// A service that starts or stops.
     Service,
     /// An application that is asked to end or to let the system sleep.
@@ -79,9 +85,10 @@ pub enum Category {
 
 impl Category {
     /// Every category, in the order of reports.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Total,
         Self::Phase,
+        Self::Account,
         Self::Service,
         Self::Application,
         Self::Step,
@@ -97,6 +104,7 @@ impl Category {
         match self {
             Self::Total => "total",
             Self::Phase => "phase",
+            Self::Account => "account",
             Self::Service => "service",
             Self::Application => "application",
             Self::Step => "step",
@@ -116,7 +124,7 @@ impl Category {
     /// Whether a run that does not name it had none worth naming; of the others a run without it did not have it at all.
     #[must_use]
     pub const fn is_zero_when_absent(self) -> bool {
-        matches!(self, Self::Cpu | Self::File)
+        matches!(self, Self::Account | Self::Cpu | Self::File)
     }
 }
 
@@ -141,6 +149,23 @@ pub struct Measure {
     /// Whether losses of the recording touch it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub doubtful: bool,
+    /// Whose time it is; of [`Category::Account`] only, whose `phase` is the one that was divided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<MeasuredSubject>,
+}
+
+/// A subject of a phase's account, as a measure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredSubject {
+    /// What it is.
+    pub kind: AccountSubjectKind,
+    /// Its name as people know it; the reason where the time is not known.
+    pub name: String,
+    /// What it did, what took longest first.
+    pub did: Vec<DidShare>,
+    /// The least certain of its parts.
+    pub certainty: Certainty,
 }
 
 impl Measure {
@@ -167,6 +192,8 @@ pub enum SetApartReason {
     AnalysisTracing,
     /// Another kind of transition than the others, such as hibernation among sleeps.
     OtherKind,
+    /// The recording is there already, under this or another name: it counts once.
+    SameRecording,
 }
 
 impl SetApartReason {
@@ -178,6 +205,7 @@ impl SetApartReason {
             Self::Losses => "losses",
             Self::AnalysisTracing => "analysis_tracing",
             Self::OtherKind => "other_kind",
+            Self::SameRecording => "same_recording",
         }
     }
 }
@@ -204,8 +232,97 @@ pub struct Run {
     pub kind: String,
     /// What speaks against comparing it.
     pub set_apart: Vec<SetApart>,
+    /// The computer; `None` of a run that was kept before it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
+    /// The recording; `None` when nothing tells it from others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<RecordingIdentity>,
+    /// Time in which a person was waited for, ns: it is in no measure.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub person_ns: i64,
     /// Its numbers.
     pub measures: Vec<Measure>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(ns: &i64) -> bool {
+    *ns == 0
+}
+
+impl Run {
+    /// Whether it is of the same transition of the same recording: equal beginnings, lengths and numbers.
+    #[must_use]
+    pub fn is_same_recording(&self, other: &Self) -> bool {
+        self.recording.is_some() && self.recording == other.recording && self.measures == other.measures
+    }
+
+    /// Whether names that differ in case only are different ones.
+    #[must_use]
+    pub fn keeps_case(&self) -> bool {
+        self.machine.as_ref().is_some_and(|machine| machine.is_linux)
+    }
+}
+
+/// What is known of the computer of a run. Unknown texts are empty, unknown numbers zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Whether it ran Linux.
+    pub is_linux: bool,
+    /// Computer name.
+    pub computer: String,
+    /// Manufacturer and model.
+    pub model: String,
+    /// Operating system with its build, or kernel release.
+    pub system: String,
+    /// Processor name.
+    pub processor: String,
+    /// Logical processors.
+    pub processors: u32,
+    /// Memory, bytes.
+    pub memory_bytes: u64,
+}
+
+impl Machine {
+    /// The computer that `trace` is of.
+    #[must_use]
+    pub fn of(trace: &Trace) -> Self {
+        let system = &trace.system;
+        Self {
+            is_linux: system.kind == SystemKind::Linux,
+            computer: system.computer.clone(),
+            model: system.model.clone(),
+            system: match (system.kind, system.os_build) {
+                (SystemKind::Linux, _) if !system.os_build_text.is_empty() => system.os_build_text.clone(),
+                (_, 0) => system.os.clone(),
+                (_, build) if system.os.is_empty() => format!("build {build}"),
+                (_, build) => format!("{} build {build}", system.os),
+            },
+            processor: system.processor_name.trim().to_owned(),
+            processors: system.processors,
+            memory_bytes: system.memory_bytes,
+        }
+    }
+}
+
+/// What tells one recording from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordingIdentity {
+    /// Real time of its begin: ns since 1970-01-01 UTC.
+    pub start_unix_ns: i64,
+    /// Its length, ns.
+    pub duration_ns: i64,
+}
+
+impl RecordingIdentity {
+    /// Of a recording that says when it began.
+    #[must_use]
+    pub fn of(trace: &Trace) -> Option<Self> {
+        let start_unix_ns = trace.clock.start_unix_ns?;
+        Some(Self { start_unix_ns, duration_ns: trace.duration_ns })
+    }
 }
 
 /// A property in which configurations differ, and its value.

@@ -1,6 +1,8 @@
 //! Verdicts on hand-made runs.
 
 use super::*;
+use crate::account::AccountSubjectKind;
+use crate::evidence::Certainty;
 
 const MS: i64 = 1_000_000;
 
@@ -13,6 +15,7 @@ fn measure(key: &str, category: Category, value: i64) -> Measure {
         phase: None,
         since_phase_ns: None,
         doubtful: false,
+        subject: None,
     }
 }
 
@@ -22,6 +25,9 @@ fn run(measures: Vec<Measure>) -> Run {
         transition: RunSubject::Boot,
         kind: "cold".to_owned(),
         set_apart: Vec::new(),
+        machine: None,
+        recording: None,
+        person_ns: 0,
         measures,
     }
 }
@@ -204,4 +210,72 @@ fn what_passed_others_in_every_run_moved() {
     );
     let comparison = compare(&[before, after], &CompareOptions::default()).unwrap();
     assert_eq!(comparison.moved, []);
+}
+
+/// A run whose one phase is divided among subjects.
+fn accounted(phase_ms: i64, entries: &[(AccountSubjectKind, &str, i64)]) -> Run {
+    let mut measures = vec![
+        measure("boot.total", Category::Total, phase_ms * MS),
+        measure("boot.phase.PreSMSS", Category::Phase, phase_ms * MS),
+    ];
+    for &(kind, name, ms) in entries {
+        measures.push(Measure {
+            phase: Some("PreSMSS".to_owned()),
+            subject: Some(MeasuredSubject {
+                kind,
+                name: name.to_owned(),
+                did: Vec::new(),
+                certainty: Certainty::Measured,
+            }),
+            ..measure(&format!("boot.account.PreSMSS.{}.{name}", kind.as_str()), Category::Account, ms * MS)
+        });
+    }
+    run(measures)
+}
+
+fn explained(baseline: Vec<Run>, candidate: Vec<Run>) -> Vec<Explanation> {
+    let side = |name: &str, runs| Configuration { name: name.to_owned(), factors: Vec::new(), runs };
+    let configurations = [side("before", baseline), side("after", candidate)];
+    compare(&configurations, &CompareOptions::default()).unwrap().explanations
+}
+
+#[test]
+fn a_difference_is_explained_by_who_differs_the_same_way() {
+    use AccountSubjectKind::{Driver, NotKnown, Process};
+    let before = accounted(26_600, &[(Driver, "Ramdisk", 9_000), (Process, "System", 17_000), (NotKnown, "", 600)]);
+    // Windows spells one driver in several ways, and the clock driver is slower than before.
+    let after = accounted(17_260, &[(Driver, "RAMDISK", 20), (Process, "System", 17_000), (Driver, "clock", 240)]);
+    let explanations = explained(vec![before], vec![after]);
+    let [one] = explanations.as_slice() else { panic!("{explanations:?}") };
+    assert_eq!((one.phase.as_str(), one.difference_ns, one.is_accounted), ("PreSMSS", -9_340 * MS, true));
+    let [ramdisk] = one.parts.as_slice() else { panic!("{one:?}") };
+    assert_eq!((ramdisk.name.as_str(), ramdisk.difference_ns), ("Ramdisk", -8_980 * MS));
+    assert_eq!(ramdisk.change, PartChange::Gone);
+    // What is not known explains nothing.
+    assert_eq!((one.against_ns, one.not_explained_ns), (240 * MS, -600 * MS));
+}
+
+#[test]
+fn noise_is_not_explained_and_a_decoy_explains_nothing() {
+    use AccountSubjectKind::{Driver, Process};
+    let of = |phase: i64, slow: i64, decoy: i64| accounted(phase, &[(Driver, "slow", slow), (Process, "decoy", decoy)]);
+    let baseline = || vec![of(1_000, 100, 700), of(1_010, 110, 500), of(1_020, 120, 900)];
+    assert_eq!(explained(baseline(), baseline()), []);
+    // The decoy varies by more than the phase differs, as it did before.
+    let candidate = vec![of(1_500, 600, 900), of(1_510, 610, 500), of(1_520, 620, 880)];
+    let explanations = explained(baseline(), candidate);
+    let names: Vec<&str> = explanations[0].parts.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(names, ["slow"]);
+    assert_eq!(explanations[0].parts[0].difference_ns, 500 * MS);
+}
+
+#[test]
+fn without_an_account_nobody_is_named() {
+    let explanations = explained(vec![accounted(1_000, &[])], vec![accounted(2_000, &[])]);
+    assert_eq!((explanations[0].is_accounted, explanations[0].parts.len()), (false, 0));
+    assert_eq!(explanations[0].not_explained_ns, 1_000 * MS);
+    // A run that was kept without an account has none of it: not zero.
+    use AccountSubjectKind::Driver;
+    let explanations = explained(vec![accounted(1_000, &[])], vec![accounted(2_000, &[(Driver, "slow", 1_500)])]);
+    assert_eq!(explanations[0].parts.len(), 0, "{explanations:?}");
 }

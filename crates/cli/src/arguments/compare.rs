@@ -31,6 +31,8 @@ pub enum Include {
     AnalysisTracing,
     /// Other kinds of the transition, such as hibernation among sleeps
     OtherKind,
+    /// Recordings that are there already, under this or another name
+    SameRecording,
 }
 
 impl From<Include> for SetApartReason {
@@ -40,6 +42,7 @@ impl From<Include> for SetApartReason {
             Include::Losses => Self::Losses,
             Include::AnalysisTracing => Self::AnalysisTracing,
             Include::OtherKind => Self::OtherKind,
+            Include::SameRecording => Self::SameRecording,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The rules, one file each, by what they are about.
 
+pub(crate) mod account;
 pub(crate) mod boot;
 mod dpc;
 pub(crate) mod linux;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use onoff_analysis::compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
 
-use super::compare::{configurations, set_apart, signed, signed_percent, value};
+use super::compare::{configurations, set_apart, signed, signed_percent, value, write_explanations, write_notes};
 use super::printable::printable;
 use super::quantity::{count, counted};
 use super::section::title;
@@ -25,6 +25,12 @@ pub struct GateTextOptions {
 pub fn write(report: &GateReport, options: &GateTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let style = style(report.verdict);
     writeln!(out, "{style}{}{style:#}", headline(report))?;
+    if report.verdict != GateVerdict::Pass {
+        for configuration in report.configurations.iter().skip(1) {
+            write_explanations(&report.explanations, &configuration.name, out)?;
+        }
+    }
+    write_notes(&report.notes, out)?;
     configurations(&report.configurations, out)?;
     set_apart(&report.configurations, out)?;
     for limit in &report.limits {

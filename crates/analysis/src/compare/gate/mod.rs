@@ -22,7 +22,14 @@ use crate::compare::RunSubject;
 pub fn judge(comparison: &Comparison, limits: &[Limit]) -> GateReport {
     let limits: Vec<LimitReport> = limits.iter().map(|limit| of_limit(comparison, limit)).collect();
     let verdict = limits.iter().map(|limit| limit.verdict).max().unwrap_or(GateVerdict::Pass);
-    GateReport { verdict, transition: comparison.transition, configurations: comparison.configurations.clone(), limits }
+    GateReport {
+        verdict,
+        transition: comparison.transition,
+        configurations: comparison.configurations.clone(),
+        notes: comparison.notes.clone(),
+        explanations: comparison.explanations.clone(),
+        limits,
+    }
 }
 
 /// The report where there is no comparison: every limit is open, because of `why`.
@@ -42,6 +49,8 @@ pub fn cannot_judge(
             .next()
             .unwrap_or(RunSubject::Boot),
         configurations: summaries(configurations, options),
+        notes: Vec::new(),
+        explanations: Vec::new(),
         limits: limits
             .iter()
             .map(|limit| LimitReport {

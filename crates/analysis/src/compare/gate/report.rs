@@ -3,7 +3,7 @@
 use crate::compare::RunSubject;
 use serde::Serialize;
 
-use crate::compare::report::ConfigurationSummary;
+use crate::compare::report::{ComparisonNote, ConfigurationSummary, Explanation};
 use crate::compare::run::MeasureUnit;
 
 /// What a gate says; the later one outweighs.
@@ -39,6 +39,10 @@ pub struct GateReport {
     pub transition: RunSubject,
     /// The configurations; the first is the baseline.
     pub configurations: Vec<ConfigurationSummary>,
+    /// What to know before the numbers: computers that differ, a person who was waited for.
+    pub notes: Vec<ComparisonNote>,
+    /// What explains the differences of phases, as a comparison has it; what goes the way of the whole first.
+    pub explanations: Vec<Explanation>,
     /// The limits, as given.
     pub limits: Vec<LimitReport>,
 }

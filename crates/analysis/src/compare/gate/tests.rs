@@ -17,6 +17,9 @@ fn configuration(name: &str, runs: &[&[(&str, Category, i64)]]) -> Configuration
                 transition: RunSubject::Boot,
                 kind: "cold".to_owned(),
                 set_apart: Vec::new(),
+                machine: None,
+                recording: None,
+                person_ns: 0,
                 measures: measures
                     .iter()
                     .map(|&(key, category, value)| Measure {
@@ -27,6 +30,7 @@ fn configuration(name: &str, runs: &[&[(&str, Category, i64)]]) -> Configuration
                         phase: None,
                         since_phase_ns: None,
                         doubtful: false,
+                        subject: None,
                     })
                     .collect(),
             })

@@ -7,7 +7,7 @@ use onoff_trace::{DevicePhase, ServiceChange};
 use hashbrown::HashMap;
 
 use super::collector::Collector;
-use super::{Origin, losses, operations};
+use super::{OWN_INITIALISATION, Origin, losses, operations};
 use crate::compare::run::{Category, MeasureUnit, Run, SetApart, SetApartReason};
 use crate::cpu::ProcessCpu;
 use crate::processes::ProcessLife;
@@ -46,6 +46,8 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     for service in &report.units {
         if service.kind == ServiceChange::Start {
             measures.thing(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
+            let part = format!("{}.{OWN_INITIALISATION}", service.name);
+            measures.part(Category::Service, &part, service.initialisation_ns, doubtful);
         }
     }
     let doubtful = !report.devices_touched_by.is_empty();
@@ -59,6 +61,9 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
             .into_iter()
             .flatten()
             .collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
         measures: measures.finish(),
     }
 }
@@ -95,6 +100,9 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition, lost: &ono
         transition: RunSubject::Boot,
         kind: kind(BootKind::FastStartup).to_owned(),
         set_apart: [losses(lost, &transition.touched_by), origin.set_apart()].into_iter().flatten().collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
         measures: measures.finish(),
     }
 }

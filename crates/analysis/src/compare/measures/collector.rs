@@ -12,6 +12,8 @@ use crate::disk::DiskUsage;
 /// Collects measures; those of one key are added up and keep the earliest begin.
 pub(super) struct Collector {
     transition: RunSubject,
+    /// Whether names that differ in case only are different ones.
+    keeps_case: bool,
     /// Name and begin of the phases that have one, by begin.
     phases: Vec<(String, i64)>,
     measures: Vec<Measure>,
@@ -24,12 +26,18 @@ impl Collector {
     pub(super) fn new(transition: RunSubject) -> Self {
         Self {
             transition,
+            keeps_case: false,
             phases: Vec::new(),
             measures: Vec::new(),
             by_key: HashMap::new(),
             cpu: HashMap::new(),
             files: HashMap::new(),
         }
+    }
+
+    /// The same, of a system to which names that differ in case only are different ones.
+    pub(super) fn keeping_case(transition: RunSubject) -> Self {
+        Self { keeps_case: true, ..Self::new(transition) }
     }
 
     /// A total, when it is known.
@@ -83,6 +91,13 @@ impl Collector {
             return;
         };
         self.add(self.key(category, name), category, MeasureUnit::Ns, ns, Some(start_ns), doubtful);
+    }
+
+    /// A part of a thing, which has no begin that matters.
+    pub(super) fn part(&mut self, category: Category, name: &str, duration_ns: Option<i64>, doubtful: bool) {
+        if let Some(ns) = duration_ns {
+            self.add(self.key(category, name), category, MeasureUnit::Ns, ns, None, doubtful);
+        }
     }
 
     /// What the machine did in a phase.
@@ -142,7 +157,8 @@ impl Collector {
         start_ns: Option<i64>,
         doubtful: bool,
     ) {
-        if let Some(known) = self.by_key.get(&key).and_then(|&at| self.measures.get_mut(at)) {
+        let folded = if self.keeps_case { key.clone() } else { key.to_ascii_lowercase() };
+        if let Some(known) = self.by_key.get(&folded).and_then(|&at| self.measures.get_mut(at)) {
             known.value = known.value.saturating_add(value);
             known.doubtful |= doubtful;
             return;
@@ -153,8 +169,8 @@ impl Collector {
             Some((name.clone(), start_ns.saturating_sub(*phase_start_ns)))
         });
         let (phase, since_phase_ns) = phase.unzip();
-        self.by_key.insert(key.clone(), self.measures.len());
-        self.measures.push(Measure { key, category, unit, value, phase, since_phase_ns, doubtful });
+        self.by_key.insert(folded, self.measures.len());
+        self.measures.push(Measure { key, category, unit, value, phase, since_phase_ns, doubtful, subject: None });
     }
 }
 

@@ -47,6 +47,9 @@ pub fn of_firmware(origin: &Origin, report: &FirmwareReport) -> Run {
             .map(|fault| SetApart { reason: SetApartReason::Losses, text: fault.kind.as_str().to_owned() })
             .into_iter()
             .collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
         measures: measures.finish(),
     }
 }

@@ -14,7 +14,7 @@ use crate::transition::linux::suspend::{LinuxSleep, SleepOutcome};
 /// The measures of a boot of Linux.
 #[must_use]
 pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
-    let mut measures = Collector::new(RunSubject::Boot);
+    let mut measures = Collector::keeping_case(RunSubject::Boot);
     measures.total("total", report.total_ns);
     measures.total("startup", report.startup_ns);
     let target = report.default_target.as_ref();
@@ -36,6 +36,9 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
         transition: RunSubject::Boot,
         kind: "linux".to_owned(),
         set_apart: losses(&report.losses, &touched_by).into_iter().collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
         measures: measures.finish(),
     }
 }
@@ -43,7 +46,7 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
 /// The measures of a shutdown of Linux.
 #[must_use]
 pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
-    let mut measures = Collector::new(RunSubject::Shutdown);
+    let mut measures = Collector::keeping_case(RunSubject::Shutdown);
     measures.total("total", report.total_ns);
     let killed = i64::try_from(report.killed.len()).unwrap_or(i64::MAX);
     measures.number("killed_processes", MeasureUnit::Count, killed);
@@ -65,6 +68,9 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
         }
         .to_owned(),
         set_apart: losses(&report.losses, &report.touched_by).into_iter().collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
         measures: measures.finish(),
     }
 }
@@ -72,7 +78,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
 /// The measures of a sleep of Linux, of a recording that lost `lost`.
 #[must_use]
 pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep, lost: &Losses) -> Run {
-    let mut measures = Collector::new(RunSubject::Suspend);
+    let mut measures = Collector::keeping_case(RunSubject::Suspend);
     measures.total("total", sleep.work_ns);
     measures.total("suspend", sleep.suspend.duration_ns);
     measures.total("resume", sleep.resume.duration_ns);
@@ -107,6 +113,9 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep, lost: &Losses) -> Run
         }
         .to_owned(),
         set_apart: losses(lost, &sleep.touched_by).into_iter().collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
         measures: measures.finish(),
     }
 }

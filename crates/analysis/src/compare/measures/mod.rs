@@ -1,6 +1,7 @@
 //! Reports as runs: one file per transition. A report of another system gets a file of its own here, which makes the
 //! same keys for the same things.
 
+mod account;
 mod boot;
 mod collector;
 mod firmware;
@@ -9,6 +10,7 @@ mod netboot;
 mod shutdown;
 mod suspend;
 
+pub use account::add_accounts;
 pub use boot::{of_boot, of_fast_startup};
 pub use firmware::of_firmware;
 pub use linux::{of_linux_boot, of_linux_shutdown, of_linux_sleep};
@@ -18,7 +20,7 @@ pub use suspend::of_suspend;
 
 use onoff_trace::{DeviceOperationKind, Losses, TableName, Trace};
 
-use super::run::{Category, SetApart, SetApartReason};
+use super::run::{Category, Machine, RecordingIdentity, SetApart, SetApartReason};
 use crate::devices::Device;
 use collector::Collector;
 
@@ -28,6 +30,12 @@ pub const LEAST_SHARE_NS: i64 = 1_000_000;
 /// Files and images of a run, at most, those with most time.
 pub const MOST_SHARES: usize = 1_000;
 
+/// The part of a service's measure that is its own initialisation, without its container and the loading of its image.
+pub const OWN_INITIALISATION: &str = "initialisation";
+
+/// The part of a driver's measure up to which its requests kept others waiting: until they were pended, or else done.
+pub const UNTIL_PENDED: &str = "until_pended";
+
 /// What a run is made of besides its report.
 #[derive(Clone, Debug)]
 pub struct Origin {
@@ -35,13 +43,17 @@ pub struct Origin {
     pub name: String,
     /// Whether call stacks were recorded, as analysis traces do and timing traces do not.
     pub has_stacks: bool,
+    /// The computer.
+    pub machine: Option<Machine>,
+    /// What tells the recording from others.
+    pub recording: Option<RecordingIdentity>,
 }
 
 impl Origin {
     /// The origin of a run that no trace tells: of a capture, or of firmware tables.
     #[must_use]
     pub fn without_stacks(name: String) -> Self {
-        Self { name, has_stacks: false }
+        Self { name, has_stacks: false, machine: None, recording: None }
     }
 
     /// The origin of what `trace` tells. It must have been opened with [`TableName::Inventory`] for stacks to be seen.
@@ -50,6 +62,8 @@ impl Origin {
         let kinds = trace.inventory.iter().flat_map(|counts| &counts.kinds);
         Self {
             name,
+            machine: Some(Machine::of(trace)),
+            recording: RecordingIdentity::of(trace),
             has_stacks: kinds
                 .into_iter()
                 .any(|kind| kind.events > 0 && STACKS.contains(&kind.id) && kind.provider == STACK_PROVIDER),
@@ -89,7 +103,7 @@ fn losses(losses: &Losses, touched_by: &[String]) -> Option<SetApart> {
 fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
     let mut operations: Vec<&Device> = devices.iter().collect();
     operations.sort_by_key(|operation| operation.start_ns);
-    for operation in operations {
+    for operation in &operations {
         let what = match operation.kind {
             DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit => "init",
             DeviceOperationKind::DriverLoad | DeviceOperationKind::ModuleLoad => "load",
@@ -110,6 +124,12 @@ fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
                     doubtful,
                 );
             }
+        }
+    }
+    for operation in operations {
+        let name = driver(&operation.driver);
+        if !name.is_empty() {
+            measures.part(Category::Driver, &format!("{name}.{UNTIL_PENDED}"), operation.pre_pend_ns, doubtful);
         }
     }
 }

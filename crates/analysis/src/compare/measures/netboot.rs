@@ -41,6 +41,9 @@ pub fn of_network_boot(origin: &Origin, boot: &NetworkBoot) -> Run {
         transition: RunSubject::Netboot,
         kind: boot.outcome.verdict.as_str().to_owned(),
         set_apart: holes.into_iter().collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
         measures: measures.finish(),
     }
 }

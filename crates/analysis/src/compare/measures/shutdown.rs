@@ -42,6 +42,9 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
         transition: RunSubject::Shutdown,
         kind: kind(report.kind).to_owned(),
         set_apart: [losses(&report.losses, &touched_by), origin.set_apart()].into_iter().flatten().collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
         measures: measures.finish(),
     }
 }

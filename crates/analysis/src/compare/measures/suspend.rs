@@ -56,6 +56,9 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) 
             kind => kind.as_str().to_owned(),
         },
         set_apart: [losses(lost, &transition.touched_by), origin.set_apart()].into_iter().flatten().collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
         measures: measures.finish(),
     }
 }

@@ -39,6 +39,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                     format!("policy script {} takes {}", script.name, time(length)),
                 )
                 .costs(facts.cost(vec![(script.start_ns, end)]))
+                .within((script.start_ns, end))
                 .because(script.start_ns, format!("{}: {}", script.name, time(length)))
                 .advise("drop the script, have it run asynchronously or as a scheduled task, or see what it waits for")
             })

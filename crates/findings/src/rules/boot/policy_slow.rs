@@ -47,6 +47,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 format!("{whose} takes {} to apply", time(length)),
             )
             .costs(facts.cost(vec![(work.start_ns, end)]))
+            .within((work.start_ns, end))
             .because(work.start_ns, format!("{whose}: {}", time(length)))
             .advise(
                 "look at its slowest extension; let policy be applied in the background and keep a domain controller near",

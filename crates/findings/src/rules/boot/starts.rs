@@ -17,6 +17,7 @@ pub(super) fn slow(facts: &BootFacts<'_>, service: &Unit, title: String) -> Rule
         title,
     )
     .costs(facts.service_cost(service))
+    .within((service.start_ns, service.end_ns.unwrap_or(facts.trace.duration_ns)))
     .because(
         service.start_ns,
         match service.end_ns {

@@ -64,7 +64,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             FindingSubject::new(FindingSubjectKind::Device, name),
             format!("{what} on USB takes {} to start", time(total_ns)),
         )
-        .costs(facts.device_cost(if pends { held } else { whole }, &tids(facts, &own)))
+        .costs(facts.device_cost(if pends { held.clone() } else { whole.clone() }, &tids(facts, &own)))
+        .within((first.start_ns, whole.iter().map(|it| it.1).max().unwrap_or(first.start_ns)))
         .advise(
             "boot once with the device unplugged and compare; if it is needed, look for newer firmware of the device and the \
              host controller, or plug it in after the boot",

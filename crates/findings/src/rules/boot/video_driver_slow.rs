@@ -55,6 +55,7 @@ fn slow(facts: &BootFacts<'_>, span: &Span, session: &str, limit_ns: i64) -> Opt
             }),
             None => facts.cost(vec![(start, end)]),
         })
+        .within((start, end))
         .certain(Certainty::Inferred)
         .because(start, format!("{}: {}", span.rule, time(length)))
         .advise("try a newer video driver, and the basic display driver for comparison")

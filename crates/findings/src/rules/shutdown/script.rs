@@ -37,6 +37,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                     format!("policy script {} takes {}", script.name, time(length)),
                 )
                 .costs(facts.cost((script.start_ns, end)))
+                .within((script.start_ns, end))
                 .because(script.start_ns, format!("{}: {}", script.name, time(length)))
                 .advise("drop it, shorten it, or do its work while the computer runs, as a scheduled task")
             })

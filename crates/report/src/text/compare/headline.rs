@@ -3,12 +3,12 @@
 use onoff_analysis::compare::RunSubject;
 use std::io::{self, Write};
 
-use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, Verdict};
+use onoff_analysis::compare::{Change, ComparedMeasure, Comparison, Verdict};
 
-use super::{LEAST_SHOWN_NS, signed, value};
+use super::{explanation, notes, value};
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, percent};
-use crate::text::style::{DOUBT, HEADLINE, WORST, styled};
+use crate::text::style::{DOUBT, HEADLINE, styled};
 
 /// Writes the sentences.
 pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
@@ -26,10 +26,9 @@ pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
             None => "No total was recorded in both; see the phases.".to_owned(),
         };
         writeln!(out, "{HEADLINE}{name}{sentence}{HEADLINE:#}")?;
-        if let Some(sentence) = largest(comparison, at) {
-            writeln!(out, "{}", styled(WORST, sentence))?;
-        }
+        explanation::write(&comparison.explanations, &configuration.name, out)?;
     }
+    notes::write(&comparison.notes, out)?;
     if let Some(sentence) = too_few(comparison) {
         writeln!(out, "{}", styled(DOUBT, sentence))?;
     }
@@ -80,54 +79,12 @@ fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, a
     }
 }
 
-/// The phase and the single thing that differ most.
-fn largest(comparison: &Comparison, at: usize) -> Option<String> {
-    let most = |of: &dyn Fn(Category) -> bool| {
-        comparison
-            .measures
-            .iter()
-            .filter(|measure| of(measure.category))
-            .filter_map(|measure| {
-                let change = measure.changes.get(at - 1)?;
-                let median = |at: usize| measure.values.get(at).and_then(|it| it.median);
-                let (ns, text) = match change.verdict {
-                    Verdict::Slower | Verdict::Faster | Verdict::Unknown => {
-                        let difference = change.difference?;
-                        (difference, signed(measure.unit, difference))
-                    }
-                    Verdict::New => {
-                        let is = median(at)?;
-                        (is, format!("with {}, which is new", value(measure.unit, is)))
-                    }
-                    Verdict::Gone => {
-                        let was = median(0)?;
-                        (was, format!("with {}, which is gone", value(measure.unit, was)))
-                    }
-                    _ => return None,
-                };
-                let is_shown = ns.unsigned_abs() >= LEAST_SHOWN_NS;
-                is_shown.then_some((ns.unsigned_abs(), &measure.name, text))
-            })
-            .max_by_key(|(ns, ..)| *ns)
-            .map(|(_, name, text)| format!("{} {text}", printable(name)))
-    };
-    let phase = most(&|category| category == Category::Phase);
-    let thing = most(&|category| {
-        matches!(category, Category::Service | Category::Application | Category::Step | Category::Driver)
-    });
-    match (phase, thing) {
-        (Some(phase), Some(thing)) => Some(format!("Most in {phase}; of what runs in it, {thing}.")),
-        (Some(one), None) | (None, Some(one)) => Some(format!("Most in {one}.")),
-        (None, None) => None,
-    }
-}
-
 fn too_few(comparison: &Comparison) -> Option<String> {
     let fewest = comparison.configurations.iter().map(|configuration| configuration.compared_runs).min()?;
     (fewest < comparison.least_runs).then(|| {
         format!(
-            "With {} on a side noise cannot be told from a difference; record {} or more of each.",
-            counted(fewest, "run"),
+            "{} per side cannot separate a change from noise. Record at least {} of each.",
+            if fewest == 1 { "One run".to_owned() } else { counted(fewest, "run") },
             comparison.least_runs
         )
     })

@@ -11,6 +11,7 @@ use crate::text::quantity::count;
 use crate::text::section::title;
 use crate::text::style::{BAR, DOUBT, QUIET, WORST};
 use crate::text::table::{Cell, Table, cell, styled_cell};
+use crate::text::why::account::kind;
 
 /// Writes the measures of `category`: all of totals and phases, else what differs, most first.
 pub(super) fn write(
@@ -53,6 +54,7 @@ const fn heading(category: Category) -> &'static str {
     match category {
         Category::Total => "Totals",
         Category::Phase => "Phases, each from its own start",
+        Category::Account => "Who took the time of the phases",
         Category::Service => "Services",
         Category::Application => "Applications",
         Category::Step => "Steps",
@@ -116,7 +118,7 @@ fn two(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
         let spread = |at: usize| measure.values.get(at).unwrap_or(&empty);
         let unit = measure.unit;
         table.row([
-            cell(printable(&measure.name)),
+            cell(label(measure)),
             cell(with_range(unit, spread(0))),
             cell(with_range(unit, spread(1))),
             styled_cell(
@@ -146,7 +148,7 @@ fn several(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
         table = table.right(printable(&configuration.name).into_owned());
     }
     for measure in measures {
-        let mut cells: Vec<Cell> = vec![cell(printable(&measure.name))];
+        let mut cells: Vec<Cell> = vec![cell(label(measure))];
         for (at, spread) in measure.values.iter().enumerate() {
             let median = spread.median.map_or_else(|| "-".to_owned(), |median| value(measure.unit, median));
             let change = at.checked_sub(1).and_then(|at| measure.changes.get(at));
@@ -160,6 +162,19 @@ fn several(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
         table.row(cells);
     }
     table
+}
+
+/// What a measure is called: of an account, the phase and whose time it is.
+fn label(measure: &ComparedMeasure) -> String {
+    match &measure.subject {
+        Some(subject) if !subject.kind.is_somebody() => {
+            format!("{} · {}", printable(&subject.phase), kind(subject.kind))
+        }
+        Some(subject) => {
+            format!("{} · {} {}", printable(&subject.phase), kind(subject.kind), printable(&subject.name))
+        }
+        None => printable(&measure.name).into_owned(),
+    }
 }
 
 /// The median, and from where to where the runs go.

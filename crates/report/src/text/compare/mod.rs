@@ -1,8 +1,10 @@
 //! Configurations beside each other, for a person: the answer, what was set apart, then what differs, most first.
 
+mod explanation;
 mod headline;
 mod measures;
 mod moved;
+mod notes;
 mod study;
 
 use std::io::{self, Write};
@@ -15,6 +17,8 @@ use super::section::title;
 use super::style::{DOUBT, QUIET};
 use super::table::{Table, cell, styled_cell};
 
+pub(super) use explanation::write as write_explanations;
+pub(super) use notes::write as write_notes;
 pub use study::number;
 
 /// Smaller differences of services, devices and the like are in JSON and CSV only: 1 ms.

@@ -86,6 +86,9 @@ fn one(finding: &RuleFinding, several: bool, out: &mut dyn Write) -> io::Result<
         let when = evidence.time_ns.map_or(String::new(), |ns| format!("at {}: ", duration(ns)));
         writeln!(out, "{:INDENT$}{QUIET}{when}{}{QUIET:#}", "", printable(&evidence.text))?;
     }
+    for folded in finding.folded.iter().take(MOST_EVIDENCE) {
+        writeln!(out, "{:INDENT$}{QUIET}also: {} ({}){QUIET:#}", "", printable(&folded.title), folded.code)?;
+    }
     for line in wrapped(&sentence(&finding.advice), 92) {
         writeln!(out, "{:INDENT$}{}", "", printable(&line))?;
     }

@@ -98,25 +98,9 @@ pub fn actions(entry: &AccountEntry) -> String {
         .did
         .iter()
         .filter(|one| one.did != Did::Nothing && one.ns.saturating_mul(100) >= entry.ns)
-        .map(|one| format!("{} {}", did(one.did), duration(one.ns)))
+        .map(|one| format!("{} {}", one.did.phrase(), duration(one.ns)))
         .collect();
     shown.join(", ")
-}
-
-const fn did(did: Did) -> &'static str {
-    match did {
-        Did::Ran => "ran",
-        Did::WaitedForDisk => "waited for a disk",
-        Did::WaitedForTimer => "waited for a timer",
-        Did::WaitedForDevice => "waited for a device",
-        Did::WaitedForProcessor => "waited for a processor",
-        Did::HeldProcessors => "had the processors",
-        Did::HeldDisk => "had the disk",
-        Did::Interrupted => "interrupted the others",
-        Did::HeldRequest => "worked on a request",
-        Did::KeptBusy => "kept it busy",
-        Did::Nothing => "",
-    }
 }
 
 /// `The start of …` within a sentence.

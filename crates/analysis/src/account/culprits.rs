@@ -1,0 +1,264 @@
+//! Who made a transition slow, of all the subjects of its phases: the list that every verb begins with.
+//!
+//! Parts of the system that every transition consists of are nobody's fault, unless their phase took longer than it usually
+//! does and nobody else explains it. Programs or services that each took little and together much are one culprit: a relay.
+
+use serde::Serialize;
+
+use super::model::{AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, DidShare};
+use super::{AccountedPhase, has_no_path};
+use crate::cpu::percent_of;
+use crate::evidence::Certainty;
+
+const MS: i64 = 1_000_000;
+const SECOND: i64 = 1_000 * MS;
+
+/// Less than this of a phase makes nobody a culprit, ns: 1 s. Chosen: what a person would notice, and more than any part of a
+/// healthy boot that is not Windows itself.
+pub const LEAST_CULPRIT_NS: i64 = SECOND;
+/// One of a relay takes this long at least, ns: 300 ms, the noise between two boots of one computer (table 5 of the paper).
+const LEAST_OF_RELAY_NS: i64 = 300 * MS;
+/// Members that a relay has at least.
+const LEAST_RELAY: usize = 3;
+/// Members of a relay that are named.
+const NAMED_OF_RELAY: usize = 6;
+/// Who took this part of a phase explains it: a fifth.
+const EXPLAINS: i64 = 5;
+
+/// Normal range of a phase's length, ns, upper end. Source: the ranges that field engineers use with the regions of Windows
+/// Performance Analyzer: Pre-Session 0 to 9 s, Session 0 to 12 s, Winlogon 10 to 60 s, Explorer 0 to 6 s.
+pub const NORMAL_PHASES_NS: [(&str, i64); 4] =
+    [("PreSMSS", 9 * SECOND), ("SMSSInit", 12 * SECOND), ("WinLogonInit", 60 * SECOND), ("ExplorerInit", 6 * SECOND)];
+
+/// A computer that settles within this is not slow to settle, ns. Chosen: the four optimised computers of the paper need 10 to
+/// 34 s in all, idle time included.
+pub const SETTLES_WITHIN_NS: [(&str, i64); 2] = [("PostBoot", 6 * SECOND), ("PostResume", 5 * SECOND)];
+
+/// Parts of Windows and Linux that every boot, shutdown and sleep consists of.
+const OF_EVERY_TRANSITION: [&str; 16] = [
+    "System",
+    "smss.exe",
+    "csrss.exe",
+    "wininit.exe",
+    "winlogon.exe",
+    "services.exe",
+    "lsass.exe",
+    "userinit.exe",
+    "explorer.exe",
+    "dwm.exe",
+    "LogonUI.exe",
+    "video driver",
+    "computer policy",
+    "user policy",
+    "systemd",
+    "init.scope",
+];
+
+/// A subject of a phase that made its transition slow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Culprit {
+    /// The phase.
+    pub phase: String,
+    /// The phase's length, ns.
+    pub phase_ns: i64,
+    /// By what measure the phase was divided.
+    pub measure: AccountMeasure,
+    /// Who, for how long, and what it did. Several that are one relay are named together.
+    pub entry: AccountEntry,
+    /// Names of the members, where it is a relay.
+    pub members: Vec<String>,
+    /// Whether it is a part of the system that every transition consists of: its phase took longer than usual, and nobody else
+    /// explains it.
+    pub of_system: bool,
+}
+
+/// Whether an entry is a part of the system that every transition consists of.
+#[must_use]
+pub fn is_of_every_transition(entry: &AccountEntry) -> bool {
+    matches!(entry.kind, AccountSubjectKind::Kernel | AccountSubjectKind::Firmware)
+        || OF_EVERY_TRANSITION.iter().any(|name| name.eq_ignore_ascii_case(&entry.name))
+}
+
+/// Who made these phases, which are of one transition, as long as they were: who took longest first, parts of the system last.
+#[must_use]
+pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec<Culprit> {
+    let mut found: Vec<Culprit> = Vec::new();
+    for phase in phases.into_iter().filter(|phase| phase.account.measure != AccountMeasure::None) {
+        if has_no_path(&phase.phase) && settles_in_time(phase) {
+            continue;
+        }
+        let others = || {
+            let entries = phase.account.entries.iter();
+            entries.filter(|entry| is_nameable(entry) && !is_of_every_transition(entry))
+        };
+        let of_phase = |entry: &AccountEntry| Culprit {
+            phase: phase.phase.clone(),
+            phase_ns: phase.account.duration_ns,
+            measure: phase.account.measure,
+            entry: entry.clone(),
+            members: Vec::new(),
+            of_system: is_of_every_transition(entry),
+        };
+        let single = others().filter(|entry| entry.ns >= LEAST_CULPRIT_NS);
+        let before = found.len();
+        found.extend(single.map(of_phase));
+        if !has_no_path(&phase.phase) {
+            for kind in [AccountSubjectKind::Process, AccountSubjectKind::Service] {
+                let members: Vec<&AccountEntry> = others()
+                    .filter(|entry| entry.kind == kind && entry.ns < LEAST_CULPRIT_NS)
+                    .filter(|entry| entry.ns >= LEAST_OF_RELAY_NS)
+                    .collect();
+                found.extend(relay(phase, members));
+            }
+        }
+        let explained = found
+            .iter()
+            .skip(before)
+            .any(|culprit| culprit.entry.ns.saturating_mul(EXPLAINS) >= phase.account.duration_ns);
+        let limit = NORMAL_PHASES_NS.iter().find(|(name, _)| *name == phase.phase);
+        if !explained
+            && limit.is_some_and(|&(_, limit_ns)| phase.account.duration_ns > limit_ns)
+            && let Some(entry) = phase.account.entries.iter().find(|entry| is_nameable(entry))
+            && entry.ns >= LEAST_CULPRIT_NS
+            && !found.iter().skip(before).any(|known| known.entry == *entry)
+        {
+            found.push(of_phase(entry));
+        }
+    }
+    found.sort_by_key(|culprit| (culprit.of_system, std::cmp::Reverse(culprit.entry.ns)));
+    found
+}
+
+/// A person is no culprit, and what nobody is known for is not either.
+const fn is_nameable(entry: &AccountEntry) -> bool {
+    entry.kind.is_somebody() && !matches!(entry.kind, AccountSubjectKind::Person)
+}
+
+fn settles_in_time(phase: &AccountedPhase) -> bool {
+    let idle = phase.account.entries.iter().filter(|entry| entry.kind == AccountSubjectKind::Idle);
+    let idle_ns = idle.fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
+    let limit = SETTLES_WITHIN_NS.iter().find(|(name, _)| *name == phase.phase);
+    limit.is_none_or(|&(_, limit_ns)| phase.account.duration_ns.saturating_sub(idle_ns) < limit_ns)
+}
+
+/// Members that together took long, as one culprit.
+fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culprit> {
+    let ns = members.iter().fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
+    if members.len() < LEAST_RELAY || ns < LEAST_CULPRIT_NS {
+        return None;
+    }
+    members.sort_by_key(|entry| entry.stretches.first().map_or(i64::MAX, |stretch| stretch.start_ns));
+    let first = members.first()?;
+    let names: Vec<String> = members.iter().map(|entry| entry.name.clone()).collect();
+    let mut name = names.iter().take(NAMED_OF_RELAY).map(String::as_str).collect::<Vec<_>>().join(" → ");
+    if names.len() > NAMED_OF_RELAY {
+        name = format!("{name} → {} more", names.len() - NAMED_OF_RELAY);
+    }
+    let mut did: Vec<DidShare> = Vec::new();
+    for share in members.iter().flat_map(|entry| &entry.did) {
+        match did.iter_mut().find(|known| known.did == share.did) {
+            Some(known) => known.ns = known.ns.saturating_add(share.ns),
+            None => did.push(*share),
+        }
+    }
+    did.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
+    let mut stretches: Vec<AccountStretch> = members.iter().flat_map(|entry| entry.stretches.iter().copied()).collect();
+    stretches.sort_unstable();
+    Some(Culprit {
+        phase: phase.phase.clone(),
+        phase_ns: phase.account.duration_ns,
+        measure: phase.account.measure,
+        entry: AccountEntry {
+            kind: first.kind,
+            name,
+            device: String::new(),
+            pid: None,
+            not_known: None,
+            ns,
+            percent: percent_of(ns, phase.account.duration_ns),
+            certainty: members.iter().fold(Certainty::Measured, |sum, entry| sum.and(entry.certainty)),
+            did,
+            stretch_count: members.iter().fold(0, |sum, entry| sum + entry.stretch_count),
+            stretches,
+        },
+        members: names,
+        of_system: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::{Did, PhaseAccount};
+
+    fn entry(kind: AccountSubjectKind, name: &str, ms: i64) -> AccountEntry {
+        AccountEntry {
+            kind,
+            name: name.to_owned(),
+            device: String::new(),
+            pid: None,
+            not_known: None,
+            ns: ms * MS,
+            percent: 0.0,
+            certainty: Certainty::Measured,
+            did: vec![DidShare { did: Did::Ran, ns: ms * MS }],
+            stretches: vec![AccountStretch { start_ns: -ms, end_ns: 0 }],
+            stretch_count: 1,
+        }
+    }
+
+    fn phase(name: &str, entries: Vec<AccountEntry>) -> AccountedPhase {
+        let duration_ns = entries.iter().map(|entry| entry.ns).sum();
+        let account =
+            PhaseAccount { duration_ns, measure: AccountMeasure::CriticalPath, entries, ..PhaseAccount::default() };
+        AccountedPhase { transition: "boot", phase: name.to_owned(), account }
+    }
+
+    fn named(phases: &[AccountedPhase]) -> Vec<(String, i64)> {
+        culprits(phases).into_iter().map(|culprit| (culprit.entry.name, culprit.entry.ns / MS)).collect()
+    }
+
+    #[test]
+    fn who_took_long_is_named_the_longest_first() {
+        use AccountSubjectKind::{Driver, NotKnown, Person, Process, Service};
+        let phases = [
+            phase("PreSMSS", vec![entry(Process, "System", 4_000), entry(Driver, "Ramdisk", 3_000)]),
+            phase("WinLogonInit", vec![entry(Service, "Slowsvc", 6_000), entry(Person, "credentials", 9_000)]),
+            phase("ExplorerInit", vec![entry(NotKnown, "events were lost", 5_000), entry(Process, "quick.exe", 900)]),
+        ];
+        assert_eq!(named(&phases), [("Slowsvc".to_owned(), 6_000), ("Ramdisk".to_owned(), 3_000)]);
+    }
+
+    #[test]
+    fn the_system_is_named_only_where_its_phase_is_beyond_normal_and_nobody_else_explains_it() {
+        use AccountSubjectKind::{Driver, Process};
+        let system = |ms| entry(Process, "System", ms);
+        assert_eq!(named(&[phase("PreSMSS", vec![system(8_900)])]), []);
+        assert_eq!(named(&[phase("PreSMSS", vec![system(9_100)])]), [("System".to_owned(), 9_100)]);
+        let with = |driver_ms| phase("PreSMSS", vec![system(9_100), entry(Driver, "Ramdisk", driver_ms)]);
+        assert_eq!(named(&[with(3_000)]), [("Ramdisk".to_owned(), 3_000)]);
+        let both = [("Ramdisk".to_owned(), 1_000), ("System".to_owned(), 9_100)];
+        assert_eq!(named(&[with(1_000)]), both);
+    }
+
+    #[test]
+    fn many_short_ones_are_one_relay_and_two_are_none() {
+        use AccountSubjectKind::{Driver, Process};
+        let relay = |kind, count: i64| {
+            phase("WinLogonInit", (0..count).map(|at| entry(kind, &format!("r{at}.exe"), 700 - at)).collect())
+        };
+        let six = [("r0.exe → r1.exe → r2.exe → r3.exe → r4.exe → r5.exe".to_owned(), 4_185)];
+        assert_eq!(named(&[relay(Process, 6)]), six);
+        assert_eq!(named(&[relay(Process, 2)]), []);
+        // Drivers start side by side and one after the other in every boot.
+        assert_eq!(named(&[relay(Driver, 6)]), []);
+    }
+
+    #[test]
+    fn a_computer_that_settles_soon_has_no_culprit_after_its_desktop() {
+        use AccountSubjectKind::{Idle, Process};
+        let after = |ms| phase("PostBoot", vec![entry(Idle, "idle", 10_000), entry(Process, "sync.exe", ms)]);
+        assert_eq!(named(&[after(5_900)]), []);
+        assert_eq!(named(&[after(6_100)]), [("sync.exe".to_owned(), 6_100)]);
+    }
+}

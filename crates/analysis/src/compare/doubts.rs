@@ -1,0 +1,98 @@
+//! What a reader of a comparison should know before its numbers: computers that differ, recordings on both sides.
+
+use super::report::{ComparisonNote, ComparisonNoteKind, MachineProperty};
+use super::run::{Configuration, Machine, Run};
+
+/// Memory that differs by less is the same: firmware keeps some of it, not always as much. 128 MiB.
+const LEAST_MEMORY_BYTES: u64 = 128 << 20;
+
+/// The notes about the compared runs of each configuration, the baseline's first.
+pub(super) fn notes(configurations: &[Configuration], compared: &[Vec<&Run>]) -> Vec<ComparisonNote> {
+    let mut notes = Vec::new();
+    let Some((baseline, others)) = compared.split_first() else {
+        return notes;
+    };
+    for (configuration, runs) in configurations.iter().skip(1).zip(others) {
+        for property in MachineProperty::ALL {
+            let (was, is) = (values(baseline, property), values(runs, property));
+            if !was.is_empty() && !is.is_empty() && was != is {
+                let property = Some(property);
+                notes.push(ComparisonNote {
+                    property,
+                    was,
+                    is,
+                    ..note(ComparisonNoteKind::MachinesDiffer, configuration)
+                });
+            }
+        }
+        for run in runs {
+            if let Some(same) = baseline.iter().find(|other| run.is_same_recording(other)) {
+                let (run, was) = (run.name.clone(), vec![same.name.clone()]);
+                notes.push(ComparisonNote { run, was, ..note(ComparisonNoteKind::OnBothSides, configuration) });
+            }
+        }
+    }
+    // Runs of one configuration that are of different computers.
+    for (configuration, runs) in configurations.iter().zip(compared) {
+        for property in MachineProperty::ALL {
+            let several = values(runs, property);
+            if several.len() > 1 {
+                let (property, is) = (Some(property), several);
+                notes.push(ComparisonNote { property, is, ..note(ComparisonNoteKind::MachinesMixed, configuration) });
+            }
+        }
+        for run in runs.iter().filter(|run| run.person_ns > 0) {
+            let (run, person_ns) = (run.name.clone(), Some(run.person_ns));
+            notes.push(ComparisonNote { run, person_ns, ..note(ComparisonNoteKind::PersonTakenOff, configuration) });
+        }
+    }
+    notes
+}
+
+fn note(kind: ComparisonNoteKind, configuration: &Configuration) -> ComparisonNote {
+    ComparisonNote {
+        kind,
+        configuration: configuration.name.clone(),
+        run: String::new(),
+        property: None,
+        was: Vec::new(),
+        is: Vec::new(),
+        person_ns: None,
+    }
+}
+
+/// What the runs say of a property, each value once; what they do not say is left out.
+fn values(runs: &[&Run], property: MachineProperty) -> Vec<String> {
+    let mut values: Vec<String> = Vec::new();
+    let mut memories: Vec<u64> = Vec::new();
+    for machine in runs.iter().filter_map(|run| run.machine.as_ref()) {
+        let value = match property {
+            MachineProperty::Memory => {
+                let bytes = machine.memory_bytes;
+                if bytes == 0 || memories.iter().any(|known| known.abs_diff(bytes) < LEAST_MEMORY_BYTES) {
+                    continue;
+                }
+                memories.push(bytes);
+                // To a quarter of a GiB, as people know it.
+                format!("{} GiB", (bytes as f64 / f64::from(1 << 28)).round() / 4.0)
+            }
+            property => text(machine, property),
+        };
+        if !value.is_empty() && !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values.sort();
+    values
+}
+
+fn text(machine: &Machine, property: MachineProperty) -> String {
+    match property {
+        MachineProperty::Computer => machine.computer.clone(),
+        MachineProperty::Model => machine.model.clone(),
+        MachineProperty::System => machine.system.clone(),
+        MachineProperty::Processor => machine.processor.clone(),
+        MachineProperty::Processors if machine.processors > 0 => machine.processors.to_string(),
+        MachineProperty::Processors | MachineProperty::Memory => String::new(),
+    }
+}

@@ -1,0 +1,82 @@
+//! What explains a difference, in one sentence for each phase that differs.
+
+use std::io::{self, Write};
+
+use onoff_analysis::account::{AccountSubjectKind, has_no_path};
+use onoff_analysis::compare::{ExplainedPart, Explanation, MeasureUnit, PartChange};
+
+use super::signed;
+use crate::text::printable::printable;
+use crate::text::quantity::duration;
+use crate::text::style::{WORST, styled};
+
+/// Phases explained, at most: the largest.
+const SHOWN_PHASES: usize = 3;
+/// Subjects named of one phase, at most.
+const SHOWN_PARTS: usize = 3;
+/// A phase is said when it differs by this part of the largest at least: 5 %.
+const LEAST_OF_LARGEST: u64 = 20;
+
+/// Writes the sentences about a configuration.
+pub(in crate::text) fn write(explanations: &[Explanation], configuration: &str, out: &mut dyn Write) -> io::Result<()> {
+    let of_it = || explanations.iter().filter(|one| one.configuration == configuration);
+    let largest = of_it().next().map_or(0, |one| one.difference_ns.unsigned_abs());
+    for one in of_it().filter(|one| one.difference_ns.unsigned_abs() >= largest / LEAST_OF_LARGEST).take(SHOWN_PHASES) {
+        writeln!(out, "{}", styled(WORST, sentence(one)))?;
+    }
+    Ok(())
+}
+
+/// How much a phase differs, whose time it is, and what is left.
+#[must_use]
+fn sentence(one: &Explanation) -> String {
+    let phase = printable(&one.phase);
+    let whole = format!("{} in {phase}", signed(MeasureUnit::Ns, one.difference_ns));
+    if !one.is_accounted {
+        return format!("{whole}; whose time it was is not known.");
+    }
+    let mut parts: Vec<String> = one.parts.iter().take(SHOWN_PARTS).map(|it| part(it, &one.phase)).collect();
+    let more = one.parts.iter().skip(SHOWN_PARTS);
+    let more_ns = more.fold(0_i64, |sum, it| sum.saturating_add(it.difference_ns));
+    if more_ns != 0 {
+        let count = one.parts.len().saturating_sub(SHOWN_PARTS);
+        parts.push(format!("{count} more, {}", signed(MeasureUnit::Ns, more_ns)));
+    }
+    if parts.is_empty() {
+        return format!("{whole}; no one subject explains it.");
+    }
+    if one.against_ns != 0 {
+        parts.push(format!("others, {}", signed(MeasureUnit::Ns, one.against_ns)));
+    }
+    // What is not worth a hundredth of the difference is rounding.
+    let is_left = one.not_explained_ns.unsigned_abs().saturating_mul(100) >= one.difference_ns.unsigned_abs();
+    if is_left {
+        parts.push(format!("{} not explained", duration(one.not_explained_ns.saturating_abs())));
+    }
+    format!("{whole}: {}.", parts.join("; "))
+}
+
+fn part(part: &ExplainedPart, phase: &str) -> String {
+    let name = printable(&part.name);
+    let became = match (part.change, part.kind) {
+        (PartChange::Gone, _) if has_no_path(phase) => "no longer keeps the computer busy",
+        (PartChange::New, _) if has_no_path(phase) => "now keeps the computer busy",
+        (PartChange::Gone, AccountSubjectKind::Driver) => "no longer blocks",
+        (PartChange::New, AccountSubjectKind::Driver) => "now blocks",
+        (PartChange::Longer, AccountSubjectKind::Driver) => "blocks longer",
+        (PartChange::Shorter, AccountSubjectKind::Driver) => "blocks less",
+        (PartChange::Gone, _) => "is no longer waited for",
+        (PartChange::New, _) => "is now waited for",
+        (PartChange::Longer, _) => "takes longer",
+        (PartChange::Shorter, _) => "takes less",
+    };
+    let detail = part.detail.as_ref().map_or_else(String::new, |detail| {
+        let what = match part.kind {
+            AccountSubjectKind::Driver => "its requests until they were pended",
+            _ => "its own initialisation",
+        };
+        let time = |ns: Option<i64>| ns.map_or_else(|| "not recorded".to_owned(), duration);
+        format!(" ({what}: {}, was {})", time(detail.is_ns), time(detail.was_ns))
+    });
+    format!("{name} {became}, {}{detail}", signed(MeasureUnit::Ns, part.difference_ns))
+}
