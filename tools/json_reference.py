@@ -46,6 +46,7 @@ COMMANDS = [
     ("IoComparison", "`onoff io --compare OTHER --format json`"),
     ("PrefetchReport", "`onoff prefetch --format json`"),
     ("NetbootReport", "`onoff netboot --format json`"),
+    ("Summary", "`onoff summary --format json`"),
 ]
 
 PLAIN = {

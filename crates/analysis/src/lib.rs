@@ -41,6 +41,7 @@ pub mod processes;
 pub mod recording;
 pub mod scope;
 pub mod storage;
+pub mod summary;
 pub mod transition;
 pub mod units;
 pub mod waits;

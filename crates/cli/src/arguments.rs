@@ -17,6 +17,7 @@ pub mod record;
 pub mod services;
 pub mod shutdown;
 pub mod storage;
+pub mod summary;
 pub mod suspend;
 pub mod table;
 pub mod view;
@@ -47,6 +48,7 @@ use record::RecordArguments;
 use services::ServicesArguments;
 use shutdown::ShutdownArguments;
 use storage::{DiskArguments, FilesArguments, HardFaultsArguments};
+use summary::SummaryArguments;
 use suspend::SuspendArguments;
 use view::ViewArguments;
 use why::WhyArguments;
@@ -63,6 +65,7 @@ Examples:
   onoff boot                             the same for the last boot of this Linux computer
   onoff boot boot.etl.xz --format json   the same for a program
   onoff diagnose boot.etl                what to change, what costs most first
+  onoff summary recordings/              many recordings, a row each: how long, and who held it longest
   onoff firmware FBPT.bin                where the time before the operating system went
   onoff suspend sleep.etl                where the time of sleeping and waking went
   onoff shutdown shutdown.etl            where the time of a shutdown went
@@ -97,6 +100,7 @@ pub struct Arguments {
 pub enum Command {
     Boot(BootArguments),
     Diagnose(DiagnoseArguments),
+    Summary(SummaryArguments),
     Firmware(FirmwareArguments),
     Suspend(SuspendArguments),
     View(ViewArguments),

@@ -11,6 +11,7 @@ pub mod prefetch;
 pub mod record;
 pub mod shutdown;
 pub mod study;
+pub mod summary;
 pub mod suspend;
 pub mod symbols;
 pub mod table;
@@ -44,6 +45,7 @@ use lists::List;
 use netboot::NetbootFormat;
 use record::RecordTask;
 use shutdown::ShutdownFormat;
+use summary::SummaryQuestion;
 use suspend::SuspendFormat;
 use table::TableQuestion;
 use view::ViewQuestion;
@@ -87,6 +89,8 @@ pub enum Task {
     Shutdown(ShutdownOptions, ShutdownFormat),
     /// Say what to change.
     Diagnose(DiagnosisQuestion, DiagnosisFormat),
+    /// Show many recordings, a row each transition.
+    Summary(SummaryQuestion),
     /// Show what the recording holds.
     Info(InfoFormat),
     /// Show the events.
@@ -190,6 +194,7 @@ impl Invocation {
         match arguments.command {
             Command::Boot(arguments) => Self::boot(arguments),
             Command::Diagnose(arguments) => diagnose::resolve(arguments),
+            Command::Summary(arguments) => Ok(summary::resolve(arguments)),
             Command::Suspend(arguments) => suspend::resolve(arguments),
             Command::View(arguments) => Ok(view::resolve(arguments)),
             Command::Shutdown(arguments) => Ok(Self::shutdown(arguments)),

@@ -44,6 +44,21 @@ impl ProgressLine {
         line
     }
 
+    /// A line about many recordings.
+    pub fn recordings(of: usize) -> Self {
+        let line = Self::reading();
+        line.bar.set_length(of as u64);
+        if let Ok(style) = ProgressStyle::with_template("{pos} of {len} recordings {bar:24} {percent} %, {eta} left") {
+            line.bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
+        }
+        line
+    }
+
+    /// Says that one more recording is done.
+    pub fn one_more(&self) {
+        self.bar.inc(1);
+    }
+
     /// What a reader calls as it goes on.
     pub fn listener(&self) -> Arc<dyn Fn(Progress) + Send + Sync> {
         let bar = self.bar.clone();

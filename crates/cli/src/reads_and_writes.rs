@@ -42,6 +42,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         | Task::Suspend(..)
         | Task::Shutdown(..)
         | Task::Diagnose(..)
+        | Task::Summary(_)
         | Task::Info(_)
         | Task::Events(_)
         | Task::List(..)

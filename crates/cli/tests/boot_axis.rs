@@ -147,7 +147,7 @@ fn a_capture_of_another_boot_stays_off_the_axis() {
         let join = join(&axis, "capture").clone();
         assert_eq!((&join["joined"], &join["shift_ns"]), (&Value::Bool(false), &Value::Null));
         for stage in axis["stages"].as_array().unwrap() {
-            assert_eq!(stage["source"] == "capture", false, "{stage}");
+            assert_ne!(stage["source"], "capture", "{stage}");
         }
         let text = folder.answer("boot boot.etl --firmware FBPT.bin --capture boot.pcapng");
         assert!(text.contains("Capture: its place on the axis is not known."), "{text}");

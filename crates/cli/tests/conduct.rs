@@ -161,17 +161,6 @@ fn an_answer_goes_to_a_file_and_a_failure_leaves_the_file_alone() {
 }
 
 #[test]
-fn several_files_are_one_recording() {
-    let folder = Folder::boot(SCENARIO);
-    let whole: serde_json::Value = serde_json::from_str(&folder.answer("info boot.etl --format json")).unwrap();
-    std::fs::copy(folder.path("boot.etl"), folder.path("again.etl")).unwrap();
-    let twice: serde_json::Value =
-        serde_json::from_str(&folder.answer("info boot.etl again.etl --format json")).unwrap();
-    assert_eq!(twice["files"].as_array().unwrap().len(), 2);
-    assert_eq!(twice["events"].as_u64().unwrap(), whole["events"].as_u64().unwrap() * 2);
-}
-
-#[test]
 fn no_verb_replaces_what_it_reads() {
     let folder = Folder::boot(SCENARIO);
     let before = std::fs::read(folder.path("boot.etl")).unwrap();

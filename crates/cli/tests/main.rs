@@ -26,6 +26,7 @@ mod shapes;
 mod shutdown;
 mod storage;
 mod study;
+mod summary;
 mod suspend;
 mod this_computer;
 mod why;

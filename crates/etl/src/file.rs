@@ -79,7 +79,7 @@ pub(crate) fn index(input: &Input<'_>, number: usize) -> Result<(FileSummary, Ve
     Ok((summary, buffers, losses))
 }
 
-fn first_buffer<'a>(input: &Input<'a>) -> Result<&'a RawBufferHeader, Error> {
+pub(crate) fn first_buffer<'a>(input: &Input<'a>) -> Result<&'a RawBufferHeader, Error> {
     let file = || input.name.to_owned();
     let not_a_log = |offset, reason| Error::NotAnEventTraceLog { file: file(), offset, reason };
     let Some(first) = RawBufferHeader::at(input.bytes, 0) else {

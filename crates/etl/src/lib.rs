@@ -58,6 +58,7 @@ mod losses;
 mod merge;
 mod record;
 mod recording;
+mod same_recording;
 mod scan;
 mod stream;
 mod window;

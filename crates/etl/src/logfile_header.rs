@@ -50,7 +50,7 @@ pub struct TimeZone {
 }
 
 /// What the recorder says about the file, the machine and the clock. Times are FILETIMEs: 100 ns since 1601-01-01 UTC.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogfileHeader {
     /// Size of the recorder's buffers in bytes, before compression.
     pub buffer_size: u32,

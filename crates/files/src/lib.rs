@@ -26,6 +26,7 @@ mod kept;
 mod mapped;
 mod options;
 mod prefetch;
+mod recordings;
 mod spill;
 pub mod volume;
 mod walk;
@@ -42,6 +43,7 @@ pub use firmware::{open_firmware, open_firmware_boot, read_guid_names};
 pub use onoff_sources::Error;
 pub use options::Options;
 pub use prefetch::{FileBytes, FoundFiles, open_prefetch};
+pub use recordings::recordings;
 
 use kept::Place;
 use mapped::Mapped;

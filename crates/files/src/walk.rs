@@ -10,7 +10,7 @@ use crate::failed;
 
 /// Most files that are looked at in a folder, and how deep.
 pub(crate) const MOST_FILES: usize = 20_000;
-const MOST_DEPTH: usize = 8;
+pub(crate) const MOST_DEPTH: usize = 8;
 
 /// What a walk meets.
 pub(crate) enum Found<'a> {

@@ -61,7 +61,7 @@ pub(crate) fn children(bytes: &[u8]) -> HashMap<u32, Vec<u32>> {
         let Some(size) = u32_at(cells, at).map(u32::cast_signed) else { break };
         let length = size.unsigned_abs() as usize;
         // Cells are multiples of eight bytes, and lie within what is there.
-        if length < 8 || length % 8 != 0 || length > cells.len() - at {
+        if length < 8 || !length.is_multiple_of(8) || length > cells.len() - at {
             at = (at / 4096 + 1) * 4096;
             while at < cells.len() && !cells.get(at..).is_some_and(|rest| rest.starts_with(b"hbin")) {
                 at += 4096;

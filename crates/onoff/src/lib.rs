@@ -34,6 +34,8 @@ mod error;
 mod prefetch;
 mod runs;
 mod session;
+#[cfg(feature = "files")]
+mod summary;
 
 pub use answers::{BootAnswer, ShutdownAnswer, SleepAnswer};
 pub use error::{Error, Refusal};
@@ -41,6 +43,8 @@ pub use error::{Error, Refusal};
 pub use prefetch::prefetch;
 pub use runs::{RunsOfTransition, firmware_run, tables_of_runs};
 pub use session::{Session, Transitions};
+#[cfg(feature = "files")]
+pub use summary::summarise_all;
 
 pub use onoff_analysis as analysis;
 pub use onoff_findings as findings;

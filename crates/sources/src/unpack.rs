@@ -44,6 +44,23 @@ impl Limits {
 // Decoders of the streaming formats may keep this much history.
 const DICTIONARY_KIB: u32 = 256 << 10;
 
+/// What the first of what `bytes` unpack to is, `most` bytes of it; less where they are damaged, which their reader says.
+pub(crate) fn unpacked_beginning(packing: Packing, bytes: &[u8], most: usize) -> Vec<u8> {
+    let done = Cell::new(0);
+    let source = Source { rest: bytes, done: &done };
+    let reader: Box<dyn Read> = match packing {
+        Packing::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(source, true, DICTIONARY_KIB)),
+        Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(source)),
+        Packing::Zstandard => Box::new(ZstandardFrames { rest: bytes, frame: None, done: &done, all: bytes.len() }),
+        // Its members are files.
+        Packing::Zip => return Vec::new(),
+    };
+    let mut beginning = Vec::new();
+    // What came before the damage is what there is.
+    let _ = reader.take(most as u64).read_to_end(&mut beginning);
+    beginning
+}
+
 /// What was inside a packed file.
 #[derive(Debug, Default)]
 pub(crate) struct Unpacked {

@@ -66,6 +66,7 @@ impl Default for JournalMaker {
 /// # Panics
 /// The text is no such export.
 #[must_use]
+#[allow(clippy::expect_used, reason = "a text of a test that is no export is the test's fault")]
 pub fn entries_of_export(text: &[u8], first: u64) -> Vec<JournalEntry> {
     let mut entries = Vec::new();
     let mut entry = JournalEntry::default();

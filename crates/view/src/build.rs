@@ -6,18 +6,15 @@ use onoff_analysis::Interval;
 use onoff_analysis::account::{self, Accountant, PhaseAccount};
 use onoff_analysis::idle::Settling;
 use onoff_analysis::recording::summarise;
-use onoff_analysis::transition::TransitionKind;
-use onoff_analysis::transition::boot::{self, BootOptions};
-use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
-use onoff_analysis::transition::suspend::{self, SuspendOptions};
-use onoff_analysis::transition::{Phase, linux};
+use onoff_analysis::transition::overview::overview;
+use onoff_analysis::transition::{Phase, TransitionKind};
 use onoff_analysis::waits::{TransitionPhase, Waits, phases};
 use onoff_analysis::{Certainty, cpu, disk};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
 use onoff_report::text::quantity::duration;
 use onoff_report::text::why::account as said;
-use onoff_trace::{SystemKind, Tables, Trace};
+use onoff_trace::{Tables, Trace};
 
 use crate::lanes::slices::{Slice, SliceLane, Tone};
 use crate::lanes::tracks::{self, tracks};
@@ -143,37 +140,12 @@ struct Reported {
 
 impl Reported {
     fn of(trace: &Trace) -> Self {
-        let (boot_options, suspend_options) = (BootOptions::default(), SuspendOptions::default());
         let mut all = Self::default();
-        if trace.system.kind == SystemKind::Linux {
-            if let Ok(report) = linux::boot::analyse(trace, &boot_options) {
-                all.add(TransitionKind::Boot, report.phases, Some(report.post_boot));
-            }
-            if let Ok(report) = linux::shutdown::analyse(trace) {
-                all.add(TransitionKind::Shutdown, report.phases, None);
-            }
-            for sleep in
-                linux::suspend::analyse(trace, &suspend_options).map(|report| report.sleeps).unwrap_or_default()
-            {
-                all.add(TransitionKind::Suspend, sleep.phases, Some(sleep.post_resume));
-            }
-        } else {
-            if let Ok(report) = boot::analyse(trace, &boot_options) {
-                all.add(TransitionKind::Boot, report.phases, Some(report.post_boot));
-            }
-            if let Ok(report) = shutdown::analyse(trace, &ShutdownOptions::default()) {
-                all.add(TransitionKind::Shutdown, report.phases, None);
-            }
-            for one in suspend::analyse(trace, &suspend_options).map(|report| report.transitions).unwrap_or_default() {
-                all.add(TransitionKind::Suspend, one.phases, Some(one.post_resume));
-            }
+        for each in overview(trace) {
+            all.phases.extend(each.phases.into_iter().map(|phase| (each.kind, phase)));
+            all.settling.extend(each.settling.map(|settling| (each.kind, settling)));
         }
         all
-    }
-
-    fn add(&mut self, kind: TransitionKind, phases: Vec<Phase>, settling: Option<Settling>) {
-        self.phases.extend(phases.into_iter().map(|phase| (kind, phase)));
-        self.settling.extend(settling.map(|settling| (kind, settling)));
     }
 
     fn phase(&self, wanted: &TransitionPhase) -> Option<&Phase> {

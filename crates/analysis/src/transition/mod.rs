@@ -6,6 +6,7 @@ mod contents;
 pub(crate) mod hostile;
 pub mod linux;
 pub mod model;
+pub mod overview;
 mod rules;
 pub mod shutdown;
 pub mod suspend;

@@ -17,6 +17,7 @@ mod prefetch;
 mod record;
 mod runs;
 mod shutdown;
+mod summary;
 mod suspend;
 mod table;
 mod this_computer;
@@ -43,11 +44,13 @@ use crate::reads_and_writes::refuse_overwriting;
 pub fn run(invocation: Invocation) -> Result<(), Failure> {
     refuse_overwriting(&invocation)?;
     let Invocation { task, recording, destination } = invocation;
+    summary::refuse_several(&task, &recording)?;
     match task {
         Task::Boot(options, format, beside) => boot::run(recording, options, format, &beside, &destination),
         Task::ListBoots(format) => boot::list(recording, format, &destination),
         Task::Shutdown(options, format) => shutdown::run(recording, &options, format, &destination),
         Task::Diagnose(question, format) => diagnose::run(recording, &question, format, &destination),
+        Task::Summary(question) => summary::run(&recording, &question, &destination),
         Task::Info(format) => info::run(recording, format, &destination),
         Task::Events(question) => events::run(recording, question, &destination),
         Task::Firmware(question) => firmware::run(&recording, &question, &destination),

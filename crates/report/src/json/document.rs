@@ -20,6 +20,7 @@ use onoff_analysis::recording::{Provenance, RecordingSummary};
 use onoff_analysis::storage::disk::DiskReport;
 use onoff_analysis::storage::files::FileReport;
 use onoff_analysis::storage::hard_faults::HardFaultReport;
+use onoff_analysis::summary::Summary;
 use onoff_analysis::transition::boot::BootReport;
 use onoff_analysis::transition::linux::boot::{BootList, LinuxBootReport};
 use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
@@ -84,6 +85,7 @@ documents! {
     IoComparison => "io_comparison",
     PrefetchReport => "prefetch",
     NetbootReport => "netboot",
+    Summary => "summary",
 }
 
 /// What every document begins with.

@@ -11,6 +11,7 @@ pub mod linux_shutdown;
 mod policy;
 mod processes;
 mod services;
+mod summary;
 pub mod suspend;
 
 use std::io::{self, Write};

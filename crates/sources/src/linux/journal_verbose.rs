@@ -109,7 +109,10 @@ fn finish<'a>(entry: &mut Option<Entry<'a>>, field: &mut Option<Field<'a>>, take
 mod tests {
     use super::*;
 
-    fn read(text: &[u8]) -> (Vec<(u128, Option<i64>, Option<i64>, String, String)>, JournalFaults) {
+    /// Boot, real time, time since the boot began, unit and message.
+    type Read = (u128, Option<i64>, Option<i64>, String, String);
+
+    fn read(text: &[u8]) -> (Vec<Read>, JournalFaults) {
         let mut faults = JournalFaults::default();
         let mut found = Vec::new();
         entries(text, &mut faults, |entry| {
@@ -180,7 +183,7 @@ mod tests {
             return;
         };
         let (found, faults) = read(&written.stdout);
-        let expected: Vec<(u128, Option<i64>, Option<i64>, String, String)> = made
+        let expected: Vec<Read> = made
             .iter()
             .map(|entry| {
                 let message = String::from_utf8(entry.fields[0].1.clone()).unwrap();

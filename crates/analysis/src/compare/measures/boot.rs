@@ -56,7 +56,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Boot,
-        kind: kind(earlier.boot_kind).to_owned(),
+        kind: earlier.boot_kind.as_str().to_owned(),
         set_apart: [untrained(&report.read_ahead), losses(&report.losses, &touched_by), origin.set_apart()]
             .into_iter()
             .flatten()
@@ -98,7 +98,7 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition, lost: &ono
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Boot,
-        kind: kind(BootKind::FastStartup).to_owned(),
+        kind: BootKind::FastStartup.as_str().to_owned(),
         set_apart: [losses(lost, &transition.touched_by), origin.set_apart()].into_iter().flatten().collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
@@ -186,13 +186,4 @@ fn untrained(read_ahead: &ReadAhead) -> Option<SetApart> {
         _ => return None,
     };
     Some(SetApart { reason: SetApartReason::Untrained, text })
-}
-
-const fn kind(kind: BootKind) -> &'static str {
-    match kind {
-        BootKind::Cold => "cold",
-        BootKind::FastStartup => "fast_startup",
-        BootKind::Resume => "resume",
-        BootKind::Unknown => "",
-    }
 }

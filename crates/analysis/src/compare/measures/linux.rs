@@ -8,7 +8,7 @@ use super::collector::Collector;
 use super::{Origin, losses, operations};
 use crate::compare::run::{Category, MeasureUnit, Run};
 use crate::transition::linux::boot::LinuxBootReport;
-use crate::transition::linux::shutdown::{LinuxShutdownKind, LinuxShutdownReport};
+use crate::transition::linux::shutdown::LinuxShutdownReport;
 use crate::transition::linux::suspend::{LinuxSleep, SleepOutcome};
 
 /// The measures of a boot of Linux.
@@ -59,14 +59,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Shutdown,
-        kind: match report.kind {
-            LinuxShutdownKind::Poweroff => "power_off",
-            LinuxShutdownKind::Reboot => "restart",
-            LinuxShutdownKind::Halt => "halt",
-            LinuxShutdownKind::Kexec => "kexec",
-            LinuxShutdownKind::Unknown => "",
-        }
-        .to_owned(),
+        kind: report.kind.as_str().to_owned(),
         set_apart: losses(&report.losses, &report.touched_by).into_iter().collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,

@@ -4,7 +4,7 @@ use super::collector::Collector;
 use super::{Origin, losses};
 use crate::compare::RunSubject;
 use crate::compare::run::{Category, Run};
-use crate::transition::shutdown::{ShutdownKind, ShutdownReport};
+use crate::transition::shutdown::ShutdownReport;
 
 /// The measures of a shutdown.
 #[must_use]
@@ -40,21 +40,11 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Shutdown,
-        kind: kind(report.kind).to_owned(),
+        kind: report.kind.as_str().to_owned(),
         set_apart: [losses(&report.losses, &touched_by), origin.set_apart()].into_iter().flatten().collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,
         measures: measures.finish(),
-    }
-}
-
-const fn kind(kind: ShutdownKind) -> &'static str {
-    match kind {
-        ShutdownKind::PowerOff => "power_off",
-        ShutdownKind::Restart => "restart",
-        ShutdownKind::FastStartup => "fast_startup",
-        ShutdownKind::Logoff => "logoff",
-        ShutdownKind::Unknown => "",
     }
 }

@@ -72,6 +72,19 @@ pub enum BootKind {
     Unknown,
 }
 
+impl BootKind {
+    /// The name, as in JSON; empty when it is not known.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::FastStartup => "fast_startup",
+            Self::Resume => "resume",
+            Self::Unknown => "",
+        }
+    }
+}
+
 /// A time that lies before the recording's time zero: only its length is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EarlierTime {

@@ -35,6 +35,20 @@ pub enum ShutdownKind {
     Unknown,
 }
 
+impl ShutdownKind {
+    /// The name, as in JSON; empty when it is not known.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PowerOff => "power_off",
+            Self::Restart => "restart",
+            Self::FastStartup => "fast_startup",
+            Self::Logoff => "logoff",
+            Self::Unknown => "",
+        }
+    }
+}
+
 /// What lies between two phases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShutdownInterval {

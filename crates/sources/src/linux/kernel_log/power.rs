@@ -230,10 +230,10 @@ impl Cycle {
             self.around_devices.machine_left_ns = Some(time_ns);
         } else if text.starts_with("OOM killer enabled") || text.starts_with("Restarting tasks") {
             self.around_devices.tasks_go_on_ns.get_or_insert(time_ns);
-        } else if text.ends_with("Preallocating image memory") || text.contains("Preallocating image memory...") {
-            if self.state.is_empty() {
-                self.state = "disk";
-            }
+        } else if self.state.is_empty()
+            && (text.ends_with("Preallocating image memory") || text.contains("Preallocating image memory..."))
+        {
+            self.state = "disk";
         }
     }
 
@@ -496,8 +496,11 @@ mod tests {
     use super::*;
     use onoff_trace::{Tables, Trace};
 
+    /// Phase, device, start and end.
+    type PhaseRead = (String, String, i64, Option<i64>);
+
     /// Phases with their detail and edges, ms, and the state, of a log's lines.
-    fn read(lines: &[(i64, &str)]) -> (Vec<(String, String, i64, Option<i64>)>, Vec<(String, Option<i64>)>) {
+    fn read(lines: &[(i64, &str)]) -> (Vec<PhaseRead>, Vec<(String, Option<i64>)>) {
         let mut assembly = Assembly::new(Tables::all());
         let mut tracker = PowerTracker::new(&assembly);
         for (ms, text) in lines {

@@ -27,6 +27,20 @@ pub enum LinuxShutdownKind {
 }
 
 impl LinuxShutdownKind {
+    /// The name, as in JSON; empty when it is not known.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Poweroff => "power_off",
+            Self::Reboot => "restart",
+            Self::Halt => "halt",
+            Self::Kexec => "kexec",
+            Self::Unknown => "",
+        }
+    }
+}
+
+impl LinuxShutdownKind {
     /// The kind that the system calls `name`.
     pub(super) fn of(name: &str) -> Option<Self> {
         match name {

@@ -1,0 +1,134 @@
+//! Many recordings, one row a transition: enough to see which one to look at.
+
+use onoff_trace::Trace;
+use serde::Serialize;
+
+use crate::Interval;
+use crate::account::Accountant;
+use crate::evidence::Certainty;
+use crate::netboot::report::{NetbootReport, NetworkBoot};
+use crate::recording::Provenance;
+use crate::transition::overview::{TransitionOverview, overview};
+use crate::waits::{TransitionPhase, Waits};
+
+/// A transition of a recording, or a recording without one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SummaryRow {
+    /// The recording: its file, or its files with `+` between them.
+    pub recording: String,
+    /// Computer name; empty when not known.
+    pub computer: String,
+    /// Operating system's name and release as people know it.
+    pub os: String,
+    /// Build number of the operating system; 0 when not known.
+    pub os_build: u32,
+    /// Real time of time zero, RFC 3339, UTC; `None` when the recording does not say.
+    pub recorded_utc: Option<String>,
+    /// `boot`, `shutdown`, `suspend` or `netboot`; empty where the recording holds no transition or cannot be read.
+    pub transition: &'static str,
+    /// The kind of it, e.g. `cold`, `restart`, `hibernation`; empty when not known.
+    pub variant: String,
+    /// How long it took, ns: of a boot without the required idle time, of a sleep without the sleep. `None` where an end is not in
+    /// the recording.
+    pub duration_ns: Option<i64>,
+    /// A lower bound of it, ns; the duration itself where that is known.
+    pub at_least_ns: i64,
+    /// The phase that took longest; empty when no phase is known.
+    pub phase: String,
+    /// How long it took, ns.
+    pub phase_ns: Option<i64>,
+    /// Who held that phase longest, by its account; empty when nobody can be named.
+    pub subject: String,
+    /// For how long, ns.
+    pub subject_ns: Option<i64>,
+    /// How certain that is.
+    pub subject_certainty: Option<Certainty>,
+    /// Why there is no answer; empty where there is one.
+    pub error: String,
+}
+
+/// The recordings, a row each transition.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// The rows, in the order of the recordings.
+    pub rows: Vec<SummaryRow>,
+    /// Recordings that were looked at.
+    pub recordings: u64,
+    /// Transitions in them.
+    pub transitions: u64,
+    /// Recordings that cannot be read.
+    pub unreadable: u64,
+    /// Recordings that hold no transition.
+    pub without_transition: u64,
+}
+
+impl SummaryRow {
+    /// A row without an answer.
+    #[must_use]
+    pub fn failed(recording: String, error: String) -> Self {
+        Self { recording, error, ..Self::default() }
+    }
+}
+
+/// The transitions of the recording called `recording`; none where it holds none. `trace` should hold the tables of the transitions
+/// and of waits.
+#[must_use]
+pub fn rows(recording: &str, trace: &Trace) -> Vec<SummaryRow> {
+    let Provenance { computer, os, os_build, recorded_utc, .. } = Provenance::of(Vec::new(), trace);
+    let transitions = overview(trace);
+    if transitions.is_empty() {
+        return Vec::new();
+    }
+    let waits = Waits::of(trace);
+    let mut accountant = Accountant::of(&waits);
+    let row = |transition: TransitionOverview| {
+        let longest = transition.longest();
+        let account = longest.and_then(|(phase, _)| {
+            let range = Interval::new(phase.start_ns?, phase.end_ns?);
+            let name = phase.name.as_str().to_owned();
+            Some(accountant.phase(&TransitionPhase { transition: transition.kind, name, range }))
+        });
+        let first = account.as_ref().and_then(|account| account.first());
+        SummaryRow {
+            recording: recording.to_owned(),
+            computer: computer.clone(),
+            os: os.clone(),
+            os_build,
+            recorded_utc: recorded_utc.clone(),
+            transition: transition.kind.as_str(),
+            variant: transition.variant.to_owned(),
+            duration_ns: transition.duration_ns,
+            at_least_ns: transition.at_least_ns,
+            phase_ns: longest.map(|(_, took_ns)| took_ns),
+            subject: first.map(|entry| entry.name.clone()).unwrap_or_default(),
+            subject_ns: first.map(|entry| entry.ns),
+            subject_certainty: first.map(|entry| entry.certainty),
+            phase: longest.map(|(phase, _)| phase.name.as_str().to_owned()).unwrap_or_default(),
+            error: String::new(),
+        }
+    };
+    transitions.into_iter().map(row).collect()
+}
+
+/// The network boots of the capture called `recording`. Whether each loaded is its variant.
+#[must_use]
+pub fn rows_of_capture(recording: &str, report: &NetbootReport) -> Vec<SummaryRow> {
+    let row = |boot: &NetworkBoot| {
+        let longest = boot.stages.iter().max_by_key(|stage| stage.duration_ns);
+        SummaryRow {
+            recording: recording.to_owned(),
+            computer: boot.client.mac.map(|mac| mac.to_string()).unwrap_or_default(),
+            recorded_utc: report.capture.start_utc.clone(),
+            transition: "netboot",
+            variant: boot.outcome.verdict.as_str().to_owned(),
+            duration_ns: Some(boot.duration_ns),
+            at_least_ns: boot.duration_ns,
+            phase: longest.map(|stage| stage.kind.as_str().to_owned()).unwrap_or_default(),
+            phase_ns: longest.map(|stage| stage.duration_ns),
+            subject: longest.map(|stage| stage.detail.clone()).unwrap_or_default(),
+            subject_ns: longest.filter(|stage| !stage.detail.is_empty()).map(|stage| stage.duration_ns),
+            ..SummaryRow::default()
+        }
+    };
+    report.boots.iter().map(row).collect()
+}

@@ -1,0 +1,83 @@
+//! `onoff summary`, and the other verbs when they are given several recordings.
+
+use onoff::summarise_all;
+use onoff_analysis::summary::Summary;
+use onoff_report::json;
+use onoff_report::table::{TableReport, arrange, write_csv, write_text};
+
+use crate::arguments::table::TableFormat;
+use crate::failure::Failure;
+use crate::invocation::summary::SummaryQuestion;
+use crate::invocation::{Recording, Task};
+use crate::output::Destination;
+use crate::progress::ProgressLine;
+
+pub fn run(recording: &Recording, question: &SummaryQuestion, destination: &Destination) -> Result<(), Failure> {
+    let recordings = onoff_files::recordings(&recording.files)?;
+    let line = ProgressLine::recordings(recordings.len());
+    let mut summary = summarise_all(&recordings, &recording.options, &|| line.one_more());
+    drop(line);
+    write(&mut summary, question, destination)
+}
+
+fn write(summary: &mut Summary, question: &SummaryQuestion, destination: &Destination) -> Result<(), Failure> {
+    let left_out =
+        arrange(summary, &question.order).map_err(|error| Failure::NothingToAnswer(format!("--sort: {error}")))?;
+    if summary.rows.is_empty() {
+        return Err(Failure::NothingToAnswer(summary.nothing()));
+    }
+    destination.write(|out| {
+        match question.format {
+            TableFormat::Text => write_text(summary, left_out, out)?,
+            TableFormat::Json => json::document::write(&[], summary, out)?,
+            TableFormat::Csv => write_csv(summary, out)?,
+        }
+        Ok(())
+    })?;
+    match (summary.unreadable, summary.transitions) {
+        (0, 0) => Err(Failure::Told(2)),
+        (0, _) => Ok(()),
+        _ => Err(Failure::Told(1)),
+    }
+}
+
+/// Refuses several recordings where one is asked about: read together they would be one that never was.
+pub fn refuse_several(task: &Task, recording: &Recording) -> Result<(), Failure> {
+    let takes_one = match task {
+        Task::Boot(..)
+        | Task::ListBoots(_)
+        | Task::Suspend(..)
+        | Task::Shutdown(..)
+        | Task::Diagnose(..)
+        | Task::Info(_)
+        | Task::List(..)
+        | Task::Why(_) => true,
+        Task::View(_)
+        | Task::Events(_)
+        | Task::Firmware(_)
+        | Task::Io(_)
+        | Task::Netboot(..)
+        | Task::Record(_)
+        | Task::Collect(_)
+        | Task::Prefetch(_)
+        | Task::Compare(_)
+        | Task::Gate(_)
+        | Task::Summary(_)
+        | Task::Xperf(_) => false,
+    };
+    // One file is one recording; that is seen without a look into it.
+    let one_file = matches!(&recording.files[..], [path] if !path.is_dir());
+    if !takes_one || one_file || recording.files.is_empty() {
+        return Ok(());
+    }
+    let recordings = onoff_files::recordings(&recording.files)?;
+    let names: Vec<String> = recordings.iter().flatten().take(2).map(|path| path.display().to_string()).collect();
+    match (recordings.len(), &names[..]) {
+        (2.., [first, second, ..]) => Err(Failure::NothingToAnswer(format!(
+            "these are {} recordings ({first}, {second}{}), and this verb answers about one; 'onoff summary' answers about all",
+            recordings.len(),
+            if recordings.len() > 2 { ", ..." } else { "" }
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,70 @@
+//! Many recordings at once, a row each transition.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use onoff_analysis::netboot::NetbootOptions;
+use onoff_analysis::summary::{self, Summary, SummaryRow};
+use onoff_sources::RecordingKind;
+use rayon::prelude::*;
+
+use crate::{Error, Refusal, Session, tables_of_runs};
+
+/// The transitions of `recordings`, each the paths of its files ([`onoff_files::recordings`]), read on all processors. One that cannot
+/// be read is a row that says why, whatever is wrong with it. `done` hears of each, from any thread.
+#[must_use]
+pub fn summarise_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options, done: &(dyn Fn() + Sync)) -> Summary {
+    let answers: Vec<Result<Vec<SummaryRow>, String>> = recordings
+        .par_iter()
+        .map(|paths| {
+            let rows = catch_unwind(AssertUnwindSafe(|| Session::open(paths, options)?.summary_rows(&name(paths))));
+            done();
+            match rows {
+                Ok(rows) => rows.map_err(|error| onoff_report::text::causes::with_causes(&error)),
+                // A fault of ours about one file is no reason to say nothing about the others.
+                Err(_) => Err("onoff failed on it; please report it".to_owned()),
+            }
+        })
+        .collect();
+    let mut summary = Summary { recordings: recordings.len() as u64, ..Summary::default() };
+    for (answer, paths) in answers.into_iter().zip(recordings) {
+        match answer {
+            Ok(rows) if rows.is_empty() => {
+                summary.without_transition += 1;
+                let nothing = "it holds no boot, shutdown, sleep or network boot";
+                summary.rows.push(SummaryRow::failed(name(paths), nothing.to_owned()));
+            }
+            Ok(rows) => {
+                summary.transitions += rows.len() as u64;
+                summary.rows.extend(rows);
+            }
+            Err(error) => {
+                summary.unreadable += 1;
+                summary.rows.push(SummaryRow::failed(name(paths), error));
+            }
+        }
+    }
+    summary
+}
+
+fn name(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("+")
+}
+
+impl Session {
+    /// The recording's transitions, a row each; none where it holds none. The recording is called `name`.
+    ///
+    /// # Errors
+    /// A recording that cannot be read.
+    pub fn summary_rows(&self, name: &str) -> Result<Vec<SummaryRow>, Error> {
+        if self.kind() == RecordingKind::NetworkCapture {
+            return match self.netboot(&NetbootOptions::default()) {
+                Ok(report) => Ok(summary::rows_of_capture(name, &report)),
+                Err(Refusal::Nothing(_)) => Ok(Vec::new()),
+                Err(Refusal::Unreadable(error)) => Err(error),
+            };
+        }
+        let trace = self.system_tables(tables_of_runs(None).union(Self::TABLES_OF_WAITS))?;
+        Ok(summary::rows(name, &trace))
+    }
+}

@@ -1,0 +1,90 @@
+//! Many recordings, a row each transition.
+
+use std::io::{self, Write};
+
+use onoff_analysis::summary::{Summary, SummaryRow};
+
+use crate::table::{Column, Kind, TableReport, Value};
+use crate::text::quantity::counted;
+use crate::text::style::{HEADLINE, QUIET};
+
+impl TableReport for Summary {
+    type Row = SummaryRow;
+
+    fn columns(&self) -> Vec<Column<SummaryRow>> {
+        let new = Column::<SummaryRow>::new;
+        vec![
+            new("recording", "recording", Kind::Name, |row| Value::text(&row.recording)).wide(40),
+            new("computer", "computer", Kind::Name, |row| Value::text(&row.computer)).wide(18),
+            new("os", "system", Kind::Name, |row| Value::text(&row.os)).wide(26),
+            new("os_build", "", Kind::Id, |row| {
+                Value::of((row.os_build > 0).then_some(row.os_build), |build| Value::Id(build.into()))
+            }),
+            new("recorded_utc", "", Kind::Name, |row| Value::text(row.recorded_utc.as_deref().unwrap_or_default())),
+            new("transition", "", Kind::Name, |row| Value::text(row.transition)),
+            new("variant", "", Kind::Name, |row| Value::text(&row.variant)),
+            new("kind", "what", Kind::Name, |row| Value::Text(kind(row).into())).wide(24),
+            new("duration_ns", "took", Kind::Quantity, |row| match row.error.is_empty() {
+                true => row.duration_ns.map_or(Value::Unknown, Value::Duration),
+                false => Value::Nothing,
+            }),
+            new("at_least_ns", "", Kind::Quantity, |row| Value::Duration(row.at_least_ns)),
+            new("phase", "longest phase", Kind::Name, |row| Value::text(&row.phase)).wide(16),
+            new("phase_ns", "its time", Kind::Quantity, |row| Value::of(row.phase_ns, Value::Duration)),
+            new("subject", "who held it longest", Kind::Name, |row| {
+                Value::text(if row.error.is_empty() { &row.subject } else { &row.error })
+            })
+            .wide(60),
+            new("subject_ns", "for", Kind::Quantity, |row| Value::of(row.subject_ns, Value::Duration)),
+            new("error", "", Kind::Name, |row| Value::text(&row.error)),
+        ]
+    }
+
+    fn rows(&self) -> &[SummaryRow] {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut Vec<SummaryRow> {
+        &mut self.rows
+    }
+
+    fn nothing(&self) -> String {
+        "there is no recording among them".to_owned()
+    }
+
+    fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
+        let (transitions, recordings) =
+            (counted(self.transitions, "transition"), counted(self.recordings, "recording"));
+        let headline = format!("{transitions} in {recordings}.");
+        writeln!(out, "{HEADLINE}{headline}{HEADLINE:#}")
+    }
+
+    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.unreadable > 0 {
+            writeln!(out, "{} cannot be read.", counted(self.unreadable, "recording"))?;
+        }
+        writeln!(
+            out,
+            "{QUIET}'onoff boot FILE', 'onoff shutdown FILE' and 'onoff suspend FILE' say more of one.{QUIET:#}"
+        )
+    }
+}
+
+/// What it was, in words.
+fn kind(row: &SummaryRow) -> String {
+    let variant = match (row.transition, row.variant.as_str()) {
+        // The kernel's words for where a computer's state stays.
+        ("suspend", "memory") => "suspend to memory".to_owned(),
+        ("suspend", "disk") => "hibernation".to_owned(),
+        ("suspend", "idle") => "suspend to idle".to_owned(),
+        (_, variant) => variant.replace('_', " "),
+    };
+    match (row.transition, variant.as_str()) {
+        ("suspend", "") => "sleep".to_owned(),
+        (transition, "") => transition.to_owned(),
+        ("boot", variant) => format!("boot, {variant}"),
+        ("netboot", variant) => format!("network boot, {variant}"),
+        // "restart", "hibernation" say enough.
+        (_, variant) => variant.to_owned(),
+    }
+}
