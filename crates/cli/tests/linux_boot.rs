@@ -192,3 +192,23 @@ fn the_archives_of_support_tools_hold_what_their_outputs_hold() {
     let (code, _) = folder.refusal("boot lspci.txt");
     assert_eq!(code, 1);
 }
+
+#[test]
+fn boots_of_several_machines_have_their_names_in_the_list() {
+    let folder = Folder::new();
+    let entry = |boot: u32, machine: u32, host: &str| {
+        format!(
+            "__REALTIME_TIMESTAMP=1700000000000000\n__MONOTONIC_TIMESTAMP=1\n_BOOT_ID={boot:032x}\n_MACHINE_ID={machine:032x}\n\
+             _HOSTNAME={host}\nMESSAGE=x\n\n"
+        )
+    };
+    folder.file("both.export", [entry(1, 7, "web"), entry(2, 8, "db")].concat().as_bytes());
+    let list = folder.answer("boot both.export --list-boots");
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[0].contains("machine"), "{list}");
+    assert!(lines[1].contains(" web ") && lines[2].contains(" db "), "{list}");
+    folder.file("one.export", [entry(1, 7, "web"), entry(2, 7, "web")].concat().as_bytes());
+    assert!(!folder.answer("boot one.export --list-boots").contains("machine"));
+    let json = json(&folder, "boot both.export --list-boots --format json");
+    assert_eq!((&json["boots"][1]["host"], json["boots"][0]["machine"].as_str().unwrap().len()), (&"db".into(), 32));
+}

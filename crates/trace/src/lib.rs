@@ -80,6 +80,10 @@ pub struct RecordingFile {
 pub struct RecordedBoot {
     /// Id as the system writes it: 32 hexadecimal digits.
     pub id: String,
+    /// Id of the machine, 32 hexadecimal digits; empty when no entry names it.
+    pub machine: String,
+    /// Its name; empty when no entry names it.
+    pub host: String,
     /// Number, counted from the last, which is 0, back: -1 is the one before.
     pub number: i64,
     /// First entry, ns since 1970-01-01 UTC.

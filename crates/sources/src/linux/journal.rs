@@ -98,6 +98,9 @@ pub(crate) struct Entry<'a> {
     pub identifier: Cow<'a, str>,
     /// How it came to the journal: `kernel`, `journal`, `syslog`, `stdout`…
     pub transport: Cow<'a, str>,
+    /// Id and name of the machine that sent it.
+    pub machine: u128,
+    pub host: Cow<'a, str>,
     /// Start of the system: the kernel's, the initial file system's and user space's part, µs.
     pub kernel_us: Option<i64>,
     pub initrd_us: Option<i64>,
@@ -141,7 +144,15 @@ impl<'a> Entry<'a> {
     pub fn is_of_use(name: &[u8]) -> bool {
         matches!(name, b"MESSAGE_ID" | b"MESSAGE" | b"UNIT" | b"USER_UNIT" | b"JOB_ID" | b"JOB_TYPE" | b"JOB_RESULT")
             || matches!(name, b"_SYSTEMD_UNIT" | b"_PID" | b"_UID" | b"_COMM" | b"_EXE" | b"_CMDLINE" | b"_TRANSPORT")
-            || matches!(name, b"SYSLOG_IDENTIFIER" | b"KERNEL_USEC" | b"INITRD_USEC" | b"USERSPACE_USEC")
+            || matches!(
+                name,
+                b"_MACHINE_ID"
+                    | b"_HOSTNAME"
+                    | b"SYSLOG_IDENTIFIER"
+                    | b"KERNEL_USEC"
+                    | b"INITRD_USEC"
+                    | b"USERSPACE_USEC"
+            )
             || matches!(name, b"_SOURCE_REALTIME_TIMESTAMP" | b"_SOURCE_MONOTONIC_TIMESTAMP")
     }
 
@@ -167,6 +178,8 @@ impl<'a> Entry<'a> {
             b"JOB_ID" => self.job = value.parse().ok(),
             b"JOB_TYPE" => text(&mut self.job_kind, value),
             b"JOB_RESULT" => text(&mut self.job_result, value),
+            b"_MACHINE_ID" if self.machine == 0 => self.machine = id(&value),
+            b"_HOSTNAME" => text(&mut self.host, value),
             b"_PID" => self.pid = value.parse().ok(),
             b"_UID" => self.uid = value.parse().ok(),
             b"_COMM" => text(&mut self.comm, value),

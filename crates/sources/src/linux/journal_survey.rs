@@ -28,6 +28,9 @@ struct Boot {
     last_monotonic_us: i64,
     started: bool,
     stopped: bool,
+    /// The machine, by the first entry that names it.
+    machine: u128,
+    host: String,
     /// Wall clock and monotonic clock, µs, as journald read them for one entry.
     pairs: Vec<(i64, i64)>,
     /// The kernel message that came soonest: its own time and its arrival, µs.
@@ -43,6 +46,14 @@ impl Boot {
         }
         if let Some(at) = entry.monotonic_us {
             self.last_monotonic_us = self.last_monotonic_us.max(at);
+        }
+        if self.machine == 0 {
+            self.machine = entry.machine;
+        }
+        // Until the name is set at the start, entries are of "localhost".
+        if self.host.is_empty() || self.host == "localhost" && !entry.host.is_empty() {
+            self.host.clear();
+            self.host.push_str(&entry.host);
         }
         let by_manager = entry.pid == Some(1) && entry.user_unit.is_empty();
         self.started |= entry.message_id == STARTUP_FINISHED && by_manager;
@@ -229,6 +240,8 @@ impl JournalSurvey {
             .enumerate()
             .map(|(at, boot)| RecordedBoot {
                 id: format!("{:032x}", boot.id),
+                machine: if boot.machine == 0 { String::new() } else { format!("{:032x}", boot.machine) },
+                host: boot.host.clone(),
                 number: i64::try_from(at + 1).unwrap_or(i64::MAX) - i64::try_from(last).unwrap_or(i64::MAX),
                 first_unix_ns: ns(boot.first_realtime_us),
                 last_unix_ns: ns(boot.last_realtime_us),
@@ -297,6 +310,23 @@ mod tests {
         let mut back = forward;
         back.reverse();
         assert_eq!(order(&back.concat()), [0xa, 0xb]);
+    }
+
+    #[test]
+    fn boots_of_several_machines_are_told_apart_by_what_their_entries_say() {
+        let entry = |boot: u32, machine: u32, host: &str| {
+            format!("_BOOT_ID={boot:032x}\n__REALTIME_TIMESTAMP=1\n_MACHINE_ID={machine:032x}\n_HOSTNAME={host}\n\n")
+        };
+        let text = [entry(1, 7, "localhost"), entry(1, 7, "web"), entry(2, 8, "db"), entry(3, 7, "web")].concat();
+        let unnamed = "_BOOT_ID=00000000000000000000000000000004\n__REALTIME_TIMESTAMP=1\n\n";
+        let text = text + unnamed;
+        let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: text.as_bytes() };
+        let survey = JournalSurvey::of(&Journals::of(&[part]).unwrap(), None, None).unwrap();
+        let machine = |number: u32| if number == 0 { String::new() } else { format!("{number:032x}") };
+        let found: Vec<(String, String)> =
+            survey.finish(&mut Losses::new()).into_iter().map(|boot| (boot.machine, boot.host)).collect();
+        let expected = [(7, "web"), (8, "db"), (7, "web"), (0, "")];
+        assert_eq!(found, expected.map(|(number, host)| (machine(number), host.to_owned())));
     }
 
     #[test]

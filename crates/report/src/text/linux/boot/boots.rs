@@ -4,23 +4,25 @@ use std::io::{self, Write};
 
 use onoff_analysis::transition::linux::boot::BootList;
 
+use crate::text::printable::printable;
 use crate::text::quantity::{count, second_or_dash};
 use crate::text::style::QUIET;
 use crate::text::table::{Table, cell, styled_cell};
 
-/// Writes the boots, one a line; the star is at the one that is read by default.
+/// Writes the boots, one a line; the star is at the one that is read by default. Boots of several machines have a column
+/// with the machine.
 ///
 /// # Errors
 /// What `out` answers.
 pub fn write(list: &BootList, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new()
-        .left("", 1)
-        .right("boot")
-        .left("id", 32)
-        .left("first entry (UTC)", 24)
-        .left("last entry (UTC)", 24)
-        .right("entries")
-        .left("", 60);
+    // One machine needs no name.
+    let first = list.boots.first().map(|boot| &boot.machine);
+    let several = list.boots.iter().any(|boot| Some(&boot.machine) != first);
+    let mut table = Table::new().left("", 1).right("boot").left("id", 32);
+    if several {
+        table = table.left("machine", 32);
+    }
+    let mut table = table.left("first entry (UTC)", 24).left("last entry (UTC)", 24).right("entries").left("", 60);
     for boot in &list.boots {
         let state = match (boot.started, boot.stopped) {
             (true, true) => "start and stop",
@@ -28,15 +30,20 @@ pub fn write(list: &BootList, out: &mut dyn Write) -> io::Result<()> {
             (false, true) => "stop; its start is not there",
             (false, false) => "neither start nor stop",
         };
-        table.row([
-            cell(if boot.read { "*" } else { "" }),
-            cell(boot.number.to_string()),
-            cell(&*boot.id),
+        let machine = match (boot.host.as_str(), boot.machine.as_str()) {
+            ("", "") => "-",
+            ("", id) => id,
+            (host, _) => host,
+        };
+        let marks = [cell(if boot.read { "*" } else { "" }), cell(boot.number.to_string()), cell(&*boot.id)];
+        let named = several.then(|| cell(printable(machine)));
+        let times = [
             cell(second_or_dash(boot.first_unix_ns)),
             cell(second_or_dash(boot.last_unix_ns)),
             cell(count(boot.entries)),
             styled_cell(QUIET, state),
-        ]);
+        ];
+        table.row(marks.into_iter().chain(named).chain(times));
     }
     table.write(out)
 }
