@@ -34,11 +34,12 @@ MAY_IMPORT = {
         "onoff-trace",
     },
     "onoff-files": {"onoff-netboot", "onoff-sources", "onoff-trace"},
-    "onoff-analysis": {"onoff-netboot", "onoff-prefetch", "onoff-trace"},
+    "onoff-analysis": {"onoff-hive", "onoff-netboot", "onoff-prefetch", "onoff-trace"},
     "onoff-findings": {"onoff-trace", "onoff-analysis"},
     "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis", "onoff-findings"},
     "onoff-output": set(),
     "onoff": {
+        "onoff-hive",
         "onoff-netboot",
         "onoff-trace",
         "onoff-sources",

@@ -20,6 +20,7 @@ HEADINGS = ["What it finds", "Why it costs time", "Evidence needed", "What to do
 ROOMS = {
     "account": "Any transition",
     "boot": "Boot",
+    "image": "An installation that is not running (`onoff image`)",
     "linux": "Boot, shutdown and sleep of Linux",
     "shutdown": "Shutdown",
     "suspend": "Sleep, hibernation, fast startup",

@@ -44,6 +44,8 @@ COMMANDS = [
     ("WhyReport", "`onoff why --format json`"),
     ("IoReport", "`onoff io --format json`"),
     ("IoComparison", "`onoff io --compare OTHER --format json`"),
+    ("ImageAnswer", "`onoff image --format json`"),
+    ("ImageComparison", "`onoff image --compare OTHER --format json`"),
     ("PrefetchReport", "`onoff prefetch --format json`"),
     ("NetbootReport", "`onoff netboot --format json`"),
     ("Summary", "`onoff summary --format json`"),

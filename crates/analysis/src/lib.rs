@@ -27,6 +27,7 @@ pub mod firmware;
 #[cfg(test)]
 mod hand_made;
 pub mod idle;
+pub mod image;
 pub mod interrupt_modules;
 mod interruptions;
 pub mod interval;

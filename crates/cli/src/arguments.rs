@@ -7,6 +7,7 @@ pub mod devices;
 pub mod diagnose;
 pub mod firmware;
 pub mod gate;
+pub mod image;
 pub mod interrupts;
 pub mod io;
 pub mod netboot;
@@ -38,6 +39,7 @@ use devices::DevicesArguments;
 use diagnose::DiagnoseArguments;
 use firmware::FirmwareArguments;
 use gate::GateArguments;
+use image::ImageArguments;
 use interrupts::InterruptsArguments;
 use io::IoArguments;
 use netboot::NetbootArguments;
@@ -76,6 +78,7 @@ Examples:
   onoff disk trace.etl --by path         which files kept the disks busy; likewise files, hardfaults
   onoff io capture.pml                   how programs ask for their data: sizes, pages, caches
   onoff prefetch /mnt/c                  what Windows reads ahead, and whether it is trained
+  onoff image /mnt/c                     what will make a Windows installation slow, before it boots
   onoff netboot boot.pcapng              where the time of a network boot went
   onoff record boot --runs 3 --out DIR   record this Linux computer's boots
   onoff collect -o slow-boot.tar.gz      pack what this Linux computer knows of them
@@ -119,6 +122,7 @@ pub enum Command {
     Devices(DevicesArguments),
     Policy(PolicyArguments),
     Prefetch(PrefetchArguments),
+    Image(ImageArguments),
     Netboot(NetbootArguments),
     Record(RecordArguments),
     Collect(CollectArguments),

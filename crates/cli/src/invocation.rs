@@ -4,6 +4,7 @@ pub mod compare;
 pub mod diagnose;
 pub mod firmware;
 pub mod gate;
+pub mod image;
 pub mod io;
 pub mod lists;
 pub mod netboot;
@@ -105,6 +106,8 @@ pub enum Task {
     Netboot(NetbootOptions, NetbootFormat),
     /// Show what Windows reads ahead.
     Prefetch(prefetch::PrefetchQuestion),
+    /// Look at an installation that is not running.
+    Image(Box<image::ImageQuestion>),
     /// Record this computer.
     Record(RecordTask),
     /// Pack what this computer knows of its boots.
@@ -232,6 +235,7 @@ impl Invocation {
             Command::Policy(it) => Self::list(List::Policy, it.recording, it.table, it.output),
             Command::Io(arguments) => io::resolve(arguments),
             Command::Netboot(arguments) => Self::netboot(arguments),
+            Command::Image(arguments) => image::resolve(arguments),
             Command::Prefetch(arguments) => Ok(prefetch::resolve(arguments)),
             Command::Record(arguments) => Self::record(arguments),
             Command::Collect(it) => Ok(Self {

@@ -35,6 +35,11 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
             of_runs(&question.runs, &mut paths);
         }
         Task::Io(question) => paths.extend(question.compare.clone()),
+        Task::Image(question) => {
+            paths.extend_from_slice(&question.paths);
+            paths.extend(question.compare.clone());
+            paths.extend(question.needed.clone());
+        }
         Task::Prefetch(question) => paths.extend_from_slice(&question.paths),
         Task::Gate(question) => of_runs(&question.runs, &mut paths),
         Task::Xperf(CommandLine::Process(line)) => paths.extend_from_slice(&line.inputs),

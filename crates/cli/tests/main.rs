@@ -10,6 +10,7 @@ mod expected;
 mod firmware;
 mod formats;
 mod gate;
+mod image;
 mod io;
 mod json_contract;
 mod linux_boot;

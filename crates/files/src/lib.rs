@@ -22,6 +22,7 @@
 
 mod drivers;
 mod firmware;
+mod image;
 mod kept;
 mod mapped;
 mod options;
@@ -40,6 +41,7 @@ use onoff_sources::{Files, Gathering, LOOKED_AT, Limits, SourceFile, refuse_at_f
 use onoff_trace::{Tables, Trace};
 
 pub use firmware::{open_firmware, open_firmware_boot, read_guid_names};
+pub use image::{FoundImage, HiveBytes, open_image};
 pub use onoff_sources::Error;
 pub use options::Options;
 pub use prefetch::{FileBytes, FoundFiles, open_prefetch};

@@ -64,6 +64,8 @@ pub enum FindingSubjectKind {
     Work,
     /// A phase of the transition.
     Phase,
+    /// A setting of an installation.
+    Setting,
     /// The transition as a whole.
     Transition,
     /// The recording.
@@ -119,7 +121,7 @@ pub struct FoldedFinding {
 pub struct RuleFinding {
     /// The rule's stable code, e.g. `boot/driver-start-not-pended`.
     pub code: &'static str,
-    /// The transition it is about: `boot`, `shutdown`, `suspend 1` and so on, or `recording`.
+    /// The transition it is about: `boot`, `shutdown`, `suspend 1` and so on; `recording`, or `image`.
     pub transition: String,
     /// How much it matters.
     pub severity: FindingSeverity,
@@ -186,6 +188,13 @@ impl RuleFinding {
     #[must_use]
     pub const fn certain(mut self, certainty: Certainty) -> Self {
         self.certainty = certainty;
+        self
+    }
+
+    /// With how much it matters, where nobody can say what it costs.
+    #[must_use]
+    pub const fn graded(mut self, severity: FindingSeverity) -> Self {
+        self.severity = severity;
         self
     }
 

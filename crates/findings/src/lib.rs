@@ -19,6 +19,7 @@ pub mod context;
 pub mod cost;
 pub mod diagnosis;
 pub mod finding;
+pub mod image;
 pub mod path;
 pub mod protected;
 pub mod registry;
@@ -29,6 +30,7 @@ mod words;
 
 pub use diagnosis::{Diagnosis, TABLES, diagnose};
 pub use finding::RuleFinding;
+pub use image::{ImageAudit, audit};
 pub use registry::{RULES, find};
 pub use rule::{Rule, RuleDescription, RuleList};
 

@@ -9,6 +9,8 @@
 //! Embedded Standard 7). The list holds Windows' own services that others declare they depend on, those that hold the
 //! session, security and storage up, and the protected ones of malware protection.
 
+use onoff_analysis::image::{ErrorControl, ServiceEntry, ServiceStart};
+
 /// Names in lower case.
 const PROTECTED: &[&str] = &[
     "appidsvc",
@@ -73,6 +75,29 @@ pub fn is_protected(service: &str) -> bool {
     PROTECTED.binary_search(&name.as_str()).is_ok()
 }
 
+/// Why advice must not ask to disable a service of an installation whose registry is at hand; `None` where it may.
+#[must_use]
+pub fn guard(service: &ServiceEntry) -> Option<&'static str> {
+    if service.start == ServiceStart::Boot && service.error_control == ErrorControl::Critical {
+        Some("Windows does not boot without it")
+    } else if service.launch_protected > 0 {
+        Some("its process is protected")
+    } else if is_protected(&service.name) {
+        Some("it is part of Windows, and others need it")
+    } else {
+        None
+    }
+}
+
+/// Advice about a service, unless it must stay as it is.
+#[must_use]
+pub fn with_guard(service: &ServiceEntry, advice: &str) -> String {
+    match guard(service) {
+        Some(reason) => format!("leave {} as it is: {reason}", service.name),
+        None => advice.to_owned(),
+    }
+}
+
 /// What to do about a service that is slow to start.
 #[must_use]
 pub fn advice_for_service(service: &str) -> String {
@@ -99,6 +124,24 @@ mod tests {
         assert!(PROTECTED.is_sorted_by(|a, b| a < b), "sorted, each once");
         assert!(is_protected("RpcSs") && is_protected("WinDefend"));
         assert!(!is_protected("Slowsvc"));
+    }
+
+    #[test]
+    fn what_windows_cannot_boot_without_and_what_is_protected_stays() {
+        let of = |name: &str, start, error_control, launch_protected| {
+            guard(&ServiceEntry {
+                name: name.to_owned(),
+                start,
+                error_control,
+                launch_protected,
+                ..ServiceEntry::default()
+            })
+        };
+        assert!(of("rdyboost", ServiceStart::Boot, ErrorControl::Critical, 0).is_some());
+        assert!(of("shield", ServiceStart::Auto, ErrorControl::Normal, 3).is_some());
+        assert!(of("RpcSs", ServiceStart::Auto, ErrorControl::Normal, 0).is_some());
+        assert!(of("rdyboost", ServiceStart::Auto, ErrorControl::Critical, 0).is_none());
+        assert!(of("extra", ServiceStart::Boot, ErrorControl::Normal, 0).is_none());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Every rule, by code.
 
 use crate::rule::Rule;
-use crate::rules::{account, boot, linux, recording, shutdown, suspend};
+use crate::rules::{account, boot, image, linux, recording, shutdown, suspend};
 
 macro_rules! rules {
     ($($room:ident: $($name:ident),* $(,)?;)*) => {
@@ -42,6 +42,41 @@ rules! {
         startup_applications,
         usb_device_slow,
         video_driver_slow;
+    image:
+        autologger_on,
+        boot_driver_catalogue,
+        boot_execute,
+        boot_menu_waits,
+        fast_startup_off,
+        fast_startup_power_cut,
+        fast_startup_without_hibernation,
+        filter_forgets_plans,
+        filter_grows_by_plans,
+        filter_maintenance_on,
+        filter_paging_file,
+        filter_untrained,
+        firmware_post_long,
+        horm_blocked,
+        horm_data_volume,
+        network_drives,
+        network_window_small,
+        nfs_client,
+        overlay_fills,
+        plans_at_limit,
+        policy_scripts,
+        prefetcher_off,
+        resume_slow,
+        service_could_trigger,
+        service_dependency,
+        service_early_group,
+        service_not_needed,
+        shutdown_waits,
+        start_programs,
+        superfetch_limited,
+        superfetch_service_off,
+        test_signing,
+        usb_devices,
+        write_filter_on;
     linux:
         before_kernel_long,
         boot_unfinished,
@@ -110,6 +145,7 @@ mod tests {
             let expected = match rule.check {
                 Check::Account(_) => "account",
                 Check::Boot(_) => "boot",
+                Check::Image(_) => "image",
                 Check::LinuxBoot(_) | Check::LinuxShutdown(_) | Check::LinuxSuspend(_) => "linux",
                 Check::Shutdown(_) => "shutdown",
                 Check::Suspend(_) => "suspend",

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};
 use crate::finding::RuleFinding;
+use crate::image::ImageFacts;
 
 /// The headings that the text of every rule has, in this order.
 pub const HEADINGS: [&str; 6] =
@@ -32,6 +33,8 @@ pub enum Check {
     Account(fn(&[Culprit]) -> Outcome),
     /// A boot.
     Boot(fn(&BootFacts<'_>) -> Outcome),
+    /// An installation that is not running.
+    Image(fn(&ImageFacts<'_>) -> Outcome),
     /// A boot of Linux.
     LinuxBoot(fn(&LinuxBootFacts<'_>) -> Outcome),
     /// A shutdown of Linux.

@@ -147,3 +147,19 @@ pub const MEMORY_IMAGE_PERCENT: f64 = 50.0;
 pub const MEMORY_IMAGE_NS: i64 = 3 * SECOND;
 /// A resumed computer that is busy for longer before it settles is busy for long, ns. Chosen.
 pub const POST_RESUME_NS: i64 = 5 * SECOND;
+
+/// Automatic services that wait for each other one after the other from which on the chain is long (source: four
+/// installations of Windows 7 to 10, whose longest chains are four and five).
+pub const SERVICE_CHAIN: usize = 6;
+/// Programs that start with the session beyond which there are many. Chosen.
+pub const START_PROGRAMS: usize = 5;
+/// Different USB devices beyond which there are many. Chosen.
+pub const USB_DEVICES: usize = 10;
+/// Time in the firmware from which on it is long, ms (source: the rule for `firmware_long`, and the table of phases in the Microsoft paper).
+pub const FIRMWARE_POST_MS: u64 = 10_000;
+/// Time for services to stop beyond which it was raised, ms: the default of Windows Vista, the longest of all.
+pub const SERVICE_STOP_MS: u64 = 20_000;
+/// Reading the hibernation file slower than this is slow, MB/s. Chosen: what a rotating disk of 2010 reads.
+pub const RESUME_READ_MB: u64 = 100;
+/// An overlay that is full sooner than this fills fast, ns. Chosen: a day.
+pub const OVERLAY_FULL_NS: i64 = 86_400 * SECOND;

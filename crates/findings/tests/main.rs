@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod hostile;
+mod image_rules;
 mod linux_boots;
 mod linux_sleeps;

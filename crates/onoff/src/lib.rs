@@ -31,6 +31,8 @@
 mod answers;
 mod error;
 #[cfg(feature = "files")]
+mod image;
+#[cfg(feature = "files")]
 mod prefetch;
 mod runs;
 mod session;
@@ -39,6 +41,8 @@ mod summary;
 
 pub use answers::{BootAnswer, ShutdownAnswer, SleepAnswer};
 pub use error::{Error, Refusal};
+#[cfg(feature = "files")]
+pub use image::{ImageKnowledge, OpenedImage};
 #[cfg(feature = "files")]
 pub use prefetch::prefetch;
 pub use runs::{RunsOfTransition, firmware_run, tables_of_runs};

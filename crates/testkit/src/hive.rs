@@ -57,7 +57,7 @@ pub struct KeyFile {
 }
 
 /// When keys were last written that say nothing else: 2020-01-02 03:04:05 UTC, as a `FILETIME`.
-pub const WRITTEN: u64 = 132_223_082_450_000_000;
+pub const WRITTEN: u64 = 132_224_078_450_000_000;
 
 impl KeyFile {
     /// An empty root.

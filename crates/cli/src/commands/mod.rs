@@ -9,6 +9,7 @@ mod events;
 mod firmware;
 mod functions;
 mod gate;
+mod image;
 mod info;
 mod io;
 mod lists;
@@ -58,6 +59,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::List(list, question) => lists::run(recording, list, question, &destination),
         Task::Netboot(options, format) => netboot::run(recording, &options, format, &destination),
         Task::Collect(question) => collect::run(&question),
+        Task::Image(question) => image::run(recording, &question, &destination),
         Task::Prefetch(question) => prefetch::run(recording, &question, &destination),
         Task::Record(task) => record::run(task, &destination),
         Task::Suspend(options, format) => suspend::run(recording, &options, format, &destination),

@@ -125,7 +125,7 @@ fn no_such(option: &str, what: &str, value: &str) -> Failure {
 }
 
 /// A number of bytes: `4096`, `64KiB`, `20MB`.
-fn bytes(option: &str, text: &str) -> Result<u64, Failure> {
+pub(super) fn bytes(option: &str, text: &str) -> Result<u64, Failure> {
     let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let factor = match unit.trim().to_ascii_lowercase().as_str() {

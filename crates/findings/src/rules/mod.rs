@@ -3,6 +3,7 @@
 pub(crate) mod account;
 pub(crate) mod boot;
 mod dpc;
+pub(crate) mod image;
 pub(crate) mod linux;
 pub(crate) mod recording;
 pub(crate) mod shutdown;

@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod firmware;
+pub mod image;
 pub mod io;
 pub mod netboot;
 pub mod prefetch;

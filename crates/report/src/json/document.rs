@@ -7,6 +7,7 @@ use onoff_analysis::boot_axis::BootAxis;
 use onoff_analysis::compare::Comparison;
 use onoff_analysis::compare::gate::GateReport;
 use onoff_analysis::firmware::{FirmwareComparison, FirmwareReport};
+use onoff_analysis::image::ImageComparison;
 use onoff_analysis::io::{IoComparison, IoReport};
 use onoff_analysis::lists::cpu::CpuList;
 use onoff_analysis::lists::devices::DeviceList;
@@ -29,6 +30,7 @@ use onoff_analysis::transition::shutdown::ShutdownReport;
 use onoff_analysis::transition::suspend::SuspendReport;
 use onoff_analysis::waits::WhyReport;
 use onoff_findings::diagnosis::Diagnosis;
+use onoff_findings::image::ImageAnswer;
 use onoff_findings::{RuleDescription, RuleList};
 use serde::Serialize;
 
@@ -84,6 +86,8 @@ documents! {
     IoReport => "io",
     IoComparison => "io_comparison",
     PrefetchReport => "prefetch",
+    ImageAnswer => "image",
+    ImageComparison => "image_comparison",
     NetbootReport => "netboot",
     Summary => "summary",
 }

@@ -9,6 +9,7 @@ pub mod diagnose;
 pub mod events;
 pub mod firmware;
 pub mod gate;
+pub mod image;
 pub mod info;
 pub mod io;
 pub mod lacking;

@@ -1,0 +1,47 @@
+//! Recordings of events that start with the computer.
+
+use serde::Serialize;
+
+use super::{HiveKind, Image};
+
+/// A recording that starts with the computer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Autologger {
+    /// Name.
+    pub name: String,
+    /// Whether it is on.
+    pub is_on: bool,
+    /// File that it writes; empty for one in memory.
+    pub file: String,
+    /// Bytes of a buffer.
+    pub buffer_bytes: Option<u64>,
+    /// Most bytes of its file.
+    pub most_bytes: Option<u64>,
+    /// Path of its key, from the hive's name on.
+    pub key: String,
+    /// When the key was last written, ns since 1970-01-01 UTC.
+    pub last_written_unix_ns: Option<i64>,
+}
+
+pub(super) fn read(image: &Image) -> Vec<Autologger> {
+    let Some((loggers, path)) = image.key(HiveKind::System, r"CS\Control\WMI\Autologger") else {
+        return Vec::new();
+    };
+    let keys = loggers.subkeys();
+    let loggers = keys.iter().filter_map(|key| {
+        let number = |name: &str| key.value(name).and_then(|value| value.number());
+        let name = key.name();
+        Some(Autologger {
+            is_on: number("Start")? == 1,
+            file: key.value("FileName").and_then(|value| value.text()).unwrap_or_default(),
+            buffer_bytes: number("BufferSize").and_then(|kibibytes| kibibytes.checked_mul(1024)),
+            most_bytes: number("MaxFileSize").filter(|&most| most > 0).and_then(|most| most.checked_mul(1 << 20)),
+            key: format!("{path}\\{name}"),
+            last_written_unix_ns: key.last_written_unix_ns(),
+            name,
+        })
+    });
+    let mut loggers: Vec<Autologger> = loggers.collect();
+    loggers.sort_by_key(|logger| logger.name.to_lowercase());
+    loggers
+}

@@ -1,0 +1,127 @@
+//! The boot loader's store.
+
+use onoff_hive::Key;
+use serde::Serialize;
+
+use super::{HiveKind, Image, Setting};
+
+/// The object of the boot manager.
+const BOOT_MANAGER: &str = "{9dea862c-5cdd-4e70-acc1-f32b344d4795}";
+/// The object of the settings for debugging that all entries inherit.
+const EMS: &str = "{0ce4991b-e6b3-4b16-b23c-5e0d9250e5d9}";
+/// Elements (source: the boot configuration's public numbers).
+const DESCRIPTION: &str = "12000004";
+const PATH: &str = "12000002";
+const TIMEOUT: &str = "25000004";
+const DISPLAY_ORDER: &str = "24000001";
+const DEFAULT: &str = "23000003";
+const DEBUG: &str = "260000a0";
+const BOOT_DEBUG: &str = "16000010";
+const EMERGENCY: &str = "260000b0";
+const EMERGENCY_LIBRARY: &str = "16000020";
+const TEST_SIGNING: &str = "16000049";
+const NO_CHECKS: &str = "16000048";
+const BOOT_STATUS_POLICY: &str = "250000e0";
+const WINDOW: &str = "35000008";
+
+/// An entry of the menu.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BootEntry {
+    /// Its object.
+    pub id: String,
+    /// What the menu says.
+    pub description: String,
+    /// File that it loads.
+    pub path: String,
+    /// Whether it is in the menu.
+    pub is_shown: bool,
+    /// Whether it starts by itself.
+    pub is_default: bool,
+    /// Settings of it that cost time or trust: debugging, emergency console, test signing, no checks of signatures; how a failed boot goes on.
+    pub settings: Vec<Setting>,
+}
+
+/// The boot menu.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BootMenu {
+    /// Seconds that the menu waits; `None` where it is not said: 30.
+    pub timeout_s: Option<u64>,
+    /// Where that is said.
+    pub timeout: Option<Setting>,
+    /// Entries that load Windows or resume it, the menu's first.
+    pub entries: Vec<BootEntry>,
+    /// Blocks that a boot from the network gets at a time, where it is set.
+    pub network_window: Option<Setting>,
+}
+
+impl BootMenu {
+    /// Entries that a person can choose.
+    #[must_use]
+    pub fn shown(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.is_shown).count()
+    }
+}
+
+/// An element of an object, with its name for evidence; numbers and yes or no are bytes in the store.
+fn element(object: &Key<'_>, id: &str, element: &str, name: &str) -> Option<Setting> {
+    let key = object.subkey("Elements")?.subkey(element)?;
+    let path = format!(r"BCD\Objects\{id}\Elements\{element}");
+    let mut setting = Setting::of(&key, &path, "Element")?;
+    name.clone_into(&mut setting.name);
+    let value = key.value("Element")?;
+    if !value.data.is_empty() && value.data.len() <= 8 && value.text().is_none() && value.texts().is_none() {
+        let number = value.data.iter().rev().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
+        setting.value = super::SettingValue::Number(number);
+    }
+    Some(setting)
+}
+
+pub(super) fn read(image: &Image) -> Option<BootMenu> {
+    let hive = image.of_kind(HiveKind::Bcd).next()?;
+    let objects = hive.hive.key("Objects")?;
+    let all = objects.subkeys();
+    let object = |id: &str| all.iter().find(|key| key.name().eq_ignore_ascii_case(id));
+    let manager = object(BOOT_MANAGER);
+    let of_manager = |number: &str, name: &str| element(manager?, BOOT_MANAGER, number, name);
+    let timeout = of_manager(TIMEOUT, "timeout");
+    let shown = of_manager(DISPLAY_ORDER, "displayorder").and_then(|order| order.texts()).unwrap_or_default();
+    let default = of_manager(DEFAULT, "default").and_then(|default| default.text()).unwrap_or_default();
+    let mut menu = BootMenu { timeout_s: timeout.as_ref().and_then(Setting::number), timeout, ..BootMenu::default() };
+    let emergency = object(EMS).and_then(|key| element(key, EMS, EMERGENCY_LIBRARY, "bootems"));
+    for key in &all {
+        let id = key.name();
+        let kind = key.subkey("Description").and_then(|key| key.value("Type")?.number());
+        if menu.network_window.is_none() {
+            menu.network_window = element(key, &id, WINDOW, "ramdisktftpwindowsize");
+        }
+        // Loaders of Windows, of its resume, and of older ones.
+        if !matches!(kind, Some(0x1020_0003 | 0x1020_0004 | 0x1030_0006)) {
+            continue;
+        }
+        let text = |number: &str| element(key, &id, number, "").and_then(|setting| setting.text()).unwrap_or_default();
+        let mut settings: Vec<Setting> = [
+            (DEBUG, "debug"),
+            (BOOT_DEBUG, "bootdebug"),
+            (EMERGENCY, "ems"),
+            (TEST_SIGNING, "testsigning"),
+            (NO_CHECKS, "nointegritychecks"),
+            (BOOT_STATUS_POLICY, "bootstatuspolicy"),
+        ]
+        .into_iter()
+        .filter_map(|(number, name)| element(key, &id, number, name))
+        .collect();
+        settings.extend(emergency.clone());
+        menu.entries.push(BootEntry {
+            description: text(DESCRIPTION),
+            path: text(PATH),
+            is_shown: shown.iter().any(|one| one.eq_ignore_ascii_case(&id)),
+            is_default: default.eq_ignore_ascii_case(&id),
+            settings,
+            id,
+        });
+    }
+    let place =
+        |entry: &BootEntry| shown.iter().position(|one| one.eq_ignore_ascii_case(&entry.id)).unwrap_or(usize::MAX);
+    menu.entries.sort_by_key(|entry| (place(entry), entry.id.clone()));
+    Some(menu)
+}

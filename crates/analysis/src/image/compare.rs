@@ -1,0 +1,180 @@
+//! What changed between two images, what can cost most at boot first.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{BootMenu, ImageReport, ServiceEntry, ServiceKind, ServiceStart};
+
+/// A change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ImageChange {
+    /// What: `service`, `driver`, `autologger`, `boot_entry`, `boot_menu`, `start_program`, `group_order`, `write_filter`, `plans`.
+    pub what: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Which field; empty when the thing is there on one side only.
+    pub field: &'static str,
+    /// In the first image; `None` when it is not there.
+    pub was: Option<String>,
+    /// In the second.
+    pub is: Option<String>,
+    /// How much it can cost at boot: 3 most, 0 nothing by itself. An order, not a time.
+    pub weight: u8,
+}
+
+/// What changed between two images.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ImageComparison {
+    /// Changes, what can cost most first.
+    pub changes: Vec<ImageChange>,
+}
+
+/// How much a service can cost at boot by when it starts.
+const fn weight(start: ServiceStart) -> u8 {
+    match start {
+        ServiceStart::Auto => 3,
+        ServiceStart::Boot | ServiceStart::System => 2,
+        ServiceStart::Demand => 1,
+        ServiceStart::Disabled | ServiceStart::Unknown => 0,
+    }
+}
+
+/// What of a service matters for a boot.
+fn fields(service: &ServiceEntry) -> Vec<(&'static str, String)> {
+    let mut start = service.start.as_str().to_owned();
+    if service.is_delayed {
+        start.push_str(", delayed");
+    }
+    if service.has_trigger {
+        start.push_str(", by a trigger");
+    }
+    vec![
+        ("start", start),
+        ("group", service.group.clone()),
+        (
+            "depends_on",
+            [service.depends_on_services.as_slice(), service.depends_on_groups.as_slice()].concat().join(", "),
+        ),
+        ("error_control", service.error_control.as_str().to_owned()),
+        ("image_path", service.image_path.clone()),
+    ]
+}
+
+/// Names in any case, each with a thing.
+fn by_name<T>(things: impl Iterator<Item = (String, T)>) -> BTreeMap<String, (String, T)> {
+    things.map(|(name, thing)| (name.to_lowercase(), (name, thing))).collect()
+}
+
+fn sides<'a, T>(
+    was: &'a BTreeMap<String, (String, T)>,
+    is: &'a BTreeMap<String, (String, T)>,
+) -> impl Iterator<Item = (&'a str, Option<&'a T>, Option<&'a T>)> {
+    let only = is.iter().filter(|(key, _)| !was.contains_key(*key));
+    let both = was.iter().map(|(key, (name, thing))| (name.as_str(), Some(thing), is.get(key).map(|side| &side.1)));
+    both.chain(only.map(|(_, (name, thing))| (name.as_str(), None, Some(thing))))
+}
+
+/// What changed from `was` to `is`.
+#[must_use]
+pub fn compare(was: &ImageReport, is: &ImageReport) -> ImageComparison {
+    let mut changes = Vec::new();
+    let services = |report: &'_ ImageReport| by_name(report.services.iter().map(|one| (one.name.clone(), one.clone())));
+    for (name, was, is) in sides(&services(was), &services(is)) {
+        service(name, was, is, &mut changes);
+    }
+    let texts = |what,
+                 weight,
+                 was: BTreeMap<String, (String, String)>,
+                 is: BTreeMap<String, (String, String)>,
+                 changes: &mut Vec<ImageChange>| {
+        for (name, was, is) in sides(&was, &is).filter(|(_, was, is)| was != is) {
+            let field = if was.is_some() && is.is_some() { "value" } else { "" };
+            changes.push(ImageChange {
+                what,
+                name: name.to_owned(),
+                field,
+                was: was.cloned(),
+                is: is.cloned(),
+                weight,
+            });
+        }
+    };
+    let loggers = |report: &ImageReport| {
+        by_name(
+            report.autologgers.iter().map(|one| (one.name.clone(), if one.is_on { "on" } else { "off" }.to_owned())),
+        )
+    };
+    texts("autologger", 1, loggers(was), loggers(is), &mut changes);
+    let programs =
+        |report: &ImageReport| by_name(report.start_programs.iter().map(|one| (one.name.clone(), one.command.clone())));
+    texts("start_program", 2, programs(was), programs(is), &mut changes);
+    let entries = |report: &ImageReport| {
+        let menu = report.boot_menu.clone().unwrap_or_default();
+        by_name(menu.entries.into_iter().map(|entry| {
+            let settings: Vec<String> =
+                entry.settings.iter().map(|one| format!("{} {}", one.name, one.number().unwrap_or(0))).collect();
+            (format!("{} {}", entry.description, entry.id), settings.join(", "))
+        }))
+    };
+    texts("boot_entry", 2, entries(was), entries(is), &mut changes);
+    let menu = |menu: &Option<BootMenu>| {
+        let timeout = menu.as_ref().and_then(|menu| menu.timeout_s);
+        by_name(timeout.map(|seconds| ("timeout".to_owned(), format!("{seconds} s"))).into_iter())
+    };
+    texts("boot_menu", 2, menu(&was.boot_menu), menu(&is.boot_menu), &mut changes);
+    let order = |report: &ImageReport| by_name(std::iter::once(("order".to_owned(), report.groups.join(", "))));
+    texts("group_order", 1, order(was), order(is), &mut changes);
+    let filters = |report: &ImageReport| {
+        by_name(report.write_filters.iter().map(|filter| {
+            let state = match filter.is_on {
+                Some(true) => "on",
+                Some(false) => "off",
+                None => "not known",
+            };
+            (filter.kind.as_str().to_owned(), state.to_owned())
+        }))
+    };
+    texts("write_filter", 3, filters(was), filters(is), &mut changes);
+    let plans = |report: &ImageReport| {
+        by_name(report.prefetch.iter().map(|prefetch| ("launch plans".to_owned(), prefetch.launch_plans.to_string())))
+    };
+    texts("plans", 1, plans(was), plans(is), &mut changes);
+    changes.sort_by(|a, b| {
+        (b.weight, a.what, a.name.to_lowercase(), a.field).cmp(&(a.weight, b.what, b.name.to_lowercase(), b.field))
+    });
+    ImageComparison { changes }
+}
+
+fn service(name: &str, was: Option<&ServiceEntry>, is: Option<&ServiceEntry>, changes: &mut Vec<ImageChange>) {
+    let Some(one) = is.or(was) else { return };
+    let what = match one.kind {
+        ServiceKind::Driver | ServiceKind::FileSystem => "driver",
+        _ => "service",
+    };
+    let change = |field, was: Option<String>, is: Option<String>, weight| ImageChange {
+        what,
+        name: name.to_owned(),
+        field,
+        was,
+        is,
+        weight,
+    };
+    match (was, is) {
+        (Some(was), Some(is)) => {
+            for ((field, before), (_, after)) in fields(was).into_iter().zip(fields(is)) {
+                if before.eq_ignore_ascii_case(&after) {
+                    continue;
+                }
+                let most = weight(was.start).max(weight(is.start));
+                // Where a file lies or what happens after an error takes no time by itself.
+                let weight = if matches!(field, "image_path" | "error_control") { most.min(1) } else { most };
+                changes.push(change(field, Some(before), Some(after), weight));
+            }
+        }
+        _ => {
+            let start = |side: Option<&ServiceEntry>| side.map(|one| one.start.as_str().to_owned());
+            changes.push(change("", start(was), start(is), weight(one.start)));
+        }
+    }
+}

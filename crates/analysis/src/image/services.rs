@@ -1,0 +1,334 @@
+//! Services and drivers.
+
+use std::collections::BTreeMap;
+
+use onoff_hive::Key;
+use serde::Serialize;
+
+use super::{HiveKind, Image, ImageReport};
+
+/// When a service or driver starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceStart {
+    /// The loader reads it; it starts with the kernel.
+    Boot,
+    /// The kernel starts it.
+    System,
+    /// The service control manager starts it at each boot.
+    Auto,
+    /// When it is needed.
+    Demand,
+    /// Never.
+    Disabled,
+    /// The registry does not say.
+    #[default]
+    Unknown,
+}
+
+impl ServiceStart {
+    const fn from_number(number: Option<u64>) -> Self {
+        match number {
+            Some(0) => Self::Boot,
+            Some(1) => Self::System,
+            Some(2) => Self::Auto,
+            Some(3) => Self::Demand,
+            Some(4) => Self::Disabled,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Boot => "boot",
+            Self::System => "system",
+            Self::Auto => "auto",
+            Self::Demand => "demand",
+            Self::Disabled => "disabled",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What Windows does when it does not start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorControl {
+    /// Nothing.
+    Ignore,
+    /// Writes it down.
+    Normal,
+    /// Boots with the last configuration that was good.
+    Severe,
+    /// Does not boot.
+    Critical,
+    /// The registry does not say.
+    #[default]
+    Unknown,
+}
+
+impl ErrorControl {
+    const fn from_number(number: Option<u64>) -> Self {
+        match number {
+            Some(0) => Self::Ignore,
+            Some(1) => Self::Normal,
+            Some(2) => Self::Severe,
+            Some(3) => Self::Critical,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ignore => "ignore",
+            Self::Normal => "normal",
+            Self::Severe => "severe",
+            Self::Critical => "critical",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceKind {
+    /// A driver of the kernel.
+    Driver,
+    /// A driver of a file system.
+    FileSystem,
+    /// A service.
+    Service,
+    /// The model of the services that each user's session gets.
+    UserTemplate,
+    /// Something else, or a key that only groups settings.
+    #[default]
+    Other,
+}
+
+/// A service or driver.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ServiceEntry {
+    /// Name.
+    pub name: String,
+    /// Name for people, as the registry has it; may name a resource.
+    pub display_name: String,
+    /// What it is.
+    pub kind: ServiceKind,
+    /// When it starts.
+    pub start: ServiceStart,
+    /// What Windows does when it does not start.
+    pub error_control: ErrorControl,
+    /// Load-order group; empty when it is in none.
+    pub group: String,
+    /// Place in the group.
+    pub tag: Option<u64>,
+    /// Services that start before it.
+    pub depends_on_services: Vec<String>,
+    /// Groups of which one member starts before it.
+    pub depends_on_groups: Vec<String>,
+    /// Services that name it as one that starts before them.
+    pub needed_by: Vec<String>,
+    /// Whether something starts it: a device, an address, a policy.
+    pub has_trigger: bool,
+    /// Whether it starts after the others (two minutes, at low priority).
+    pub is_delayed: bool,
+    /// Protection of its process, 0 for none.
+    pub launch_protected: u64,
+    /// Time that it gets before a shutdown, ms.
+    pub preshutdown_timeout_ms: Option<u64>,
+    /// Command line or path.
+    pub image_path: String,
+    /// Its file below the volume, in the case of the registry: the library where a shared process holds it; empty when the registry does not say.
+    pub file: String,
+    /// Whether that file lies outside Windows' folder.
+    pub is_outside_windows: bool,
+    /// Account.
+    pub account: String,
+    /// Path of its key, from the hive's name on.
+    pub key: String,
+    /// When the key was last written, ns since 1970-01-01 UTC.
+    pub last_written_unix_ns: Option<i64>,
+}
+
+impl ServiceEntry {
+    /// Whether it is a service that starts at each boot.
+    #[must_use]
+    pub fn is_auto(&self) -> bool {
+        self.start == ServiceStart::Auto && matches!(self.kind, ServiceKind::Service | ServiceKind::UserTemplate)
+    }
+
+    /// Where its start type is said, with its value: what a finding rests on.
+    #[must_use]
+    pub fn evidence(&self) -> String {
+        let written = super::second(self.last_written_unix_ns);
+        let written = if written.is_empty() { written } else { format!("; key last written {written} UTC") };
+        format!("{}: start {}, error control {}{written}", self.key, self.start.as_str(), self.error_control.as_str())
+    }
+}
+
+/// Services in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ServiceCounts {
+    /// Services that start at each boot.
+    pub auto: u64,
+    /// Of these, delayed ones.
+    pub delayed: u64,
+    /// Of these, ones with a trigger.
+    pub trigger: u64,
+    /// Of these, ones in a load-order group.
+    pub in_group: u64,
+    /// Of these, ones whose file lies outside Windows' folder.
+    pub outside_windows: u64,
+    /// What the loader reads and the kernel starts first.
+    pub boot_start: u64,
+    /// Of these, ones without which Windows does not boot.
+    pub critical_boot_start: u64,
+    /// Recordings that start with the computer.
+    pub autologgers: u64,
+}
+
+impl ServiceCounts {
+    pub(super) fn of(report: &ImageReport) -> Self {
+        let mut counts = Self::default();
+        for service in &report.services {
+            if service.is_auto() {
+                counts.auto += 1;
+                counts.delayed += u64::from(service.is_delayed);
+                counts.trigger += u64::from(service.has_trigger);
+                counts.in_group += u64::from(!service.group.is_empty());
+                counts.outside_windows += u64::from(service.is_outside_windows);
+            }
+            if service.start == ServiceStart::Boot {
+                counts.boot_start += 1;
+                counts.critical_boot_start += u64::from(service.error_control == ErrorControl::Critical);
+            }
+        }
+        counts.autologgers = report.autologgers.iter().filter(|one| one.is_on).count() as u64;
+        counts
+    }
+}
+
+pub(super) fn read(image: &Image) -> Vec<ServiceEntry> {
+    let Some((services, path)) = image.key(HiveKind::System, r"CS\Services") else {
+        return Vec::new();
+    };
+    let mut entries: Vec<ServiceEntry> = services.subkeys().iter().map(|key| entry(key, &path)).collect();
+    // Keys without type and start only hold settings.
+    entries.retain(|entry| entry.kind != ServiceKind::Other || entry.start != ServiceStart::Unknown);
+    let mut needed_by: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for entry in &entries {
+        for needed in &entry.depends_on_services {
+            needed_by.entry(needed.to_lowercase()).or_default().push(entry.name.clone());
+        }
+    }
+    for entry in &mut entries {
+        entry.needed_by = needed_by.remove(&entry.name.to_lowercase()).unwrap_or_default();
+    }
+    entries
+}
+
+fn entry(key: &Key<'_>, services: &str) -> ServiceEntry {
+    let number = |name: &str| key.value(name).and_then(|value| value.number());
+    let text = |name: &str| key.value(name).and_then(|value| value.text()).unwrap_or_default();
+    let texts = |name: &str| key.value(name).and_then(|value| value.texts()).unwrap_or_default();
+    let kind = number("Type").map_or(ServiceKind::Other, |kind| match kind {
+        1 => ServiceKind::Driver,
+        2 | 8 => ServiceKind::FileSystem,
+        kind if kind & 0x40 != 0 => ServiceKind::UserTemplate,
+        kind if kind & 0x30 != 0 => ServiceKind::Service,
+        _ => ServiceKind::Other,
+    });
+    let name = key.name();
+    let image_path = text("ImagePath");
+    let library = key.subkey("Parameters").and_then(|parameters| parameters.value("ServiceDll")?.text());
+    let library = library.or_else(|| key.value("ServiceDll")?.text());
+    let is_driver = matches!(kind, ServiceKind::Driver | ServiceKind::FileSystem);
+    let file = match library {
+        Some(library) => below_volume(&library),
+        // A driver without a path lies where drivers do.
+        None if image_path.is_empty() && is_driver => format!(r"\Windows\System32\drivers\{name}.sys"),
+        None => below_volume(&image_path),
+    };
+    let in_windows = file.to_lowercase().starts_with(r"\windows\");
+    ServiceEntry {
+        display_name: text("DisplayName"),
+        kind,
+        start: ServiceStart::from_number(number("Start")),
+        error_control: ErrorControl::from_number(number("ErrorControl")),
+        group: text("Group"),
+        tag: number("Tag"),
+        depends_on_services: texts("DependOnService"),
+        depends_on_groups: texts("DependOnGroup"),
+        needed_by: Vec::new(),
+        has_trigger: key.subkey("TriggerInfo").is_some(),
+        is_delayed: number("DelayedAutostart") == Some(1),
+        launch_protected: number("LaunchProtected").unwrap_or(0),
+        preshutdown_timeout_ms: number("PreshutdownTimeout"),
+        is_outside_windows: !file.is_empty() && !in_windows,
+        image_path,
+        file,
+        account: text("ObjectName"),
+        key: format!("{services}\\{name}"),
+        last_written_unix_ns: key.last_written_unix_ns(),
+        name,
+    }
+}
+
+/// The file of a command line, below the volume: `%SystemRoot%\system32\svchost.exe -k rpcss` is `\Windows\system32\svchost.exe`.
+pub(super) fn below_volume(command: &str) -> String {
+    let command = command.trim();
+    let file = match command.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next().unwrap_or_default(),
+        None => {
+            // Paths without quotes may have blanks: up to the ending of a program.
+            let lower = command.to_ascii_lowercase();
+            let end = [".exe", ".sys", ".dll", ".com", ".bat", ".cmd", ".scr"]
+                .iter()
+                .filter_map(|ending| lower.find(ending).map(|at| at + ending.len()))
+                .min();
+            match end.and_then(|end| command.get(..end)) {
+                Some(file) => file,
+                None => command.split_whitespace().next().unwrap_or_default(),
+            }
+        }
+    };
+    let file = file.replace('/', "\\");
+    let lower = file.to_ascii_lowercase();
+    for (prefix, place) in [
+        (r"\??\", ""),
+        (r"%systemroot%\", r"\Windows\"),
+        (r"%windir%\", r"\Windows\"),
+        (r"\systemroot\", r"\Windows\"),
+        (r"system32\", r"\Windows\system32\"),
+        (r"syswow64\", r"\Windows\syswow64\"),
+        (r"%programfiles%\", r"\Program Files\"),
+        (r"%programfiles(x86)%\", r"\Program Files (x86)\"),
+        (r"%programdata%\", r"\ProgramData\"),
+        (r"%systemdrive%\", r"\"),
+    ] {
+        if lower.starts_with(prefix) {
+            let rest = file.get(prefix.len()..).unwrap_or_default();
+            return if place.is_empty() { below_volume(rest) } else { format!("{place}{rest}") };
+        }
+    }
+    let bytes = file.as_bytes();
+    if bytes.len() > 2 && bytes[1] == b':' && bytes[0].is_ascii_alphabetic() {
+        return file.get(2..).unwrap_or_default().to_owned();
+    }
+    if file.is_empty() || file.starts_with('\\') { file } else { format!(r"\Windows\system32\{file}") }
+}
+
+/// Sorts services in the order in which they start: by start type, then by their group's place in `groups`, by tag, by name.
+pub fn start_order(services: &mut [ServiceEntry], groups: &[String]) {
+    let places: BTreeMap<String, usize> =
+        groups.iter().enumerate().map(|(at, name)| (name.to_lowercase(), at)).collect();
+    services.sort_by_cached_key(|service| {
+        let group = places.get(&service.group.to_lowercase()).copied().unwrap_or(usize::MAX);
+        (service.start, service.is_delayed, group, service.tag.unwrap_or(u64::MAX), service.name.to_lowercase())
+    });
+}

@@ -1,0 +1,82 @@
+//! `onoff image`.
+
+use std::path::{Path, PathBuf};
+
+use onoff::{ImageKnowledge, OpenedImage};
+use onoff_analysis::image::compare;
+use onoff_findings::image::ImageAnswer;
+use onoff_report::{csv, json, text};
+
+use crate::arguments::table::TableFormat;
+use crate::failure::Failure;
+use crate::invocation::Recording;
+use crate::invocation::image::ImageQuestion;
+use crate::output::Destination;
+
+/// Most bytes of a list of services.
+const MOST_LIST_BYTES: usize = 1 << 20;
+
+pub fn run(recording: Recording, question: &ImageQuestion, destination: &Destination) -> Result<(), Failure> {
+    let image = open(&question.paths)?;
+    if let Some(other) = &question.compare {
+        let comparison = compare(&open(std::slice::from_ref(other))?.report, &image.report);
+        return destination.write(|out| {
+            match question.format {
+                TableFormat::Text => text::image::write_comparison(&comparison, &question.text, out)?,
+                TableFormat::Json => json::document::write(&[], &comparison, out)?,
+                TableFormat::Csv => csv::image::write_comparison(&comparison, out)?,
+            }
+            Ok(())
+        });
+    }
+    let needed = match &question.needed {
+        Some(path) => names(path)?,
+        None => Vec::new(),
+    };
+    let mut recordings = Vec::new();
+    let overlay = if recording.files.is_empty() {
+        None
+    } else {
+        let (session, _) = super::open(recording, OpenedImage::OVERLAY_TABLES)?;
+        recordings.push(session.provenance()?);
+        let growth = image.overlay(&session, question.limits.clone())?;
+        let nothing = "--trace: the recording holds no disk writes; record the kernel's flags DISK_IO and FILENAME";
+        Some(growth.ok_or_else(|| Failure::NothingToAnswer(nothing.to_owned()))?)
+    };
+    let knowledge = ImageKnowledge { needed, is_power_cut: question.is_power_cut };
+    let audit = image.audit(&knowledge, overlay.as_ref());
+    let answer = ImageAnswer { image: image.report, audit, overlay, unreadable: image.unreadable };
+    destination.write(|out| {
+        match question.format {
+            TableFormat::Text => text::image::write(&answer, &question.text, out)?,
+            TableFormat::Json => json::document::write(&recordings, &answer, out)?,
+            TableFormat::Csv => csv::image::write(&answer.image, &answer.audit, question.rows, out)?,
+        }
+        Ok(())
+    })
+}
+
+/// Opens an installation; one without a hive is none.
+pub(super) fn open(paths: &[PathBuf]) -> Result<OpenedImage, Failure> {
+    let image = OpenedImage::open(paths)?;
+    if image.report.hives.is_empty() {
+        return Err(Failure::NothingToAnswer(text::image::nothing(&image.unreadable)));
+    }
+    Ok(image)
+}
+
+/// The names of a list, one in each line.
+fn names(path: &Path) -> Result<Vec<String>, Failure> {
+    let failed = |reason: &str| Failure::Unreadable(format!("{}: {reason}", path.display()));
+    let list = std::fs::read(path).map_err(|error| failed(&error.to_string()))?;
+    if list.len() > MOST_LIST_BYTES {
+        return Err(failed("too large for a list of services"));
+    }
+    let text = String::from_utf8_lossy(&list);
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let names: Vec<String> = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    if names.is_empty() {
+        return Err(Failure::NothingToAnswer(format!("{}: no service is named there", path.display())));
+    }
+    Ok(names)
+}

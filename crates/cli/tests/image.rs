@@ -1,0 +1,104 @@
+//! `onoff image` as a user runs it.
+
+use onoff_testkit::hive::KeyFile;
+use onoff_testkit::program;
+use serde_json::Value;
+
+use crate::running::Folder;
+
+fn system(start_of_maker: u32) -> KeyFile {
+    let mut root = KeyFile::root();
+    root.key("Select").set("Current", 1_u32);
+    let mut service = |name: &str, kind: u32, start: u32, path: &str| {
+        root.key(&format!(r"ControlSet001\Services\{name}"))
+            .set("Type", kind)
+            .set("Start", start)
+            .set("ImagePath", path);
+    };
+    service("disk", 1, 0, r"System32\drivers\disk.sys");
+    service("RpcSs", 32, 2, r"%SystemRoot%\system32\svchost.exe -k rpcss");
+    service("Maker", 16, start_of_maker, r"C:\Maker\maker.exe");
+    let power = root.key(r"ControlSet001\Control\Session Manager\Power");
+    power.set("HiberbootEnabled", 1_u32);
+    root.key(r"ControlSet001\Control\Power").set("HibernateEnabled", 0_u32);
+    root
+}
+
+/// A volume of Windows with a driver that is signed by a catalogue only.
+fn volume() -> Folder {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("c/Windows/System32/config")).unwrap();
+    std::fs::create_dir_all(folder.path("c/Windows/System32/drivers")).unwrap();
+    folder.file("c/Windows/System32/config/SYSTEM", &system(2).hive());
+    folder.file("c/Windows/System32/drivers/disk.sys", &program(None));
+    let mut software = KeyFile::root();
+    software
+        .key(r"Microsoft\Windows NT\CurrentVersion")
+        .set("ProductName", "Windows 10 Pro")
+        .set("CurrentBuild", "22631");
+    folder.file("c/Windows/System32/config/SOFTWARE", &software.hive());
+    folder
+}
+
+#[test]
+fn a_volume_is_audited() {
+    let text = volume().answer("image c");
+    for line in [
+        "Windows 11 Pro (build 22631): 3 findings",
+        "2 services start at each boot",
+        "fast startup is on but cannot work: hibernation is off",
+        r"SYSTEM\ControlSet001\Control\Power\HibernateEnabled = 0; key last written 2020-01-02 03:04:05 UTC",
+        "1 boot-start driver without a signature in the file: disk.sys",
+        "1 service of other makers that start with the computer: Maker",
+        "whether the computer loses power without a shutdown",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn the_formats_hold_the_same() {
+    let folder = volume();
+    folder.file("needed.txt", b"# what the machine is for\nRpcSs\n");
+    let answer: Value = serde_json::from_str(&folder.answer("image c --needed needed.txt --format json")).unwrap();
+    assert_eq!(answer["image"]["counts"]["auto"], 2);
+    let codes: Vec<&str> =
+        answer["audit"]["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"image/service-not-needed"), "{codes:?}");
+    let csv = folder.answer("image c --format csv");
+    let widths: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
+    assert_eq!((widths.len(), widths.iter().all(|&width| width == widths[0])), (4, true), "{csv}");
+    let csv = folder.answer("image c --format csv --by finding");
+    assert!(csv.lines().any(|line| line.starts_with("image/fast-startup-without-hibernation,high,")), "{csv}");
+}
+
+#[test]
+fn two_images_are_compared() {
+    let folder = Folder::new();
+    folder.file("old", &system(3).hive()).file("new", &system(2).hive());
+    let text = folder.answer("image new --compare old");
+    assert!(text.starts_with("1 change.\n"), "{text}");
+    let line = text.lines().find(|line| line.contains("Maker")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["service", "Maker", "start", "demand", "auto"]);
+    assert!(folder.answer("image old --compare old").starts_with("0 changes."));
+}
+
+#[test]
+fn the_overlay_of_a_write_filter_is_planned_from_a_recording() {
+    let folder = Folder::boot("healthy-boot.toml");
+    folder.file("SYSTEM", &system(2).hive());
+    let text = folder.answer("image SYSTEM --trace boot.etl --overlay-size 1GiB");
+    assert!(text.contains("The overlay with the writes of the recording"), "{text}");
+    let (code, error) = folder.refusal("image SYSTEM --trace nowhere.etl");
+    assert!(code == 1 && error.contains("nowhere.etl"), "{error}");
+}
+
+#[test]
+fn what_is_no_installation_is_refused() {
+    let folder = Folder::new();
+    folder.file("notes.txt", b"nothing").file("other", &KeyFile::root().hive());
+    let (code, error) = folder.refusal("image notes.txt");
+    assert!(code == 2 && error.contains("no registry hive"), "{error}");
+    let (code, error) = folder.refusal("image other");
+    assert!(code == 2 && error.contains("none of SYSTEM"), "{error}");
+}

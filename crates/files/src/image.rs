@@ -1,0 +1,150 @@
+//! A Windows installation from a mounted or extracted volume, or from single hives.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use onoff_sources::Error;
+use onoff_trace::DriverFile;
+
+use crate::volume::Volume;
+use crate::walk::{Found, walk};
+use crate::{drivers, failed};
+
+/// Most bytes of a hive or a log; Windows stops hives at 2 GiB, and the largest that are common, SOFTWARE, have some hundred MiB.
+const MOST_BYTES: u64 = 512 << 20;
+/// Most hives of users.
+const MOST_USERS: usize = 64;
+/// What a hive begins with.
+const MAGIC: &[u8] = b"regf";
+
+/// A hive's bytes and those of its logs.
+#[derive(Clone, Debug, Default)]
+pub struct HiveBytes {
+    /// Path, as it was given or found.
+    pub name: String,
+    /// The hive.
+    pub bytes: Vec<u8>,
+    /// Its transaction logs.
+    pub logs: Vec<Vec<u8>>,
+}
+
+/// What was found of an installation.
+#[derive(Debug, Default)]
+pub struct FoundImage {
+    /// Hives.
+    pub hives: Vec<HiveBytes>,
+    /// How the drivers' files are signed.
+    pub drivers: Vec<DriverFile>,
+    /// The volume, where a whole one was given.
+    pub volume: Option<Volume>,
+    /// Files that could not be read, with the reason.
+    pub unreadable: Vec<(String, String)>,
+}
+
+/// Reads what `paths` show of an installation: volumes of Windows; folders, of which the hives are taken; and hives, with the logs that lie by
+/// them.
+///
+/// # Errors
+/// A path given that cannot be read.
+pub fn open_image(paths: &[PathBuf]) -> Result<FoundImage, Error> {
+    let mut found = FoundImage::default();
+    for path in paths {
+        let metadata = fs::metadata(path).map_err(failed(path))?;
+        if !metadata.is_dir() {
+            found.hives.push(hive(path).map_err(failed(path))?);
+            continue;
+        }
+        match Volume::open(path) {
+            Some(volume) => add_volume(volume, &mut found)?,
+            None => walk(path, |one| match one {
+                Found::File(path, _) if is_hive(path) => add(path, &mut found),
+                Found::File(..) => {}
+                Found::Unreadable(path, error) => {
+                    found.unreadable.push((path.display().to_string(), error.to_string()))
+                }
+                Found::TooMany => found
+                    .unreadable
+                    .push((path.display().to_string(), "too many files; the rest is not looked at".to_owned())),
+            })?,
+        }
+    }
+    Ok(found)
+}
+
+fn add(path: &Path, found: &mut FoundImage) {
+    match hive(path) {
+        Ok(hive) => found.hives.push(hive),
+        Err(error) => found.unreadable.push((path.display().to_string(), error.to_string())),
+    }
+}
+
+fn add_volume(volume: Volume, found: &mut FoundImage) -> Result<(), Error> {
+    let fixed = [
+        r"Windows\System32\config\SYSTEM",
+        r"Windows\System32\config\SOFTWARE",
+        r"Boot\BCD",
+        r"EFI\Microsoft\Boot\BCD",
+    ];
+    for path in fixed.iter().filter_map(|path| volume.find(path)) {
+        add(&path, found);
+    }
+    let users = volume.find("Users").or_else(|| volume.find("Documents and Settings"));
+    let mut names: Vec<String> = users
+        .and_then(|users| fs::read_dir(users).ok())
+        .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+        .unwrap_or_default();
+    names.sort();
+    let users = names
+        .iter()
+        .filter(|name| !matches!(name.to_lowercase().as_str(), "default" | "default user" | "public" | "all users"));
+    for name in users.take(MOST_USERS) {
+        let hive = ["Users", "Documents and Settings"]
+            .iter()
+            .find_map(|folder| volume.find(&format!(r"{folder}\{name}\NTUSER.DAT")));
+        if let Some(path) = hive {
+            add(&path, found);
+        }
+    }
+    if let Some(folder) = volume.find(r"Windows\System32\drivers") {
+        found.drivers.extend(drivers::read(&[folder])?);
+    }
+    found.volume = found.volume.take().or(Some(volume));
+    Ok(())
+}
+
+/// Whether a file begins as a hive and is not the log of one.
+fn is_hive(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    if [".log", ".log1", ".log2", ".sav"].iter().any(|ending| name.ends_with(ending)) {
+        return false;
+    }
+    let mut first = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == *MAGIC
+}
+
+fn hive(path: &Path) -> io::Result<HiveBytes> {
+    let mut hive = HiveBytes { name: path.display().to_string(), bytes: read(path)?, logs: Vec::new() };
+    for ending in ["LOG", "LOG1", "LOG2", "log", "log1", "log2"] {
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        name.push(".");
+        name.push(ending);
+        // A log that is not there, or cannot be read, is one that is missing: the hive says that it is behind.
+        if let Ok(log) = read(&path.with_file_name(name))
+            && !log.is_empty()
+            && !hive.logs.contains(&log)
+        {
+            hive.logs.push(log);
+        }
+    }
+    Ok(hive)
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", MOST_BYTES >> 20)));
+    }
+    Ok(bytes)
+}

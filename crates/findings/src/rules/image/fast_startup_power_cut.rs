@@ -1,0 +1,47 @@
+//! Fast startup is on although power is cut without a shutdown.
+
+use super::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// Fast startup is on, and --power-cut says that the computer loses power without a shutdown.
+    ///
+    /// # Why it costs time
+    /// Fast startup needs a clean shutdown, which writes the hibernation file. After a power cut the next boot is a full one with a
+    /// check of the disk.
+    ///
+    /// # Evidence needed
+    /// The hive SYSTEM, and the word of who asks.
+    ///
+    /// # What to do
+    /// Turn fast startup off and consider a write filter, or shut the computer down.
+    ///
+    /// # When it is wrong
+    /// A battery that bridges the shutdown makes it right again.
+    ///
+    /// # Source
+    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "UWF versus Fast Startup": "Fast startup
+    /// will not work if Windows is not safely shut down".
+    "image/fast-startup-power-cut", "fast startup is on although power is cut without a shutdown", Image(check)
+}
+
+fn check(facts: &ImageFacts<'_>) -> Outcome {
+    facts.needs_system()?;
+    if !facts.is_power_cut {
+        return Err(lacks_other(
+            "whether the computer loses power without a shutdown: '--power-cut' says that it does",
+        ));
+    }
+    let hibernates = facts.system(r"CS\Control\Power", "HibernateEnabled").is_none_or(|one| one.number() != Some(0));
+    let Some(setting) = facts.system(POWER, "HiberbootEnabled").filter(|one| one.number() == Some(1) && hibernates)
+    else {
+        return Ok(Vec::new());
+    };
+    let subject = FindingSubject::new(FindingSubjectKind::Setting, "HiberbootEnabled");
+    Ok(vec![
+        facts
+            .finding(&setting, subject, "fast startup is on although power is cut without a shutdown")
+            .graded(FindingSeverity::Moderate)
+            .advise("set HiberbootEnabled to 0; a write filter keeps the volume whole"),
+    ])
+}

@@ -1,0 +1,48 @@
+//! Fast startup is on but cannot work.
+
+use super::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// HiberbootEnabled is 1, but hibernation is off or there is no hibernation file.
+    ///
+    /// # Why it costs time
+    /// Fast startup resumes from the hibernation file. Without it each boot is a full one, and nothing says so.
+    ///
+    /// # Evidence needed
+    /// The registry hive SYSTEM.
+    ///
+    /// # What to do
+    /// Turn hibernation on: powercfg /hibernate on. Or turn fast startup off, so that the setting says what happens.
+    ///
+    /// # When it is wrong
+    /// A policy can turn fast startup off as well; then turning hibernation on changes nothing.
+    ///
+    /// # Source
+    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "UWF versus Fast Startup".
+    "image/fast-startup-without-hibernation", "fast startup is on but cannot work", Image(check)
+}
+
+fn check(facts: &ImageFacts<'_>) -> Outcome {
+    facts.needs_system()?;
+    let Some(setting) = facts.system(POWER, "HiberbootEnabled") else { return Ok(Vec::new()) };
+    if setting.number() != Some(1) {
+        return Ok(Vec::new());
+    }
+    let hibernate = facts.system(r"CS\Control\Power", "HibernateEnabled");
+    let off = hibernate.as_ref().filter(|hibernate| hibernate.number() == Some(0));
+    let no_file = facts.image.has_hibernation_file == Some(false);
+    if off.is_none() && !no_file {
+        return Ok(Vec::new());
+    }
+    let what = if off.is_some() { "hibernation is off" } else { "there is no hiberfil.sys" };
+    let subject = FindingSubject::new(FindingSubjectKind::Setting, "HiberbootEnabled");
+    let finding = facts
+        .finding(&setting, subject, &format!("fast startup is on but cannot work: {what}"))
+        .graded(FindingSeverity::High)
+        .advise("powercfg /hibernate on; or set HiberbootEnabled to 0, so that the setting says what happens");
+    Ok(vec![match off {
+        Some(off) => finding.because(None, off.evidence()),
+        None => finding.because(None, "no file \\hiberfil.sys on the volume"),
+    }])
+}

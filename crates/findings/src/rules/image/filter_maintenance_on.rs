@@ -1,0 +1,58 @@
+//! Work that a write filter should have turned off still runs.
+
+use super::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// UWF is on and indexing, defragmentation, updates or automatic maintenance are not off.
+    ///
+    /// # Why it costs time
+    /// What they write fills the overlay, and is lost with the next restart: it is done again each time.
+    ///
+    /// # Evidence needed
+    /// The hives SYSTEM and SOFTWARE.
+    ///
+    /// # What to do
+    /// Turn them off as UWF_Filter.Enable does, and do the maintenance while the filter is off (servicing mode).
+    ///
+    /// # When it is wrong
+    /// UWF turns most of them off when it is enabled; after an update of Windows they can be on again.
+    ///
+    /// # Source
+    /// The documentation of UWF_Filter.Enable and of automatic maintenance with UWF.
+    "image/filter-maintenance-on", "work that a write filter should have turned off still runs", Image(check)
+}
+
+fn check(facts: &ImageFacts<'_>) -> Outcome {
+    facts.needs_system()?;
+    let Some(filter) = facts.filter().filter(|filter| filter.kind == WriteFilterKind::Uwf) else {
+        return Ok(Vec::new());
+    };
+    let mut on = Vec::new();
+    for (service, what) in [("WSearch", "indexing (WSearch)"), ("wuauserv", "Windows Update (wuauserv)")] {
+        if let Some(service) = facts.service(service).filter(|service| service.start == ServiceStart::Auto) {
+            on.push((what, service.evidence()));
+        }
+    }
+    if facts.image.has(HiveKind::Software) {
+        let path = r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance";
+        let setting = facts.image.setting(HiveKind::Software, path, "MaintenanceDisabled");
+        if setting.as_ref().and_then(Setting::number) != Some(1) {
+            let evidence = setting
+                .map_or_else(|| format!(r"SOFTWARE\{path}\MaintenanceDisabled is not set"), |one| one.evidence());
+            on.push(("automatic maintenance", evidence));
+        }
+    }
+    if on.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<&str> = on.iter().map(|one| one.0).collect();
+    let finding = RuleFinding::new(
+        FindingSubject::new(FindingSubjectKind::Setting, filter.kind.as_str()),
+        format!("UWF is on, and still on are: {}", names.join(", ")),
+    )
+    .graded(FindingSeverity::Moderate)
+    .because(None, filter.evidence())
+    .advise("turn them off, and do such work in servicing mode");
+    Ok(vec![on.into_iter().fold(finding, |finding, (_, evidence)| finding.because(None, evidence))])
+}

@@ -1,0 +1,59 @@
+//! An installation that is not running: what its registry says about its next boot.
+
+pub(crate) mod autologger_on;
+pub(crate) mod boot_driver_catalogue;
+pub(crate) mod boot_execute;
+pub(crate) mod boot_menu_waits;
+pub(crate) mod fast_startup_off;
+pub(crate) mod fast_startup_power_cut;
+pub(crate) mod fast_startup_without_hibernation;
+pub(crate) mod filter_forgets_plans;
+pub(crate) mod filter_grows_by_plans;
+pub(crate) mod filter_maintenance_on;
+pub(crate) mod filter_paging_file;
+pub(crate) mod filter_untrained;
+pub(crate) mod firmware_post_long;
+pub(crate) mod horm_blocked;
+pub(crate) mod horm_data_volume;
+pub(crate) mod network_drives;
+pub(crate) mod network_window_small;
+pub(crate) mod nfs_client;
+pub(crate) mod overlay_fills;
+pub(crate) mod plans_at_limit;
+pub(crate) mod policy_scripts;
+pub(crate) mod prefetcher_off;
+pub(crate) mod resume_slow;
+pub(crate) mod service_could_trigger;
+pub(crate) mod service_dependency;
+pub(crate) mod service_early_group;
+pub(crate) mod service_not_needed;
+pub(crate) mod shutdown_waits;
+pub(crate) mod start_programs;
+pub(crate) mod superfetch_limited;
+pub(crate) mod superfetch_service_off;
+pub(crate) mod test_signing;
+pub(crate) mod usb_devices;
+pub(crate) mod write_filter_on;
+
+/// What the rules' files use.
+mod prelude {
+    pub(crate) use onoff_analysis::Certainty;
+    pub(crate) use onoff_analysis::image::{
+        HiveKind, HormBlocker, ServiceEntry, ServiceStart, Setting, WriteFilterKind,
+    };
+
+    pub(crate) use crate::context::lacks_other;
+    pub(crate) use crate::finding::{FindingSeverity, FindingSubject, FindingSubjectKind, RuleFinding};
+    pub(crate) use crate::image::ImageFacts;
+    pub(crate) use crate::protected::{guard, with_guard};
+    pub(crate) use crate::rule::{Outcome, rule};
+    pub(crate) use crate::thresholds;
+    pub(crate) use crate::words::{counted, listed, time};
+
+    /// Where the settings of the read-ahead are.
+    pub(crate) const PREFETCH: &str = r"CS\Control\Session Manager\Memory Management\PrefetchParameters";
+    /// Where those of memory are.
+    pub(crate) const MEMORY: &str = r"CS\Control\Session Manager\Memory Management";
+    /// Where fast startup is, and what the loader writes about the last start.
+    pub(crate) const POWER: &str = r"CS\Control\Session Manager\Power";
+}

@@ -1,0 +1,48 @@
+//! Network drives are connected at each logon.
+
+use super::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// A user has persistent network drives.
+    ///
+    /// # Why it costs time
+    /// The logon waits for servers that do not answer.
+    ///
+    /// # Evidence needed
+    /// A user's hive NTUSER.DAT.
+    ///
+    /// # What to do
+    /// Remove those that are not needed: net use * /d. Before measuring, remove all.
+    ///
+    /// # When it is wrong
+    /// A drive whose server answers at once costs little.
+    ///
+    /// # Source
+    /// Windows On/Off Transition Performance Analysis, "Reducing the Variance in Test Results".
+    "image/network-drives", "network drives are connected at each logon", Image(check)
+}
+
+fn check(facts: &ImageFacts<'_>) -> Outcome {
+    if !facts.image.has(HiveKind::User) {
+        return Err(lacks_other("which network drives users have: no NTUSER.DAT is there"));
+    }
+    let mut drives = Vec::new();
+    for hive in facts.image.of_kind(HiveKind::User) {
+        let Some(network) = hive.hive.key("Network") else { continue };
+        for drive in network.subkeys() {
+            let path = drive.value("RemotePath").and_then(|value| value.text()).unwrap_or_default();
+            drives
+                .push((drive.name(), format!(r"{}: NTUSER\Network\{}\RemotePath = '{path}'", hive.name, drive.name())));
+        }
+    }
+    let names: Vec<&str> = drives.iter().map(|drive| drive.0.as_str()).collect();
+    let Some(first) = names.first() else { return Ok(Vec::new()) };
+    let finding = RuleFinding::new(
+        FindingSubject::new(FindingSubjectKind::Work, *first),
+        format!("{} connected at each logon: {}", counted(names.len(), "network drive"), listed(&names, 8)),
+    )
+    .graded(FindingSeverity::Moderate)
+    .advise("net use * /d, at least before measuring");
+    Ok(vec![drives.iter().fold(finding, |finding, (_, evidence)| finding.because(None, evidence.clone()))])
+}

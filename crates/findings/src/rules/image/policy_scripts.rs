@@ -1,0 +1,51 @@
+//! Scripts of group policy run at startup or logon.
+
+use super::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// Group policy has scripts for startup or logon.
+    ///
+    /// # Why it costs time
+    /// The boot or logon waits for them, unless policy lets them run beside it.
+    ///
+    /// # Evidence needed
+    /// The hives SOFTWARE or NTUSER.DAT.
+    ///
+    /// # What to do
+    /// Measure them (onoff policy), make them shorter, or run them beside the logon.
+    ///
+    /// # When it is wrong
+    /// Whether a script is slow is not in the registry.
+    ///
+    /// # Source
+    /// Windows On/Off Transition Performance Analysis, on the group policy of a boot.
+    "image/policy-scripts", "scripts of group policy run at startup or logon", Image(check)
+}
+
+fn check(facts: &ImageFacts<'_>) -> Outcome {
+    if !facts.image.has(HiveKind::Software) && !facts.image.has(HiveKind::User) {
+        return Err(lacks_other("which scripts policy runs: neither SOFTWARE nor NTUSER.DAT is there"));
+    }
+    let mut scripts = Vec::new();
+    for (kind, root) in [(HiveKind::Software, ""), (HiveKind::User, r"Software\")] {
+        for hive in facts.image.of_kind(kind) {
+            for what in ["Startup", "Logon"] {
+                let path = format!(r"{root}Microsoft\Windows\CurrentVersion\Group Policy\Scripts\{what}");
+                let Some(key) = hive.hive.key(&path) else { continue };
+                for script in key.subkeys().iter().flat_map(|policy| policy.subkeys()) {
+                    let Some(name) = script.value("Script").and_then(|value| value.text()) else { continue };
+                    scripts.push((name.clone(), format!(r"{}\{path}: Script = '{name}'", kind.as_str())));
+                }
+            }
+        }
+    }
+    let names: Vec<&str> = scripts.iter().map(|script| script.0.as_str()).collect();
+    let Some(first) = names.first() else { return Ok(Vec::new()) };
+    let finding = RuleFinding::new(
+        FindingSubject::new(FindingSubjectKind::Work, *first),
+        format!("policy runs {} at startup or logon: {}", counted(names.len(), "script"), listed(&names, 5)),
+    )
+    .advise("measure them with a recording ('onoff policy'), and shorten those that are slow");
+    Ok(vec![scripts.iter().fold(finding, |finding, (_, evidence)| finding.because(None, evidence.clone()))])
+}

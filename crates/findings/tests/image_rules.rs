@@ -1,0 +1,399 @@
+//! Every rule about an installation: once where it must speak, and silent on one without faults. The hives are made by the tests' writer.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+
+use onoff_analysis::image::{HiveKind, Image, ImageHive, OverlayGrowth, analyse};
+use onoff_analysis::prefetch::{self, PrefetchFile, PrefetchOptions, PrefetchReport};
+use onoff_findings::RULES;
+use onoff_findings::image::{ImageAudit, ImageFacts, audit};
+use onoff_findings::rule::Check;
+use onoff_hive::Hive;
+use onoff_testkit::hive::KeyFile;
+use onoff_testkit::prefetch::PlanFile;
+use onoff_trace::DriverFile;
+
+const CS: &str = r"ControlSet001";
+
+/// An installation in the making, with what who asks knows.
+struct Made {
+    system: KeyFile,
+    software: KeyFile,
+    user: KeyFile,
+    bcd: KeyFile,
+    drivers: Vec<DriverFile>,
+    has_hibernation_file: bool,
+    prefetch: Option<PrefetchReport>,
+    needed: Vec<String>,
+    overlay: Option<OverlayGrowth>,
+    is_power_cut: bool,
+}
+
+fn plan(name: &str, is_boot: bool, run_count: u32) -> PrefetchFile {
+    let plan = PlanFile {
+        version: 23,
+        executable: name.to_owned(),
+        is_boot,
+        run_count,
+        last_run: 130_000_000_000_000_000,
+        volume: r"\DEVICE\HARDDISKVOLUME1".to_owned(),
+        files: vec![(r"\WINDOWS\A.DLL".to_owned(), 1)],
+    };
+    PrefetchFile { name: format!("{name}.pf"), bytes: plan.bytes(), modified_unix_ns: Some(1) }
+}
+
+fn plans(boots: u32, programs: usize) -> PrefetchReport {
+    let mut files: Vec<PrefetchFile> = (0..programs).map(|at| plan(&format!("P{at}.EXE"), false, 1)).collect();
+    files.push(plan("NTOSBOOT", true, boots));
+    prefetch::analyse(&files, &PrefetchOptions::default())
+}
+
+impl Made {
+    /// An installation without a fault.
+    fn sound() -> Self {
+        let mut made = Self {
+            system: KeyFile::root(),
+            software: KeyFile::root(),
+            user: KeyFile::root(),
+            bcd: KeyFile::root(),
+            drivers: vec![driver("disk.sys", true, false)],
+            has_hibernation_file: true,
+            prefetch: Some(plans(5, 3)),
+            needed: vec!["RpcSs".to_owned(), "Maker".to_owned()],
+            overlay: Some(OverlayGrowth {
+                bytes_per_hour: Some(1.0),
+                full_in_ns: Some(i64::MAX),
+                ..OverlayGrowth::default()
+            }),
+            is_power_cut: false,
+        };
+        made.system.key("Select").set("Current", 1_u32);
+        made.control(r"ServiceGroupOrder").set("List", ["Base", "Network"].as_slice());
+        made.control(r"Session Manager").set("BootExecute", ["autocheck autochk *"].as_slice());
+        let memory = made.control(r"Session Manager\Memory Management");
+        memory.set("PagingFiles", [r"?:\pagefile.sys"].as_slice());
+        let reading = memory.key("PrefetchParameters");
+        reading.set("EnablePrefetcher", 3_u32).set("EnableSuperfetch", 3_u32).set("EnableBootTrace", 0_u32);
+        let power = made.control(r"Session Manager\Power");
+        power.set("HiberbootEnabled", 1_u32).set("FwPOSTTime", 2_000_u32).set("TotalResumeTime", 12_400_u32);
+        power.set("ResumeReadRate", 443_u32).set("ResumeHiberFileTime", 427_u32).set("NoMultiStageResumeReason", 0_u32);
+        made.control("Power").set("HibernateEnabled", 1_u32);
+        let control = made.system.key(&format!(r"{CS}\Control"));
+        control
+            .set("WaitToKillServiceTimeout", "5000")
+            .set("PreshutdownOrder", ["gpsvc", "trustedinstaller"].as_slice());
+        control.set("SystemStartOptions", " NOEXECUTE=OPTIN");
+        made.control(r"WMI\Autologger\EventLog-System").set("Start", 1_u32);
+        made.system.key(&format!(r"{CS}\Enum\USB\VID_0001&PID_0001"));
+        made.service("disk", 1, 0, r"System32\drivers\disk.sys").set("ErrorControl", 3_u32);
+        made.service("RpcSs", 32, 2, r"%SystemRoot%\system32\svchost.exe").set("Group", "COM Infrastructure");
+        made.service("SysMain", 32, 2, r"%SystemRoot%\system32\svchost.exe")
+            .set("DependOnService", ["rpcss"].as_slice());
+        // Of another maker, and started by a trigger.
+        made.service("Maker", 16, 2, r"C:\Maker\maker.exe").key(r"TriggerInfo\0").set("Type", 1_u32);
+        made.software
+            .key(r"Microsoft\Windows NT\CurrentVersion")
+            .set("ProductName", "Windows 10 Pro")
+            .set("CurrentBuild", "19044");
+        made.software.key(r"Microsoft\Windows\CurrentVersion\Run").set("One", r"C:\one.exe");
+        made.user.key("Control Panel");
+        let manager = made.bcd.key(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
+        manager.key(r"Elements\25000004").set("Element", 30_u64.to_le_bytes().to_vec());
+        manager.key(r"Elements\24000001").set("Element", ["{1}"].as_slice());
+        manager.key(r"Elements\23000003").set("Element", "{1}");
+        made.entry("{1}");
+        made.bcd.key(r"Objects\{1}\Elements\35000008").set("Element", 32_u64.to_le_bytes().to_vec());
+        made
+    }
+
+    fn control(&mut self, path: &str) -> &mut KeyFile {
+        self.system.key(&format!(r"{CS}\Control\{path}"))
+    }
+
+    fn service(&mut self, name: &str, kind: u32, start: u32, path: &str) -> &mut KeyFile {
+        self.system.key(&format!(r"{CS}\Services\{name}")).set("Type", kind).set("Start", start).set("ImagePath", path)
+    }
+
+    fn entry(&mut self, id: &str) -> &mut KeyFile {
+        let entry = self.bcd.key(&format!(r"Objects\{id}"));
+        entry.key("Description").set("Type", 0x1020_0003_u32);
+        entry.key(r"Elements\12000004").set("Element", "Windows");
+        entry
+    }
+
+    /// With the Unified Write Filter on, two volumes, and nothing that it should have turned off.
+    fn filtered() -> Self {
+        let mut made = Self::sound();
+        let fixed = made.service("uwfvol", 1, 0, r"System32\drivers\uwfvol.sys").key(r"Parameters\Static");
+        fixed.set("CurrentSettings", 0_u32).set("UpdatedSettings", 0_u32);
+        let copy = fixed.key("Copy0");
+        copy.set("UwfEnabled", 1_u32).set("OverlayType", 0_u32).set("OverlayMaximumSize", 1024_u32);
+        copy.set("RegistryExceptionsUserDefined", [r"HKLM\SYSTEM\CurrentControlSet\...\PrefetchParameters"].as_slice());
+        copy.key("0").set("VolumeName", "C").set("VolumeEnabled", 1_u32);
+        copy.key("0").set("FileExceptionsUserDefined", [r"C:\Windows\Prefetch"].as_slice());
+        made.control(r"Session Manager\Memory Management").set("PagingFiles", [].as_slice());
+        made.control(r"Session Manager\Power").set("HiberbootEnabled", 0_u32);
+        made.software
+            .key(r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance")
+            .set("MaintenanceDisabled", 1_u32);
+        made.drivers.push(driver("uwfvol.sys", true, false));
+        made
+    }
+
+    fn copy(&mut self) -> &mut KeyFile {
+        self.system.key(&format!(r"{CS}\Services\uwfvol\Parameters\Static\Copy0"))
+    }
+
+    fn audit(&self) -> ImageAudit {
+        let hives = [
+            ("SYSTEM", HiveKind::System, &self.system),
+            ("SOFTWARE", HiveKind::Software, &self.software),
+            ("NTUSER.DAT", HiveKind::User, &self.user),
+            ("BCD", HiveKind::Bcd, &self.bcd),
+        ];
+        let hives = hives.map(|(name, kind, root)| {
+            let hive = Hive::read(root.hive(), &[]).unwrap();
+            assert_eq!(HiveKind::of(&hive), Some(kind));
+            ImageHive { name: name.to_owned(), kind, hive }
+        });
+        let image = Image {
+            hives: hives.into(),
+            drivers: self.drivers.clone(),
+            has_hibernation_file: Some(self.has_hibernation_file),
+            prefetch: self.prefetch.clone(),
+        };
+        let report = analyse(&image);
+        audit(&ImageFacts {
+            image: &image,
+            report: &report,
+            needed: &self.needed,
+            overlay: self.overlay.as_ref(),
+            is_power_cut: self.is_power_cut,
+        })
+    }
+
+    fn codes(&self) -> Vec<&'static str> {
+        let mut codes: Vec<&str> = self.audit().findings.iter().map(|finding| finding.code).collect();
+        codes.dedup();
+        codes
+    }
+}
+
+fn driver(name: &str, embedded_signature: bool, signed_for_tests: bool) -> DriverFile {
+    DriverFile { name: name.to_owned(), embedded_signature, signed_for_tests }
+}
+
+/// What makes each rule speak: from a sound installation, or from one with a write filter.
+fn faults() -> Vec<(&'static str, Made)> {
+    let mut all = Vec::new();
+    let mut fault = |code, mut made: Made, change: &dyn Fn(&mut Made)| {
+        change(&mut made);
+        all.push((code, made));
+    };
+    let sound = Made::sound;
+    let reading = r"Session Manager\Memory Management\PrefetchParameters";
+    let power = r"Session Manager\Power";
+    fault("image/prefetcher-off", sound(), &|made| {
+        made.control(reading).set("EnablePrefetcher", 1_u32);
+    });
+    fault("image/superfetch-limited", sound(), &|made| {
+        made.control(reading).set("EnableSuperfetch", 0_u32);
+    });
+    fault("image/superfetch-service-off", sound(), &|made| {
+        made.service("SysMain", 32, 4, "svchost.exe");
+    });
+    fault("image/filter-untrained", Made::filtered(), &|made| made.prefetch = Some(plans(1, 3)));
+    fault("image/filter-forgets-plans", Made::filtered(), &|made| {
+        made.copy().set("RegistryExceptionsUserDefined", [].as_slice());
+    });
+    fault("image/plans-at-limit", sound(), &|made| made.prefetch = Some(plans(5, 123)));
+    fault("image/filter-grows-by-plans", Made::filtered(), &|made| {
+        made.copy().key("0").set("FileExceptionsUserDefined", [r"C:\Data"].as_slice());
+    });
+    fault("image/nfs-client", sound(), &|made| {
+        made.service("NfsClnt", 16, 2, r"%SystemRoot%\system32\nfsclnt.exe");
+        made.needed.push("NfsClnt".to_owned());
+    });
+    fault("image/service-not-needed", sound(), &|made| {
+        made.service("Extra", 32, 2, r"%SystemRoot%\system32\extra.exe");
+    });
+    fault("image/service-early-group", sound(), &|made| {
+        made.system.key(&format!(r"{CS}\Services\Maker")).set("Group", "network");
+    });
+    fault("image/service-dependency", sound(), &|made| {
+        made.system.key(&format!(r"{CS}\Services\Maker")).set("DependOnService", ["Nobody"].as_slice());
+    });
+    fault("image/service-could-trigger", sound(), &|made| {
+        made.service("Own", 16, 2, r"C:\Own\own.exe");
+        made.needed.push("own".to_owned());
+    });
+    fault("image/boot-driver-catalogue", sound(), &|made| made.drivers = vec![driver("disk.sys", false, false)]);
+    fault("image/test-signing", sound(), &|made| made.drivers = vec![driver("disk.sys", true, true)]);
+    fault("image/boot-execute", sound(), &|made| {
+        made.control("Session Manager").set("SetupExecute", ["old.exe"].as_slice());
+    });
+    fault("image/fast-startup-off", sound(), &|made| {
+        made.control(power).set("HiberbootEnabled", 0_u32);
+    });
+    fault("image/fast-startup-without-hibernation", sound(), &|made| {
+        made.control("Power").set("HibernateEnabled", 0_u32);
+    });
+    fault("image/write-filter-on", Made::filtered(), &|_| {});
+    fault("image/horm-blocked", Made::filtered(), &|_| {});
+    fault("image/horm-data-volume", Made::filtered(), &|made| {
+        made.copy().key("1").set("VolumeName", "D").set("VolumeEnabled", 0_u32);
+        made.system.key(&format!(r"{CS}\Services\uwfvol\Parameters\Dynamic")).set("HormEnabled", 1_u32);
+    });
+    fault("image/filter-paging-file", Made::filtered(), &|made| {
+        made.control(r"Session Manager\Memory Management").set("PagingFiles", [r"C:\pagefile.sys 0 0"].as_slice());
+    });
+    fault("image/filter-maintenance-on", Made::filtered(), &|made| {
+        made.software
+            .key(r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance")
+            .set("MaintenanceDisabled", 0_u32);
+    });
+    fault("image/overlay-fills", sound(), &|made| {
+        made.overlay = Some(OverlayGrowth {
+            bytes_per_hour: Some(1e9),
+            full_in_ns: Some(3_600_000_000_000),
+            ..OverlayGrowth::default()
+        });
+    });
+    fault("image/fast-startup-power-cut", sound(), &|made| made.is_power_cut = true);
+    fault("image/firmware-post-long", sound(), &|made| {
+        made.control(power).set("FwPOSTTime", 12_000_u32);
+    });
+    fault("image/network-window-small", sound(), &|made| {
+        made.bcd.key(r"Objects\{1}\Elements\35000008").set("Element", 4_u64.to_le_bytes().to_vec());
+    });
+    fault("image/boot-menu-waits", sound(), &|made| {
+        made.entry("{2}");
+        let manager = made.bcd.key(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
+        manager.key(r"Elements\24000001").set("Element", ["{1}", "{2}"].as_slice());
+    });
+    fault("image/start-programs", sound(), &|made| {
+        for at in 0..6 {
+            made.user.key(r"Software\Microsoft\Windows\CurrentVersion\Run").set(&format!("P{at}"), r"C:\p.exe");
+        }
+    });
+    fault("image/network-drives", sound(), &|made| {
+        made.user.key(r"Network\z").set("RemotePath", r"\\server\share");
+    });
+    fault("image/policy-scripts", sound(), &|made| {
+        let path = r"Microsoft\Windows\CurrentVersion\Group Policy\Scripts\Startup\0\0";
+        made.software.key(path).set("Script", "map.cmd");
+    });
+    fault("image/usb-devices", sound(), &|made| {
+        for at in 0..11 {
+            made.system.key(&format!(r"{CS}\Enum\USB\VID_0002&PID_{at:04}"));
+        }
+    });
+    fault("image/autologger-on", sound(), &|made| {
+        made.control(r"WMI\Autologger\BootTrace").set("Start", 1_u32);
+    });
+    fault("image/shutdown-waits", sound(), &|made| {
+        made.system.key(&format!(r"{CS}\Control")).set("WaitToKillServiceTimeout", "120000");
+    });
+    fault("image/resume-slow", sound(), &|made| {
+        made.control(power).set("ResumeReadRate", 40_u32);
+    });
+    all
+}
+
+#[test]
+fn a_sound_installation_has_no_finding_and_every_rule_is_checked() {
+    let mut made = Made::sound();
+    let audit = made.audit();
+    assert_eq!(audit.findings, []);
+    // What nobody said is not applicable, and nothing else.
+    let open: Vec<_> = audit.not_applicable.iter().map(|rule| rule.code).collect();
+    assert_eq!(open, ["image/fast-startup-power-cut"]);
+    made.needed.clear();
+    made.overlay = None;
+    made.prefetch = None;
+    made.drivers.clear();
+    let open: BTreeSet<_> = made.audit().not_applicable.iter().map(|rule| rule.code).collect();
+    for code in
+        ["image/service-not-needed", "image/overlay-fills", "image/plans-at-limit", "image/boot-driver-catalogue"]
+    {
+        assert!(open.contains(code), "{code}");
+    }
+}
+
+#[test]
+fn each_rule_speaks_of_its_fault_with_evidence_and_advice() {
+    let mut spoke = BTreeSet::new();
+    for (code, made) in faults() {
+        let audit = made.audit();
+        let finding = audit.findings.iter().find(|finding| finding.code == code);
+        let finding = finding.unwrap_or_else(|| panic!("{code} is silent: {:?}", made.codes()));
+        assert!(!finding.evidence.is_empty() && !finding.advice.is_empty(), "{code}");
+        spoke.insert(code);
+    }
+    let rules: BTreeSet<_> =
+        RULES.iter().filter(|rule| matches!(rule.check, Check::Image(_))).map(|rule| rule.code).collect();
+    assert_eq!(spoke, rules, "a rule without a test");
+}
+
+#[test]
+fn a_fault_is_the_only_finding() {
+    // What a write filter says of itself, or what follows from the same setting, comes along.
+    let along = |code: &str| match code {
+        "image/filter-grows-by-plans" => vec!["image/filter-forgets-plans"],
+        _ => Vec::new(),
+    };
+    let of_filter = ["image/write-filter-on", "image/horm-blocked"];
+    for (code, made) in faults() {
+        let is_filtered = made.codes().contains(&"image/write-filter-on");
+        let others: Vec<_> = made
+            .codes()
+            .into_iter()
+            .filter(|found| {
+                *found != code && !along(code).contains(found) && !(is_filtered && of_filter.contains(found))
+            })
+            .collect();
+        assert!(others.is_empty(), "{code}: {others:?}");
+    }
+}
+
+#[test]
+fn advice_never_turns_off_what_must_stay() {
+    let mut made = Made::sound();
+    // Protected, of another maker, in an early group, not on the list.
+    made.service("Shield", 16, 2, r"C:\Shield\shield.exe").set("LaunchProtected", 3_u32).set("Group", "Base");
+    let findings = made.audit().findings;
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].advice.contains("leave Shield as it is"), "{}", findings[0].advice);
+}
+
+#[test]
+fn evidence_names_value_key_and_time() {
+    let mut made = Made::sound();
+    made.control(r"Session Manager\Memory Management\PrefetchParameters").set("EnablePrefetcher", 0_u32);
+    let findings = made.audit().findings;
+    assert_eq!(
+        findings[0].evidence[0].text,
+        r"SYSTEM\ControlSet001\Control\Session Manager\Memory Management\PrefetchParameters\EnablePrefetcher = 0; key last written 2020-01-02 03:04:05 UTC"
+    );
+}
+
+#[test]
+fn what_a_damaged_hive_lacks_is_not_a_finding() {
+    let mut made = Made::sound();
+    made.system.key(&format!(r"{CS}\Services\Maker")).set("DependOnService", ["Lost"].as_slice());
+    made.service("Lost", 16, 3, r"C:\Maker\lost.exe");
+    assert_eq!(made.codes(), [""; 0]);
+    let mut bytes = made.system.hive();
+    let name = bytes.windows(4).position(|four| four == b"Lost").unwrap();
+    // The first is the value of the dependency, in UTF-16; this is the key's name.
+    bytes[name - 76] = b'x';
+    let hive = Hive::read(bytes, &[]).unwrap();
+    let image = Image {
+        hives: vec![ImageHive { name: "SYSTEM".to_owned(), kind: HiveKind::System, hive }],
+        ..Image::default()
+    };
+    let report = analyse(&image);
+    assert!(!report.services.iter().any(|service| service.name == "Lost"));
+    let facts = ImageFacts { image: &image, report: &report, needed: &[], overlay: None, is_power_cut: false };
+    assert!(!audit(&facts).findings.iter().any(|finding| finding.code == "image/service-dependency"));
+}
