@@ -7,6 +7,7 @@ use onoff_xperf::CommandLine;
 
 use crate::failure::Failure;
 use crate::invocation::compare::RunsQuestion;
+use crate::invocation::diagnose::DiagnosisQuestion;
 use crate::invocation::{Invocation, Task};
 
 /// Refuses a task one of whose answers would replace what it reads.
@@ -35,6 +36,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
             of_runs(&question.runs, &mut paths);
         }
         Task::Io(question) => paths.extend(question.compare.clone()),
+        Task::Diagnose(DiagnosisQuestion::Diagnose(_, image), _) => paths.extend_from_slice(image),
         Task::Image(question) => {
             paths.extend_from_slice(&question.paths);
             paths.extend(question.compare.clone());

@@ -94,6 +94,31 @@ fn the_overlay_of_a_write_filter_is_planned_from_a_recording() {
 }
 
 #[test]
+fn a_diagnosis_and_an_installation_speak_together() {
+    // A recorded boot with slow services, and an installation that has them.
+    let folder = Folder::boot("nfs-client.toml");
+    let alone = folder.answer("diagnose boot.etl");
+    assert!(!alone.contains("ControlSet001"), "{alone}");
+    let mut root = system(2);
+    let key = root.key(r"ControlSet001\Services\NfsClnt");
+    key.set("Type", 16_u32).set("Start", 2_u32).set("ImagePath", r"%SystemRoot%\system32\nfsclnt.exe");
+    key.set("DependOnService", ["RpcSs"].as_slice());
+    folder.file("SYSTEM", &root.hive());
+    let together: Value =
+        serde_json::from_str(&folder.answer("diagnose boot.etl --image SYSTEM --format json")).unwrap();
+    let findings = together["findings"].as_array().unwrap();
+    let nfs = findings.iter().find(|finding| finding["subject"]["name"] == "NfsClnt").unwrap();
+    let evidence: Vec<&str> =
+        nfs["evidence"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap()).collect();
+    assert!(
+        evidence
+            .iter()
+            .any(|text| text.contains(r"Services\NfsClnt: start auto") && text.contains("starts after RpcSs")),
+        "{evidence:?}"
+    );
+}
+
+#[test]
 fn what_is_no_installation_is_refused() {
     let folder = Folder::new();
     folder.file("notes.txt", b"nothing").file("other", &KeyFile::root().hive());

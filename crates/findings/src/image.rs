@@ -7,7 +7,9 @@ use onoff_analysis::image::{HiveKind, Image, ImageReport, OverlayGrowth, Service
 use serde::Serialize;
 
 use crate::context::lacks_other;
-use crate::finding::{FindingSubject, RuleFinding};
+use crate::diagnosis::Diagnosis;
+use crate::finding::{FindingEvidence, FindingSubject, FindingSubjectKind, RuleFinding};
+use crate::protected::guard;
 use crate::registry::RULES;
 use crate::rule::{Check, NotChecked};
 
@@ -200,7 +202,7 @@ pub fn audit(facts: &ImageFacts<'_>) -> ImageAudit {
                 }));
             }
             Err(missing) => {
-                let reasons: Vec<String> = missing.lacking.into_iter().map(|item| item.question).collect();
+                let reasons: Vec<String> = missing.lacking.into_iter().map(|item| item.unknown).collect();
                 audit.not_applicable.push(NotApplicableRule {
                     code: rule.code,
                     title: rule.title,
@@ -213,4 +215,75 @@ pub fn audit(facts: &ImageFacts<'_>) -> ImageAudit {
         (Reverse(a.severity), a.code, &a.subject.name).cmp(&(Reverse(b.severity), b.code, &b.subject.name))
     });
     audit
+}
+
+/// Lets an installation speak in the diagnosis of a recording of the same computer: a service gets its start type, whom it waits for and what
+/// is safe to change, a driver how its file is signed.
+pub fn speak_together(diagnosis: &mut Diagnosis, report: &ImageReport) {
+    for finding in &mut diagnosis.findings {
+        let names = finding.subject.name.clone();
+        match finding.subject.kind {
+            FindingSubjectKind::Service => {
+                // A finding can be about several: a list, or a chain.
+                let names = names.split([',', '→']).map(str::trim);
+                let services =
+                    names.filter_map(|name| report.services.iter().find(|one| one.name.eq_ignore_ascii_case(name)));
+                for service in services {
+                    finding.evidence.push(FindingEvidence { time_ns: None, text: service_in_image(service) });
+                    if let Some(reason) = guard(service) {
+                        finding.advice.push_str(&format!("; leave {} on: {reason}", service.name));
+                    }
+                }
+            }
+            FindingSubjectKind::Driver => {
+                for name in names.split(',').map(str::trim) {
+                    finding
+                        .evidence
+                        .extend(driver_in_image(name, report).map(|text| FindingEvidence { time_ns: None, text }));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What the registry says about a service, in one sentence.
+fn service_in_image(service: &ServiceEntry) -> String {
+    let mut parts = vec![service.evidence()];
+    if service.is_delayed {
+        parts.push("delayed".to_owned());
+    }
+    if service.has_trigger {
+        parts.push("has a trigger".to_owned());
+    }
+    if !service.group.is_empty() {
+        parts.push(format!("group {}", service.group));
+    }
+    if !service.depends_on_services.is_empty() {
+        parts.push(format!("starts after {}", service.depends_on_services.join(", ")));
+    }
+    if !service.needed_by.is_empty() {
+        parts.push(format!("needed by {}", service.needed_by.join(", ")));
+    }
+    if guard(service).is_none() && service.is_auto() && service.needed_by.is_empty() {
+        parts.push("nothing names it as needed: it can be tried as delayed-auto or demand".to_owned());
+    }
+    parts.join("; ")
+}
+
+/// How the file of a driver is signed; `None` when the installation does not know it.
+fn driver_in_image(name: &str, report: &ImageReport) -> Option<String> {
+    let lower = name.to_lowercase();
+    let stem = lower.strip_suffix(".sys").unwrap_or(&lower);
+    let of_file = |file: &str| file.strip_suffix(".sys").is_some_and(|file| file == stem);
+    let signed = report.boot_drivers.iter().find(|one| one.service.eq_ignore_ascii_case(stem) || of_file(&one.file));
+    if let Some(driver) = signed.filter(|driver| driver.is_present) {
+        let how = match (driver.embedded_signature, driver.signed_for_tests) {
+            (_, true) => "is signed with a certificate for tests",
+            (true, _) => "holds a signature of its own",
+            _ => "holds no signature: a catalogue has it, or nothing does (the loader looks through all of them)",
+        };
+        return Some(format!("{} {how}", driver.file));
+    }
+    report.services.iter().find(|one| one.name.eq_ignore_ascii_case(stem)).map(ServiceEntry::evidence)
 }

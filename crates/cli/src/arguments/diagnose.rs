@@ -13,6 +13,7 @@ Examples:
   onoff diagnose boot.etl
   onoff diagnose                            this Linux computer's last boot
   onoff diagnose boot.etl --top 3           the three that cost most
+  onoff diagnose boot.etl --image /mnt/c    with what the registry says about its services
   onoff diagnose sleep.etl --format json | jq '.findings[] | {{code, cost_ns, title}}'
   onoff diagnose --list                     every rule
   onoff diagnose --explain boot/driver-start-not-pended
@@ -30,6 +31,11 @@ pub struct DiagnoseArguments {
     /// catalogue only, or for tests
     #[arg(long, value_name = "FOLDER")]
     pub drivers: Vec<PathBuf>,
+
+    /// The installation of the recorded Windows computer, as 'onoff image' takes it: shows for services whom they wait for and what is safe
+    /// to change, for drivers how their files are signed
+    #[arg(long, value_name = "PATH")]
+    pub image: Vec<PathBuf>,
 
     /// List every rule instead
     #[arg(long, conflicts_with_all = ["files", "explain"])]

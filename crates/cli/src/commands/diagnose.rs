@@ -1,6 +1,7 @@
 //! `onoff diagnose`.
 
 use onoff_analysis::recording::summarise;
+use onoff_findings::image::speak_together;
 use onoff_findings::{RULES, RuleList, TABLES};
 use onoff_report::{json, text};
 
@@ -15,7 +16,7 @@ pub fn run(
     format: DiagnosisFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let options = match question {
+    let (options, image) = match question {
         DiagnosisQuestion::List => {
             return destination.write(|out| {
                 match format {
@@ -37,14 +38,17 @@ pub fn run(
                 Ok(())
             });
         }
-        DiagnosisQuestion::Diagnose(options) => options,
+        DiagnosisQuestion::Diagnose(options, image) => (options, image),
     };
     let (session, diagnosis) = super::ask(recording, |session| session.diagnose(options))?;
-    let diagnosis = diagnosis?;
+    let mut diagnosis = diagnosis?;
     if diagnosis.transitions.is_empty() {
         return Err(Failure::NothingToAnswer(
             "the recording holds no boot, shutdown or sleep to diagnose; 'onoff info' says what it holds".to_owned(),
         ));
+    }
+    if !image.is_empty() {
+        speak_together(&mut diagnosis, &super::image::open(image)?.report);
     }
     // The diagnosis has read them.
     let trace = session.tables(TABLES)?;

@@ -1,5 +1,7 @@
 //! `onoff diagnose` as meant.
 
+use std::path::PathBuf;
+
 use onoff_analysis::idle::IdleMetric;
 use onoff_analysis::transition::boot::BootOptions;
 use onoff_findings::Rule;
@@ -14,8 +16,8 @@ use crate::failure::Failure;
 /// What is asked of the rules.
 #[derive(Debug)]
 pub enum DiagnosisQuestion {
-    /// What they find in a recording.
-    Diagnose(Box<DiagnosisOptions>),
+    /// What they find in a recording, with the paths of the installation that it is of.
+    Diagnose(Box<DiagnosisOptions>, Vec<PathBuf>),
     /// What rules there are.
     List,
     /// What one of them is about.
@@ -58,7 +60,7 @@ pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
             if let Some(milliseconds) = arguments.noise {
                 options.noise_ns = i64::from(milliseconds) * 1_000_000;
             }
-            DiagnosisQuestion::Diagnose(Box::new(options))
+            DiagnosisQuestion::Diagnose(Box::new(options), arguments.image)
         }
     };
     let format = match arguments.format {
@@ -66,7 +68,7 @@ pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
         PlainFormat::Json => DiagnosisFormat::Json,
     };
     let mut recording = match question {
-        DiagnosisQuestion::Diagnose(_) => Recording::from(arguments.recording),
+        DiagnosisQuestion::Diagnose(..) => Recording::from(arguments.recording),
         // The rules are known without a recording.
         _ => Recording::none(),
     };

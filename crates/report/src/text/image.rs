@@ -2,9 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::image::{
-    ImageComparison, ImageReport, OverlayGrowth, OverlayKind, ServiceEntry, ServiceStart, WriteFilter,
-};
+use onoff_analysis::image::{ImageComparison, ImageReport, OverlayGrowth, OverlayKind, ServiceEntry, WriteFilter};
 use onoff_findings::finding::FindingSeverity;
 use onoff_findings::image::{ImageAnswer, ImageAudit, UnreadableHive};
 use onoff_findings::protected::guard;
@@ -407,28 +405,4 @@ pub fn nothing(unreadable: &[UnreadableHive]) -> String {
         Some(file) => format!("{}: {}", file.name, file.reason),
         None => "no registry hive (SYSTEM, SOFTWARE, NTUSER.DAT, BCD) there; a WIM file has to be mounted or extracted first".to_owned(),
     }
-}
-
-/// Whether a service that a recording names is worth a word with the image at hand: its start type, who it waits for, what is safe.
-#[must_use]
-pub fn service_line(service: &ServiceEntry) -> String {
-    let mut parts =
-        vec![format!("start {}{}", service.start.as_str(), if service.is_delayed { ", delayed" } else { "" })];
-    if !service.group.is_empty() {
-        parts.push(format!("group {}", service.group));
-    }
-    if !service.depends_on_services.is_empty() {
-        parts.push(format!("after {}", service.depends_on_services.join(", ")));
-    }
-    if !service.needed_by.is_empty() {
-        parts.push(format!("needed by {}", service.needed_by.join(", ")));
-    }
-    parts.push(match guard(service) {
-        Some(reason) => format!("leave it on: {reason}"),
-        None if service.start == ServiceStart::Auto && service.needed_by.is_empty() => {
-            "can be set to delayed-auto or demand".to_owned()
-        }
-        None => format!("error control {}", service.error_control.as_str()),
-    });
-    parts.join("; ")
 }
