@@ -60,6 +60,7 @@ pub fn refuse_several(task: &Task, recording: &Recording) -> Result<(), Failure>
         | Task::Record(_)
         | Task::Collect(_)
         | Task::Prefetch(_)
+        | Task::Image(_)
         | Task::Compare(_)
         | Task::Gate(_)
         | Task::Summary(_)
