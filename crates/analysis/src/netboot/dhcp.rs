@@ -1,8 +1,9 @@
 //! Dialogues with DHCP and boot servers: which messages, who waited for whom.
 
-use onoff_netboot::capture::AddressProbe;
 use onoff_netboot::dhcp::{DhcpKind, DhcpMessage, PxeOptions};
 use serde::Serialize;
+
+use super::link::LinkIndex;
 
 /// Port of PXE boot servers.
 const BOOT_SERVER_PORT: u16 = 4011;
@@ -117,11 +118,7 @@ pub(super) fn lengthen(exchanges: &mut [DhcpExchange], starts: &[i64]) {
 }
 
 /// The dialogues in the messages of one client. `loading_ns` is when the client asked for its first file.
-pub(super) fn exchanges(
-    messages: &[&DhcpMessage],
-    probes: &[AddressProbe],
-    loading_ns: Option<i64>,
-) -> Vec<DhcpExchange> {
+pub(super) fn exchanges(messages: &[&DhcpMessage], link: &LinkIndex<'_>, loading_ns: Option<i64>) -> Vec<DhcpExchange> {
     /// Dialogues that a message may still belong to: clients have few at a time, and start anew without end.
     const LATEST: usize = 16;
     let mut open: Vec<Vec<&DhcpMessage>> = Vec::new();
@@ -137,7 +134,7 @@ pub(super) fn exchanges(
             None => open.push(vec![message]),
         }
     }
-    open.iter().map(|group| exchange(group, probes, loading_ns)).collect()
+    open.iter().map(|group| exchange(group, link, loading_ns)).collect()
 }
 
 fn version(message: &DhcpMessage) -> u8 {
@@ -197,7 +194,7 @@ fn kinds(group: &[&DhcpMessage]) -> Vec<(DhcpKind, bool)> {
     kinds
 }
 
-fn exchange(group: &[&DhcpMessage], probes: &[AddressProbe], loading_ns: Option<i64>) -> DhcpExchange {
+fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, loading_ns: Option<i64>) -> DhcpExchange {
     let kinds = kinds(group);
     let of = |wanted: fn(DhcpKind) -> bool| {
         group.iter().zip(&kinds).filter(move |(_, (kind, _))| wanted(*kind)).map(|(message, _)| *message)
@@ -223,18 +220,10 @@ fn exchange(group: &[&DhcpMessage], probes: &[AddressProbe], loading_ns: Option<
     let answer = of(|kind| matches!(kind, DhcpKind::Ack | DhcpKind::Reply | DhcpKind::BootReply)).next_back();
     let last_ns = group.last().map_or(start_ns, |message| message.time_ns);
     let end_ns = answer.map_or(last_ns, |answer| answer.time_ns);
-    // Of all questions whether an address is in use, those of this dialogue.
-    let from = probes.partition_point(|probe| probe.time_ns < start_ns);
-    let to = probes.partition_point(|probe| probe.time_ns <= last_ns);
-    let probes = probes.get(from..to).unwrap_or_default();
     let asked_ns = offer.map(|offer| {
         // A server that looks whether the address is in use may be asked again meanwhile, and then answers the earlier
         // question: the one before its first look.
-        let looked_ns = probes
-            .iter()
-            .filter(|probe| Some(probe.target) == offer.address)
-            .map(|probe| probe.time_ns)
-            .find(|looked_ns| (start_ns..=offer.time_ns).contains(looked_ns));
+        let looked_ns = offer.address.and_then(|address| link.first_probe(address, start_ns, offer.time_ns));
         let until_ns = looked_ns.unwrap_or(offer.time_ns);
         let before = questions.iter().rev().find(|&&asked| asked <= until_ns);
         before.copied().unwrap_or(start_ns)
@@ -263,10 +252,7 @@ fn exchange(group: &[&DhcpMessage], probes: &[AddressProbe], loading_ns: Option<
     let address =
         answer.or(offer).and_then(|message| message.address).or_else(|| answers().find_map(|answer| answer.address));
     let address_probes = match (asked_ns, offer, address) {
-        (Some(asked), Some(offer), Some(address)) => probes
-            .iter()
-            .filter(|probe| probe.target == address && (asked..=offer.time_ns).contains(&probe.time_ns))
-            .count() as u64,
+        (Some(asked), Some(offer), Some(address)) => link.probes(address, asked, offer.time_ns) as u64,
         _ => 0,
     };
     let mut servers: Vec<String> = Vec::new();

@@ -3,6 +3,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use onoff_netboot::capture::AddressProbe;
 use onoff_netboot::dhcp::{DhcpKind, DhcpMessage, PxeOptions};
 
+use super::super::link::LinkIndex;
 use super::exchanges;
 
 const MS: i64 = 1_000_000;
@@ -47,7 +48,7 @@ fn asked_twice(probes: &[AddressProbe]) -> (Option<i64>, u64) {
         message(3_201 * MS, DhcpKind::Ack),
     ];
     let messages: Vec<&DhcpMessage> = messages.iter().collect();
-    let found = exchanges(&messages, probes, None);
+    let found = exchanges(&messages, &LinkIndex::of_probes(probes), None);
     assert_eq!(found.len(), 1);
     (found[0].offer_delay_ns, found[0].address_probes)
 }

@@ -1,8 +1,9 @@
 //! Files over HTTP and HTTPS: where the time of each went.
 
 use onoff_netboot::connection::{Connection, HttpRequest, Protocol};
-use onoff_netboot::lookup::Lookup;
 use serde::Serialize;
+
+use super::link::LinkIndex;
 
 /// Programs that load a boot over HTTP, as they name themselves.
 const BOOTERS: [&str; 4] = ["UefiHttpBoot", "iPXE", "GRUB", "shim"];
@@ -70,22 +71,18 @@ pub(super) fn role(download: &Download) -> super::report::FileRole {
 }
 
 /// The downloads of a client, by begin.
-pub(super) fn downloads(connections: &[&Connection], lookups: &[Lookup]) -> Vec<Download> {
+pub(super) fn downloads(connections: &[&Connection], link: &LinkIndex<'_>) -> Vec<Download> {
     let mut downloads: Vec<Download> = connections
         .iter()
         .flat_map(|connection| {
-            connection
-                .requests
-                .iter()
-                .enumerate()
-                .map(|(number, request)| download(connection, number, request, lookups))
+            connection.requests.iter().enumerate().map(|(number, request)| download(connection, number, request, link))
         })
         .collect();
     downloads.sort_by_key(|download| download.start_ns);
     downloads
 }
 
-fn download(connection: &Connection, number: usize, request: &HttpRequest, lookups: &[Lookup]) -> Download {
+fn download(connection: &Connection, number: usize, request: &HttpRequest, link: &LinkIndex<'_>) -> Download {
     let first = number == 0;
     let opened_ns = connection.opened_ns.unwrap_or(connection.first_ns);
     let start_ns = if first { opened_ns } else { request.sent_ns };
@@ -103,7 +100,7 @@ fn download(connection: &Connection, number: usize, request: &HttpRequest, looku
         start_ns,
         end_ns,
         duration_ns: end_ns.saturating_sub(start_ns),
-        lookup_ns: first.then(|| lookup(connection, request, lookups)).flatten(),
+        lookup_ns: first.then(|| lookup(connection, request, link)).flatten(),
         connect_ns: first.then(|| span(connection.opened_ns, connection.accepted_ns)).flatten(),
         tls_ns: span(connection.tls_ns, connection.tls_ready_ns).filter(|_| encrypted),
         first_byte_ns: span(Some(request.sent_ns), request.first_byte_ns),
@@ -131,13 +128,11 @@ fn url(connection: &Connection, request: &HttpRequest) -> String {
     }
 }
 
-fn lookup(connection: &Connection, request: &HttpRequest, lookups: &[Lookup]) -> Option<i64> {
+fn lookup(connection: &Connection, request: &HttpRequest, link: &LinkIndex<'_>) -> Option<i64> {
     let host = request.host.split(':').next().unwrap_or_default();
-    let found = lookups.iter().find(|lookup| {
-        let before = connection.first_ns.saturating_sub(lookup.asked_ns);
-        lookup.client == connection.client.ip()
-            && lookup.name.eq_ignore_ascii_case(host)
-            && (0..=SHORTLY_NS).contains(&before)
-    })?;
+    let first_ns = connection.first_ns;
+    let found = link
+        .lookups(first_ns.saturating_sub(SHORTLY_NS), first_ns)
+        .find(|lookup| lookup.client == connection.client.ip() && lookup.name.eq_ignore_ascii_case(host))?;
     Some(found.answered_ns?.saturating_sub(found.asked_ns).max(0))
 }

@@ -4,6 +4,7 @@ mod clients;
 pub mod dhcp;
 pub mod findings;
 pub mod http;
+mod link;
 pub mod model;
 pub mod outcome;
 pub mod report;
@@ -21,6 +22,7 @@ use thiserror::Error;
 use clients::{Key, Traffic};
 use dhcp::{DhcpExchange, Stack};
 use http::Download;
+use link::LinkIndex;
 use report::{CaptureFileSummary, CaptureSide, CaptureSummary, FileTransfer, NetbootReport, NetworkBoot};
 
 /// Port of file servers (SMB).
@@ -75,6 +77,7 @@ pub struct NoNetboot {
 pub fn analyse(capture: &Capture, options: &NetbootOptions) -> Result<NetbootReport, NoNetboot> {
     let mut boots = Vec::new();
     let mut others = Vec::new();
+    let link = LinkIndex::of(capture);
     for (key, traffic) in clients::clients(capture) {
         if !traffic.is_network_boot() {
             continue;
@@ -83,7 +86,7 @@ pub fn analyse(capture: &Capture, options: &NetbootOptions) -> Result<NetbootRep
         let starts: Vec<i64> = boots_of_client.iter().map(|(start_ns, _)| *start_ns).collect();
         for (number, (_, traffic)) in boots_of_client.iter().enumerate() {
             let until_ns = starts.get(number + 1).copied().unwrap_or(capture.duration_ns);
-            let boot = network_boot(capture, key, traffic, (options, until_ns));
+            let boot = network_boot((capture, &link), key, traffic, (options, until_ns));
             if options.client.is_none_or(|wanted| is_client(&boot, wanted)) {
                 boots.push(boot);
             } else {
@@ -164,7 +167,7 @@ fn boots_of(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
     let loading_ns = loading(&traffic);
     let mut begins: Vec<i64> = Vec::new();
     let mut system = false;
-    for exchange in dhcp::exchanges(&traffic.dhcp, &[], loading_ns) {
+    for exchange in dhcp::exchanges(&traffic.dhcp, &LinkIndex::default(), loading_ns) {
         match exchange.stack {
             Stack::OperatingSystem => system = true,
             Stack::Firmware if system && exchange.vendor_class.contains("Client") => {
@@ -197,13 +200,13 @@ fn loading(traffic: &Traffic<'_>) -> Option<i64> {
 }
 
 fn network_boot(
-    capture: &Capture,
+    (capture, link): (&Capture, &LinkIndex<'_>),
     key: Key,
     traffic: &Traffic<'_>,
     (options, until_ns): (&NetbootOptions, i64),
 ) -> NetworkBoot {
     let loading_ns = loading(traffic);
-    let mut dhcp = dhcp::exchanges(&traffic.dhcp, &capture.address_probes, loading_ns);
+    let mut dhcp = dhcp::exchanges(&traffic.dhcp, link, loading_ns);
     let starts: Vec<i64> = dhcp
         .iter()
         .map(|exchange| exchange.start_ns)
@@ -237,7 +240,7 @@ fn network_boot(
         .copied()
         .filter(|connection| system_ns.is_none_or(|system| connection.first_ns < system))
         .collect();
-    let downloads = http::downloads(&before_system, &capture.lookups);
+    let downloads = http::downloads(&before_system, link);
     let first_ns = dhcp
         .iter()
         .map(|exchange| exchange.start_ns)
@@ -248,10 +251,11 @@ fn network_boot(
     let start_ns = first_frame(capture, &client, first_ns);
     let (end_ns, end_rule) = end(&dhcp, &files, &downloads, (file_server_ns, first_ns));
     let (capture_side, round_trip_at_most_ns) = side(&files);
-    let round_trip_at_most_ns = shortest_answer(capture, &client).into_iter().chain(round_trip_at_most_ns).min();
+    let round_trip_at_most_ns = shortest_answer(link, &client).into_iter().chain(round_trip_at_most_ns).min();
     let fitted = transfers::join(&mut files, models, round_trip_at_most_ns);
     let outcome = outcome::outcome(&outcome::Evidence {
         capture,
+        link,
         traffic,
         client: &client,
         dhcp: &dhcp,
@@ -328,10 +332,9 @@ fn what_if(fitted: &[model::Fitted], settings: &model::Settings) -> Option<model
 
 /// The shortest time from a question for an address of the client to its answer: with the network's round trip in it, and little
 /// else.
-fn shortest_answer(capture: &Capture, client: &report::Client) -> Option<i64> {
-    let of_client = |address: &IpAddr| client.addresses.contains(&address.to_string());
-    let answers = capture.address_answers.iter().filter(|answer| of_client(&answer.address));
-    answers.filter_map(|answer| answer.after_ns).min()
+fn shortest_answer(link: &LinkIndex<'_>, client: &report::Client) -> Option<i64> {
+    let addresses = client.addresses.iter().filter_map(|address| address.parse().ok());
+    addresses.filter_map(|address| link.shortest_answer(address)).min()
 }
 
 /// The side whose turns are shorter is the one that does not see the network's round trip.

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::clients::Traffic;
 use super::dhcp::{DhcpExchange, Stack};
 use super::http::Download;
+use super::link::LinkIndex;
 use super::report::{Client, FileRole, FileTransfer, StageKind};
 
 /// After this much silence of the capture's rest, who was to speak has given up, ns: EDK II waits 4 s for an answer by TFTP and
@@ -175,6 +176,7 @@ pub struct ErrorCode {
 /// What an outcome is judged by.
 pub(super) struct Evidence<'a> {
     pub(super) capture: &'a Capture,
+    pub(super) link: &'a LinkIndex<'a>,
     pub(super) traffic: &'a Traffic<'a>,
     pub(super) client: &'a Client,
     pub(super) dhcp: &'a [DhcpExchange],

@@ -186,12 +186,7 @@ fn unanswered_server(evidence: &Evidence<'_>) -> Option<(std::net::IpAddr, usize
     servers.dedup();
     let client = evidence.client.mac?;
     servers.into_iter().filter_map(|server| server.parse().ok()).take(SERVERS).find_map(|target| {
-        let asked = evidence
-            .capture
-            .address_probes
-            .iter()
-            .filter(|probe| probe.target == target && probe.by == Some(client))
-            .count();
+        let asked = evidence.link.probes_by(target, client);
         let silent = !evidence.capture.addresses.contains_key(&target);
         (asked >= 2 && silent).then_some((target, asked))
     })

@@ -1,0 +1,122 @@
+//! What a capture shows of the link as a whole, by address: each of thousands of boots asks only for its own.
+
+use std::net::IpAddr;
+
+use hashbrown::HashMap;
+use onoff_netboot::capture::AddressProbe;
+use onoff_netboot::lookup::Lookup;
+use onoff_netboot::{Capture, MacAddress};
+
+/// Questions and answers about addresses and names, found quickly.
+#[derive(Debug, Default)]
+pub(super) struct LinkIndex<'a> {
+    /// Questions whether an address is in use, by address, each by time.
+    probes: HashMap<IpAddr, Vec<(i64, Option<MacAddress>)>>,
+    /// The shortest time from a question to its answer, ns, by address.
+    answers: HashMap<IpAddr, i64>,
+    /// Names looked up, by time.
+    lookups: Vec<&'a Lookup>,
+}
+
+impl<'a> LinkIndex<'a> {
+    pub(super) fn of(capture: &'a Capture) -> Self {
+        let mut index = Self { probes: by_address(&capture.address_probes), ..Self::default() };
+        for answer in &capture.address_answers {
+            if let Some(after_ns) = answer.after_ns {
+                let shortest = index.answers.entry(answer.address).or_insert(after_ns);
+                *shortest = after_ns.min(*shortest);
+            }
+        }
+        index.lookups = capture.lookups.iter().collect();
+        index.lookups.sort_by_key(|lookup| lookup.asked_ns);
+        index
+    }
+
+    /// An index of questions alone.
+    #[cfg(test)]
+    pub(super) fn of_probes(probes: &[AddressProbe]) -> Self {
+        Self { probes: by_address(probes), ..Self::default() }
+    }
+
+    /// How many questions for `address` came from `from_ns` to `to_ns`.
+    pub(super) fn probes(&self, address: IpAddr, from_ns: i64, to_ns: i64) -> usize {
+        self.probes_between(address, from_ns, to_ns).len()
+    }
+
+    /// The first of them, ns.
+    pub(super) fn first_probe(&self, address: IpAddr, from_ns: i64, to_ns: i64) -> Option<i64> {
+        self.probes_between(address, from_ns, to_ns).first().map(|&(time, _)| time)
+    }
+
+    fn probes_between(&self, address: IpAddr, from_ns: i64, to_ns: i64) -> &[(i64, Option<MacAddress>)] {
+        let times = self.probes.get(&address).map_or(&[][..], Vec::as_slice);
+        let start = times.partition_point(|&(time, _)| time < from_ns);
+        let end = times.partition_point(|&(time, _)| time <= to_ns);
+        times.get(start..end).unwrap_or_default()
+    }
+
+    /// Questions for `address` by `station`.
+    pub(super) fn probes_by(&self, address: IpAddr, station: MacAddress) -> usize {
+        let all = self.probes.get(&address).map_or(&[][..], Vec::as_slice);
+        all.iter().filter(|(_, by)| *by == Some(station)).count()
+    }
+
+    /// The shortest time from a question for an address to its answer, ns.
+    pub(super) fn shortest_answer(&self, address: IpAddr) -> Option<i64> {
+        self.answers.get(&address).copied()
+    }
+
+    /// Names looked up from `from_ns` to `to_ns`, by time.
+    pub(super) fn lookups(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &'a Lookup> + '_ {
+        let start = self.lookups.partition_point(|lookup| lookup.asked_ns < from_ns);
+        let later = self.lookups.get(start..).unwrap_or_default().iter().copied();
+        later.take_while(move |lookup| lookup.asked_ns <= to_ns)
+    }
+}
+
+fn by_address(probes: &[AddressProbe]) -> HashMap<IpAddr, Vec<(i64, Option<MacAddress>)>> {
+    let mut by_address: HashMap<IpAddr, Vec<(i64, Option<MacAddress>)>> = HashMap::new();
+    for probe in probes {
+        by_address.entry(probe.target).or_default().push((probe.time_ns, probe.by));
+    }
+    // The clock may have been set while the capture ran.
+    for times in by_address.values_mut() {
+        times.sort_by_key(|&(time, _)| time);
+    }
+    by_address
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use onoff_netboot::capture::AddressAnswer;
+
+    use super::*;
+
+    #[test]
+    fn questions_and_answers_are_found_by_address_whatever_order_they_came_in() {
+        let one = IpAddr::from(Ipv4Addr::new(10, 0, 0, 1));
+        let other = IpAddr::from(Ipv4Addr::new(10, 0, 0, 2));
+        let station = MacAddress([2, 0, 0, 0, 0, 9]);
+        let probe = |time_ns, target, by| AddressProbe { time_ns, target, by };
+        let answer = |address, after_ns| AddressAnswer { time_ns: 0, address, after_ns };
+        let capture = Capture {
+            // The clock was set back after the second.
+            address_probes: vec![
+                probe(50, one, None),
+                probe(90, one, Some(station)),
+                probe(20, one, Some(station)),
+                probe(60, other, None),
+            ],
+            address_answers: vec![answer(one, Some(7)), answer(one, None), answer(one, Some(5)), answer(other, None)],
+            ..Capture::default()
+        };
+        let index = LinkIndex::of(&capture);
+        assert_eq!((index.probes(one, 20, 90), index.probes(one, 21, 89), index.probes(other, 0, 59)), (3, 1, 0));
+        assert_eq!((index.first_probe(one, 0, 100), index.first_probe(one, 91, 100)), (Some(20), None));
+        assert_eq!((index.probes_by(one, station), index.probes_by(other, station)), (2, 0));
+        assert_eq!((index.shortest_answer(one), index.shortest_answer(other)), (Some(5), None));
+        assert_eq!(index.probes(one, 90, 20), 0, "a range that ends before it starts holds nothing");
+    }
+}
