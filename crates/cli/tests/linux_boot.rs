@@ -212,3 +212,39 @@ fn boots_of_several_machines_have_their_names_in_the_list() {
     let json = json(&folder, "boot both.export --list-boots --format json");
     assert_eq!((&json["boots"][1]["host"], json["boots"][0]["machine"].as_str().unwrap().len()), (&"db".into(), 32));
 }
+
+/// The picture against the list that systemd-analyze printed of the same boot.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_picture_of_a_start_has_the_units_and_lengths_of_blame() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    let part = |name: &str| crate::this_computer::member(&samples.join("boot-1.tar.xz"), &format!("boot-1/lab/{name}"));
+    folder.file("plot.svg", &part("plot.svg"));
+    let report = json(&folder, "boot plot.svg --format json");
+    // The parts are rounded to the ms one by one.
+    let total_ms = report["startup_ns"].as_i64().unwrap() / 1_000_000;
+    assert!((36_814..=36_820).contains(&total_ms), "{total_ms}");
+    assert_eq!(report["default_target"]["unit"], "graphical.target");
+    let units = report["units"].as_array().unwrap();
+    let blame = String::from_utf8(part("blame.txt")).unwrap();
+    let mut compared = 0;
+    for line in blame.lines() {
+        let (length, unit) = line.trim().rsplit_once(' ').unwrap();
+        let seconds = match (length.strip_suffix("ms"), length.strip_suffix('s')) {
+            (Some(ms), _) => ms.parse::<f64>().unwrap() / 1e3,
+            (None, Some(s)) => s.parse::<f64>().unwrap(),
+            _ => continue,
+        };
+        // What started after the picture's end is in the list only.
+        let Some(drawn) = units.iter().find(|drawn| drawn["name"] == unit) else {
+            continue;
+        };
+        let took = drawn["duration_ns"].as_f64().unwrap() / 1e9;
+        assert!((took - seconds).abs() < 0.002, "{unit}: {took} and {seconds}");
+        compared += 1;
+    }
+    assert!(compared > 30, "{compared}");
+}

@@ -68,7 +68,7 @@ fn the_answers_are_those_of_the_same_journal_as_a_file() {
 }
 
 /// The bytes of a member of an archive.
-fn member(archive: &Path, member: &str) -> Vec<u8> {
+pub fn member(archive: &Path, member: &str) -> Vec<u8> {
     let packed = fs::read(archive).unwrap();
     let mut unpacked = Vec::new();
     lzma_rust2::XzReader::new(&packed[..], true).read_to_end(&mut unpacked).unwrap();

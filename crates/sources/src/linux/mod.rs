@@ -50,6 +50,7 @@ pub(crate) mod parts;
 mod power;
 mod processes;
 mod shutdown_request;
+mod start_chart;
 mod startup_lengths;
 mod time_span;
 mod unit_dependencies;
@@ -163,7 +164,8 @@ fn recorder(parts: &[Part<'_>]) -> String {
         "ftrace"
     } else if parts.iter().any(|part| part.kind.is_journal()) {
         "systemd-journald"
-    } else if has(&[PartKind::Units, PartKind::Manager, PartKind::Dump, PartKind::StartupLengths]) {
+    } else if has(&[PartKind::Units, PartKind::Manager, PartKind::Dump, PartKind::StartupLengths, PartKind::StartChart])
+    {
         "systemd"
     } else {
         "kernel log"
@@ -230,6 +232,7 @@ fn read(part: &Part<'_>, clocks: &clocks::Clocks, assembly: &mut Assembly) {
         PartKind::Manager => manager::read(part, clocks, assembly),
         PartKind::Dump => dump::read(part, clocks, assembly),
         PartKind::StartupLengths => startup_lengths::read(part, assembly),
+        PartKind::StartChart => start_chart::read(part, assembly),
         PartKind::Blame => blame::read(part, assembly),
         _ => machine::read(part, assembly),
     }

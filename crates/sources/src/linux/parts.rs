@@ -5,7 +5,7 @@ use onoff_ftrace::{DataFile, TextTrace};
 use onoff_journal::JournalFile;
 
 use super::startup_lengths::StartupLengths;
-use super::{blame, journal_text, journal_verbose, kernel_log};
+use super::{blame, journal_text, journal_verbose, kernel_log, start_chart};
 
 /// A file of a recording that says something.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,8 @@ pub(crate) enum PartKind {
     JournalText,
     /// `systemd-analyze time`: the lengths of the parts of the start.
     StartupLengths,
+    /// `systemd-analyze plot`: when each unit began to start, and how long it took.
+    StartChart,
     /// `systemd-analyze blame`: how long units took to start.
     Blame,
     /// EFI variable: the loader's start, by the firmware's clock.
@@ -90,6 +92,7 @@ impl PartKind {
             Self::JournalVerbose => "journal (verbose)",
             Self::JournalText => "journal (text)",
             Self::StartupLengths => "systemd-analyze time",
+            Self::StartChart => "systemd-analyze plot",
             Self::Blame => "systemd-analyze blame",
             Self::LoaderTimeInit => "EFI variable LoaderTimeInitUSec",
             Self::LoaderTimeExec => "EFI variable LoaderTimeExecUSec",
@@ -130,6 +133,7 @@ impl PartKind {
                 | Self::JournalVerbose
                 | Self::JournalText
                 | Self::StartupLengths
+                | Self::StartChart
         )
     }
 }
@@ -219,6 +223,9 @@ fn by_text(text: &str) -> Option<PartKind> {
     if StartupLengths::read(text).is_some() {
         return Some(PartKind::StartupLengths);
     }
+    if begins("<?xml") && start_chart::recognises(text) {
+        return Some(PartKind::StartChart);
+    }
     if begins("Manager: systemd") || begins("Timestamp firmware:") || begins("-> Unit ") {
         return Some(PartKind::Dump);
     }
@@ -295,8 +302,6 @@ pub(crate) fn advice(bytes: &[u8]) -> &'static str {
         ". This is 'systemd-analyze blame': it says how long units took, and not when. Add 'systemctl show \"*\" > units.txt'."
     } else if any(&|line| line.starts_with("The time when unit became active") || line.contains(".target @")) {
         ". This looks like 'systemd-analyze critical-chain'. Take 'systemctl show \"*\" > units.txt' and 'systemctl show > manager.txt'."
-    } else if any(&|line| line.starts_with("<svg") || line.starts_with("<!DOCTYPE svg")) {
-        ". A picture of 'systemd-analyze plot' is not read. Take 'systemctl show \"*\" > units.txt' and 'systemctl show > manager.txt'."
     } else if any(&|line| line.starts_with("[  +")) {
         ". This looks like 'dmesg -e' or 'dmesg -H', whose times are rounded. Take 'dmesg'."
     } else if any(&|line| {
@@ -338,7 +343,6 @@ mod tests {
         for (text, expected) in [
             ("9.378s dev-vda2.device\n", "systemctl show"),
             ("The time when unit became active or started is printed after the \"@\".\n", "units.txt"),
-            ("<svg width=\"1\">\n", "plot"),
             ("[Nov22 09:04] Linux version 6\n[  +0.000012] x\n", "Take 'dmesg'"),
             ("Linux version 6.1\nReached target Basic System.\n", "short-monotonic"),
         ] {

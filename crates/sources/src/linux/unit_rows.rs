@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use onoff_trace::{Milestone, ServiceChange, ServiceOutcome, ServiceTransition, StringId, milestone};
 
 use super::assembly::Assembly;
-use super::blame;
 use super::units;
+use super::{blame, start_chart};
 
 /// How far a message about a change can be from the change itself, ns: 1 s. Messages wait for journald while it starts, and
 /// the clock of the kernel's log is only known to some milliseconds.
@@ -16,16 +16,23 @@ const NEAR_NS: i64 = 1_000_000_000;
 /// Brings the rows of all parts together; called when all parts were read.
 pub(super) fn settle(assembly: &mut Assembly) {
     let properties = assembly.text(units::EVENT);
-    settle_transitions(&mut assembly.service_transitions, properties);
+    let chart = assembly.text(start_chart::EVENT);
+    settle_transitions(&mut assembly.service_transitions, properties, chart);
     blame::settle(assembly, properties);
     settle_milestones(assembly, properties);
     settle_start(assembly);
 }
 
-fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId) {
-    rows.sort_by_key(|row| (row.service, row.kind as u8, row.event != properties, row.start_ns, Reverse(row.end_ns)));
+fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, chart: StringId) {
+    // The picture of the start has the same times as the properties, rounded.
+    let rank = |row: &ServiceTransition| match row.event {
+        event if event == properties => 0,
+        event if event == chart => 1,
+        _ => 2,
+    };
+    rows.sort_by_key(|row| (row.service, row.kind as u8, rank(row), row.start_ns, Reverse(row.end_ns)));
     let mut kept: Vec<ServiceTransition> = Vec::with_capacity(rows.len());
-    // Of the properties' rows of one unit and change: begins, and the latest end so far.
+    // Of the manager's own rows of one unit and change: begins, and the latest end so far.
     let mut known: Vec<(i64, i64)> = Vec::new();
     for row in rows.drain(..) {
         let same_change = |kept: &&ServiceTransition| (kept.service, kept.kind) == (row.service, row.kind);
@@ -49,6 +56,10 @@ fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId) {
                 .is_some_and(|&(_, latest)| latest >= row.start_ns.saturating_sub(NEAR_NS));
             if met {
                 continue;
+            }
+            if row.event == chart {
+                known.push((row.start_ns, known.last().map_or(end_ns, |&(_, latest)| latest.max(end_ns))));
+                known.sort_unstable();
             }
         }
         kept.push(row);
