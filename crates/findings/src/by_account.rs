@@ -400,7 +400,16 @@ fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhase, entries:
     }
     let certainty = entries.iter().fold(Certainty::Measured, |sum, entry| sum.and(entry.certainty));
     finding.certainty = finding.certainty.and(certainty);
-    let [entry] = entries else { return };
+    let [entry] = entries else {
+        if phase.account.measure == AccountMeasure::CriticalPath {
+            // In the order in which they were on the path, as the account names a relay.
+            let mut members = entries.to_vec();
+            members.sort_by_key(|entry| entry.stretches.first().map(|one| one.start_ns));
+            let names: Vec<&str> = members.iter().map(|entry| entry.name.as_str()).collect();
+            finding.subject.name = names.join(" → ");
+        }
+        return;
+    };
     let is_same_name = finding.subject.name.eq_ignore_ascii_case(&entry.name);
     let begins = entry.stretches.first().map(|one| one.start_ns);
     let said = format!("on the path of {}: {}", phase.phase, did(entry));

@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use onoff_analysis::account::{AccountedPhase, accounts, culprits};
 use onoff_analysis::netboot::report::NetbootReport;
 use onoff_analysis::netboot::{self, NetbootOptions, NoNetboot};
 use onoff_analysis::recording::{Provenance, ProvenanceFile, RecordingSummary, summarise};
+use onoff_analysis::transition::TransitionKind;
 use onoff_analysis::transition::boot::{self, BootKind, BootOptions, BootReport, NotABoot};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, NotAShutdown, ShutdownOptions};
-use onoff_analysis::transition::suspend::{self, NoSuspend, SuspendOptions};
+use onoff_analysis::transition::suspend::{self, NoSuspend, SuspendOptions, SuspendReport};
 use onoff_analysis::waits::{NoWhy, WHY_TABLES, WhyQuestion, WhyReport, why};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
@@ -150,7 +152,7 @@ impl Session {
             return Ok(Transitions::default());
         }
         // All that the three need, read at once.
-        self.tables(crate::tables_of_runs(None))?;
+        self.tables(crate::tables_of_runs(None).union(WHY_TABLES))?;
         Ok(Transitions {
             boot: held(self.boot(&BootOptions::default()))?,
             shutdown: held(self.shutdown(&ShutdownOptions::default()))?,
@@ -164,7 +166,7 @@ impl Session {
     /// # Errors
     /// A recording that cannot be read, or holds no boot.
     pub fn boot(&self, options: &BootOptions) -> Result<BootAnswer, Refusal<Box<NotABoot>>> {
-        let tables = boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES);
+        let tables = boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES).union(WHY_TABLES);
         let trace = self.system_tables(tables)?;
         if trace.system.kind == SystemKind::Linux {
             let report = linux::boot::analyse(&trace, options).map_err(Refusal::Nothing)?;
@@ -174,12 +176,14 @@ impl Session {
         let from_off = |report: &BootReport| report.before_kernel.boot_kind != BootKind::FastStartup;
         if !report.as_ref().is_ok_and(from_off) {
             let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };
-            if let Some(report) = suspend::fast_startup(&trace, &options) {
+            if let Some(mut report) = suspend::fast_startup(&trace, &options) {
+                name_culprits(&trace, &mut report);
                 let recording = Box::new(summarise(&trace));
                 return Ok(BootAnswer::FastStartup { report: Box::new(report), recording });
             }
         }
-        let report = report.map_err(Refusal::Nothing)?;
+        let mut report = report.map_err(Refusal::Nothing)?;
+        report.culprits = culprits(&accounts(&trace, Some(TransitionKind::Boot)));
         Ok(BootAnswer::Windows { report: Box::new(report), recording: Box::new(summarise(&trace)) })
     }
 
@@ -205,13 +209,14 @@ impl Session {
     /// # Errors
     /// A recording that cannot be read, or holds no shutdown.
     pub fn shutdown(&self, options: &ShutdownOptions) -> Result<ShutdownAnswer, Refusal<Box<NotAShutdown>>> {
-        let trace = self.system_tables(shutdown::TABLES.union(linux::shutdown::TABLES))?;
+        let trace = self.system_tables(shutdown::TABLES.union(linux::shutdown::TABLES).union(WHY_TABLES))?;
         let recording = Box::new(summarise(&trace));
         if trace.system.kind == SystemKind::Linux {
             let report = linux::shutdown::analyse(&trace).map_err(Refusal::Nothing)?;
             return Ok(ShutdownAnswer::Linux { report: Box::new(report), recording });
         }
-        let report = shutdown::analyse(&trace, options).map_err(Refusal::Nothing)?;
+        let mut report = shutdown::analyse(&trace, options).map_err(Refusal::Nothing)?;
+        report.culprits = culprits(&accounts(&trace, Some(TransitionKind::Shutdown)));
         Ok(ShutdownAnswer::Windows { report: Box::new(report), recording })
     }
 
@@ -220,13 +225,14 @@ impl Session {
     /// # Errors
     /// A recording that cannot be read, or holds no sleep.
     pub fn sleeps(&self, options: &SuspendOptions) -> Result<SleepAnswer, Refusal<NoSuspend>> {
-        let trace = self.system_tables(suspend::TABLES)?;
+        let trace = self.system_tables(suspend::TABLES.union(WHY_TABLES))?;
         let recording = Box::new(summarise(&trace));
         if trace.system.kind == SystemKind::Linux {
             let report = linux::suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
             return Ok(SleepAnswer::Linux { report: Box::new(report), recording });
         }
-        let report = suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
+        let mut report = suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
+        name_culprits(&trace, &mut report);
         Ok(SleepAnswer::Windows { report: Box::new(report), recording })
     }
 
@@ -256,5 +262,17 @@ impl Session {
     pub fn netboot(&self, options: &NetbootOptions) -> Result<NetbootReport, Refusal<NoNetboot>> {
         let capture = onoff_sources::read_capture(&self.files, &self.options)?;
         netboot::analyse(&capture, options).map_err(Refusal::Nothing)
+    }
+}
+
+/// Who made each transition slow, into its report.
+fn name_culprits(trace: &Trace, report: &mut SuspendReport) {
+    let accounts = accounts(trace, Some(TransitionKind::Suspend));
+    for transition in &mut report.transitions {
+        let is_its = |one: &&AccountedPhase| {
+            let phases = &transition.phases;
+            phases.iter().any(|row| row.name.as_str() == one.phase && row.start_ns == Some(one.account.start_ns))
+        };
+        transition.culprits = culprits(accounts.iter().filter(is_its));
     }
 }

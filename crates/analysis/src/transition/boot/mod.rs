@@ -80,6 +80,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
     let devices = devices::operations(trace);
     Ok(BootReport {
+        culprits: Vec::new(),
         total_ns,
         total_with_idle_ns,
         total_with_loader_ns: total_ns.zip(os_loader_ns).map(|(total, loader)| total.saturating_add(loader)),

@@ -1,5 +1,6 @@
 //! The result of the boot analysis. Its serialized names are the documented contract of `boot --format json`.
 
+use crate::account::Culprit;
 use std::sync::Arc;
 
 use crate::netboot::report::NetbootReport;
@@ -323,6 +324,8 @@ pub struct BootReport {
     pub lacking: Lacking,
     /// Everything that was lost.
     pub losses: Losses,
+    /// Who made it slow, by the account of its phases, who took longest first; empty where nobody did, or no account was made.
+    pub culprits: Vec<Culprit>,
 }
 
 impl BootReport {

@@ -78,6 +78,7 @@ pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         works
     };
     let mut report = ShutdownReport {
+        culprits: Vec::new(),
         kind: course.kind,
         kind_rule: course.kind_rule.clone(),
         total_ns,

@@ -1,5 +1,6 @@
 //! The result of the shutdown analysis. Its serialized names are the documented contract of `shutdown --format json`.
 
+use crate::account::Culprit;
 use crate::transition::{Phase, PhaseName};
 use onoff_trace::Losses;
 use serde::Serialize;
@@ -325,6 +326,8 @@ pub struct ShutdownReport {
     pub lacking: Lacking,
     /// Everything that was lost.
     pub losses: Losses,
+    /// Who made it slow, by the account of its phases, who took longest first; empty where nobody did, or no account was made.
+    pub culprits: Vec<Culprit>,
 }
 
 impl ShutdownReport {

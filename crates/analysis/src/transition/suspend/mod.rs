@@ -217,6 +217,7 @@ impl<'a> Source<'a> {
         let number_of = |id: StringId| trace.text(id).parse::<u32>().ok();
         let by_power_manager = cycle.whole.filter(|row| !is_kernel_logger(trace, row.event));
         let mut transition = PowerTransition {
+            culprits: Vec::new(),
             number,
             kind: kinship.kind,
             kind_rule: kinship.rule,

@@ -1,5 +1,6 @@
 //! The result of the suspend analysis. Its serialized names are the documented contract of `suspend --format json`.
 
+use crate::account::Culprit;
 use crate::transition::{Phase, PhaseName};
 use onoff_trace::{Losses, NotificationKind, PowerRequestKind, PowerStateKind};
 use serde::Serialize;
@@ -105,6 +106,8 @@ pub struct PowerTransition {
     pub missing: Vec<String>,
     /// Names of the losses that touch this.
     pub touched_by: Vec<String>,
+    /// Who made it slow, by the account of its phases, who took longest first; empty where nobody did, or no account was made.
+    pub culprits: Vec<Culprit>,
 }
 
 /// A half of a transition: by the events, and by the kernel's own account.

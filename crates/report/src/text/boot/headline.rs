@@ -14,6 +14,7 @@ use crate::text::machine::machine;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+use crate::text::why::account::culprit;
 
 /// From this share of its phase on, one piece of work is worth a sentence, percent.
 const NOTABLE_SHARE: f64 = 10.0;
@@ -89,6 +90,10 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
         sentence += &format!(" ({} of the boot)", percent(share(length, total)));
     }
     sentence += ".";
+    if let Some(first) = report.culprits.first() {
+        sentence += &format!(" {}", culprit(first));
+        return writeln!(out, "{}", styled(WORST, sentence));
+    }
     let notable = |ns: i64| share(ns, length) >= NOTABLE_SHARE;
     let mut named = false;
     if let Some((service, took)) = slowest_service(report, phase).filter(|&(_, took)| notable(took)) {

@@ -12,6 +12,7 @@ use crate::text::machine::machine;
 use crate::text::printable::printable;
 use crate::text::quantity::{duration, percent};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+use crate::text::why::account::culprit;
 
 /// From this share of the shutdown on, one piece of work belongs into the first sentence, percent.
 const NOTABLE_PERCENT: f64 = 10.0;
@@ -21,13 +22,25 @@ pub(super) fn write(report: &ShutdownReport, recording: &RecordingSummary, out: 
     if let Some(sentence) = parts(report) {
         writeln!(out, "{sentence}")?;
     }
-    if let Some(longest) = report.longest.as_ref().filter(|longest| !leads(longest)) {
+    if let Some(first) = report.culprits.first() {
+        let longest = report.longest.as_ref().filter(|longest| longest.name.eq_ignore_ascii_case(&first.entry.name));
+        let because = longest.map(|longest| longest.because.as_str()).filter(|because| !because.is_empty());
+        let because = because.map(|because| format!("; {}", printable(because))).unwrap_or_default();
+        writeln!(out, "{}", styled(WORST, format!("{}{because}.", culprit(first).trim_end_matches('.'))))?;
+    } else if let Some(longest) = report.longest.as_ref().filter(|longest| !leads(longest)) {
         writeln!(out, "{}", styled(WORST, format!("Longest: {}.", told(longest))))?;
     }
     if report.kind == ShutdownKind::FastStartup {
         writeln!(out, "Then the rest of the system goes into a memory image; 'onoff suspend' shows that half.")?;
     }
     writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
+}
+
+/// Whether the account says who took longest, so that the longest work need not be said: it is the same or took no longer.
+fn is_culprits(report: &ShutdownReport, longest: &LongestWork) -> bool {
+    report.culprits.first().is_some_and(|first| {
+        first.entry.name.eq_ignore_ascii_case(&longest.name) || longest.duration_ns <= first.entry.ns
+    })
 }
 
 /// Whether a piece of work belongs into the first sentence.
@@ -49,7 +62,7 @@ fn answer(report: &ShutdownReport) -> String {
         }
         (None, _) => format!("{what} took at least {}", duration(report.total_at_least_ns)),
     };
-    if let Some(longest) = report.longest.as_ref().filter(|longest| leads(longest)) {
+    if let Some(longest) = report.longest.as_ref().filter(|longest| leads(longest) && !is_culprits(report, longest)) {
         sentence += &format!("; {}", told(longest).replacen(',', " took", 1));
         sentence = of_it(sentence);
     }

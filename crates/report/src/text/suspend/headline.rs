@@ -11,6 +11,7 @@ use onoff_analysis::transition::suspend::{
 use crate::text::printable::printable;
 use crate::text::quantity::{duration, duration_or_dash, percent, share};
 use crate::text::style::{HEADLINE, WORST, styled};
+use crate::text::why::account::culprit;
 
 /// From this share of its phase on, one application, service or device is worth a sentence, percent.
 const NOTABLE_SHARE: f64 = 10.0;
@@ -113,6 +114,13 @@ fn longest(transition: &PowerTransition) -> Option<String> {
     let phase = longest_phase(transition)?;
     let length = phase.duration_ns?;
     let mut sentence = format!("{} took {}", phase.name.as_str(), duration(length));
+    if let Some(first) = transition.culprits.first() {
+        // That somebody let a time-out pass is more than how long it took.
+        if let Some(cause) = cause(transition, phase).filter(|cause| cause.contains("time-out")) {
+            sentence += &format!(": {cause}");
+        }
+        return Some(format!("{sentence}. {}", culprit(first)));
+    }
     match cause(transition, phase) {
         Some(cause) => sentence += &format!(": {cause}."),
         None => sentence += ".",

@@ -2,16 +2,27 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::account::{AccountEntry, AccountMeasure, AccountSubjectKind, Did, PhaseAccount};
+use onoff_analysis::account::{
+    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, PhaseAccount, culprits,
+};
+use onoff_analysis::waits::{StretchKind, WhyStretch};
 
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration, percent};
 use crate::text::style::{HEADLINE, QUIET, WORST};
 use crate::text::table::{Table, cell, styled_cell};
 
-/// The first line: who, and how long. `what` is what it held up.
-pub(super) fn write_headline(account: &PhaseAccount, what: &str, out: &mut dyn Write) -> io::Result<()> {
-    let Some((who, did)) = sentence(account, what) else { return Ok(()) };
+/// The first line: who, and how long. `what` is what it held up. Of a phase, the culprit that every other verb names: parts of
+/// the system that every transition consists of come after.
+pub(super) fn write_headline(stretch: &WhyStretch, what: &str, out: &mut dyn Write) -> io::Result<()> {
+    if stretch.kind == StretchKind::Phase {
+        let phase = AccountedPhase { transition: "", phase: stretch.name.clone(), account: stretch.account.clone() };
+        if let Some(first) = culprits([&phase]).first() {
+            let (who, did) = (culprit_held(first, what), culprit_did(first));
+            return writeln!(out, "{HEADLINE}{who}{HEADLINE:#}: {did}");
+        }
+    }
+    let Some((who, did)) = sentence(&stretch.account, what) else { return Ok(()) };
     writeln!(out, "{HEADLINE}{who}{HEADLINE:#}{did}")
 }
 
@@ -26,13 +37,43 @@ pub fn sentence(account: &PhaseAccount, what: &str) -> Option<(String, String)> 
         return Some((format!("Not known: {cost} of {whole} of {what}, because {reason}"), String::new()));
     }
     let name = subject(first);
-    let verb = match (account.measure, first.kind) {
+    let verb = verb(account.measure, first.kind);
+    let inferred = inferred(first);
+    Some((format!("{name} {verb} {what} for {cost} of {whole}"), format!(": {}{inferred}", actions(first))))
+}
+
+/// Who made a transition slow, in a sentence: the same that [`sentence`] says of its phase.
+#[must_use]
+pub fn culprit(culprit: &Culprit) -> String {
+    let held = culprit_held(culprit, &printable(&culprit.phase));
+    match culprit.measure {
+        // That it kept the computer busy is said.
+        AccountMeasure::BusySlices => format!("{held}{}.", inferred(&culprit.entry)),
+        _ => format!("{held}: {}.", culprit_did(culprit)),
+    }
+}
+
+fn culprit_held(culprit: &Culprit, what: &str) -> String {
+    let entry = &culprit.entry;
+    let verb = verb(culprit.measure, entry.kind);
+    format!("{} {verb} {what} for {} of {}", subject(entry), duration(entry.ns), duration(culprit.phase_ns))
+}
+
+fn culprit_did(culprit: &Culprit) -> String {
+    format!("{}{}", actions(&culprit.entry), inferred(&culprit.entry))
+}
+
+/// What somebody did to a phase.
+const fn verb(measure: AccountMeasure, kind: AccountSubjectKind) -> &'static str {
+    match (measure, kind) {
         (AccountMeasure::BusySlices, _) => "kept the computer busy in",
         (_, AccountSubjectKind::Driver) => "blocked",
         _ => "held up",
-    };
-    let inferred = if first.certainty == onoff_analysis::Certainty::Measured { "" } else { " (inferred)" };
-    Some((format!("{name} {verb} {what} for {cost} of {whole}"), format!(": {}{inferred}", actions(first))))
+    }
+}
+
+fn inferred(entry: &AccountEntry) -> &'static str {
+    if entry.certainty == onoff_analysis::Certainty::Measured { "" } else { " (inferred)" }
 }
 
 /// The subjects, the largest of them.

@@ -75,7 +75,7 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
 fn write_stretch(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let path = &stretch.path;
     let what = title(stretch);
-    account::write_headline(&stretch.account, &what, out)?;
+    account::write_headline(stretch, &what, out)?;
     writeln!(
         out,
         "{what} took {}, from {} to {}",

@@ -1,0 +1,92 @@
+//! One cause has one name and one number in every verb, in text and JSON.
+#![allow(clippy::unwrap_used)]
+
+use onoff_trace::Duration;
+use serde_json::Value;
+
+use crate::expected;
+use crate::running::Folder;
+
+fn json(folder: &Folder, line: &str) -> Option<Value> {
+    let output = folder.run(line);
+    (output.status.code() == Some(0)).then(|| serde_json::from_slice(&output.stdout).unwrap())
+}
+
+/// The culprits that a verb names: of a sleep, those of the transition with that number.
+fn culprits(answer: &Value, transition: &str) -> Vec<Value> {
+    let report = match transition.strip_prefix("suspend ") {
+        Some(number) => {
+            let all = answer["transitions"].as_array().unwrap();
+            all.iter().find(|one| one["number"].to_string() == number).unwrap()
+        }
+        None => answer,
+    };
+    report["culprits"].as_array().unwrap().clone()
+}
+
+/// The first culprit of `transition`: as the verb of the transition, `why`, `diagnose` and the measures of `compare` have it.
+fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<String>) -> bool {
+    let verb = transition.split(' ').next().unwrap();
+    let Some(answer) = json(folder, &format!("{verb} boot.etl --format json")) else { return false };
+    let Some(first) = culprits(&answer, transition).into_iter().find(|one| one["of_system"] == false) else {
+        return false;
+    };
+    let (name, phase) = (first["entry"]["name"].as_str().unwrap(), first["phase"].as_str().unwrap());
+    let ns = first["entry"]["ns"].as_i64().unwrap();
+    let mut fault = |what: String| faults.push(format!("{transition}, {name} {ns} ns of {phase}: {what}"));
+
+    // A phase that two transitions share is found once.
+    let findings = diagnosis["findings"].as_array().unwrap();
+    let found = findings
+        .iter()
+        .find(|one| one["phase"].is_string() && (one["transition"] == transition || one["phase"] == phase));
+    let said = found.map(|one| (one["subject"]["name"].as_str(), one["cost_ns"].as_i64(), one["phase"].as_str()));
+    if said != Some((Some(name), Some(ns), Some(phase))) {
+        fault(format!("diagnose says {said:?}"));
+    }
+
+    let printed = format!("for {}", Duration::from_ns(ns));
+    let is_said = |text: &str| text.lines().any(|line| line.contains(name) && line.contains(&printed));
+    if !is_said(&folder.answer(&format!("{verb} boot.etl"))) {
+        fault(format!("{verb} does not say {printed}"));
+    }
+    let why = folder.answer(&format!("why boot.etl --phase {phase}"));
+    if !is_said(&why) {
+        fault(format!("why says {:?}", why.lines().next()));
+    }
+
+    let option = transition.replace(' ', ":");
+    folder.answer(&format!("gate --baseline boot.etl --transition {option} --save-baseline kept.json"));
+    let kept: Value = serde_json::from_slice(&std::fs::read(folder.path("kept.json")).unwrap()).unwrap();
+    let measures = kept["runs"][0]["measures"].as_array().unwrap();
+    let of = |member: &str| -> Option<i64> {
+        let of_phase = |one: &&Value| one["category"] == "account" && one["phase"] == phase;
+        let mut its = measures.iter().filter(of_phase).filter(|one| one["subject"]["name"] == member);
+        its.next()?["value"].as_i64()
+    };
+    let members: Vec<&str> = first["members"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let compared = if members.is_empty() { of(name) } else { members.iter().map(|member| of(member)).sum() };
+    if compared != Some(ns) {
+        fault(format!("compare has {compared:?}"));
+    }
+    true
+}
+
+#[test]
+fn the_first_culprit_is_one_in_every_verb_of_every_scenario() {
+    let mut faults = Vec::new();
+    let mut held = 0;
+    for name in expected::all().into_keys() {
+        let folder = Folder::boot(&format!("{name}.toml"));
+        let diagnosis = json(&folder, "diagnose boot.etl --format json").unwrap();
+        for transition in diagnosis["transitions"].as_array().unwrap() {
+            let before = faults.len();
+            held += u32::from(check(&folder, transition["name"].as_str().unwrap(), &diagnosis, &mut faults));
+            for fault in faults.iter_mut().skip(before) {
+                *fault = format!("{name}: {fault}");
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(held >= 30, "{held}");
+}
