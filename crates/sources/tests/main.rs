@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod capture;
+mod encapsulations;
 mod event_stream;
 mod firmware;
 mod golden_rows;

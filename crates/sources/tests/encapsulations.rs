@@ -1,0 +1,125 @@
+//! Packets inside what links put around them: whatever stands before the packet, the boot comes out the same.
+#![allow(clippy::unwrap_used)]
+
+use onoff_netboot::Capture;
+use onoff_sources::{Error, Files, Limits, Options, read_capture};
+use onoff_testkit::capture::{Container, frames_of, outcomes};
+
+const ETHERNET: u16 = 1;
+const PPP: u16 = 9;
+const PPP_OVER_ETHERNET: u16 = 51;
+const WIRELESS: u16 = 105;
+const RADIOTAP: u16 = 127;
+const SNAP: [u8; 6] = [0xAA, 0xAA, 3, 0, 0, 0];
+
+fn read(link: u16, frames: &[(u64, Vec<u8>)]) -> Result<Capture, Error> {
+    let mut wrote = Container::Pcapng.begin(link, 262_144);
+    for (unix_ns, frame) in frames {
+        wrote.frame(*unix_ns, frame);
+    }
+    let files = Files::held([("a.pcapng".to_owned(), wrote.bytes)], &Limits::default())?;
+    read_capture(&files, &Options::default())
+}
+
+/// What the frames tell, without their lengths and stations, which not every link shows.
+fn told(capture: &Capture) -> String {
+    let transfers: Vec<String> = capture
+        .transfers
+        .iter()
+        .map(|transfer| {
+            let counts = &transfer.counts;
+            format!("{} {:?} {} {} {}", transfer.file, transfer.outcome, transfer.last_ns, counts.blocks, counts.bytes)
+        })
+        .collect();
+    let dhcp: Vec<String> =
+        capture.dhcp.iter().map(|message| format!("{} {:?}", message.time_ns, message.kind)).collect();
+    format!("{transfers:?} {dhcp:?}")
+}
+
+/// The frames of a whole boot, Ethernet's, of which each is wrapped anew: its addresses, the kind of its packet and the packet.
+fn wrapped(frames: &[(u64, Vec<u8>)], wrap: impl Fn(&[u8], &[u8], &[u8]) -> Vec<u8>) -> Vec<(u64, Vec<u8>)> {
+    frames.iter().map(|(unix_ns, frame)| (*unix_ns, wrap(&frame[..12], &frame[12..14], &frame[14..]))).collect()
+}
+
+fn boot() -> Vec<(u64, Vec<u8>)> {
+    let made = outcomes().into_iter().find(|made| made.reason == "system_started").unwrap();
+    let frames = frames_of(&made.bytes);
+    // All of it is IPv4, which every link carries.
+    frames.into_iter().filter(|(_, frame)| frame[12..14] == [8, 0]).collect()
+}
+
+/// The protocol of PPP for IPv4, whole and compressed.
+const PPP_IPV4: [u8; 2] = [0, 0x21];
+
+#[test]
+fn every_encapsulation_that_is_read_gives_the_same_boot() {
+    let frames = boot();
+    let plain = read(ETHERNET, &frames).unwrap();
+    assert!(plain.transfers.len() > 1 && plain.losses.is_empty(), "{:?}", plain.losses);
+    let plain = told(&plain);
+    let pppoe =
+        |packet: &[u8]| [&[0x11, 0, 0, 1][..], &(packet.len() as u16 + 2).to_be_bytes(), &PPP_IPV4, packet].concat();
+    // A data frame to the network: the access point, the sender, the receiver.
+    let wireless = |addresses: &[u8], kind: &[u8], packet: &[u8]| {
+        let head = [&[0x08, 0x01, 0, 0][..], &[2; 6], &addresses[6..12], &addresses[..6], &[0, 0]].concat();
+        [&head, &SNAP[..], kind, packet].concat()
+    };
+    type Wrap<'w> = Box<dyn Fn(&[u8], &[u8], &[u8]) -> Vec<u8> + 'w>;
+    let cases: [(&str, u16, Wrap<'_>); 9] = [
+        ("PPPoE", ETHERNET, Box::new(|to, _, packet| [to, &[0x88, 0x64], &pppoe(packet)].concat())),
+        (
+            "PPPoE in a VLAN",
+            ETHERNET,
+            Box::new(|to, _, packet| [to, &[0x81, 0, 0, 5, 0x88, 0x64], &pppoe(packet)].concat()),
+        ),
+        (
+            "two MPLS labels",
+            ETHERNET,
+            Box::new(|to, _, packet| [to, &[0x88, 0x47, 0, 1, 0, 64, 0, 2, 1, 64], packet].concat()),
+        ),
+        (
+            "LLC and SNAP",
+            ETHERNET,
+            Box::new(|to, kind, packet| {
+                [to, &(packet.len() as u16 + 8).to_be_bytes(), &SNAP[..], kind, packet].concat()
+            }),
+        ),
+        ("PPP", PPP, Box::new(|_, _, packet| [&[0xFF, 3][..], &PPP_IPV4, packet].concat())),
+        ("PPP, compressed", PPP, Box::new(|_, _, packet| [&[0x21], packet].concat())),
+        ("PPPoE alone", PPP_OVER_ETHERNET, Box::new(|_, _, packet| pppoe(packet))),
+        ("802.11", WIRELESS, Box::new(wireless)),
+        (
+            "radiotap",
+            RADIOTAP,
+            Box::new(|to, kind, packet| {
+                [&[0, 0, 12, 0, 0, 0, 0, 0, 1, 2, 3, 4][..], &wireless(to, kind, packet)].concat()
+            }),
+        ),
+    ];
+    for (name, link, wrap) in cases {
+        let capture = read(link, &wrapped(&frames, wrap)).unwrap();
+        assert_eq!(told(&capture), plain, "{name}");
+        assert_eq!(capture.losses.count("frames_malformed"), 0, "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_read_is_counted_and_said() {
+    let frames = boot();
+    let count = frames.len() as u64;
+    let lost = |link: u16, wrap: &dyn Fn(&[u8], &[u8], &[u8]) -> Vec<u8>| {
+        let capture = read(link, &wrapped(&frames, wrap)).unwrap();
+        assert_eq!((capture.transfers.len(), capture.dhcp.len()), (0, 0));
+        let rows: Vec<(&str, u64)> = capture.losses.iter().map(|loss| (loss.counter, loss.count)).collect();
+        rows
+    };
+    // MPLS around Ethernet, an encrypted wireless frame, a protocol of PPP that is no IP, a link type of no network.
+    let inner =
+        |to: &[u8], kind: &[u8], packet: &[u8]| [to, &[0x88, 0x47, 0, 1, 1, 64, 0, 0, 0, 0], to, kind, packet].concat();
+    assert_eq!(lost(ETHERNET, &inner), [("encapsulation_not_read", count)]);
+    let encrypted = |_: &[u8], _: &[u8], packet: &[u8]| [&[0x08, 0x41][..], &[0; 22], packet].concat();
+    assert_eq!(lost(WIRELESS, &encrypted), [("encapsulation_not_read", count)]);
+    let other = |_: &[u8], _: &[u8], packet: &[u8]| [&[0xFF, 3, 0, 0x2B][..], packet].concat();
+    assert_eq!(lost(PPP, &other), [("encapsulation_not_read", count)]);
+    assert_eq!(lost(147, &|_, _, packet| packet.to_vec()), [("link_type_unknown", count)]);
+}
