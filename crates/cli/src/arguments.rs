@@ -21,6 +21,7 @@ pub mod storage;
 pub mod summary;
 pub mod suspend;
 pub mod table;
+pub mod verbs;
 pub mod view;
 pub mod why;
 
@@ -57,42 +58,41 @@ use why::WhyArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  answered (also when the reader of a pipe has seen enough)
-  1  could not read the recording, or could not write the answer
-  2  the recording holds nothing of what was asked for, or the arguments make no sense";
+  0   answered (also when the reader of a pipe has seen enough)
+  1   could not read the recording, or could not write the answer
+  2   the recording holds nothing of what was asked for
+  64  the arguments make no sense";
 
 const EXAMPLES: &str = "\
-Examples:
-  onoff boot BootCKCL.etl                where the time of a boot went
-  onoff boot                             the same for the last boot of this Linux computer
-  onoff boot boot.etl.xz --format json   the same for a program
-  onoff diagnose boot.etl                what to change, what costs most first
-  onoff summary recordings/              many recordings, a row each: how long, and who held it longest
-  onoff firmware FBPT.bin                where the time before the operating system went
-  onoff suspend sleep.etl                where the time of sleeping and waking went
-  onoff shutdown shutdown.etl            where the time of a shutdown went
-  onoff why boot.etl --service Spooler   what something waited for, and its critical path
-  onoff info trace.etl                   what a recording holds
-  onoff events trace.etl --process smss.exe | less
-  onoff cpu trace.etl --range 10s 20s    who used the processors; likewise processes, interrupts, ...
-  onoff disk trace.etl --by path         which files kept the disks busy; likewise files, hardfaults
-  onoff io capture.pml                   how programs ask for their data: sizes, pages, caches
-  onoff prefetch /mnt/c                  what Windows reads ahead, and whether it is trained
-  onoff image /mnt/c                     what will make a Windows installation slow, before it boots
-  onoff netboot boot.pcapng              where the time of a network boot went
-  onoff record boot --runs 3 --out DIR   record this Linux computer's boots
-  onoff collect -o slow-boot.tar.gz      pack what this Linux computer knows of them
-  onoff compare --baseline a.etl --candidate b.etl   what got slower, and whether that is noise
-  onoff gate --baseline a/ --candidate b/ --limit 'boot.total 5% and 500ms'   fail a build that got slower
-  onoff xperf -i trace.etl -o summary_boot.xml -a boot
+Begin with:
+  onoff boot boot.etl                    where the time of a boot went
+  onoff diagnose boot.etl                what to change
+  onoff view boot.etl                    see it
+  onoff boot                             the last boot of this Linux computer
+  onoff compare --baseline a.etl --candidate b.etl   is it slower, where, is it noise
 
-A Windows computer records every boot by itself, in
-C:\\Windows\\System32\\WDI\\LogFiles\\BootCKCL.etl; 'wpr -boottrace -addboot' and
-'xbootmgr -trace boot' record more of it.";
+Recordings are read as they are or packed (.xz, .gz, .zst, .zip). 'onoff VERB --help' has
+examples of each verb. How to record, on Windows and on Linux: 'onoff record --help', and
+docs/src/do/record.md of the source.";
 
 /// Shows where a computer's time goes while it turns on or off, from a recording.
 #[derive(Debug, Parser)]
-#[command(name = "onoff", bin_name = "onoff", version, max_term_width = 100, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+#[command(
+    name = "onoff",
+    bin_name = "onoff",
+    version,
+    max_term_width = 100,
+    help_template = "{about}
+
+{usage-heading} {usage}
+
+{before-help}Options:
+{options}{after-help}",
+    before_help = verbs::page(),
+    after_help = format!("{EXAMPLES}
+
+{EXIT_CODES}")
+)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -218,7 +218,7 @@ pub enum Idle {
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff boot BootCKCL.etl
+  onoff boot boot.etl
   onoff boot kernel.etl user.etl         two logs of one boot
   onoff boot boot.etl --top 20           longer lists
   onoff boot boot.etl --firmware FBPT.bin   with the stages from reset to the kernel

@@ -12,8 +12,10 @@ use onoff::Refusal;
 pub enum Failure {
     /// The recording cannot be read, or the answer not written: exit code 1.
     Unreadable(String),
-    /// The recording holds nothing of what was asked for, or the question makes no sense: exit code 2.
+    /// The recording holds nothing of what was asked for: exit code 2.
     NothingToAnswer(String),
+    /// The arguments make no sense: exit code 64.
+    WrongUsage(String),
     /// What went wrong has been said already: the exit code.
     Told(u8),
     /// Who reads the answer has seen enough. Not a failure of anybody's: exit code 0, and quiet.
@@ -26,11 +28,20 @@ impl Failure {
         Self::Unreadable(onoff_report::text::causes::with_causes(error))
     }
 
+    /// The same, of arguments: before a recording was opened nothing can be missing from it.
+    pub fn of_usage(self) -> Self {
+        match self {
+            Self::NothingToAnswer(message) => Self::WrongUsage(message),
+            failure => failure,
+        }
+    }
+
     /// Says what went wrong in one line on stderr, and gives the exit code.
     pub fn report(self) -> ExitCode {
         let (message, code) = match self {
             Self::Unreadable(message) => (message, 1),
             Self::NothingToAnswer(message) => (message, 2),
+            Self::WrongUsage(message) => (message, crate::WRONG_USAGE),
             Self::Told(code) => return ExitCode::from(code),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };

@@ -14,13 +14,26 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use arguments::Arguments;
+use arguments::{Arguments, Command};
+use failure::Failure;
 use invocation::Invocation;
 
+/// Exit code for arguments that make no sense (`EX_USAGE` of sysexits.h): none of the codes that answer a question.
+const WRONG_USAGE: u8 = 64;
+
 fn main() -> ExitCode {
-    // Usage errors leave from here: clap prints them and exits with code 2; `--help` and `--version` with 0.
-    let arguments = Arguments::parse();
-    let result = Invocation::resolve(arguments).and_then(commands::run);
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Where neither stdout nor stderr takes it, the code alone must do.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::from(WRONG_USAGE) } else { ExitCode::SUCCESS };
+        }
+    };
+    // xperf's scripts expect xperf's codes.
+    let is_xperf = matches!(arguments.command, Command::Xperf(_));
+    let resolved = Invocation::resolve(arguments);
+    let result = if is_xperf { resolved } else { resolved.map_err(Failure::of_usage) }.and_then(commands::run);
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

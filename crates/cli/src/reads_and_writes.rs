@@ -13,7 +13,7 @@ use crate::invocation::{Invocation, Task};
 /// Refuses a task one of whose answers would replace what it reads.
 pub fn refuse_overwriting(invocation: &Invocation) -> Result<(), Failure> {
     let inputs = Inputs::new(reads(invocation));
-    let refused = |refusal: onoff_output::Refusal| Failure::NothingToAnswer(refusal.to_string());
+    let refused = |refusal: onoff_output::Refusal| Failure::WrongUsage(refusal.to_string());
     for output in writes(invocation) {
         inputs.refuse(&output).map_err(refused)?;
     }

@@ -149,11 +149,11 @@ fn what_cannot_be_compared_says_why() {
     record(&folder, "shutdown-slow-console", "off.etl");
     std::fs::create_dir(folder.path("empty")).unwrap();
     for (arguments, code, part) in [
-        ("compare --baseline boot.etl", 2, "--candidate"),
+        ("compare --baseline boot.etl", 64, "--candidate"),
         ("compare --baseline boot.etl --candidate absent.etl", 1, "absent.etl"),
         ("compare --baseline boot.etl --candidate empty", 2, "no recording in this folder"),
         ("compare --baseline boot.etl --candidate off.etl", 2, "off.etl: the recording holds no boot"),
-        ("compare --baseline boot.etl --candidate boot.etl --transition sleep", 2, "--transition"),
+        ("compare --baseline boot.etl --candidate boot.etl --transition sleep", 64, "--transition"),
     ] {
         let (is, message) = folder.refusal(arguments);
         assert_eq!(is, code, "{arguments}: {message}");

@@ -71,18 +71,18 @@ fn a_recording_without_a_boot_is_told_in_a_sentence_with_exit_code_2() {
 }
 
 #[test]
-fn wrong_usage_has_exit_code_2() {
+fn wrong_usage_has_an_exit_code_of_its_own() {
     let folder = Folder::new();
     for arguments in ["", "netboot", "boots x.etl", "boot x.etl --format yaml", "info x.etl --top many"] {
         let output = folder.run(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert_eq!(output.status.code(), Some(64), "{arguments}");
         assert!(!output.stderr.is_empty(), "{arguments}");
     }
     let (code, message) = folder.refusal("boot x.etl --csv pnp");
-    assert_eq!(code, 2);
+    assert_eq!(code, 64);
     assert!(message.contains("--format csv"), "{message}");
     let (code, message) = folder.refusal("events x.etl --range 1s soon");
-    assert_eq!(code, 2);
+    assert_eq!(code, 64);
     assert!(message.contains("'soon' is no time"), "{message}");
 }
 
@@ -115,7 +115,8 @@ fn help_and_version_answer() {
         "policy",
     ] {
         let help = folder.answer(&format!("{verb} --help"));
-        assert!(help.contains("Examples:") && help.contains("Exit codes:"), "{verb}: {help}");
+        let examples = if verb.is_empty() { "Begin with:" } else { "Examples:" };
+        assert!(help.contains(examples) && help.contains("Exit codes:"), "{verb}: {help}");
     }
     assert_eq!(folder.answer("--version"), concat!("onoff ", env!("CARGO_PKG_VERSION"), "\n"));
 }
@@ -196,7 +197,7 @@ fn no_verb_replaces_what_it_reads() {
             format!("xperf -i boot.etl -a boot -ae {name}"),
         ] {
             let (code, message) = folder.refusal(&arguments);
-            assert_eq!(code, 2, "{arguments}: {message}");
+            assert_eq!(code, 64, "{arguments}: {message}");
             assert!(message.contains("write the answer to another file"), "{arguments}: {message}");
             assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), before, "{arguments}");
         }
@@ -215,7 +216,7 @@ fn stdout_that_leads_into_the_recording_is_refused() {
     let append = std::fs::File::options().append(true).open(folder.path("boot.etl")).unwrap();
     let output = folder.command("events boot.etl").stdout(append).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(output.status.code(), Some(64), "{message}");
     assert_eq!(message, "onoff: standard output is boot.etl, which is read; send the answer to another file\n");
     assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), before);
 }

@@ -175,7 +175,7 @@ fn rules_are_listed_and_explained() {
 fn what_cannot_be_answered_is_refused() {
     let folder = Folder::new();
     let (code, message) = folder.refusal("diagnose --explain boot/no-such-rule");
-    assert_eq!(code, 2);
+    assert_eq!(code, 64);
     assert!(message.contains("--list"), "{message}");
     // An empty tree in place of this computer has no boot to tell of.
     assert_eq!(folder.run("diagnose --root .").status.code(), Some(2));

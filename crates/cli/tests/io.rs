@@ -75,7 +75,7 @@ fn what_cannot_be_answered_is_refused_with_a_reason() {
         ("--filter key-blocks=many", "key-blocks"),
     ] {
         let (code, why) = folder.refusal(&format!("io read.csv {arguments}"));
-        assert_eq!(code, 2);
+        assert_eq!(code, 64);
         assert!(why.contains(word), "{why}");
     }
 }

@@ -67,7 +67,7 @@ fn recordings_of_two_boots_are_not_read_as_one() {
     sample(&folder, "slow-sleep.etl");
     for verb in ["boot", "suspend", "diagnose", "info", "services", "why"] {
         let (code, message) = folder.refusal(&format!("{verb} slow-boot.etl slow-sleep.etl"));
-        assert_eq!(code, 2, "{message}");
+        assert_eq!(code, 64, "{message}");
         assert!(message.contains("these are 2 recordings (slow-boot.etl, slow-sleep.etl)"), "{message}");
         assert!(message.contains("'onoff summary'"), "{message}");
     }
@@ -77,7 +77,7 @@ fn recordings_of_two_boots_are_not_read_as_one() {
         std::fs::rename(folder.path(name), folder.path(&format!("both/{name}"))).unwrap();
     }
     let (code, message) = folder.refusal("boot both");
-    assert!(code == 2 && message.contains("these are 2 recordings"), "{message}");
+    assert!(code == 64 && message.contains("these are 2 recordings"), "{message}");
     // One recording in a folder is that recording.
     std::fs::remove_file(folder.path("both/slow-sleep.etl")).unwrap();
     assert!(folder.answer("boot both").starts_with("The boot took 30.0 s."));

@@ -21,7 +21,8 @@ is there already is left alone.
 Exit codes:
   0  packed
   1  the file cannot be written
-  2  there is nothing to pack, the file is there already, or the arguments make no sense")]
+  2  there is nothing to pack, or the file is there already
+  64 the arguments make no sense")]
 pub struct CollectArguments {
     /// The file to write, a .tar.gz; it must not be there yet
     #[arg(short, long, value_name = "FILE")]

@@ -67,7 +67,8 @@ everything that was changed is put back.
 Exit codes:
   0  recorded, or answered (--check: nothing needed is lacking)
   1  something failed on the way; what was changed is put back
-  2  it cannot be done here (the text says what to do), or the arguments make no sense")]
+  2  it cannot be done here (the text says what to do)
+  64 the arguments make no sense")]
 pub struct RecordArguments {
     /// What to record
     #[arg(value_name = "WHAT")]

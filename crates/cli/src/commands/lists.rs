@@ -41,5 +41,5 @@ fn no_process(question: &TableQuestion, what: &str) -> Result<(), Failure> {
     if question.processes.is_empty() {
         return Ok(());
     }
-    Err(Failure::NothingToAnswer(format!("--process: {what} belongs to no process")))
+    Err(Failure::WrongUsage(format!("--process: {what} belongs to no process")))
 }

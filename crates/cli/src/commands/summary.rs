@@ -22,7 +22,7 @@ pub fn run(recording: &Recording, question: &SummaryQuestion, destination: &Dest
 
 fn write(summary: &mut Summary, question: &SummaryQuestion, destination: &Destination) -> Result<(), Failure> {
     let left_out =
-        arrange(summary, &question.order).map_err(|error| Failure::NothingToAnswer(format!("--sort: {error}")))?;
+        arrange(summary, &question.order).map_err(|error| Failure::WrongUsage(format!("--sort: {error}")))?;
     if summary.rows.is_empty() {
         return Err(Failure::NothingToAnswer(summary.nothing()));
     }
@@ -74,7 +74,7 @@ pub fn refuse_several(task: &Task, recording: &Recording) -> Result<(), Failure>
     let recordings = onoff_files::recordings(&recording.files)?;
     let names: Vec<String> = recordings.iter().flatten().take(2).map(|path| path.display().to_string()).collect();
     match (recordings.len(), &names[..]) {
-        (2.., [first, second, ..]) => Err(Failure::NothingToAnswer(format!(
+        (2.., [first, second, ..]) => Err(Failure::WrongUsage(format!(
             "these are {} recordings ({first}, {second}{}), and this verb answers about one; 'onoff summary' answers about all",
             recordings.len(),
             if recordings.len() > 2 { ", ..." } else { "" }

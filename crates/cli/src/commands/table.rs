@@ -25,7 +25,7 @@ pub fn run<T: TableReport + Document>(
     let scope = scope_of(&trace, question.range)?.of_processes(question.processes);
     let mut report = list(&trace, &scope);
     let left_out =
-        arrange(&mut report, &question.order).map_err(|error| Failure::NothingToAnswer(format!("--sort: {error}")))?;
+        arrange(&mut report, &question.order).map_err(|error| Failure::WrongUsage(format!("--sort: {error}")))?;
     if report.rows().is_empty() {
         let is_linux = trace.system.kind == SystemKind::Linux;
         let on_linux = report.nothing_on_linux().filter(|_| is_linux);
