@@ -133,6 +133,8 @@ samples: ## play the scenarios of the repository's own recordings again
 	for name in slow-boot slow-shutdown slow-sleep; do \
 	    cargo run --package onoff-testkit --example make_trace -- $$name samples/$$name.etl; \
 	done
+	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff-cli the_study_in_samples || true
+	xz --force -9e samples/write-filter/*.etl
 
 reference: ## write the pages that come from the code: JSON names, findings, tables, the README's picture
 	@tools/setup rust

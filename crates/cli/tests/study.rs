@@ -309,6 +309,59 @@ fn both_tables_of_the_write_filter_paper() {
     assert_eq!(changes[3]["verdict"], "faster", "with fast startup");
 }
 
+/// The filter, what makes its boots longer, how long that is as it is, ms, and how long the boot then takes to the desktop, ms.
+fn filters(folder: &Folder) -> [(&'static str, &'static str, &'static str, i64, f64); 2] {
+    [("on", "write-filter-on", "ready_at", 31_000), ("off", "write-filter-off", "read", 12_000)].map(
+        |(filter, name, key, was_ms)| {
+            record(folder, &scenario(name), "as-is.etl");
+            let answer = folder.answer("compare --baseline as-is.etl --candidate as-is.etl --format json");
+            let answer: Value = serde_json::from_str(&answer).unwrap();
+            let measures = answer["measures"].as_array().unwrap();
+            let to_desktop = measures.iter().find(|measure| measure["key"] == "boot.to_desktop").unwrap();
+            (filter, name, key, was_ms, to_desktop["values"][0]["median"].as_f64().unwrap() / 1e6)
+        },
+    )
+}
+
+/// The study that lies with the samples: one recording for each of the paper's eight averages. With `ONOFF_WRITE_SAMPLES` they are made anew;
+/// `make samples` does so, and packs them.
+#[test]
+fn the_study_in_samples_gives_both_tables_of_the_write_filter_paper() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/write-filter");
+    let folder = Folder::new();
+    if std::env::var_os("ONOFF_WRITE_SAMPLES").is_some() {
+        for (filter, name, key, was_ms, as_is_ms) in filters(&folder) {
+            for ((_, on_s, off_s), release) in RELEASES.iter().zip(["2016", "2019", "2021", "2024"]) {
+                let wanted_ms = if filter == "on" { on_s } else { off_s } * 1000.0;
+                #[allow(clippy::cast_possible_truncation, reason = "some seconds in ms")]
+                let by_ms = (wanted_ms - as_is_ms).round() as i64;
+                let simulated = Scenario::from_toml(&later(name, key, was_ms, by_ms)).unwrap().simulate().unwrap();
+                std::fs::write(samples.join(format!("{release}-{filter}.etl")), &simulated.files[0]).unwrap();
+            }
+        }
+    }
+    let path = samples.join("study.toml");
+    let answer = folder.command("compare --format json --study").arg(&path).output().unwrap();
+    let comparison: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    let close = |is: Option<f64>, published: f64| {
+        let is = is.unwrap();
+        assert!((is - published).abs() <= 0.011, "{is} {published}");
+    };
+    for (title, of) in [("UWF enabled, fast startup disabled", 0), ("UWF disabled, fast startup enabled", 1)] {
+        let rows = table(&comparison, title);
+        assert_eq!(rows.len(), 4);
+        for ((label, numbers), (release, on_s, off_s)) in rows.iter().zip(RELEASES) {
+            assert_eq!(label, release);
+            close(numbers[0], [on_s, off_s][of]);
+        }
+    }
+    let text = folder.command("compare --study").arg(&path).output().unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    for number in ["41.34", "40.81", "49.22", "51.74", "23.89", "26.09", "28.07", "31.41"] {
+        assert!(text.contains(number), "{number}\n{text}");
+    }
+}
+
 #[test]
 fn a_study_that_makes_no_sense_says_where() {
     let folder = Folder::new();
