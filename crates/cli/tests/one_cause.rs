@@ -17,7 +17,7 @@ fn culprits(answer: &Value, transition: &str) -> Vec<Value> {
     let report = match transition.strip_prefix("suspend ") {
         Some(number) => {
             let all = answer["transitions"].as_array().unwrap();
-            all.iter().find(|one| one["number"].to_string() == number).unwrap()
+            all.iter().find(|one| one["number"].as_u64() == number.parse().ok()).unwrap()
         }
         None => answer,
     };
