@@ -107,7 +107,8 @@ fn every_encapsulation_that_is_read_gives_the_same_boot() {
 fn what_is_not_read_is_counted_and_said() {
     let frames = boot();
     let count = frames.len() as u64;
-    let lost = |link: u16, wrap: &dyn Fn(&[u8], &[u8], &[u8]) -> Vec<u8>| {
+    type Wrap<'w> = &'w dyn Fn(&[u8], &[u8], &[u8]) -> Vec<u8>;
+    let lost = |link: u16, wrap: Wrap<'_>| {
         let capture = read(link, &wrapped(&frames, wrap)).unwrap();
         assert_eq!((capture.transfers.len(), capture.dhcp.len()), (0, 0));
         let rows: Vec<(&str, u64)> = capture.losses.iter().map(|loss| (loss.counter, loss.count)).collect();

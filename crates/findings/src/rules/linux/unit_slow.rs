@@ -1,5 +1,7 @@
 //! Units that the way to the default target waits for.
 
+use onoff_trace::ServiceOutcome;
+
 use super::known_waits::{is_known, waits};
 use crate::rules::prelude::*;
 
@@ -32,11 +34,16 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     if path.steps.is_empty() {
         return without_path(facts);
     }
+    // Whoever was waited for in vain has a rule of its own, which says what to do about that.
+    let failed = |name: &str| {
+        let mut starts = facts.report.units.iter().filter(|unit| unit.name == name && unit.automatic);
+        starts.any(|unit| unit.outcome == ServiceOutcome::Failed)
+    };
     Ok(path
         .steps
         .iter()
         .filter(|step| !step.unit.ends_with(".target") && step.duration_ns >= thresholds::UNIT_NS)
-        .filter(|step| !is_known(&step.unit))
+        .filter(|step| !is_known(&step.unit) && !failed(&step.unit))
         .map(|step| {
             let is_device = step.unit.ends_with(".device");
             let kind = if is_device {
