@@ -18,8 +18,9 @@ fuzz_target!(|bytes: &[u8]| {
         rest = later;
         ticks += 1_000;
         events += 1;
-        let (provider, id) = [(CAPTURE_FILTER, 1001), (CAPTURE_FILTER, 1003), (PACKET_MONITOR, 160), (PACKET_MONITOR, 170)]
-            [usize::from(what % 4)];
+        let (provider, id) =
+            [(CAPTURE_FILTER, 1001), (CAPTURE_FILTER, 1003), (PACKET_MONITOR, 160), (PACKET_MONITOR, 170)]
+                [usize::from(what % 4)];
         let event = ManifestEvent {
             provider: provider.parse().expect("a GUID"),
             id,
