@@ -42,7 +42,7 @@ fuzz_target!(|bytes: &[u8]| {
     onoff_report::text::netboot::write(&report, &options, &mut text).expect("text");
     onoff_report::svg::netboot::write(&report, &mut text).expect("a picture");
     onoff_report::csv::netboot::write(&report, &mut text).expect("rows");
-    onoff_report::json::document::write(&report, &mut text).expect("a document");
+    onoff_report::json::document::write(&[], &report, &mut text).expect("a document");
 });
 
 /// Header of a pcap file of Ethernet frames with microseconds.

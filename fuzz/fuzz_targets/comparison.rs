@@ -55,7 +55,7 @@ fuzz_target!(|bytes: &[u8]| {
             for change in comparison.measures.iter().flat_map(|row| &row.changes) {
                 assert!(change.percent.is_none_or(f64::is_finite), "a percentage is a number");
             }
-            json::document::write(&comparison, &mut out).unwrap();
+            json::document::write(&[], &comparison, &mut out).unwrap();
             csv::compare::write(&comparison, &mut out).unwrap();
             markdown::write(&comparison.tables, &mut out).unwrap();
             judge(&comparison, &limits)
