@@ -5,6 +5,7 @@ tools/json_reference.py            write the page
 tools/json_reference.py --check    fail when the page is not what the code says
 """
 
+import copy
 import pathlib
 import re
 import sys
@@ -13,6 +14,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/src/reference/json.md"
 SOURCES = ["crates/netboot/src", "crates/trace/src", "crates/analysis/src", "crates/findings/src", "crates/report/src/json"]
 HEADER = "DocumentHeader"
+
+# What the transitions of a list are called.
+TRANSITIONS = {"WindowsSuspend": "PowerTransition", "LinuxSuspend": "LinuxSleep"}
 
 # What the commands print, with how the page introduces it.
 COMMANDS = [
@@ -153,6 +157,16 @@ class Item:
                     self.members.append((*member, " ".join(pending)))
                 pending, notes = [], []
 
+    def of(self, name, comment, details):
+        """The same, of an alias that says what stands for the parameter `D`."""
+        item = copy.copy(self)
+        item.name, item.comment = name, comment
+        item.members = [
+            (member, re.sub(r"\bD\b", details, kind), flattened, said)
+            for member, kind, flattened, said in ((each if each[1] != "Vec<Transition<D>>" else (each[0], f"Vec<{TRANSITIONS[details]}>", *each[2:])) for each in self.members)
+        ]
+        return item
+
     def member(self, line, notes, rename):
         if "serde(skip)" in notes:
             return None
@@ -172,17 +186,22 @@ class Item:
 def items():
     pattern = re.compile(
         r"(?P<comment>(?:^[ \t]*///[^\n]*\n)*)(?P<attributes>(?:^[ \t]*#\[[^\n]*\]\n)*)"
-        r"^[ \t]*pub (?P<kind>struct|enum) (?P<name>\w+)(?:<'r>)? \{\n(?P<body>.*?)^[ \t]*\}",
+        r"^[ \t]*pub (?P<kind>struct|enum) (?P<name>\w+)(?:<[^<>{]*>)? \{\n(?P<body>.*?)^[ \t]*\}",
         re.MULTILINE | re.DOTALL,
     )
-    found = {}
+    alias = re.compile(r"((?:^///[^\n]*\n)+)^pub type (\w+) = (\w+)<(\w+)>;", re.MULTILINE)
+    found, aliases = {}, {}
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.rs")):
+            for comment, name, generic, details in alias.findall(path.read_text()):
+                aliases[name] = " ".join(line[3:].strip() for line in comment.splitlines()), generic, details
             for match in pattern.finditer(path.read_text()):
                 comment = [line.strip()[3:].strip() for line in match["comment"].splitlines()]
                 found[match["name"]] = Item(
                     match["name"], " ".join(comment), match["attributes"], match["body"], match["kind"] == "enum"
                 )
+    for name, (comment, generic, details) in aliases.items():
+        found[name] = found[generic].of(name, comment, details)
     return found
 
 

@@ -201,7 +201,7 @@ def of_systemd_analyze(answer, parts):
 
 
 def of_shutdown(answer, parts, facts, seen):
-    yield from same("kind", "reboot", answer["kind"])
+    yield from same("variant", "restart", answer["variant"])
     phases = [phase for phase in answer["phases"] if phase["start_ns"] is not None]
     for name in ("stop_units", "hooks"):
         if name not in [phase["name"] for phase in phases]:
@@ -228,13 +228,13 @@ def of_shutdown(answer, parts, facts, seen):
 
 
 def of_sleep(answer, parts, facts, seen):
-    if not answer["sleeps"]:
+    if not answer["transitions"]:
         yield "no sleep"
     # The kernel's log tells of earlier sleeps of the same boot too.
-    for sleep in answer["sleeps"][-1:]:
+    for sleep in answer["transitions"][-1:]:
         hibernates = facts["job"].startswith("hibernate")
-        expected = "disk" if hibernates else "idle" if "s2idle" in facts["job"] else "memory"
-        yield from same("state", expected, sleep["state"])
+        expected = "hibernate" if hibernates else "suspend_to_idle" if "s2idle" in facts["job"] else "sleep"
+        yield from same("variant", expected, sleep["variant"])
         yield from same("outcome", "slept", sleep["outcome"])
         yield from same("error", None, sleep["error"] or None)
         starts = [phase["start_ns"] for phase in sleep["phases"]]

@@ -276,9 +276,9 @@ fn the_promised_names_are_there() {
     has(&info["providers"][0], &["guid", "name", "events"]);
     has(&info["kinds"][0], &["name", "events"]);
     let boot: Value = serde_json::from_str(&folder.answer("boot boot.etl --format json")).unwrap();
-    has(&boot, &["total_ns", "os_loader_ns", "phases", "post_boot", "units", "devices", "processes", "losses"]);
+    has(&boot, &["total_ns", "os_loader_ns", "phases", "settling", "units", "devices", "processes", "losses"]);
     has(&boot["phases"][0], &["name", "start_ns", "end_ns", "starts", "ends", "recorded_ns", "work", "certainty"]);
-    has(&boot["post_boot"], &["idle_ns", "busy_ns"]);
+    has(&boot["settling"], &["idle_ns", "busy_ns"]);
     has(&boot["units"][0], &["name", "group", "start_ns", "end_ns", "duration_ns", "command"]);
     has(&boot["devices"][0], &["kind", "device", "driver", "start_ns", "pend_ns", "end_ns"]);
     has(&boot["processes"][0], &["pid", "image", "start_ns", "end_ns"]);

@@ -150,9 +150,9 @@ fn a_suspend_to_memory_is_as_the_trace_the_log_and_the_clocks_say() {
         return;
     };
     let report = sample.json("suspend");
-    assert_eq!(report["sleeps_found"], 1);
-    let sleep = &report["sleeps"][0];
-    assert_eq!(sleep["state"], "memory");
+    assert_eq!(report["found"], 1);
+    let sleep = &report["transitions"][0];
+    assert_eq!(sleep["variant"], "sleep");
     assert_eq!(sleep["way"], "deep");
     assert_eq!(sleep["outcome"], "slept");
     assert_eq!(sleep["asked_by"], "labcap");
@@ -197,7 +197,7 @@ fn every_path_leads_from_a_phases_end_back_without_a_step_beside_it() {
         };
         let report = sample.json("suspend");
         let mut paths = 0;
-        for phase in report["sleeps"][0]["phases"].as_array().unwrap() {
+        for phase in report["transitions"][0]["phases"].as_array().unwrap() {
             let steps = phase["work"]["path"].as_array().unwrap();
             paths += usize::from(!steps.is_empty());
             let mut before = i64::MAX;
@@ -220,8 +220,8 @@ fn a_hibernation_has_the_phases_that_only_the_log_tells_and_bounds_its_image() {
         return;
     };
     let report = sample.json("suspend");
-    let sleep = &report["sleeps"][0];
-    assert_eq!(sleep["state"], "disk");
+    let sleep = &report["transitions"][0];
+    assert_eq!(sleep["variant"], "hibernate");
     the_phases_are_the_traces(&sample, sleep);
     let image = &sleep["image"];
     assert_eq!(image["pages"], 94_948);
@@ -240,7 +240,7 @@ fn a_log_alone_tells_a_sleep_with_the_kernels_own_lengths() {
         return;
     };
     let report = json("suspend", &sample.file("dmesg.txt"));
-    let sleep = &report["sleeps"][0];
+    let sleep = &report["transitions"][0];
     assert_eq!(sleep["outcome"], "slept");
     assert_eq!(sleep["asleep"]["slept_ns"], 20_772_000_000_i64);
     for (what, name) in
@@ -249,7 +249,7 @@ fn a_log_alone_tells_a_sleep_with_the_kernels_own_lengths() {
         let told = phase(sleep, name)["duration_ns"].as_i64().unwrap() as f64 / 1e6;
         assert!((told - logged_ms(&sample, what)).abs() < 0.001, "{name}");
     }
-    let parts = report["lacking"].to_string();
+    let parts = sleep["lacking"].to_string();
     assert!(parts.contains("suspend_resume"), "{parts}");
 }
 
@@ -272,7 +272,7 @@ fn the_unit_that_takes_five_seconds_to_stop_is_named_first() {
         return;
     };
     let report = sample.json("shutdown");
-    assert_eq!(report["kind"], "poweroff");
+    assert_eq!(report["variant"], "power_off");
     let longest = &report["longest"];
     assert_eq!(longest["name"], "slowstop.service");
     let length = longest["duration_ns"].as_i64().unwrap();

@@ -60,7 +60,7 @@ fn kinds_phases_and_who_was_told_are_the_truth() {
     for (scenario, kinds) in SCENARIOS {
         let (report, truth) = answer(scenario);
         let transitions = report["transitions"].as_array().unwrap();
-        let found: Vec<&str> = transitions.iter().map(|row| row["kind"].as_str().unwrap()).collect();
+        let found: Vec<&str> = transitions.iter().map(|row| row["variant"].as_str().unwrap()).collect();
         assert_eq!(found, kinds, "{scenario}");
 
         let phases = rows(&report, "phases");
@@ -128,7 +128,7 @@ fn requests_to_devices_and_what_followed_the_resume_are_the_truth() {
             requests += 1;
         }
         for transition in report["transitions"].as_array().unwrap() {
-            let after = &transition["post_resume"];
+            let after = &transition["settling"];
             let (Some(start_ns), Some(end_ns)) = (after["start_ns"].as_i64(), after["end_ns"].as_i64()) else {
                 continue;
             };

@@ -281,7 +281,7 @@ fn a_unit_that_is_slow_to_stop_is_explained_by_what_stops_it() {
     assert_eq!(names[0], "stop_units");
     assert!(!names.contains(&"user_space"));
     let missing = report["missing"].to_string();
-    assert!(missing.contains("context switches in kernel, initrd, user_space"), "{missing}");
+    assert!(missing.contains("context switches in kernel, user_space"), "{missing}");
     let services = report["stretches"][0]["path"]["services"].to_string();
     assert!(services.contains("slowstop.service"), "{services}");
 

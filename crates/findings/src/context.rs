@@ -5,7 +5,7 @@ use onoff_analysis::processes::Images;
 use onoff_analysis::transition::boot::BootReport;
 use onoff_analysis::transition::linux::boot::LinuxBootReport;
 use onoff_analysis::transition::shutdown::ShutdownReport;
-use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
+use onoff_analysis::transition::suspend::PowerTransition;
 use onoff_analysis::transition::{MissingEvidence, Phase, PhaseName};
 use onoff_analysis::units::Unit;
 use onoff_analysis::waits::StepKind;
@@ -56,8 +56,8 @@ pub struct ShutdownFacts<'a> {
 pub struct SuspendFacts<'a> {
     /// The recording.
     pub trace: &'a Trace,
-    /// Their analysis.
-    pub report: &'a SuspendReport,
+    /// What the recording lacked for them.
+    pub lacking: &'a Lacking,
 }
 
 impl<'a> BootFacts<'a> {
@@ -70,7 +70,7 @@ impl<'a> BootFacts<'a> {
     /// The main path, from the kernel's start to the desktop; up to the last known phase where there is no desktop.
     #[must_use]
     pub fn main_path(&self) -> Stretch {
-        let span = &self.report.main_path_boot;
+        let span = &self.report.details.main_path_boot;
         let start = span.start_ns.unwrap_or(0);
         let last_known = self
             .report
@@ -266,8 +266,8 @@ impl<'a> ShutdownFacts<'a> {
     /// From its begin to its end, or to the recording's.
     #[must_use]
     pub fn window(&self) -> Stretch {
-        let start = self.report.starts.time_ns.unwrap_or(0);
-        let end = self.report.ends.time_ns.unwrap_or(self.trace.duration_ns);
+        let start = self.report.details.starts.time_ns.unwrap_or(0);
+        let end = self.report.details.ends.time_ns.unwrap_or(self.trace.duration_ns);
         (start, end)
     }
 
@@ -293,13 +293,14 @@ impl<'a> ShutdownFacts<'a> {
         let until = |end: Option<i64>| end.unwrap_or(self.trace.duration_ns);
         let report = self.report;
         let applications = report
+            .details
             .sessions
             .iter()
             .flat_map(|session| &session.applications)
             .filter(|one| !waits_for_others(&one.image))
             .map(|one| (one.start_ns, until(one.end_ns)));
         let services = report.units.iter().map(|one| (one.start_ns, until(one.end_ns)));
-        let scripts = report.scripts.iter().map(|one| (one.start_ns, until(one.end_ns)));
+        let scripts = report.details.scripts.iter().map(|one| (one.start_ns, until(one.end_ns)));
         applications.chain(services).chain(scripts).collect()
     }
 
@@ -331,13 +332,13 @@ impl SuspendFacts<'_> {
     /// # Errors
     /// It did not.
     pub fn needs_power(&self) -> Result<(), NotChecked> {
-        provider_recorded(&self.report.lacking, "Microsoft-Windows-Kernel-Power")
+        provider_recorded(self.lacking, "Microsoft-Windows-Kernel-Power")
     }
 
     /// The way up of a transition, ns.
     #[must_use]
     pub fn resume(transition: &PowerTransition) -> Option<Stretch> {
-        let span = &transition.resume.measured;
+        let span = &transition.details.resume.measured;
         Some((span.start_ns?, span.end_ns?))
     }
 }

@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 
 use onoff_analysis::account::{AccountedPhase, accounts, culprits};
 use onoff_analysis::lacking::Lacking;
-use onoff_analysis::transition::boot::{self, BootKind, BootOptions};
-use onoff_analysis::transition::linux;
-use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome, SleepState};
-use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
-use onoff_analysis::transition::suspend::{self, PowerTransition, PowerTransitionKind, SuspendOptions};
-use onoff_analysis::transition::{MissingEvidence, Phase, TransitionKind};
+use onoff_analysis::transition::boot::BootOptions;
+use onoff_analysis::transition::linux::suspend::SleepOutcome;
+use onoff_analysis::transition::shutdown::ShutdownOptions;
+use onoff_analysis::transition::suspend::SuspendOptions;
+use onoff_analysis::transition::{
+    self, Details, MissingEvidence, Phase, Transition, TransitionKind, TransitionOptions, TypedTransition, Variant,
+};
 use onoff_analysis::waits;
 use onoff_trace::{Losses, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
@@ -22,14 +23,8 @@ use crate::rule::{Check, Outcome, Rule};
 use crate::thresholds;
 
 /// The tables that the rules read. What was opened with fewer is checked against fewer rules.
-pub const TABLES: Tables = boot::TABLES
-    .union(shutdown::TABLES)
-    .union(suspend::TABLES)
-    .union(waits::TABLES)
-    .union(linux::boot::TABLES)
-    .union(linux::shutdown::TABLES)
-    .union(linux::suspend::TABLES)
-    .union(Tables::of(&[TableName::FileIos, TableName::Inventory]));
+pub const TABLES: Tables =
+    transition::tables(None).union(waits::TABLES).union(Tables::of(&[TableName::FileIos, TableName::Inventory]));
 
 /// What a caller can choose.
 #[derive(Clone, Debug)]
@@ -101,10 +96,28 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         noise_ns: options.noise_ns,
         diagnosis: Diagnosis { losses: trace.losses.clone(), ..Diagnosis::default() },
     };
-    if trace.system.kind == SystemKind::Linux {
-        run.linux(trace, options);
-    } else {
-        run.windows(trace, options);
+    let how = TransitionOptions {
+        boot: options.boot.clone(),
+        shutdown: options.shutdown,
+        suspend: SuspendOptions { transition: None, idle: options.boot.idle, shell: options.boot.shell.clone() },
+    };
+    let mut accounted: Option<(TransitionKind, Vec<AccountedPhase>)> = None;
+    for transition in transition::all(trace, &how) {
+        // A fast startup is diagnosed as the sleep that it is.
+        if (transition.kind, transition.variant) == (TransitionKind::Boot, Variant::FastStartup) {
+            continue;
+        }
+        // The accounts of a kind are made once: transitions of one kind follow each other.
+        let of_kind = match accounted.take() {
+            Some((kind, accounts)) if kind == transition.kind => accounts,
+            _ => accounts(trace, Some(transition.kind)),
+        };
+        let its = match transition.kind {
+            TransitionKind::Suspend => of_phases(&of_kind, &transition.phases),
+            _ => of_kind.clone(),
+        };
+        accounted = Some((transition.kind, of_kind));
+        run.check(trace, transition, &its, options);
     }
     let recording = DiagnosedTransition {
         name: "recording".to_owned(),
@@ -119,51 +132,43 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
     run.finish()
 }
 
-fn power_transition(power: &PowerTransition) -> DiagnosedTransition {
-    let kind = match power.kind {
-        PowerTransitionKind::Sleep => "sleep",
-        PowerTransitionKind::Hibernate => "hibernation",
-        PowerTransitionKind::HybridSleep => "hybrid sleep",
-        PowerTransitionKind::ModernStandby => "modern standby",
-        PowerTransitionKind::FastStartup => "fast startup",
-        PowerTransitionKind::Unknown => "power transition",
-    };
-    let half = |ns: Option<i64>| ns.unwrap_or(0);
-    DiagnosedTransition {
-        name: format!("suspend {}", power.number),
-        kind: kind.to_owned(),
-        duration_ns: power.work_ns,
-        at_least_ns: power.work_ns.unwrap_or_else(|| {
-            half(power.suspend.measured.duration_ns).saturating_add(half(power.resume.measured.duration_ns))
-        }),
+impl DiagnosedTransition {
+    fn of(transition: &Transition) -> Self {
+        Self {
+            name: match transition.kind {
+                TransitionKind::Suspend => format!("suspend {}", transition.number),
+                kind => kind.as_str().to_owned(),
+            },
+            kind: phrase(transition),
+            duration_ns: transition.duration_ns(),
+            at_least_ns: transition.total_at_least_ns,
+        }
     }
 }
 
-fn sleep_of_linux(sleep: &LinuxSleep) -> DiagnosedTransition {
-    let kind = match sleep.state {
-        SleepState::Idle => "suspend to idle",
-        SleepState::Standby => "standby",
-        SleepState::Memory => "suspend to memory",
-        SleepState::Disk => "hibernation",
-        SleepState::Unknown => "sleep",
+/// What a transition was.
+fn phrase(transition: &Transition) -> String {
+    let is_linux = transition.system == SystemKind::Linux;
+    let phrase = match (transition.kind, transition.variant) {
+        (TransitionKind::Boot, _) if is_linux => "boot of Linux",
+        (TransitionKind::Boot, _) => "boot",
+        (TransitionKind::Shutdown, _) if is_linux => "shutdown of Linux",
+        (TransitionKind::Shutdown, _) => "shutdown",
+        (TransitionKind::Suspend, Variant::Sleep) if is_linux => "suspend to memory",
+        (TransitionKind::Suspend, Variant::Sleep) => "sleep",
+        (TransitionKind::Suspend, Variant::Hibernate) => "hibernation",
+        (TransitionKind::Suspend, Variant::HybridSleep) => "hybrid sleep",
+        (TransitionKind::Suspend, Variant::ModernStandby) => "modern standby",
+        (TransitionKind::Suspend, Variant::FastStartup) => "fast startup",
+        (TransitionKind::Suspend, Variant::SuspendToIdle) => "suspend to idle",
+        (TransitionKind::Suspend, Variant::Standby) => "standby",
+        (TransitionKind::Suspend, _) if is_linux => "sleep",
+        (TransitionKind::Suspend, _) => "power transition",
     };
-    let kind = match sleep.outcome {
-        SleepOutcome::GivenUp => format!("{kind}, given up"),
-        _ => kind.to_owned(),
-    };
-    let half = |ns: Option<i64>| ns.unwrap_or(0);
-    DiagnosedTransition {
-        name: format!("suspend {}", sleep.number),
-        kind,
-        duration_ns: sleep.work_ns,
-        at_least_ns: sleep
-            .work_ns
-            .unwrap_or_else(|| half(sleep.suspend.duration_ns).saturating_add(half(sleep.resume.duration_ns))),
+    match &transition.details {
+        Details::LinuxSuspend(sleep) if sleep.outcome == SleepOutcome::GivenUp => format!("{phrase}, given up"),
+        _ => phrase.to_owned(),
     }
-}
-
-fn suspend_options(options: &DiagnosisOptions) -> SuspendOptions {
-    SuspendOptions { transition: None, idle: options.boot.idle, shell: options.boot.shell.clone() }
 }
 
 /// The accounts of these phases.
@@ -191,104 +196,57 @@ struct Run {
 }
 
 impl Run {
-    /// Everything that a recording of Windows holds.
-    fn windows(&mut self, trace: &Trace, options: &DiagnosisOptions) {
-        let suspend_options = suspend_options(options);
-        if let Ok(report) = boot::analyse(trace, &options.boot)
-            && report.before_kernel.boot_kind != BootKind::FastStartup
-        {
-            let transition = DiagnosedTransition {
-                name: "boot".to_owned(),
-                kind: "boot".to_owned(),
-                duration_ns: report.total_ns,
-                at_least_ns: report.total_at_least_ns,
-            };
-            let facts = BootFacts::new(trace, &report, &options.boot.shell);
-            let accounts = accounts(trace, Some(TransitionKind::Boot));
-            self.transition(trace, &transition, &accounts, |check| match check {
-                Check::Boot(check) | Check::Trust(check) => Some(check(&facts)),
-                _ => None,
-            });
-            self.diagnosis.transitions.push(transition);
-            self.lacks(report.lacking);
-        }
-        if let Ok(report) = suspend::analyse(trace, &suspend_options) {
-            let facts = SuspendFacts { trace, report: &report };
-            let accounts = accounts(trace, Some(TransitionKind::Suspend));
-            for power in &report.transitions {
-                let transition = power_transition(power);
-                self.transition(trace, &transition, &of_phases(&accounts, &power.phases), |check| match check {
-                    Check::Suspend(check) => Some(check(&facts, power)),
+    /// Checks a transition.
+    fn check(
+        &mut self,
+        trace: &Trace,
+        transition: Transition,
+        accounts: &[AccountedPhase],
+        options: &DiagnosisOptions,
+    ) {
+        let diagnosed = DiagnosedTransition::of(&transition);
+        self.lacks(transition.lacking.clone());
+        match TypedTransition::from(transition) {
+            TypedTransition::WindowsBoot(report) => {
+                let facts = BootFacts::new(trace, &report, &options.boot.shell);
+                self.transition(trace, &diagnosed, accounts, |check| match check {
+                    Check::Boot(check) | Check::Trust(check) => Some(check(&facts)),
                     _ => None,
                 });
-                self.diagnosis.transitions.push(transition);
             }
-            self.lacks(report.lacking.clone());
-        }
-        if let Ok(report) = shutdown::analyse(trace, &options.shutdown) {
-            let transition = DiagnosedTransition {
-                name: "shutdown".to_owned(),
-                kind: "shutdown".to_owned(),
-                duration_ns: report.total_ns,
-                at_least_ns: report.total_at_least_ns,
-            };
-            let facts = ShutdownFacts::new(trace, &report);
-            let accounts = accounts(trace, Some(TransitionKind::Shutdown));
-            self.transition(trace, &transition, &accounts, |check| match check {
-                Check::Shutdown(check) => Some(check(&facts)),
-                _ => None,
-            });
-            self.diagnosis.transitions.push(transition);
-            self.lacks(report.lacking.clone());
-        }
-    }
-
-    /// Everything that a recording of Linux holds.
-    fn linux(&mut self, trace: &Trace, options: &DiagnosisOptions) {
-        if let Ok(report) = linux::boot::analyse(trace, &options.boot) {
-            let transition = DiagnosedTransition {
-                name: "boot".to_owned(),
-                kind: "boot of Linux".to_owned(),
-                duration_ns: report.total_ns.or(report.startup_ns),
-                at_least_ns: report.total_at_least_ns,
-            };
-            let facts = LinuxBootFacts { report: &report };
-            let accounts = accounts(trace, Some(TransitionKind::Boot));
-            self.transition(trace, &transition, &accounts, |check| match check {
-                Check::LinuxBoot(check) => Some(check(&facts)),
-                _ => None,
-            });
-            self.diagnosis.transitions.push(transition);
-            self.lacks(report.lacking);
-        }
-        let suspend_options = suspend_options(options);
-        if let Ok(report) = linux::suspend::analyse(trace, &suspend_options) {
-            let accounts = accounts(trace, Some(TransitionKind::Suspend));
-            for sleep in &report.sleeps {
-                let transition = sleep_of_linux(sleep);
-                self.transition(trace, &transition, &of_phases(&accounts, &sleep.phases), |check| match check {
-                    Check::LinuxSuspend(check) => Some(check(sleep)),
+            TypedTransition::WindowsSuspend(power) => {
+                let facts = SuspendFacts { trace, lacking: &power.lacking };
+                self.transition(trace, &diagnosed, accounts, |check| match check {
+                    Check::Suspend(check) => Some(check(&facts, &power)),
                     _ => None,
                 });
-                self.diagnosis.transitions.push(transition);
             }
-            self.lacks(report.lacking);
-        }
-        if let Ok(report) = linux::shutdown::analyse(trace) {
-            let transition = DiagnosedTransition {
-                name: "shutdown".to_owned(),
-                kind: "shutdown of Linux".to_owned(),
-                duration_ns: report.total_ns,
-                at_least_ns: report.total_at_least_ns,
-            };
-            let accounts = accounts(trace, Some(TransitionKind::Shutdown));
-            self.transition(trace, &transition, &accounts, |check| match check {
-                Check::LinuxShutdown(check) => Some(check(&report)),
+            TypedTransition::WindowsShutdown(report) => {
+                let facts = ShutdownFacts::new(trace, &report);
+                self.transition(trace, &diagnosed, accounts, |check| match check {
+                    Check::Shutdown(check) => Some(check(&facts)),
+                    _ => None,
+                });
+            }
+            TypedTransition::LinuxBoot(report) => {
+                let facts = LinuxBootFacts { report: &report };
+                self.transition(trace, &diagnosed, accounts, |check| match check {
+                    Check::LinuxBoot(check) => Some(check(&facts)),
+                    _ => None,
+                });
+            }
+            TypedTransition::LinuxSuspend(sleep) => self.transition(trace, &diagnosed, accounts, |check| match check {
+                Check::LinuxSuspend(check) => Some(check(&sleep)),
                 _ => None,
-            });
-            self.diagnosis.transitions.push(transition);
-            self.lacks(report.lacking);
+            }),
+            TypedTransition::LinuxShutdown(report) => {
+                self.transition(trace, &diagnosed, accounts, |check| match check {
+                    Check::LinuxShutdown(check) => Some(check(&report)),
+                    _ => None,
+                })
+            }
         }
+        self.diagnosis.transitions.push(diagnosed);
     }
 
     /// Runs the rules that `ask` has an answer of.

@@ -6,15 +6,11 @@ use onoff_analysis::compare::RunSubject;
 use onoff_analysis::compare::measures::{self, Origin};
 use onoff_analysis::firmware::FirmwareReport;
 use onoff_analysis::netboot::NetbootOptions;
-use onoff_analysis::transition::TransitionKind;
-use onoff_analysis::transition::boot::{self, BootKind, BootOptions, BootReport};
-use onoff_analysis::transition::linux;
-use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
 use onoff_analysis::transition::suspend::{self, SuspendOptions};
-use onoff_analysis::transition::{Half, Phase};
+use onoff_analysis::transition::{self, Half, Phase, Transition, TransitionKind, TransitionOptions, Variant};
 use onoff_analysis::waits;
 use onoff_sources::RecordingKind;
-use onoff_trace::{SystemKind, Tables, Trace};
+use onoff_trace::{Tables, Trace};
 
 use crate::Session;
 use crate::error::Refusal;
@@ -30,18 +26,16 @@ pub struct RunsOfTransition {
 
 /// The tables that runs of a transition are made of; of all three where it is not chosen.
 #[must_use]
-pub fn tables_of_runs(transition: Option<RunSubject>) -> Tables {
-    let tables = match transition {
-        Some(RunSubject::Boot) => boot::TABLES
-            .union(suspend::TABLES)
-            .union(linux::boot::TABLES)
-            .union(linux::shutdown::TABLES)
-            .union(linux::suspend::TABLES),
-        Some(RunSubject::Shutdown) => shutdown::TABLES.union(linux::shutdown::TABLES),
-        Some(RunSubject::Suspend) => suspend::TABLES.union(linux::suspend::TABLES),
+pub fn tables_of_runs(subject: Option<RunSubject>) -> Tables {
+    let tables = match subject.map(RunSubject::transition) {
+        // A boot may be the half of a fast startup that comes back.
+        Some(Some(TransitionKind::Boot)) => {
+            transition::tables(Some(TransitionKind::Boot)).union(transition::tables(Some(TransitionKind::Suspend)))
+        }
+        Some(Some(kind)) => transition::tables(Some(kind)),
         // Not of tables: of packets, and of what the firmware handed over.
-        Some(RunSubject::Netboot | RunSubject::Firmware) => Tables::NONE,
-        None => boot::TABLES.union(shutdown::TABLES).union(suspend::TABLES).union(linux::boot::TABLES),
+        Some(None) => Tables::NONE,
+        None => transition::tables(None),
     };
     tables.with(measures::TABLE)
 }
@@ -114,106 +108,56 @@ pub fn firmware_run(name: String, report: &FirmwareReport) -> RunsOfTransition {
 }
 
 /// The runs of one transition, or what the recording holds instead.
-fn runs(trace: &Trace, origin: &Origin, name: RunSubject, number: Option<u32>) -> Result<Vec<Run>, String> {
-    if trace.system.kind == SystemKind::Linux {
-        return linux_runs(trace, origin, name, number);
+fn runs(trace: &Trace, origin: &Origin, subject: RunSubject, number: Option<u32>) -> Result<Vec<Run>, String> {
+    let Some(kind) = subject.transition() else {
+        return Err(no_trace_holds(subject));
+    };
+    let options = TransitionOptions {
+        suspend: SuspendOptions { transition: number, ..SuspendOptions::default() },
+        ..TransitionOptions::default()
+    };
+    let found = match transition::rules_of(trace.system.kind).find(|rules| rules.kind == kind) {
+        Some(rules) => (rules.find)(trace, &options),
+        None => Err(format!("no rules find a {} of this system", kind.as_str())),
+    };
+    // On a computer with fast startup, a boot is the half that comes back.
+    let is_from_off = |found: &[Transition]| found.iter().any(|one| one.variant != Variant::FastStartup);
+    if kind == TransitionKind::Boot
+        && !found.as_deref().is_ok_and(is_from_off)
+        && let Some(resumed) = suspend::fast_startup(trace, &SuspendOptions::default())
+        && let Some(transition) = resumed.transitions.first()
+    {
+        let mut run = measures::of_fast_startup(origin, transition);
+        let accounts = accounts(trace, Some(TransitionKind::Suspend));
+        let back = transition.phases.iter().filter(|phase| matches!(phase.half, Some(Half::Resume | Half::After)));
+        measures::add_accounts(&mut run, of_phases(&accounts, back));
+        return Ok(vec![run]);
     }
-    match name {
-        RunSubject::Netboot | RunSubject::Firmware => Err(no_trace_holds(name)),
-        RunSubject::Boot => boot_run(trace, origin).map(|run| vec![run]),
-        RunSubject::Shutdown => {
-            let report = shutdown::analyse(trace, &ShutdownOptions::default()).map_err(|answer| answer.to_string())?;
-            let mut run = measures::of_shutdown(origin, &report);
-            measures::add_accounts(&mut run, &accounts(trace, Some(TransitionKind::Shutdown)));
-            Ok(vec![run])
-        }
-        RunSubject::Suspend => {
-            let options = SuspendOptions { transition: number, ..SuspendOptions::default() };
-            let report = suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
-            let several = report.transitions.len() > 1;
-            let accounts = accounts(trace, Some(TransitionKind::Suspend));
-            Ok(report
-                .transitions
-                .iter()
-                .map(|transition| {
-                    let mut origin = origin.clone();
-                    if several {
-                        origin.name = format!("{}, transition {}", origin.name, transition.number);
-                    }
-                    let mut run = measures::of_suspend(&origin, transition, &report.losses);
-                    measures::add_accounts(&mut run, of_phases(&accounts, &transition.phases));
-                    run
-                })
-                .collect())
-        }
-    }
-}
-
-/// The same of a recording of Linux.
-fn linux_runs(trace: &Trace, origin: &Origin, name: RunSubject, number: Option<u32>) -> Result<Vec<Run>, String> {
-    match name {
-        RunSubject::Netboot | RunSubject::Firmware => Err(no_trace_holds(name)),
-        RunSubject::Boot => {
-            let report = linux::boot::analyse(trace, &BootOptions::default()).map_err(|answer| answer.to_string())?;
-            let mut run = measures::of_linux_boot(origin, &report);
-            measures::add_accounts(&mut run, &accounts(trace, Some(TransitionKind::Boot)));
-            Ok(vec![run])
-        }
-        RunSubject::Shutdown => {
-            let report = linux::shutdown::analyse(trace).map_err(|answer| answer.to_string())?;
-            let mut run = measures::of_linux_shutdown(origin, &report);
-            measures::add_accounts(&mut run, &accounts(trace, Some(TransitionKind::Shutdown)));
-            Ok(vec![run])
-        }
-        RunSubject::Suspend => {
-            let options = SuspendOptions { transition: number, ..SuspendOptions::default() };
-            let report = linux::suspend::analyse(trace, &options).map_err(|answer| answer.to_string())?;
-            let several = report.sleeps.len() > 1;
-            let accounts = accounts(trace, Some(TransitionKind::Suspend));
-            let runs = report.sleeps.iter().map(|sleep| {
-                let mut origin = origin.clone();
-                if several {
-                    origin.name = format!("{}, transition {}", origin.name, sleep.number);
-                }
-                let mut run = measures::of_linux_sleep(&origin, sleep, &report.losses);
-                measures::add_accounts(&mut run, of_phases(&accounts, &sleep.phases));
-                run
-            });
-            Ok(runs.collect())
-        }
-    }
+    let found = found?;
+    let several = found.len() > 1;
+    let accounts = accounts(trace, Some(kind));
+    Ok(found
+        .into_iter()
+        .map(|transition| {
+            let mut origin = origin.clone();
+            if several {
+                origin.name = format!("{}, transition {}", origin.name, transition.number);
+            }
+            let its: Vec<AccountedPhase> = match kind {
+                TransitionKind::Suspend => of_phases(&accounts, &transition.phases).cloned().collect(),
+                _ => accounts.clone(),
+            };
+            let mut run = measures::of(&origin, transition);
+            measures::add_accounts(&mut run, &its);
+            run
+        })
+        .collect())
 }
 
 /// That a recording of an operating system does not hold this.
 fn no_trace_holds(name: RunSubject) -> String {
     let needs = if name == RunSubject::Netboot { "a network capture" } else { "the firmware's tables" };
     format!("a recording of an operating system, where '{}' needs {needs}", name.as_str())
-}
-
-/// A boot; on a computer with fast startup, the half that comes back.
-fn boot_run(trace: &Trace, origin: &Origin) -> Result<Run, String> {
-    let report = boot::analyse(trace, &BootOptions::default());
-    if let Ok(report) = &report
-        && report.before_kernel.boot_kind != BootKind::FastStartup
-    {
-        return Ok(accounted_boot(trace, origin, report));
-    }
-    if let Some(resumed) = suspend::fast_startup(trace, &SuspendOptions::default())
-        && let Some(transition) = resumed.transitions.first()
-    {
-        let mut run = measures::of_fast_startup(origin, transition, &resumed.losses);
-        let accounts = accounts(trace, Some(TransitionKind::Suspend));
-        let back = transition.phases.iter().filter(|phase| matches!(phase.half, Some(Half::Resume | Half::After)));
-        measures::add_accounts(&mut run, of_phases(&accounts, back));
-        return Ok(run);
-    }
-    report.map(|report| accounted_boot(trace, origin, &report)).map_err(|answer| answer.to_string())
-}
-
-fn accounted_boot(trace: &Trace, origin: &Origin, report: &BootReport) -> Run {
-    let mut run = measures::of_boot(origin, report);
-    measures::add_accounts(&mut run, &accounts(trace, Some(TransitionKind::Boot)));
-    run
 }
 
 /// The accounts of these phases.

@@ -1,5 +1,6 @@
 //! A recording that questions are asked of.
 
+use onoff_analysis::transition::Variant;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use onoff_analysis::account::{AccountedPhase, accounts, culprits};
@@ -7,7 +8,7 @@ use onoff_analysis::netboot::report::NetbootReport;
 use onoff_analysis::netboot::{self, NetbootOptions, NoNetboot};
 use onoff_analysis::recording::{Provenance, ProvenanceFile, RecordingSummary, summarise};
 use onoff_analysis::transition::TransitionKind;
-use onoff_analysis::transition::boot::{self, BootKind, BootOptions, BootReport, NotABoot};
+use onoff_analysis::transition::boot::{self, BootOptions, BootReport, NotABoot};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, NotAShutdown, ShutdownOptions};
 use onoff_analysis::transition::suspend::{self, NoSuspend, SuspendOptions, SuspendReport};
@@ -173,7 +174,7 @@ impl Session {
             return Ok(BootAnswer::Linux { report: Box::new(report), recording: Box::new(summarise(&trace)) });
         }
         let report = boot::analyse(&trace, options);
-        let from_off = |report: &BootReport| report.before_kernel.boot_kind != BootKind::FastStartup;
+        let from_off = |report: &BootReport| report.variant != Variant::FastStartup;
         if !report.as_ref().is_ok_and(from_off) {
             let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };
             if let Some(mut report) = suspend::fast_startup(&trace, &options) {

@@ -57,7 +57,7 @@ fn rows(report: &ShutdownReport) -> Vec<Row<'_>> {
         duration_ns: phase.duration_ns,
         ..Row::default()
     }));
-    rows.extend(report.intervals.iter().map(|interval| Row {
+    rows.extend(report.details.intervals.iter().map(|interval| Row {
         kind: "interval",
         name: &interval.name,
         start_ns: Some(interval.start_ns),
@@ -65,7 +65,7 @@ fn rows(report: &ShutdownReport) -> Vec<Row<'_>> {
         duration_ns: Some(interval.duration_ns),
         ..Row::default()
     }));
-    for session in &report.sessions {
+    for session in &report.details.sessions {
         rows.push(Row {
             kind: "session",
             session: session.session,
@@ -96,11 +96,11 @@ fn rows(report: &ShutdownReport) -> Vec<Row<'_>> {
         time_out: service.time_out.as_ref(),
     }));
     for (kind, works) in [
-        ("script", &report.scripts),
-        ("notification", &report.notifications),
-        ("subscriber", &report.subscribers),
-        ("session_step", &report.session_steps),
-        ("kernel_step", &report.kernel_steps),
+        ("script", &report.details.scripts),
+        ("notification", &report.details.notifications),
+        ("subscriber", &report.details.subscribers),
+        ("session_step", &report.details.session_steps),
+        ("kernel_step", &report.details.kernel_steps),
     ] {
         rows.extend(works.iter().map(|work| Row {
             kind,
@@ -113,7 +113,7 @@ fn rows(report: &ShutdownReport) -> Vec<Row<'_>> {
             time_out: None,
         }));
     }
-    rows.extend(report.exits.processes.iter().map(|exit| Row {
+    rows.extend(report.details.exits.processes.iter().map(|exit| Row {
         kind: "exit",
         name: &exit.image,
         pid: Some(exit.pid),

@@ -83,14 +83,14 @@ fn phases_and_totals_are_true_to_the_tick() {
         assert_eq!(phases(&report), true_phases(&truth), "{name}");
         let total = truth.total_boot_ns().filter(|_| settles(&truth));
         assert_eq!(report.total_ns, total, "{name}");
-        let loader = report.os_loader_ns.unwrap();
+        let loader = report.details.os_loader_ns.unwrap();
         // The loader's time is recorded in processor cycles: whole cycles are less than a tick.
         assert!((loader - truth.os_loader_ns.unwrap()).abs() < 100, "{name}: loader {loader}");
-        assert_eq!(report.read_ahead.training_count, truth.training_count.map(i64::from), "{name}");
-        assert_eq!(report.auto_start.start_ns, truth.auto_start_ns.map(|span| span.0), "{name}");
-        assert_eq!(report.auto_start.end_ns, truth.auto_start_ns.map(|span| span.1), "{name}");
-        assert_eq!(report.video.system_session.duration_ns, truth.system_video_ns, "{name}");
-        assert_eq!(report.video.user_session.duration_ns, truth.user_video_ns, "{name}");
+        assert_eq!(report.details.read_ahead.training_count, truth.training_count.map(i64::from), "{name}");
+        assert_eq!(report.details.auto_start.start_ns, truth.auto_start_ns.map(|span| span.0), "{name}");
+        assert_eq!(report.details.auto_start.end_ns, truth.auto_start_ns.map(|span| span.1), "{name}");
+        assert_eq!(report.details.video.system_session.duration_ns, truth.system_video_ns, "{name}");
+        assert_eq!(report.details.video.user_session.duration_ns, truth.user_video_ns, "{name}");
     }
 }
 
@@ -107,9 +107,9 @@ fn the_analysis_gives_the_published_numbers() {
         let report = analyse(&scenario.simulate().unwrap().files);
         let phase = |phase: PhaseName| milliseconds(report.phase(phase).unwrap().duration_ns);
         let desktop = report.phase(PhaseName::ExplorerInit).unwrap().end_ns;
-        let system_start = &report.device_phases[1].span;
+        let system_start = &report.details.device_phases[1].span;
         let mut rows = vec![
-            ("loader", expect.os_loader_ms, milliseconds(report.os_loader_ns)),
+            ("loader", expect.os_loader_ms, milliseconds(report.details.os_loader_ns)),
             ("PreSMSS", expect.pre_smss_ms, phase(PhaseName::PreSmss)),
             ("SMSSInit", expect.smss_init_ms, phase(PhaseName::SmssInit)),
             ("WinLogonInit", expect.winlogon_init_ms, phase(PhaseName::WinLogonInit)),
@@ -118,9 +118,9 @@ fn the_analysis_gives_the_published_numbers() {
             ("via Explorer", expect.boot_done_via_explorer_ms, milliseconds(desktop)),
             ("total", expect.total_boot_ms, milliseconds(report.total_ns)),
             ("system start", expect.system_start_ms, milliseconds(system_start.duration_ns)),
-            ("auto start", expect.auto_start_ms, milliseconds(report.auto_start.duration_ns)),
-            ("its begin", expect.auto_start_begin_ms, milliseconds(report.auto_start.start_ns)),
-            ("its end", expect.auto_start_end_ms, milliseconds(report.auto_start.end_ns)),
+            ("auto start", expect.auto_start_ms, milliseconds(report.details.auto_start.duration_ns)),
+            ("its begin", expect.auto_start_begin_ms, milliseconds(report.details.auto_start.start_ns)),
+            ("its end", expect.auto_start_end_ms, milliseconds(report.details.auto_start.end_ns)),
         ];
         for row in &expect.service {
             let service = report.units.iter().find(|service| service.name == row.name).unwrap();
@@ -137,6 +137,7 @@ fn the_analysis_gives_the_published_numbers() {
         }
         for row in &expect.device {
             let device = report
+                .details
                 .devices
                 .iter()
                 .find(|device| {
@@ -161,7 +162,7 @@ fn the_analysis_gives_the_published_numbers() {
 fn the_idle_metric_finds_the_same_slices() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
-        let settling = analyse(&files).post_boot;
+        let settling = analyse(&files).settling.unwrap();
         let metric = truth.post_boot.unwrap();
         assert_eq!((settling.idle_ns, settling.busy_ns), (metric.idle_ns, metric.busy_ns), "{name}");
         let idle: Vec<bool> = settling.slices.iter().map(|slice| slice.idle).collect();
@@ -249,8 +250,12 @@ fn services_are_true_to_the_tick() {
             assert_eq!(service.command, truth.container, "{at}");
             assert!(service.automatic, "{at}");
         }
-        let groups: Vec<(String, i64, Option<i64>)> =
-            report.service_groups.iter().map(|group| (group.name.clone(), group.start_ns, group.end_ns)).collect();
+        let groups: Vec<(String, i64, Option<i64>)> = report
+            .details
+            .service_groups
+            .iter()
+            .map(|group| (group.name.clone(), group.start_ns, group.end_ns))
+            .collect();
         let expected: Vec<(String, i64, Option<i64>)> =
             truth.service_groups.iter().map(|(group, begin, end)| (group.clone(), *begin, Some(*end))).collect();
         assert_eq!(groups, expected, "{name}");
@@ -266,6 +271,7 @@ fn device_operations_are_true_to_the_tick() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
         let report = analyse(&files);
         let mut found: Vec<Operation> = report
+            .details
             .devices
             .iter()
             .map(|device| {
@@ -295,6 +301,7 @@ fn processes_and_what_the_session_started() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
         let report = analyse(&files);
         let found: BTreeMap<u32, (String, Option<i64>, Option<i64>)> = report
+            .details
             .processes
             .iter()
             .filter(|process| process.pid != 0)
@@ -306,8 +313,13 @@ fn processes_and_what_the_session_started() {
             .map(|process| (process.pid, (process.image.clone(), process.start_ns, process.end_ns)))
             .collect();
         assert_eq!(found, expected, "{name}");
-        let mut programs: Vec<(String, i64)> =
-            report.startup_applications.programs.iter().map(|work| (work.name.clone(), work.start_ns)).collect();
+        let mut programs: Vec<(String, i64)> = report
+            .details
+            .startup_applications
+            .programs
+            .iter()
+            .map(|work| (work.name.clone(), work.start_ns))
+            .collect();
         programs.sort_by_key(|(_, start)| *start);
         let expected: Vec<(String, i64)> =
             truth.startup_applications.iter().map(|(command, _, start)| (command.clone(), *start)).collect();
@@ -318,7 +330,7 @@ fn processes_and_what_the_session_started() {
 #[test]
 fn policy_and_script_of_the_slow_boot() {
     let Simulated { files, truth } = scenario("slow-boot").simulate().unwrap();
-    let policy = analyse(&files).group_policy;
+    let policy = analyse(&files).details.group_policy;
     let mut applied: Vec<(i64, i64)> =
         policy.applications.iter().map(|work| (work.start_ns, work.end_ns.unwrap())).collect();
     applied.sort_unstable();
@@ -381,7 +393,7 @@ fn a_kernel_log_alone_still_answers() {
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
     assert_ne!(serde_json::to_value(explorer.certainty).unwrap(), "measured");
     assert!(report.units.is_empty());
-    assert!(report.devices.is_empty());
+    assert!(report.details.devices.is_empty());
 }
 
 #[test]

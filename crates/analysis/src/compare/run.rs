@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::{AccountSubjectKind, DidShare};
 use crate::evidence::Certainty;
+use crate::transition::TransitionKind;
 
 /// What a run is of: a transition, or a part of a boot that has a recording of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -30,6 +31,17 @@ impl RunSubject {
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|subject| subject.as_str() == name)
+    }
+
+    /// The kind of transition it is; `None` for what is no transition of an operating system.
+    #[must_use]
+    pub const fn transition(self) -> Option<TransitionKind> {
+        match self {
+            Self::Boot => Some(TransitionKind::Boot),
+            Self::Shutdown => Some(TransitionKind::Shutdown),
+            Self::Suspend => Some(TransitionKind::Suspend),
+            Self::Netboot | Self::Firmware => None,
+        }
     }
 
     /// The name, as in JSON and as keys begin.

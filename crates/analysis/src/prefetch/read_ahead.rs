@@ -66,7 +66,7 @@ pub fn of_boot(trace: &Trace, report: &BootReport, sums: Option<ReadyBootSums>) 
     let end = report.phase(PhaseName::PostBoot).and_then(|phase| phase.end_ns).unwrap_or(trace.duration_ns);
     let mut work = ReadAheadWork {
         boot_ns: end.max(0),
-        training_count: report.read_ahead.training_count.and_then(|count| u64::try_from(count).ok()),
+        training_count: report.details.read_ahead.training_count.and_then(|count| u64::try_from(count).ok()),
         sums,
         ..ReadAheadWork::default()
     };

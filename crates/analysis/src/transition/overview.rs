@@ -1,13 +1,9 @@
 //! The transitions of a recording on one page, whatever system recorded them: what kind, how long, which phases.
 
-use onoff_trace::{SystemKind, Trace};
+use onoff_trace::Trace;
 
-use super::boot::{self, BootKind, BootOptions};
-use super::linux;
 use super::linux::suspend::SleepOutcome;
-use super::shutdown::{self, ShutdownOptions};
-use super::suspend::{self, PowerTransitionKind, SuspendOptions};
-use super::{Half, Phase, PhaseName, TransitionKind};
+use super::{Details, Half, Phase, PhaseName, Transition, TransitionKind, TransitionOptions, Variant};
 use crate::idle::Settling;
 
 /// A transition that a recording holds.
@@ -47,91 +43,26 @@ impl TransitionOverview {
     }
 }
 
-/// The transitions in `trace`: a boot, sleeps in their order, a shutdown.
+/// The transitions in `trace`: a boot, sleeps in their order, a shutdown. A fast startup is a sleep.
 #[must_use]
 pub fn overview(trace: &Trace) -> Vec<TransitionOverview> {
-    if trace.system.kind == SystemKind::Linux { of_linux(trace) } else { of_windows(trace) }
+    let all = super::all(trace, &TransitionOptions::default()).into_iter();
+    all.filter(|one| (one.kind, one.variant) != (TransitionKind::Boot, Variant::FastStartup)).map(of).collect()
 }
 
-fn of_windows(trace: &Trace) -> Vec<TransitionOverview> {
-    let mut all = Vec::new();
-    if let Ok(report) = boot::analyse(trace, &BootOptions::default())
-        && report.before_kernel.boot_kind != BootKind::FastStartup
-    {
-        all.push(TransitionOverview {
-            kind: TransitionKind::Boot,
-            variant: report.before_kernel.boot_kind.as_str(),
-            duration_ns: report.total_ns,
-            at_least_ns: report.total_at_least_ns,
-            phases: report.phases,
-            settling: Some(report.post_boot),
-        });
+fn of(transition: Transition) -> TransitionOverview {
+    let variant = match (&transition.details, transition.variant) {
+        // What was given up did not sleep, whatever was requested.
+        (Details::LinuxSuspend(sleep), _) if sleep.outcome == SleepOutcome::GivenUp => "given_up",
+        (Details::LinuxBoot(_), _) | (_, Variant::Unknown) => "",
+        (_, variant) => variant.as_str(),
+    };
+    TransitionOverview {
+        kind: transition.kind,
+        variant,
+        duration_ns: transition.duration_ns(),
+        at_least_ns: transition.total_at_least_ns,
+        phases: transition.phases,
+        settling: transition.settling,
     }
-    let sleeps = suspend::analyse(trace, &SuspendOptions::default()).map(|report| report.transitions);
-    for sleep in sleeps.unwrap_or_default() {
-        let halves = [&sleep.suspend, &sleep.resume].map(|half| half.measured.duration_ns.unwrap_or(0));
-        all.push(TransitionOverview {
-            kind: TransitionKind::Suspend,
-            variant: match sleep.kind {
-                PowerTransitionKind::Unknown => "",
-                kind => kind.as_str(),
-            },
-            duration_ns: sleep.work_ns,
-            at_least_ns: sleep.work_ns.unwrap_or_else(|| halves.iter().sum()),
-            phases: sleep.phases,
-            settling: Some(sleep.post_resume),
-        });
-    }
-    if let Ok(report) = shutdown::analyse(trace, &ShutdownOptions::default()) {
-        all.push(TransitionOverview {
-            kind: TransitionKind::Shutdown,
-            variant: report.kind.as_str(),
-            duration_ns: report.total_ns,
-            at_least_ns: report.total_at_least_ns,
-            phases: report.phases,
-            settling: None,
-        });
-    }
-    all
-}
-
-fn of_linux(trace: &Trace) -> Vec<TransitionOverview> {
-    let mut all = Vec::new();
-    if let Ok(report) = linux::boot::analyse(trace, &BootOptions::default()) {
-        all.push(TransitionOverview {
-            kind: TransitionKind::Boot,
-            variant: "",
-            duration_ns: report.total_ns.or(report.startup_ns),
-            at_least_ns: report.total_at_least_ns,
-            phases: report.phases,
-            settling: Some(report.post_boot),
-        });
-    }
-    let sleeps = linux::suspend::analyse(trace, &SuspendOptions::default()).map(|report| report.sleeps);
-    for sleep in sleeps.unwrap_or_default() {
-        let halves = [&sleep.suspend, &sleep.resume].map(|half| half.duration_ns.unwrap_or(0));
-        all.push(TransitionOverview {
-            kind: TransitionKind::Suspend,
-            // What was given up did not sleep, whatever was requested.
-            variant: match sleep.outcome {
-                SleepOutcome::GivenUp => "given_up",
-                _ => sleep.state.as_str(),
-            },
-            duration_ns: sleep.work_ns,
-            at_least_ns: sleep.work_ns.unwrap_or_else(|| halves.iter().sum()),
-            phases: sleep.phases,
-            settling: Some(sleep.post_resume),
-        });
-    }
-    if let Ok(report) = linux::shutdown::analyse(trace) {
-        all.push(TransitionOverview {
-            kind: TransitionKind::Shutdown,
-            variant: report.kind.as_str(),
-            duration_ns: report.total_ns,
-            at_least_ns: report.total_at_least_ns,
-            phases: report.phases,
-            settling: None,
-        });
-    }
-    all
 }

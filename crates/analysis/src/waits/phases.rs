@@ -1,13 +1,9 @@
 //! The phases of the transitions that a recording holds, as stretches whose critical path can be asked for.
 
-use onoff_trace::{ActivityKind, SystemKind, Trace, milestone};
+use onoff_trace::Trace;
 
 use crate::interval::Interval;
-use crate::transition::TransitionKind;
-use crate::transition::boot::{self, BootOptions};
-use crate::transition::linux::shutdown as shutdown_of_linux;
-use crate::transition::shutdown::{self, ShutdownOptions};
-use crate::transition::suspend::{self, SuspendOptions};
+use crate::transition::{TransitionKind, rules_of};
 
 /// A phase of a transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,97 +20,20 @@ pub struct TransitionPhase {
 /// boot is none.
 #[must_use]
 pub fn phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhase> {
-    TransitionKind::ALL
+    let mut rules: Vec<_> =
+        rules_of(trace.system.kind).filter(|rules| kind.is_none_or(|kind| kind == rules.kind)).collect();
+    rules.sort_by_key(|rules| rules.kind);
+    rules
         .into_iter()
-        .filter(|&each| kind.is_none_or(|kind| kind == each))
-        .flat_map(|kind| match kind {
-            _ if trace.system.kind == SystemKind::Linux => linux(trace, kind),
-            TransitionKind::Boot => boot_phases(trace),
-            TransitionKind::Shutdown => shutdown_phases(trace),
-            TransitionKind::Suspend => suspend_phases(trace),
-        })
-        .collect()
-}
-
-fn phase(
-    transition: TransitionKind,
-    name: &str,
-    start_ns: Option<i64>,
-    end_ns: Option<i64>,
-) -> Option<TransitionPhase> {
-    let (start_ns, end_ns) = (start_ns?, end_ns?);
-    (start_ns < end_ns).then(|| TransitionPhase {
-        transition,
-        name: name.to_owned(),
-        range: Interval::new(start_ns, end_ns),
-    })
-}
-
-fn boot_phases(trace: &Trace) -> Vec<TransitionPhase> {
-    boot::spans(trace, &BootOptions::default())
-        .into_iter()
-        .filter_map(|(name, start, end)| phase(TransitionKind::Boot, name.as_str(), start, end))
-        .collect()
-}
-
-fn shutdown_phases(trace: &Trace) -> Vec<TransitionPhase> {
-    let Ok(report) = shutdown::analyse(trace, &ShutdownOptions::default()) else {
-        return Vec::new();
-    };
-    report
-        .phases
-        .iter()
-        .filter_map(|row| phase(TransitionKind::Shutdown, row.name.as_str(), row.start_ns, row.end_ns))
-        .collect()
-}
-
-fn suspend_phases(trace: &Trace) -> Vec<TransitionPhase> {
-    let Ok(report) = suspend::analyse(trace, &SuspendOptions::default()) else {
-        return Vec::new();
-    };
-    report
-        .transitions
-        .iter()
-        .flat_map(|transition| &transition.phases)
-        .filter_map(|row| phase(TransitionKind::Suspend, row.name.as_str(), row.start_ns, row.end_ns))
-        .collect()
-}
-
-/// The phases of a Linux boot with the names that the report of a boot gives them.
-const LINUX_BOOT: [(&str, &str, &[&str]); 3] = [
-    ("kernel", milestone::KERNEL_BEGIN, &[milestone::INITRD_BEGIN, milestone::USER_SPACE_BEGIN]),
-    ("initrd", milestone::INITRD_BEGIN, &[milestone::USER_SPACE_BEGIN]),
-    ("user_space", milestone::USER_SPACE_BEGIN, &[milestone::STARTUP_FINISHED]),
-];
-
-fn linux(trace: &Trace, kind: TransitionKind) -> Vec<TransitionPhase> {
-    let at = |name: &str| trace.milestones.iter().find(|row| trace.text(row.name) == name).map(|row| row.time_ns);
-    let wanted = match kind {
-        TransitionKind::Boot => {
-            return LINUX_BOOT
-                .iter()
-                .filter_map(|&(name, begin, ends)| {
-                    let end = ends.iter().find_map(|end| at(end));
-                    phase(kind, name, at(begin), end)
+        .flat_map(|rules| {
+            (rules.spans)(trace).into_iter().filter_map(|(name, start_ns, end_ns)| {
+                let (start_ns, end_ns) = (start_ns?, end_ns?);
+                (start_ns < end_ns).then(|| TransitionPhase {
+                    transition: rules.kind,
+                    name: name.as_str().to_owned(),
+                    range: Interval::new(start_ns, end_ns),
                 })
-                .collect();
-        }
-        TransitionKind::Shutdown => {
-            let report = shutdown_of_linux::analyse(trace);
-            return report.map_or_else(
-                |_| Vec::new(),
-                |report| {
-                    let phases = report.phases.iter();
-                    phases.filter_map(|row| phase(kind, row.name.as_str(), row.start_ns, row.end_ns)).collect()
-                },
-            );
-        }
-        TransitionKind::Suspend => ActivityKind::PowerPhase,
-    };
-    trace
-        .activities
-        .iter()
-        .filter(|row| row.kind == wanted)
-        .filter_map(|row| phase(kind, trace.text(row.name), Some(row.start_ns), row.end_ns))
+            })
+        })
         .collect()
 }

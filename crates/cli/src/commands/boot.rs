@@ -69,9 +69,9 @@ pub fn run(
     destination.write(|out| {
         match format {
             BootFormat::ServicesCsv => {
-                services_csv::write(&report.auto_start, &report.units, &PointsOfInterest::default(), out)?
+                services_csv::write(&report.details.auto_start, &report.units, &PointsOfInterest::default(), out)?
             }
-            BootFormat::PnpCsv => pnp_csv::write(&report.devices, out)?,
+            BootFormat::PnpCsv => pnp_csv::write(&report.details.devices, out)?,
             // Text and JSON are written already.
             _ => boot_xml::write(&report, &BootXmlOptions::default(), out)?,
         }

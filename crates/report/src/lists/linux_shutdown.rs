@@ -60,7 +60,7 @@ impl ShutdownRows {
                 ..row("unit", &unit.name)
             });
         }
-        for process in &report.processes {
+        for process in &report.details.processes {
             rows.push(ShutdownRow {
                 pid: Some(process.pid),
                 unit: process.unit.clone(),
@@ -70,7 +70,7 @@ impl ShutdownRows {
                 ..row("process", &process.image)
             });
         }
-        for process in &report.killed {
+        for process in &report.details.killed {
             rows.push(ShutdownRow {
                 pid: process.pid,
                 unit: process.name.clone(),

@@ -45,10 +45,10 @@ impl SuspendRows {
     #[must_use]
     pub fn of_linux(report: &LinuxSuspendReport) -> Self {
         let mut rows = Vec::new();
-        for sleep in &report.sleeps {
+        for sleep in &report.transitions {
             let row = |phase: &'static str, what: &'static str, name: &str| SuspendRow {
                 transition: sleep.number,
-                kind: sleep.state.as_str(),
+                kind: sleep.variant.as_str(),
                 phase,
                 what,
                 name: name.to_owned(),
@@ -66,7 +66,7 @@ impl SuspendRows {
                     ..row(phase.name.as_str(), "phase", phase.name.as_str())
                 });
             }
-            for callback in &sleep.callbacks {
+            for callback in &sleep.details.callbacks {
                 rows.push(SuspendRow {
                     driver: callback.driver.clone(),
                     start_ns: Some(callback.start_ns),
@@ -83,7 +83,7 @@ impl SuspendRows {
 fn of_transition(transition: &PowerTransition, rows: &mut Vec<SuspendRow>) {
     let row = |phase: Option<PhaseName>, what: &'static str, name: &str| SuspendRow {
         transition: transition.number,
-        kind: transition.kind.as_str(),
+        kind: transition.variant.as_str(),
         phase: phase.map_or("", |phase| phase.as_str()),
         what,
         name: name.to_owned(),
@@ -101,7 +101,7 @@ fn of_transition(transition: &PowerTransition, rows: &mut Vec<SuspendRow>) {
             ..row(Some(phase.name), "phase", phase.name.as_str())
         });
     }
-    for told in &transition.notifications {
+    for told in &transition.details.notifications {
         rows.push(SuspendRow {
             pid: told.pid,
             start_ns: Some(told.start_ns),
@@ -110,7 +110,7 @@ fn of_transition(transition: &PowerTransition, rows: &mut Vec<SuspendRow>) {
             ..row(Some(told.phase), told.kind.as_str(), &told.name)
         });
     }
-    for device in &transition.devices {
+    for device in &transition.details.devices {
         of_device(device, "device", rows, &row);
         for nested in &device.nested {
             of_device(nested, "device's own state", rows, &row);

@@ -91,7 +91,10 @@ impl PhaseRow {
 
     /// The same for the work until the computer had settled: the idle time that ends it is nobody's.
     #[must_use]
-    pub fn settled(self, settling: &Settling) -> Self {
+    pub fn settled(self, settling: Option<&Settling>) -> Self {
+        let Some(settling) = settling else {
+            return self;
+        };
         let known = settling.start_ns.is_some() && !settling.slices.is_empty();
         let note = match settling.end_ns {
             Some(_) => (QUIET, format!("{} of idle time found", duration(settling.idle_ns))),
@@ -268,10 +271,10 @@ impl PhaseTable {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write_settling(what: &str, settling: &Settling, out: &mut dyn Write) -> io::Result<()> {
-    if settling.start_ns.is_none() {
+pub fn write_settling(what: &str, settling: Option<&Settling>, out: &mut dyn Write) -> io::Result<()> {
+    let Some(settling) = settling.filter(|settling| settling.start_ns.is_some()) else {
         return Ok(());
-    }
+    };
     if settling.slices.is_empty() {
         return writeln!(out, "  {DOUBT}{what}: {}.{DOUBT:#}", printable(&settling.rule));
     }

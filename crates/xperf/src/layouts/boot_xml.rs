@@ -40,7 +40,7 @@ pub fn write(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write)
 }
 
 fn write_process_summary(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
-    let summary = &report.process_summary;
+    let summary = &report.details.process_summary;
     writeln!(
         out,
         "<processSummary numProcesses=\"{}\" numUnexpectedLonglived=\"{}\" numUnexpectedShortlived=\"{}\" \
@@ -54,7 +54,7 @@ fn write_process_summary(report: &BootReport, out: &mut dyn Write) -> io::Result
         ("unexpectedVeryShortlived", Lifetime::VeryShortLived),
     ] {
         writeln!(out, "<{element}>")?;
-        for process in report.processes.iter().filter(|process| process.lifetime == lifetime) {
+        for process in report.details.processes.iter().filter(|process| process.lifetime == lifetime) {
             write_process(process, out)?;
         }
         writeln!(out, "</{element}>")?;
@@ -74,12 +74,12 @@ fn write_process(process: &ProcessLife, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_timing(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
-    let desktop = milliseconds(report.main_path_boot.end_ns);
-    let required = rounded(report.post_boot.metric.required_idle_ns, 1_000_000);
+    let desktop = milliseconds(report.details.main_path_boot.end_ns);
+    let required = rounded(report.settling.as_ref().map_or(0, |it| it.metric.required_idle_ns), 1_000_000);
     // Readers add these up, so they add up here, however each would round by itself.
-    let (disturbance, settled) = match report.post_boot.end_ns {
-        Some(_) if desktop >= 0 => {
-            let disturbance = rounded(report.post_boot.busy_ns, 1_000_000);
+    let (disturbance, settled) = match report.settled() {
+        Some(settling) if desktop >= 0 => {
+            let disturbance = rounded(settling.busy_ns, 1_000_000);
             (disturbance, desktop.saturating_add(required).saturating_add(disturbance))
         }
         _ => (-1, -1),
@@ -87,7 +87,7 @@ fn write_timing(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Wri
     writeln!(
         out,
         "<timing bootDoneViaExplorer=\"{desktop}\" bootDoneViaPostBoot=\"{settled}\" osLoaderDuration=\"{}\"",
-        milliseconds(report.os_loader_ns),
+        milliseconds(report.details.os_loader_ns),
     )?;
     write!(out, "postBootRequiredIdleTime=\"{required}\" postBootDisturbance=\"{disturbance}\"")?;
     for (prefix, phase) in [("pnpBootStart", DevicePhase::BootStart), ("pnpSystemStart", DevicePhase::SystemStart)] {
@@ -108,7 +108,7 @@ fn write_timing(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Wri
 }
 
 fn device_phase(report: &BootReport, name: DevicePhase) -> Option<&DevicePhaseSpan> {
-    report.device_phases.iter().find(|phase| phase.name == name)
+    report.details.device_phases.iter().find(|phase| phase.name == name)
 }
 
 fn write_interval(phase: &Phase, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
@@ -136,9 +136,9 @@ fn write_services(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<services autoStartStartTime=\"{}\" autoStartEndTime=\"{}\" autoStartDuration=\"{}\">",
-        whole_milliseconds(report.auto_start.start_ns),
-        whole_milliseconds(report.auto_start.end_ns),
-        whole_milliseconds(report.auto_start.duration_ns),
+        whole_milliseconds(report.details.auto_start.start_ns),
+        whole_milliseconds(report.details.auto_start.end_ns),
+        whole_milliseconds(report.details.auto_start.duration_ns),
     )?;
     for service in &report.units {
         write_service(service, out)?;
@@ -170,7 +170,7 @@ pub(super) fn write_service(service: &Unit, out: &mut dyn Write) -> io::Result<(
 
 fn write_pnp(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<pnp>")?;
-    for phase in &report.device_phases {
+    for phase in &report.details.device_phases {
         writeln!(
             out,
             "<phase name=\"{}\" startTime=\"{}\" endTime=\"{}\" duration=\"{}\">",
@@ -181,6 +181,7 @@ fn write_pnp(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write)
         )?;
         // The report has them longest first, as xperf does.
         for device in report
+            .details
             .devices
             .iter()
             .filter(|device| device.phase == phase.name)
@@ -231,7 +232,7 @@ fn write_device(device: &Device, out: &mut dyn Write) -> io::Result<()> {
 
 fn write_group_policy(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<groupPolicy>")?;
-    for script in &report.group_policy.scripts {
+    for script in &report.details.group_policy.scripts {
         writeln!(
             out,
             "<script name=\"{}\" startTime=\"{}\" endTime=\"{}\" duration=\"{}\"/>",

@@ -33,7 +33,7 @@ pub fn write(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dy
         out,
         "<timing shutdownTime=\"{}\" servicesShutdownDuration=\"{}\">",
         whole_milliseconds(Some(report.total_at_least_ns)),
-        whole_milliseconds(report.service_shutdown.duration_ns),
+        whole_milliseconds(report.details.service_shutdown.duration_ns),
     )?;
     write_sessions(report, out)?;
     write_intervals(report, options, out)?;
@@ -46,7 +46,7 @@ pub fn write(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dy
 /// Users' sessions before the system's, as in the posted document.
 fn write_sessions(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<perSessionInfo>")?;
-    let mut sessions: Vec<&SessionEnd> = report.sessions.iter().collect();
+    let mut sessions: Vec<&SessionEnd> = report.details.sessions.iter().collect();
     sessions.sort_by_key(|session| (session.session == Some(0), session.start_ns));
     for session in sessions {
         writeln!(
@@ -91,7 +91,7 @@ fn write_intervals(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &
         Between(&'a ShutdownInterval),
     }
     let phases = report.phases.iter().filter_map(|phase| Some((phase.start_ns?, Interval::Phase(phase))));
-    let between = report.intervals.iter().map(|interval| (interval.start_ns, Interval::Between(interval)));
+    let between = report.details.intervals.iter().map(|interval| (interval.start_ns, Interval::Between(interval)));
     let mut intervals: Vec<(i64, Interval<'_>)> = phases.chain(between).collect();
     intervals.sort_by_key(|interval| interval.0);
     writeln!(out, "<intervals>")?;

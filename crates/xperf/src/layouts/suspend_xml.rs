@@ -125,14 +125,14 @@ pub fn write(report: &SuspendReport, options: &SuspendXmlOptions, out: &mut dyn 
 
 fn write_scenario(transition: &PowerTransition, options: &SuspendXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     let length = |name| transition.phases.iter().find(|phase| phase.name == name).and_then(|phase| phase.duration_ns);
-    let suspend = total(transition.suspend.kernel_ns, transition.suspend.measured.duration_ns);
-    let resume = total(transition.resume.kernel_ns, transition.resume.measured.duration_ns);
-    let both = suspend.zip(resume).map(|(down, up)| down.saturating_add(up)).or(transition.work_ns);
+    let suspend = total(transition.details.suspend.kernel_ns, transition.details.suspend.measured.duration_ns);
+    let resume = total(transition.details.resume.kernel_ns, transition.details.resume.measured.duration_ns);
+    let both = suspend.zip(resume).map(|(down, up)| down.saturating_add(up)).or(transition.total_ns);
     write!(
         out,
         "<scenario type=\"{}\" start=\"{}\" duration=\"{}\" suspend=\"{}\"",
-        transition.kind.as_str(),
-        options.text(Some(transition.start_ns)),
+        transition.variant.as_str(),
+        options.text(Some(transition.start_or_zero_ns())),
         options.text(both),
         options.text(suspend),
     )?;
@@ -178,8 +178,12 @@ fn write_phase(
     }
     let shown = |ns: Option<i64>| ns.is_none_or(|ns| ns >= options.min_ns);
     if child == "device" {
-        let mut rows: Vec<&PowerDevice> =
-            transition.devices.iter().filter(|row| row.phase == Some(phase.name) && shown(row.duration_ns)).collect();
+        let mut rows: Vec<&PowerDevice> = transition
+            .details
+            .devices
+            .iter()
+            .filter(|row| row.phase == Some(phase.name) && shown(row.duration_ns))
+            .collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
         if rows.is_empty() {
             return writeln!(out, "/>");
@@ -189,8 +193,12 @@ fn write_phase(
             write_device(row, options, out)?;
         }
     } else {
-        let mut rows: Vec<&PowerNotification> =
-            transition.notifications.iter().filter(|row| row.phase == phase.name && shown(row.duration_ns)).collect();
+        let mut rows: Vec<&PowerNotification> = transition
+            .details
+            .notifications
+            .iter()
+            .filter(|row| row.phase == phase.name && shown(row.duration_ns))
+            .collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
         if rows.is_empty() {
             return writeln!(out, "/>");

@@ -1,17 +1,18 @@
 //! A boot as a run.
 
 use crate::compare::RunSubject;
+use crate::transition::Variant;
 use crate::transition::{Half, PhaseName};
 use onoff_trace::{DevicePhase, ServiceChange};
 
 use hashbrown::HashMap;
 
 use super::collector::Collector;
-use super::{OWN_INITIALISATION, Origin, losses, operations};
+use super::{OWN_INITIALISATION, Origin, losses, operations, variant};
 use crate::compare::run::{Category, MeasureUnit, Run, SetApart, SetApartReason};
 use crate::cpu::ProcessCpu;
 use crate::processes::ProcessLife;
-use crate::transition::boot::{BootKind, BootReport, ReadAhead, TrainingState};
+use crate::transition::boot::{BootReport, ReadAhead, TrainingState};
 use crate::transition::suspend::{PowerTransition, ResumeParts};
 
 /// The measures of a boot.
@@ -19,16 +20,16 @@ use crate::transition::suspend::{PowerTransition, ResumeParts};
 pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     let mut measures = Collector::new(RunSubject::Boot);
     measures.total("total", report.total_ns);
-    measures.total("total_with_idle", report.total_with_idle_ns);
-    measures.total("main_path", report.main_path_boot.duration_ns);
-    let earlier = &report.before_kernel;
+    measures.total("total_with_idle", report.details.total_with_idle_ns);
+    measures.total("main_path", report.details.main_path_boot.duration_ns);
+    let earlier = &report.details.before_kernel;
     measures.total("firmware", earlier.firmware.duration_ns);
     measures.total("boot_manager", earlier.boot_manager.duration_ns);
-    measures.total("os_loader", report.os_loader_ns);
+    measures.total("os_loader", report.details.os_loader_ns);
     measures.total("to_desktop", to_desktop(report));
-    measures.total("from_reset", report.total_from_reset_ns);
-    measures.total("services", report.auto_start.duration_ns);
-    for phase in &report.device_phases {
+    measures.total("from_reset", report.details.total_from_reset_ns);
+    measures.total("services", report.details.auto_start.duration_ns);
+    for phase in &report.details.device_phases {
         let name = match phase.name {
             DevicePhase::BootStart => "boot_start",
             DevicePhase::SystemStart => "system_start",
@@ -36,13 +37,13 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
         };
         measures.total(name, phase.span.duration_ns);
     }
-    let labels = Labels::of(&report.processes);
+    let labels = Labels::of(&report.details.processes);
     let of_boot = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
     for phase in of_boot() {
         measures.phase_as(phase, |process| labels.name(process));
     }
     numbers(report, &mut measures);
-    let doubtful = !report.units_touched_by.is_empty();
+    let doubtful = !report.details.units_touched_by.is_empty();
     for service in &report.units {
         if service.kind == ServiceChange::Start {
             measures.thing(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
@@ -50,14 +51,14 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
             measures.part(Category::Service, &part, service.initialisation_ns, doubtful);
         }
     }
-    let doubtful = !report.devices_touched_by.is_empty();
-    operations(&report.devices, doubtful, &mut measures);
+    let doubtful = !report.details.devices_touched_by.is_empty();
+    operations(&report.details.devices, doubtful, &mut measures);
     let touched_by: Vec<String> = of_boot().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Boot,
-        kind: earlier.boot_kind.as_str().to_owned(),
-        set_apart: [untrained(&report.read_ahead), losses(&report.losses, &touched_by), origin.set_apart()]
+        kind: variant(report.variant),
+        set_apart: [untrained(&report.details.read_ahead), losses(&report.losses, &touched_by), origin.set_apart()]
             .into_iter()
             .flatten()
             .collect(),
@@ -70,21 +71,21 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
 
 /// The half of a fast startup that comes back, which is what a boot is on such a computer.
 #[must_use]
-pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition, lost: &onoff_trace::Losses) -> Run {
+pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
     let mut measures = Collector::new(RunSubject::Boot);
     // The desktop is there when the shell's phase ends.
     let desktop_ns =
         transition.phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
-    let resumed_ns = desktop_ns.zip(transition.resume.measured.start_ns).map(|(end, start)| end.saturating_sub(start));
-    let settling = &transition.post_resume;
-    let settled = settling.end_ns.and(resumed_ns);
-    measures.total("total", settled.map(|ns| ns.saturating_add(settling.busy_ns)));
+    let resumed_ns =
+        desktop_ns.zip(transition.details.resume.measured.start_ns).map(|(end, start)| end.saturating_sub(start));
+    let settled = transition.settled().zip(resumed_ns);
+    measures.total("total", settled.map(|(settling, ns)| ns.saturating_add(settling.busy_ns)));
     measures.total(
         "total_with_idle",
-        settled.map(|ns| ns.saturating_add(settling.busy_ns).saturating_add(settling.idle_ns)),
+        settled.map(|(settling, ns)| ns.saturating_add(settling.busy_ns).saturating_add(settling.idle_ns)),
     );
     measures.total("main_path", resumed_ns);
-    if let Some(parts) = &transition.resume_parts {
+    if let Some(parts) = &transition.details.resume_parts {
         measures.total("firmware", parts.firmware_ns);
         measures.total("boot_manager", parts.boot_manager_ns);
         measures.total("os_loader", parts.loader_ns);
@@ -98,8 +99,11 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition, lost: &ono
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Boot,
-        kind: BootKind::FastStartup.as_str().to_owned(),
-        set_apart: [losses(lost, &transition.touched_by), origin.set_apart()].into_iter().flatten().collect(),
+        kind: variant(Variant::FastStartup),
+        set_apart: [losses(&transition.losses, &transition.touched_by), origin.set_apart()]
+            .into_iter()
+            .flatten()
+            .collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,
@@ -120,13 +124,13 @@ fn from_power_on(parts: &ResumeParts, resumed_ns: Option<i64>) -> Option<i64> {
 
 /// From power-on to the desktop, when all parts were recorded, ns.
 fn to_desktop(report: &BootReport) -> Option<i64> {
-    let earlier = &report.before_kernel;
+    let earlier = &report.details.before_kernel;
     let before_kernel = earlier
         .firmware
         .duration_ns?
         .saturating_add(earlier.boot_manager.duration_ns.unwrap_or(0))
-        .saturating_add(report.os_loader_ns?);
-    Some(before_kernel.saturating_add(report.main_path_boot.duration_ns?))
+        .saturating_add(report.details.os_loader_ns?);
+    Some(before_kernel.saturating_add(report.details.main_path_boot.duration_ns?))
 }
 
 fn numbers(report: &BootReport, measures: &mut Collector) {
@@ -143,7 +147,7 @@ fn numbers(report: &BootReport, measures: &mut Collector) {
     }
     let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let started = |process: &&crate::processes::ProcessLife| process.start_ns.is_some();
-    measures.number("processes", MeasureUnit::Count, count(report.processes.iter().filter(started).count()));
+    measures.number("processes", MeasureUnit::Count, count(report.details.processes.iter().filter(started).count()));
 }
 
 /// What processes are called: of hosts of services, the group and service that they host too, for there are many.

@@ -11,17 +11,20 @@ mod shutdown;
 mod suspend;
 
 pub use account::add_accounts;
-pub use boot::{of_boot, of_fast_startup};
+pub use boot::of_fast_startup;
 pub use firmware::of_firmware;
-pub use linux::{of_linux_boot, of_linux_shutdown, of_linux_sleep};
 pub use netboot::of_network_boot;
-pub use shutdown::of_shutdown;
-pub use suspend::of_suspend;
+
+use boot::of_boot;
+use linux::{of_linux_boot, of_linux_shutdown, of_linux_sleep};
+use shutdown::of_shutdown;
+use suspend::of_suspend;
 
 use onoff_trace::{DeviceOperationKind, Losses, TableName, Trace};
 
-use super::run::{Category, Machine, RecordingIdentity, SetApart, SetApartReason};
+use super::run::{Category, Machine, RecordingIdentity, Run, SetApart, SetApartReason};
 use crate::devices::Device;
+use crate::transition::{Transition, TypedTransition, Variant};
 use collector::Collector;
 
 /// Least time of an image on the processors or of a file on the disks that makes a measure, ns: 1 ms.
@@ -141,3 +144,24 @@ fn driver(name: &str) -> &str {
 
 /// The table that [`Origin::of`] needs besides those of the report.
 pub const TABLE: TableName = TableName::Inventory;
+
+/// The measures of a transition.
+#[must_use]
+pub fn of(origin: &Origin, transition: Transition) -> Run {
+    match TypedTransition::from(transition) {
+        TypedTransition::WindowsBoot(report) => of_boot(origin, &report),
+        TypedTransition::LinuxBoot(report) => of_linux_boot(origin, &report),
+        TypedTransition::WindowsShutdown(report) => of_shutdown(origin, &report),
+        TypedTransition::LinuxShutdown(report) => of_linux_shutdown(origin, &report),
+        TypedTransition::WindowsSuspend(transition) => of_suspend(origin, &transition),
+        TypedTransition::LinuxSuspend(sleep) => of_linux_sleep(origin, &sleep),
+    }
+}
+
+/// The variant of a transition as a run's kind; empty when not known.
+fn variant(variant: Variant) -> String {
+    match variant {
+        Variant::Unknown => String::new(),
+        known => known.as_str().to_owned(),
+    }
+}

@@ -1,7 +1,7 @@
 //! A shutdown as a run.
 
 use super::collector::Collector;
-use super::{Origin, losses};
+use super::{Origin, losses, variant};
 use crate::compare::RunSubject;
 use crate::compare::run::{Category, Run};
 use crate::transition::shutdown::ShutdownReport;
@@ -11,17 +11,17 @@ use crate::transition::shutdown::ShutdownReport;
 pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
     let mut measures = Collector::new(RunSubject::Shutdown);
     measures.total("total", report.total_ns);
-    measures.total("pre_shutdown", report.pre_shutdown.duration_ns);
-    measures.total("services", report.service_shutdown.duration_ns);
+    measures.total("pre_shutdown", report.details.pre_shutdown.duration_ns);
+    measures.total("services", report.details.service_shutdown.duration_ns);
     for phase in &report.phases {
         measures.phase(phase);
     }
-    let doubtful = !report.units_touched_by.is_empty();
+    let doubtful = !report.details.units_touched_by.is_empty();
     for service in &report.units {
         measures.thing(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
     }
-    let doubtful = !report.sessions_touched_by.is_empty();
-    for application in report.sessions.iter().flat_map(|it| &it.applications) {
+    let doubtful = !report.details.sessions_touched_by.is_empty();
+    for application in report.details.sessions.iter().flat_map(|it| &it.applications) {
         measures.thing(
             Category::Application,
             &application.image,
@@ -30,17 +30,17 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
             doubtful,
         );
     }
-    for work in report.kernel_steps.iter().chain(&report.subscribers).chain(&report.scripts) {
+    for work in report.details.kernel_steps.iter().chain(&report.details.subscribers).chain(&report.details.scripts) {
         measures.thing(Category::Step, &work.name, work.start_ns, work.duration_ns, false);
     }
-    for device in &report.devices {
+    for device in &report.details.devices {
         measures.thing(Category::Device, &device.device, device.start_ns, device.duration_ns, false);
     }
     let touched_by: Vec<String> = report.phases.iter().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Shutdown,
-        kind: report.kind.as_str().to_owned(),
+        kind: variant(report.variant),
         set_apart: [losses(&report.losses, &touched_by), origin.set_apart()].into_iter().flatten().collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,

@@ -2,23 +2,21 @@
 
 use crate::compare::RunSubject;
 use crate::transition::Half;
-use onoff_trace::Losses;
 
 use super::collector::Collector;
-use super::{Origin, losses};
+use super::{Origin, losses, variant};
 use crate::compare::run::{Category, MeasureUnit, Run};
-use crate::transition::suspend::{PowerDevice, PowerTransition, PowerTransitionKind};
+use crate::transition::suspend::{PowerDevice, PowerTransition};
 
-/// The measures of a power transition, of a recording that lost `lost`.
+/// The measures of a power transition.
 #[must_use]
-pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) -> Run {
+pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
     let mut measures = Collector::new(RunSubject::Suspend);
-    measures.total("total", transition.work_ns);
-    measures.total("suspend", transition.suspend.measured.duration_ns);
-    measures.total("resume", transition.resume.measured.duration_ns);
-    let settled = transition.post_resume.end_ns.is_some();
-    measures.total("post_resume", settled.then_some(transition.post_resume.busy_ns));
-    if let Some(bytes) = transition.hibernate_file_bytes {
+    measures.total("total", transition.total_ns);
+    measures.total("suspend", transition.details.suspend.measured.duration_ns);
+    measures.total("resume", transition.details.resume.measured.duration_ns);
+    measures.total("post_resume", transition.settled().map(|settling| settling.busy_ns));
+    if let Some(bytes) = transition.details.hibernate_file_bytes {
         measures.number("hibernate_file", MeasureUnit::Bytes, bytes);
     }
     for phase in &transition.phases {
@@ -26,17 +24,17 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) 
             measures.phase(phase);
         }
     }
-    for told in &transition.notifications {
+    for told in &transition.details.notifications {
         let category = if told.phase.as_str().contains("Services") { Category::Service } else { Category::Application };
         let name = format!("{}.{}", told.phase.as_str(), told.name);
         if !told.name.is_empty() {
             measures.thing(category, &name, told.start_ns, told.duration_ns, false);
         }
     }
-    for device in &transition.devices {
+    for device in &transition.details.devices {
         add_device(device, &mut measures);
     }
-    for driver in &transition.drivers {
+    for driver in &transition.details.drivers {
         if !driver.driver.is_empty() {
             let name = format!("{}.{}", driver.driver, driver.phase.as_str());
             let at = transition
@@ -44,18 +42,19 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition, lost: &Losses) 
                 .iter()
                 .find(|phase| phase.name == driver.phase)
                 .and_then(|phase| phase.start_ns)
-                .unwrap_or(transition.start_ns);
+                .or(transition.start_ns)
+                .unwrap_or(0);
             measures.thing(Category::Driver, &name, at, Some(driver.total_ns), false);
         }
     }
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Suspend,
-        kind: match transition.kind {
-            PowerTransitionKind::Unknown => String::new(),
-            kind => kind.as_str().to_owned(),
-        },
-        set_apart: [losses(lost, &transition.touched_by), origin.set_apart()].into_iter().flatten().collect(),
+        kind: variant(transition.variant),
+        set_apart: [losses(&transition.losses, &transition.touched_by), origin.set_apart()]
+            .into_iter()
+            .flatten()
+            .collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,

@@ -3,11 +3,12 @@
 //! The lengths come from records that the kernel writes later on; where they lie on the axis is not known. The firmware's own
 //! times, which the recording or a file beside it may tell, end where the kernel takes over: they have a place.
 
+use crate::transition::Variant;
 use onoff_trace::{Milestone, Trace, milestone};
 
 use onoff_trace::firmware::FirmwareCheckpoints;
 
-use super::report::{BeforeKernel, BootKind, EarlierStage, EarlierTime, FirmwareBeforeKernel, GivenFirmware};
+use super::report::{BeforeKernel, EarlierStage, EarlierTime, FirmwareBeforeKernel, GivenFirmware};
 use crate::evidence::Certainty;
 use crate::firmware::{checkpoint_faults, counts_over_resets, stages};
 
@@ -17,7 +18,6 @@ pub(super) fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel
     // A table of another boot does not say how long this one's firmware took.
     let believed = given.filter(|_| table.as_ref().is_some_and(|table| table.disagreements.is_empty()));
     BeforeKernel {
-        boot_kind: boot_kind(trace),
         firmware_table: table,
         firmware: believed.and_then(given_firmware).unwrap_or_else(|| {
             earlier(
@@ -157,12 +157,12 @@ fn disagreements(given: &FirmwareCheckpoints, recorded: &FirmwareCheckpoints) ->
     different.collect()
 }
 
-fn boot_kind(trace: &Trace) -> BootKind {
+pub(super) fn variant(trace: &Trace) -> Variant {
     match value(trace, milestone::BOOT_TYPE) {
-        Some((0, _)) => BootKind::Cold,
-        Some((1, _)) => BootKind::FastStartup,
-        Some((2, _)) => BootKind::Resume,
-        _ => BootKind::Unknown,
+        Some((0, _)) => Variant::Cold,
+        Some((1, _)) => Variant::FastStartup,
+        Some((2, _)) => Variant::Resume,
+        _ => Variant::Unknown,
     }
 }
 
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(before.firmware.duration_ns, Some(4000 * MS));
         assert_eq!(before.firmware.certainty, Certainty::Inferred);
         assert_eq!(before.boot_manager.certainty, Certainty::Missing);
-        assert_eq!(before.boot_kind, BootKind::FastStartup);
+        assert_eq!(variant(&trace), Variant::FastStartup);
         milestone_value(&mut trace, 7, milestone::FIRMWARE, "", Some(3900 * MS));
         assert_eq!(before_kernel(&trace, None, Some(0)).firmware.duration_ns, Some(3900 * MS));
     }

@@ -12,7 +12,8 @@ mod startup;
 mod tests;
 
 use crate::transition::{Phase, PhaseName};
-use onoff_trace::{TableName, Tables, Trace};
+use crate::transition::{PhaseSpan, TransitionKind, losses_touching};
+use onoff_trace::{SystemKind, TableName, Tables, Trace};
 
 pub use report::*;
 
@@ -79,9 +80,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     let units = units::units(trace);
     let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
     let devices = devices::operations(trace);
-    Ok(BootReport {
-        culprits: Vec::new(),
-        total_ns,
+    let details = WindowsBoot {
         total_with_idle_ns,
         total_with_loader_ns: total_ns.zip(os_loader_ns).map(|(total, loader)| total.saturating_add(loader)),
         total_from_reset_ns: before_kernel
@@ -91,16 +90,12 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
             .zip(path.kernel_start.time_ns)
             .zip(total_ns)
             .map(|((reset, kernel), total)| total.saturating_add(kernel.saturating_sub(reset))),
-        total_at_least_ns: total_ns.unwrap_or_else(|| path.latest_ns().saturating_add(post_boot.busy_ns)),
-        total_certainty,
         os_loader_ns,
         before_kernel,
         axis,
         main_path_boot: Span::between(&path.kernel_start, &path.desktop_ready),
-        post_boot,
         auto_start: auto_start::window(trace),
         service_groups: units::groups(trace, &units),
-        units,
         units_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
         device_phases: devices::phases(trace, &devices),
         drivers: devices::by_driver(&devices),
@@ -112,19 +107,35 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         video: session::video(trace),
         startup_applications: startup::startup_applications(trace, &phases),
         read_ahead: session::read_ahead(trace),
-        phases,
         processes,
         process_summary,
         processes_touched_by: touched_by(trace, &[TableName::Processes]),
+    };
+    Ok(BootReport {
+        system: SystemKind::Windows,
+        kind: TransitionKind::Boot,
+        variant: before_kernel::variant(trace),
+        number: 1,
+        start_ns: path.kernel_start.time_ns,
+        end_ns: post_boot.end_ns,
+        touched_by: losses_touching(&phases),
+        total_ns,
+        total_at_least_ns: total_ns.unwrap_or_else(|| path.latest_ns().saturating_add(post_boot.busy_ns)),
+        total_certainty,
+        settling: Some(post_boot),
+        phases,
+        units,
         lacking: lacking::for_boot(trace),
         losses: trace.losses.clone(),
+        culprits: Vec::new(),
+        details,
     })
 }
 
 /// Begin and end of each phase but the tail of the recording, ns, without what the machine did in them; none when the
 /// recording holds no boot.
 #[must_use]
-pub(crate) fn spans(trace: &Trace, options: &BootOptions) -> Vec<(PhaseName, Option<i64>, Option<i64>)> {
+pub(crate) fn spans(trace: &Trace, options: &BootOptions) -> Vec<PhaseSpan> {
     if !absence::holds_a_boot(trace) {
         return Vec::new();
     }

@@ -1,10 +1,9 @@
 //! The result of the boot analysis. Its serialized names are the documented contract of `boot --format json`.
 
-use crate::account::Culprit;
 use std::sync::Arc;
 
 use crate::netboot::report::NetbootReport;
-use crate::transition::{Phase, PhaseName};
+use crate::transition::Transition;
 use onoff_trace::Losses;
 use onoff_trace::firmware::{FirmwareCheckpoints, FirmwareFault};
 use serde::Serialize;
@@ -15,10 +14,9 @@ use crate::boot_axis::BootAxis;
 use crate::devices::{Device, DevicePhaseSpan, DeviceTotal};
 use crate::evidence::{Certainty, Span};
 use crate::firmware::{FirmwarePhase, FirmwareStageName};
-use crate::idle::{IdleMetric, Settling};
-use crate::lacking::Lacking;
+use crate::idle::IdleMetric;
 use crate::processes::{ProcessLife, ProcessSummary};
-use crate::units::{ServiceGroup, Unit};
+use crate::units::ServiceGroup;
 
 /// What a caller can choose.
 #[derive(Clone, Debug)]
@@ -58,34 +56,6 @@ impl Default for BootOptions {
     }
 }
 
-/// Kind of boot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BootKind {
-    /// From power-off, everything initialised.
-    Cold,
-    /// Fast startup: the kernel session is resumed from a file, the user session is new.
-    FastStartup,
-    /// Resume from hibernation.
-    Resume,
-    /// Not recorded.
-    #[default]
-    Unknown,
-}
-
-impl BootKind {
-    /// The name, as in JSON; empty when it is not known.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cold => "cold",
-            Self::FastStartup => "fast_startup",
-            Self::Resume => "resume",
-            Self::Unknown => "",
-        }
-    }
-}
-
 /// A time that lies before the recording's time zero: only its length is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EarlierTime {
@@ -102,8 +72,6 @@ pub struct EarlierTime {
 /// What happened before the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BeforeKernel {
-    /// Kind of boot.
-    pub boot_kind: BootKind,
     /// Firmware, from power-on to the boot manager.
     pub firmware: EarlierTime,
     /// Boot manager.
@@ -257,12 +225,12 @@ impl ReadAhead {
     pub const TRAINED_BOOTS: i64 = 3;
 }
 
-/// Where the time of a boot went.
+/// Where the time of a boot of Windows went.
+pub type BootReport = Transition<WindowsBoot>;
+
+/// What only a boot of Windows has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct BootReport {
-    /// Kernel start to settled, the required idle time left out, ns: the boot's duration. `None` when the end is not
-    /// in the recording.
-    pub total_ns: Option<i64>,
+pub struct WindowsBoot {
     /// The same with the required idle time, ns.
     pub total_with_idle_ns: Option<i64>,
     /// `total_ns` and the loader's time, ns; `None` when either is unknown.
@@ -270,10 +238,6 @@ pub struct BootReport {
     /// Processor reset to settled, the required idle time left out, ns; `None` when either end is unknown. The reset is where
     /// `before_kernel.firmware_table` puts it.
     pub total_from_reset_ns: Option<i64>,
-    /// A lower bound of `total_ns`, ns: `total_ns` itself when known, else the busy time up to the recording's end.
-    pub total_at_least_ns: i64,
-    /// How certain the total is.
-    pub total_certainty: Certainty,
     /// Loader's time, ns; before time zero and not part of `total_ns`.
     pub os_loader_ns: Option<i64>,
     /// What happened before the kernel.
@@ -282,14 +246,8 @@ pub struct BootReport {
     pub axis: Option<BootAxis>,
     /// PreSMSS to ExplorerInit: kernel start to desktop.
     pub main_path_boot: Span,
-    /// The phases, all six, in order; unknown ones have no times.
-    pub phases: Vec<Phase>,
-    /// How long the computer took to settle after the desktop.
-    pub post_boot: Settling,
     /// The window in which services start by themselves.
     pub auto_start: Span,
-    /// Services, by start.
-    pub units: Vec<Unit>,
     /// Load-order groups, by begin.
     pub service_groups: Vec<ServiceGroup>,
     /// Names of the losses that touch services.
@@ -320,20 +278,6 @@ pub struct BootReport {
     pub process_summary: ProcessSummary,
     /// Names of the losses that touch processes.
     pub processes_touched_by: Vec<String>,
-    /// What the recording lacked for a full answer, and what to record next time.
-    pub lacking: Lacking,
-    /// Everything that was lost.
-    pub losses: Losses,
-    /// Who made it slow, by the account of its phases, who took longest first; empty where nobody did, or no account was made.
-    pub culprits: Vec<Culprit>,
-}
-
-impl BootReport {
-    /// The phase of that name.
-    #[must_use]
-    pub fn phase(&self, name: PhaseName) -> Option<&Phase> {
-        self.phases.iter().find(|phase| phase.name == name)
-    }
 }
 
 /// The recording holds no boot. Says what it holds instead.

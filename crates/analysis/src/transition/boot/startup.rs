@@ -139,7 +139,7 @@ mod tests {
         process(&mut trace, 54, "box.exe", Some(150 * MS), Some(900 * MS));
         process(&mut trace, 58, "box.exe", Some(250 * MS), None);
         let report = analyse(&trace, &BootOptions::default()).unwrap();
-        let programs = report.startup_applications.programs;
+        let programs = report.details.startup_applications.programs;
         let found: Vec<_> = programs.iter().map(|program| (program.process_pid, program.image.as_str())).collect();
         assert_eq!(found, [(Some(54), "box.exe"), (None, "")]);
         assert_eq!(programs[0].process_end_ns, Some(900 * MS));

@@ -64,14 +64,14 @@ fn table_five_phase_by_phase() {
         let lengths: Vec<_> = report.phases.iter().map(|phase| ms(phase.duration_ns)).collect();
         let [pre_smss, smss, winlogon, explorer] = run.phases.map(Some);
         assert_eq!(lengths[..5], [pre_smss, smss, winlogon, explorer, Some(post_boot)]);
-        assert_eq!(ms(report.main_path_boot.duration_ns), Some(via_explorer));
+        assert_eq!(ms(report.details.main_path_boot.duration_ns), Some(via_explorer));
         assert_eq!(ms(report.total_ns), Some(total));
-        assert_eq!(ms(report.total_with_idle_ns), Some(total + 10_000));
-        assert_eq!(ms(report.os_loader_ns), Some(1926));
-        assert_eq!(ms(report.total_with_loader_ns), Some(total + 1926));
+        assert_eq!(ms(report.details.total_with_idle_ns), Some(total + 10_000));
+        assert_eq!(ms(report.details.os_loader_ns), Some(1926));
+        assert_eq!(ms(report.details.total_with_loader_ns), Some(total + 1926));
         assert_eq!(report.total_at_least_ns, report.total_ns.unwrap());
-        assert_eq!(ms(Some(report.post_boot.idle_ns)), Some(10_000));
-        assert_eq!(ms(Some(report.post_boot.busy_ns)), Some(post_boot - 10_000));
+        assert_eq!(ms(Some(report.settling.as_ref().unwrap().idle_ns)), Some(10_000));
+        assert_eq!(ms(Some(report.settling.as_ref().unwrap().busy_ns)), Some(post_boot - 10_000));
         assert_eq!(report.total_certainty, Certainty::Measured);
     }
 }
@@ -112,8 +112,8 @@ fn without_the_shells_event_the_answer_is_inferred() {
     trace.milestones = onoff_trace::Milestones::new();
     milestone(&mut trace, 1100 * MS, milestone::SHELL_INITIALISATION_END, "");
     let report = analysed(&trace);
-    assert_eq!(report.main_path_boot.end_ns, Some(1100 * MS));
-    assert_eq!(report.main_path_boot.certainty, Certainty::Inferred);
+    assert_eq!(report.details.main_path_boot.end_ns, Some(1100 * MS));
+    assert_eq!(report.details.main_path_boot.certainty, Certainty::Inferred);
     assert_eq!(report.total_certainty, Certainty::Inferred);
     assert!(report.total_ns.is_some());
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
@@ -142,7 +142,7 @@ fn a_recording_cut_off_in_post_boot_gives_a_lower_bound() {
     let report = analysed(&trace);
     assert_eq!(report.total_ns, None);
     assert_eq!(report.total_at_least_ns, ready + 500 * MS);
-    assert_eq!(report.post_boot.idle_ns, 2000 * MS);
+    assert_eq!(report.settling.as_ref().unwrap().idle_ns, 2000 * MS);
     let post_boot = report.phase(PhaseName::PostBoot).unwrap();
     assert_eq!(post_boot.cpu.as_ref().unwrap().busy_ns, 500 * MS);
     assert_eq!(report.phase(PhaseName::TraceTail).unwrap().start_ns, None);
@@ -153,8 +153,8 @@ fn the_assessments_metric_is_a_choice() {
     let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     let options = BootOptions { idle: IdleMetric::ADK, ..BootOptions::default() };
     let report = analyse(&trace, &options).unwrap();
-    assert_eq!(report.post_boot.idle_ns, 5000 * MS);
-    assert_eq!(report.post_boot.busy_ns, 500 * MS);
+    assert_eq!(report.settling.as_ref().unwrap().idle_ns, 5000 * MS);
+    assert_eq!(report.settling.as_ref().unwrap().busy_ns, 500 * MS);
     assert_eq!(ms(report.total_ns), Some(1001 + 500));
 }
 
@@ -169,10 +169,10 @@ fn losses_are_named_where_they_touch() {
     let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     trace.losses.add(&SWITCHES, 3);
     let report = analysed(&trace);
-    assert_eq!(report.post_boot.touched_by, ["switches_lost"]);
+    assert_eq!(report.settling.as_ref().unwrap().touched_by, ["switches_lost"]);
     assert!(report.phases[0].touched_by.is_empty());
     assert_eq!(report.phases[0].cpu.as_ref().unwrap().touched_by, ["switches_lost"]);
-    assert!(report.units_touched_by.is_empty());
+    assert!(report.details.units_touched_by.is_empty());
 }
 
 #[test]

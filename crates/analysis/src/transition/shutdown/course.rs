@@ -3,10 +3,10 @@
 //! Sources of the rules: the Microsoft paper for what each phase is; for the events, the providers' manifests.
 
 use crate::transition::PhaseName;
+use crate::transition::Variant;
 use onoff_trace::{Activity, ActivityKind, NotificationKind, Trace, milestone, shutdown_step};
 
 use super::exits::Burst;
-use super::report::ShutdownKind;
 use crate::evidence::{Boundary, Certainty};
 use crate::transition::rules::{Found, Rule, first_of, milestone_at, milestones};
 
@@ -22,8 +22,8 @@ const S4: i64 = 5;
 /// The boundaries of a shutdown.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
-    pub kind: ShutdownKind,
-    pub kind_rule: String,
+    pub variant: Variant,
+    pub variant_rule: String,
     pub starts: Boundary,
     pub ends: Boundary,
     pub user: (Boundary, Boundary),
@@ -183,24 +183,24 @@ impl<'a> Facts<'a> {
     pub(super) fn course(&self) -> Course {
         let starts = self.starts();
         let from = starts.time_ns.unwrap_or(0);
-        let (kind, kind_rule) = self.kind(from);
+        let (variant, variant_rule) = self.variant(from);
         let user = self.user(from);
         let reached = user.1.time_ns.or(user.0.time_ns).unwrap_or(from);
-        let system = self.system(kind, reached);
+        let system = self.system(variant, reached);
         let reached = system.1.time_ns.or(system.0.time_ns).unwrap_or(reached);
-        let kernel = self.kernel(kind, &system.1, reached);
-        let ends = match kind {
-            ShutdownKind::FastStartup => self.power.clone().map(|(time_ns, event)| Boundary {
+        let kernel = self.kernel(variant, &system.1, reached);
+        let ends = match variant {
+            Variant::FastStartup => self.power.clone().map(|(time_ns, event)| Boundary {
                 time_ns: Some(time_ns),
                 rule: "the begin of the power transition that follows".to_owned(),
                 event,
                 certainty: Certainty::Inferred,
                 missing: Vec::new(),
             }),
-            ShutdownKind::Logoff => Some(user.1.clone()),
+            Variant::Logoff => Some(user.1.clone()),
             _ => None,
         };
-        Course { kind, kind_rule, starts, ends: ends.unwrap_or_else(|| kernel.1.clone()), user, system, kernel }
+        Course { variant, variant_rule, starts, ends: ends.unwrap_or_else(|| kernel.1.clone()), user, system, kernel }
     }
 
     fn user(&self, from: i64) -> (Boundary, Boundary) {
@@ -253,9 +253,9 @@ impl<'a> Facts<'a> {
         (starts, ends)
     }
 
-    fn system(&self, kind: ShutdownKind, from: i64) -> (Boundary, Boundary) {
-        if matches!(kind, ShutdownKind::FastStartup | ShutdownKind::Logoff) {
-            return (not_part(kind), not_part(kind));
+    fn system(&self, variant: Variant, from: i64) -> (Boundary, Boundary) {
+        if matches!(variant, Variant::FastStartup | Variant::Logoff) {
+            return (not_part(variant), not_part(variant));
         }
         let session = self.system_session().filter(|row| row.start_ns >= from);
         let pre_shutdown = self.pre_shutdown().filter(|row| row.start_ns >= from);
@@ -312,9 +312,9 @@ impl<'a> Facts<'a> {
         (starts, ends)
     }
 
-    fn kernel(&self, kind: ShutdownKind, system_ends: &Boundary, from: i64) -> (Boundary, Boundary) {
-        if matches!(kind, ShutdownKind::FastStartup | ShutdownKind::Logoff) {
-            return (not_part(kind), not_part(kind));
+    fn kernel(&self, variant: Variant, system_ends: &Boundary, from: i64) -> (Boundary, Boundary) {
+        if matches!(variant, Variant::FastStartup | Variant::Logoff) {
+            return (not_part(variant), not_part(variant));
         }
         let starts = first_of(
             &[
@@ -350,7 +350,7 @@ impl<'a> Facts<'a> {
         !self.sessions.is_empty() && self.system_goes_down().is_none()
     }
 
-    fn kind(&self, from: i64) -> (ShutdownKind, String) {
+    fn variant(&self, from: i64) -> (Variant, String) {
         let action = milestones(self.trace, milestone::SHUTDOWN_ACTION)
             .filter(|row| row.time_ns >= from)
             .find_map(|row| Some((row.value?, self.trace.text(row.event))));
@@ -358,22 +358,19 @@ impl<'a> Facts<'a> {
             !self.kernel_steps.is_empty() || milestones(self.trace, milestone::KERNEL_SHUTDOWN).next().is_some();
         match action {
             Some((RESTART, event)) => {
-                return (ShutdownKind::Restart, format!("the kernel is to restart ({event})"));
+                return (Variant::Restart, format!("the kernel is to restart ({event})"));
             }
             Some((SHUTDOWN | POWER_OFF, event)) if kernel || self.power.is_none() => {
-                return (ShutdownKind::PowerOff, format!("the kernel is to turn off ({event})"));
+                return (Variant::PowerOff, format!("the kernel is to turn off ({event})"));
             }
             Some((HIBERNATE, event)) if !kernel => {
-                return (ShutdownKind::FastStartup, format!("a memory image is to be written ({event})"));
+                return (Variant::FastStartup, format!("a memory image is to be written ({event})"));
             }
             _ => {}
         }
         let users = self.sessions.iter().any(|row| row.session != Some(0));
         if let Some((_, event)) = self.power.as_ref().filter(|_| users && !kernel) {
-            return (
-                ShutdownKind::FastStartup,
-                format!("a memory image is written after the user's session ({event})"),
-            );
+            return (Variant::FastStartup, format!("a memory image is written after the user's session ({event})"));
         }
         let asked = |name| milestones(self.trace, name).next().is_some();
         if self.ends_with_user_sessions()
@@ -381,16 +378,16 @@ impl<'a> Facts<'a> {
             && !asked(milestone::SHUTDOWN_REQUEST)
             && self.burst.is_none()
         {
-            return (ShutdownKind::Logoff, "a logoff was asked for, and nothing shows a shutdown".to_owned());
+            return (Variant::Logoff, "a logoff was asked for, and nothing shows a shutdown".to_owned());
         }
-        (ShutdownKind::Unknown, "no record says what the kernel is to do".to_owned())
+        (Variant::Unknown, "no record says what the kernel is to do".to_owned())
     }
 }
 
-fn not_part(kind: ShutdownKind) -> Boundary {
+fn not_part(variant: Variant) -> Boundary {
     Boundary {
-        rule: match kind {
-            ShutdownKind::FastStartup => "not part of a shutdown for a fast startup",
+        rule: match variant {
+            Variant::FastStartup => "not part of a shutdown for a fast startup",
             _ => "not part of a logoff",
         }
         .to_owned(),

@@ -27,7 +27,7 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
     let until = |end: Option<i64>, over: Option<i64>, start: i64| {
         end.or(over).unwrap_or(trace.duration_ns).saturating_sub(start).max(0)
     };
-    for session in &report.sessions {
+    for session in &report.details.sessions {
         for application in &session.applications {
             if session.session == Some(0) && application.image.eq_ignore_ascii_case("services.exe") {
                 continue;
@@ -47,8 +47,8 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
     for service in &report.units {
         let window = match service.notification {
             ServiceNotification::Earlier => continue,
-            ServiceNotification::PreShutdown => &report.pre_shutdown,
-            _ => &report.service_shutdown,
+            ServiceNotification::PreShutdown => &report.details.pre_shutdown,
+            _ => &report.details.service_shutdown,
         };
         add(
             LongestKind::Service,
@@ -61,9 +61,9 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
         );
     }
     for (kind, works) in [
-        (LongestKind::KernelStep, &report.kernel_steps),
-        (LongestKind::Script, &report.scripts),
-        (LongestKind::Subscriber, &report.subscribers),
+        (LongestKind::KernelStep, &report.details.kernel_steps),
+        (LongestKind::Script, &report.details.scripts),
+        (LongestKind::Subscriber, &report.details.subscribers),
     ] {
         for work in works {
             if work.name == shutdown_step::GRACEFUL_SHUTDOWN {
@@ -79,7 +79,7 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
         }
     }
     if candidates.is_empty() {
-        for exit in &report.exits.processes {
+        for exit in &report.details.exits.processes {
             candidates.push(LongestWork {
                 kind: LongestKind::Exit,
                 name: exit.image.clone(),

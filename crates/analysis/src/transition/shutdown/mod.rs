@@ -11,9 +11,11 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
+use crate::transition::losses_touching;
 use crate::transition::{Phase, PhaseName};
 use onoff_trace::{
-    ActivityKind, PowerRequestKind, PowerRequestScope, ServiceChange, TableName, Tables, Trace, shutdown_step,
+    ActivityKind, PowerRequestKind, PowerRequestScope, ServiceChange, SystemKind, TableName, Tables, Trace,
+    shutdown_step,
 };
 
 pub use report::*;
@@ -77,25 +79,15 @@ pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         worst_first(&mut works);
         works
     };
-    let mut report = ShutdownReport {
-        culprits: Vec::new(),
-        kind: course.kind,
-        kind_rule: course.kind_rule.clone(),
-        total_ns,
-        total_at_least_ns,
-        total_certainty: match total_ns {
-            Some(_) => course.starts.certainty.and(course.ends.certainty),
-            None => Certainty::Missing,
-        },
+    let details = WindowsShutdown {
+        variant_rule: course.variant_rule.clone(),
         longest: None,
         intervals: intervals(trace, &course),
         difference: difference(&sessions, &phases, total_ns, total_at_least_ns),
-        phases,
         sessions,
         sessions_touched_by: touched_by(trace, &[TableName::Notifications, TableName::Activities]),
         pre_shutdown,
         service_shutdown,
-        units,
         service_time_out,
         units_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
         notifications: since(ActivityKind::LogonNotification),
@@ -105,12 +97,32 @@ pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         kernel_steps: since(ActivityKind::KernelShutdownStep),
         devices: devices(trace, &course),
         exits: exits::exits(trace, from),
+        starts: course.starts.clone(),
+        ends: course.ends.clone(),
+    };
+    let mut report = ShutdownReport {
+        system: SystemKind::Windows,
+        kind: TransitionKind::Shutdown,
+        variant: course.variant,
+        number: 1,
+        start_ns: course.starts.time_ns,
+        end_ns: course.ends.time_ns,
+        settling: None,
+        touched_by: losses_touching(&phases),
+        details,
+        total_ns,
+        total_at_least_ns,
+        total_certainty: match total_ns {
+            Some(_) => course.starts.certainty.and(course.ends.certainty),
+            None => Certainty::Missing,
+        },
+        phases,
+        units,
         lacking: lacking::for_shutdown(trace),
         losses: trace.losses.clone(),
-        starts: course.starts,
-        ends: course.ends,
+        culprits: Vec::new(),
     };
-    report.longest = longest::longest(trace, &report);
+    report.details.longest = longest::longest(trace, &report);
     Ok(report)
 }
 

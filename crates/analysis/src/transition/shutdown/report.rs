@@ -1,15 +1,13 @@
 //! The result of the shutdown analysis. Its serialized names are the documented contract of `shutdown --format json`.
 
-use crate::account::Culprit;
-use crate::transition::{Phase, PhaseName};
+use crate::transition::Transition;
 use onoff_trace::Losses;
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::activity::Work;
 use crate::evidence::{Boundary, Certainty, Span};
-use crate::lacking::Lacking;
-use crate::units::{TimeOut, Unit};
+use crate::units::TimeOut;
 
 /// What a caller can choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,37 +15,6 @@ pub struct ShutdownOptions {
     /// How long the recorded computer waits for its services, ns (its `WaitToKillServiceTimeout`); `None` for what its
     /// version does by default.
     pub service_time_out_ns: Option<i64>,
-}
-
-/// What was shut down, and to what end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ShutdownKind {
-    /// The computer is turned off.
-    PowerOff,
-    /// The computer starts again.
-    Restart,
-    /// The user's session ends, and the rest goes into a memory image for a fast startup.
-    FastStartup,
-    /// Only a user's session ends.
-    Logoff,
-    /// Not recorded.
-    #[default]
-    Unknown,
-}
-
-impl ShutdownKind {
-    /// The name, as in JSON; empty when it is not known.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PowerOff => "power_off",
-            Self::Restart => "restart",
-            Self::FastStartup => "fast_startup",
-            Self::Logoff => "logoff",
-            Self::Unknown => "",
-        }
-    }
 }
 
 /// What lies between two phases.
@@ -269,27 +236,20 @@ pub struct LongestWork {
     pub certainty: Certainty,
 }
 
-/// Where the time of a shutdown went.
+/// Where the time of a shutdown of Windows went.
+pub type ShutdownReport = Transition<WindowsShutdown>;
+
+/// What only a shutdown of Windows has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShutdownReport {
-    /// What was shut down.
-    pub kind: ShutdownKind,
+pub struct WindowsShutdown {
     /// What says so, as a phrase.
-    pub kind_rule: String,
-    /// From the request to the kernel's last step, ns; `None` when the end is not in the recording.
-    pub total_ns: Option<i64>,
-    /// A lower bound of it, ns: the total itself when known, else up to the recording's end.
-    pub total_at_least_ns: i64,
-    /// How certain the total is; what the lower bound rests on when there is no total.
-    pub total_certainty: Certainty,
+    pub variant_rule: String,
     /// The begin.
     pub starts: Boundary,
     /// The end.
     pub ends: Boundary,
     /// The work that took most; `None` when nothing tells.
     pub longest: Option<LongestWork>,
-    /// The phases, all three, in order; unknown ones have no times.
-    pub phases: Vec<Phase>,
     /// What lies between the phases, by begin.
     pub intervals: Vec<ShutdownInterval>,
     /// Sessions, by begin.
@@ -300,8 +260,6 @@ pub struct ShutdownReport {
     pub pre_shutdown: Span,
     /// All other services are told: when that was.
     pub service_shutdown: Span,
-    /// Services, by start.
-    pub units: Vec<Unit>,
     /// How long the service control manager waits for them.
     pub service_time_out: ServiceTimeOut,
     /// Names of the losses that touch services.
@@ -322,20 +280,6 @@ pub struct ShutdownReport {
     pub difference: KernelDifference,
     /// What the ends of processes tell.
     pub exits: Exits,
-    /// What the recording lacked for a full answer, and what to record next time.
-    pub lacking: Lacking,
-    /// Everything that was lost.
-    pub losses: Losses,
-    /// Who made it slow, by the account of its phases, who took longest first; empty where nobody did, or no account was made.
-    pub culprits: Vec<Culprit>,
-}
-
-impl ShutdownReport {
-    /// The phase of that name.
-    #[must_use]
-    pub fn phase(&self, name: PhaseName) -> Option<&Phase> {
-        self.phases.iter().find(|phase| phase.name == name)
-    }
 }
 
 /// The recording holds no shutdown. Says what it holds instead.

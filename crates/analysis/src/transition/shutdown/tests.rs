@@ -1,5 +1,6 @@
 //! Whole shutdowns, hand-made. The first has the numbers with which the Microsoft paper explains KernelShutdown.
 
+use crate::transition::Variant;
 use onoff_trace::{ActivityKind, IoPriority, NotificationKind as Kind, Trace, milestone, shutdown_step};
 
 use super::*;
@@ -58,17 +59,18 @@ fn cut(ns: i64) -> i64 {
 #[test]
 fn the_papers_arithmetic() {
     let report = analysed(&paper());
-    assert_eq!(report.kind, ShutdownKind::PowerOff);
+    assert_eq!(report.variant, Variant::PowerOff);
     assert_eq!(report.total_ns, Some(13_066_600 * US));
     assert_eq!(report.total_certainty, Certainty::Measured);
     type Row = (Option<u32>, i64, Option<i64>, Option<i64>);
     let sessions: Vec<Row> = report
+        .details
         .sessions
         .iter()
         .map(|row| (row.session, cut(row.start_ns), row.end_ns.map(cut), row.duration_ns.map(cut)))
         .collect();
     assert_eq!(sessions, [(Some(1), 448, Some(7_091), Some(6_642)), (Some(0), 8_335, Some(11_010), Some(2_675)),]);
-    let difference = report.difference;
+    let difference = report.details.difference;
     assert!(difference.ended);
     assert_eq!(cut(difference.shutdown_ns) - 6_642 - 2_675, 3_749);
     assert_eq!(difference.kernel_ns, (13_066_600 - 6_642_800 - 2_675_200) * US);
@@ -95,9 +97,9 @@ fn phases_and_what_lies_between_them_are_the_whole() {
         ]
     );
     let inside: i64 = report.phases.iter().filter_map(|phase| phase.duration_ns).sum();
-    let between: i64 = report.intervals.iter().map(|row| row.duration_ns).sum();
+    let between: i64 = report.details.intervals.iter().map(|row| row.duration_ns).sum();
     assert_eq!(Some(inside + between), report.total_ns);
-    let names: Vec<&str> = report.intervals.iter().map(|row| row.name.as_str()).collect();
+    let names: Vec<&str> = report.details.intervals.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["request to UserSession", "UserSession to SystemSession", "SystemSession to KernelShutdown"]);
     // Disk requests belong to the phase they completed in.
     let reads = |name| {
@@ -112,7 +114,7 @@ fn phases_and_what_lies_between_them_are_the_whole() {
 #[test]
 fn applications_and_services_have_their_times() {
     let report = analysed(&paper());
-    let user = &report.sessions[0];
+    let user = &report.details.sessions[0];
     assert_eq!(user.applications_ns, 4_510 * MS);
     assert_eq!(user.other_ns, Some(6_642_800 * US - 4_510 * MS));
     let mail = &user.applications[0];
@@ -137,9 +139,9 @@ fn applications_and_services_have_their_times() {
             ("Dhcp", Some(120), ServiceNotification::Shutdown, false),
         ]
     );
-    assert_eq!(report.service_time_out.limit_ns, Some(12 * S));
+    assert_eq!(report.details.service_time_out.limit_ns, Some(12 * S));
     // The service control manager's own time is its services'.
-    let longest = report.longest.unwrap();
+    let longest = report.details.longest.unwrap();
     assert_eq!((longest.kind, longest.name.as_str()), (LongestKind::Application, "mail.exe"));
 }
 
@@ -163,11 +165,11 @@ fn a_console_program_is_killed_after_its_time_out() {
     let kernel = ActivityKind::KernelShutdownStep;
     activity(&mut trace, kernel, shutdown_step::GRACEFUL_SHUTDOWN, 7 * S, Some(17 * S));
     let report = analysed(&trace);
-    let editor = &report.sessions[0].applications[0];
+    let editor = &report.details.sessions[0].applications[0];
     assert_eq!(editor.program, ProgramKind::Window);
     assert_eq!(editor.threads[0].duration_ns, Some(130 * MS));
     assert!(editor.time_outs.is_empty() && !editor.terminated);
-    let slow = &report.sessions[0].applications[1];
+    let slow = &report.details.sessions[0].applications[1];
     assert_eq!(slow.program, ProgramKind::Console);
     assert!(slow.terminated);
     let [limit] = &slow.time_outs[..] else {
@@ -176,7 +178,7 @@ fn a_console_program_is_killed_after_its_time_out() {
     assert_eq!(limit.kind, TimeOutKind::Console);
     assert_eq!((limit.at_ns, limit.limit_ns), (Some(6 * S), Some(5 * S)));
     assert_eq!(limit.certainty, Certainty::Measured);
-    let longest = report.longest.unwrap();
+    let longest = report.details.longest.unwrap();
     assert_eq!(longest.name, "slow_shutdown.exe");
     assert_eq!(longest.duration_ns, 5_050 * MS);
     assert_eq!(longest.because, "console program, killed after its 5.00 s time-out");
@@ -194,7 +196,7 @@ fn a_hung_window_is_asked_again_when_the_shutdown_is_forced() {
     notification(&mut trace, asked, 10 * MS, Some(5_010 * MS));
     notification(&mut trace, asked, 7 * S, Some(7_750 * MS));
     let report = analysed(&trace);
-    let hung = &report.sessions[0].applications[0];
+    let hung = &report.details.sessions[0].applications[0];
     let kinds: Vec<(TimeOutKind, Option<i64>, Certainty)> =
         hung.time_outs.iter().map(|limit| (limit.kind, limit.limit_ns, limit.certainty)).collect();
     assert_eq!(
@@ -223,7 +225,7 @@ fn a_service_that_never_stops_is_set_apart() {
     assert_eq!((limit.limit_ns, limit.certainty), (Some(12 * S), Certainty::Measured));
     assert_eq!(limit.at_ns, Some(13_050 * MS));
     assert!(report.units.iter().all(|row| row.name == "Deaf" || row.time_out.is_none()));
-    let longest = report.longest.unwrap();
+    let longest = report.details.longest.unwrap();
     assert_eq!(longest.name, "Deaf");
     assert_eq!(longest.because, "did not stop in the 12.0 s that services have");
 
@@ -231,7 +233,7 @@ fn a_service_that_never_stops_is_set_apart() {
     let options = ShutdownOptions { service_time_out_ns: Some(900 * MS) };
     let report = analyse(&waits, &options).unwrap();
     assert!(report.units.iter().all(|row| row.time_out.is_some()));
-    assert_eq!(report.service_time_out.certainty, Certainty::Measured);
+    assert_eq!(report.details.service_time_out.certainty, Certainty::Measured);
 }
 
 #[test]
@@ -268,9 +270,9 @@ fn a_recording_that_stops_in_the_kernels_part_says_so() {
     assert_eq!((kernel.start_ns, kernel.end_ns), (Some(11_020 * MS), None));
     assert_eq!(kernel.recorded_ns, 980 * MS);
     assert_eq!(kernel.ends.missing, ["the end of the kernel's orderly shutdown"]);
-    assert!(!report.difference.ended);
+    assert!(!report.details.difference.ended);
     let sessions = (6_642_800 + 2_675_200) * US;
-    assert_eq!(report.difference.kernel_ns, 12 * S - 100 * US - sessions);
+    assert_eq!(report.details.difference.kernel_ns, 12 * S - 100 * US - sessions);
 }
 
 #[test]
@@ -281,7 +283,7 @@ fn the_users_half_of_a_fast_startup_ends_where_the_memory_image_begins() {
     activity(&mut trace, ActivityKind::PowerTransition, "4", 1_500 * MS, None);
     milestone(&mut trace, 3 * S, milestone::HIBERNATE, "");
     let report = analysed(&trace);
-    assert_eq!(report.kind, ShutdownKind::FastStartup);
+    assert_eq!(report.variant, Variant::FastStartup);
     assert_eq!(report.total_ns, Some(1_490 * MS));
     let user = report.phase(PhaseName::UserSession).unwrap();
     assert_eq!((user.start_ns, user.end_ns), (Some(100 * MS), Some(900 * MS)));
@@ -298,8 +300,8 @@ fn an_earlier_logoff_is_not_part_of_the_shutdown() {
         rows.into_iter().collect()
     };
     let report = analysed(&trace);
-    assert_eq!(report.sessions.len(), 2);
-    assert_eq!(report.starts.time_ns, Some(100 * US));
+    assert_eq!(report.details.sessions.len(), 2);
+    assert_eq!(report.details.starts.time_ns, Some(100 * US));
 }
 
 /// Only processes, threads and modules: what the system's own recorder of shutdowns holds.
@@ -334,8 +336,8 @@ fn only_exits() -> Trace {
 #[test]
 fn ends_of_processes_tell_an_inferred_answer() {
     let report = analysed(&only_exits());
-    assert_eq!(report.starts.time_ns, Some(100 * S));
-    assert_eq!(report.starts.certainty, Certainty::Inferred);
+    assert_eq!(report.details.starts.time_ns, Some(100 * S));
+    assert_eq!(report.details.starts.certainty, Certainty::Inferred);
     let phases: Vec<(Option<i64>, Option<i64>, Certainty)> =
         report.phases.iter().map(|phase| (phase.start_ns.map(cut), phase.end_ns.map(cut), phase.certainty)).collect();
     assert_eq!(
@@ -346,7 +348,7 @@ fn ends_of_processes_tell_an_inferred_answer() {
             (Some(103_100), None, Certainty::Missing),
         ]
     );
-    let exits = &report.exits;
+    let exits = &report.details.exits;
     assert_eq!(exits.processes.len(), 17);
     assert_eq!(exits.duration_ns, Some(3_100 * MS));
     assert_eq!(exits.still_running, 1);
@@ -354,7 +356,7 @@ fn ends_of_processes_tell_an_inferred_answer() {
     assert_eq!(last_user.dying_ns, Some(50 * MS));
     assert_eq!(last_user.threads_ended, 2);
     assert_eq!(last_user.since_first_ns, 1_100 * MS);
-    let longest = report.longest.unwrap();
+    let longest = report.details.longest.unwrap();
     assert_eq!((longest.kind, longest.duration_ns), (LongestKind::Exit, 400 * MS));
     assert_eq!(longest.certainty, Certainty::Inferred);
     assert_eq!(report.total_ns, None);
@@ -383,7 +385,7 @@ fn anything_gets_an_answer() {
             let known: Vec<i64> =
                 report.phases.iter().flat_map(|phase| [phase.start_ns, phase.end_ns]).flatten().collect();
             assert!(known.is_sorted(), "seed {seed}: {known:?}");
-            assert!(report.intervals.iter().all(|row| row.duration_ns >= 0), "seed {seed}");
+            assert!(report.details.intervals.iter().all(|row| row.duration_ns >= 0), "seed {seed}");
         }
     }
     assert!(answered > 100, "only {answered} recordings held a shutdown");

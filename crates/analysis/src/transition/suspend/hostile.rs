@@ -137,7 +137,7 @@ fn anything_is_answered() {
         let options = SuspendOptions { transition: (seed % 5 == 0).then_some(2), ..SuspendOptions::default() };
         if let Ok(report) = analyse(&trace, &options) {
             answered += 1;
-            assert!(report.transitions.len() <= report.transitions_found as usize);
+            assert!(report.transitions.len() <= report.found as usize);
         }
         let _ = fast_startup(&trace, &options);
     }
@@ -187,8 +187,8 @@ fn many_transitions_are_no_more_work_than_their_rows() {
         });
     }
     let report = analyse(&trace, &SuspendOptions::default()).unwrap();
-    assert_eq!(report.transitions_found, 6_000);
+    assert_eq!(report.found, 6_000);
     let last = report.transitions.last().unwrap();
-    assert!(last.post_resume.rule.contains("ask for this one"));
-    assert_eq!(last.devices.len(), 1);
+    assert!(last.settling.as_ref().unwrap().rule.contains("ask for this one"));
+    assert_eq!(last.details.devices.len(), 1);
 }

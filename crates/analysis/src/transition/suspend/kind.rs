@@ -1,13 +1,11 @@
 //! What kind of transition it was, and what says so.
 
+use crate::transition::Variant;
 use onoff_trace::{Milestone, PowerRequest, PowerRequestKind, PowerStateKind, Trace, milestone};
 
 use super::cycles::Cycle;
 use super::is_kernel_logger;
-use super::names::PowerTransitionKind;
 use crate::evidence::Certainty;
-
-use PowerTransitionKind as Kind;
 
 /// `SYSTEM_POWER_STATE`: hibernation and off; 2 to 4 are S1 to S3.
 const HIBERNATE: i64 = 5;
@@ -16,7 +14,7 @@ const OFF: i64 = 6;
 /// The kind of a transition, and what it rests on.
 #[derive(Debug, Default)]
 pub(super) struct Kinship {
-    pub kind: PowerTransitionKind,
+    pub variant: Variant,
     pub rule: String,
     pub certainty: Certainty,
     pub evidence: Vec<String>,
@@ -51,7 +49,7 @@ struct Facts {
 pub(super) fn decide(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended: bool) -> Kinship {
     if cycle.standby.is_some() {
         return Kinship {
-            kind: Kind::ModernStandby,
+            variant: Variant::ModernStandby,
             rule: "modern standby was entered or left".to_owned(),
             certainty: Certainty::Measured,
             evidence: standby_evidence(trace, cycle),
@@ -59,9 +57,9 @@ pub(super) fn decide(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], se
         };
     }
     let facts = gather(trace, cycle, requests, session_ended);
-    let (kind, rule, certainty) = judge(&facts);
+    let (variant, rule, certainty) = judge(&facts);
     Kinship {
-        kind,
+        variant,
         rule: rule.to_owned(),
         certainty,
         evidence: facts.evidence,
@@ -71,54 +69,54 @@ pub(super) fn decide(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], se
     }
 }
 
-fn judge(facts: &Facts) -> (Kind, &'static str, Certainty) {
+fn judge(facts: &Facts) -> (Variant, &'static str, Certainty) {
     use Certainty::{Inferred, Measured};
     let sleeping = |state: Option<i64>| matches!(state, Some(2..=4));
     if facts.fast_startup {
-        return (Kind::FastStartup, "the system calls it a fast startup", Measured);
+        return (Variant::FastStartup, "the system calls it a fast startup", Measured);
     }
     if facts.boot_type == Some(1) {
-        return (Kind::FastStartup, "the boot is recorded as a fast startup", Measured);
+        return (Variant::FastStartup, "the boot is recorded as a fast startup", Measured);
     }
     if facts.written && facts.target == Some(OFF) {
-        return (Kind::FastStartup, "a memory image was written on the way to off", Measured);
+        return (Variant::FastStartup, "a memory image was written on the way to off", Measured);
     }
     if facts.session_ended && (facts.written || facts.effective == Some(HIBERNATE)) {
-        return (Kind::FastStartup, "a memory image was written after the user's session had ended", Inferred);
+        return (Variant::FastStartup, "a memory image was written after the user's session had ended", Inferred);
     }
     if facts.written && (sleeping(facts.target) || sleeping(facts.woke_from)) {
-        return (Kind::HybridSleep, "a memory image was written on the way to sleep", Measured);
+        return (Variant::HybridSleep, "a memory image was written on the way to sleep", Measured);
     }
     if sleeping(facts.target) && facts.effective == Some(HIBERNATE) && !facts.read {
-        return (Kind::HybridSleep, "devices were prepared for hibernation on the way to sleep", Inferred);
+        return (Variant::HybridSleep, "devices were prepared for hibernation on the way to sleep", Inferred);
     }
     if facts.read || facts.woke_from == Some(HIBERNATE) || facts.boot_type == Some(2) {
-        return (Kind::Hibernate, "it resumed from a memory image", Measured);
+        return (Variant::Hibernate, "it resumed from a memory image", Measured);
     }
     if facts.idle_detection == "hibernate" {
-        return (Kind::Hibernate, "the system calls it a resume from hibernation", Measured);
+        return (Variant::Hibernate, "the system calls it a resume from hibernation", Measured);
     }
     if facts.target == Some(HIBERNATE) || facts.effective == Some(HIBERNATE) {
-        return (Kind::Hibernate, "hibernation was asked for", Measured);
+        return (Variant::Hibernate, "hibernation was asked for", Measured);
     }
     if facts.written && facts.not_read {
-        return (Kind::HybridSleep, "a memory image was written and none was read", Inferred);
+        return (Variant::HybridSleep, "a memory image was written and none was read", Inferred);
     }
     if facts.written {
-        return (Kind::Hibernate, "a memory image was written", Inferred);
+        return (Variant::Hibernate, "a memory image was written", Inferred);
     }
     if sleeping(facts.target) || sleeping(facts.woke_from) {
-        return (Kind::Sleep, "sleep was entered and no memory image written", Measured);
+        return (Variant::Sleep, "sleep was entered and no memory image written", Measured);
     }
     if facts.idle_detection == "sleep" {
-        return (Kind::Sleep, "the system calls it a resume from sleep", Measured);
+        return (Variant::Sleep, "the system calls it a resume from sleep", Measured);
     }
     match (facts.asked_state, facts.action) {
-        (Some(HIBERNATE), _) => (Kind::Hibernate, "devices were asked for hibernation", Inferred),
-        (Some(2..=4), _) => (Kind::Sleep, "devices were asked for sleep", Inferred),
-        (_, Some(3)) => (Kind::Hibernate, "hibernation was the action asked for", Inferred),
-        (_, Some(2)) => (Kind::Sleep, "sleep was the action asked for", Inferred),
-        _ => (Kind::Unknown, "no record says which state was entered", Certainty::Missing),
+        (Some(HIBERNATE), _) => (Variant::Hibernate, "devices were asked for hibernation", Inferred),
+        (Some(2..=4), _) => (Variant::Sleep, "devices were asked for sleep", Inferred),
+        (_, Some(3)) => (Variant::Hibernate, "hibernation was the action asked for", Inferred),
+        (_, Some(2)) => (Variant::Sleep, "sleep was the action asked for", Inferred),
+        _ => (Variant::Unknown, "no record says which state was entered", Certainty::Missing),
     }
 }
 

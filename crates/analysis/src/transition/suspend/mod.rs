@@ -22,16 +22,16 @@ mod told;
 use crate::transition::Phase;
 use crate::transition::usage;
 use crate::transition::{Half, PhaseName};
-use onoff_trace::{Duration, Notification, PowerRequest, StringId, TableName, Tables, Trace};
+use crate::transition::{TransitionKind, Variant, total_of_halves};
+use onoff_trace::{Duration, Notification, PowerRequest, StringId, SystemKind, TableName, Tables, Trace};
 
 pub use kind::state_name;
-pub use names::PowerTransitionKind;
 pub use report::*;
 pub use told::{APPLICATION_TIME_OUT_NS, SERVICE_TIME_OUT_NS};
 
 use crate::evidence::{Boundary, Certainty, touched_by};
 use crate::idle::{self, Settling};
-use crate::lacking;
+use crate::lacking::{self, Lacking};
 use crate::processes::Images;
 use cycles::Cycle;
 
@@ -90,12 +90,7 @@ pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport,
     let looked_at = transitions.len().min(MOST_SETTLED);
     let phases = transitions.iter_mut().take(looked_at).flat_map(|transition| &mut transition.phases);
     usage::fill(trace, phases);
-    Ok(SuspendReport {
-        transitions_found: found,
-        transitions,
-        lacking: lacking::for_suspend(trace),
-        losses: trace.losses.clone(),
-    })
+    Ok(SuspendReport { found, transitions })
 }
 
 /// The start half of a fast startup, if `trace` holds one: what a boot is on a computer with fast startup.
@@ -103,8 +98,8 @@ pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport,
 pub fn fast_startup(trace: &Trace, options: &SuspendOptions) -> Option<SuspendReport> {
     let mut report = analyse(trace, options).ok()?;
     report.transitions.retain(|transition| {
-        transition.kind == PowerTransitionKind::FastStartup
-            && (transition.resume.measured.end_ns.is_some() || transition.resume_parts.is_some())
+        transition.variant == Variant::FastStartup
+            && (transition.details.resume.measured.end_ns.is_some() || transition.details.resume_parts.is_some())
     });
     (!report.transitions.is_empty()).then_some(report)
 }
@@ -133,6 +128,7 @@ struct Source<'a> {
     notifications: Vec<Notification>,
     requests: Vec<PowerRequest>,
     sessions: session::Sessions,
+    lacking: Lacking,
 }
 
 impl<'a> Source<'a> {
@@ -141,7 +137,14 @@ impl<'a> Source<'a> {
         notifications.sort_by_key(|row| row.start_ns);
         let mut requests: Vec<PowerRequest> = trace.power_requests.iter().collect();
         requests.sort_by_key(|row| row.start_ns);
-        Self { trace, images: Images::of(trace), notifications, requests, sessions: session::Sessions::of(trace) }
+        Self {
+            trace,
+            images: Images::of(trace),
+            notifications,
+            requests,
+            sessions: session::Sessions::of(trace),
+            lacking: lacking::for_suspend(trace),
+        }
     }
 
     fn describe(
@@ -157,7 +160,7 @@ impl<'a> Source<'a> {
         let session_end =
             self.sessions.told_to_end(trace, before_ns, cycle.first_ns).filter(|_| cycle.standby.is_none());
         let kinship = kind::decide(trace, cycle, &self.requests, session_end.is_some());
-        let is_fast = kinship.kind == PowerTransitionKind::FastStartup;
+        let is_fast = kinship.variant == Variant::FastStartup;
         let mut from_ns = cycle.first_ns;
         if let Some(begin) = session_end.filter(|_| is_fast) {
             from_ns = begin.time_ns.unwrap_or(from_ns);
@@ -173,8 +176,8 @@ impl<'a> Source<'a> {
         let halves = halves::of(trace, cycle, &phases);
         let asleep = &halves.asleep.measured;
         if asleep.duration_ns.is_some() {
-            let name = match kinship.kind {
-                PowerTransitionKind::ModernStandby => PhaseName::Standby,
+            let name = match kinship.variant {
+                Variant::ModernStandby => PhaseName::Standby,
                 _ => PhaseName::Asleep,
             };
             phases.push(phases::spanning(name, asleep));
@@ -211,48 +214,57 @@ impl<'a> Source<'a> {
         phases::sort(&mut phases);
 
         let start_ns = halves.suspend.measured.start_ns.unwrap_or(from_ns).min(from_ns);
-        let suspend_ns = halves.suspend.measured.duration_ns;
-        let resume_ns = halves.resume.measured.duration_ns;
         let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
         let number_of = |id: StringId| trace.text(id).parse::<u32>().ok();
         let by_power_manager = cycle.whole.filter(|row| !is_kernel_logger(trace, row.event));
+        let (total_ns, total_at_least_ns, total_certainty) =
+            total_of_halves(&halves.suspend.measured, &halves.resume.measured);
         let mut transition = PowerTransition {
-            culprits: Vec::new(),
+            system: SystemKind::Windows,
+            kind: TransitionKind::Suspend,
+            variant: kinship.variant,
             number,
-            kind: kinship.kind,
-            kind_rule: kinship.rule,
-            kind_certainty: kinship.certainty,
-            evidence: kinship.evidence,
-            target_state: kinship.target_state,
-            effective_state: kinship.effective_state,
-            woke_from_state: kinship.woke_from_state,
-            reason: by_power_manager.and_then(|row| number_of(row.name)),
-            status: cycle.whole.and_then(|row| row.status),
-            wake_source: cycle
-                .milestone(trace, onoff_trace::milestone::WAKE_SOURCE)
-                .map(|row| trace.text(row.detail).to_owned())
-                .unwrap_or_default(),
-            start_ns,
+            start_ns: Some(start_ns),
             end_ns: halves.end_ns,
-            work_ns: suspend_ns.zip(resume_ns).map(|(down, up)| down.saturating_add(up)),
-            suspend: halves.suspend,
-            asleep: halves.asleep,
-            resume: halves.resume,
+            total_ns,
+            total_at_least_ns,
+            total_certainty,
             phases,
-            notifications,
-            devices,
-            drivers,
-            post_resume,
-            resume_parts: figures::resume_parts(trace, cycle),
-            standby: figures::standby(trace, cycle),
-            firmware: figures::firmware(trace, cycle),
-            kernel_account: figures::account(trace, cycle),
-            hibernate_file_bytes: value(onoff_trace::milestone::HIBERNATE_FILE_SIZE),
-            hibernate_pages: value(onoff_trace::milestone::POWER_HIBERNATE_PAGES),
-            missing: Vec::new(),
+            units: Vec::new(),
+            settling: Some(post_resume),
             touched_by: touched_by(trace, &BOUNDARY_TABLES),
+            lacking: self.lacking.clone(),
+            losses: trace.losses.clone(),
+            culprits: Vec::new(),
+            details: WindowsSuspend {
+                variant_rule: kinship.rule,
+                variant_certainty: kinship.certainty,
+                evidence: kinship.evidence,
+                target_state: kinship.target_state,
+                effective_state: kinship.effective_state,
+                woke_from_state: kinship.woke_from_state,
+                reason: by_power_manager.and_then(|row| number_of(row.name)),
+                status: cycle.whole.and_then(|row| row.status),
+                wake_source: cycle
+                    .milestone(trace, onoff_trace::milestone::WAKE_SOURCE)
+                    .map(|row| trace.text(row.detail).to_owned())
+                    .unwrap_or_default(),
+                suspend: halves.suspend,
+                asleep: halves.asleep,
+                resume: halves.resume,
+                notifications,
+                devices,
+                drivers,
+                resume_parts: figures::resume_parts(trace, cycle),
+                standby: figures::standby(trace, cycle),
+                firmware: figures::firmware(trace, cycle),
+                kernel_account: figures::account(trace, cycle),
+                hibernate_file_bytes: value(onoff_trace::milestone::HIBERNATE_FILE_SIZE),
+                hibernate_pages: value(onoff_trace::milestone::POWER_HIBERNATE_PAGES),
+                missing: Vec::new(),
+            },
         };
-        transition.missing = missing(&transition);
+        transition.details.missing = missing(&transition);
         transition
     }
 
@@ -310,14 +322,14 @@ fn post_resume_phase(settling: &Settling, phases: &[Phase], is_fast: bool) -> Op
 /// What all parts of a transition lacked, each once.
 fn missing(transition: &PowerTransition) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    let parts = [&transition.suspend.measured.missing, &transition.resume.measured.missing];
+    let parts = [&transition.details.suspend.measured.missing, &transition.details.resume.measured.missing];
     let of_phases = transition.phases.iter().flat_map(|phase| [&phase.starts.missing, &phase.ends.missing]);
     for name in parts.into_iter().chain(of_phases).flatten() {
         if !all.contains(name) {
             all.push(name.clone());
         }
     }
-    if transition.kind_certainty == Certainty::Missing {
+    if transition.details.variant_certainty == Certainty::Missing {
         all.push("the state that was entered (Kernel-Power event 42)".to_owned());
     }
     all

@@ -1,42 +1,7 @@
-//! What the kinds of power transitions are called, and which phases rows of the tables are about.
+//! Which phases rows of the tables are about.
 
 use crate::transition::PhaseName;
 use onoff_trace::power_phase;
-use serde::Serialize;
-
-/// Kind of power transition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PowerTransitionKind {
-    /// Memory stays powered (S1 to S3).
-    Sleep,
-    /// Memory goes to a file, the computer off (S4).
-    Hibernate,
-    /// Memory goes to a file and stays powered as well.
-    HybridSleep,
-    /// The computer stays on in its deepest idle state (S0).
-    ModernStandby,
-    /// The user's session ends, then the kernel's goes to a file; the next start resumes it.
-    FastStartup,
-    /// The recording cannot tell.
-    #[default]
-    Unknown,
-}
-
-impl PowerTransitionKind {
-    /// The name, as in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sleep => "sleep",
-            Self::Hibernate => "hibernate",
-            Self::HybridSleep => "hybrid_sleep",
-            Self::ModernStandby => "modern_standby",
-            Self::FastStartup => "fast_startup",
-            Self::Unknown => "unknown",
-        }
-    }
-}
 
 /// The phase that a row of the model is about.
 pub(super) fn phase_of_row(name: &str) -> Option<PhaseName> {

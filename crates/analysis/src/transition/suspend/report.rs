@@ -1,15 +1,13 @@
 //! The result of the suspend analysis. Its serialized names are the documented contract of `suspend --format json`.
 
-use crate::account::Culprit;
-use crate::transition::{Phase, PhaseName};
-use onoff_trace::{Losses, NotificationKind, PowerRequestKind, PowerStateKind};
+use crate::transition::PhaseName;
+use crate::transition::{Transition, Transitions};
+use onoff_trace::{NotificationKind, PowerRequestKind, PowerStateKind};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::names::PowerTransitionKind;
 use crate::evidence::{Certainty, Span};
-use crate::idle::{IdleMetric, Settling};
-use crate::lacking::Lacking;
+use crate::idle::IdleMetric;
 use crate::units::TimeOut;
 
 /// What a caller can choose.
@@ -29,30 +27,19 @@ impl Default for SuspendOptions {
     }
 }
 
-/// The power transitions of a recording.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SuspendReport {
-    /// How many the recording holds.
-    pub transitions_found: u32,
-    /// Those asked for, by begin.
-    pub transitions: Vec<PowerTransition>,
-    /// What the recording lacked for a full answer.
-    pub lacking: Lacking,
-    /// Everything that was lost.
-    pub losses: Losses,
-}
+/// The sleeps of a recording of Windows.
+pub type SuspendReport = Transitions<WindowsSuspend>;
 
-/// One power transition: both halves, and the sleep between.
+/// A sleep of Windows: both halves, and the time asleep between.
+pub type PowerTransition = Transition<WindowsSuspend>;
+
+/// What only a sleep of Windows has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PowerTransition {
-    /// Its number in the recording, from 1: what `--transition` takes.
-    pub number: u32,
-    /// Kind.
-    pub kind: PowerTransitionKind,
+pub struct WindowsSuspend {
     /// The rule that decided the kind, as a phrase.
-    pub kind_rule: String,
+    pub variant_rule: String,
     /// How certain the kind is.
-    pub kind_certainty: Certainty,
+    pub variant_certainty: Certainty,
     /// Everything recorded that speaks about the kind, as phrases.
     pub evidence: Vec<String>,
     /// State asked for: 2 to 4 sleeping (S1 to S3), 5 hibernate (S4), 6 off (S5).
@@ -67,29 +54,18 @@ pub struct PowerTransition {
     pub status: Option<u32>,
     /// What woke it, as recorded; empty when not recorded.
     pub wake_source: String,
-    /// Begin, ns.
-    pub start_ns: i64,
-    /// End of the resume, ns; `None` when it is not in the recording.
-    pub end_ns: Option<i64>,
-    /// Suspend and resume together, without the sleep between, ns.
-    pub work_ns: Option<i64>,
     /// The way down.
     pub suspend: PowerTotal,
     /// Between the halves.
     pub asleep: SleepGap,
     /// The way up.
     pub resume: PowerTotal,
-    /// The phases, in order.
-    pub phases: Vec<Phase>,
     /// Applications and services that were told, by begin.
     pub notifications: Vec<PowerNotification>,
     /// Devices that were asked, by begin; what a device then asked of itself is under it.
     pub devices: Vec<PowerDevice>,
     /// Drivers by phase, the longest time first.
     pub drivers: Vec<PowerDriverTotal>,
-    /// From the end of the resume until the computer has settled: the PostBoot metric, applied after a resume. For a
-    /// fast startup it counts from the desktop.
-    pub post_resume: Settling,
     /// The parts of a resume from a memory image; `None` when they were not recorded.
     pub resume_parts: Option<ResumeParts>,
     /// Modern standby; `None` for other kinds.
@@ -104,10 +80,6 @@ pub struct PowerTransition {
     pub hibernate_pages: Option<i64>,
     /// What a better answer would have needed, each once.
     pub missing: Vec<String>,
-    /// Names of the losses that touch this.
-    pub touched_by: Vec<String>,
-    /// Who made it slow, by the account of its phases, who took longest first; empty where nobody did, or no account was made.
-    pub culprits: Vec<Culprit>,
 }
 
 /// A half of a transition: by the events, and by the kernel's own account.

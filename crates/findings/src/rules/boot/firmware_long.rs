@@ -25,7 +25,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    let firmware = &facts.report.before_kernel.firmware;
+    let firmware = &facts.report.details.before_kernel.firmware;
     let Some(length) = firmware.duration_ns else {
         facts.needs("Microsoft-Windows-Kernel-Boot")?;
         return Err(lacks_other("how long the firmware took"));

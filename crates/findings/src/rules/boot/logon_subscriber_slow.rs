@@ -28,6 +28,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let (_, main_path_end) = facts.main_path();
     Ok(facts
         .report
+        .details
         .logon
         .notification_subscribers
         .iter()

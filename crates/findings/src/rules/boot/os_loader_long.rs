@@ -25,7 +25,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    let before = &facts.report.before_kernel;
+    let before = &facts.report.details.before_kernel;
     let Some(loader) = before.os_loader.duration_ns else {
         facts.needs("Microsoft-Windows-Kernel-Boot")?;
         facts.needs("Microsoft-Windows-Kernel-PnP")?;

@@ -50,7 +50,7 @@ pub(super) fn driver_name(driver: &str) -> &str {
 pub(super) fn by_driver<'a>(facts: &BootFacts<'a>, wanted: impl Fn(&Device) -> bool) -> Vec<DriverWork<'a>> {
     let mut drivers: Vec<DriverWork<'a>> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for device in facts.report.devices.iter().filter(|device| wanted(device)) {
+    for device in facts.report.details.devices.iter().filter(|device| wanted(device)) {
         let name = match driver_name(&device.driver) {
             "" => device.device.as_str(),
             name => name,

@@ -28,6 +28,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-GroupPolicy")?;
     Ok(facts
         .report
+        .details
         .group_policy
         .scripts
         .iter()

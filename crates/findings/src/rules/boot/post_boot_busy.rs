@@ -32,8 +32,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         return Ok(Vec::new());
     };
     facts.needs_processors()?;
-    let settling = &facts.report.post_boot;
-    let busy = settling.busy_ns;
+    let busy = facts.report.work_after_ns().unwrap_or(0);
     if busy < thresholds::POST_BOOT_NS {
         return Ok(Vec::new());
     }
@@ -45,7 +44,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         Some((image, _, _)) => format!("; {image} keeps it so most"),
         None => String::new(),
     };
-    let length = if settling.end_ns.is_some() {
+    let length = if facts.report.settled().is_some() {
         format!("the computer is busy for {} after its desktop is ready", time(busy))
     } else {
         format!(
@@ -64,7 +63,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         length + &who,
     )
     .costs(Cost::at_most(busy))
-    .certain(settling.certainty)
+    .certain(facts.report.settling.as_ref().map_or(Certainty::Missing, |it| it.certainty))
     .advise("have these programs start later, do less, or run with low priority for processors and disk, which does not count");
     for (image, _, used) in users.iter().take(4) {
         finding = finding

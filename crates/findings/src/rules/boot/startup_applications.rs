@@ -25,7 +25,7 @@ rule! {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Shell-Core")?;
-    let programs = &facts.report.startup_applications.programs;
+    let programs = &facts.report.details.startup_applications.programs;
     let cost = |program: &onoff_analysis::transition::boot::StartupApplication| {
         program.cpu_ns.unwrap_or(0).saturating_add(program.disk_service_ns.unwrap_or(0))
     };
@@ -40,7 +40,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             image => image,
         })
         .collect();
-    let busy = facts.report.post_boot.busy_ns;
+    let busy = facts.report.work_after_ns().unwrap_or(0);
     let known = programs.iter().any(|program| program.cpu_ns.is_some() || program.disk_service_ns.is_some());
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Process, listed(&names, 3)),

@@ -33,6 +33,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Kernel-PnP")?;
     let operations: Vec<&Device> = facts
         .report
+        .details
         .devices
         .iter()
         .filter(|device| {

@@ -28,7 +28,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    let video = &facts.report.video;
+    let video = &facts.report.details.video;
     let system = slow(facts, &video.system_session, "system's", thresholds::SYSTEM_VIDEO_NS);
     let user = slow(facts, &video.user_session, "user's", thresholds::USER_VIDEO_NS);
     if video.system_session.duration_ns.is_none() && video.user_session.duration_ns.is_none() {

@@ -29,11 +29,11 @@ const MOST_NAMED: usize = 5;
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let report = facts.report;
-    if report.units.is_empty() && report.still_starting.is_empty() {
+    if report.units.is_empty() && report.details.still_starting.is_empty() {
         return Err(lacks_other("when each unit started and was done"));
     }
     Ok(report
-        .still_starting
+        .details.still_starting
         .iter()
         .take(MOST_NAMED)
         .map(|still| {

@@ -33,13 +33,13 @@ const MOST_NAMED: usize = 100;
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let report = facts.report;
-    if report.devices.is_empty() {
+    if report.details.devices.is_empty() {
         return Err(lacks_other("how long the kernel's initialisation functions and probes took"));
     }
     // A module's own function runs within its load: one piece of work, which the module names.
     let is_within_load = |device: &Device| {
         device.kind == DeviceOperationKind::Initcall
-            && report.devices.iter().any(|load| {
+            && report.details.devices.iter().any(|load| {
                 load.kind == DeviceOperationKind::ModuleLoad
                     && load.start_ns <= device.start_ns
                     && load.end_ns.is_some()
@@ -47,6 +47,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             })
     };
     Ok(report
+        .details
         .devices
         .iter()
         .filter(|device| device.duration_ns.is_some_and(|ns| ns >= thresholds::LINUX_DRIVER_NS))

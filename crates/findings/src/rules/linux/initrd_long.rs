@@ -29,7 +29,8 @@ rule! {
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let report = facts.report;
     let phase = report.phase(PhaseName::Initrd).and_then(|it| Some((it.start_ns?, it.duration_ns?, it.certainty)));
-    let inside = report.initial_file_system.as_ref().and_then(|it| Some((it.start_ns?, it.duration_ns?, it.certainty)));
+    let inside =
+        report.details.initial_file_system.as_ref().and_then(|it| Some((it.start_ns?, it.duration_ns?, it.certainty)));
     let Some((start_ns, length_ns, certainty)) = phase.or(inside) else {
         return Err(lacks_other("when the initial file system began and ended"));
     };

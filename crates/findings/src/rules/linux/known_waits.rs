@@ -53,7 +53,7 @@ pub(super) fn waits<'a>(
     if report.units.is_empty() {
         return Err(lacks_other("when each unit started and was done"));
     }
-    let path = &report.critical_path;
+    let path = &report.details.critical_path;
     if !path.steps.is_empty() {
         let on_path = path.steps.iter().filter(|step| step.duration_ns >= limit_ns && is_it(&step.unit));
         return Ok(on_path

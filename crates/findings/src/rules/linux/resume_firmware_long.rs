@@ -1,6 +1,7 @@
 //! Firmware that takes long on the way up.
 
-use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome, SleepState};
+use onoff_analysis::transition::Variant;
+use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome};
 
 use crate::rules::prelude::*;
 
@@ -26,10 +27,10 @@ rule! {
 }
 
 fn check(sleep: &LinuxSleep) -> Outcome {
-    if sleep.state != SleepState::Memory || sleep.outcome != SleepOutcome::Slept {
+    if sleep.variant != Variant::Sleep || sleep.details.outcome != SleepOutcome::Slept {
         return Ok(Vec::new());
     }
-    let Some(length) = sleep.firmware.resume_ns else {
+    let Some(length) = sleep.details.firmware.resume_ns else {
         return Err(lacks_other(
             "how long the firmware took on the way up: copy /sys/firmware/acpi/fpdt, where the machine has it",
         ));
@@ -44,7 +45,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     .costs(Cost::on_path(length))
     .because(None, "by its own account (S3 performance table)")
     .advise("look for newer firmware; its maker leaves out of a resume what only a boot needs");
-    if let Some(average) = sleep.firmware.average_resume_ns {
+    if let Some(average) = sleep.details.firmware.average_resume_ns {
         finding = finding.because(None, format!("all resumes of this boot took it {} each", time(average)));
     }
     Ok(vec![finding])

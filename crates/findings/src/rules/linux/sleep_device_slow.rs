@@ -36,7 +36,7 @@ rule! {
 const MOST_NAMED: usize = 20;
 
 fn check(sleep: &LinuxSleep) -> Outcome {
-    if sleep.callbacks.is_empty() {
+    if sleep.details.callbacks.is_empty() {
         return Err(lacks_other(
             "how long each device took to sleep and wake: the trace events power:device_pm_callback_start and _end tell",
         ));
@@ -44,7 +44,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     let mut findings = Vec::new();
     for (half, verb) in [(Half::Suspend, "go to sleep"), (Half::Resume, "wake up")] {
         let mut devices: BTreeMap<&str, Vec<&DeviceCallback>> = BTreeMap::new();
-        for callback in &sleep.callbacks {
+        for callback in &sleep.details.callbacks {
             if callback.phase.is_some_and(|phase| phase.half() == Some(half)) {
                 devices.entry(&callback.device).or_default().push(callback);
             }

@@ -30,16 +30,16 @@ rule! {
 const NAMED: usize = 5;
 
 fn check(sleep: &LinuxSleep) -> Outcome {
-    if sleep.outcome != SleepOutcome::GivenUp {
+    if sleep.details.outcome != SleepOutcome::GivenUp {
         return Ok(Vec::new());
     }
     let failed: Vec<_> =
-        sleep.callbacks.iter().filter(|callback| callback.error.is_some_and(|error| error != 0)).collect();
-    let error = match sleep.error {
+        sleep.details.callbacks.iter().filter(|callback| callback.error.is_some_and(|error| error != 0)).collect();
+    let error = match sleep.details.error {
         Some(error) => format!(" (error {error})"),
         None => String::new(),
     };
-    let length = sleep.end_ns.map(|end| end.saturating_sub(sleep.start_ns).max(0));
+    let length = sleep.end_ns.zip(sleep.start_ns).map(|(end, start)| end.saturating_sub(start).max(0));
     let (subject, who) = match failed.first() {
         Some(callback) => (
             FindingSubject::new(FindingSubjectKind::Device, callback.device.as_str()),
@@ -49,11 +49,11 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     };
     let mut finding = RuleFinding::new(subject, format!("the sleep is given up{who}{error}"))
         .costs(length.map_or(Cost::UNKNOWN, Cost::on_path))
-        .because(sleep.start_ns, format!("it is decided ({})", sleep.event))
+        .because(sleep.start_ns, format!("it is decided ({})", sleep.details.event))
         .advise(
             "mend what refused; if a wakeup came meanwhile, turn off the sources that nobody needs (/sys/devices/.../power/wakeup)",
         );
-    for reason in sleep.refusals.iter().take(NAMED) {
+    for reason in sleep.details.refusals.iter().take(NAMED) {
         finding = finding.because(None, format!("the kernel says: {reason}"));
     }
     for callback in failed.iter().take(NAMED) {

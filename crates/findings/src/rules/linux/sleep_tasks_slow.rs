@@ -44,7 +44,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
                 return None;
             }
             let mut last: Vec<&FrozenTask> = sleep
-                .tasks
+                .details.tasks
                 .iter()
                 .filter(|task| (start..=end).contains(&task.frozen_ns))
                 .collect();

@@ -30,7 +30,7 @@ rule! {
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
-    let path = &facts.report.critical_path;
+    let path = &facts.report.details.critical_path;
     if path.steps.is_empty() {
         return without_path(facts);
     }

@@ -43,7 +43,7 @@ fn check(report: &LinuxShutdownReport) -> Outcome {
             if length < thresholds::SERVICE_STOP_NS && unit.time_out.is_none() {
                 return None;
             }
-            let on_path = report.path.iter().find(|step| step.name == unit.name);
+            let on_path = report.details.path.iter().find(|step| step.name == unit.name);
             let title = if unit.time_out.is_some() {
                 format!("{} does not stop; it is killed after {}", unit.name, time(length))
             } else {

@@ -24,8 +24,8 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    let logon = facts.report.logon.person_ns;
-    let before = facts.report.before_kernel.user_input.duration_ns.unwrap_or(0);
+    let logon = facts.report.details.logon.person_ns;
+    let before = facts.report.details.before_kernel.user_input.duration_ns.unwrap_or(0);
     let total = logon.saturating_add(before);
     if total < thresholds::NOISE_NS {
         return Ok(Vec::new());
@@ -36,7 +36,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     )
     .advise("subtract it when comparing, or log on by itself for measurements");
     if logon > 0 {
-        let first = facts.report.logon.credential_requests.first();
+        let first = facts.report.details.logon.credential_requests.first();
         finding =
             finding.because(first.map(|work| work.start_ns), format!("credentials were asked for: {}", time(logon)));
     }

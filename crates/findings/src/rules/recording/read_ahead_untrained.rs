@@ -27,7 +27,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    let read_ahead = &facts.report.read_ahead;
+    let read_ahead = &facts.report.details.read_ahead;
     let Some(count) = read_ahead.training_count else {
         return Err(lacks_other("how often the read-ahead was trained: provider Microsoft-Windows-Winlogon tells"));
     };

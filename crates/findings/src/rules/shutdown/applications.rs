@@ -8,7 +8,7 @@ use crate::rules::prelude::*;
 pub(super) fn applications<'a>(
     facts: &ShutdownFacts<'a>,
 ) -> impl Iterator<Item = (&'a SessionEnd, &'a ApplicationEnd)> {
-    facts.report.sessions.iter().flat_map(|session| session.applications.iter().map(move |one| (session, one)))
+    facts.report.details.sessions.iter().flat_map(|session| session.applications.iter().map(move |one| (session, one)))
 }
 
 /// From being told to the answer, or to the recording's end.

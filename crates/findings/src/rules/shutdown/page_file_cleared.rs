@@ -30,7 +30,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Kernel-Power")?;
     Ok(facts
         .report
-        .kernel_steps
+        .details.kernel_steps
         .iter()
         .filter(|step| step.name == shutdown_step::ZERO_PAGE_FILE)
         .filter_map(|step| {

@@ -27,6 +27,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-GroupPolicy")?;
     Ok(facts
         .report
+        .details
         .scripts
         .iter()
         .filter_map(|script| {

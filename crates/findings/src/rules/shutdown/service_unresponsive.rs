@@ -33,7 +33,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
         .iter()
         .filter(|service| service.time_out.is_some())
         .map(|service| {
-            let limit = facts.report.service_time_out.limit_ns;
+            let limit = facts.report.details.service_time_out.limit_ns;
             let waited = service.time_out.as_ref().and_then(|it| it.limit_ns).or(limit);
             let end = service.end_ns.unwrap_or_else(|| {
                 let waited = waited.unwrap_or(i64::MAX);

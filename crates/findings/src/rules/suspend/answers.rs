@@ -13,6 +13,7 @@ pub(super) fn slow(
     advice: &str,
 ) -> Vec<RuleFinding> {
     transition
+        .details
         .notifications
         .iter()
         .filter(|one| kinds.contains(&one.kind) && one.has_end)
@@ -51,6 +52,7 @@ pub(super) fn slow(
 /// Time in which nobody else had still to answer: those are told one after the other, but current versions overlap them.
 fn alone(transition: &PowerTransition, one: &PowerNotification, own: Stretch) -> Cost {
     let others: Vec<Stretch> = transition
+        .details
         .notifications
         .iter()
         .filter(|other| !std::ptr::eq(*other, one) && other.phase == one.phase)

@@ -15,6 +15,7 @@ pub(super) fn slow(
     advice: &str,
 ) -> Vec<RuleFinding> {
     transition
+        .details
         .devices
         .iter()
         .filter(|device| device.phase.is_some_and(|phase| phase.half() == Some(half)))

@@ -30,7 +30,7 @@ rule! {
 }
 
 fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
-    if transition.devices.is_empty() {
+    if transition.details.devices.is_empty() {
         facts.needs_power()?;
         return Err(lacks_kernel("which devices were asked to sleep and wake", &["POWER"]));
     }

@@ -32,7 +32,7 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let phase_ns = |names: &[PhaseName]| -> Option<i64> {
         transition.phases.iter().filter(|phase| names.contains(&phase.name)).filter_map(|phase| phase.duration_ns).max()
     };
-    let parts = transition.resume_parts.as_ref();
+    let parts = transition.details.resume_parts.as_ref();
     let read = parts.and_then(|parts| {
         let loader = parts.loader_read_ns.or(parts.loader_ns);
         Some(loader?.saturating_add(parts.kernel_read_ns.unwrap_or(0)))
@@ -40,11 +40,11 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let written = phase_ns(&[PhaseName::HiberWrite]);
     let read = read.or_else(|| phase_ns(&[PhaseName::HiberRead]));
     // The way down is measured to the begin of writing, the way up, as the kernel counts it, with its reading.
-    let down = transition.suspend.measured.duration_ns.or(transition.suspend.kernel_ns);
+    let down = transition.details.suspend.measured.duration_ns.or(transition.details.suspend.kernel_ns);
     let up = parts
         .and_then(|parts| parts.total_ns)
-        .or(transition.resume.measured.duration_ns)
-        .or(transition.resume.kernel_ns);
+        .or(transition.details.resume.measured.duration_ns)
+        .or(transition.details.resume.kernel_ns);
     let halves = [
         ("writing", "down", written, down.zip(written).map(|(down, image)| down.saturating_add(image))),
         ("reading", "up", read, up),
@@ -65,10 +65,10 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         )
         .costs(Cost::on_path(image))
         .advise("a faster disk, less memory in use, or the reduced file type where only fast startup is wanted ('powercfg /h /type reduced')");
-        if let Some(bytes) = transition.hibernate_file_bytes {
+        if let Some(bytes) = transition.details.hibernate_file_bytes {
             finding = finding.because(None, format!("the file has {} MiB", bytes >> 20));
         }
-        if let Some(pages) = transition.hibernate_pages {
+        if let Some(pages) = transition.details.hibernate_pages {
             finding = finding.because(None, format!("{pages} pages are in the image"));
         }
         findings.push(finding);

@@ -30,8 +30,7 @@ rule! {
 fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     /// Threads below this priority do not count for the metric.
     const NORMAL_PRIORITY: u8 = 8;
-    let settling = &transition.post_resume;
-    let Some(start) = settling.start_ns else {
+    let Some((settling, start)) = transition.settling.as_ref().and_then(|it| Some((it, it.start_ns?))) else {
         return Ok(Vec::new());
     };
     if settling.busy_ns < thresholds::POST_RESUME_NS {

@@ -12,15 +12,16 @@ use crate::text::style::{DOUBT, QUIET};
 use crate::text::table::{Table, cell, styled_cell};
 
 pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.devices.is_empty() {
+    if report.details.devices.is_empty() {
         return Ok(());
     }
     let phases: Vec<String> = report
+        .details
         .device_phases
         .iter()
         .filter_map(|phase| Some(format!("{} {}", phase.name, duration(phase.span.duration_ns?))))
         .collect();
-    let mut note = format!("slowest of {} operations", count(report.devices.len() as u64));
+    let mut note = format!("slowest of {} operations", count(report.details.devices.len() as u64));
     for phase in phases {
         note += "; ";
         note += &phase;
@@ -33,7 +34,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         .right("until pending")
         .right("begins")
         .left("", 60);
-    let mut devices: Vec<&Device> = report.devices.iter().collect();
+    let mut devices: Vec<&Device> = report.details.devices.iter().collect();
     devices.sort_by_key(|device| std::cmp::Reverse(device.pre_pend_ns.or(device.duration_ns).unwrap_or(i64::MAX)));
     for device in devices.into_iter().take(top) {
         let took = match device.duration_ns {
@@ -58,9 +59,9 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         ]);
     }
     table.write(out)?;
-    let unfinished = report.devices.iter().filter(|device| device.end_ns.is_none()).count();
+    let unfinished = report.details.devices.iter().filter(|device| device.end_ns.is_none()).count();
     if unfinished > 0 {
         writeln!(out, "  {QUIET}{} did not end in the recording.{QUIET:#}", counted(unfinished as u64, "operation"))?;
     }
-    write_touching(report, &report.devices_touched_by, out)
+    write_touching(report, &report.details.devices_touched_by, out)
 }

@@ -1,5 +1,6 @@
 //! How long the boot took and where most of it went, in a few sentences.
 
+use onoff_analysis::transition::Variant;
 use onoff_analysis::transition::{Phase, PhaseName};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -7,7 +8,7 @@ use std::io::{self, Write};
 use onoff_analysis::Certainty;
 use onoff_analysis::devices::Device;
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::boot::{BootKind, BootReport};
+use onoff_analysis::transition::boot::BootReport;
 use onoff_analysis::units::Unit;
 
 use crate::text::machine::machine;
@@ -31,10 +32,10 @@ pub(super) fn write(report: &BootReport, recording: &RecordingSummary, out: &mut
 }
 
 fn answer(report: &BootReport) -> String {
-    let kind = match report.before_kernel.boot_kind {
-        BootKind::Cold | BootKind::Unknown => "The boot",
-        BootKind::FastStartup => "The fast startup",
-        BootKind::Resume => "The resume",
+    let kind = match report.variant {
+        Variant::FastStartup => "The fast startup",
+        Variant::Resume => "The resume",
+        _ => "The boot",
     };
     match (report.total_ns, report.total_certainty) {
         (Some(total), Certainty::Measured) => format!("{kind} took {}.", duration(total)),
@@ -47,23 +48,22 @@ fn answer(report: &BootReport) -> String {
 }
 
 fn parts(report: &BootReport) -> Option<String> {
-    let desktop = report.main_path_boot.duration_ns?;
-    let busy = report.post_boot.busy_ns;
+    let desktop = report.details.main_path_boot.duration_ns?;
     let mut sentence = format!("{} to a usable desktop", duration(desktop));
-    if report.post_boot.start_ns.is_some() {
+    if let Some(busy) = report.work_after_ns() {
         sentence += &format!(", then {} of further work until it settled", duration(busy));
     }
-    if let Some(loader) = report.os_loader_ns {
+    if let Some(loader) = report.details.os_loader_ns {
         sentence += &format!("; before that, {} in the loader", duration(loader));
     }
-    if let Some(firmware) = report.before_kernel.firmware.duration_ns {
+    if let Some(firmware) = report.details.before_kernel.firmware.duration_ns {
         sentence += &format!(" and {} in the firmware", duration(firmware));
     }
-    if report.logon.person_ns > 0 {
-        sentence += &format!("; {} of it waiting for a person to log on", duration(report.logon.person_ns));
+    if report.details.logon.person_ns > 0 {
+        sentence += &format!("; {} of it waiting for a person to log on", duration(report.details.logon.person_ns));
     }
     sentence += ".";
-    if let Some(whole) = report.total_from_reset_ns {
+    if let Some(whole) = report.details.total_from_reset_ns {
         sentence += &format!(" From the processor's reset: {}.", duration(whole));
     }
     Some(sentence)
@@ -72,7 +72,7 @@ fn parts(report: &BootReport) -> Option<String> {
 /// What a phase cost: PostBoot's required idle time is nobody's.
 pub(super) fn cost(report: &BootReport, phase: &Phase) -> Option<i64> {
     match phase.name {
-        PhaseName::PostBoot => report.post_boot.start_ns.map(|_| report.post_boot.busy_ns),
+        PhaseName::PostBoot => report.work_after_ns(),
         PhaseName::TraceTail => None,
         _ => phase.duration_ns,
     }
@@ -128,7 +128,7 @@ fn slowest_service<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Uni
 }
 
 fn slowest_device<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Device, i64)> {
-    let ended = report.devices.iter().filter_map(|device| Some((device, device.pre_pend_ns?)));
+    let ended = report.details.devices.iter().filter_map(|device| Some((device, device.pre_pend_ns?)));
     ended.filter(|(device, _)| begins_in(phase, device.start_ns)).max_by_key(|&(_, took)| took)
 }
 
@@ -146,6 +146,6 @@ pub(super) fn driver_name(device: &Device) -> String {
 
 /// How well the read-ahead knows this machine.
 fn training(report: &BootReport) -> Option<String> {
-    let boots = report.read_ahead.training_count?;
+    let boots = report.details.read_ahead.training_count?;
     Some(format!("read-ahead trained on {}", counted(boots.unsigned_abs(), "boot")))
 }

@@ -16,8 +16,8 @@ use crate::text::table::{Table, cell, styled_cell};
 const NOTABLE_NS: i64 = 1_000_000;
 
 pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let policy = &report.group_policy;
-    let logon = &report.logon;
+    let policy = &report.details.group_policy;
+    let logon = &report.details.logon;
     let mut table = Table::new().left("what", 20).left("name", 60).right("took").right("begins").left("", 110);
     for (what, works) in [
         ("policy", &policy.applications),
@@ -31,8 +31,8 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
     ] {
         rows(what, works, top, &mut table);
     }
-    video_row("video, system", &report.video.system_session, &mut table);
-    video_row("video, user", &report.video.user_session, &mut table);
+    video_row("video, system", &report.details.video.system_session, &mut table);
+    video_row("video, user", &report.details.video.user_session, &mut table);
     if !table.is_empty() {
         title("Logon and policy", "", out)?;
         table.write(out)?;
@@ -44,7 +44,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
 }
 
 fn write_startup_applications(report: &BootReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let programs = &report.startup_applications.programs;
+    let programs = &report.details.startup_applications.programs;
     if programs.is_empty() {
         return Ok(());
     }
@@ -99,7 +99,7 @@ fn video_row(what: &str, span: &Span, table: &mut Table) {
 }
 
 fn write_processes(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
-    let summary = &report.process_summary;
+    let summary = &report.details.process_summary;
     if summary.total == 0 {
         return Ok(());
     }
@@ -113,11 +113,11 @@ fn write_processes(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
         duration(summary.very_short_lived_below_ns),
     );
     title("Processes", &note, out)?;
-    write_touching(report, &report.processes_touched_by, out)
+    write_touching(report, &report.details.processes_touched_by, out)
 }
 
 fn write_read_ahead(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
-    let advice = match report.read_ahead.state {
+    let advice = match report.details.read_ahead.state {
         TrainingState::Untrained => "has not learnt this machine yet: expect the next boots to be faster",
         TrainingState::Training => "is still learning this machine: measure after the third boot",
         TrainingState::Trained | TrainingState::Unknown => return Ok(()),

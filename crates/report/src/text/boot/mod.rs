@@ -44,7 +44,7 @@ pub fn write(
     let top = options.top;
     headline::write(report, recording, out)?;
     phases::write(report, out)?;
-    if let Some(axis) = report.axis.as_ref().filter(|axis| boot_axis::adds_to_phases(axis)) {
+    if let Some(axis) = report.details.axis.as_ref().filter(|axis| boot_axis::adds_to_phases(axis)) {
         boot_axis::write_section(axis, out)?;
     }
     services::write(report, top, out)?;

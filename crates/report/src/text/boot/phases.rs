@@ -13,7 +13,7 @@ use crate::text::style::{DOUBT, QUIET};
 
 pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     title("Phases", "", out)?;
-    let before = &report.before_kernel;
+    let before = &report.details.before_kernel;
     let stages = before.firmware_table.as_ref().map_or(&[][..], |table| &table.stages);
     // What the firmware timed itself has a place; of what only the kernel tells of it later, the length is known.
     let mut rows: Vec<PhaseRow> = stages
@@ -31,14 +31,16 @@ pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> 
     let earlier_times = [("boot manager", &before.boot_manager), ("OSLoader", &before.os_loader)];
     rows.extend(firmware.into_iter().chain(earlier_times).filter_map(|(name, time)| earlier_row(name, time)));
     rows.extend(report.phases.iter().map(|phase| match phase.name {
-        PhaseName::PostBoot => PhaseRow::of(phase).settled(&report.post_boot),
+        PhaseName::PostBoot => PhaseRow::of(phase).settled(report.settling.as_ref()),
         _ => PhaseRow::of(phase),
     }));
     PhaseTable { whole_ns: report.total_ns, rows, ..PhaseTable::default() }.write(out)?;
     write_firmware(report, out)?;
     phases::write_doubts(&report.phases, out)?;
-    phases::write_settling("PostBoot", &report.post_boot, out)?;
-    write_touching(report, &report.post_boot.touched_by, out)?;
+    phases::write_settling("PostBoot", report.settling.as_ref(), out)?;
+    if let Some(settling) = &report.settling {
+        write_touching(report, &settling.touched_by, out)?;
+    }
     losses::write_touching(&phases::touched_by(&report.phases), out)
 }
 
@@ -64,7 +66,7 @@ fn earlier_row(name: &str, time: &EarlierTime) -> Option<PhaseRow> {
 
 /// Where the stages before the kernel come from, and what is wrong with them.
 fn write_firmware(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
-    let Some(table) = &report.before_kernel.firmware_table else {
+    let Some(table) = &report.details.before_kernel.firmware_table else {
         return Ok(());
     };
     writeln!(

@@ -16,7 +16,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
     if report.units.is_empty() {
         return Ok(());
     }
-    let window = match (report.auto_start.start_ns, report.auto_start.end_ns) {
+    let window = match (report.details.auto_start.start_ns, report.details.auto_start.end_ns) {
         (Some(start), Some(end)) => {
             format!(
                 "; automatic start {} to {} ({})",
@@ -59,7 +59,7 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         ]);
     }
     table.write(out)?;
-    write_touching(report, &report.units_touched_by, out)
+    write_touching(report, &report.details.units_touched_by, out)
 }
 
 fn waits(service: &Unit) -> String {

@@ -12,7 +12,7 @@ use crate::text::table::{Table, cell, styled_cell};
 use crate::text::usage::process_name;
 
 pub(super) fn write(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let exits = &report.exits;
+    let exits = &report.details.exits;
     let (Some(last), Some(length)) = (exits.processes.last(), exits.duration_ns) else {
         return Ok(());
     };
@@ -25,7 +25,7 @@ pub(super) fn write(report: &ShutdownReport, top: usize, out: &mut dyn Write) ->
     );
     title("Ends of processes", &note, out)?;
     // Where applications and services speak for themselves, this adds little.
-    if !report.sessions.is_empty() {
+    if !report.details.sessions.is_empty() {
         return Ok(());
     }
     writeln!(

@@ -1,11 +1,12 @@
 //! How long the shutdown took and where most of it went, in a few sentences.
 
 use onoff_analysis::transition::PhaseName;
+use onoff_analysis::transition::Variant;
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::shutdown::{LongestKind, LongestWork, ShutdownKind, ShutdownReport};
+use onoff_analysis::transition::shutdown::{LongestKind, LongestWork, ShutdownReport};
 
 use super::work::words;
 use crate::text::machine::machine;
@@ -23,14 +24,15 @@ pub(super) fn write(report: &ShutdownReport, recording: &RecordingSummary, out: 
         writeln!(out, "{sentence}")?;
     }
     if let Some(first) = report.culprits.first() {
-        let longest = report.longest.as_ref().filter(|longest| longest.name.eq_ignore_ascii_case(&first.entry.name));
+        let longest =
+            report.details.longest.as_ref().filter(|longest| longest.name.eq_ignore_ascii_case(&first.entry.name));
         let because = longest.map(|longest| longest.because.as_str()).filter(|because| !because.is_empty());
         let because = because.map(|because| format!("; {}", printable(because))).unwrap_or_default();
         writeln!(out, "{}", styled(WORST, format!("{}{because}.", culprit(first).trim_end_matches('.'))))?;
-    } else if let Some(longest) = report.longest.as_ref().filter(|longest| !leads(longest)) {
+    } else if let Some(longest) = report.details.longest.as_ref().filter(|longest| !leads(longest)) {
         writeln!(out, "{}", styled(WORST, format!("Longest: {}.", told(longest))))?;
     }
-    if report.kind == ShutdownKind::FastStartup {
+    if report.variant == Variant::FastStartup {
         writeln!(out, "Then the rest of the system goes into a memory image; 'onoff suspend' shows that half.")?;
     }
     writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
@@ -49,11 +51,11 @@ fn leads(longest: &LongestWork) -> bool {
 }
 
 fn answer(report: &ShutdownReport) -> String {
-    let what = match report.kind {
-        ShutdownKind::PowerOff | ShutdownKind::Unknown => "Shutdown",
-        ShutdownKind::Restart => "Shutdown for a restart",
-        ShutdownKind::FastStartup => "The user's part of a shutdown for a fast startup",
-        ShutdownKind::Logoff => "Logoff",
+    let what = match report.variant {
+        Variant::Restart => "Shutdown for a restart",
+        Variant::FastStartup => "The user's part of a shutdown for a fast startup",
+        Variant::Logoff => "Logoff",
+        _ => "Shutdown",
     };
     let mut sentence = match (report.total_ns, report.total_certainty) {
         (Some(total), Certainty::Measured) => format!("{what} took {}", duration(total)),
@@ -62,7 +64,9 @@ fn answer(report: &ShutdownReport) -> String {
         }
         (None, _) => format!("{what} took at least {}", duration(report.total_at_least_ns)),
     };
-    if let Some(longest) = report.longest.as_ref().filter(|longest| leads(longest) && !is_culprits(report, longest)) {
+    if let Some(longest) =
+        report.details.longest.as_ref().filter(|longest| leads(longest) && !is_culprits(report, longest))
+    {
         sentence += &format!("; {}", told(longest).replacen(',', " took", 1));
         sentence = of_it(sentence);
     }
@@ -115,7 +119,7 @@ fn parts(report: &ShutdownReport) -> Option<String> {
     .into_iter()
     .flatten()
     .collect();
-    let between: i64 = report.intervals.iter().fold(0_i64, |sum, row| sum.saturating_add(row.duration_ns));
+    let between: i64 = report.details.intervals.iter().fold(0_i64, |sum, row| sum.saturating_add(row.duration_ns));
     let mut sentence = parts.join(", ");
     if sentence.is_empty() {
         return None;

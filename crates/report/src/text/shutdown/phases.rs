@@ -1,8 +1,9 @@
 //! The phases of a shutdown, and what was between them.
 
+use onoff_analysis::transition::Variant;
 use std::io::{self, Write};
 
-use onoff_analysis::transition::shutdown::{ShutdownInterval, ShutdownKind, ShutdownReport};
+use onoff_analysis::transition::shutdown::{ShutdownInterval, ShutdownReport};
 use onoff_trace::duration::ExactTime;
 
 use super::work::words;
@@ -14,10 +15,10 @@ use crate::text::section::title;
 use crate::text::style::QUIET;
 
 pub(super) fn write(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
-    let start = report.starts.time_ns.unwrap_or(0);
+    let start = report.details.starts.time_ns.unwrap_or(0);
     let note = format!("times count from the start of the shutdown, {} of the recording", ExactTime(start));
     title("Phases", &note, out)?;
-    let is_partial = matches!(report.kind, ShutdownKind::FastStartup | ShutdownKind::Logoff);
+    let is_partial = matches!(report.variant, Variant::FastStartup | Variant::Logoff);
     let mut rows: Vec<(i64, PhaseRow)> = report
         .phases
         .iter()
@@ -30,7 +31,7 @@ pub(super) fn write(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<
         })
         .collect();
     let between = |row: &ShutdownInterval| (row.start_ns, PhaseRow::between(row.start_ns, row.end_ns, works(row)));
-    rows.extend(report.intervals.iter().map(between));
+    rows.extend(report.details.intervals.iter().map(between));
     rows.sort_by_key(|row| row.0);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
     PhaseTable { origin_ns: start, whole_ns: Some(report.total_at_least_ns), away: None, rows }.write(out)?;
@@ -40,7 +41,7 @@ pub(super) fn write(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<
 
 /// A time as seen from the begin of the shutdown, ns.
 pub(super) fn since(report: &ShutdownReport, time_ns: i64) -> i64 {
-    time_ns.saturating_sub(report.starts.time_ns.unwrap_or(0))
+    time_ns.saturating_sub(report.details.starts.time_ns.unwrap_or(0))
 }
 
 /// What was under way between two phases.
@@ -56,11 +57,11 @@ fn works(interval: &ShutdownInterval) -> String {
 
 /// The kernel's part as xperf's readers work it out, where it was not measured.
 fn write_difference(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
-    let difference = &report.difference;
+    let difference = &report.details.difference;
     if difference.ended && report.phases.iter().all(|phase| phase.duration_ns.is_some()) {
         return Ok(());
     }
-    if matches!(report.kind, ShutdownKind::FastStartup | ShutdownKind::Logoff) {
+    if matches!(report.variant, Variant::FastStartup | Variant::Logoff) {
         return Ok(());
     }
     let bound = if difference.ended { "" } else { "at least " };

@@ -16,11 +16,11 @@ use crate::text::usage::process_name;
 use onoff_analysis::units::{ServiceNotification, TimeOut, TimeOutKind, Unit};
 
 pub(super) fn write_applications(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    for session in &report.sessions {
+    for session in &report.details.sessions {
         write_session(report, session, top, out)?;
     }
-    if !report.sessions.is_empty() {
-        write_news(&touched_by(&report.phases), &report.sessions_touched_by, out)?;
+    if !report.details.sessions.is_empty() {
+        write_news(&touched_by(&report.phases), &report.details.sessions_touched_by, out)?;
     }
     Ok(())
 }
@@ -103,10 +103,10 @@ pub(super) fn write_services(report: &ShutdownReport, top: usize, out: &mut dyn 
     }
     let unresponsive = services.iter().filter(|row| row.time_out.is_some()).count() as u64;
     let mut note = format!("slowest of {}", counted(services.len() as u64, "service"));
-    if let Some(length) = report.pre_shutdown.duration_ns {
+    if let Some(length) = report.details.pre_shutdown.duration_ns {
         note += &format!("; before all others {}", duration(length));
     }
-    if let Some(length) = report.service_shutdown.duration_ns {
+    if let Some(length) = report.details.service_shutdown.duration_ns {
         note += &format!("; then side by side {}", duration(length));
     }
     title("Services", &note, out)?;
@@ -153,7 +153,7 @@ pub(super) fn write_services(report: &ShutdownReport, top: usize, out: &mut dyn 
     }
     table.write(out)?;
     if unresponsive > 0 {
-        let limit = &report.service_time_out;
+        let limit = &report.details.service_time_out;
         let length = match limit.limit_ns {
             Some(ns) => format!("the time-out taken is {} ({})", duration(ns), limit.rule),
             None => format!("the time-out is not known: {}", limit.rule),
@@ -168,5 +168,5 @@ pub(super) fn write_services(report: &ShutdownReport, top: usize, out: &mut dyn 
             printable(&length),
         )?;
     }
-    write_news(&touched_by(&report.phases), &report.units_touched_by, out)
+    write_news(&touched_by(&report.phases), &report.details.units_touched_by, out)
 }

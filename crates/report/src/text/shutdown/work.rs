@@ -33,10 +33,10 @@ fn took(work: &Work) -> Cell {
 pub(super) fn write_logoff(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut table = Table::new().left("what", 24).left("name", 60).right("took").right("begins").left("", 60);
     for (what, works) in [
-        ("policy script", &report.scripts),
-        ("notification", &report.notifications),
-        ("subscriber", &report.subscribers),
-        ("step", &report.session_steps),
+        ("policy script", &report.details.scripts),
+        ("notification", &report.details.notifications),
+        ("subscriber", &report.details.subscribers),
+        ("step", &report.details.session_steps),
     ] {
         for work in works.iter().take(top) {
             let name = match work.kind {
@@ -65,15 +65,15 @@ pub(super) fn write_logoff(report: &ShutdownReport, top: usize, out: &mut dyn Wr
 }
 
 pub(super) fn write_kernel(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.kernel_steps.is_empty() && report.devices.is_empty() {
+    if report.details.kernel_steps.is_empty() && report.details.devices.is_empty() {
         return Ok(());
     }
     title("The kernel", "", out)?;
     let mut table = Table::new().left("step", 60).right("took").right("begins");
-    for work in &report.kernel_steps {
+    for work in &report.details.kernel_steps {
         table.row([cell(words(&work.name)), took(work), cell(duration(since(report, work.start_ns)))]);
     }
-    for device in report.devices.iter().take(top) {
+    for device in report.details.devices.iter().take(top) {
         let names = [&device.description, &device.device, &device.driver];
         let name = names.into_iter().find(|name| !name.is_empty());
         table.row([

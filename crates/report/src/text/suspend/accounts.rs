@@ -1,8 +1,9 @@
 //! What the events measure beside what the kernel counted, and the parts of a resume from a memory image.
 
+use onoff_analysis::transition::Variant;
 use std::io::{self, Write};
 
-use onoff_analysis::transition::suspend::{PowerTotal, PowerTransition, PowerTransitionKind};
+use onoff_analysis::transition::suspend::{PowerTotal, PowerTransition};
 
 use super::title;
 use crate::text::printable::printable;
@@ -14,7 +15,7 @@ use crate::text::table::{Table, cell, styled_cell};
 const NOTABLE_NS: i64 = 2_000_000;
 
 pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
-    let totals = [("suspend", &transition.suspend), ("resume", &transition.resume)];
+    let totals = [("suspend", &transition.details.suspend), ("resume", &transition.details.resume)];
     if totals.iter().any(|(_, total)| total.kernel_ns.is_some()) {
         title("Two accounts", "the events, and what the kernel itself counted", out)?;
         let mut table = Table::new().left("half", 10).right("events").right("kernel").right("more").left("", 110);
@@ -44,10 +45,10 @@ fn difference(total: &PowerTotal) -> String {
 
 fn write_image(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
     let mut parts = Vec::new();
-    if let Some(bytes) = transition.hibernate_file_bytes.filter(|&bytes| bytes > 0) {
+    if let Some(bytes) = transition.details.hibernate_file_bytes.filter(|&bytes| bytes > 0) {
         parts.push(format!("its file has {}", size(bytes.unsigned_abs())));
     }
-    if let Some(pages) = transition.hibernate_pages.filter(|&pages| pages > 0) {
+    if let Some(pages) = transition.details.hibernate_pages.filter(|&pages| pages > 0) {
         parts.push(format!("{} pages were written", count(pages.unsigned_abs())));
     }
     if parts.is_empty() {
@@ -57,7 +58,7 @@ fn write_image(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<
 }
 
 fn write_resume_parts(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
-    let Some(parts) = &transition.resume_parts else {
+    let Some(parts) = &transition.details.resume_parts else {
         return Ok(());
     };
     title("From power-on to resumed", "the kernel's account of a resume from a memory image", out)?;
@@ -78,14 +79,14 @@ fn write_resume_parts(transition: &PowerTransition, out: &mut dyn Write) -> io::
         }
     }
     table.write(out)?;
-    if parts.total_ns.is_none() && transition.kind == PowerTransitionKind::FastStartup {
+    if parts.total_ns.is_none() && transition.variant == Variant::FastStartup {
         writeln!(out, "  {DOUBT}No sum: a part was not recorded.{DOUBT:#}")?;
     }
     Ok(())
 }
 
 fn write_firmware(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
-    let firmware = &transition.firmware;
+    let firmware = &transition.details.firmware;
     let parts: Vec<String> = [
         ("suspend", firmware.suspend_ns),
         ("resume", firmware.resume_ns),

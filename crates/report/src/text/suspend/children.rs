@@ -20,7 +20,7 @@ pub(super) fn write_told(transition: &PowerTransition, top: usize, out: &mut dyn
     };
     for (name, services) in [("Applications", false), ("Services", true)] {
         let rows: Vec<&PowerNotification> =
-            transition.notifications.iter().filter(|row| is_service(row) == services && row.has_end).collect();
+            transition.details.notifications.iter().filter(|row| is_service(row) == services && row.has_end).collect();
         if rows.is_empty() {
             continue;
         }
@@ -57,7 +57,7 @@ fn write_rows(name: &str, mut rows: Vec<&PowerNotification>, top: usize, out: &m
 }
 
 pub(super) fn write_devices(transition: &PowerTransition, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut rows: Vec<&PowerDevice> = transition.devices.iter().filter(|row| row.phase.is_some()).collect();
+    let mut rows: Vec<&PowerDevice> = transition.details.devices.iter().filter(|row| row.phase.is_some()).collect();
     if rows.is_empty() {
         return Ok(());
     }
@@ -111,7 +111,7 @@ fn device_note(row: &PowerDevice) -> String {
 }
 
 fn write_drivers(transition: &PowerTransition, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let Some(first) = transition.drivers.first() else {
+    let Some(first) = transition.details.drivers.first() else {
         return Ok(());
     };
     let what = if first.own_part {
@@ -121,7 +121,7 @@ fn write_drivers(transition: &PowerTransition, top: usize, out: &mut dyn Write) 
     };
     title("Drivers", what, out)?;
     let mut table = Table::new().left("driver", 44).left("phase", 18).right("took").right("longest").right("requests");
-    for row in transition.drivers.iter().take(top) {
+    for row in transition.details.drivers.iter().take(top) {
         table.row([
             cell(&*row.driver),
             cell(row.phase.as_str()),

@@ -1,12 +1,11 @@
 //! How long it took and what most of it went to, in a few sentences.
 
+use onoff_analysis::transition::Variant;
 use onoff_analysis::transition::{Half, Phase, PhaseName};
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::transition::suspend::{
-    PowerDevice, PowerNotification, PowerTotal, PowerTransition, PowerTransitionKind,
-};
+use onoff_analysis::transition::suspend::{PowerDevice, PowerNotification, PowerTotal, PowerTransition};
 
 use crate::text::printable::printable;
 use crate::text::quantity::{duration, duration_or_dash, percent, share};
@@ -27,24 +26,24 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
-pub(super) fn kind_name(kind: PowerTransitionKind) -> &'static str {
+pub(super) fn kind_name(kind: Variant) -> &'static str {
     match kind {
-        PowerTransitionKind::Sleep => "Sleep",
-        PowerTransitionKind::Hibernate => "Hibernation",
-        PowerTransitionKind::HybridSleep => "Hybrid sleep",
-        PowerTransitionKind::ModernStandby => "Modern standby",
-        PowerTransitionKind::FastStartup => "Fast startup",
-        PowerTransitionKind::Unknown => "Power transition",
+        Variant::Sleep => "Sleep",
+        Variant::Hibernate => "Hibernation",
+        Variant::HybridSleep => "Hybrid sleep",
+        Variant::ModernStandby => "Modern standby",
+        Variant::FastStartup => "Fast startup",
+        _ => "Power transition",
     }
 }
 
 fn answer(transition: &PowerTransition) -> String {
-    let kind = kind_name(transition.kind);
-    if transition.kind == PowerTransitionKind::ModernStandby {
+    let kind = kind_name(transition.variant);
+    if transition.variant == Variant::ModernStandby {
         return standby(transition);
     }
-    let (down, up) = match transition.kind {
-        PowerTransitionKind::FastStartup => ("to shut down", "to start"),
+    let (down, up) = match transition.variant {
+        Variant::FastStartup => ("to shut down", "to start"),
         _ => ("to suspend", "to resume"),
     };
     let half = |total: &PowerTotal, what: &str, absent: &str| match total.measured.duration_ns {
@@ -56,14 +55,13 @@ fn answer(transition: &PowerTransition) -> String {
     };
     let mut sentence = format!(
         "{kind}: {}, {}",
-        half(&transition.suspend, down, "the way down is not in the recording"),
+        half(&transition.details.suspend, down, "the way down is not in the recording"),
         half(&resume(transition), up, "the way up is not in the recording"),
     );
-    let settling = &transition.post_resume;
-    if settling.start_ns.is_some() && settling.end_ns.is_some() {
+    if let Some(settling) = transition.settled() {
         sentence += &format!(", then {} of further work until it settled", duration(settling.busy_ns));
     }
-    if transition.status.is_some_and(|status| status != 0) {
+    if transition.details.status.is_some_and(|status| status != 0) {
         sentence += "; it failed";
     }
     sentence + "."
@@ -71,7 +69,7 @@ fn answer(transition: &PowerTransition) -> String {
 
 /// The way up; of a fast startup, with the session that begins on it.
 pub(super) fn resume(transition: &PowerTransition) -> PowerTotal {
-    let mut total = transition.resume.clone();
+    let mut total = transition.details.resume.clone();
     let desktop =
         transition.phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
     if let Some((desktop, start)) = desktop.zip(total.measured.start_ns) {
@@ -81,11 +79,11 @@ pub(super) fn resume(transition: &PowerTransition) -> PowerTotal {
 }
 
 fn standby(transition: &PowerTransition) -> String {
-    let on_axis = transition.asleep.measured.duration_ns;
-    let figures = transition.standby.clone().unwrap_or_default();
+    let on_axis = transition.details.asleep.measured.duration_ns;
+    let figures = transition.details.standby.clone().unwrap_or_default();
     let mut sentence = match figures.total_ns.or(on_axis) {
         Some(ns) => format!("Modern standby: {}", duration(ns)),
-        None if transition.asleep.measured.start_ns.is_some() => {
+        None if transition.details.asleep.measured.start_ns.is_some() => {
             "Modern standby was entered; the exit is not in the recording".to_owned()
         }
         None => "Modern standby was left; the entry is not in the recording".to_owned(),
@@ -159,6 +157,7 @@ pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<Strin
 
 fn slowest_told<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<(&'a PowerNotification, i64)> {
     transition
+        .details
         .notifications
         .iter()
         .filter(|row| row.phase == phase.name)
@@ -169,6 +168,7 @@ fn slowest_told<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<(&
 /// The device that cost its phase most: alone, or else as a whole.
 fn slowest_device<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<(&'a PowerDevice, i64)> {
     transition
+        .details
         .devices
         .iter()
         .filter(|row| row.phase == Some(phase.name))
@@ -196,7 +196,7 @@ pub(super) fn device_name(device: &PowerDevice) -> String {
 }
 
 fn between(transition: &PowerTransition) -> Option<String> {
-    let asleep = &transition.asleep;
+    let asleep = &transition.details.asleep;
     let mut parts = Vec::new();
     if let Some(ns) = asleep.wall_ns.filter(|&ns| ns > 0) {
         let about = match asleep.wall_certainty {
@@ -205,10 +205,10 @@ fn between(transition: &PowerTransition) -> Option<String> {
         };
         parts.push(format!("it was away for {about}{}", duration(ns)));
     }
-    if !transition.wake_source.is_empty() {
-        parts.push(format!("woken by {}", printable(&transition.wake_source)));
+    if !transition.details.wake_source.is_empty() {
+        parts.push(format!("woken by {}", printable(&transition.details.wake_source)));
     }
-    if let Some(state) = transition.woke_from_state {
+    if let Some(state) = transition.details.woke_from_state {
         parts.push(format!("from {}", onoff_analysis::transition::suspend::state_name(state)));
     }
     if parts.is_empty() {

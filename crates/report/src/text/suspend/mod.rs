@@ -49,14 +49,19 @@ pub fn write(
         writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
         for transition in &report.transitions {
             writeln!(out)?;
-            writeln!(out, "{TITLE}Transition {} of {}{TITLE:#}", transition.number, report.transitions_found)?;
+            writeln!(out, "{TITLE}Transition {} of {}{TITLE:#}", transition.number, report.found)?;
             headline::write(transition, out)?;
             write_transition(transition, options.top, out)?;
         }
     }
     writeln!(out)?;
-    losses::write(&report.losses, out)?;
-    lacking::write(&report.lacking, out)
+    if let Some(lost) = report.losses() {
+        losses::write(lost, out)?;
+    }
+    match report.lacking() {
+        Some(items) => lacking::write(items, out),
+        None => Ok(()),
+    }
 }
 
 fn write_transition(transition: &PowerTransition, top: usize, out: &mut dyn Write) -> io::Result<()> {

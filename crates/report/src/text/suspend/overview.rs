@@ -13,7 +13,7 @@ pub(super) fn write(report: &SuspendReport, out: &mut dyn Write) -> io::Result<(
     writeln!(
         out,
         "{HEADLINE}{}.{HEADLINE:#} {QUIET}--transition N shows one.{QUIET:#}",
-        counted(report.transitions_found.into(), "power transition")
+        counted(report.found.into(), "power transition")
     )?;
     let mut table = Table::new()
         .right("no")
@@ -25,16 +25,15 @@ pub(super) fn write(report: &SuspendReport, out: &mut dyn Write) -> io::Result<(
         .right("then work")
         .left("longest", 90);
     for transition in &report.transitions {
-        let settling = &transition.post_resume;
-        let work = settling.end_ns.map(|_| settling.busy_ns);
+        let work = transition.settled().map(|settling| settling.busy_ns);
         let half = |measured: Option<i64>, kernel: Option<i64>| duration_or_dash(measured.or(kernel));
         let up = resume(transition);
         table.row([
             cell(transition.number.to_string()),
-            cell(kind_name(transition.kind)),
-            cell(duration(transition.start_ns)),
-            cell(half(transition.suspend.measured.duration_ns, transition.suspend.kernel_ns)),
-            cell(half(transition.asleep.wall_ns, transition.asleep.measured.duration_ns)),
+            cell(kind_name(transition.variant)),
+            cell(duration(transition.start_or_zero_ns())),
+            cell(half(transition.details.suspend.measured.duration_ns, transition.details.suspend.kernel_ns)),
+            cell(half(transition.details.asleep.wall_ns, transition.details.asleep.measured.duration_ns)),
             cell(half(up.measured.duration_ns, up.kernel_ns)),
             cell(duration_or_dash(work)),
             styled_cell(QUIET, longest(transition)),

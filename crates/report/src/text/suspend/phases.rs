@@ -17,14 +17,14 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
         return Ok(());
     }
     title("Phases", "", out)?;
-    let asleep = &transition.asleep;
+    let asleep = &transition.details.asleep;
     let rows = transition.phases.iter().map(|phase| row(transition, phase)).collect();
     let away = asleep.measured.start_ns.zip(asleep.measured.end_ns);
-    PhaseTable { origin_ns: 0, whole_ns: transition.work_ns, away, rows }.write(out)?;
+    PhaseTable { origin_ns: 0, whole_ns: transition.total_ns, away, rows }.write(out)?;
     if let Some((style, text)) = slept(transition) {
         writeln!(out, "  {style}{text}.{style:#}")?;
     }
-    phases::write_settling("PostResume", &transition.post_resume, out)?;
+    phases::write_settling("PostResume", transition.settling.as_ref(), out)?;
     write_kind(transition, out)
 }
 
@@ -32,12 +32,12 @@ fn row(transition: &PowerTransition, phase: &Phase) -> PhaseRow {
     let row = PhaseRow::of(phase);
     match phase.name {
         PhaseName::Asleep => PhaseRow {
-            took_ns: transition.asleep.wall_ns.or(phase.duration_ns),
+            took_ns: transition.details.asleep.wall_ns.or(phase.duration_ns),
             note: (QUIET, missed(transition)),
             ..row
         },
         PhaseName::PostResume | PhaseName::PostBoot => {
-            PhaseRow { counts: false, drawn: false, ..row.settled(&transition.post_resume) }
+            PhaseRow { counts: false, drawn: false, ..row.settled(transition.settling.as_ref()) }
         }
         // What the kernel counts as critical overlaps the others, and a session after the resume is no part of it.
         PhaseName::ResumeCritical => PhaseRow { counts: false, ..row },
@@ -50,7 +50,7 @@ const STOOD_STILL_NS: i64 = 1_000_000_000;
 
 /// How much of the sleep the recording's clock missed.
 fn missed(transition: &PowerTransition) -> String {
-    match transition.asleep.clock_missed_ns {
+    match transition.details.asleep.clock_missed_ns {
         Some(missed) if missed.abs() >= STOOD_STILL_NS => {
             format!("the recording's clock missed {} of it", duration(missed))
         }
@@ -61,7 +61,7 @@ fn missed(transition: &PowerTransition) -> String {
 
 /// How the length of the sleep is known.
 fn slept(transition: &PowerTransition) -> Option<(anstyle::Style, String)> {
-    let asleep = &transition.asleep;
+    let asleep = &transition.details.asleep;
     transition.phases.iter().find(|phase| phase.name == PhaseName::Asleep)?;
     let counted = duration_or_dash(asleep.measured.duration_ns);
     Some(match (asleep.wall_ns, asleep.clock_missed_ns) {
@@ -79,18 +79,18 @@ fn slept(transition: &PowerTransition) -> Option<(anstyle::Style, String)> {
 }
 
 fn write_kind(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
-    let style = match transition.kind_certainty {
+    let style = match transition.details.variant_certainty {
         Certainty::Measured => QUIET,
         _ => DOUBT,
     };
-    let what = transition.kind.as_str().replace('_', " ");
+    let what = transition.variant.as_str().replace('_', " ");
     writeln!(
         out,
         "  {style}Kind: {what}, because {}{}.{style:#}",
-        printable(&transition.kind_rule),
-        match transition.evidence.len() as u64 {
+        printable(&transition.details.variant_rule),
+        match transition.details.evidence.len() as u64 {
             0 => String::new(),
-            _ => format!(": {}", printable(&transition.evidence.join("; "))),
+            _ => format!(": {}", printable(&transition.details.evidence.join("; "))),
         }
     )?;
     let mut names: Vec<_> = transition.phases.iter().map(|phase| phase.name).collect();

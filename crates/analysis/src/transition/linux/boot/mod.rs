@@ -12,8 +12,9 @@ pub mod report;
 mod tests;
 
 use crate::transition::{Phase, PhaseName};
+use crate::transition::{PhaseSpan, TransitionKind, Variant, losses_touching};
 use hashbrown::HashSet;
-use onoff_trace::{ServiceChange, StringId, TableName, Tables, Trace, milestone};
+use onoff_trace::{ServiceChange, StringId, SystemKind, TableName, Tables, Trace, milestone};
 
 pub use report::*;
 
@@ -96,23 +97,14 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     });
     let axis = Beside { firmware_table: firmware_table.as_ref(), manager_difference_ns: firmware_table_difference_ns }
         .axis(trace, options, (0, &phases, settled_ns));
-    Ok(LinuxBootReport {
-        system: "linux",
+    let lacking = lacking::lacking(trace, &course, &starts, &post_boot);
+    let details = LinuxBoot {
         startup_ns,
-        total_ns,
-        total_at_least_ns: latest_ns.saturating_sub(begin_ns).saturating_add(post_boot.busy_ns),
-        total_certainty: match (startup_ns, total_ns) {
-            (None, _) => Certainty::Missing,
-            (Some(_), Some(_)) => course.finished.certainty.and(post_boot.certainty),
-            (Some(_), None) => course.finished.certainty,
-        },
-        phases,
         initial_file_system: course.init_program.as_ref().map(|program| Span::between(program, &course.user_space)),
         manager: manager(trace, &course),
         critical_path,
         last_unit: last_unit(trace, course.finished.time_ns),
         still_starting,
-        units,
         units_touched_by: touched_by(trace, &[TableName::ServiceTransitions, TableName::ServiceDependencies]),
         drivers: devices::by_driver(&devices),
         device_totals: devices::by_device(&devices),
@@ -126,11 +118,40 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         processes_touched_by: touched_by(trace, &[TableName::Processes]),
         boots: trace.boots.clone(),
         clock_conversions: trace.clock_conversions.clone(),
-        lacking: lacking::lacking(trace, &course, &starts, &post_boot),
         default_target: target,
-        post_boot,
+    };
+    Ok(LinuxBootReport {
+        system: SystemKind::Linux,
+        kind: TransitionKind::Boot,
+        variant: Variant::Cold,
+        number: 1,
+        start_ns: Some(begin_ns),
+        end_ns: post_boot.end_ns,
+        touched_by: losses_touching(&phases),
+        total_ns,
+        total_at_least_ns: latest_ns.saturating_sub(begin_ns).saturating_add(post_boot.busy_ns),
+        total_certainty: match (startup_ns, total_ns) {
+            (None, _) => Certainty::Missing,
+            (Some(_), Some(_)) => course.finished.certainty.and(post_boot.certainty),
+            (Some(_), None) => course.finished.certainty,
+        },
+        phases,
+        units,
+        lacking,
         losses: trace.losses.clone(),
+        culprits: Vec::new(),
+        settling: Some(post_boot),
+        details,
     })
+}
+
+/// Start and end of the phases from the kernel's start until every job of the start is done, ns.
+pub(crate) fn spans(trace: &Trace) -> Vec<PhaseSpan> {
+    let course = phases::course(trace, phases::default_target(trace).as_ref());
+    [PhaseName::Kernel, PhaseName::Initrd, PhaseName::UserSpace]
+        .into_iter()
+        .filter_map(|name| course.ends(name).map(|(start, end)| (name, start.time_ns, end.time_ns)))
+        .collect()
 }
 
 /// The starts of units; `places` are those of the critical path among `starts`.

@@ -1,18 +1,16 @@
 //! The result of the analysis of a Linux boot. Its serialized names are the documented contract of `boot --format json`.
 
-use crate::transition::{Phase, PhaseName};
-use onoff_trace::{ClockConversion, Losses, RecordedBoot};
+use crate::transition::Transition;
+use onoff_trace::{ClockConversion, RecordedBoot};
 use serde::Serialize;
 
 use crate::boot_axis::BootAxis;
 use crate::cpu::ProcessCpu;
 use crate::devices::{Device, DeviceTotal};
 use crate::evidence::{Certainty, Span};
-use crate::idle::Settling;
-use crate::lacking::Lacking;
 use crate::processes::{ProcessLife, ProcessSummary};
 use crate::transition::boot::FirmwareBeforeKernel;
-use crate::units::{StillStarting, Unit, UnitWait};
+use crate::units::{StillStarting, UnitWait};
 
 /// The target that the system is started for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -76,24 +74,15 @@ pub struct UnitPath {
     pub missing: Vec<String>,
 }
 
-/// Where the time of a Linux boot went. Times are ns of the monotonic clock, from the kernel's start; firmware and loader
-/// lie before.
+/// Where the time of a boot of Linux went. Times are ns of the monotonic clock, from the kernel's start; firmware and loader lie before.
+pub type LinuxBootReport = Transition<LinuxBoot>;
+
+/// What only a boot of Linux has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LinuxBootReport {
-    /// `linux`: tells this document from that of a Windows boot.
-    pub system: &'static str,
+pub struct LinuxBoot {
     /// From the firmware's begin (the loader's, or the kernel's, where no more is recorded) until every job of the start is
     /// done, ns: the total of `systemd-analyze time`. `None` when an end is unknown.
     pub startup_ns: Option<i64>,
-    /// The same and the work of PostBoot, the idle time that ends it left out, ns; `None` when the computer did not settle in
-    /// the recording.
-    pub total_ns: Option<i64>,
-    /// What the boot took at least, ns, whether its ends are known or not; 0 where nothing says.
-    pub total_at_least_ns: i64,
-    /// How certain the total, or else the start, is.
-    pub total_certainty: Certainty,
-    /// The phases, all seven, in order; unknown ones have no times.
-    pub phases: Vec<Phase>,
     /// The initial file system, where no service manager runs in it: the last part of the kernel's phase. `None` when there is
     /// none or the kernel's log does not tell.
     pub initial_file_system: Option<Span>,
@@ -105,8 +94,6 @@ pub struct LinuxBootReport {
     pub critical_path: UnitPath,
     /// The unit whose start ended last before the start was finished; empty when not known.
     pub last_unit: String,
-    /// Starts of units, by start.
-    pub units: Vec<Unit>,
     /// What was still starting when the recording ended, longest first, of a boot that did not finish: it hung or was cut off.
     pub still_starting: Vec<StillStarting>,
     /// Names of the losses that touch units.
@@ -125,8 +112,6 @@ pub struct LinuxBootReport {
     pub firmware_table_difference_ns: Option<i64>,
     /// The boot on one axis with what firmware and packets say of it; `None` when there is neither.
     pub axis: Option<BootAxis>,
-    /// How long the computer took to settle after the start.
-    pub post_boot: Settling,
     /// Processes, by start.
     pub processes: Vec<ProcessLife>,
     /// How many processes of each class.
@@ -137,18 +122,6 @@ pub struct LinuxBootReport {
     pub boots: Vec<RecordedBoot>,
     /// How other clocks' times came onto the axis.
     pub clock_conversions: Vec<ClockConversion>,
-    /// What the recording lacked for a full answer, and what to record next time.
-    pub lacking: Lacking,
-    /// Everything that was lost.
-    pub losses: Losses,
-}
-
-impl LinuxBootReport {
-    /// The phase of that name.
-    #[must_use]
-    pub fn phase(&self, name: PhaseName) -> Option<&Phase> {
-        self.phases.iter().find(|phase| phase.name == name)
-    }
 }
 
 /// The boots that a recording's journals hold: the answer of `onoff boot --list-boots`.

@@ -75,15 +75,15 @@ fn phases_are_those_of_the_service_manager() {
     let lengths: Vec<Option<i64>> = report.phases.iter().map(|phase| phase.duration_ns.map(|ns| ns / MS)).collect();
     let expected = [Some(5_100), Some(300), Some(11_000), None, Some(19_000), None, None];
     assert_eq!(lengths, expected);
-    assert_eq!(report.startup_ns, Some(35_400 * MS));
+    assert_eq!(report.details.startup_ns, Some(35_400 * MS));
     assert_eq!(report.total_ns, None);
     assert_eq!(report.total_at_least_ns, 35_400 * MS);
-    let target = report.default_target.unwrap();
+    let target = report.details.default_target.unwrap();
     assert_eq!(target.unit, "graphical.target");
     assert_eq!(target.in_user_space_ns, Some(18_500 * MS));
-    assert_eq!(report.last_unit, "late.service");
-    assert_eq!(report.manager.whole.duration_ns, Some(3_000 * MS));
-    assert_eq!(report.manager.units_load.duration_ns, Some(2_000 * MS));
+    assert_eq!(report.details.last_unit, "late.service");
+    assert_eq!(report.details.manager.whole.duration_ns, Some(3_000 * MS));
+    assert_eq!(report.details.manager.units_load.duration_ns, Some(2_000 * MS));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn an_initial_file_system_without_a_service_manager_is_the_kernels() {
     let kernel = report.phase(PhaseName::Kernel).unwrap();
     assert_eq!(kernel.duration_ns, Some(11_000 * MS));
     assert_eq!(report.phase(PhaseName::Initrd).unwrap().start_ns, None);
-    let inside = report.initial_file_system.unwrap();
+    let inside = report.details.initial_file_system.unwrap();
     assert_eq!(inside.duration_ns, Some(5_000 * MS));
 }
 
@@ -128,9 +128,9 @@ fn hung() -> Trace {
 #[test]
 fn a_boot_that_hung_names_what_was_starting_and_who_waits() {
     let report = analysed(&hung());
-    assert_eq!((report.startup_ns, report.default_target.clone()), (None, None));
+    assert_eq!((report.details.startup_ns, report.details.default_target.clone()), (None, None));
     assert_eq!(
-        report.still_starting,
+        report.details.still_starting,
         [StillStarting {
             unit: "once.service".to_owned(),
             start_ns: 22_100 * MS,
@@ -147,8 +147,8 @@ fn a_finished_boot_with_a_unit_that_starts_for_ever_did_not_hang() {
     let mut trace = boot();
     service(&mut trace, "endless.service", "system.slice", (29_000, None, None, None));
     let report = analysed(&trace);
-    assert_eq!(report.still_starting, []);
-    assert_eq!(report.startup_ns, Some(35_400 * MS));
+    assert_eq!(report.details.still_starting, []);
+    assert_eq!(report.details.startup_ns, Some(35_400 * MS));
 }
 
 #[test]
@@ -157,13 +157,14 @@ fn the_length_of_the_recording_bounds_no_boot() {
     let mut trace = of_linux(Trace { duration_ns: 3_600_000 * MS, ..Trace::default() });
     at(&mut trace, 2_000, milestone::INITRD_BEGIN, "", None);
     let report = analysed(&trace);
-    assert_eq!((report.total_at_least_ns, report.startup_ns), (2_000 * MS, None));
+    assert_eq!((report.total_at_least_ns, report.details.startup_ns), (2_000 * MS, None));
 }
 
 #[test]
 fn the_path_goes_back_through_whoever_was_done_last() {
     let report = analysed(&boot());
     let steps: Vec<(&str, i64, i64, &str)> = report
+        .details
         .critical_path
         .steps
         .iter()
@@ -182,7 +183,7 @@ fn the_path_goes_back_through_whoever_was_done_last() {
         ]
     );
     // Everything between the end of reading units and the target is somebody's.
-    let path = &report.critical_path;
+    let path = &report.details.critical_path;
     assert_eq!((path.units_ns + path.gaps_ns) / MS, 29_500 - 14_000);
     assert_eq!(path.certainty, Certainty::Inferred);
     let unit = |name: &str| report.units.iter().find(|unit| unit.name == name).unwrap();
@@ -214,7 +215,7 @@ fn a_device_is_followed_to_who_looked_for_it() {
             ],
         );
         let report = analysed(&trace);
-        let steps = &report.critical_path.steps;
+        let steps = &report.details.critical_path.steps;
         let ways: Vec<(&str, i64)> = steps.iter().map(|step| (step.unit.as_str(), step.duration_ns / MS)).collect();
         assert_eq!(
             ways,
@@ -246,12 +247,12 @@ fn a_gap_names_who_used_the_processors() {
         &[(14_000 * MS, 0, 0, 0, 0), (20_050 * MS, 0, 0, 1, 9), (22_050 * MS, 0, 1, 0, 0), (60_000 * MS, 0, 0, 0, 0)],
     );
     let report = analysed(&trace);
-    let step = report.critical_path.steps.iter().find(|step| step.unit == "once.service").unwrap();
+    let step = report.details.critical_path.steps.iter().find(|step| step.unit == "once.service").unwrap();
     assert_eq!(step.gap_busiest[0].image, "systemd");
     assert_eq!(step.gap_busiest[0].cpu_ns, 2_000 * MS);
     assert_eq!(step.busy_percent, Some(0.0));
     // 2 s were busy before the start was finished: it settles ten seconds after.
-    assert_eq!(report.post_boot.end_ns, Some(40_000 * MS));
+    assert_eq!(report.settling.as_ref().unwrap().end_ns, Some(40_000 * MS));
     assert_eq!(report.total_ns, Some(35_400 * MS));
 }
 
@@ -262,10 +263,10 @@ fn what_is_missing_narrows_the_answer() {
     at(&mut trace, 25_000, milestone::TARGET_REACHED, "multi-user.target", None);
     service(&mut trace, "a.service", "", (14_000, None, None, Some(16_000)));
     let report = analysed(&trace);
-    assert_eq!(report.startup_ns, Some(25_000 * MS));
+    assert_eq!(report.details.startup_ns, Some(25_000 * MS));
     assert_eq!(report.total_certainty, Certainty::Inferred);
-    assert_eq!(report.default_target.unwrap().unit, "multi-user.target");
-    assert!(report.critical_path.steps.is_empty());
+    assert_eq!(report.details.default_target.unwrap().unit, "multi-user.target");
+    assert!(report.details.critical_path.steps.is_empty());
     let parts: Vec<&str> = report.lacking.items.iter().map(|it| it.part.as_str()).collect();
     assert_eq!(parts.len(), 6, "{parts:?}");
     let empty = Trace::default();
@@ -330,7 +331,7 @@ fn any_recording_is_answered() {
         if let Ok(report) = analyse(&trace, &BootOptions::default()) {
             answered += 1;
             assert_eq!(report.phases.len(), 7, "seed {seed}");
-            let steps = &report.critical_path.steps;
+            let steps = &report.details.critical_path.steps;
             assert!(steps.iter().all(|step| step.duration_ns >= 0), "seed {seed}");
         }
     }

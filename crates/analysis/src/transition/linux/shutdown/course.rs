@@ -1,9 +1,9 @@
 //! When a shutdown began, when each of its phases was, and when it was over.
 
 use crate::transition::PhaseName;
+use crate::transition::Variant;
 use onoff_trace::{ActivityKind, ServiceChange, Trace, milestone, shutdown_step};
 
-use super::report::LinuxShutdownKind;
 use crate::evidence::{Boundary, Certainty};
 use crate::transition::rules::{Found, Rule, first_of, milestone_at, milestones};
 
@@ -26,8 +26,8 @@ const LONGEST_SHUTDOWN_NS: i64 = 1_800_000_000_000;
 
 /// The course of a shutdown.
 pub(super) struct Course {
-    pub(super) kind: LinuxShutdownKind,
-    pub(super) kind_rule: String,
+    pub(super) variant: Variant,
+    pub(super) variant_rule: String,
     pub(super) starts: Boundary,
     pub(super) ends: Boundary,
     /// Last time that anything is known of, ns.
@@ -46,10 +46,10 @@ pub(super) fn find(trace: &Trace) -> Option<Course> {
         })],
         from,
     );
-    let (kind, kind_rule) = kind(trace, from);
+    let (variant, variant_rule) = variant(trace, from);
     Some(Course {
-        kind,
-        kind_rule,
+        variant,
+        variant_rule,
         phases: phases(trace, &starts, &ends, from),
         starts,
         ends,
@@ -127,25 +127,25 @@ fn step(trace: &Trace, kind: ActivityKind, from: i64) -> Option<(i64, Option<i64
         .map(|row| (row.start_ns, row.end_ns, trace.text(row.event).to_owned()))
 }
 
-fn kind(trace: &Trace, from: i64) -> (LinuxShutdownKind, String) {
+fn variant(trace: &Trace, from: i64) -> (Variant, String) {
     let told = milestones(trace, milestone::SHUTDOWN_KIND)
         .filter(|row| row.time_ns >= from)
-        .find_map(|row| LinuxShutdownKind::of(trace.text(row.detail)));
-    if let Some(kind) = told {
-        return (kind, "what the last program or the kernel says".to_owned());
+        .find_map(|row| variant_of(trace.text(row.detail)));
+    if let Some(variant) = told {
+        return (variant, "what the last program or the kernel says".to_owned());
     }
     let reached = milestones(trace, milestone::TARGET_REACHED)
         .filter(|row| row.time_ns >= from)
-        .find_map(|row| LinuxShutdownKind::of(trace.text(row.detail).strip_suffix(".target")?));
-    if let Some(kind) = reached {
-        return (kind, "the last target that was reached".to_owned());
+        .find_map(|row| variant_of(trace.text(row.detail).strip_suffix(".target")?));
+    if let Some(variant) = reached {
+        return (variant, "the last target that was reached".to_owned());
     }
     let asked = milestones(trace, milestone::SHUTDOWN_REQUEST)
         .filter(|row| row.time_ns >= from)
-        .find_map(|row| LinuxShutdownKind::of(trace.text(row.detail)));
+        .find_map(|row| variant_of(trace.text(row.detail)));
     match asked {
-        Some(kind) => (kind, "what was asked for".to_owned()),
-        None => (LinuxShutdownKind::Unknown, "nothing says it".to_owned()),
+        Some(variant) => (variant, "what was asked for".to_owned()),
+        None => (Variant::Unknown, "nothing says it".to_owned()),
     }
 }
 
@@ -239,5 +239,16 @@ fn last_stop(trace: &Trace, from: i64) -> Boundary {
         event: last.map_or_else(String::new, |(_, event)| trace.text(event).to_owned()),
         certainty: if last.is_some() { Certainty::Inferred } else { Certainty::Missing },
         missing: vec!["the service manager's last program starts".to_owned()],
+    }
+}
+
+/// The variant that the system calls `name`.
+fn variant_of(name: &str) -> Option<Variant> {
+    match name {
+        "poweroff" => Some(Variant::PowerOff),
+        "reboot" => Some(Variant::Restart),
+        "halt" => Some(Variant::Halt),
+        "kexec" => Some(Variant::Kexec),
+        _ => None,
     }
 }

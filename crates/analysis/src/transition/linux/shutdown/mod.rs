@@ -11,7 +11,7 @@ mod units;
 
 use crate::transition::{Phase, PhaseName};
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{Duration, Process, StringId, TableName, Tables, Trace};
+use onoff_trace::{Duration, Process, StringId, SystemKind, TableName, Tables, Trace};
 
 pub use report::*;
 
@@ -64,28 +64,39 @@ pub fn analyse(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> 
     for unit in &mut units {
         unit.on_path = on_path.contains(&(unit.name.clone(), unit.start_ns));
     }
+    let lacking = lacking(trace, &phases, &units, &processes);
+    let details = LinuxShutdown {
+        variant_rule: course.variant_rule.clone(),
+        starts: course.starts.clone(),
+        ends: course.ends.clone(),
+        longest: None,
+        path,
+        processes,
+        killed,
+    };
     let mut report = LinuxShutdownReport {
-        kind: course.kind,
-        kind_rule: course.kind_rule,
+        system: SystemKind::Linux,
+        kind: TransitionKind::Shutdown,
+        variant: course.variant,
+        number: 1,
+        start_ns: course.starts.time_ns,
+        end_ns: course.ends.time_ns,
+        settling: None,
+        lacking,
+        details,
         total_ns,
         total_at_least_ns,
         total_certainty: match total_ns {
             Some(_) => course.starts.certainty.and(course.ends.certainty),
             None => Certainty::Missing,
         },
-        starts: course.starts,
-        ends: course.ends,
-        longest: None,
-        lacking: lacking(trace, &phases, &units, &processes),
+        touched_by: touched_by(trace, &BOUNDARY_TABLES),
         phases,
         units,
-        path,
-        processes,
-        killed,
-        touched_by: touched_by(trace, &BOUNDARY_TABLES),
         losses: trace.losses.clone(),
+        culprits: Vec::new(),
     };
-    report.longest = longest(&report, course.known_until_ns);
+    report.details.longest = longest(&report, course.known_until_ns);
     Ok(report)
 }
 

@@ -1,93 +1,31 @@
 //! The result of the analysis of a shutdown of Linux. Its serialized names are the documented contract of
 //! `shutdown --format json` for a recording of Linux.
 
-use crate::transition::Phase;
-use onoff_trace::Losses;
+use crate::transition::Transition;
 use serde::Serialize;
 
 use crate::evidence::{Boundary, Certainty};
-use crate::lacking::Lacking;
-use crate::units::Unit;
 
-/// To what end the computer was shut down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LinuxShutdownKind {
-    /// It is turned off.
-    Poweroff,
-    /// It starts again.
-    Reboot,
-    /// It stops and stays on.
-    Halt,
-    /// Another kernel is started at once.
-    Kexec,
-    /// Not recorded.
-    #[default]
-    Unknown,
-}
+/// Where the time of a shutdown of Linux went.
+pub type LinuxShutdownReport = Transition<LinuxShutdown>;
 
-impl LinuxShutdownKind {
-    /// The name, as in JSON; empty when it is not known.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Poweroff => "power_off",
-            Self::Reboot => "restart",
-            Self::Halt => "halt",
-            Self::Kexec => "kexec",
-            Self::Unknown => "",
-        }
-    }
-}
-
-impl LinuxShutdownKind {
-    /// The kind that the system calls `name`.
-    pub(super) fn of(name: &str) -> Option<Self> {
-        match name {
-            "poweroff" => Some(Self::Poweroff),
-            "reboot" => Some(Self::Reboot),
-            "halt" => Some(Self::Halt),
-            "kexec" => Some(Self::Kexec),
-            _ => None,
-        }
-    }
-}
-
-/// A shutdown.
+/// What only a shutdown of Linux has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LinuxShutdownReport {
-    /// To what end.
-    pub kind: LinuxShutdownKind,
+pub struct LinuxShutdown {
     /// The rule that decided it, as a phrase.
-    pub kind_rule: String,
-    /// From the request to the stop of the machine, ns; `None` when its end is not in the recording.
-    pub total_ns: Option<i64>,
-    /// How much of it is in the recording, ns: a lower bound.
-    pub total_at_least_ns: i64,
-    /// How certain the total is.
-    pub total_certainty: Certainty,
+    pub variant_rule: String,
     /// What set the begin.
     pub starts: Boundary,
     /// What set the end.
     pub ends: Boundary,
     /// What took longest.
     pub longest: Option<LongestStop>,
-    /// The phases, in order; those that were not recorded too.
-    pub phases: Vec<Phase>,
-    /// Units, in the order in which their stops began.
-    pub units: Vec<Unit>,
     /// What the end of stopping units waited for, latest first: the unit that stopped last, the one that it waited for, and so on.
     pub path: Vec<StopStep>,
     /// Processes that were asked to end, the longest first.
     pub processes: Vec<ProcessStop>,
     /// Processes that were ended by force after their time was up, by time.
     pub killed: Vec<KilledProcess>,
-    /// What the recording lacked for a full answer, and what to record next time.
-    pub lacking: Lacking,
-    /// Names of the losses that touch this.
-    pub touched_by: Vec<String>,
-    /// Everything that was lost.
-    pub losses: Losses,
 }
 
 /// What took longest: a unit, or a phase in which no unit stops.

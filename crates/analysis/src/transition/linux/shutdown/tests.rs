@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use crate::transition::Variant;
 use onoff_trace::{
     ActivityKind, DependencyKind, NotificationKind, Process, ServiceDependency, SystemKind, Tables, Trace, milestone,
     shutdown_step,
@@ -71,10 +72,10 @@ fn the_slow_unit_is_named_first_with_what_it_ran_and_the_whole_is_from_request_t
     let mut trace = slow();
     last_program(&mut trace);
     let report = analyse(&trace).unwrap();
-    assert_eq!(report.kind, LinuxShutdownKind::Poweroff);
+    assert_eq!(report.variant, Variant::PowerOff);
     assert_eq!(report.total_ns, Some(7_250 * MS));
     assert_eq!(report.total_certainty, Certainty::Measured);
-    let longest = report.longest.as_ref().unwrap();
+    let longest = report.details.longest.as_ref().unwrap();
     assert_eq!((longest.name.as_str(), longest.is_unit), ("slow.service", true));
     assert_eq!(longest.duration_ns, 5_000 * MS);
     assert!(longest.on_path);
@@ -102,7 +103,8 @@ fn who_waited_for_whom_is_declared_or_inferred() {
     let mut trace = slow();
     // Without declared orders the last to stop before counts.
     let report = analyse(&trace).unwrap();
-    let path: Vec<(&str, Certainty)> = report.path.iter().map(|step| (step.name.as_str(), step.certainty)).collect();
+    let path: Vec<(&str, Certainty)> =
+        report.details.path.iter().map(|step| (step.name.as_str(), step.certainty)).collect();
     assert_eq!(path[0].0, "late.service");
     assert_eq!(path[1], ("basic.target", Certainty::Inferred));
     assert_eq!(path[2], ("slow.service", Certainty::Inferred));
@@ -116,8 +118,8 @@ fn who_waited_for_whom_is_declared_or_inferred() {
     let wait = wait.unwrap().waited_for.as_ref().unwrap();
     assert_eq!((wait.name.as_str(), wait.gap_ns), ("slow.service", 10 * MS));
     assert_eq!(wait.certainty, Certainty::Measured);
-    assert_eq!(report.path[1].certainty, Certainty::Measured);
-    assert_eq!(report.path[2].name, "slow.service");
+    assert_eq!(report.details.path[1].certainty, Certainty::Measured);
+    assert_eq!(report.details.path[2].name, "slow.service");
 }
 
 #[test]
@@ -127,8 +129,8 @@ fn a_journal_alone_is_answered_as_far_as_it_goes() {
     let report = analyse(&trace).unwrap();
     assert_eq!(report.total_ns, None);
     assert_eq!(report.total_at_least_ns, 5_900 * MS);
-    assert_eq!(report.ends.time_ns, None);
-    assert_eq!(report.longest.unwrap().name, "slow.service");
+    assert_eq!(report.details.ends.time_ns, None);
+    assert_eq!(report.details.longest.unwrap().name, "slow.service");
     let kernel = report.phases.iter().find(|phase| phase.name == PhaseName::Kernel).unwrap();
     assert_eq!((kernel.start_ns, kernel.end_ns), (None, None));
     assert!(report.lacking.items.iter().any(|part| part.part.contains("systemd-shutdown")));
@@ -143,11 +145,11 @@ fn without_a_request_the_run_of_stops_sets_the_begin() {
     trace.milestones = rows.into_iter().collect();
     // `early` stopped 600 ms before the next began: it would belong to the run, were the pause longer.
     let report = analyse(&trace).unwrap();
-    assert_eq!(report.starts.certainty, Certainty::Inferred);
-    assert_eq!(report.starts.time_ns, Some(2_000 * MS));
+    assert_eq!(report.details.starts.certainty, Certainty::Inferred);
+    assert_eq!(report.details.starts.time_ns, Some(2_000 * MS));
     stop(&mut trace, "boot.service", 10, 500, 600);
     let report = analyse(&trace).unwrap();
-    assert_eq!(report.starts.time_ns, Some(500 * MS));
+    assert_eq!(report.details.starts.time_ns, Some(500 * MS));
 }
 
 #[test]
@@ -158,8 +160,8 @@ fn a_pause_ends_the_run_of_stops() {
     stop(&mut trace, "b.service", 21, 8_050, 9_000);
     milestone(&mut trace, 9_100 * MS, milestone::TARGET_REACHED, "reboot.target");
     let report = analyse(&trace).unwrap();
-    assert_eq!(report.starts.time_ns, Some(8_000 * MS));
-    assert_eq!(report.kind, LinuxShutdownKind::Reboot);
+    assert_eq!(report.details.starts.time_ns, Some(8_000 * MS));
+    assert_eq!(report.variant, Variant::Restart);
     assert_eq!(report.units.len(), 2);
 }
 
@@ -180,18 +182,18 @@ fn who_was_asked_and_who_was_ended_by_force() {
     notification(&mut trace, (NotificationKind::Termination, Some(70), None, 0), 15_190 * MS, None);
     *trace.notifications.name.last_mut().unwrap() = trace.strings.intern("slow.service");
     let report = analyse(&trace).unwrap();
-    assert_eq!(report.killed.len(), 1);
-    assert_eq!(report.killed[0].name, "slow.service");
-    let quick = report.processes.iter().find(|process| process.pid == 60).unwrap();
+    assert_eq!(report.details.killed.len(), 1);
+    assert_eq!(report.details.killed[0].name, "slow.service");
+    let quick = report.details.processes.iter().find(|process| process.pid == 60).unwrap();
     assert_eq!(quick.duration_ns, Some(130 * MS));
     assert_eq!((quick.image.as_str(), quick.unit.as_str()), ("quickd", "quick.service"));
     assert!(!quick.killed);
-    let slow = report.processes.iter().find(|process| process.pid == 70).unwrap();
+    let slow = report.details.processes.iter().find(|process| process.pid == 70).unwrap();
     assert!(slow.killed);
     assert_eq!(slow.duration_ns, None);
     let unit = report.units.iter().find(|unit| unit.name == "slow.service").unwrap();
     assert!(unit.time_out.is_some());
-    assert!(report.longest.unwrap().because.contains("ended by force"));
+    assert!(report.details.longest.unwrap().because.contains("ended by force"));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The two halves of a sleep and the time between them.
 
+use crate::transition::Variant;
 use crate::transition::{Half, Phase, PhaseName};
 use onoff_trace::{Milestone, Trace, milestone};
 
-use super::names::{SleepState, asks_devices};
+use super::names::{asks_devices, stops_the_clock};
 use super::report::LinuxAsleep;
 use super::{Cycle, boundary, is_down, is_logged};
 use crate::evidence::{Certainty, Span};
@@ -39,7 +40,7 @@ pub(super) fn machine(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Option<
 pub(super) fn halves(
     trace: &Trace,
     cycle: &Cycle,
-    state: SleepState,
+    variant: Variant,
     phases: &[Phase],
     machine: Option<&Machine>,
     given_up: bool,
@@ -73,7 +74,7 @@ pub(super) fn halves(
     let suspend = Span::between(&begins, &entry);
     let resume = Span::between(&back, &ends);
     let asleep = match machine {
-        Some(_) => slept(trace, cycle, state, Span::between(&entry, &back)),
+        Some(_) => slept(trace, cycle, variant, Span::between(&entry, &back)),
         None => LinuxAsleep {
             measured: Span::absent(["the machine's entry and return".to_owned()]),
             slept_rule: "the machine did not sleep, or its entry was not recorded".to_owned(),
@@ -84,13 +85,13 @@ pub(super) fn halves(
 }
 
 /// How long the machine slept by a clock that went on.
-fn slept(trace: &Trace, cycle: &Cycle, state: SleepState, measured: Span) -> LinuxAsleep {
+fn slept(trace: &Trace, cycle: &Cycle, variant: Variant, measured: Span) -> LinuxAsleep {
     let told = cycle.value(trace, milestone::WAKE);
     let is_kernels = |row: &Milestone| is_logged(trace.text(row.event));
     let kernel_ns =
         cycle.value(trace, milestone::POWER_SLEEP_TIME).or(told.filter(|(_, row)| is_kernels(row))).map(|(ns, _)| ns);
     let by_clocks = told.filter(|(_, row)| !is_kernels(row)).map(|(ns, _)| ns);
-    let on_axis = measured.duration_ns.filter(|_| !state.stops_the_clock());
+    let on_axis = measured.duration_ns.filter(|_| !stops_the_clock(variant));
     let (slept_ns, rule, certainty) = match (on_axis, by_clocks, kernel_ns) {
         // The axis goes on in a suspend to idle, unless the machine has a clock that it stops for it.
         (Some(axis), gap, _) => (

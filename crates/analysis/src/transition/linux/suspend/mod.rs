@@ -14,9 +14,9 @@ mod tests;
 
 use crate::transition::Phase;
 use crate::transition::{Half, PhaseName};
-use onoff_trace::{Activity, ActivityKind, Milestone, TableName, Tables, Trace, milestone};
+use crate::transition::{PhaseSpan, TransitionKind, Variant, total_of_halves};
+use onoff_trace::{Activity, ActivityKind, Milestone, SystemKind, TableName, Tables, Trace, milestone};
 
-pub use names::SleepState;
 pub use report::*;
 
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
@@ -77,12 +77,17 @@ pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendRe
             },
         });
     }
-    Ok(LinuxSuspendReport {
-        sleeps_found: found,
-        lacking: lacking(trace, &sleeps),
-        sleeps,
-        losses: trace.losses.clone(),
-    })
+    let lacking = lacking(trace, &sleeps);
+    for sleep in &mut sleeps {
+        sleep.lacking = lacking.clone();
+    }
+    Ok(LinuxSuspendReport { found, transitions: sleeps })
+}
+
+/// Start and end of the phases of every sleep, ns.
+pub(crate) fn spans(trace: &Trace) -> Vec<PhaseSpan> {
+    let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase);
+    rows.filter_map(|row| Some((PhaseName::of(trace.text(row.name))?, Some(row.start_ns), row.end_ns))).collect()
 }
 
 /// One sleep's rows.
@@ -149,12 +154,12 @@ fn describe(
     options: &SuspendOptions,
 ) -> LinuxSleep {
     let whole = &cycle.whole;
-    let state = match trace.text(whole.name) {
-        "freeze" => SleepState::Idle,
-        "standby" => SleepState::Standby,
-        "mem" => SleepState::Memory,
-        "disk" => SleepState::Disk,
-        _ => SleepState::Unknown,
+    let variant = match trace.text(whole.name) {
+        "freeze" => Variant::SuspendToIdle,
+        "standby" => Variant::Standby,
+        "mem" => Variant::Sleep,
+        "disk" => Variant::Hibernate,
+        _ => Variant::Unknown,
     };
     let mut phases = phases::recorded(trace, cycle);
     let end_ns = whole.end_ns;
@@ -168,7 +173,7 @@ fn describe(
         cycle.milestones(trace, milestone::POWER_REFUSED).map(|row| trace.text(row.detail).to_owned()).collect();
     let error = whole.status.map(u32::cast_signed).filter(|&error| error != 0);
     let given_up = error.is_some() || !refusals.is_empty();
-    let (suspend, asleep, resume) = asleep::halves(trace, cycle, state, &phases, machine.as_ref(), given_up);
+    let (suspend, asleep, resume) = asleep::halves(trace, cycle, variant, &phases, machine.as_ref(), given_up);
     let tasks = if look { tasks::frozen(trace, images, &phases, cycle.until_ns) } else { Vec::new() };
     if look {
         usage::fill(trace, phases.iter_mut().take(MOST_MEASURED));
@@ -180,40 +185,51 @@ fn describe(
         (None, Some(_)) => SleepOutcome::Unknown,
     };
     let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
+    let (total_ns, total_at_least_ns, total_certainty) = total_of_halves(&suspend, &resume);
     let mut sleep = LinuxSleep {
+        system: SystemKind::Linux,
+        kind: TransitionKind::Suspend,
+        variant,
         number,
-        state,
-        way: trace.text(whole.detail).to_owned(),
-        event: trace.text(whole.event).to_owned(),
-        outcome,
-        error,
-        refusals,
-        asked_by: whole.pid.and_then(|pid| images.at(pid, whole.start_ns)).unwrap_or_default().to_owned(),
-        asked_by_pid: whole.pid,
-        start_ns: whole.start_ns,
+        start_ns: Some(whole.start_ns),
         end_ns,
-        work_ns: suspend.duration_ns.zip(resume.duration_ns).map(|(down, up)| down.saturating_add(up)),
-        wake_sources: wake_sources(trace, cycle),
-        image: (state == SleepState::Disk).then(|| image(trace, cycle, &phases, &asleep)),
-        firmware: FirmwareSleep {
-            suspend_ns: value(milestone::FIRMWARE_SUSPEND_BEGIN)
-                .zip(value(milestone::FIRMWARE_SUSPEND_END))
-                .map(|(begin, end)| end.saturating_sub(begin)),
-            resume_ns: value(milestone::FIRMWARE_RESUME_TIME),
-            average_resume_ns: value(milestone::FIRMWARE_RESUME_AVERAGE),
-        },
-        post_resume: settle(trace, cycle, &resume, look, options),
-        suspend,
-        asleep,
-        resume,
-        phases,
-        longest_gap: None,
-        callbacks,
-        devices,
-        tasks,
+        total_ns,
+        total_at_least_ns,
+        total_certainty,
+        units: Vec::new(),
+        settling: Some(settle(trace, cycle, &resume, look, options)),
         touched_by: touched_by(trace, &BOUNDARY_TABLES),
+        lacking: Lacking::default(),
+        losses: trace.losses.clone(),
+        culprits: Vec::new(),
+        details: LinuxSuspend {
+            way: trace.text(whole.detail).to_owned(),
+            event: trace.text(whole.event).to_owned(),
+            outcome,
+            error,
+            refusals,
+            asked_by: whole.pid.and_then(|pid| images.at(pid, whole.start_ns)).unwrap_or_default().to_owned(),
+            asked_by_pid: whole.pid,
+            wake_sources: wake_sources(trace, cycle),
+            image: (variant == Variant::Hibernate).then(|| image(trace, cycle, &phases, &asleep)),
+            firmware: FirmwareSleep {
+                suspend_ns: value(milestone::FIRMWARE_SUSPEND_BEGIN)
+                    .zip(value(milestone::FIRMWARE_SUSPEND_END))
+                    .map(|(begin, end)| end.saturating_sub(begin)),
+                resume_ns: value(milestone::FIRMWARE_RESUME_TIME),
+                average_resume_ns: value(milestone::FIRMWARE_RESUME_AVERAGE),
+            },
+            suspend,
+            asleep,
+            resume,
+            callbacks,
+            devices,
+            tasks,
+            longest_gap: None,
+        },
+        phases,
     };
-    sleep.longest_gap = phases::longest_gap(&sleep);
+    sleep.details.longest_gap = phases::longest_gap(&sleep);
     sleep
 }
 
@@ -319,7 +335,8 @@ fn lacking(trace: &Trace, sleeps: &[LinuxSleep]) -> Lacking {
             "trace-cmd record -e block:block_rq_issue -e block:block_rq_complete",
         ));
     }
-    let unknown_length = |sleep: &LinuxSleep| sleep.outcome == SleepOutcome::Slept && sleep.asleep.slept_ns.is_none();
+    let unknown_length =
+        |sleep: &LinuxSleep| sleep.details.outcome == SleepOutcome::Slept && sleep.details.asleep.slept_ns.is_none();
     if sleeps.iter().any(unknown_length) {
         parts.push(MissingEvidence::of_part(
             "a clock that goes on while the machine sleeps",
@@ -329,8 +346,8 @@ fn lacking(trace: &Trace, sleeps: &[LinuxSleep]) -> Lacking {
     }
     if sleeps
         .iter()
-        .filter(|sleep| sleep.state != SleepState::Disk)
-        .any(|sleep| sleep.outcome == SleepOutcome::Slept && sleep.wake_sources.is_empty())
+        .filter(|sleep| sleep.variant != Variant::Hibernate)
+        .any(|sleep| sleep.details.outcome == SleepOutcome::Slept && sleep.details.wake_sources.is_empty())
     {
         parts.push(MissingEvidence::of_part(
             "the source of the wakeup",
@@ -338,7 +355,8 @@ fn lacking(trace: &Trace, sleeps: &[LinuxSleep]) -> Lacking {
             "trace-cmd record -e power:wakeup_source_activate, or echo 1 > /sys/power/pm_debug_messages",
         ));
     }
-    if sleeps.iter().any(|sleep| sleep.state == SleepState::Memory && sleep.firmware == FirmwareSleep::default()) {
+    if sleeps.iter().any(|sleep| sleep.variant == Variant::Sleep && sleep.details.firmware == FirmwareSleep::default())
+    {
         parts.push(MissingEvidence::of_part(
             "firmware's times of the sleep (S3 performance table)",
             "the firmware's share of the resume",

@@ -62,9 +62,9 @@ fn rule(name: PhaseName, event: &str) -> (&'static str, Certainty) {
 /// Longest stretch of a sleep that no phase accounts for. Where the machine's entry and return are known, or the last step before
 /// and the first after, what lies between them is the time asleep and no part of it.
 pub(super) fn longest_gap(sleep: &LinuxSleep) -> Option<UnknownStretch> {
-    let asleep = sleep.suspend.end_ns.zip(sleep.resume.start_ns);
+    let asleep = sleep.details.suspend.end_ns.zip(sleep.details.resume.start_ns);
     let mut longest: Option<UnknownStretch> = None;
-    let mut known_until_ns = sleep.start_ns;
+    let mut known_until_ns = sleep.start_ns?;
     let mut after = None;
     let edges = sleep.phases.iter().map(|phase| (phase.start_ns, phase.end_ns, Some(phase.name)));
     for (start_ns, end_ns, before) in edges.chain([(sleep.end_ns, None, None)]) {

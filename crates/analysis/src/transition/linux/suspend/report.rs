@@ -1,28 +1,15 @@
 //! The result of the analysis of sleeps of Linux. Its serialized names are the documented contract of
 //! `suspend --format json` for a recording of Linux.
 
-use crate::transition::{Phase, PhaseName};
-use onoff_trace::Losses;
+use crate::transition::PhaseName;
+use crate::transition::{Transition, Transitions};
 use serde::Serialize;
 
-use super::names::SleepState;
 use crate::evidence::{Certainty, Span};
-use crate::idle::Settling;
-use crate::lacking::Lacking;
 use crate::transition::suspend::FirmwareSleep;
 
 /// The sleeps of a recording of Linux.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LinuxSuspendReport {
-    /// How many the recording holds.
-    pub sleeps_found: u32,
-    /// Those asked for, by begin.
-    pub sleeps: Vec<LinuxSleep>,
-    /// What the recording lacked for a full answer, and what to record next time.
-    pub lacking: Lacking,
-    /// Everything that was lost.
-    pub losses: Losses,
-}
+pub type LinuxSuspendReport = Transitions<LinuxSuspend>;
 
 /// How a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -38,13 +25,12 @@ pub enum SleepOutcome {
     Unfinished,
 }
 
-/// One sleep: both halves, and the time asleep between.
+/// A sleep of Linux: both halves, and the time asleep between.
+pub type LinuxSleep = Transition<LinuxSuspend>;
+
+/// What only a sleep of Linux has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LinuxSleep {
-    /// Its number in the recording, from 1: what `--transition` takes.
-    pub number: u32,
-    /// How it slept.
-    pub state: SleepState,
+pub struct LinuxSuspend {
     /// Which of the machine's ways, as the kernel's log says: `deep`, `s2idle`; empty when not recorded.
     pub way: String,
     /// The record that told the begin.
@@ -59,12 +45,6 @@ pub struct LinuxSleep {
     pub asked_by: String,
     /// Its id.
     pub asked_by_pid: Option<u32>,
-    /// Begin, ns.
-    pub start_ns: i64,
-    /// End of the resume, ns; `None` when it is not in the recording.
-    pub end_ns: Option<i64>,
-    /// Suspend and resume together, without the time asleep, ns.
-    pub work_ns: Option<i64>,
     /// The way down: from the decision to the machine's entry.
     pub suspend: Span,
     /// Between the halves.
@@ -73,8 +53,6 @@ pub struct LinuxSleep {
     pub resume: Span,
     /// What woke it, as recorded, each once.
     pub wake_sources: Vec<WakeSource>,
-    /// The phases, by begin.
-    pub phases: Vec<Phase>,
     /// The longest stretch that no phase accounts for, the time asleep left out; `None` when there is none.
     pub longest_gap: Option<UnknownStretch>,
     /// Device callbacks, by begin.
@@ -87,10 +65,6 @@ pub struct LinuxSleep {
     pub image: Option<MemoryImage>,
     /// Firmware's own account of sleeping (S3 performance table).
     pub firmware: FirmwareSleep,
-    /// From the end of the resume until the computer has settled: the PostBoot metric, applied after a resume.
-    pub post_resume: Settling,
-    /// Names of the losses that touch this.
-    pub touched_by: Vec<String>,
 }
 
 /// A stretch of which nothing is known.

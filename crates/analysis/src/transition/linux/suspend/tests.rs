@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::transition::CallbackReason;
+use crate::transition::Variant;
 use onoff_trace::{
     ActivityKind, ContextSwitch, ContextSwitches, PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind,
     StringId, SystemKind, Tables, Trace, milestone, power_phase,
@@ -78,8 +79,8 @@ fn memory() -> Trace {
 
 fn only(trace: &Trace) -> LinuxSleep {
     let report = analyse(trace, &SuspendOptions::default()).unwrap();
-    assert_eq!((report.sleeps_found, report.sleeps.len()), (1, 1));
-    report.sleeps.into_iter().next().unwrap()
+    assert_eq!((report.found, report.transitions.len()), (1, 1));
+    report.transitions.into_iter().next().unwrap()
 }
 
 #[test]
@@ -90,28 +91,28 @@ fn the_halves_end_at_the_machine_and_the_time_asleep_is_by_a_clock_that_goes_on(
     milestone_value(&mut trace, 1400 * MS, milestone::POWER_SLEEP_TIME, "", Some(20_771 * MS));
     milestone(&mut trace, 1500 * MS, milestone::WAKE_SOURCE, "00:03");
     let sleep = only(&trace);
-    assert_eq!(sleep.state, SleepState::Memory);
-    assert_eq!(sleep.outcome, SleepOutcome::Slept);
-    assert_eq!(sleep.suspend.duration_ns, Some(400 * MS));
-    assert_eq!(sleep.resume.duration_ns, Some(600 * MS));
-    assert_eq!(sleep.work_ns, Some(1000 * MS));
-    assert_eq!(sleep.asleep.measured.duration_ns, Some(0));
-    assert_eq!(sleep.asleep.slept_ns, Some(20_772 * MS));
-    assert_eq!(sleep.asleep.kernel_ns, Some(20_771 * MS));
-    assert_eq!(sleep.wake_sources[0].name, "00:03");
+    assert_eq!(sleep.variant, Variant::Sleep);
+    assert_eq!(sleep.details.outcome, SleepOutcome::Slept);
+    assert_eq!(sleep.details.suspend.duration_ns, Some(400 * MS));
+    assert_eq!(sleep.details.resume.duration_ns, Some(600 * MS));
+    assert_eq!(sleep.total_ns, Some(1000 * MS));
+    assert_eq!(sleep.details.asleep.measured.duration_ns, Some(0));
+    assert_eq!(sleep.details.asleep.slept_ns, Some(20_772 * MS));
+    assert_eq!(sleep.details.asleep.kernel_ns, Some(20_771 * MS));
+    assert_eq!(sleep.details.wake_sources[0].name, "00:03");
     let names: Vec<&str> = sleep.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(names.len(), 9);
-    assert!(sleep.image.is_none());
+    assert!(sleep.details.image.is_none());
 }
 
 #[test]
 fn without_a_clock_that_goes_on_the_time_asleep_is_unknown_and_what_is_missing_is_named() {
     let trace = memory();
     let report = analyse(&trace, &SuspendOptions::default()).unwrap();
-    let sleep = &report.sleeps[0];
-    assert_eq!(sleep.asleep.slept_ns, None);
-    assert_eq!(sleep.asleep.slept_certainty, Certainty::Missing);
-    let parts: Vec<&str> = report.lacking.items.iter().map(|part| part.part.as_str()).collect();
+    let sleep = &report.transitions[0];
+    assert_eq!(sleep.details.asleep.slept_ns, None);
+    assert_eq!(sleep.details.asleep.slept_certainty, Certainty::Missing);
+    let parts: Vec<&str> = report.lacking().unwrap().items.iter().map(|part| part.part.as_str()).collect();
     assert!(parts.iter().any(|part| part.starts_with("a clock")), "{parts:?}");
     assert!(parts.iter().any(|part| part.contains("device_pm_callback")), "{parts:?}");
     assert!(!parts.iter().any(|part| part.contains("suspend_resume")), "{parts:?}");
@@ -125,11 +126,11 @@ fn a_suspend_to_idle_keeps_the_axis_going() {
     phase(&mut trace, power_phase::MACHINE, 1300, 8000);
     phase(&mut trace, power_phase::DEVICES_RESUME, 8100, 8500);
     let sleep = only(&trace);
-    assert_eq!(sleep.state, SleepState::Idle);
-    assert_eq!(sleep.asleep.slept_ns, Some(6700 * MS));
-    assert_eq!(sleep.asleep.slept_certainty, Certainty::Measured);
-    assert_eq!(sleep.suspend.duration_ns, Some(300 * MS));
-    assert_eq!(sleep.resume.duration_ns, Some(1000 * MS));
+    assert_eq!(sleep.variant, Variant::SuspendToIdle);
+    assert_eq!(sleep.details.asleep.slept_ns, Some(6700 * MS));
+    assert_eq!(sleep.details.asleep.slept_certainty, Certainty::Measured);
+    assert_eq!(sleep.details.suspend.duration_ns, Some(300 * MS));
+    assert_eq!(sleep.details.resume.duration_ns, Some(1000 * MS));
 }
 
 #[test]
@@ -159,9 +160,9 @@ fn on_the_way_down_the_path_goes_from_parent_to_child() {
     assert_eq!(phase.work.total_ns, (130 + 20 + 5 + 28 + 13) * MS);
     // From 1115 to 1250, 1252 to 1280, 1285 to 1298.
     assert_eq!(phase.work.covered_ns, (135 + 28 + 13) * MS);
-    let disk = &sleep.devices[0];
+    let disk = &sleep.details.devices[0];
     assert_eq!((disk.device.as_str(), disk.on_path_ns), ("disk", 130 * MS));
-    let keyboard = sleep.devices.iter().find(|device| device.device == "keyboard").unwrap();
+    let keyboard = sleep.details.devices.iter().find(|device| device.device == "keyboard").unwrap();
     assert_eq!((keyboard.on_path_ns, keyboard.total_ns), (0, 20 * MS));
 }
 
@@ -224,7 +225,7 @@ fn tasks_are_frozen_when_they_stop_for_good() {
         row(1950, 0, 301, 0, 0),
     ];
     trace.context_switches.push(rows.into_iter().collect::<ContextSwitches>());
-    let tasks = only(&trace).tasks;
+    let tasks = only(&trace).details.tasks;
     assert_eq!(tasks.len(), 1);
     assert_eq!((tasks[0].tid, tasks[0].name.as_str()), (301, "agent"));
     assert_eq!(tasks[0].frozen_ns, 1070 * MS);
@@ -242,8 +243,8 @@ fn a_hibernation_says_that_its_image_was_seen_by_nobody_and_what_bounds_it() {
     *trace.milestones.event.last_mut().unwrap() = trace.strings.intern("kernel log");
     milestone_value(&mut trace, 1000 * MS, milestone::POWER_HIBERNATE_PAGES, "", Some(94_948));
     let sleep = only(&trace);
-    assert_eq!(sleep.asleep.kernel_ns, Some(73_211 * MS));
-    let image = sleep.image.unwrap();
+    assert_eq!(sleep.details.asleep.kernel_ns, Some(73_211 * MS));
+    let image = sleep.details.image.unwrap();
     assert_eq!(image.pages, Some(94_948));
     assert_eq!(image.create_ns, Some(800 * MS));
     assert_eq!((image.write_ns, image.read_ns), (None, None));
@@ -278,12 +279,12 @@ fn a_sleep_that_was_given_up_says_why_and_by_which_device() {
         "Some devices failed to suspend, or early wake event detected",
     );
     let sleep = only(&trace);
-    assert_eq!(sleep.outcome, SleepOutcome::GivenUp);
-    assert_eq!(sleep.error, Some(-16));
-    assert_eq!(sleep.refusals.len(), 1);
-    assert!(sleep.devices[0].failed);
-    assert_eq!(sleep.suspend.duration_ns, Some(200 * MS));
-    assert_eq!(sleep.asleep.slept_ns, None);
+    assert_eq!(sleep.details.outcome, SleepOutcome::GivenUp);
+    assert_eq!(sleep.details.error, Some(-16));
+    assert_eq!(sleep.details.refusals.len(), 1);
+    assert!(sleep.details.devices[0].failed);
+    assert_eq!(sleep.details.suspend.duration_ns, Some(200 * MS));
+    assert_eq!(sleep.details.asleep.slept_ns, None);
 }
 
 #[test]
@@ -292,9 +293,9 @@ fn of_several_the_one_asked_for_is_answered_and_none_is_an_error() {
     activity(&mut trace, ActivityKind::PowerTransition, "mem", 5000 * MS, Some(6000 * MS));
     let asked = |number| SuspendOptions { transition: Some(number), ..SuspendOptions::default() };
     let report = analyse(&trace, &asked(2)).unwrap();
-    assert_eq!(report.sleeps_found, 2);
-    assert_eq!(report.sleeps.len(), 1);
-    assert_eq!(report.sleeps[0].number, 2);
+    assert_eq!(report.found, 2);
+    assert_eq!(report.transitions.len(), 1);
+    assert_eq!(report.transitions[0].number, 2);
     assert!(matches!(analyse(&trace, &asked(3)), Err(NoSuspend::NoSuch { .. })));
     assert!(matches!(analyse(&linux(), &SuspendOptions::default()), Err(NoSuspend::NoneOnLinux(_))));
 }
@@ -335,7 +336,7 @@ fn logged(trace: &mut Trace, name: &str, start_ms: i64, end_ms: i64) {
 #[test]
 fn the_longest_stretch_without_a_record_leaves_out_the_time_asleep() {
     // Between the machine's return at 1400 and the first phase after, 10 ms; before the machine's entry 50 ms.
-    let gap = only(&memory()).longest_gap.unwrap();
+    let gap = only(&memory()).details.longest_gap.unwrap();
     assert_eq!((gap.start_ns, gap.duration_ns), (1350 * MS, 50 * MS));
     assert_eq!((gap.after, gap.before), (Some(PhaseName::DevicesSuspendNoirq), Some(PhaseName::Machine)));
     // A suspend to idle whose 30 s asleep have no record: they are no gap, the 5 ms after are.
@@ -344,8 +345,8 @@ fn the_longest_stretch_without_a_record_leaves_out_the_time_asleep() {
     logged(&mut idle, power_phase::DEVICES_SUSPEND, 1000, 2000);
     logged(&mut idle, power_phase::DEVICES_RESUME, 32_000, 32_995);
     let sleep = only(&idle);
-    assert_eq!(sleep.longest_gap.unwrap().duration_ns, 5 * MS);
-    assert_eq!(sleep.suspend.duration_ns, Some(1000 * MS));
+    assert_eq!(sleep.details.longest_gap.unwrap().duration_ns, 5 * MS);
+    assert_eq!(sleep.details.suspend.duration_ns, Some(1000 * MS));
 }
 
 #[test]
@@ -356,13 +357,13 @@ fn halves_of_which_only_crumbs_are_logged_are_not_known() {
     logged(&mut trace, power_phase::FREEZE_PROCESSES, 1030, 1065);
     logged(&mut trace, power_phase::THAW_PROCESSES, 3990, 4000);
     let sleep = only(&trace);
-    assert_eq!((sleep.suspend.duration_ns, sleep.resume.duration_ns), (None, None));
-    let gap = sleep.longest_gap.unwrap();
+    assert_eq!((sleep.details.suspend.duration_ns, sleep.details.resume.duration_ns), (None, None));
+    let gap = sleep.details.longest_gap.unwrap();
     assert_eq!((gap.start_ns, gap.duration_ns), (1065 * MS, 2925 * MS));
     // One that was given up has no devices asleep: its way down is what is logged.
     let mut given_up = linux();
     activity(&mut given_up, ActivityKind::PowerTransition, "mem", 1000 * MS, Some(21_100 * MS));
     milestone(&mut given_up, 21_000 * MS, milestone::POWER_REFUSED, "Freezing of tasks failed after 20.000 seconds");
     logged(&mut given_up, power_phase::FREEZE_PROCESSES, 1000, 21_000);
-    assert_eq!(only(&given_up).suspend.duration_ns, Some(20_000 * MS));
+    assert_eq!(only(&given_up).details.suspend.duration_ns, Some(20_000 * MS));
 }

@@ -1,50 +1,51 @@
 //! Which transitions a recording holds, and of which kind.
 
 use super::*;
+use crate::transition::Variant;
 
 #[test]
 fn kinds_are_told_apart() {
     type Build = fn(&mut Trace);
-    let cases: [(PowerTransitionKind, Build); 9] = [
-        (PowerTransitionKind::Sleep, |trace| {
+    let cases: [(Variant, Build); 9] = [
+        (Variant::Sleep, |trace| {
             sleep_state(trace, SECOND, 4, "4");
         }),
-        (PowerTransitionKind::Hibernate, |trace| {
+        (Variant::Hibernate, |trace| {
             sleep_state(trace, SECOND, 5, "5");
             milestone(trace, 2 * SECOND, milestone::HIBERNATE, "");
         }),
-        (PowerTransitionKind::HybridSleep, |trace| {
+        (Variant::HybridSleep, |trace| {
             sleep_state(trace, SECOND, 4, "5");
             wake(trace, 3 * SECOND, 4);
             milestone_value(trace, 4 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(900 * MS));
             milestone_value(trace, 4 * SECOND, milestone::POWER_HIBERNATE_READ_TIME, "", Some(0));
         }),
         // Power failed: what was a hybrid sleep is known by the state asked for.
-        (PowerTransitionKind::HybridSleep, |trace| {
+        (Variant::HybridSleep, |trace| {
             milestone_value(trace, 4 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(900 * MS));
             milestone_value(trace, 4 * SECOND, milestone::POWER_HIBERNATE_READ_TIME, "", Some(0));
         }),
-        (PowerTransitionKind::Hibernate, |trace| {
+        (Variant::Hibernate, |trace| {
             milestone_value(trace, SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(900 * MS));
             milestone_value(trace, SECOND, milestone::POWER_HIBERNATE_READ_TIME, "", Some(700 * MS));
         }),
-        (PowerTransitionKind::FastStartup, |trace| {
+        (Variant::FastStartup, |trace| {
             milestone_value(trace, SECOND, milestone::RESUME_KERNEL_READ_TIME, "", Some(700 * MS));
             milestone_value(trace, SECOND, milestone::BOOT_TYPE, "", Some(1));
         }),
-        (PowerTransitionKind::FastStartup, |trace| {
+        (Variant::FastStartup, |trace| {
             milestone(trace, SECOND, milestone::LOGOFF_REQUEST, "");
             phase(trace, power_phase::SUSPEND_DEVICES, 2 * SECOND, 3 * SECOND);
             milestone(trace, 4 * SECOND, milestone::HIBERNATE, "");
         }),
-        (PowerTransitionKind::Hibernate, |trace| {
+        (Variant::Hibernate, |trace| {
             // Somebody logged off and another one on before it.
             milestone(trace, SECOND, milestone::LOGOFF_REQUEST, "");
             milestone(trace, 2 * SECOND, milestone::DESKTOP_READY, "");
             phase(trace, power_phase::SUSPEND_DEVICES, 3 * SECOND, 4 * SECOND);
             milestone(trace, 5 * SECOND, milestone::HIBERNATE, "");
         }),
-        (PowerTransitionKind::Unknown, |trace| {
+        (Variant::Unknown, |trace| {
             phase(trace, power_phase::SUSPEND_APPS, SECOND, 2 * SECOND);
         }),
     ];
@@ -52,8 +53,8 @@ fn kinds_are_told_apart() {
         let mut trace = recording();
         build(&mut trace);
         let transition = only(&trace);
-        assert_eq!(transition.kind, kind, "case {at}: {}", transition.kind_rule);
-        assert_eq!(transition.evidence.is_empty(), kind == PowerTransitionKind::Unknown);
+        assert_eq!(transition.variant, kind, "case {at}: {}", transition.details.variant_rule);
+        assert_eq!(transition.details.evidence.is_empty(), kind == Variant::Unknown);
     }
 }
 
@@ -69,15 +70,12 @@ fn several_transitions_are_listed_and_one_can_be_chosen() {
     milestone_value(&mut trace, 80 * SECOND, milestone::STANDBY_EXIT, "", Some(31));
     milestone_value(&mut trace, 80 * SECOND, milestone::STANDBY_TIME, "", Some(9_990 * MS));
     let report = analyse(&trace, &SuspendOptions::default()).unwrap();
-    assert_eq!(report.transitions_found, 3);
-    let kinds: Vec<_> = report.transitions.iter().map(|row| (row.number, row.kind)).collect();
-    assert_eq!(
-        kinds,
-        [(1, PowerTransitionKind::Sleep), (2, PowerTransitionKind::Hibernate), (3, PowerTransitionKind::ModernStandby)]
-    );
+    assert_eq!(report.found, 3);
+    let kinds: Vec<_> = report.transitions.iter().map(|row| (row.number, row.variant)).collect();
+    assert_eq!(kinds, [(1, Variant::Sleep), (2, Variant::Hibernate), (3, Variant::ModernStandby)]);
     let standby = &report.transitions[2];
-    assert_eq!(standby.asleep.measured.duration_ns, Some(10 * SECOND));
-    let figures = standby.standby.as_ref().unwrap();
+    assert_eq!(standby.details.asleep.measured.duration_ns, Some(10 * SECOND));
+    let figures = standby.details.standby.as_ref().unwrap();
     assert_eq!((figures.enter_reason, figures.exit_reason), (Some(15), Some(31)));
     assert_eq!(figures.total_ns, Some(9_990 * MS));
 
@@ -86,7 +84,7 @@ fn several_transitions_are_listed_and_one_can_be_chosen() {
         analyse(&trace, &options)
     };
     let second = choose(2).unwrap();
-    assert_eq!((second.transitions_found, second.transitions.len()), (3, 1));
+    assert_eq!((second.found, second.transitions.len()), (3, 1));
     assert_eq!(second.transitions[0], report.transitions[1]);
     assert_eq!(
         choose(4).unwrap_err().to_string(),
@@ -106,11 +104,11 @@ fn without_begin_and_end_the_phases_tell_where_transitions_lie() {
     let report = analyse(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.transitions.len(), 2);
     for (transition, start) in report.transitions.iter().zip([10, 40]) {
-        assert_eq!(transition.start_ns, start * SECOND);
-        assert_eq!(transition.suspend.measured.duration_ns, Some(3 * SECOND));
-        assert_eq!(transition.suspend.measured.certainty, Certainty::Inferred);
-        assert_eq!(transition.resume.measured.duration_ns, Some(2 * SECOND));
-        assert!(transition.missing.contains(&"the kernel's end of the transition".to_owned()));
+        assert_eq!(transition.start_ns, Some(start * SECOND));
+        assert_eq!(transition.details.suspend.measured.duration_ns, Some(3 * SECOND));
+        assert_eq!(transition.details.suspend.measured.certainty, Certainty::Inferred);
+        assert_eq!(transition.details.resume.measured.duration_ns, Some(2 * SECOND));
+        assert!(transition.details.missing.contains(&"the kernel's end of the transition".to_owned()));
     }
 }
 
@@ -147,18 +145,18 @@ fn a_fast_startup_goes_from_the_logoff_to_the_settled_desktop() {
     );
     trace.duration_ns = 40 * SECOND;
     let transition = only(&trace);
-    assert_eq!(transition.kind, PowerTransitionKind::FastStartup);
+    assert_eq!(transition.variant, Variant::FastStartup);
     let length = |name| find(&transition, name).duration_ns;
     assert_eq!(length(PhaseName::UserSession), Some(4 * SECOND));
     assert_eq!(length(PhaseName::HiberWrite), Some(1_700 * MS));
     assert_eq!(length(PhaseName::HiberRead), Some(1_800 * MS));
     assert_eq!(length(PhaseName::WinLogonInit), Some(3 * SECOND));
     assert_eq!(length(PhaseName::ExplorerInit), Some(2 * SECOND));
-    assert_eq!(transition.post_resume.start_ns, Some(16 * SECOND));
-    assert_eq!(transition.post_resume.busy_ns, SECOND);
-    assert_eq!(transition.suspend.measured.duration_ns, Some(8 * SECOND));
-    assert_eq!(transition.notifications[0].phase, PhaseName::UserSession);
-    let parts = transition.resume_parts.as_ref().unwrap();
+    assert_eq!(transition.settling.as_ref().unwrap().start_ns, Some(16 * SECOND));
+    assert_eq!(transition.settling.as_ref().unwrap().busy_ns, SECOND);
+    assert_eq!(transition.details.suspend.measured.duration_ns, Some(8 * SECOND));
+    assert_eq!(transition.details.notifications[0].phase, PhaseName::UserSession);
+    let parts = transition.details.resume_parts.as_ref().unwrap();
     assert_eq!(parts.total_ns, Some((2_500 + 300 + 900 + 1_200 + 1_000) * MS));
     assert!(fast_startup(&trace, &SuspendOptions::default()).is_some());
 }
@@ -185,12 +183,12 @@ fn the_kernel_loggers_records_alone_tell_a_sleep() {
     request(&mut trace, (1, "A", "a"), (system, 4), (2 * SECOND, 4 * SECOND));
     request(&mut trace, (2, "A", "a"), (system, 1), (7 * SECOND, 8 * SECOND));
     let transition = only(&trace);
-    assert_eq!(transition.kind, PowerTransitionKind::Sleep);
-    assert_eq!(transition.kind_certainty, Certainty::Inferred);
+    assert_eq!(transition.variant, Variant::Sleep);
+    assert_eq!(transition.details.variant_certainty, Certainty::Inferred);
     assert_eq!(find(&transition, PhaseName::SuspendDevices).duration_ns, Some(2 * SECOND));
     assert_eq!(find(&transition, PhaseName::ResumeDevices).certainty, Certainty::Inferred);
-    assert_eq!(transition.suspend.measured.duration_ns, Some(3 * SECOND));
-    assert_eq!(transition.resume.measured.duration_ns, Some(2 * SECOND));
+    assert_eq!(transition.details.suspend.measured.duration_ns, Some(3 * SECOND));
+    assert_eq!(transition.details.resume.measured.duration_ns, Some(2 * SECOND));
 }
 
 #[test]

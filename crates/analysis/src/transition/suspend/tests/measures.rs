@@ -1,28 +1,29 @@
 //! Lengths, clocks, accounts, children.
 
 use super::*;
+use crate::transition::Variant;
 
 #[test]
 fn a_sleep_is_measured_and_its_slow_service_found() {
     let transition = only(&sleep_with_slow_service());
-    assert_eq!(transition.kind, PowerTransitionKind::Sleep);
-    assert_eq!(transition.kind_certainty, Certainty::Measured);
-    assert_eq!(transition.suspend.measured.duration_ns, Some(34 * SECOND));
-    assert_eq!(transition.suspend.measured.certainty, Certainty::Measured);
-    assert_eq!(transition.suspend.difference_ns, Some(10 * MS));
-    assert_eq!(transition.resume.measured.duration_ns, Some(2 * SECOND));
-    assert_eq!(transition.resume.difference_ns, Some(0));
-    assert_eq!(transition.work_ns, Some(36 * SECOND));
-    assert_eq!(transition.wake_source, "power button");
-    assert_eq!(transition.reason, Some(7));
+    assert_eq!(transition.variant, Variant::Sleep);
+    assert_eq!(transition.details.variant_certainty, Certainty::Measured);
+    assert_eq!(transition.details.suspend.measured.duration_ns, Some(34 * SECOND));
+    assert_eq!(transition.details.suspend.measured.certainty, Certainty::Measured);
+    assert_eq!(transition.details.suspend.difference_ns, Some(10 * MS));
+    assert_eq!(transition.details.resume.measured.duration_ns, Some(2 * SECOND));
+    assert_eq!(transition.details.resume.difference_ns, Some(0));
+    assert_eq!(transition.total_ns, Some(36 * SECOND));
+    assert_eq!(transition.details.wake_source, "power button");
+    assert_eq!(transition.details.reason, Some(7));
 
     let services = find(&transition, PhaseName::SuspendServices);
     assert_eq!(services.duration_ns, Some(31 * SECOND));
     assert_eq!((services.work.items, services.work.total_ns), (2, 30 * SECOND + MS));
-    let slow = transition.notifications.iter().find(|row| row.name == "Slowsvc").unwrap();
+    let slow = transition.details.notifications.iter().find(|row| row.name == "Slowsvc").unwrap();
     assert_eq!(slow.duration_ns, Some(30 * SECOND));
     assert_eq!(slow.time_out.as_ref().unwrap().limit_ns, Some(SERVICE_TIME_OUT_NS));
-    let answered = transition.notifications.iter().filter(|row| row.time_out.is_none());
+    let answered = transition.details.notifications.iter().filter(|row| row.time_out.is_none());
     assert_eq!(answered.count(), 3);
 }
 
@@ -33,13 +34,13 @@ fn what_the_children_do_not_account_for_is_the_papers_number() {
     assert_eq!(apps.duration_ns, Some(1_320_415 * US));
     assert_eq!(apps.work.total_ns, 472_485 * US);
     assert_eq!(apps.work.beyond_ns, Some(847_930 * US));
-    let slow = &transition.notifications[0];
+    let slow = &transition.details.notifications[0];
     assert_eq!((slow.name.as_str(), slow.path.as_str()), ("slow.exe", r"C:\a\slow.exe"));
 }
 
 #[test]
 fn the_clock_that_stood_still_is_told_by_the_walls() {
-    let gap = only(&sleep_with_slow_service()).asleep;
+    let gap = only(&sleep_with_slow_service()).details.asleep;
     assert_eq!(gap.measured.duration_ns, Some(SECOND));
     // 336 s by the wall, 37 s by the recording's clock.
     assert_eq!(gap.clock_missed_ns, Some(299 * SECOND));
@@ -53,7 +54,7 @@ fn without_real_times_a_clock_that_was_set_tells_how_long_it_slept() {
     sleep_state(&mut trace, 5 * SECOND, 4, "4");
     wake(&mut trace, 6 * SECOND, 4);
     milestone_value(&mut trace, 7 * SECOND, milestone::CLOCK_SET, "", Some(60_000));
-    let gap = only(&trace).asleep;
+    let gap = only(&trace).details.asleep;
     assert_eq!((gap.clock_set_ns, gap.wall_ns), (Some(60 * SECOND), Some(61 * SECOND)));
     assert_eq!(gap.wall_certainty, Certainty::Inferred);
 }
@@ -109,16 +110,16 @@ fn the_device_that_ends_a_phase_is_named_with_what_it_cost() {
     assert_eq!(phase.work.items, 2);
     assert_eq!(phase.work.total_ns, 21_016 * MS);
     assert_eq!(phase.work.covered_ns, 20_926 * MS);
-    let [disk, slow] = &transition.devices[..] else { panic!("two devices") };
+    let [disk, slow] = &transition.details.devices[..] else { panic!("two devices") };
     assert_eq!((disk.ends_phase, disk.alone_ns), (false, Some(910 * MS)));
     assert_eq!((slow.ends_phase, slow.alone_ns), (true, Some(19_926 * MS)));
     assert!(disk.nested.is_empty() && disk.drivers.is_empty());
     assert_eq!(slow.nested.len(), 1);
     assert_eq!(slow.nested[0].drivers[0].duration_ns, Some(19_200 * MS));
-    assert_eq!(transition.drivers.len(), 1);
-    assert_eq!(transition.drivers[0].total_ns, 19_200 * MS);
-    assert!(transition.drivers[0].own_part);
-    assert!(transition.resume.measured.duration_ns.is_none());
+    assert_eq!(transition.details.drivers.len(), 1);
+    assert_eq!(transition.details.drivers[0].total_ns, 19_200 * MS);
+    assert!(transition.details.drivers[0].own_part);
+    assert!(transition.details.resume.measured.duration_ns.is_none());
 }
 
 #[test]
@@ -133,7 +134,7 @@ fn after_a_resume_idle_time_is_looked_for_until_the_next_transition() {
         phase(&mut trace, power_phase::RESUME_DEVICES, (start + 1) * SECOND, (start + 2) * SECOND);
     }
     let report = analyse(&trace, &SuspendOptions::default()).unwrap();
-    let settled: Vec<_> = report.transitions.iter().map(|row| row.post_resume.end_ns).collect();
+    let settled: Vec<_> = report.transitions.iter().map(|row| row.settling.as_ref().unwrap().end_ns).collect();
     assert_eq!(settled, [None, Some(18 * SECOND)]);
-    assert!(report.transitions[0].post_resume.rule.contains("the time looked at ends"));
+    assert!(report.transitions[0].settling.as_ref().unwrap().rule.contains("the time looked at ends"));
 }

@@ -12,16 +12,16 @@ use crate::text::style::{DOUBT, QUIET};
 use crate::text::table::{Table, cell, styled_cell};
 
 pub(super) fn write(report: &LinuxBootReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.devices.is_empty() {
+    if report.details.devices.is_empty() {
         return Ok(());
     }
-    let note = format!("slowest of {} operations", count(report.devices.len() as u64));
+    let note = format!("slowest of {} operations", count(report.details.devices.len() as u64));
     title("Kernel functions, modules and drivers", &note, out)?;
     let mut table =
         Table::new().left("function or driver", 44).left("operation", 12).right("took").right("begins").left("", 60);
     // What has no end is listed last: the trace tells only the begin of many.
-    let ended = report.devices.iter().filter(|it| it.end_ns.is_some());
-    let others = report.devices.iter().filter(|it| it.end_ns.is_none());
+    let ended = report.details.devices.iter().filter(|it| it.end_ns.is_some());
+    let others = report.details.devices.iter().filter(|it| it.end_ns.is_none());
     for device in ended.chain(others).take(top) {
         let took = match device.duration_ns {
             Some(took) => cell(duration(took)),
@@ -37,6 +37,7 @@ pub(super) fn write(report: &LinuxBootReport, top: usize, out: &mut dyn Write) -
     }
     table.write(out)?;
     let sums: Vec<String> = report
+        .details
         .drivers
         .iter()
         .filter(|driver| driver.operations > 1 && driver.duration_ns > 0)
@@ -47,7 +48,7 @@ pub(super) fn write(report: &LinuxBootReport, top: usize, out: &mut dyn Write) -
         let sums = crate::text::printable::printable(&sums.join(", ")).into_owned();
         writeln!(out, "  {QUIET}Most in several operations: {sums}.{QUIET:#}")?;
     }
-    write_news(&touched_by(&report.phases), &report.devices_touched_by, out)
+    write_news(&touched_by(&report.phases), &report.details.devices_touched_by, out)
 }
 
 fn name(device: &Device) -> &str {

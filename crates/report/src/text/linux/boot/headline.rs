@@ -33,12 +33,12 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
 }
 
 fn answer(report: &LinuxBootReport) -> String {
-    match (report.startup_ns, report.total_certainty) {
+    match (report.details.startup_ns, report.total_certainty) {
         (Some(startup), Certainty::Measured) => {
             format!("The boot took {} until everything was started.", duration(startup))
         }
         (Some(startup), _) => format!("The boot took {}, as far as can be inferred.", duration(startup)),
-        (None, _) if !report.still_starting.is_empty() => {
+        (None, _) if !report.details.still_starting.is_empty() => {
             format!("The boot was not finished when the recording ended, after {}.", duration(report.total_at_least_ns))
         }
         (None, _) if report.total_at_least_ns <= 0 => "The recording does not say how long the boot took.".to_owned(),
@@ -64,7 +64,7 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
             sentence = first.to_uppercase() + sentence.get(1..).unwrap_or_default();
         }
     }
-    if let Some(target) = &report.default_target {
+    if let Some(target) = &report.details.default_target {
         if !sentence.is_empty() {
             sentence += "; ";
         }
@@ -79,7 +79,7 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
     }
     sentence.push('.');
     if report.total_ns.is_some() {
-        sentence += &match report.post_boot.busy_ns {
+        sentence += &match report.work_after_ns().unwrap_or(0) {
             0 => " Then it was idle.".to_owned(),
             busy => format!(" Then {} of further work until it settled.", duration(busy)),
         };
@@ -89,7 +89,7 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
 
 /// What a boot that did not finish was waiting for.
 fn still_starting(report: &LinuxBootReport) -> Option<String> {
-    let (first, others) = report.still_starting.split_first()?;
+    let (first, others) = report.details.still_starting.split_first()?;
     let mut sentence = format!("Still starting: {}, for {}", printable(&first.unit), duration(first.for_ns));
     if let Some(limit) = first.limit_ns {
         sentence += &format!(" (time limit {})", duration(limit));
@@ -112,13 +112,13 @@ fn still_starting(report: &LinuxBootReport) -> Option<String> {
 
 /// The step that was waited for longest.
 fn longest(report: &LinuxBootReport) -> Option<String> {
-    let path = &report.critical_path;
+    let path = &report.details.critical_path;
     let step = path.steps.iter().max_by_key(|step| step.duration_ns)?;
     let way = path.units_ns.saturating_add(path.gaps_ns);
     if share(step.duration_ns, way) < NOTABLE_SHARE {
         return None;
     }
-    let target = report.default_target.as_ref()?;
+    let target = report.details.default_target.as_ref()?;
     let mut sentence = format!(
         "Longest on the way to {}: {}, {} ({} of the way)",
         printable(&target.unit),
@@ -142,7 +142,7 @@ fn longest(report: &LinuxBootReport) -> Option<String> {
 
 /// Without dependencies: the unit that took longest, whether anybody waited for it or not.
 fn slowest(report: &LinuxBootReport) -> Option<String> {
-    if !report.critical_path.steps.is_empty() {
+    if !report.details.critical_path.steps.is_empty() {
         return None;
     }
     let (took, unit) = report

@@ -35,7 +35,7 @@ pub fn write(
     headline::write(report, recording, out)?;
     phases::write(report, out)?;
     // The table of phases has no rows for what the firmware measured itself.
-    if let Some(axis) = &report.axis {
+    if let Some(axis) = &report.details.axis {
         boot_axis::write_section(axis, out)?;
     }
     path::write(report, out)?;

@@ -22,8 +22,8 @@ const NOTABLE_GAP_NS: i64 = 100_000_000;
 const NAMES: usize = 2;
 
 pub(super) fn write(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()> {
-    let path = &report.critical_path;
-    let (Some(target), false) = (&report.default_target, path.steps.is_empty()) else {
+    let path = &report.details.critical_path;
+    let (Some(target), false) = (&report.details.default_target, path.steps.is_empty()) else {
         return Ok(());
     };
     let note =

@@ -23,24 +23,24 @@ pub(super) fn write(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result
     let rows = shown
         .map(|phase| match phase.name {
             PhaseName::PostBoot => {
-                let row = PhaseRow::of(phase).settled(&report.post_boot);
+                let row = PhaseRow::of(phase).settled(report.settling.as_ref());
                 PhaseRow { counts: report.total_ns.is_some(), ..row }
             }
             _ => PhaseRow::of(phase),
         })
         .collect();
-    PhaseTable { whole_ns: report.total_ns.or(report.startup_ns), rows, ..PhaseTable::default() }.write(out)?;
+    PhaseTable { whole_ns: report.total_ns.or(report.details.startup_ns), rows, ..PhaseTable::default() }.write(out)?;
     write_initial_file_system(report, out)?;
     write_manager(report, out)?;
     write_firmware(report, out)?;
-    if !report.post_boot.slices.is_empty() {
-        phases::write_settling("PostBoot", &report.post_boot, out)?;
-    }
+    let looked_at = report.settling.as_ref().filter(|settling| !settling.slices.is_empty());
+    phases::write_settling("PostBoot", looked_at, out)?;
     losses::write_touching(&phases::touched_by(&report.phases), out)
 }
 
 fn write_initial_file_system(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()> {
-    let Some((start, took)) = report.initial_file_system.as_ref().and_then(|span| span.start_ns.zip(span.duration_ns))
+    let Some((start, took)) =
+        report.details.initial_file_system.as_ref().and_then(|span| span.start_ns.zip(span.duration_ns))
     else {
         return Ok(());
     };
@@ -53,7 +53,7 @@ fn write_initial_file_system(report: &LinuxBootReport, out: &mut dyn Write) -> i
 }
 
 fn write_manager(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()> {
-    let manager = &report.manager;
+    let manager = &report.details.manager;
     let Some(whole) = manager.whole.duration_ns else {
         return Ok(());
     };
@@ -73,10 +73,10 @@ fn write_manager(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()
 
 /// How the firmware's own table agrees with the service manager's account; its stages are on the axis.
 fn write_firmware(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()> {
-    let Some(table) = &report.firmware_table else {
+    let Some(table) = &report.details.firmware_table else {
         return Ok(());
     };
-    if let Some(difference) = report.firmware_table_difference_ns {
+    if let Some(difference) = report.details.firmware_table_difference_ns {
         let agree = difference.unsigned_abs() <= NOTABLE_DIFFERENCE_NS;
         let style = if agree { QUIET } else { DOUBT };
         writeln!(

@@ -32,7 +32,7 @@ pub(super) fn write(report: &LinuxBootReport, top: usize, out: &mut dyn Write) -
         table.row([cell(&*unit.name), took, cell(duration(unit.start_ns)), place, styled_cell(QUIET, waits(unit))]);
     }
     table.write(out)?;
-    write_news(&touched_by(&report.phases), &report.units_touched_by, out)
+    write_news(&touched_by(&report.phases), &report.details.units_touched_by, out)
 }
 
 /// What was started by the boot, or never came up.

@@ -1,10 +1,11 @@
 //! How long the shutdown took and where most of it went, in a few sentences.
 
 use onoff_analysis::transition::PhaseName;
+use onoff_analysis::transition::Variant;
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::transition::linux::shutdown::{LinuxShutdownKind, LinuxShutdownReport, LongestStop};
+use onoff_analysis::transition::linux::shutdown::{LinuxShutdownReport, LongestStop};
 
 use super::phases::words;
 use crate::text::printable::printable;
@@ -13,13 +14,13 @@ use crate::text::style::{DOUBT, HEADLINE, WORST, styled};
 
 pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(report))?;
-    if let Some(longest) = &report.longest {
+    if let Some(longest) = &report.details.longest {
         writeln!(out, "{}", styled(WORST, told(longest)))?;
     }
-    if !report.killed.is_empty() {
+    if !report.details.killed.is_empty() {
         let text = format!(
             "{} ended by force after its time was up.",
-            counted(report.killed.len() as u64, "process").replace("processs", "processes")
+            counted(report.details.killed.len() as u64, "process").replace("processs", "processes")
         );
         writeln!(out, "{}", styled(DOUBT, text))?;
     }
@@ -30,12 +31,12 @@ pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Re
 }
 
 fn answer(report: &LinuxShutdownReport) -> String {
-    let what = match report.kind {
-        LinuxShutdownKind::Poweroff => "Power-off",
-        LinuxShutdownKind::Reboot => "Shutdown for a restart",
-        LinuxShutdownKind::Halt => "Shutdown to a halt",
-        LinuxShutdownKind::Kexec => "Shutdown for another kernel (kexec)",
-        LinuxShutdownKind::Unknown => "Shutdown",
+    let what = match report.variant {
+        Variant::PowerOff => "Power-off",
+        Variant::Restart => "Shutdown for a restart",
+        Variant::Halt => "Shutdown to a halt",
+        Variant::Kexec => "Shutdown for another kernel (kexec)",
+        _ => "Shutdown",
     };
     match (report.total_ns, report.total_certainty) {
         (Some(total), Certainty::Measured) => format!("{what} took {}.", duration(total)),

@@ -20,7 +20,7 @@ pub(super) fn words(name: PhaseName) -> String {
 }
 
 pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Result<()> {
-    let start = report.starts.time_ns.unwrap_or(0);
+    let start = report.details.starts.time_ns.unwrap_or(0);
     let note = format!("times count from the start of the shutdown, {} of the recording", ExactTime(start));
     title("Phases", &note, out)?;
     let rows = report.phases.iter().map(PhaseRow::of).collect();
@@ -29,5 +29,5 @@ pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Re
 
 /// A time as seen from the begin of the shutdown, ns.
 pub(super) fn since(report: &LinuxShutdownReport, time_ns: i64) -> i64 {
-    time_ns.saturating_sub(report.starts.time_ns.unwrap_or(0))
+    time_ns.saturating_sub(report.details.starts.time_ns.unwrap_or(0))
 }

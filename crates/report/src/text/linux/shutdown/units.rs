@@ -84,11 +84,11 @@ fn processes(unit: &Unit) -> String {
 /// Who waited for whom, back from the end of stopping.
 pub(super) fn write_path(report: &LinuxShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut steps: Vec<(usize, _)> =
-        report.path.iter().enumerate().filter(|(_, step)| step.duration_ns > 0 || step.gap_ns > 0).collect();
+        report.details.path.iter().enumerate().filter(|(_, step)| step.duration_ns > 0 || step.gap_ns > 0).collect();
     if steps.is_empty() {
         return Ok(());
     }
-    let declared = report.path.iter().any(|step| step.certainty == Certainty::Measured);
+    let declared = report.details.path.iter().any(|step| step.certainty == Certainty::Measured);
     let note = if declared {
         "from the end of stopping back; steps that took most"
     } else {
@@ -107,7 +107,7 @@ pub(super) fn write_path(report: &LinuxShutdownReport, top: usize, out: &mut dyn
     for (at, step) in steps {
         let next = at
             .checked_sub(1)
-            .and_then(|before| report.path.get(before))
+            .and_then(|before| report.details.path.get(before))
             .map_or_else(|| "then units are stopped".to_owned(), |next| format!("then {}", printable(&next.name)));
         let doubt = match (step.certainty, declared) {
             (Certainty::Inferred, true) => " (inferred)",
@@ -125,12 +125,12 @@ pub(super) fn write_path(report: &LinuxShutdownReport, top: usize, out: &mut dyn
 }
 
 pub(super) fn write_killed(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Result<()> {
-    if report.killed.is_empty() {
+    if report.details.killed.is_empty() {
         return Ok(());
     }
     title("Ended by force", "after their time was up", out)?;
     let mut table = Table::new().left("process", 30).right("pid").right("after").left("unit", 48);
-    for process in &report.killed {
+    for process in &report.details.killed {
         table.row([
             cell(printable(match process.image.as_str() {
                 "" => &process.name,
@@ -145,12 +145,12 @@ pub(super) fn write_killed(report: &LinuxShutdownReport, out: &mut dyn Write) ->
 }
 
 pub(super) fn write_processes(report: &LinuxShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.processes.is_empty() {
+    if report.details.processes.is_empty() {
         return Ok(());
     }
     let note = format!(
         "{} asked to end by a signal; longest first",
-        counted(report.processes.len() as u64, "process").replace("processs", "processes")
+        counted(report.details.processes.len() as u64, "process").replace("processs", "processes")
     );
     title("Processes", &note, out)?;
     let mut table = Table::new()
@@ -161,7 +161,7 @@ pub(super) fn write_processes(report: &LinuxShutdownReport, top: usize, out: &mu
         .right("took")
         .left("", 20)
         .left("unit", 48);
-    for process in report.processes.iter().take(top) {
+    for process in report.details.processes.iter().take(top) {
         let (style, mark) = match (process.killed, process.end_ns) {
             (true, _) => (MISSING, "ended by force"),
             (_, None) => (DOUBT, "end not recorded"),

@@ -16,13 +16,13 @@ use crate::text::table::{Table, cell, styled_cell};
 const PATHS: usize = 3;
 
 pub(super) fn write_devices(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if sleep.devices.is_empty() {
+    if sleep.details.devices.is_empty() {
         return Ok(());
     }
-    let callbacks: u64 = sleep.devices.iter().map(|device| device.callbacks).sum();
+    let callbacks: u64 = sleep.details.devices.iter().map(|device| device.callbacks).sum();
     let note = format!(
         "{}, {}; longest first, all phases together",
-        counted(sleep.devices.len() as u64, "device"),
+        counted(sleep.details.devices.len() as u64, "device"),
         counted(callbacks, "callback")
     );
     title("Devices", &note, out)?;
@@ -35,7 +35,7 @@ pub(super) fn write_devices(sleep: &LinuxSleep, top: usize, out: &mut dyn Write)
         .right("both")
         .right("waited for")
         .left("", 16);
-    for row in sleep.devices.iter().take(top) {
+    for row in sleep.details.devices.iter().take(top) {
         table.row([
             cell(printable(&row.device)),
             cell(printable(&row.driver)),
@@ -48,7 +48,8 @@ pub(super) fn write_devices(sleep: &LinuxSleep, top: usize, out: &mut dyn Write)
         ]);
     }
     table.write(out)?;
-    let mut longest: Vec<_> = sleep.callbacks.iter().filter(|row| row.duration_ns.is_none_or(|ns| ns > 0)).collect();
+    let mut longest: Vec<_> =
+        sleep.details.callbacks.iter().filter(|row| row.duration_ns.is_none_or(|ns| ns > 0)).collect();
     longest.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
     title("Callbacks", "longest first", out)?;
     let mut table = Table::new()
@@ -130,18 +131,18 @@ const fn reason(because: CallbackReason) -> &'static str {
 }
 
 pub(super) fn write_tasks(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if sleep.tasks.is_empty() {
+    if sleep.details.tasks.is_empty() {
         return Ok(());
     }
     let note = format!(
         "{} seen to stop; those that kept the freezing waiting first",
-        counted(sleep.tasks.len() as u64, "task")
+        counted(sleep.details.tasks.len() as u64, "task")
     );
     title("Frozen", &note, out)?;
     let mut table =
         Table::new().left("task", 24).right("pid").right("stopped after").right("ran again after the sleep");
-    for task in sleep.tasks.iter().rev().take(top) {
-        let back = sleep.resume.start_ns;
+    for task in sleep.details.tasks.iter().rev().take(top) {
+        let back = sleep.details.resume.start_ns;
         let again = task.thawed_ns.zip(back).map(|(thawed, back)| thawed.saturating_sub(back));
         table.row([
             cell(printable(&task.name)),

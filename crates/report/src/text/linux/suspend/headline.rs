@@ -1,10 +1,11 @@
 //! How long it took and what most of it went to, in a few sentences.
 
+use onoff_analysis::transition::Variant;
 use onoff_analysis::transition::{Half, Phase};
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome, SleepState};
+use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome};
 
 use crate::text::phases::{self, device};
 use crate::text::printable::printable;
@@ -19,7 +20,7 @@ const DISAGREE_NS: u64 = 10_000_000;
 
 pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(sleep))?;
-    for reason in &sleep.refusals {
+    for reason in &sleep.details.refusals {
         writeln!(out, "{}", styled(DOUBT, printable(reason)))?;
     }
     match (unknown(sleep), longest(sleep)) {
@@ -35,42 +36,41 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
 
 /// The kind of sleep, as people call it.
 pub(super) fn kind(sleep: &LinuxSleep) -> &'static str {
-    match sleep.state {
-        SleepState::Idle => "Suspend to idle (s2idle)",
-        SleepState::Standby => "Standby (S1)",
-        SleepState::Memory => "Suspend to memory (S3)",
-        SleepState::Disk => "Hibernation (S4)",
-        SleepState::Unknown => "Sleep",
+    match sleep.variant {
+        Variant::SuspendToIdle => "Suspend to idle (s2idle)",
+        Variant::Standby => "Standby (S1)",
+        Variant::Sleep => "Suspend to memory (S3)",
+        Variant::Hibernate => "Hibernation (S4)",
+        _ => "Sleep",
     }
 }
 
 fn answer(sleep: &LinuxSleep) -> String {
-    let down = match sleep.suspend.duration_ns {
+    let down = match sleep.details.suspend.duration_ns {
         Some(ns) => format!("{} down", duration(ns)),
         None => "the way down is not recorded".to_owned(),
     };
-    let up = match sleep.resume.duration_ns {
+    let up = match sleep.details.resume.duration_ns {
         Some(ns) => format!("{} up", duration(ns)),
         None => "the way up is not recorded".to_owned(),
     };
-    let mut sentence = match sleep.outcome {
+    let mut sentence = match sleep.details.outcome {
         SleepOutcome::GivenUp => {
-            let error = sleep.error.map_or_else(String::new, |error| format!(" with error {error}"));
+            let error = sleep.details.error.map_or_else(String::new, |error| format!(" with error {error}"));
             format!("{}: given up{error}; {down}, {up}", kind(sleep))
         }
         _ => {
-            let asleep = match sleep.asleep.slept_ns {
+            let asleep = match sleep.details.asleep.slept_ns {
                 Some(ns) => format!("{} asleep", duration(ns)),
                 None => "asleep for a time that is not recorded".to_owned(),
             };
             format!("{}: {down}, {asleep}, {up}", kind(sleep))
         }
     };
-    let settling = &sleep.post_resume;
-    if settling.start_ns.is_some() && settling.end_ns.is_some() {
+    if let Some(settling) = sleep.settled() {
         sentence += &format!(", then {} of further work until it settled", duration(settling.busy_ns));
     }
-    if sleep.outcome == SleepOutcome::Unfinished {
+    if sleep.details.outcome == SleepOutcome::Unfinished {
         sentence += "; its end is not in the recording";
     }
     sentence + "."
@@ -78,7 +78,7 @@ fn answer(sleep: &LinuxSleep) -> String {
 
 /// The longest stretch without any record, where it is longer than every phase: then the longest phase is not what took long.
 pub(super) fn unknown(sleep: &LinuxSleep) -> Option<String> {
-    let gap = sleep.longest_gap.as_ref()?;
+    let gap = sleep.details.longest_gap.as_ref()?;
     let longest =
         sleep.phases.iter().filter(|phase| phase.half != Some(Half::Asleep)).filter_map(|phase| phase.duration_ns);
     if longest.max().is_some_and(|longest| longest >= gap.duration_ns) {
@@ -86,7 +86,7 @@ pub(super) fn unknown(sleep: &LinuxSleep) -> Option<String> {
     }
     let after = gap.after.map_or_else(|| "the decision to sleep".to_owned(), phases::name);
     let before = gap.before.map_or_else(|| "the end of the sleep".to_owned(), phases::name);
-    let halves_unknown = sleep.suspend.duration_ns.is_none() && sleep.resume.duration_ns.is_none();
+    let halves_unknown = sleep.details.suspend.duration_ns.is_none() && sleep.details.resume.duration_ns.is_none();
     let asleep = if halves_unknown { ", the time asleep included" } else { "" };
     Some(format!("{} between {after} and {before}{asleep}; nothing was recorded there", duration(gap.duration_ns)))
 }
@@ -109,6 +109,7 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
         .filter(|step| share(step.duration_ns, length) >= NOTABLE_SHARE);
     // Callbacks run beside each other: the longest need not be what the end waited for.
     let longest = sleep
+        .details
         .callbacks
         .iter()
         .filter(|row| row.phase == Some(phase.name) && Some(row.start_ns) >= phase.start_ns)
@@ -146,8 +147,9 @@ fn busiest(phase: &Phase) -> String {
 
 fn around(sleep: &LinuxSleep) -> Option<String> {
     let mut parts = Vec::new();
-    if !sleep.wake_sources.is_empty() {
+    if !sleep.details.wake_sources.is_empty() {
         let names: Vec<String> = sleep
+            .details
             .wake_sources
             .iter()
             .map(|source| match source.certainty {
@@ -157,19 +159,20 @@ fn around(sleep: &LinuxSleep) -> Option<String> {
             .collect();
         parts.push(format!("Woken by {}.", names.join(", ")));
     }
-    if !sleep.asked_by.is_empty() {
-        let pid = sleep.asked_by_pid.map_or_else(String::new, |pid| format!(" ({pid})"));
-        parts.push(format!("Asked for by {}{pid}.", printable(&sleep.asked_by)));
+    if !sleep.details.asked_by.is_empty() {
+        let pid = sleep.details.asked_by_pid.map_or_else(String::new, |pid| format!(" ({pid})"));
+        parts.push(format!("Asked for by {}{pid}.", printable(&sleep.details.asked_by)));
     }
-    if let (Some(ns), Some(kernel)) = (sleep.asleep.slept_ns, sleep.asleep.kernel_ns)
+    if let (Some(ns), Some(kernel)) = (sleep.details.asleep.slept_ns, sleep.details.asleep.kernel_ns)
         && ns.abs_diff(kernel) >= DISAGREE_NS
     {
         parts.push(format!("The kernel counted {} asleep.", duration(kernel)));
     }
-    let firmware: Vec<String> = [("suspend", sleep.firmware.suspend_ns), ("resume", sleep.firmware.resume_ns)]
-        .into_iter()
-        .filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))))
-        .collect();
+    let firmware: Vec<String> =
+        [("suspend", sleep.details.firmware.suspend_ns), ("resume", sleep.details.firmware.resume_ns)]
+            .into_iter()
+            .filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))))
+            .collect();
     if !firmware.is_empty() {
         parts.push(format!("Firmware's own account: {}.", firmware.join(", ")));
     }
@@ -177,7 +180,7 @@ fn around(sleep: &LinuxSleep) -> Option<String> {
 }
 
 fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
-    let Some(image) = &sleep.image else {
+    let Some(image) = &sleep.details.image else {
         return Ok(());
     };
     let mut parts = Vec::new();

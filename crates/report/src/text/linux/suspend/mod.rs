@@ -29,23 +29,28 @@ pub fn write(
     options: &SuspendTextOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    if let [sleep] = &report.sleeps[..] {
+    if let [sleep] = &report.transitions[..] {
         headline::write(sleep, out)?;
         writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
         write_sleep(sleep, options.top, out)?;
     } else {
         write_overview(report, out)?;
         writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
-        for sleep in &report.sleeps {
+        for sleep in &report.transitions {
             writeln!(out)?;
-            writeln!(out, "{TITLE}Sleep {} of {}{TITLE:#}", sleep.number, report.sleeps_found)?;
+            writeln!(out, "{TITLE}Sleep {} of {}{TITLE:#}", sleep.number, report.found)?;
             headline::write(sleep, out)?;
             write_sleep(sleep, options.top, out)?;
         }
     }
     writeln!(out)?;
-    losses::write(&report.losses, out)?;
-    lacking::write(&report.lacking, out)
+    if let Some(lost) = report.losses() {
+        losses::write(lost, out)?;
+    }
+    match report.lacking() {
+        Some(items) => lacking::write(items, out),
+        None => Ok(()),
+    }
 }
 
 fn write_sleep(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -61,7 +66,7 @@ fn write_overview(report: &LinuxSuspendReport, out: &mut dyn Write) -> io::Resul
     writeln!(
         out,
         "{HEADLINE}{}.{HEADLINE:#} {QUIET}--transition N shows one.{QUIET:#}",
-        counted(report.sleeps_found.into(), "sleep")
+        counted(report.found.into(), "sleep")
     )?;
     let mut table = Table::new()
         .right("no")
@@ -71,14 +76,14 @@ fn write_overview(report: &LinuxSuspendReport, out: &mut dyn Write) -> io::Resul
         .right("asleep")
         .right("resume")
         .left("longest", 90);
-    for sleep in &report.sleeps {
+    for sleep in &report.transitions {
         table.row([
             cell(sleep.number.to_string()),
             cell(headline::kind(sleep)),
-            cell(duration(sleep.start_ns)),
-            cell(duration_or_dash(sleep.suspend.duration_ns)),
-            cell(duration_or_dash(sleep.asleep.slept_ns)),
-            cell(duration_or_dash(sleep.resume.duration_ns)),
+            cell(duration(sleep.start_or_zero_ns())),
+            cell(duration_or_dash(sleep.details.suspend.duration_ns)),
+            cell(duration_or_dash(sleep.details.asleep.slept_ns)),
+            cell(duration_or_dash(sleep.details.resume.duration_ns)),
             styled_cell(
                 QUIET,
                 match headline::unknown(sleep) {

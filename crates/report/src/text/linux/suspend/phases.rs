@@ -15,8 +15,13 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     if sleep.phases.is_empty() {
         return Ok(());
     }
-    let end = sleep.phases.iter().filter_map(|phase| phase.end_ns).chain(sleep.end_ns).fold(sleep.start_ns, i64::max);
-    let measured = &sleep.asleep.measured;
+    let end = sleep
+        .phases
+        .iter()
+        .filter_map(|phase| phase.end_ns)
+        .chain(sleep.end_ns)
+        .fold(sleep.start_or_zero_ns(), i64::max);
+    let measured = &sleep.details.asleep.measured;
     let away = measured.start_ns.zip(measured.end_ns).filter(|(from, to)| from < to);
     let slept = away.map_or(0, |(from, to)| to.saturating_sub(from));
     let clock = if measured.duration_ns == Some(0) {
@@ -26,17 +31,17 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     } else {
         ""
     };
-    let start = ExactTime(sleep.start_ns);
+    let start = ExactTime(sleep.start_or_zero_ns());
     title("Phases", &format!("times count from the decision to sleep, {start} of the recording{clock}"), out)?;
     let asleep = sleep.phases.iter().map(|phase| phase.half == Some(Half::Asleep));
-    let mut rows = PhaseTable::with_gaps(&sleep.phases, sleep.start_ns, Some(end), |_, _| String::new());
+    let mut rows = PhaseTable::with_gaps(&sleep.phases, sleep.start_or_zero_ns(), Some(end), |_, _| String::new());
     for (row, _) in rows.iter_mut().filter(|row| !row.between).zip(asleep).filter(|(_, asleep)| *asleep) {
-        row.note = match sleep.asleep.slept_ns {
+        row.note = match sleep.details.asleep.slept_ns {
             Some(ns) => (QUIET, format!("asleep for {}", duration(ns))),
             None => (MISSING, "how long is not recorded".to_owned()),
         };
     }
-    let whole_ns = Some(end.saturating_sub(sleep.start_ns).saturating_sub(slept));
-    PhaseTable { origin_ns: sleep.start_ns, whole_ns, away, rows }.write(out)?;
-    phases::write_settling("After the resume", &sleep.post_resume, out)
+    let whole_ns = Some(end.saturating_sub(sleep.start_or_zero_ns()).saturating_sub(slept));
+    PhaseTable { origin_ns: sleep.start_or_zero_ns(), whole_ns, away, rows }.write(out)?;
+    phases::write_settling("After the resume", sleep.settling.as_ref(), out)
 }
