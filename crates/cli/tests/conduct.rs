@@ -91,7 +91,7 @@ fn events_that_do_not_occur_have_exit_code_2() {
     let folder = Folder::boot(SCENARIO);
     let output = folder.run("events boot.etl --process nobody.exe");
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("no event is what was asked for"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("no event matches"));
 }
 
 #[test]

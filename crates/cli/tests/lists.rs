@@ -162,7 +162,7 @@ fn processes_are_chosen_by_pattern_and_range() {
 fn what_cannot_be_answered_is_said_and_so_is_what_makes_no_sense() {
     let folder = Folder::boot(SCENARIO);
     for (arguments, expected, message) in [
-        ("processes boot.etl --process nobody.exe", 2, "is what was asked for in that range"),
+        ("processes boot.etl --process nobody.exe", 2, "matches in that range"),
         ("processes boot.etl --sort weight", 64, "--sort: there is no column 'weight'; there are image,"),
         ("processes boot.etl --range 5000s 6000s", 2, "--range: holds none of the recording"),
         ("processes boot.etl --range 1s soon", 64, "'soon' is no time"),

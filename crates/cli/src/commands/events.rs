@@ -53,7 +53,7 @@ pub fn run(recording: Recording, question: EventQuestion, destination: &Destinat
     drop(line);
     tell_losses(&lost);
     if shown == 0 {
-        return Err(Failure::NothingToAnswer("no event is what was asked for".to_owned()));
+        return Err(Failure::NothingToAnswer("no event matches".to_owned()));
     }
     Ok(())
 }

@@ -66,10 +66,7 @@ impl TableReport for DiskReport {
             0 => "the recording holds no disk requests; recorders take them with the kernel flags DISK_IO and \
                   DISK_IO_INIT"
                 .to_owned(),
-            recorded => format!(
-                "none of the recording's {} is what was asked for in that range",
-                counted(recorded, "disk request")
-            ),
+            recorded => format!("none of the recording's {} matches in that range", counted(recorded, "disk request")),
         }
     }
 

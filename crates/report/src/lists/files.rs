@@ -75,10 +75,9 @@ impl TableReport for FileReport {
                  FILE_IO_INIT; it holds {}, which 'onoff disk' shows",
                 counted(requests, "disk request")
             ),
-            (recorded, _) => format!(
-                "none of the recording's {} is what was asked for in that range",
-                counted(recorded, "file operation")
-            ),
+            (recorded, _) => {
+                format!("none of the recording's {} matches in that range", counted(recorded, "file operation"))
+            }
         }
     }
 

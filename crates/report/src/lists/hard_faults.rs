@@ -48,10 +48,7 @@ impl TableReport for HardFaultReport {
     fn nothing(&self) -> String {
         match self.recorded {
             0 => "the recording holds no hard faults; recorders take them with the kernel flag HARD_FAULTS".to_owned(),
-            recorded => format!(
-                "none of the recording's {} is what was asked for in that range",
-                counted(recorded, "hard fault")
-            ),
+            recorded => format!("none of the recording's {} matches in that range", counted(recorded, "hard fault")),
         }
     }
 

@@ -43,10 +43,9 @@ impl TableReport for PolicyList {
     fn nothing(&self) -> String {
         match self.recorded {
             0 => "the recording tells of no group policy; the provider Microsoft-Windows-GroupPolicy does".to_owned(),
-            recorded => format!(
-                "none of the recording's {} of group policy is what was asked for in that range",
-                counted(recorded, "step")
-            ),
+            recorded => {
+                format!("none of the recording's {} of group policy matches in that range", counted(recorded, "step"))
+            }
         }
     }
 

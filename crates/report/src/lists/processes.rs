@@ -54,7 +54,7 @@ impl TableReport for ProcessList {
         match self.recorded {
             0 => "the recording names no process".to_owned(),
             recorded => {
-                format!("none of the recording's {} is what was asked for in that range", counted_processes(recorded))
+                format!("none of the recording's {} matches in that range", counted_processes(recorded))
             }
         }
     }

@@ -49,10 +49,9 @@ impl TableReport for ServiceList {
         match self.recorded {
             0 => "the recording tells of no service's start or stop; the provider Microsoft-Windows-Services does"
                 .to_owned(),
-            recorded => format!(
-                "none of the recording's {} of services is what was asked for in that range",
-                counted(recorded, "change")
-            ),
+            recorded => {
+                format!("none of the recording's {} of services matches in that range", counted(recorded, "change"))
+            }
         }
     }
 

@@ -378,7 +378,7 @@ impl<'a> Facts<'a> {
             && !asked(milestone::SHUTDOWN_REQUEST)
             && self.burst.is_none()
         {
-            return (Variant::Logoff, "a logoff was asked for, and nothing shows a shutdown".to_owned());
+            return (Variant::Logoff, "a logoff was requested, and nothing shows a shutdown".to_owned());
         }
         (Variant::Unknown, "no record says what the kernel is to do".to_owned())
     }

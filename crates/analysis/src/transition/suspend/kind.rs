@@ -97,7 +97,7 @@ fn judge(facts: &Facts) -> (Variant, &'static str, Certainty) {
         return (Variant::Hibernate, "the system calls it a resume from hibernation", Measured);
     }
     if facts.target == Some(HIBERNATE) || facts.effective == Some(HIBERNATE) {
-        return (Variant::Hibernate, "hibernation was asked for", Measured);
+        return (Variant::Hibernate, "hibernation was requested", Measured);
     }
     if facts.written && facts.not_read {
         return (Variant::HybridSleep, "a memory image was written and none was read", Inferred);
@@ -112,10 +112,10 @@ fn judge(facts: &Facts) -> (Variant, &'static str, Certainty) {
         return (Variant::Sleep, "the system calls it a resume from sleep", Measured);
     }
     match (facts.asked_state, facts.action) {
-        (Some(HIBERNATE), _) => (Variant::Hibernate, "devices were asked for hibernation", Inferred),
-        (Some(2..=4), _) => (Variant::Sleep, "devices were asked for sleep", Inferred),
-        (_, Some(3)) => (Variant::Hibernate, "hibernation was the action asked for", Inferred),
-        (_, Some(2)) => (Variant::Sleep, "sleep was the action asked for", Inferred),
+        (Some(HIBERNATE), _) => (Variant::Hibernate, "devices got a request to hibernate", Inferred),
+        (Some(2..=4), _) => (Variant::Sleep, "devices got a request to sleep", Inferred),
+        (_, Some(3)) => (Variant::Hibernate, "hibernation was the requested action", Inferred),
+        (_, Some(2)) => (Variant::Sleep, "sleep was the requested action", Inferred),
         _ => (Variant::Unknown, "no record says which state was entered", Certainty::Missing),
     }
 }
@@ -129,7 +129,7 @@ fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended
     if let Some((target, row)) = cycle.value(trace, milestone::SLEEP) {
         facts.target = Some(target);
         facts.effective = trace.text(row.detail).parse().ok();
-        let mut text = format!("{} asked for", state_name(target));
+        let mut text = format!("{} requested", state_name(target));
         if let Some(effective) = facts.effective {
             text += &format!(", devices prepared for {}", state_name(effective));
         }

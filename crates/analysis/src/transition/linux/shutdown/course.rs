@@ -144,7 +144,7 @@ fn variant(trace: &Trace, from: i64) -> (Variant, String) {
         .filter(|row| row.time_ns >= from)
         .find_map(|row| variant_of(trace.text(row.detail)));
     match asked {
-        Some(variant) => (variant, "what was asked for".to_owned()),
+        Some(variant) => (variant, "the kind that was requested".to_owned()),
         None => (Variant::Unknown, "nothing says it".to_owned()),
     }
 }

@@ -113,7 +113,7 @@ fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
         );
     }
     NotAShutdown {
-        reason: "no shutdown is asked for, no target of a shutdown is reached, and the service manager's last program says nothing"
+        reason: "no shutdown is requested, no target of a shutdown is reached, and the service manager's last program says nothing"
             .to_owned(),
         found,
         recorder: trace.recorder.clone(),
