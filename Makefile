@@ -117,7 +117,8 @@ viewer: ## build the page of 'onoff view', put it where the program embeds it, a
 	    [ -z "$${CI:-}" ] || { echo "crates/view/page/index.html is not what viewer/ builds: run 'make viewer' and commit it"; exit 1; }; \
 	    cp viewer/dist/index.html crates/view/page/index.html; }
 	cargo build --locked --package onoff-cli
-	cd viewer && ONOFF=$(TARGET_DIR)/debug/onoff npx vitest run
+	cargo build --locked --package onoff-testkit --example make_trace
+	cd viewer && ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run
 
 book: ## the book, as pages
 	@tools/setup mdbook

@@ -1,17 +1,19 @@
 /** The page, from top to bottom: what it is, phases, findings, lanes, details. */
 
+import { Compare } from "./panes/Compare";
 import { Details, showFinding } from "./panes/Details";
 import { Lanes } from "./lanes/Lanes";
 import { Keys, Palette } from "./Palette";
 import { Overview, Ribbon } from "./Ribbon";
 import { lost } from "./source";
 import {
-  filter, goBack, goTo, page, recording, recordingIndex, selection, sheet, tab, trail, transition, transitionIndex, view, whole,
+  filter, goBack, goTo, page, recording, recordingIndex, selection, sheet, showRun, tab, trail, transition, transitionIndex, view, whole,
 } from "./state";
 import { duration } from "./time";
 
 export function App() {
   const it = recording.value;
+  if (!it && page.value.comparison) return <Alone />;
   if (!it) return <main class="empty"><h1>onoff</h1><p>This page holds no recording. Make one with: onoff view FILE -o report.html</p></main>;
   const findings = transition.value?.findings ?? [];
   return (
@@ -20,7 +22,7 @@ export function App() {
         <h1>{it.name}</h1>
         <span class="machine">{it.machine}</span>
         {page.value.recordings.length > 1 && (
-          <select aria-label="Recording" value={recordingIndex.value} onChange={(event) => choose(Number(event.currentTarget.value), 0)}>
+          <select aria-label="Recording" value={recordingIndex.value} onChange={(event) => (page.value.comparison ? showRun(Number(event.currentTarget.value)) : choose(Number(event.currentTarget.value), 0))}>
             {page.value.recordings.map((each, index) => <option value={index}>{each.name}</option>)}
           </select>
         )}
@@ -38,7 +40,7 @@ export function App() {
         <button type="button" onClick={() => (sheet.value = "keys")} aria-label="Keys"><kbd>?</kbd></button>
       </header>
       {lost.value && <p class="lost" role="alert">{lost.value}</p>}
-      <p class="headline">{transition.value?.headline[0] ?? "This recording holds no transition that onoff knows."}</p>
+      <p class="headline">{page.value.comparison?.answer[0] ?? transition.value?.headline[0] ?? "This recording holds no transition that onoff knows."}</p>
       <Ribbon />
       {findings.length > 0 && (
         <nav class="chips" aria-label="Findings">
@@ -68,6 +70,16 @@ export function App() {
       <Details />
       {sheet.value === "palette" && <Palette />}
       {sheet.value === "keys" && <Keys />}
+    </main>
+  );
+}
+
+/** A comparison of what has no lanes: network boots, firmware tables, kept baselines. */
+function Alone() {
+  return (
+    <main class="alone">
+      <header><h1>{page.value.comparison?.sides.map((side) => side.name).join(" and ")}</h1></header>
+      <div class="pane"><Compare /></div>
     </main>
   );
 }

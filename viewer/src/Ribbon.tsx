@@ -1,7 +1,7 @@
 /** The phases over the whole width, the search for the end of PostBoot below them, and time limits as ticks. */
 
 import type { Band, Phase } from "./data";
-import { goTo, selection, tab, transition, view, whole, type Range } from "./state";
+import { baselineOf, goTo, page, recordingIndex, selection, tab, transition, view, whole, type Range } from "./state";
 import { duration } from "./time";
 
 /** What a phase took, as every verb says it: without the idle time that ends it. */
@@ -56,8 +56,32 @@ export function Ribbon() {
           return at < 0 || at > 1 ? null : <span class="tick" style={{ left: `${at * 100}%` }} title={tick.label} />;
         })}
       </div>
+      <BaselineRow range={range} />
       {it.band && <BandRow band={it.band} range={range} />}
     </section>
+  );
+}
+
+/** How long each phase took in the baseline, from the same start: what sticks out was longer, what falls short was shorter. */
+function BaselineRow({ range }: { range: Range }) {
+  const comparison = page.value.comparison;
+  const medians = baselineOf.value;
+  const own = comparison?.sides.findIndex((side) => side.recording === recordingIndex.value);
+  if (!comparison || own !== 1 || medians.size === 0) return null;
+  return (
+    <>
+      <div class="label" title="The median of each phase in the baseline, drawn from the start of the same phase here.">{comparison.sides[0]?.name ?? "baseline"}</div>
+      <div class="track before">
+        {transition.value?.phases.map((phase, index) => {
+          const was = medians.get(phase.name);
+          const style = was === undefined ? null : place(range, phase.start_ns, phase.start_ns + was);
+          if (was === undefined || !style) return null;
+          const by = took(phase) - was;
+          const said = `${phase.name}: ${duration(was)} in the baseline, ${duration(took(phase))} here (${by > 0 ? "+" : ""}${duration(by)})`;
+          return <span class={`was shade${index % 6} ${index % 2 ? "low" : ""}`} style={style} title={said} role="img" aria-label={said} />;
+        })}
+      </div>
+    </>
   );
 }
 

@@ -86,6 +86,8 @@ export interface Track {
   kind: "slices" | "shares";
   rows: number;
   total_ns: number;
+  /** What became of it, in a comparison. */
+  mark: { verdict: string; text: string } | null;
 }
 
 export interface Loss {
@@ -108,11 +110,59 @@ export interface Recording {
   drawn: { pixels: number; lanes: DrawnLane[] }[];
 }
 
+export interface Side {
+  name: string;
+  runs: { name: string; set_apart: string[] }[];
+  /** The recording that is the run nearest to the median; `null` when its file is not at hand. */
+  recording: number | null;
+  shown_run: number | null;
+}
+
+export interface Explanation {
+  phase: string;
+  sentence: string;
+  difference_ns: number;
+  parts: { name: string; kind: string; change: string; was_ns: number; is_ns: number; difference_ns: number }[];
+  against_ns: number;
+  not_explained_ns: number;
+}
+
+/** A measure of both sides: a value for each run. */
+export interface Measure {
+  key: string;
+  label: string;
+  unit: string;
+  values: (number | null)[][];
+  medians: (number | null)[];
+  difference: number | null;
+  percent: number | null;
+  interval: [number, number] | null;
+  noise: number | null;
+  p_value: number | null;
+  verdict: string;
+}
+
+export interface Measures {
+  category: string;
+  title: string;
+  of: number;
+  rows: Measure[];
+}
+
+export interface Comparison {
+  answer: string[];
+  sides: Side[];
+  explanations: Explanation[];
+  lists: Measures[];
+  moved: string[];
+}
+
 export interface Page {
   version: string;
   /** Whether a server draws lanes and sums ranges; otherwise all there is stands in the page. */
   served: boolean;
   recordings: Recording[];
+  comparison: Comparison | null;
 }
 
 export interface DrawnRow {

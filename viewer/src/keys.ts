@@ -3,7 +3,7 @@
 import { neighbour } from "./lanes/draw";
 import { laneAtHand, pixelsOfWhole } from "./source";
 import {
-  goBack, goTo, hidden, marked, pan, pinned, selectedRange, selection, sheet, tab, TABS, toggled, transition, view, whole, zoom,
+  goBack, goTo, hidden, marked, page, pan, pinned, recordingIndex, selectedRange, selection, sheet, showRun, tab, tabs, toggled, transition, view, whole, zoom,
 } from "./state";
 
 function stepPhase(by: number): void {
@@ -54,12 +54,13 @@ export function onKey(event: KeyboardEvent): void {
     "[": () => stepPhase(-1),
     p: () => chosen?.of === "slice" && (pinned.value = toggled(pinned.value, chosen.track)),
     h: () => chosen?.of === "slice" && ((hidden.value = toggled(hidden.value, chosen.track)), (selection.value = null)),
+    b: () => page.value.comparison && page.value.recordings.length > 1 && showRun(1 - recordingIndex.value),
     Backspace: goBack,
     "0": () => goTo(whole.value),
     Escape: () => ((selection.value = null), (marked.value = null)),
     "?": () => (sheet.value = "keys"),
   };
-  TABS.forEach(([name], index) => (actions[String(index + 1)] = () => (tab.value = name)));
+  tabs.value.forEach(([name], index) => (actions[String(index + 1)] = () => (tab.value = name)));
   const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!action) return;
   event.preventDefault();

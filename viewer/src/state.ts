@@ -15,16 +15,20 @@ export type Selection =
   | { of: "phase"; name: string }
   | { of: "finding"; index: number };
 
-export type Tab = "what" | "account" | "findings" | "use" | "trust";
-export const TABS: [Tab, string][] = [
+export type Tab = "what" | "account" | "findings" | "use" | "trust" | "compare";
+const EVERY_TAB: [Tab, string][] = [
   ["what", "What"],
   ["account", "Account"],
   ["findings", "Findings"],
   ["use", "Processor and disk"],
   ["trust", "Trust"],
+  ["compare", "Compare"],
 ];
 
-export const page = signal<Page>({ version: "", served: false, recordings: [] });
+export const page = signal<Page>({ version: "", served: false, recordings: [], comparison: null });
+/** The tabs of this page: there is one for a comparison when there is one. */
+export const tabs = computed(() => EVERY_TAB.filter(([name]) => name !== "compare" || page.value.comparison));
+const firstTab = computed<Tab>(() => (page.value.comparison ? "compare" : "what"));
 export const recordingIndex = signal(0);
 export const transitionIndex = signal(0);
 export const view = signal<Range>({ start: 0, end: 1 });
@@ -124,6 +128,32 @@ export function selectedRange(): Range | null {
     : null;
 }
 
+/** Shows another recording at the same distance from the start of the same phase: runs are aligned at each phase. */
+export function showRun(index: number): void {
+  const here = view.value;
+  const was = whole.value;
+  const phase = phaseAt(here);
+  recordingIndex.value = index;
+  if (transitionIndex.value >= (recording.value?.transitions.length ?? 0)) transitionIndex.value = 0;
+  if (selection.value?.of !== "phase") selection.value = null;
+  marked.value = null;
+  trail.value = [];
+  const same = phase && transition.value?.phases.find((each) => each.name === phase.name);
+  const isWhole = here.start === was.start && here.end === was.end;
+  if (!same || !phase || isWhole) view.value = whole.value;
+  else moveTo({ start: same.start_ns + here.start - phase.start_ns, end: same.start_ns + here.end - phase.start_ns });
+}
+
+/** Of each phase, the baseline's median length. */
+export const baselineOf = computed<ReadonlyMap<string, number>>(() => {
+  const known = new Map<string, number>();
+  for (const row of page.value.comparison?.lists.find((list) => list.category === "phase")?.rows ?? []) {
+    const median = row.medians[0];
+    if (median !== null && median !== undefined) known.set(row.label, median);
+  }
+  return known;
+});
+
 /** Tracks in the order of the page: pinned first, then by group; hidden and filtered ones left out. */
 export const shownTracks = computed<Track[]>(() => {
   const all = recording.value?.tracks ?? [];
@@ -153,7 +183,7 @@ export function address(): string {
   if (chosen?.of === "slice") {
     parts.set("slice", [chosen.track, chosen.start, chosen.end, chosen.tone, chosen.count, chosen.label].join("~"));
   }
-  if (tab.value !== "what") parts.set("tab", tab.value);
+  if (tab.value !== firstTab.value) parts.set("tab", tab.value);
   if (filter.value) parts.set("filter", filter.value);
   if (pinned.value.size) parts.set("pin", [...pinned.value].join("~"));
   if (hidden.value.size) parts.set("hide", [...hidden.value].join("~"));
@@ -189,7 +219,7 @@ export function follow(fragment: string): void {
     const [track, start, end, tone, count] = slice.slice(0, 5).map(Number) as [number, number, number, number, number];
     selection.value = { of: "slice", track, start, end, tone, count, label: slice.slice(5).join("~") };
   } else selection.value = null;
-  tab.value = TABS.find(([name]) => name === parts.get("tab"))?.[0] ?? "what";
+  tab.value = tabs.value.find(([name]) => name === parts.get("tab"))?.[0] ?? firstTab.value;
   filter.value = parts.get("filter") ?? "";
   pinned.value = numbers("pin");
   hidden.value = numbers("hide");

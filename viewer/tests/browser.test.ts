@@ -6,10 +6,17 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fiveAndFive } from "./recordings";
 import { browsers, click, open, press, repository, served, settled, singleFile, text, visit } from "./pages";
 
 const sample = (name: string) => join(repository, "samples", name);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const included = ["--include", "untrained", "--include", "analysis-tracing"];
+let sides: { baseline: string[]; candidate: string[] };
+beforeAll(() => {
+  sides = fiveAndFive();
+}, 120_000);
 
 it("at least one browser is installed", () => expect(browsers.length).toBeGreaterThan(0));
 
@@ -103,6 +110,43 @@ describe.each(browsers)("in %s", (name) => {
     expect(faults).toEqual([]);
     await page.close();
   });
+
+  it("tells what explains the difference of five and five runs, a dot for each", async () => {
+    const file = singleFile("--baseline", ...sides.baseline, "--candidate", ...sides.candidate, ...included);
+    const { page, faults } = await visit(browser, pathToFileURL(file).href);
+    expect(await text(page, ".headline")).toMatch(/The boot is .* slower/);
+    // The change that was made: SoundShaper takes five seconds longer. What was not changed explains nothing of WinLogonInit.
+    expect(await text(page, ".explained")).toMatch(/in WinLogonInit: SoundShaper takes longer, \+5\.0\d s/);
+    const rows = await page.$$eval(".compare tbody tr", (all) =>
+      all.map((row) => ({ what: (row as HTMLElement).innerText.split("\t")[0]?.trim(), dots: row.querySelectorAll(".dot").length, verdict: row.className })));
+    const row = (what: string) => rows.find((each) => each.what === what);
+    expect(row("WinLogonInit")).toMatchObject({ dots: 10, verdict: "slower" });
+    expect(row("SMSSInit")).toMatchObject({ dots: 10, verdict: "same" });
+    expect(row("LegacyScan.start")).toMatchObject({ dots: 10, verdict: "faster" });
+    const marks = async (name: string) => {
+      await page.$eval('input[type="search"]', (input) => ((input as HTMLInputElement).value = ""));
+      await page.type('input[type="search"]', name);
+      await settled(page);
+      return page.$$eval(".name .mark", (all) => all.map((each) => (each as HTMLElement).innerText));
+    };
+    expect(await marks("legacyscan")).toEqual([expect.stringMatching(/^-8\d\d ms$/)]);
+    expect(await marks("usbxhci")).toEqual([]);
+    await page.$eval('input[type="search"]', (input) => (input as HTMLInputElement).blur());
+    // The other side is shown at the same distance from the start of the same phase.
+    await click(page, ".phase", "WinLogonInit");
+    await press(page, "f", "w", "b");
+    expect(await text(page, "h1")).toMatch(/^baseline: before-\d\.etl/);
+    const phase = await page.$eval('.phase[aria-pressed="true"]', (element) => (element as HTMLElement).innerText);
+    expect(phase).toContain("WinLogonInit");
+    await page.evaluate(axe);
+    const violations = await page.evaluate(async () => {
+      const found = await (window as unknown as { axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }).axe.run();
+      return found.violations.map((each) => `${each.id}: ${each.nodes[0]?.html ?? ""}`);
+    });
+    expect(violations).toEqual([]);
+    expect(faults).toEqual([]);
+    await page.close();
+  }, 60_000);
 
   it("has no fault that axe finds, light and dark", async () => {
     const { page } = await visit(browser, address);

@@ -23,7 +23,7 @@ export async function open(name: keyof typeof PLACES): Promise<Browser> {
   return puppeteer.launch({ browser: name, executablePath, args, headless: true });
 }
 
-const folder = mkdtempSync(join(tmpdir(), "onoff-pages-"));
+export const folder = mkdtempSync(join(tmpdir(), "onoff-pages-"));
 let made = 0;
 
 /** The single file of some recordings. */

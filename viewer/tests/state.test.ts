@@ -5,10 +5,10 @@ import * as state from "../src/state";
 const phase = (name: string, start_ns: number, end_ns: number): Phase => ({
   name, start_ns, end_ns, idle_ns: 0, rule: "", event: "", certainty: "measured", explains: "", account: [], usage: { processors: [], disks: [], files: [] },
 });
-const track = (id: number, group: string, name: string): Track => ({ id, group, section: "", name, note: "", kind: "slices", rows: 1, total_ns: 0 });
+const track = (id: number, group: string, name: string): Track => ({ id, group, section: "", name, note: "", kind: "slices", rows: 1, total_ns: 0, mark: null });
 
 const made: Page = {
-  version: "0", served: false,
+  version: "0", served: false, comparison: null,
   recordings: [{
     name: "a.etl", machine: "", start_ns: -2e9, duration_ns: 45e9, losses: [], missing: [], drawn: [],
     transitions: [{ kind: "boot", title: "Boot", headline: [], start_ns: 0, end_ns: 40e9, band: null, ticks: [], findings: [],

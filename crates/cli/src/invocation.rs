@@ -85,7 +85,7 @@ pub enum Task {
     /// Show where the time of sleeping and waking went.
     Suspend(SuspendOptions, SuspendFormat),
     /// A page.
-    View(ViewQuestion),
+    View(Box<ViewQuestion>),
     /// Show where the time of a shutdown went.
     Shutdown(ShutdownOptions, ShutdownFormat),
     /// Say what to change.
@@ -199,7 +199,7 @@ impl Invocation {
             Command::Diagnose(arguments) => diagnose::resolve(arguments),
             Command::Summary(arguments) => Ok(summary::resolve(arguments)),
             Command::Suspend(arguments) => suspend::resolve(arguments),
-            Command::View(arguments) => Ok(view::resolve(arguments)),
+            Command::View(arguments) => view::resolve(arguments),
             Command::Shutdown(arguments) => Ok(Self::shutdown(arguments)),
             Command::Why(arguments) => why::resolve(arguments),
             Command::Info(arguments) => Ok(Self::info(arguments)),

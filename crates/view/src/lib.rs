@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod compare;
 pub mod file;
 pub mod lanes;
 pub mod page;

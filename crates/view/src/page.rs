@@ -5,6 +5,7 @@ use serde::Serialize;
 use onoff_analysis::Certainty;
 use onoff_trace::Losses;
 
+use crate::compare::PageComparison;
 use crate::lanes::{DrawnLane, Lane, Track, TrackGroup};
 
 /// Everything the page shows.
@@ -16,6 +17,8 @@ pub struct Page {
     pub served: bool,
     /// The recordings.
     pub recordings: Vec<PageRecording>,
+    /// What differs between two sets of runs, of which the recordings are one each.
+    pub comparison: Option<PageComparison>,
 }
 
 /// A recording.
@@ -205,6 +208,17 @@ pub struct PageTrack {
     pub rows: usize,
     /// Sum of its times, ns.
     pub total_ns: i64,
+    /// What became of it, in a comparison.
+    pub mark: Option<PageMark>,
+}
+
+/// What became of what a track shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PageMark {
+    /// `slower`, `faster`, `new`, `gone`, `moved`.
+    pub verdict: &'static str,
+    /// The same with how much.
+    pub text: String,
 }
 
 /// Something lost.
@@ -256,6 +270,7 @@ pub fn track_list(tracks: &[Track]) -> Vec<PageTrack> {
             },
             rows: track.rows(),
             total_ns: track.total_ns(),
+            mark: None,
         })
         .collect()
 }

@@ -251,6 +251,7 @@ function Name({ item, track }: { item: Item; track: Track }) {
     <div class="name" style={{ top: `${item.top}px`, height: `${item.height}px` }} title={track.note || track.name}>
       <span class="section">{track.section}</span>
       <span class="text">{track.name}</span>
+      {track.mark && <em class={`mark ${track.mark.verdict}`} title={`${track.mark.verdict}: ${track.mark.text}, candidate against baseline`}>{track.mark.text}</em>}
       <button type="button" aria-pressed={isPinned} aria-label={`Pin ${track.name}`} onClick={() => (pinned.value = toggled(pinned.value, track.id))}>
         {isPinned ? "●" : "○"}
       </button>

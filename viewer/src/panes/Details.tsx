@@ -5,17 +5,18 @@ import { useEffect, useState } from "preact/hooks";
 import type { AccountEntry, Phase, Usage, UsageRow } from "../data";
 import { toneMeans } from "../lanes/palette";
 import { usageOf } from "../source";
-import { goTo, marked, phaseAt, recording, selectedRange, selection, tab, TABS, transition, view } from "../state";
+import { goTo, marked, phaseAt, recording, selectedRange, selection, tab, tabs, transition, view } from "../state";
 import { took } from "../Ribbon";
+import { Compare } from "./Compare";
 import { bytes, duration } from "../time";
 
 export function Details() {
-  const body = { what: <What />, account: <Account />, findings: <Findings />, use: <Use />, trust: <Trust /> }[tab.value];
+  const body = { what: <What />, account: <Account />, findings: <Findings />, use: <Use />, trust: <Trust />, compare: <Compare /> }[tab.value];
   const step = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!by) return;
-    const at = TABS.findIndex(([name]) => name === tab.value);
-    const next = TABS[(at + by + TABS.length) % TABS.length];
+    const at = tabs.value.findIndex(([name]) => name === tab.value);
+    const next = tabs.value[(at + by + tabs.value.length) % tabs.value.length];
     if (!next) return;
     tab.value = next[0];
     document.getElementById(`tab-${next[0]}`)?.focus();
@@ -23,7 +24,7 @@ export function Details() {
   return (
     <section class="details" aria-label="Details">
       <div class="tabs" role="tablist" onKeyDown={step}>
-        {TABS.map(([name, title]) => (
+        {tabs.value.map(([name, title]) => (
           <button
             type="button"
             role="tab"

@@ -47,9 +47,9 @@ impl From<Include> for SetApartReason {
     }
 }
 
-/// Which recordings stand for what, and which of them count; the same for all that compare.
+/// Which recordings are of which side, and which of them count; the same for all that compare.
 #[derive(Debug, Args)]
-pub struct RunsArguments {
+pub struct SidesArguments {
     /// Recordings of the baseline, one run each; a folder stands for the recordings in it, A+B for two files of one
     /// recording, and a .json for a baseline that 'onoff gate --save-baseline' kept
     #[arg(long, value_name = "FILE", num_args = 1..)]
@@ -71,6 +71,13 @@ pub struct RunsArguments {
     /// Runs of each side below which nothing is called a difference
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..))]
     pub least_runs: u8,
+}
+
+/// The sides of a comparison, and how to read them.
+#[derive(Debug, Args)]
+pub struct RunsArguments {
+    #[command(flatten)]
+    pub sides: SidesArguments,
 
     /// Event schemas of your own providers: an instrumentation manifest (.man) or a provider's DLL or EXE
     #[arg(long = "manifest", value_name = "FILE")]

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::compare::SidesArguments;
 use super::{EXIT_CODES, OutputArguments, RecordingArguments};
 
 /// See recordings: a page in the browser, or one file to mail
@@ -10,6 +11,8 @@ use super::{EXIT_CODES, OutputArguments, RecordingArguments};
 Examples:
   onoff view boot.etl                        open the browser
   onoff view before.etl after.etl            two recordings on one page
+  onoff view --baseline old/ --candidate new/
+                                             what differs, a dot for each run
   onoff view boot.etl -o report.html         one file that needs no server and no network
   onoff view boot.etl --no-open --port 8080  only print the address
 
@@ -19,6 +22,9 @@ The page is served on this computer only (127.0.0.1), behind a token in its addr
 pub struct ViewArguments {
     #[command(flatten)]
     pub recording: RecordingArguments,
+
+    #[command(flatten)]
+    pub sides: SidesArguments,
 
     /// Port of the page on 127.0.0.1 [default: any free one]
     #[arg(long, value_name = "PORT", conflicts_with = "output")]

@@ -11,7 +11,8 @@ use crate::invocation::compare::CompareQuestion;
 use crate::output::Destination;
 
 pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), Failure> {
-    let (configurations, recordings) = runs::read(&question.runs, question.format == CompareFormat::Json)?;
+    let runs::ReadRuns { configurations, provenances: recordings, .. } =
+        runs::read(&question.runs, question.format == CompareFormat::Json)?;
     let mut comparison = compare(&configurations, &question.runs.options)
         .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
     let mut tables = question.tables;

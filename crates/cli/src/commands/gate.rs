@@ -25,7 +25,8 @@ pub fn run(question: &GateQuestion, destination: &Destination) -> Result<(), Fai
 }
 
 fn answer(question: &GateQuestion, destination: &Destination) -> Result<(), Failure> {
-    let (configurations, recordings) = runs::read(&question.runs, question.format == GateFormat::Json)?;
+    let runs::ReadRuns { configurations, provenances: recordings, .. } =
+        runs::read(&question.runs, question.format == GateFormat::Json)?;
     if let Some(path) = &question.save_baseline {
         let kept = configurations.first().map_or(&[][..], |it| &it.runs);
         baseline::save(path, kept)?;

@@ -28,8 +28,18 @@ enum Source {
     Baseline(PathBuf),
 }
 
+/// The runs that were read.
+pub struct ReadRuns {
+    /// By configuration.
+    pub configurations: Vec<Configuration>,
+    /// The files of each run, in the same order; none of a kept baseline's.
+    pub files: Vec<Vec<Vec<PathBuf>>>,
+    /// Where they come from, if that was wanted.
+    pub provenances: Vec<Provenance>,
+}
+
 /// Reads all runs of all configurations, and where they come from if that is wanted: it takes another look at every byte.
-pub fn read(question: &RunsQuestion, with_provenance: bool) -> Result<(Vec<Configuration>, Vec<Provenance>), Failure> {
+pub fn read(question: &RunsQuestion, with_provenance: bool) -> Result<ReadRuns, Failure> {
     let mut provenances = with_provenance.then(Vec::new);
     let mut sources: Vec<(usize, Source)> = Vec::new();
     for (at, configuration) in question.configurations.iter().enumerate() {
@@ -42,21 +52,25 @@ pub fn read(question: &RunsQuestion, with_provenance: bool) -> Result<(Vec<Confi
         .iter()
         .map(|source| Configuration { name: source.name.clone(), factors: source.factors.clone(), runs: Vec::new() })
         .collect();
+    let mut files_of: Vec<Vec<Vec<PathBuf>>> = configurations.iter().map(|_| Vec::new()).collect();
     let mut choice = question.transition;
     let of = sources.len();
     for (done, (at, source)) in sources.into_iter().enumerate() {
-        let runs = match source {
-            Source::Baseline(path) => kept(&path, &mut choice)?,
+        let (runs, files) = match source {
+            Source::Baseline(path) => (kept(&path, &mut choice)?, Vec::new()),
             Source::Recording(files) => {
                 let line = ProgressLine::reading_one(done + 1, of);
-                recording(&files, &question.reading, &mut choice, &line, provenances.as_mut())?
+                (recording(&files, &question.reading, &mut choice, &line, provenances.as_mut())?, files)
             }
         };
+        if let Some(known) = files_of.get_mut(at) {
+            known.extend(runs.iter().map(|_| files.clone()));
+        }
         if let Some(configuration) = configurations.get_mut(at) {
             configuration.runs.extend(runs);
         }
     }
-    Ok((configurations, provenances.unwrap_or_default()))
+    Ok(ReadRuns { configurations, files: files_of, provenances: provenances.unwrap_or_default() })
 }
 
 /// The runs of a kept baseline, which must be of the transition that is compared.

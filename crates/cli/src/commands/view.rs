@@ -1,14 +1,18 @@
 //! `onoff view`.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use onoff_analysis::compare::compare;
 use onoff_view::build::{Shown, TABLES};
+use onoff_view::compare::{PageComparison, comparison, mark, typical_run};
 use onoff_view::page::{Page, drawn_beforehand};
 use onoff_view::{file, server::Server};
 
+use super::runs;
 use crate::failure::Failure;
 use crate::invocation::Recording;
+use crate::invocation::compare::RunsQuestion;
 use crate::invocation::view::ViewQuestion;
 use crate::output::Destination;
 
@@ -19,21 +23,22 @@ const DRAWN_BYTES: usize = 1 << 20;
 const TOKEN_BYTES: usize = 16;
 
 pub fn run(recording: &Recording, question: &ViewQuestion, destination: &Destination) -> Result<(), Failure> {
-    let shown = match &recording.this_computer {
-        Some(_) => vec![Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1)],
-        None => recording.files.iter().map(|path| shown(path, recording)).collect::<Result<Vec<Shown>, Failure>>()?,
+    let (shown, comparison) = match &question.runs {
+        Some(runs) => compared(runs)?,
+        None => (recordings(recording)?, None),
     };
-    if shown.iter().all(|each| each.tracks.is_empty()) {
+    if comparison.is_none() && shown.iter().all(|each| each.tracks.is_empty()) {
         let message = "nothing to show: no boot, shutdown or sleep, and no events of processes, services or devices; 'onoff info' says what there is";
         return Err(Failure::NothingToAnswer(message.to_owned()));
     }
     let to_file = destination.path.is_some();
-    let mut page = Page { version: env!("CARGO_PKG_VERSION").to_owned(), served: !to_file, recordings: Vec::new() };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let mut page = Page { version, served: !to_file, recordings: Vec::new(), comparison };
     for each in &shown {
         let mut content = each.recording.clone();
         if to_file {
             let end_ns = content.start_ns.saturating_add(content.duration_ns);
-            content.drawn = drawn_beforehand(&each.tracks, content.start_ns, end_ns, DRAWN_BYTES / shown.len());
+            content.drawn = drawn_beforehand(&each.tracks, content.start_ns, end_ns, DRAWN_BYTES / shown.len().max(1));
         }
         page.recordings.push(content);
     }
@@ -44,11 +49,46 @@ pub fn run(recording: &Recording, question: &ViewQuestion, destination: &Destina
     serve(question, html, shown, destination)
 }
 
+fn recordings(recording: &Recording) -> Result<Vec<Shown>, Failure> {
+    match &recording.this_computer {
+        Some(_) => Ok(vec![Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1)]),
+        None => recording.files.iter().map(|path| shown(std::slice::from_ref(path), recording)).collect(),
+    }
+}
+
 /// One recording.
-fn shown(path: &Path, recording: &Recording) -> Result<Shown, Failure> {
-    let one = Recording { files: vec![path.to_owned()], ..recording.clone() };
-    let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+fn shown(files: &[PathBuf], recording: &Recording) -> Result<Shown, Failure> {
+    let one = Recording { files: files.to_vec(), ..recording.clone() };
+    let name = |path: &PathBuf| {
+        path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+    };
+    let name = files.iter().map(name).collect::<Vec<String>>().join("+");
     Ok(Shown::of(name, super::open(one, TABLES)?.1))
+}
+
+/// Two sides: what differs, and of each side the run nearest to its median, the candidate's first. Runs whose lanes cannot be
+/// shown, such as network boots and kept baselines, are compared all the same.
+fn compared(question: &RunsQuestion) -> Result<(Vec<Shown>, Option<PageComparison>), Failure> {
+    let runs::ReadRuns { configurations, files, .. } = runs::read(question, false)?;
+    let answer =
+        compare(&configurations, &question.options).map_err(|refusal| Failure::NothingToAnswer(refusal.to_string()))?;
+    let mut page = comparison(&configurations, &answer);
+    let has_lanes = answer.transition.transition().is_some();
+    let mut all = Vec::new();
+    for side in (0..configurations.len()).rev().filter(|_| has_lanes) {
+        let of_run = |run: usize| files.get(side).and_then(|runs| runs.get(run)).filter(|files| !files.is_empty());
+        let Some(run) = typical_run(&configurations, &answer, side, |run| of_run(run).is_some()) else { continue };
+        let Some(files) = of_run(run) else { continue };
+        let reading = Recording { options: question.reading.clone(), ..Recording::of(files.clone()) };
+        let mut shown = shown(files, &reading)?;
+        mark(&mut shown.recording.tracks, &answer, side == 0);
+        if let Some(page_side) = page.sides.get_mut(side) {
+            (page_side.recording, page_side.shown_run) = (Some(all.len()), Some(run));
+            shown.recording.name = format!("{}: {}", page_side.name, shown.recording.name);
+        }
+        all.push(shown);
+    }
+    Ok((all, Some(page)))
 }
 
 fn serve(question: &ViewQuestion, html: String, shown: Vec<Shown>, destination: &Destination) -> Result<(), Failure> {

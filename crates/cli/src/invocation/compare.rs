@@ -10,7 +10,7 @@ use onoff_report::text::compare::CompareTextOptions;
 
 use super::study;
 use super::{Invocation, Recording, Task};
-use crate::arguments::compare::{CompareArguments, CompareFormat, RunsArguments};
+use crate::arguments::compare::{CompareArguments, CompareFormat, RunsArguments, SidesArguments};
 use crate::failure::Failure;
 
 /// Where the runs of a configuration come from.
@@ -65,7 +65,10 @@ pub struct CompareQuestion {
 pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
     let (runs, tables) = match &arguments.study {
         Some(path) => of_study(path, arguments.runs)?,
-        None => (runs(arguments.runs, false)?, Vec::new()),
+        None => {
+            let RunsArguments { sides, manifests } = arguments.runs;
+            (runs(sides, reading(manifests), false)?, Vec::new())
+        }
     };
     let question = CompareQuestion {
         runs,
@@ -84,14 +87,14 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
 /// Settles what a study means.
 fn of_study(path: &Path, arguments: RunsArguments) -> Result<(RunsQuestion, Vec<TableSpecification>), Failure> {
     let (study, configurations) = study::read(path)?;
-    let mut question = question(arguments, configurations);
+    let mut question = question(arguments.sides, reading(arguments.manifests), configurations);
     question.transition = transition(study.transition.as_deref())?;
     question.options.kinds_differ = true;
     Ok((question, study.tables))
 }
 
 /// Settles which runs are meant; there may be no candidate where only the baseline is kept.
-pub fn runs(arguments: RunsArguments, baseline_alone: bool) -> Result<RunsQuestion, Failure> {
+pub fn runs(arguments: SidesArguments, reading: Options, baseline_alone: bool) -> Result<RunsQuestion, Failure> {
     let named =
         |name: &str, paths: Vec<PathBuf>| ConfigurationSource { name: name.to_owned(), factors: Vec::new(), paths };
     for (name, paths) in [("--baseline", &arguments.baseline), ("--candidate", &arguments.candidate)] {
@@ -105,10 +108,15 @@ pub fn runs(arguments: RunsArguments, baseline_alone: bool) -> Result<RunsQuesti
         configurations.push(named("candidate", arguments.candidate.clone()));
     }
     let transition = transition(arguments.transition.as_deref())?;
-    Ok(RunsQuestion { transition, ..question(arguments, configurations) })
+    Ok(RunsQuestion { transition, ..question(arguments, reading, configurations) })
 }
 
-fn question(arguments: RunsArguments, configurations: Vec<ConfigurationSource>) -> RunsQuestion {
+/// How recordings are read with these schemas.
+pub fn reading(manifests: Vec<PathBuf>) -> Options {
+    Options { manifests, ..Options::default() }
+}
+
+fn question(arguments: SidesArguments, reading: Options, configurations: Vec<ConfigurationSource>) -> RunsQuestion {
     RunsQuestion {
         configurations,
         transition: TransitionChoice { name: None, number: None },
@@ -117,7 +125,7 @@ fn question(arguments: RunsArguments, configurations: Vec<ConfigurationSource>) 
             least_runs: usize::from(arguments.least_runs),
             kinds_differ: false,
         },
-        reading: Options { manifests: arguments.manifests, ..Options::default() },
+        reading,
     }
 }
 

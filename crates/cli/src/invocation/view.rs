@@ -1,11 +1,15 @@
 //! What the arguments of `onoff view` mean.
 
-use super::{Invocation, Task};
+use super::compare::{RunsQuestion, runs};
+use super::{Invocation, Recording, Task};
 use crate::arguments::view::ViewArguments;
+use crate::failure::Failure;
 
 /// How to show recordings as a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct ViewQuestion {
+    /// The sides, where two are compared.
+    pub runs: Option<RunsQuestion>,
     /// Port of 127.0.0.1; 0 for any free one.
     pub port: u16,
     /// Whether to open the browser.
@@ -13,11 +17,15 @@ pub struct ViewQuestion {
 }
 
 /// Settles what the arguments mean.
-pub fn resolve(arguments: ViewArguments) -> Invocation {
-    let question = ViewQuestion { port: arguments.port.unwrap_or(0), open: !arguments.no_open };
-    Invocation {
-        task: Task::View(question),
-        recording: arguments.recording.into(),
-        destination: arguments.output.into(),
+pub fn resolve(arguments: ViewArguments) -> Result<Invocation, Failure> {
+    let sides = arguments.sides;
+    let compares = !sides.baseline.is_empty() || !sides.candidate.is_empty();
+    let recording = Recording::from(arguments.recording);
+    if compares && !recording.files.is_empty() {
+        let message = "give recordings either as files, or as sides with --baseline and --candidate";
+        return Err(Failure::NothingToAnswer(message.to_owned()));
     }
+    let runs = if compares { Some(runs(sides, recording.options.clone(), false)?) } else { None };
+    let question = ViewQuestion { runs, port: arguments.port.unwrap_or(0), open: !arguments.no_open };
+    Ok(Invocation { task: Task::View(Box::new(question)), recording, destination: arguments.output.into() })
 }

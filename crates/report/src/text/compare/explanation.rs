@@ -29,7 +29,7 @@ pub(in crate::text) fn write(explanations: &[Explanation], configuration: &str, 
 
 /// How much a phase differs, whose time it is, and what is left.
 #[must_use]
-fn sentence(one: &Explanation) -> String {
+pub fn sentence(one: &Explanation) -> String {
     let phase = printable(&one.phase);
     let whole = format!("{} in {phase}", signed(MeasureUnit::Ns, one.difference_ns));
     if !one.is_accounted {

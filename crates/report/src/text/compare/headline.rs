@@ -3,19 +3,16 @@
 use onoff_analysis::compare::RunSubject;
 use std::io::{self, Write};
 
-use onoff_analysis::compare::{Change, ComparedMeasure, Comparison, Verdict};
+use onoff_analysis::compare::{Change, ComparedMeasure, Comparison, ConfigurationSummary, Verdict};
 
 use super::{explanation, notes, value};
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, percent};
 use crate::text::style::{DOUBT, HEADLINE, styled};
 
-/// Writes the sentences.
-pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    for at in 1..comparison.configurations.len() {
-        let Some(configuration) = comparison.configurations.get(at) else {
-            continue;
-        };
+/// The answer about each configuration after the baseline.
+pub(super) fn sentences(comparison: &Comparison) -> impl Iterator<Item = (&ConfigurationSummary, String)> {
+    comparison.configurations.iter().enumerate().skip(1).map(|(at, configuration)| {
         let name = if comparison.configurations.len() > 2 {
             format!("{}: ", printable(&configuration.name))
         } else {
@@ -25,7 +22,14 @@ pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
             Some((measure, change)) => answer(comparison, measure, change, at),
             None => "No total was recorded in both; see the phases.".to_owned(),
         };
-        writeln!(out, "{HEADLINE}{name}{sentence}{HEADLINE:#}")?;
+        (configuration, format!("{name}{sentence}"))
+    })
+}
+
+/// Writes the sentences.
+pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    for (configuration, sentence) in sentences(comparison) {
+        writeln!(out, "{HEADLINE}{sentence}{HEADLINE:#}")?;
         explanation::write(&comparison.explanations, &configuration.name, out)?;
     }
     notes::write(&comparison.notes, out)?;
@@ -79,7 +83,7 @@ fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, a
     }
 }
 
-fn too_few(comparison: &Comparison) -> Option<String> {
+pub(super) fn too_few(comparison: &Comparison) -> Option<String> {
     let fewest = comparison.configurations.iter().map(|configuration| configuration.compared_runs).min()?;
     (fewest < comparison.least_runs).then(|| {
         format!(

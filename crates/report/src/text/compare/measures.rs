@@ -50,7 +50,9 @@ pub(super) fn write(
     table(comparison, &differing, out)
 }
 
-const fn heading(category: Category) -> &'static str {
+/// The title of a category's list.
+#[must_use]
+pub const fn heading(category: Category) -> &'static str {
     match category {
         Category::Total => "Totals",
         Category::Phase => "Phases, each from its own start",
@@ -65,7 +67,9 @@ const fn heading(category: Category) -> &'static str {
     }
 }
 
-fn differs(measure: &ComparedMeasure) -> bool {
+/// Whether a measure is worth a row of a list of differences: it differs, by 1 ms or more.
+#[must_use]
+pub fn differs(measure: &ComparedMeasure) -> bool {
     measure
         .changes
         .iter()
@@ -73,7 +77,9 @@ fn differs(measure: &ComparedMeasure) -> bool {
         .any(|(at, change)| change.verdict != Verdict::Same && size_of_change(measure, at, change) >= LEAST_SHOWN_NS)
 }
 
-fn size_of(measure: &ComparedMeasure) -> u64 {
+/// How much a measure differs, in its unit; of what is new or gone, all of it.
+#[must_use]
+pub fn size_of(measure: &ComparedMeasure) -> u64 {
     measure
         .changes
         .iter()
@@ -165,7 +171,8 @@ fn several(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
 }
 
 /// What a measure is called: of an account, the phase and whose time it is.
-fn label(measure: &ComparedMeasure) -> String {
+#[must_use]
+pub fn label(measure: &ComparedMeasure) -> String {
     match &measure.subject {
         Some(subject) if !subject.kind.is_somebody() => {
             format!("{} · {}", printable(&subject.phase), kind(subject.kind))

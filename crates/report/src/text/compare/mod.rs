@@ -17,7 +17,10 @@ use super::section::title;
 use super::style::{DOUBT, QUIET};
 use super::table::{Table, cell, styled_cell};
 
+pub use explanation::sentence as explanation;
 pub(super) use explanation::write as write_explanations;
+pub use measures::{differs, heading, label, size_of};
+pub use moved::sentence as moved;
 pub(super) use notes::write as write_notes;
 pub use study::number;
 
@@ -46,6 +49,13 @@ pub fn write(comparison: &Comparison, options: &CompareTextOptions, out: &mut dy
         measures::write(comparison, category, options, out)?;
     }
     moved::write(comparison, options, out)
+}
+
+/// The answer in sentences: of each configuration after the baseline, then what to know before the numbers.
+#[must_use]
+pub fn answer(comparison: &Comparison) -> Vec<String> {
+    let answers = headline::sentences(comparison).map(|(_, sentence)| sentence);
+    answers.chain(comparison.notes.iter().map(notes::sentence)).chain(headline::too_few(comparison)).collect()
 }
 
 /// A value with its unit.

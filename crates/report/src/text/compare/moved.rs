@@ -42,6 +42,20 @@ fn name(key: &str) -> &str {
     key.split_once('.').map_or(key, |(_, name)| name)
 }
 
+/// What moved, from where to where, and past whom.
+#[must_use]
+pub fn sentence(moved: &Moved) -> String {
+    format!(
+        "{} began {} after the start of {}, and now {} after the start of {}: {}.",
+        printable(name(&moved.key)),
+        duration(moved.was_since_phase_ns),
+        printable(&moved.was_phase),
+        duration(moved.is_since_phase_ns),
+        printable(&moved.is_phase),
+        passed(moved)
+    )
+}
+
 fn place(phase: &str, since_phase_ns: i64) -> String {
     format!("{} {}", duration(since_phase_ns), printable(phase))
 }

@@ -16,7 +16,8 @@ pub(in crate::text) fn write(notes: &[ComparisonNote], out: &mut dyn Write) -> i
     Ok(())
 }
 
-fn sentence(note: &ComparisonNote) -> String {
+/// A note as a sentence.
+pub(super) fn sentence(note: &ComparisonNote) -> String {
     let configuration = printable(&note.configuration);
     let run = printable(&note.run);
     let property = note.property.map_or("", what);

@@ -1,0 +1,176 @@
+/** Two sets of runs: what differs, a dot for each run, and who explains it. */
+
+import type { Explanation, Measure, Measures, Side } from "../data";
+import { goTo, page, recordingIndex, selection, showRun, transition } from "../state";
+import { bytes, duration } from "../time";
+
+const value = (unit: string, of: number | null): string =>
+  of === null ? "–" : unit === "ns" ? duration(of) : unit === "bytes" ? `${of < 0 ? "-" : ""}${bytes(Math.abs(of))}` : String(of);
+const signed = (unit: string, of: number): string => `${of > 0 ? "+" : ""}${value(unit, of)}`;
+const VERDICTS: Record<string, string> = { same: "within noise", unknown: "" };
+
+/** The part of a path that tells runs apart. */
+function shortName(name: string, all: string[]): string {
+  const parts = name.split(/[\\/]/);
+  const last = parts[parts.length - 1] ?? name;
+  const twice = all.filter((other) => other.split(/[\\/]/).pop() === last).length > 1;
+  return twice ? parts.slice(-2).join("/") : last;
+}
+
+export function Compare() {
+  const it = page.value.comparison;
+  if (!it) return <p>Nothing is compared. Compare with: onoff view --baseline OLD… --candidate NEW…</p>;
+  return (
+    <div class="compare">
+      <h2>{it.answer[0]}</h2>
+      {it.answer.slice(1).map((line) => <p>{line}</p>)}
+      {it.explanations.some((one) => one.parts.length > 0) && (
+        <section>
+          <h2>What explains the difference</h2>
+          {it.explanations.filter((one) => one.difference_ns !== 0).map((one, _, all) => <Explained one={one} largest={Math.max(...all.map(sizeOf))} />)}
+        </section>
+      )}
+      <Legend sides={it.sides} />
+      {it.lists.map((list) => <List list={list} />)}
+      {it.moved.length > 0 && (
+        <section>
+          <h2>In another order, in every run</h2>
+          <ul>{it.moved.map((line) => <li>{line}</li>)}</ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+const sizeOf = (one: Explanation): number => one.parts.reduce((sum, part) => sum + Math.abs(part.difference_ns), 0) + Math.abs(one.not_explained_ns) + Math.abs(one.against_ns);
+
+/** One bar of parts that sum to the difference, and the same as a sentence. */
+function Explained({ one, largest }: { one: Explanation; largest: number }) {
+  const total = sizeOf(one);
+  const wide = (ns: number) => `${(Math.abs(ns) / Math.max(1, total)) * 100}%`;
+  const show = () => {
+    const phase = transition.value?.phases.find((each) => each.name === one.phase);
+    selection.value = { of: "phase", name: one.phase };
+    if (phase) goTo({ start: phase.start_ns, end: phase.end_ns });
+  };
+  return (
+    <div class="explained">
+      <p>{one.sentence} <button type="button" class="link" onClick={show}>Show {one.phase}</button></p>
+      <div class="parts" aria-hidden="true" style={{ width: `${(total / Math.max(1, largest)) * 100}%` }}>
+        {one.parts.map((part, index) => (
+          <span class={`shade${index % 5} ${part.difference_ns < 0 ? "less" : ""}`} style={{ width: wide(part.difference_ns) }} title={`${part.name} (${part.kind}): ${duration(part.is_ns)}, was ${duration(part.was_ns)}`}>
+            {part.name} {signed("ns", part.difference_ns)}
+          </span>
+        ))}
+        {one.against_ns !== 0 && <span class="less" style={{ width: wide(one.against_ns) }} title="Others differ the other way">others {signed("ns", one.against_ns)}</span>}
+        {one.not_explained_ns !== 0 && <span class="left" style={{ width: wide(one.not_explained_ns) }} title="Nobody's time explains this">not explained {duration(Math.abs(one.not_explained_ns))}</span>}
+      </div>
+    </div>
+  );
+}
+
+function Legend({ sides }: { sides: Side[] }) {
+  const names = sides.flatMap((side) => side.runs.map((run) => run.name));
+  return (
+    <dl class="sides">
+      {sides.map((side, index) => (
+        <div>
+          <dt>
+            <svg width="14" height="12" aria-hidden="true"><Dot side={index} x={7} y={6} /></svg> {side.name}, {side.runs.length} {side.runs.length === 1 ? "run" : "runs"}
+          </dt>
+          <dd>
+            {side.runs.map((run, at) => (
+              <span class={run.set_apart.length ? "apart" : ""} title={[run.name, ...run.set_apart].join("\n")}>
+                {shortName(run.name, names)}
+                {run.set_apart.length ? ` (not compared: ${run.set_apart.join("; ")})` : ""}
+                {side.shown_run === at && side.recording !== null ? " (its lanes are shown)" : ""}
+                {at + 1 < side.runs.length ? ", " : ""}
+              </span>
+            ))}
+            {side.recording !== null && side.recording !== recordingIndex.value && (
+              <> <button type="button" onClick={() => side.recording !== null && showRun(side.recording)}>Show its lanes</button></>
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A run of the baseline is a ring, one of the candidate a full square: neither needs its colour. */
+function Dot({ side, x, y, title, apart }: { side: number; x: number; y: number; title?: string; apart?: boolean }) {
+  const look = `dot side${side}${apart ? " apart" : ""}`;
+  return side === 0 ? (
+    <circle class={look} cx={x} cy={y} r={3.4}>{title && <title>{title}</title>}</circle>
+  ) : (
+    <rect class={look} x={x - 3.2} y={y - 3.2} width={6.4} height={6.4}>{title && <title>{title}</title>}</rect>
+  );
+}
+
+const WIDE = 300;
+
+/** A dot for each run on one scale from zero, a bar at each median. */
+function Dots({ row }: { row: Measure }) {
+  const sides = page.value.comparison?.sides ?? [];
+  const most = Math.max(1, ...row.values.flat().map((each) => each ?? 0));
+  const x = (of: number) => 6 + (Math.max(0, of) / most) * (WIDE - 12);
+  const said = sides.map((side, index) => `${side.name}: ${(row.values[index] ?? []).map((each) => value(row.unit, each)).join(", ")}`).join("; ");
+  return (
+    <svg class="dots" width={WIDE} height={30} role="img" aria-label={said}>
+      <line x1={6} y1={15} x2={WIDE - 6} y2={15} />
+      {row.values.map((values, side) => {
+        const y = side === 0 ? 8 : 22;
+        const median = row.medians[side];
+        return (
+          <g>
+            {median !== null && median !== undefined && <line class={`median side${side}`} x1={x(median)} y1={y - 6} x2={x(median)} y2={y + 6} />}
+            {values.map((each, run) => {
+              if (each === null) return null;
+              const its = sides[side]?.runs[run];
+              const why = its?.set_apart.join("; ") ?? "";
+              return <Dot side={side} x={x(each)} y={y} apart={why !== ""} title={`${its?.name ?? ""}: ${value(row.unit, each)}${why ? ` (not compared: ${why})` : ""}`} />;
+            })}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+function List({ list }: { list: Measures }) {
+  const sides = page.value.comparison?.sides ?? [];
+  const every = list.rows.length === list.of;
+  return (
+    <figure class="table">
+      <figcaption>{list.title}{every ? "" : ` (${list.rows.length} of ${list.of} differ)`}</figcaption>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">What</th>
+            <th scope="col">Runs, from 0</th>
+            {sides.map((side) => <th scope="col" class="number">{side.name}</th>)}
+            <th scope="col" class="number">Change</th>
+            <th scope="col" class="number">95 % interval</th>
+            <th scope="col" class="number">Noise</th>
+            <th scope="col" class="number">p</th>
+            <th scope="col">Verdict</th>
+          </tr>
+        </thead>
+        <tbody>
+          {list.rows.map((row) => (
+            <tr class={row.verdict}>
+              <th scope="row" title={row.key}>{row.label}</th>
+              <td><Dots row={row} /></td>
+              {row.medians.map((median) => <td class="number">{value(row.unit, median)}</td>)}
+              <td class="number">{row.difference === null ? "" : signed(row.unit, row.difference)}{row.percent === null || Math.abs(row.percent) > 9_999 ? "" : ` (${row.percent > 0 ? "+" : ""}${row.percent.toFixed(1)} %)`}</td>
+              <td class="number">{row.interval ? `${signed(row.unit, row.interval[0])} to ${signed(row.unit, row.interval[1])}` : ""}</td>
+              <td class="number">{row.noise === null ? "" : value(row.unit, row.noise)}</td>
+              <td class="number">{row.p_value === null ? "" : row.p_value < 0.001 ? "<0.001" : row.p_value.toFixed(3)}</td>
+              <td>{VERDICTS[row.verdict] ?? row.verdict}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </figure>
+  );
+}
