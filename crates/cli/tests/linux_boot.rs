@@ -45,6 +45,22 @@ fn each_part_alone_is_answered() {
     }
 }
 
+#[test]
+fn a_critical_chain_alone_is_a_bound_and_says_what_to_add() {
+    let folder = Folder::new();
+    let chain = "graphical.target @9.000s\n└─multi-user.target @9.000s\n  └─slow.service @2.000s +7.000s\n    └─basic.target @2.000s\n";
+    folder.file("chain.txt", chain.as_bytes());
+    let text = folder.answer("boot chain.txt");
+    let first = text.lines().next().unwrap();
+    assert_eq!(first, "The boot took at least 9.00 s: the recording does not say when the kernel started.");
+    assert!(text.contains("Longest on the way to graphical.target: slow.service, 7.00 s"), "{text}");
+    // With the lengths of the parts it is known.
+    folder.file("time.txt", b"Startup finished in 1.500s (kernel) + 9.500s (userspace) = 11.000s\n");
+    let text = folder.answer("boot chain.txt time.txt");
+    assert!(text.starts_with("The boot took 11.0 s"), "{text}");
+    assert!(text.contains("slow.service  7.00 s  3.50 s"), "{text}");
+}
+
 /// The line of `systemd-analyze time`: firmware, loader, kernel, user space, total, and when the default target was reached in user
 /// space; ms.
 const FIGURES: [(&str, [i64; 6]); 6] = [

@@ -2,7 +2,7 @@
 //!
 //! Field names and orders: the `TRACE_EVENT` definitions of Linux 4.15 to 6.x; the `format` files say the same.
 
-mod record;
+mod fields;
 mod words;
 
 use crate::event::{Body, Event};
@@ -231,7 +231,7 @@ impl<'a> Kind<'a> {
     pub fn of(event: &Event<'a>) -> Option<Self> {
         match event.body {
             Body::Text(text) => words::read(event.name, text),
-            Body::Record(body) => record::read(event.name, body),
+            Body::Record(body) => fields::read(event.name, body),
         }
     }
 }

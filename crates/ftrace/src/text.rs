@@ -70,7 +70,10 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 fn event(line: &str) -> Option<Event<'_>> {
-    let (who, cpu, rest) = processor(line)?;
+    // What brackets hold may also be a priority, further on in a line of the other form: then no time follows.
+    let timed = |(who, cpu, rest)| Some((who, cpu, context_time_and_rest(rest)?));
+    let (who, cpu, (context, time, rest)) =
+        processor(line).and_then(timed).or_else(|| processor_and_flags(line).and_then(timed))?;
     let who = who.trim();
     // With the option `record-tgid` the process stands behind the thread: `task-123 (456)`.
     let who = match who.rsplit_once(" (") {
@@ -78,10 +81,9 @@ fn event(line: &str) -> Option<Event<'_>> {
         _ => who,
     };
     let (task, pid) = who.rsplit_once('-')?;
-    let (context, time, rest) = context_time_and_rest(rest)?;
     let (name, body) = match rest.split_once(':') {
         Some((name, body)) if is_name(name) => (name, body.strip_prefix(' ').unwrap_or(body)),
-        _ => return None,
+        _ => system_call(rest)?,
     };
     Some(Event { time_ns: time, cpu, pid: pid.parse().ok()?, task, context, name, body: Body::Text(body) })
 }
@@ -100,6 +102,36 @@ fn processor(line: &str) -> Option<(&str, u16, &str)> {
         let cpu = line.get(open + 1..open + 1 + digits)?.parse().ok()?;
         Some((line.get(..open)?, cpu, line.get(open + digits + 3..)?))
     })
+}
+
+/// The same in trace-cmd's latency format, where the flags follow the processor at once: `task-1       1d.h2. 12.3: …`. Gives the line
+/// from its flags on.
+fn processor_and_flags(line: &str) -> Option<(&str, u16, &str)> {
+    const FLAGS: std::ops::RangeInclusive<usize> = 4..=8;
+    // The flags are the word before the first that is a time.
+    let time = line
+        .split_ascii_whitespace()
+        .find(|word| word.strip_suffix(':').is_some_and(|time| nanoseconds(time).is_some()))?;
+    let at = line.find(&format!(" {time}"))?;
+    let before = line.get(..at)?.trim_end();
+    let word_at = before.rfind(' ')? + 1;
+    let word = before.get(word_at..)?;
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    // A preemption depth ends in digits; a processor is what the word begins with, and flags begin with one of the interrupts' letters.
+    let flags = word.get(digits..).filter(|flags| flags.starts_with(['.', 'd', 'D', 'b', 'X']))?;
+    if digits == 0 || !FLAGS.contains(&flags.len()) {
+        return None;
+    }
+    Some((line.get(..word_at)?, word.get(..digits)?.parse().ok()?, line.get(word_at + digits..)?))
+}
+
+/// What the kernel's text has of system calls: `sys_read(fd: 3, …)` when it begins, `sys_read -> 0x10` when it returns.
+fn system_call(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(['(', ' '])?;
+    let (name, body) = text.split_at(end);
+    let body = body.trim_start();
+    (name.starts_with("sys_") && is_name(name) && (body.starts_with('(') || body.starts_with("-> ")))
+        .then_some((name, body))
 }
 
 /// Flags, where there are, then `seconds.fraction: `.
@@ -138,8 +170,9 @@ fn nanoseconds(text: &str) -> Option<u64> {
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
+/// An event's name, or that of a function that wrote into the trace, which the compiler may have given an ending (`.isra.0`).
 fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
 }
 
 /// Headings and other lines that stand between events by design.
@@ -186,6 +219,91 @@ mod tests {
         assert_eq!((previous_task, next_task, next_pid), ("Web Content[1]", "a:b", 3));
         assert!(previous_state.preempted && previous_state.letter == b'R');
         assert_eq!(Kind::of(&kernel), Kind::of(&report));
+    }
+
+    #[test]
+    fn trace_cmds_latency_format_says_the_same() {
+        let plain = only(
+            "  kworker/u4:2-77    [013]    12.440007: sched_switch: kworker/u4:2:77 [120] D ==> swapper/13:0 [120]",
+        );
+        let latency =
+            only("kworker/-77     13d.h2.    12.440007: sched_switch: kworker/u4:2:77 [120] D ==> swapper/13:0 [120]");
+        assert_eq!((latency.time_ns, latency.cpu, latency.pid), (plain.time_ns, plain.cpu, plain.pid));
+        assert_eq!(Kind::of(&latency), Kind::of(&plain));
+        assert_eq!((latency.context, plain.context), (Some(Context::Interrupt), None));
+        // Without a processor before them, flags say nothing of where.
+        for line in ["a-1 d.h2. 1.5: x: y", "a-1 0 1.5: x: y", "a-1 0d.h2.d.h2. 1.5: x: y", "0d.. 1.5: x: y"] {
+            assert!(event(line).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn raw_fields_say_the_same_as_sentences() {
+        let same = |name: &str, sentence: &str, raw: &str| {
+            let line = |body: &str| format!("a b-7 [000] 1.5: {name}: {body}");
+            let (sentence, raw) = (line(sentence), line(raw));
+            let expected = Kind::of(&only(&sentence));
+            assert!(expected.is_some_and(|kind| kind != Kind::Other), "{sentence}");
+            assert_eq!(Kind::of(&only(&raw)), expected, "{raw}");
+        };
+        same(
+            "sched_switch",
+            "a b:7 [120] D ==> c:9 [98]",
+            "prev_comm=a b prev_pid=7 prev_prio=120 prev_state=0x2 next_comm=c next_pid=9 next_prio=98",
+        );
+        same(
+            "sched_process_fork",
+            "comm=a pid=1 child_comm=b c child_pid=2",
+            "parent_comm=a parent_pid=1 child_comm=b c child_pid=2",
+        );
+        same("module_load", "ext4 E", "taints=0x2000 name=ext4");
+        same("module_request", "fs-ext4 wait=1 call_site=x", "ip=0xffffffff81 wait=1 name=fs-ext4");
+        same("rpm_suspend", "0000:00:1f.2 flags-4 cnt-0", "name=0000:00:1f.2 flags=4 usage_count=0");
+        same("wakeup_source_activate", "alarm timer state=0x1", "name=alarm timer state=1");
+        same("device_pm_callback_end", "usb 1-1, err=-16", "device=1-1 driver=usb error=-16");
+        same(
+            "device_pm_callback_start",
+            "usb 1-1, parent: usb1, bus [resume]",
+            "device=1-1 driver=usb parent=usb1 pm_ops=bus  event=16",
+        );
+        same(
+            "block_rq_issue",
+            "254,1 R 4096 () 32 + 8 [a]",
+            "dev=0xfe00001 sector=32 nr_sector=8 bytes=4096 rwbs=R comm=a cmd=",
+        );
+        same("softirq_entry", "vec=1 [action=TIMER]", "vec=1");
+        same("print", "tracing_mark_write: here", "ip=0xffffffff81 buf=here");
+        // An address is no name: the step of a suspend is lost, and counted as unreadable.
+        assert_eq!(Kind::of(&only("a-1 [000] 1.5: suspend_resume: action=0xffffffff81 val=3 start=1")), None);
+        assert_eq!(Kind::of(&only("a-1 [000] 1.5: print: ip=7 and more")), Some(Kind::Mark("ip=7 and more")));
+    }
+
+    #[test]
+    fn system_calls_and_what_the_kernels_own_prints_say_are_events() {
+        let enter = only("a-1 [000] ..... 1.5: sys_openat(dfd: ffffff9c, filename: 7ffd, flags: 80000, mode: 0)");
+        let exit = only("a-1 [000] ..... 1.5: sys_openat -> 0x3");
+        assert_eq!((enter.name, exit.name), ("sys_openat", "sys_openat"));
+        assert!(matches!(enter.body, Body::Text(text) if text.starts_with("(dfd: ")));
+        assert!(matches!(exit.body, Body::Text("-> 0x3")));
+        assert_eq!(only("a-1 [000] ..... 1.5: load.isra.0: 3 of 4").name, "load.isra.0");
+        assert_eq!(Kind::of(&only("a-1 [000] 1.5: bprint: load: 3 of 4")), Some(Kind::Mark("load: 3 of 4")));
+        for line in ["a-1 [000] ..... 1.5: sys_openat", "a-1 [000] ..... 1.5: other(x: 1)"] {
+            assert!(event(line).is_none(), "{line}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_line_is_read_or_counted(
+            text: String,
+            flags in "[0-9a-zA-Z.]{0,12}",
+            name in "(sys_read|module_load|sched_switch|print|rpm_idle)[:( ]",
+            body in "([a-z_]{0,9}=?[0-9x -]{0,6}){0,6}",
+        ) {
+            for line in [text.clone(), format!("a-1 {flags} 1.5: {name} {body}"), format!("a-1 [000] 1.5: {name} {body}{text}")] {
+                TextTrace::new(line.as_bytes()).read(|event| { let _ = Kind::of(&event); });
+            }
+        }
     }
 
     #[test]

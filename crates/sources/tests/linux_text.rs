@@ -215,3 +215,31 @@ fn a_real_boot_says_the_same_in_every_form() {
     let near = near.count();
     assert!(near * 10 >= exact.len() * 6, "{near} of {} within 50 ms, {} by lines", exact.len(), lines.len());
 }
+
+#[test]
+fn the_critical_chain_alone_has_the_times_of_the_units_properties() {
+    let mut compared = 0;
+    for archive in ["boot-1", "boot-2", "boot-fpdt"] {
+        let Some(chain) = member(archive, "lab/critical-chain.txt") else {
+            return;
+        };
+        let [units, manager] =
+            ["lab/show-units.txt", "lab/show-manager.txt"].map(|ending| member(archive, ending).unwrap());
+        let whole = read(&[("units.txt", &units), ("manager.txt", &manager)]);
+        let user_space_ms = ms(&whole, milestone::USER_SPACE_BEGIN).unwrap();
+        let alone = read(&[("critical-chain.txt", &chain)]);
+        assert_eq!(count(&alone, "user_space_begin_unknown"), 1);
+        let properties = starts(&whole);
+        for (unit, start, end) in starts(&alone) {
+            let (_, known_start, known_end) = properties.iter().find(|row| row.0 == unit).unwrap();
+            assert!((known_start - user_space_ms - start).abs() <= 1, "{archive}: {unit} begins");
+            assert!((known_end.unwrap() - user_space_ms - end.unwrap()).abs() <= 2, "{archive}: {unit} ends");
+            compared += 1;
+        }
+        // Beside the properties it adds nothing.
+        let both = read(&[("units.txt", &units), ("manager.txt", &manager), ("critical-chain.txt", &chain)]);
+        assert_eq!(starts(&both), properties);
+        assert_eq!(both.service_dependencies.len(), whole.service_dependencies.len());
+    }
+    assert!(compared >= 30, "{compared}");
+}

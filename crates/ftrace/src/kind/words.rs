@@ -1,9 +1,26 @@
 //! Events as the kernel and `trace-cmd report` write them.
 
+use super::fields::{self, RawText};
 use super::{BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, TaskState};
 
 pub(super) fn read<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
     let text = text.trim();
+    let raw = || RawText::of(text).and_then(|raw| fields::read(name, raw));
+    // These would take raw fields for names.
+    let begins_with_a_name =
+        ["module_", "rpm_", "wakeup_source_"].iter().any(|family| name.starts_with(family)) || is_mark(name);
+    if begins_with_a_name && let Some(kind) = raw().filter(|&kind| kind != Kind::Other) {
+        return Some(kind);
+    }
+    as_words(name, text).or_else(raw)
+}
+
+/// Text from outside the kernel, and what the kernel's own `trace_printk` writes.
+fn is_mark(name: &str) -> bool {
+    matches!(name, "tracing_mark_write" | "print" | "bprint" | "bputs")
+}
+
+fn as_words<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
     Some(match name {
         "sched_switch" => switch(text)?,
         "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
@@ -80,7 +97,8 @@ pub(super) fn read<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
             let (device, result) = rest.rsplit_once(" ret=")?;
             Kind::RuntimePower(RuntimePower::Return { function: function(place), device, result: number(result)? })
         }
-        "tracing_mark_write" | "print" => Kind::Mark(text),
+        // trace-cmd puts the function that wrote it before the text; that of a user's text says nothing.
+        name if is_mark(name) => Kind::Mark(text.strip_prefix("tracing_mark_write: ").unwrap_or(text)),
         _ => Kind::Other,
     })
 }

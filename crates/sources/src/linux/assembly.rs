@@ -9,6 +9,7 @@ use onoff_trace::{
 
 use onoff_trace::system::Disk;
 
+use super::critical_chain::ChainStart;
 use super::processes::ProcessTracker;
 use super::unit_rows;
 
@@ -40,6 +41,8 @@ pub(super) struct Assembly {
     pub(super) service_dependencies: Vec<ServiceDependency>,
     /// How long the starts of units took by `systemd-analyze blame`, ns.
     pub(super) blamed: HashMap<StringId, i64>,
+    /// Starts by `systemd-analyze critical-chain`.
+    pub(super) chain: Vec<ChainStart>,
     pub(super) device_operations: Vec<DeviceOperation>,
     pub(super) milestones: Vec<Milestone>,
     pub(super) activities: Vec<Activity>,
@@ -68,6 +71,7 @@ impl Assembly {
             service_transitions: Vec::new(),
             service_dependencies: Vec::new(),
             blamed: HashMap::new(),
+            chain: Vec::new(),
             device_operations: Vec::new(),
             milestones: Vec::new(),
             activities: Vec::new(),

@@ -30,6 +30,7 @@
 mod assembly;
 mod blame;
 mod clocks;
+mod critical_chain;
 mod devices;
 mod dump;
 pub(crate) mod event_stream;
@@ -164,8 +165,14 @@ fn recorder(parts: &[Part<'_>]) -> String {
         "ftrace"
     } else if parts.iter().any(|part| part.kind.is_journal()) {
         "systemd-journald"
-    } else if has(&[PartKind::Units, PartKind::Manager, PartKind::Dump, PartKind::StartupLengths, PartKind::StartChart])
-    {
+    } else if has(&[
+        PartKind::Units,
+        PartKind::Manager,
+        PartKind::Dump,
+        PartKind::StartupLengths,
+        PartKind::StartChart,
+        PartKind::CriticalChain,
+    ]) {
         "systemd"
     } else {
         "kernel log"
@@ -233,6 +240,7 @@ fn read(part: &Part<'_>, clocks: &clocks::Clocks, assembly: &mut Assembly) {
         PartKind::Dump => dump::read(part, clocks, assembly),
         PartKind::StartupLengths => startup_lengths::read(part, assembly),
         PartKind::StartChart => start_chart::read(part, assembly),
+        PartKind::CriticalChain => critical_chain::read(part, assembly),
         PartKind::Blame => blame::read(part, assembly),
         _ => machine::read(part, assembly),
     }

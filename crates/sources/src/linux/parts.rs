@@ -5,7 +5,7 @@ use onoff_ftrace::{DataFile, TextTrace};
 use onoff_journal::JournalFile;
 
 use super::startup_lengths::StartupLengths;
-use super::{blame, journal_text, journal_verbose, kernel_log, start_chart};
+use super::{blame, critical_chain, journal_text, journal_verbose, kernel_log, start_chart};
 
 /// A file of a recording that says something.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,8 @@ pub(crate) enum PartKind {
     StartupLengths,
     /// `systemd-analyze plot`: when each unit began to start, and how long it took.
     StartChart,
+    /// `systemd-analyze critical-chain`: when the units that the start waited for were started.
+    CriticalChain,
     /// `systemd-analyze blame`: how long units took to start.
     Blame,
     /// EFI variable: the loader's start, by the firmware's clock.
@@ -93,6 +95,7 @@ impl PartKind {
             Self::JournalText => "journal (text)",
             Self::StartupLengths => "systemd-analyze time",
             Self::StartChart => "systemd-analyze plot",
+            Self::CriticalChain => "systemd-analyze critical-chain",
             Self::Blame => "systemd-analyze blame",
             Self::LoaderTimeInit => "EFI variable LoaderTimeInitUSec",
             Self::LoaderTimeExec => "EFI variable LoaderTimeExecUSec",
@@ -134,6 +137,7 @@ impl PartKind {
                 | Self::JournalText
                 | Self::StartupLengths
                 | Self::StartChart
+                | Self::CriticalChain
         )
     }
 }
@@ -184,8 +188,7 @@ pub(crate) fn is_for_people(name: &str) -> bool {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     matches!(
         file,
-        "critical-chain.txt"
-            | "interrupts"
+        "interrupts"
             | "iomem"
             | "mem-sleep"
             | "mounts"
@@ -234,6 +237,9 @@ fn by_text(text: &str) -> Option<PartKind> {
     }
     if has_line("UserspaceTimestampMonotonic=") || has_line("FinishTimestampMonotonic=") {
         return Some(PartKind::Manager);
+    }
+    if critical_chain::recognises(text) {
+        return Some(PartKind::CriticalChain);
     }
     if blame::recognises(text) {
         return Some(PartKind::Blame);
@@ -300,8 +306,6 @@ pub(crate) fn advice(bytes: &[u8]) -> &'static str {
     let any = |holds: &dyn Fn(&str) -> bool| lines().any(holds);
     if blame::recognises(&text) {
         ". This is 'systemd-analyze blame': it says how long units took, and not when. Add 'systemctl show \"*\" > units.txt'."
-    } else if any(&|line| line.starts_with("The time when unit became active") || line.contains(".target @")) {
-        ". This looks like 'systemd-analyze critical-chain'. Take 'systemctl show \"*\" > units.txt' and 'systemctl show > manager.txt'."
     } else if any(&|line| line.starts_with("[  +")) {
         ". This looks like 'dmesg -e' or 'dmesg -H', whose times are rounded. Take 'dmesg'."
     } else if any(&|line| {
@@ -342,7 +346,6 @@ mod tests {
     fn what_cannot_be_read_is_named_with_the_command_to_type() {
         for (text, expected) in [
             ("9.378s dev-vda2.device\n", "systemctl show"),
-            ("The time when unit became active or started is printed after the \"@\".\n", "units.txt"),
             ("[Nov22 09:04] Linux version 6\n[  +0.000012] x\n", "Take 'dmesg'"),
             ("Linux version 6.1\nReached target Basic System.\n", "short-monotonic"),
         ] {
@@ -367,6 +370,7 @@ mod tests {
             ("Version=252\nUserspaceTimestampMonotonic=1\n", PartKind::Manager),
             ("Id=a.service\nLoadState=loaded\n", PartKind::Units),
             ("Manager: systemd 252\n", PartKind::Dump),
+            ("graphical.target @5s\n└─a.service @1s +4s\n", PartKind::CriticalChain),
             ("__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\n", PartKind::JournalExport),
             ("{\"__CURSOR\":\"s\"}\n", PartKind::JournalJson),
             ("Fri 2026-11-20 23:15:25.1 UTC [s=1;i=1;b=2;m=3;t=4;x=5]\n    PRIORITY=5\n", PartKind::JournalVerbose),

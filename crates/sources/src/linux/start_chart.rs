@@ -4,14 +4,14 @@
 //! length that `systemd-analyze blame` gives. The kernel's start is at 0, and a second is 100 wide, or as wide as the kernel's own bar
 //! says where the picture was scaled (source: what systemd 252 writes). Whether a unit failed is not in the picture.
 
-use onoff_trace::{
-    Counter, ServiceChange, ServiceOutcome, ServiceTransition, Severity, StringId, TableName, milestone,
-};
+use onoff_trace::{Counter, Severity, TableName};
 
 use super::assembly::Assembly;
 use super::parts::{Part, PartKind};
 use super::startup_lengths::{self, StartupLengths};
 use super::time_span::time_span_ns;
+use super::unit_names::is_unit;
+use super::unit_rows;
 
 /// What rows name as their record.
 pub(super) const EVENT: &str = "systemd-analyze plot";
@@ -55,13 +55,6 @@ fn content(line: &str) -> Option<String> {
     Some(plain.into_iter().fold(text.to_owned(), |text, (written, meant)| text.replace(written, meant)))
 }
 
-/// Whether a name is that of a unit: the picture has bars and legends of other kinds.
-fn is_unit(name: &str) -> bool {
-    const KINDS: [&str; 11] =
-        ["service", "socket", "target", "device", "mount", "automount", "swap", "timer", "path", "slice", "scope"];
-    name.rsplit_once('.').is_some_and(|(name, kind)| !name.is_empty() && KINDS.contains(&kind))
-}
-
 /// Adds the part's rows.
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
@@ -103,45 +96,14 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
         units += 1;
         let start_ns = ns(x);
         let end_ns = start_ns.saturating_add(length.unwrap_or_else(|| ns(width)));
-        add(name, start_ns, end_ns, assembly);
+        unit_rows::add_start(name, start_ns, end_ns, EVENT, assembly);
     }
-}
-
-fn add(name: &str, start_ns: i64, end_ns: i64, assembly: &mut Assembly) {
-    let row = ServiceTransition {
-        service: assembly.text(name),
-        group: StringId::EMPTY,
-        kind: ServiceChange::Start,
-        start_ns,
-        checkpoint_ns: None,
-        load_ns: None,
-        end_ns: Some(end_ns),
-        container: StringId::EMPTY,
-        container_pid: None,
-        outcome: ServiceOutcome::Completed,
-        automatic: false,
-        result: StringId::EMPTY,
-        timeout_ns: None,
-        main_tid: None,
-        tid: None,
-        end_tid: None,
-        event: assembly.text(EVENT),
-    };
-    let known = || {
-        let unit = assembly.texts.find(name);
-        assembly.milestones.iter().any(|row| Some(row.detail) == unit)
-    };
-    if name.ends_with(".target") && !known() {
-        assembly.milestone(end_ns, milestone::TARGET_REACHED, name, None, EVENT);
-    }
-    assembly.reaches(end_ns);
-    assembly.service_transitions.push(row);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::{Tables, Trace};
+    use onoff_trace::{ServiceTransition, Tables, Trace};
 
     fn picture(kernel_width: &str, units: &str) -> String {
         format!(

@@ -7,14 +7,45 @@ use onoff_trace::{Milestone, ServiceChange, ServiceOutcome, ServiceTransition, S
 
 use super::assembly::Assembly;
 use super::units;
-use super::{blame, start_chart};
+use super::{blame, critical_chain, start_chart};
 
 /// How far a message about a change can be from the change itself, ns: 1 s. Messages wait for journald while it starts, and
 /// the clock of the kernel's log is only known to some milliseconds.
 const NEAR_NS: i64 = 1_000_000_000;
 
+/// Adds a start that is over, of which a part tells no more than its times; and the target's being reached, where the unit is one
+/// and no other part has told it.
+pub(super) fn add_start(unit: &str, start_ns: i64, end_ns: i64, event: &str, assembly: &mut Assembly) {
+    let row = ServiceTransition {
+        service: assembly.text(unit),
+        group: StringId::EMPTY,
+        kind: ServiceChange::Start,
+        start_ns,
+        checkpoint_ns: None,
+        load_ns: None,
+        end_ns: Some(end_ns),
+        container: StringId::EMPTY,
+        container_pid: None,
+        outcome: ServiceOutcome::Completed,
+        automatic: false,
+        result: StringId::EMPTY,
+        timeout_ns: None,
+        main_tid: None,
+        tid: None,
+        end_tid: None,
+        event: assembly.text(event),
+    };
+    let known = || assembly.milestones.iter().any(|milestone| milestone.detail == row.service);
+    if unit.ends_with(".target") && !known() {
+        assembly.milestone(end_ns, milestone::TARGET_REACHED, unit, None, event);
+    }
+    assembly.reaches(end_ns);
+    assembly.service_transitions.push(row);
+}
+
 /// Brings the rows of all parts together; called when all parts were read.
 pub(super) fn settle(assembly: &mut Assembly) {
+    critical_chain::settle(assembly);
     let properties = assembly.text(units::EVENT);
     let chart = assembly.text(start_chart::EVENT);
     settle_transitions(&mut assembly.service_transitions, properties, chart);

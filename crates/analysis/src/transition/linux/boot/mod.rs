@@ -68,7 +68,9 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     let units = starts_of_units(trace, &starts, &places);
 
     let begin_ns = course.begin_ns();
-    let startup_ns = course.finished.time_ns.map(|end| end.saturating_sub(begin_ns));
+    // Of a start whose begin is not known, its length is a bound.
+    let finished_ns = course.finished.time_ns.filter(|_| course.kernel.time_ns.is_some());
+    let startup_ns = finished_ns.map(|end| end.saturating_sub(begin_ns));
     let total_ns = startup_ns.zip(post_boot.end_ns).map(|(startup, _)| startup.saturating_add(post_boot.busy_ns));
     // Without an end the start was not over when the recording was, if something was still starting.
     let still_starting = match course.finished.time_ns {

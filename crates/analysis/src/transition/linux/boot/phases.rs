@@ -82,12 +82,17 @@ pub(super) fn course(trace: &Trace, target: Option<&DefaultTarget>) -> Course {
     Course {
         firmware: at(milestone::FIRMWARE, "the firmware starts"),
         loader: at(milestone::BOOT_MANAGER, "the loader starts"),
-        kernel: Boundary {
-            time_ns: Some(0),
-            rule: "the kernel's clock starts".to_owned(),
-            event: String::new(),
-            certainty: Certainty::Measured,
-            missing: Vec::new(),
+        // A part whose times count from user space, and nothing else: then the kernel's start is not known.
+        kernel: if user_space.time_ns == Some(0) {
+            missing("the kernel's clock starts")
+        } else {
+            Boundary {
+                time_ns: Some(0),
+                rule: "the kernel's clock starts".to_owned(),
+                event: String::new(),
+                certainty: Certainty::Measured,
+                missing: Vec::new(),
+            }
         },
         initrd,
         init_program,

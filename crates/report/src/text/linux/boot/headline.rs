@@ -42,6 +42,12 @@ fn answer(report: &LinuxBootReport) -> String {
             format!("The boot was not finished when the recording ended, after {}.", duration(report.total_at_least_ns))
         }
         (None, _) if report.total_at_least_ns <= 0 => "The recording does not say how long the boot took.".to_owned(),
+        (None, _) if report.phases.iter().any(|phase| phase.name == PhaseName::Kernel && phase.start_ns.is_none()) => {
+            format!(
+                "The boot took at least {}: the recording does not say when the kernel started.",
+                duration(report.total_at_least_ns)
+            )
+        }
         (None, _) => format!(
             "The boot took at least {}: the recording does not say when it was over.",
             duration(report.total_at_least_ns)

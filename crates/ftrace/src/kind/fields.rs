@@ -1,9 +1,115 @@
-//! Events as binary records, read by the names of their fields.
+//! Events by the names of their fields: binary records, and the text of `trace-cmd report -R`.
 
 use super::{BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, TaskState};
 use crate::data::RecordBody;
 
-pub(super) fn read<'a>(name: &str, body: RecordBody<'a>) -> Option<Kind<'a>> {
+/// An event's fields by their names.
+pub(super) trait Fields<'a>: Copy {
+    /// A number; `None` when there is no such field.
+    fn number(self, field: &str) -> Option<i64>;
+    /// A text; `None` when there is no such field.
+    fn text(self, field: &str) -> Option<&'a str>;
+    /// The function that begins at the address in a field; empty when it has no name here.
+    fn function(self, field: &str) -> Option<&'a str>;
+    /// The function that holds the address in a field; empty when it has no name here.
+    fn function_around(self, field: &str) -> Option<&'a str>;
+    /// The text at the address in a field.
+    fn string_at(self, field: &str) -> Option<&'a str>;
+}
+
+impl<'a> Fields<'a> for RecordBody<'a> {
+    fn number(self, field: &str) -> Option<i64> {
+        RecordBody::number(&self, field)
+    }
+
+    fn text(self, field: &str) -> Option<&'a str> {
+        RecordBody::text(&self, field)
+    }
+
+    fn function(self, field: &str) -> Option<&'a str> {
+        RecordBody::function(&self, field)
+    }
+
+    fn function_around(self, field: &str) -> Option<&'a str> {
+        RecordBody::function_around(&self, field)
+    }
+
+    fn string_at(self, field: &str) -> Option<&'a str> {
+        RecordBody::string_at(&self, field)
+    }
+}
+
+/// `name=value name=value …`, as `trace-cmd report -R` writes the fields: addresses instead of what is there, long numbers in
+/// hexadecimal.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawText<'a>(&'a str);
+
+impl<'a> RawText<'a> {
+    /// The fields of `text`; `None` when it does not begin with one.
+    pub(super) fn of(text: &'a str) -> Option<Self> {
+        let (name, _) = text.split_once('=')?;
+        is_field_name(name).then_some(Self(text))
+    }
+
+    /// A value, up to the next field. Values are not quoted: a thread's name that holds ` x=` ends there.
+    fn value(self, field: &str) -> Option<&'a str> {
+        let mut rest = self.0;
+        loop {
+            let (name, value) = rest.split_once('=')?;
+            let end = next_field(value);
+            if name == field {
+                return value.get(..end.unwrap_or(value.len()));
+            }
+            rest = value.get(end? + 1..)?;
+        }
+    }
+
+    /// An address has no name in this form.
+    fn address(self, field: &str) -> Option<&'a str> {
+        self.value(field)?.starts_with("0x").then_some("")
+    }
+}
+
+fn is_field_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Where in `text` the space is before the next `name=`.
+fn next_field(text: &str) -> Option<usize> {
+    memchr::memchr_iter(b'=', text.as_bytes()).find_map(|equals| {
+        let before = text.get(..equals)?;
+        let space = before.rfind(' ')?;
+        is_field_name(before.get(space + 1..)?).then_some(space)
+    })
+}
+
+impl<'a> Fields<'a> for RawText<'a> {
+    fn number(self, field: &str) -> Option<i64> {
+        let value = self.value(field)?.trim();
+        match value.strip_prefix("0x") {
+            Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16).ok().map(|bits| bits as i64),
+            None => value.parse().ok(),
+        }
+    }
+
+    fn text(self, field: &str) -> Option<&'a str> {
+        self.value(field)
+    }
+
+    fn function(self, field: &str) -> Option<&'a str> {
+        self.address(field)
+    }
+
+    fn function_around(self, field: &str) -> Option<&'a str> {
+        self.address(field)
+    }
+
+    fn string_at(self, _field: &str) -> Option<&'a str> {
+        None
+    }
+}
+
+pub(super) fn read<'a>(name: &str, body: impl Fields<'a>) -> Option<Kind<'a>> {
     let pid = |field| body.number(field)?.try_into().ok();
     let number = |field| body.number(field)?.try_into().ok();
     Some(match name {
@@ -81,7 +187,7 @@ pub(super) fn read<'a>(name: &str, body: RecordBody<'a>) -> Option<Kind<'a>> {
 /// A kernel's device number holds the minor number in its low twenty bits.
 const MINOR_BITS: u32 = 20;
 
-fn request(body: RecordBody<'_>, stage: RequestStage) -> Option<Kind<'_>> {
+fn request<'a>(body: impl Fields<'a>, stage: RequestStage) -> Option<Kind<'a>> {
     let device = u32::try_from(body.number("dev")?).ok()?;
     let completed = stage == RequestStage::Completed;
     Some(Kind::Request(BlockRequest {
