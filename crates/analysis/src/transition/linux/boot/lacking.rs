@@ -32,11 +32,14 @@ pub(super) fn lacking(trace: &Trace, course: &Course, starts: &Starts<'_>, post_
             "systemctl show '*' > units.txt",
         );
     } else if !started().any(|row| trace.text(row.event) == PROPERTIES) {
-        add(
-            "unit properties",
-            "the exact times of units: those of messages stand in for them",
-            "systemctl show '*' > units.txt",
-        );
+        // What systemd-analyze prints has the manager's own times.
+        let of_the_manager = started().all(|row| trace.text(row.event).starts_with("systemd-analyze"));
+        let unknown = if of_the_manager {
+            "the other units, and which starts failed"
+        } else {
+            "the exact times of units: those of messages stand in for them"
+        };
+        add("unit properties", unknown, "systemctl show '*' > units.txt");
     }
     if started().next().is_some() && !starts.has_dependencies() {
         add("dependencies of units", "which unit waited for which", "systemctl show '*' > units.txt");

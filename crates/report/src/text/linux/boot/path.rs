@@ -6,7 +6,7 @@ use onoff_analysis::cpu::ProcessCpu;
 use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitPathStep};
 use onoff_analysis::units::WaitKind;
 
-use crate::text::quantity::{duration, percent};
+use crate::text::quantity::{counted, duration, percent};
 use crate::text::section::title;
 use crate::text::style::{DOUBT, QUIET, WORST};
 use crate::text::table::{Table, cell, styled_cell};
@@ -37,7 +37,7 @@ pub(super) fn write(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result
         .right("took")
         .left("released by", 44)
         .left("processors", 100);
-    let mut passed = 0_usize;
+    let mut passed = 0_u64;
     let last = path.steps.len().saturating_sub(1);
     for (at, step) in path.steps.iter().enumerate() {
         let brief = step.duration_ns < NOTABLE_NS && step.released_by.gap_ns < NOTABLE_GAP_NS;
@@ -61,7 +61,8 @@ pub(super) fn write(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result
     if passed > 0 {
         writeln!(
             out,
-            "  {QUIET}{passed} units in between took less than {} each and are left out.{QUIET:#}",
+            "  {QUIET}Left out: {} in between, of less than {} each.{QUIET:#}",
+            counted(passed, "unit"),
             duration(NOTABLE_NS)
         )?;
     }
