@@ -125,7 +125,8 @@ fn the_unit_that_sleeps_on_the_way_is_named_first() {
     assert_eq!(unit, "slowearly.service");
     assert!((6.0..6.2).contains(took), "{took}");
     let text = folder.answer(&format!("boot {}", path.display()));
-    let longest = text.lines().nth(2).unwrap();
+    assert!(text.lines().nth(2).unwrap().starts_with("slowearly.service held up user space for"), "{text}");
+    let longest = text.lines().nth(3).unwrap();
     assert!(longest.starts_with("Longest on the way to graphical.target: slowearly.service, 6.11 s"), "{longest}");
     // The steps and what lies between them are the whole way from the manager's first unit to the target.
     let path = &report["critical_path"];

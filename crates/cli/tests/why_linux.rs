@@ -237,10 +237,9 @@ fn process_1_s_own_timer_does_not_hide_the_unit_it_waits_for() {
     let report = made_answer(&made(), "--phase user_space");
     let phase = stretch(&report, "user_space", "boot");
     let services = phase["path"]["services"].as_array().unwrap();
-    assert_eq!(services.len(), 1);
     assert_eq!(services[0]["service"]["name"], "slow.service");
-    // From when process 1 left its processor until its timer woke it; its second wait process 217 itself ended.
-    assert_eq!(number(&services[0]["ns"]) / MS, 2_820);
+    // All of it, whatever process 1 did meanwhile.
+    assert_eq!(number(&services[0]["ns"]) / MS, 6_075);
 }
 
 #[test]
@@ -267,7 +266,7 @@ fn the_slow_unit_of_a_real_boot_is_named() {
     let before = share_ms(kernel, "cpu", "the kernel, before its first recorded switch");
     assert_eq!(before, 420);
     let user_space = stretch(&report, "user_space", "boot");
-    assert!(share_ms(user_space, "service_dependency", "slowearly.service") > 3_000);
+    assert!(share_ms(user_space, "service_dependency", "slowearly.service") > 5_990);
 }
 
 #[test]
@@ -307,4 +306,123 @@ fn the_phases_of_a_real_sleep_have_chains() {
     let report = sample_answer("suspend-s3", "--device 0000:00:10.0").unwrap();
     let request = stretch(&report, "0000:00:10.0", "resume_noirq");
     assert_eq!(number(&request["duration_ns"]) / MS, 448);
+}
+
+/// The phases that `onoff boot`, `shutdown` or `suspend` has, with their lengths, ns.
+fn phases_of(report: &Value) -> Vec<(String, i64)> {
+    let phases = report["phases"].as_array().unwrap().iter();
+    let known = phases.filter_map(|phase| Some((phase["name"].as_str()?.to_owned(), phase["duration_ns"].as_i64()?)));
+    known.filter(|(name, ns)| *ns > 0 && name != "TraceTail").collect()
+}
+
+#[test]
+fn the_phases_are_those_of_the_transition_and_the_account_of_each_sums_to_it() {
+    let Some(samples) = samples("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    for (name, verb) in
+        [("boot-1", "boot"), ("boot-2", "boot"), ("boot-fpdt", "boot"), ("shutdown-slowstop", "shutdown")]
+    {
+        let path = samples.join(format!("{name}.tar.xz"));
+        let transition = folder.answer(&format!("{verb} {} --format json", path.display()));
+        let expected = phases_of(&serde_json::from_str(&transition).unwrap());
+        let report = sample_answer(name, &format!("--transition {verb} --min 0")).unwrap();
+        let stretches = report["stretches"].as_array().unwrap();
+        let found: Vec<(String, i64)> = stretches
+            .iter()
+            .map(|row| (row["name"].as_str().unwrap().to_owned(), number(&row["duration_ns"])))
+            .collect();
+        assert_eq!(found, expected, "{name}");
+        for stretch in stretches {
+            let account = &stretch["account"];
+            let sum: i64 = account["entries"].as_array().unwrap().iter().map(|entry| number(&entry["ns"])).sum();
+            assert_eq!(sum, number(&account["duration_ns"]), "{name}");
+            assert_eq!(sum, number(&stretch["duration_ns"]), "{name}");
+        }
+    }
+    let text = folder.answer(&format!("why {}", samples.join("boot-2.tar.xz").display()));
+    assert!(text.contains("user space (boot) took 23.4 s"), "{text}");
+}
+
+/// The culprits that a verb names: phase, name, ms.
+fn culprits(folder: &Folder, line: &str) -> Vec<(String, String, i64)> {
+    let report: Value = serde_json::from_str(&folder.answer(&format!("{line} --format json"))).unwrap();
+    let culprits = report["culprits"].as_array().unwrap().iter();
+    culprits
+        .map(|one| {
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            (text(&one["phase"]), text(&one["entry"]["name"]), number(&one["entry"]["ns"]) / MS)
+        })
+        .collect()
+}
+
+/// One name and one number for a planted cause: the verb of the transition, why, diagnose and the measures of compare.
+fn is_one(folder: &Folder, path: &Path, (verb, phase, name): (&str, &str, &str), blamed_ms: i64) {
+    let shown = path.display();
+    let (of, first, ms) = culprits(folder, &format!("{verb} {shown}")).swap_remove(0);
+    assert_eq!((of.as_str(), first.as_str()), (phase, name));
+    // What 'systemd-analyze blame' or the units' own properties say, within 5 %.
+    assert!((ms - blamed_ms).abs() * 20 <= blamed_ms, "{name}: {ms} ms");
+    let held = format!("{name} held up {}", phase.replace('_', " "));
+    let cost = format!(" for {}", onoff_trace::Duration::from_ns(ms * MS));
+    let says = |text: &str| text.lines().any(|line| line.starts_with(&held) && line.contains(&cost));
+    assert!(says(&folder.answer(&format!("{verb} {shown}"))), "{held}{cost}");
+    assert!(says(&folder.answer(&format!("why {shown} --phase {phase}"))), "{held}{cost}");
+    let diagnosis: Value = serde_json::from_str(&folder.answer(&format!("diagnose {shown} --format json"))).unwrap();
+    let mut findings = diagnosis["findings"].as_array().unwrap().iter();
+    let finding = findings.find(|one| one["subject"]["name"] == name).unwrap();
+    assert_eq!((number(&finding["cost_ns"]) / MS, &finding["phase"]), (ms, &json!(phase)));
+    folder.answer(&format!("gate --baseline {shown} --transition {verb} --save-baseline kept.json"));
+    let kept: Value = serde_json::from_slice(&std::fs::read(folder.path("kept.json")).unwrap()).unwrap();
+    let mut measures = kept["runs"][0]["measures"].as_array().unwrap().iter();
+    let measure = measures.find(|one| one["category"] == "account" && one["subject"]["name"] == name).unwrap();
+    assert_eq!(number(&measure["value"]) / MS, ms);
+}
+
+#[test]
+fn a_planted_unit_is_one_cause_in_every_verb() {
+    let Some(samples) = samples("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    is_one(&folder, &samples.join("boot-2.tar.xz"), ("boot", "user_space", "slowearly.service"), 6_107);
+    let shutdown = samples.join("shutdown-slowstop.tar.xz");
+    is_one(&folder, &shutdown, ("shutdown", "stop_units", "slowstop.service"), 5_166);
+    // e2scrub_reap.service took 8.17 s of the first boot, off the way, and ifup@enp0s16.service 3.88 s of the shutdown.
+    let boot = culprits(&folder, &format!("boot {}", samples.join("boot-2.tar.xz").display()));
+    assert!(!boot.iter().any(|(_, name, _)| name == "e2scrub_reap.service" || name == "the processors"), "{boot:?}");
+    let stop = culprits(&folder, &format!("shutdown {}", shutdown.display()));
+    assert!(!stop.iter().any(|(_, name, _)| name == "ifup@enp0s16.service"), "{stop:?}");
+}
+
+#[test]
+fn a_boot_that_its_processors_bound_is_said_to_be_and_one_without_switches_is_not_known() {
+    let Some(samples) = samples("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    for name in ["boot-1", "boot-fpdt"] {
+        let path = samples.join(format!("{name}.tar.xz"));
+        let (phase, first, ms) = culprits(&folder, &format!("boot {}", path.display())).swap_remove(0);
+        assert_eq!((phase.as_str(), first.as_str()), ("user_space", "the processors"), "{name}");
+        let text = folder.answer(&format!("boot {}", path.display()));
+        let said = format!("The processors held up user space for {}", onoff_trace::Duration::from_ns(ms * MS));
+        assert!(text.contains(&said), "{text}");
+    }
+    let sleep = samples.join("suspend-s3.tar.xz");
+    assert_eq!(culprits(&folder, &format!("boot {}", sleep.display())), []);
+    let why = folder.answer(&format!("why {} --transition boot", sleep.display()));
+    assert!(why.contains("of user space (boot), because context switches were not recorded"), "{why}");
+}
+
+#[test]
+fn a_planted_function_of_the_kernel_is_named_with_its_seconds() {
+    let folder = made();
+    let found = culprits(&folder, "boot linux");
+    // Process 1 had the processor for the first 5 ms of the unit's 6.075 s.
+    assert_eq!(found[0], ("user_space".to_owned(), "slow.service".to_owned(), 6_070), "{found:?}");
+    assert_eq!(found[1], ("kernel".to_owned(), "slow_init".to_owned(), 2_000), "{found:?}");
+    let text = folder.answer("why linux --phase kernel");
+    assert!(text.starts_with("slow_init blocked kernel (boot) for 2.00 s"), "{text}");
 }

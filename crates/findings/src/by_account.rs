@@ -9,6 +9,7 @@ use onoff_analysis::account::{
     AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, has_no_path,
 };
 use onoff_analysis::interval::covered_ns;
+use onoff_analysis::transition::PhaseName;
 
 use crate::cost::{Cost, Stretch};
 use crate::finding::{CostBasis, FindingSubject, FindingSubjectKind, FoldedFinding, RuleFinding};
@@ -142,6 +143,9 @@ impl ByAccount<'_> {
             return self.hold_video(finding, own_ns);
         }
         let Some(&(first, _)) = places.first() else {
+            if self.hold_unit(&mut finding) {
+                return Held { finding, own_ns, is_of_host: false, places };
+            }
             self.bound(&mut finding);
             return Held { finding, own_ns, is_of_host: false, places };
         };
@@ -158,6 +162,31 @@ impl ByAccount<'_> {
             take_from_account(&mut finding, phase, &entries);
         }
         Held { finding, own_ns, is_of_host, places }
+    }
+
+    /// A unit that was waited for costs what the account has of it: for the rest of the wait others had the processors, or were waited
+    /// for in its place.
+    fn hold_unit(&self, finding: &mut RuleFinding) -> bool {
+        let place = match finding.subject.kind {
+            FindingSubjectKind::Service => self.named(finding, &finding.subject.name),
+            _ => None,
+        };
+        let Some((phase, entry)) = place.and_then(|place| Some((self.phases.get(place.0)?, self.entry(place)?))) else {
+            return false;
+        };
+        let own_ns = finding.cost_ns.unwrap_or(0);
+        let is_path = phase.account.measure == AccountMeasure::CriticalPath;
+        if entry.kind != AccountSubjectKind::Unit || !is_path || entry.ns >= own_ns {
+            return false;
+        }
+        let rest = own_ns.saturating_sub(entry.ns);
+        finding.cost_ns = Some(entry.ns);
+        finding.cost_basis = CostBasis::CriticalPath;
+        finding.phase = Some(phase.phase.clone());
+        let text = format!("{}; for the other {} others had the processors or were waited for", did(entry), time(rest));
+        let time_ns = entry.stretches.first().map(|one| one.start_ns);
+        finding.evidence.push(crate::finding::FindingEvidence { time_ns, text });
+        true
     }
 
     /// Somebody who only ran beside a path that others explain costs what the account says, not the time that it ran.
@@ -412,7 +441,8 @@ fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhase, entries:
     };
     let is_same_name = finding.subject.name.eq_ignore_ascii_case(&entry.name);
     let begins = entry.stretches.first().map(|one| one.start_ns);
-    let said = format!("on the path of {}: {}", phase.phase, did(entry));
+    let shown = PhaseName::of(&phase.phase).map_or_else(|| phase.phase.clone(), PhaseName::shown);
+    let said = format!("on the path of {shown}: {}", did(entry));
     let is_named = finding.title.to_lowercase().contains(&entry.name.to_lowercase());
     let own_ns = own_ns.unwrap_or(ns);
     let is_far = own_ns.abs_diff(ns).saturating_mul(SAYS_THE_SAME) > ns.unsigned_abs();
@@ -451,7 +481,7 @@ fn did(entry: &AccountEntry) -> String {
         .iter()
         .filter(|share| share.did != Did::Nothing && share.ns.saturating_mul(100) >= entry.ns)
         .take(TOLD_PARTS)
-        .map(|share| format!("{} {}", share.did.phrase(), time(share.ns)))
+        .map(|share| format!("{} {}", share.did.phrase_of(entry.kind), time(share.ns)))
         .collect();
     if parts.is_empty() { entry.name.clone() } else { format!("{} {}", entry.name, parts.join(", ")) }
 }
@@ -474,20 +504,43 @@ fn advice(entry: &AccountEntry) -> String {
 /// Whoever took long and is named by no rule.
 pub(crate) fn general(culprit: &Culprit) -> RuleFinding {
     let entry = &culprit.entry;
+    let phase = PhaseName::of(&culprit.phase).map_or_else(|| culprit.phase.clone(), PhaseName::shown);
+    if entry.kind == AccountSubjectKind::Processors {
+        return bound_by_processors(culprit, &phase);
+    }
     let cost = match culprit.measure {
         // A part of every transition cannot be taken out of it.
         _ if culprit.of_system => Cost::UNKNOWN,
         AccountMeasure::CriticalPath => Cost::on_path(entry.ns),
         _ => Cost::at_most(entry.ns),
     };
+    let mut finding =
+        RuleFinding::new(subject(entry), format!("{} was on the path of {phase} for {}", entry.name, time(entry.ns)))
+            .costs(cost)
+            .certain(entry.certainty)
+            .because(entry.stretches.first().map(|one| one.start_ns), did(entry))
+            .advise(format!("{}: 'onoff why FILE --phase {}' shows the chain", advice(entry), culprit.phase));
+    finding.phase = Some(culprit.phase.clone());
+    finding
+}
+
+/// Nobody in particular: there is more to do at once than the processors can.
+fn bound_by_processors(culprit: &Culprit, phase: &str) -> RuleFinding {
+    let entry = &culprit.entry;
     let mut finding = RuleFinding::new(
-        subject(entry),
-        format!("{} was on the path of {} for {}", entry.name, culprit.phase, time(entry.ns)),
+        FindingSubject::new(FindingSubjectKind::Work, entry.name.clone()),
+        format!("No processor was free for {} of {phase}", time(entry.ns)),
     )
-    .costs(cost)
+    .costs(Cost::at_most(entry.ns))
     .certain(entry.certainty)
-    .because(entry.stretches.first().map(|one| one.start_ns), did(entry))
-    .advise(format!("{}: 'onoff why FILE --phase {}' shows the chain", advice(entry), culprit.phase));
+    .because(
+        entry.stretches.first().map(|one| one.start_ns),
+        format!("{} had the processors most", culprit.members.join(", ")),
+    )
+    .advise(format!(
+        "Start less at once or later, or give the machine more processors: 'onoff why FILE --phase {}' shows who had them",
+        culprit.phase
+    ));
     finding.phase = Some(culprit.phase.clone());
     finding
 }

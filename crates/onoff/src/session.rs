@@ -1,6 +1,6 @@
 //! A recording that questions are asked of.
 
-use onoff_analysis::transition::Variant;
+use onoff_analysis::transition::{Transition, Variant};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use onoff_analysis::account::{AccountedPhase, accounts, culprits};
@@ -11,7 +11,7 @@ use onoff_analysis::transition::TransitionKind;
 use onoff_analysis::transition::boot::{self, BootOptions, BootReport, NotABoot};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, NotAShutdown, ShutdownOptions};
-use onoff_analysis::transition::suspend::{self, NoSuspend, SuspendOptions, SuspendReport};
+use onoff_analysis::transition::suspend::{self, NoSuspend, SuspendOptions};
 use onoff_analysis::waits::{NoWhy, WHY_TABLES, WhyQuestion, WhyReport, why};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
@@ -170,7 +170,8 @@ impl Session {
         let tables = boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES).union(WHY_TABLES);
         let trace = self.system_tables(tables)?;
         if trace.system.kind == SystemKind::Linux {
-            let report = linux::boot::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            let mut report = linux::boot::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            report.culprits = culprits(&accounts(&trace, Some(TransitionKind::Boot)));
             return Ok(BootAnswer::Linux { report: Box::new(report), recording: Box::new(summarise(&trace)) });
         }
         let report = boot::analyse(&trace, options);
@@ -178,7 +179,7 @@ impl Session {
         if !report.as_ref().is_ok_and(from_off) {
             let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };
             if let Some(mut report) = suspend::fast_startup(&trace, &options) {
-                name_culprits(&trace, &mut report);
+                name_culprits(&trace, &mut report.transitions);
                 let recording = Box::new(summarise(&trace));
                 return Ok(BootAnswer::FastStartup { report: Box::new(report), recording });
             }
@@ -213,7 +214,8 @@ impl Session {
         let trace = self.system_tables(shutdown::TABLES.union(linux::shutdown::TABLES).union(WHY_TABLES))?;
         let recording = Box::new(summarise(&trace));
         if trace.system.kind == SystemKind::Linux {
-            let report = linux::shutdown::analyse(&trace).map_err(Refusal::Nothing)?;
+            let mut report = linux::shutdown::analyse(&trace).map_err(Refusal::Nothing)?;
+            report.culprits = culprits(&accounts(&trace, Some(TransitionKind::Shutdown)));
             return Ok(ShutdownAnswer::Linux { report: Box::new(report), recording });
         }
         let mut report = shutdown::analyse(&trace, options).map_err(Refusal::Nothing)?;
@@ -229,11 +231,12 @@ impl Session {
         let trace = self.system_tables(suspend::TABLES.union(WHY_TABLES))?;
         let recording = Box::new(summarise(&trace));
         if trace.system.kind == SystemKind::Linux {
-            let report = linux::suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            let mut report = linux::suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            name_culprits(&trace, &mut report.transitions);
             return Ok(SleepAnswer::Linux { report: Box::new(report), recording });
         }
         let mut report = suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
-        name_culprits(&trace, &mut report);
+        name_culprits(&trace, &mut report.transitions);
         Ok(SleepAnswer::Windows { report: Box::new(report), recording })
     }
 
@@ -267,9 +270,9 @@ impl Session {
 }
 
 /// Who made each transition slow, into its report.
-fn name_culprits(trace: &Trace, report: &mut SuspendReport) {
+fn name_culprits<D>(trace: &Trace, transitions: &mut [Transition<D>]) {
     let accounts = accounts(trace, Some(TransitionKind::Suspend));
-    for transition in &mut report.transitions {
+    for transition in transitions {
         let is_its = |one: &&AccountedPhase| {
             let phases = &transition.phases;
             phases.iter().any(|row| row.name.as_str() == one.phase && row.start_ns == Some(one.account.start_ns))

@@ -4,17 +4,21 @@
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
-use onoff_trace::{ActivityKind, PowerRequestScope, StringId, SystemKind, Trace};
+use onoff_trace::{ActivityKind, PowerRequestScope, StringId, SystemKind, Trace, milestone};
 
 use super::ledger::{Subject, SubjectId, Subjects};
 use super::model::AccountSubjectKind;
 use crate::modules::Modules;
 use crate::owners::file_name;
 use crate::processes::Images;
+use crate::transition::linux;
+use crate::units::declared_order::first;
 use crate::waits::driver_name;
 
 /// The process of the kernel of Windows, whose threads work for drivers.
 const SYSTEM: u32 = 4;
+/// The first process of Linux.
+const FIRST_PROCESS: u32 = 1;
 /// Requests of one thread that are looked at for one moment.
 const MOST_NESTED: usize = 64;
 /// Generations of processes looked at to find a unit's.
@@ -94,6 +98,8 @@ pub(super) struct Actors<'t> {
     video: Vec<(i64, i64)>,
     /// Steps of the kernel's shutdown, by begin.
     kernel_steps: Vec<(i64, i64, StringId)>,
+    /// Linux: when the first program ran, and when that of the root file system did.
+    first_programs_ns: (i64, i64),
     task_ids: HashMap<TaskOf, SubjectId>,
     process_ids: HashMap<usize, SubjectId>,
     module_ids: HashMap<StringId, SubjectId>,
@@ -129,6 +135,16 @@ impl<'t> Actors<'t> {
         for list in mains.values_mut() {
             list.sort_unstable_by_key(|&(time, _)| time);
         }
+        if trace.system.kind == SystemKind::Linux {
+            // Whoever stops a unit works for it.
+            for ((unit, stop_ns), pid) in linux::shutdown::stoppers(trace) {
+                let mut lives = trace.processes.iter().enumerate().filter(|(_, life)| life.pid == pid);
+                let stopper = lives.find(|(_, life)| life.start_ns.is_some_and(|start| start >= stop_ns));
+                if let Some((row, _)) = stopper {
+                    hosted.entry(row).or_default().insert(trace.text(unit).to_owned());
+                }
+            }
+        }
         let mut tags = HashMap::new();
         for service in &trace.system.services {
             if service.tag != 0 {
@@ -147,6 +163,7 @@ impl<'t> Actors<'t> {
             trace,
             video: video_gaps(trace),
             kernel_steps: kernel_steps(trace),
+            first_programs_ns: first_programs(trace),
             images,
             threads,
             tasks: tasks(trace),
@@ -198,14 +215,43 @@ impl<'t> Actors<'t> {
             return Some(Actor { subject: self.process_id(process?, thread.pid), at_work: false, is_kernel: true });
         }
         let process = process?;
-        let is_kernel = self.trace.system.kind == SystemKind::Linux && self.is_kernel_of_linux(process);
+        let is_linux = self.trace.system.kind == SystemKind::Linux;
+        if is_linux && thread.pid == FIRST_PROCESS {
+            return Some(self.first_process(process, time_ns));
+        }
+        let is_kernel = is_linux && self.is_kernel_of_linux(process);
         Some(Actor { subject: self.process_id(process, thread.pid), at_work: false, is_kernel })
     }
 
-    /// Whether a process of Linux is a thread of the kernel: those are children of the second process.
+    /// Whether a process of Linux is a thread of the kernel, or a program that one of those runs for whoever waits for it: threads of
+    /// the kernel are children of the second process.
     fn is_kernel_of_linux(&self, process: usize) -> bool {
         const MAKER: u32 = 2;
-        self.trace.processes.get(process).is_some_and(|row| row.parent_pid == Some(MAKER) || row.pid == MAKER)
+        let is_thread = |row: usize| {
+            self.trace.processes.get(row).is_some_and(|row| row.parent_pid == Some(MAKER) || row.pid == MAKER)
+        };
+        let parent = || {
+            let life = self.trace.processes.get(process)?;
+            self.images.row_at(life.parent_pid?, life.start_ns?)
+        };
+        is_thread(process) || parent().is_some_and(is_thread)
+    }
+
+    /// The first process of Linux is the kernel, then the program of the initial file system, then the service manager.
+    fn first_process(&mut self, process: usize, time_ns: i64) -> Actor {
+        let (first_ns, of_root_ns) = self.first_programs_ns;
+        let is_kernel = time_ns < first_ns;
+        let subject = if is_kernel {
+            self.subjects.id(Subject::new(AccountSubjectKind::Kernel, "kernel"))
+        } else if time_ns < of_root_ns {
+            self.subjects.id(Subject {
+                pid: Some(FIRST_PROCESS),
+                ..Subject::new(AccountSubjectKind::Process, "init of the initial file system")
+            })
+        } else {
+            self.process_id(process, FIRST_PROCESS)
+        };
+        Actor { subject, at_work: false, is_kernel }
     }
 
     /// The innermost request that the thread carries out.
@@ -235,6 +281,9 @@ impl<'t> Actors<'t> {
         }
         let subject = match of {
             TaskOf::Device { driver, device } => self.device_subject(driver, device),
+            TaskOf::Activity { kind: AccountSubjectKind::Kernel, .. } => {
+                Subject::new(AccountSubjectKind::Kernel, "kernel")
+            }
             TaskOf::Activity { kind: AccountSubjectKind::Person, .. } => {
                 Subject::new(AccountSubjectKind::Person, "credentials")
             }
@@ -511,8 +560,11 @@ fn tasks(trace: &Trace) -> HashMap<u32, Vec<Task>> {
         let of = TaskOf::Service { name: row.service };
         Some((row.tid?, task(row.start_ns, open(row.end_ns), of)))
     });
+    let is_linux = trace.system.kind == SystemKind::Linux;
     let activities = trace.activities.iter().filter_map(|row| {
         let kind = match row.kind {
+            // Whoever wrote to /sys/power/state runs the kernel from then on.
+            ActivityKind::PowerPhase if is_linux => AccountSubjectKind::Kernel,
             ActivityKind::GroupPolicyScript => AccountSubjectKind::Script,
             ActivityKind::GroupPolicy | ActivityKind::GroupPolicyExtension => AccountSubjectKind::Policy,
             ActivityKind::NotificationSubscriber => AccountSubjectKind::Subscriber,
@@ -559,6 +611,15 @@ fn kernel_steps(trace: &Trace) -> Vec<(i64, i64, StringId)> {
         .collect();
     steps.sort_unstable_by_key(|&(start, ..)| start);
     steps
+}
+
+/// When Linux ran its first program, and when the first one of the root file system, ns. Where neither is known process 1 is a program
+/// from the start.
+fn first_programs(trace: &Trace) -> (i64, i64) {
+    let at = |name: &str| first(trace, name).map(|row| row.time_ns);
+    let of_root_ns = at(milestone::USER_SPACE_BEGIN);
+    let first_ns = at(milestone::INITRD_BEGIN).or(of_root_ns).unwrap_or(i64::MIN);
+    (first_ns, of_root_ns.unwrap_or(first_ns))
 }
 
 /// From the start of csrss.exe to the start of wininit.exe or winlogon.exe after it: where a session waits for its graphics.

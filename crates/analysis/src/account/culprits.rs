@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::model::{AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, DidShare};
+use super::model::{AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare};
 use super::{AccountedPhase, has_no_path};
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
@@ -24,6 +24,8 @@ const LEAST_RELAY: usize = 3;
 const NAMED_OF_RELAY: usize = 6;
 /// Who took this part of a phase explains it: a fifth.
 const EXPLAINS: i64 = 5;
+/// Without a processor for this part of a phase, whoever was waited for makes it one that the processors bound: a third. Chosen.
+const BOUND_BY_PROCESSORS: i64 = 3;
 
 /// Normal range of a phase's length, ns, upper end. Source: the ranges that field engineers use with the regions of Windows
 /// Performance Analyzer: Pre-Session 0 to 9 s, Session 0 to 12 s, Winlogon 10 to 60 s, Explorer 0 to 6 s.
@@ -35,7 +37,7 @@ pub const NORMAL_PHASES_NS: [(&str, i64); 4] =
 pub const SETTLES_WITHIN_NS: [(&str, i64); 2] = [("PostBoot", 6 * SECOND), ("PostResume", 5 * SECOND)];
 
 /// Parts of Windows and Linux that every boot, shutdown and sleep consists of.
-const OF_EVERY_TRANSITION: [&str; 16] = [
+const OF_EVERY_TRANSITION: [&str; 17] = [
     "System",
     "smss.exe",
     "csrss.exe",
@@ -51,6 +53,7 @@ const OF_EVERY_TRANSITION: [&str; 16] = [
     "computer policy",
     "user policy",
     "systemd",
+    "init of the initial file system",
     "init.scope",
 ];
 
@@ -115,6 +118,9 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             .iter()
             .skip(before)
             .any(|culprit| culprit.entry.ns.saturating_mul(EXPLAINS) >= phase.account.duration_ns);
+        if !explained && !has_no_path(&phase.phase) {
+            found.extend(bound_by_processors(phase));
+        }
         let limit = NORMAL_PHASES_NS.iter().find(|(name, _)| *name == phase.phase);
         if !explained
             && limit.is_some_and(|&(_, limit_ns)| phase.account.duration_ns > limit_ns)
@@ -139,6 +145,46 @@ fn settles_in_time(phase: &AccountedPhase) -> bool {
     let idle_ns = idle.fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
     let limit = SETTLES_WITHIN_NS.iter().find(|(name, _)| *name == phase.phase);
     limit.is_none_or(|&(_, limit_ns)| phase.account.duration_ns.saturating_sub(idle_ns) < limit_ns)
+}
+
+/// The processors, where nobody on the path had one for much of the phase: then there is too much to do at once, or there are too few.
+fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
+    let held = |entry: &AccountEntry| {
+        let held = entry.did.iter().filter(|one| one.did == Did::HeldProcessors);
+        held.fold(0_i64, |sum, one| sum.saturating_add(one.ns))
+    };
+    let mut holders: Vec<(i64, &AccountEntry)> =
+        phase.account.entries.iter().map(|entry| (held(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
+    let ns = holders.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
+    let bounds = ns >= LEAST_CULPRIT_NS && ns.saturating_mul(BOUND_BY_PROCESSORS) >= phase.account.duration_ns;
+    if !bounds || holders.len() < LEAST_RELAY {
+        return None;
+    }
+    holders.sort_by_key(|&(ns, _)| std::cmp::Reverse(ns));
+    let mut stretches: Vec<AccountStretch> =
+        holders.iter().flat_map(|(_, entry)| entry.stretches.iter().copied()).collect();
+    stretches.sort_unstable();
+    stretches.truncate(NAMED_OF_RELAY);
+    Some(Culprit {
+        phase: phase.phase.clone(),
+        phase_ns: phase.account.duration_ns,
+        measure: phase.account.measure,
+        entry: AccountEntry {
+            kind: AccountSubjectKind::Processors,
+            name: "the processors".to_owned(),
+            device: String::new(),
+            pid: None,
+            not_known: None,
+            ns,
+            percent: percent_of(ns, phase.account.duration_ns),
+            certainty: Certainty::Measured,
+            did: vec![DidShare { did: Did::HeldProcessors, ns }],
+            stretch_count: holders.iter().fold(0, |sum, (_, entry)| sum + entry.stretch_count),
+            stretches,
+        },
+        members: holders.iter().take(NAMED_OF_RELAY).map(|(_, entry)| entry.name.clone()).collect(),
+        of_system: false,
+    })
 }
 
 /// Members that together took long, as one culprit.
@@ -189,7 +235,7 @@ fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::{Did, PhaseAccount};
+    use crate::account::PhaseAccount;
 
     fn entry(kind: AccountSubjectKind, name: &str, ms: i64) -> AccountEntry {
         AccountEntry {
@@ -252,6 +298,32 @@ mod tests {
         assert_eq!(named(&[relay(Process, 2)]), []);
         // Drivers start side by side and one after the other in every boot.
         assert_eq!(named(&[relay(Driver, 6)]), []);
+    }
+
+    #[test]
+    fn the_processors_are_named_where_nobody_had_one_for_long_and_nobody_else_explains_it() {
+        use AccountSubjectKind::{Driver, Process, Unit};
+        let holder = |name: &str, ms| {
+            let did = vec![DidShare { did: Did::HeldProcessors, ns: ms * MS }];
+            AccountEntry { did, ..entry(Process, name, ms) }
+        };
+        let held = |ms, others: Vec<AccountEntry>| {
+            let mut entries: Vec<AccountEntry> = (0..9).map(|at| holder(&format!("h{at}"), ms)).collect();
+            entries.extend(others);
+            phase("user_space", entries)
+        };
+        let bound = culprits(&[held(250, vec![entry(Process, "systemd", 4_000)])]);
+        assert_eq!(bound.len(), 1);
+        assert_eq!((bound[0].entry.kind, bound[0].entry.ns), (AccountSubjectKind::Processors, 2_250 * MS));
+        assert_eq!(bound[0].members.len(), NAMED_OF_RELAY);
+        // Less than a third of the phase.
+        assert_eq!(named(&[held(250, vec![entry(Process, "systemd", 4_600)])]), []);
+        // A unit that sleeps explains it, however busy the processors were meanwhile.
+        let slow = named(&[held(250, vec![entry(Unit, "slow.service", 3_000)])]);
+        assert_eq!(slow, [("slow.service".to_owned(), 3_000)]);
+        // One or two that take the processors are hogs, and named themselves.
+        let hogs = phase("user_space", vec![holder("hog", 3_000), holder("other", 2_000), entry(Driver, "d", 100)]);
+        assert_eq!(named(&[hogs]), [("hog".to_owned(), 3_000), ("other".to_owned(), 2_000)]);
     }
 
     #[test]

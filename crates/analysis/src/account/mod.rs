@@ -45,7 +45,7 @@ use crate::interval::Interval;
 use crate::transition::TransitionKind;
 use crate::waits::{self, EndThread, RawStep, TransitionPhase, Waits, Walked};
 use actors::Actors;
-use ledger::{Ledger, Part, Who};
+use ledger::{Ledger, Part, Subject, Who};
 use path::PathDivider;
 use recorded::RecordedWork;
 
@@ -76,7 +76,7 @@ impl<'w, 't> Accountant<'w, 't> {
         let mut ledger = Ledger::default();
         let switches = match self.trace.system.kind {
             // The kernel of Linux is known to run before its first switch.
-            SystemKind::Linux if !self.trace.context_switches.is_empty() => Some((start_ns, end_ns)),
+            SystemKind::Linux => Some((start_ns, end_ns)).filter(|&ends| self.waits.has_switches(ends)),
             _ => switches(self.trace)
                 .map(|(from, to)| (from.max(start_ns), to.min(end_ns)))
                 .filter(|(from, to)| from < to),
@@ -130,13 +130,19 @@ impl<'w, 't> Accountant<'w, 't> {
 
     /// The account of a phase of a transition, by its measure.
     pub fn phase(&mut self, phase: &TransitionPhase) -> PhaseAccount {
-        self.without_path(phase).unwrap_or_else(|| self.path(phase.range, None))
+        if let Some(account) = self.without_path(phase) {
+            return account;
+        }
+        match self.waits.walked_by_units(phase) {
+            Some((walked, _)) => self.phase_of_walk(phase, &walked),
+            None => self.path(phase.range, None),
+        }
     }
 
     /// The same, of a walk that was made before.
     pub(crate) fn phase_of_walk(&mut self, phase: &TransitionPhase, walked: &Walked) -> PhaseAccount {
         self.without_path(phase).unwrap_or_else(|| {
-            if self.trace.context_switches.is_empty() {
+            if !self.waits.has_switches((phase.range.start_ns, phase.range.end_ns)) {
                 return self.path(phase.range, None);
             }
             let ends = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
@@ -151,6 +157,9 @@ impl<'w, 't> Accountant<'w, 't> {
     fn without_path(&mut self, phase: &TransitionPhase) -> Option<PhaseAccount> {
         if AWAY.contains(&phase.name.as_str()) {
             return Some(self.away(phase.range));
+        }
+        if BEFORE_KERNEL.contains(&phase.name.as_str()) {
+            return Some(self.before_kernel(phase));
         }
         if SETTLING.contains(&phase.name.as_str()) {
             let settling = idle::settle_before(self.trace, phase.range.start_ns, phase.range.end_ns, IdleMetric::XPERF);
@@ -169,6 +178,16 @@ impl<'w, 't> Accountant<'w, 't> {
         ledger.finish(&self.actors.subjects, (start_ns, end_ns), AccountMeasure::None)
     }
 
+    /// The account of a phase of the firmware or the loader, which is one piece of work of its own.
+    fn before_kernel(&mut self, phase: &TransitionPhase) -> PhaseAccount {
+        let mut ledger = Ledger::default();
+        let (start_ns, end_ns) = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
+        let id = self.actors.subjects.id(Subject::new(AccountSubjectKind::Firmware, phase.name.as_str()));
+        let (who, certainty) = (Who::Subject(id), Certainty::Measured);
+        ledger.add(Part { start_ns, end_ns, who, did: Did::Ran, certainty });
+        ledger.finish(&self.actors.subjects, (start_ns, end_ns), AccountMeasure::RecordedWork)
+    }
+
     fn recorded_work(&mut self, ends: (i64, i64), ledger: &mut Ledger) {
         if ends.0 < ends.1 {
             let actors = &mut self.actors;
@@ -178,8 +197,10 @@ impl<'w, 't> Accountant<'w, 't> {
     }
 }
 
+/// Phases before the kernel's clock starts.
+const BEFORE_KERNEL: [&str; 2] = ["firmware", "loader"];
 /// Phases in which the computer is asleep, or off.
-const AWAY: [&str; 2] = ["Asleep", "Standby"];
+const AWAY: [&str; 3] = ["Asleep", "Standby", "machine"];
 /// Phases that end when the computer has settled.
 const SETTLING: [&str; 2] = ["PostBoot", "PostResume"];
 

@@ -26,6 +26,8 @@ pub enum AccountSubjectKind {
     Firmware,
     /// The kernel itself.
     Kernel,
+    /// The processors: too few of them for all that wanted to run. Among culprits only; an account names who had them.
+    Processors,
     /// A person: credentials, a choice.
     Person,
     /// Idle time that the end of the phase requires.
@@ -48,6 +50,7 @@ impl AccountSubjectKind {
             Self::Subscriber => "subscriber",
             Self::Firmware => "firmware",
             Self::Kernel => "kernel",
+            Self::Processors => "processors",
             Self::Person => "person",
             Self::Idle => "idle",
             Self::NotKnown => "not_known",
@@ -83,6 +86,8 @@ pub enum Did {
     Interrupted,
     /// It was at work on a request, and no event says what it waited for.
     HeldRequest,
+    /// It waited, and no event says for what.
+    Waited,
     /// It kept the computer from being idle.
     KeptBusy,
     /// Nothing: the time is idle, or not known.
@@ -103,6 +108,7 @@ impl Did {
             Self::HeldDisk => "held_disk",
             Self::Interrupted => "interrupted",
             Self::HeldRequest => "held_request",
+            Self::Waited => "waited",
             Self::KeptBusy => "kept_busy",
             Self::Nothing => "nothing",
         }
@@ -123,8 +129,18 @@ impl Did {
             Self::HeldDisk => "had the disk",
             Self::Interrupted => "interrupted the others",
             Self::HeldRequest => "worked on a request",
+            Self::Waited => "waited, for what was not recorded",
             Self::KeptBusy => "kept it busy",
             Self::Nothing => "",
+        }
+    }
+
+    /// The same of a subject of that kind: a service or a unit has no request, it starts or stops.
+    #[must_use]
+    pub const fn phrase_of(self, kind: AccountSubjectKind) -> &'static str {
+        match (self, kind) {
+            (Self::HeldRequest, AccountSubjectKind::Service | AccountSubjectKind::Unit) => "was starting or stopping",
+            _ => self.phrase(),
         }
     }
 }

@@ -10,7 +10,7 @@ use onoff_trace::{StringId, Trace};
 
 use super::actors::{Actor, Actors, is_kernel};
 use super::disks::Disks;
-use super::ledger::{Ledger, Part, Subject, Who};
+use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
 use super::model::{AccountSubjectKind, Did, NotKnown};
 use super::processors::{Gaps, InterruptIndex, Occupants};
 use crate::evidence::Certainty;
@@ -295,12 +295,15 @@ impl<'t> PathDivider<'t> {
                 Piece { who: Who::Subject(who), did, certainty }
             }
             Work::Unknown(why) => {
+                let certainty = Certainty::Inferred;
                 if let Some(actor) = at_work.filter(|_| is_told_by_requests(why)) {
-                    return Piece { who: Who::Subject(actor.subject), did, certainty: Certainty::Inferred };
+                    let did = if is_unit(actors, actor.subject) { Did::Waited } else { did };
+                    return Piece { who: Who::Subject(actor.subject), did, certainty };
                 }
                 if let Some(service) = (context.held)(step) {
                     let id = actors.service_id(self.trace.text(service).to_owned(), None);
-                    return Piece { who: Who::Subject(id), did, certainty: Certainty::Inferred };
+                    let did = if is_unit(actors, id) { Did::Waited } else { did };
+                    return Piece { who: Who::Subject(id), did, certainty };
                 }
                 Piece { who: Who::Nobody(reason(why)), did: Did::Nothing, certainty: Certainty::Missing }
             }
@@ -334,6 +337,10 @@ fn is_kernel_routine(name: &str) -> bool {
 
 fn is_driver(actors: &Actors<'_>, actor: Actor) -> bool {
     actors.subjects.get(actor.subject).is_some_and(|subject| subject.kind == AccountSubjectKind::Driver)
+}
+
+fn is_unit(actors: &Actors<'_>, subject: SubjectId) -> bool {
+    actors.subjects.get(subject).is_some_and(|subject| subject.kind == AccountSubjectKind::Unit)
 }
 
 /// The innermost of the threads that wait for one another which names more than the kernel.

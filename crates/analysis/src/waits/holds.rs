@@ -190,6 +190,31 @@ impl Holds {
         (holds, segments, certainty)
     }
 
+    /// The time from `start_ns` to `end_ns` by the units of Linux that were waited for one after the other, last first; the rest is
+    /// the service manager's. Empty where no unit was on the way then.
+    pub(super) fn way(&self, change: ServiceChange, (start_ns, end_ns): (i64, i64)) -> Vec<Segment> {
+        let is_then = |row: &Hold| row.change == change && row.start_ns < end_ns && row.end_ns() > start_ns;
+        let mut rows: Vec<(u32, &Hold)> = (0_u32..).zip(&self.rows).filter(|(_, row)| is_then(row)).collect();
+        rows.sort_by_key(|(at, row)| (row.start_ns, *at));
+        let mut segments = Vec::new();
+        let mut from_ns = start_ns;
+        for (at, row) in rows {
+            let begin_ns = row.start_ns.clamp(from_ns, end_ns);
+            let until_ns = row.end_ns().clamp(begin_ns, end_ns);
+            if begin_ns < until_ns {
+                segments.push(Segment { start_ns: from_ns, end_ns: begin_ns, hold: None });
+                segments.push(Segment { start_ns: begin_ns, end_ns: until_ns, hold: Some(at) });
+                from_ns = until_ns;
+            }
+        }
+        if !segments.is_empty() {
+            segments.push(Segment { start_ns: from_ns, end_ns, hold: None });
+        }
+        segments.retain(|segment| segment.start_ns < segment.end_ns);
+        segments.reverse();
+        segments
+    }
+
     pub(super) fn get(&self, at: u32) -> Option<&Hold> {
         self.rows.get(at as usize)
     }

@@ -46,7 +46,7 @@ mod timelines;
 mod walk;
 mod why;
 
-use onoff_trace::{StringId, TableName, Tables, Trace};
+use onoff_trace::{ServiceChange, StringId, SystemKind, TableName, Tables, Trace};
 
 pub use describe::PathOptions;
 pub use end::EndThread;
@@ -65,6 +65,7 @@ pub use why::{About, NoWhy, StretchKind, WHY_TABLES, WhyQuestion, WhyReport, Why
 use crate::evidence::touched_by;
 use crate::interval::Interval;
 use crate::modules::Modules;
+use crate::transition::TransitionKind;
 use cause::Causes;
 use describe::Describer;
 use holds::{Holds, Segment};
@@ -91,6 +92,9 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::Activities,
     TableName::Notifications,
 ]);
+
+/// The first thread of Linux, which is the service manager's.
+const FIRST_THREAD: u32 = 1;
 
 /// The tables whose losses break chains.
 const CHAIN_TABLES: [TableName; 3] = [TableName::ContextSwitches, TableName::ReadyThreads, TableName::Threads];
@@ -154,6 +158,30 @@ impl<'t> Waits<'t> {
     /// The service that was waited for with a step of [`Self::walked`].
     pub(crate) fn held_service(&self, step: &RawStep) -> Option<StringId> {
         self.holds.get(step.hold).map(|hold| hold.service)
+    }
+
+    /// The walk of a phase in which the service manager of Linux starts or stops units: through the units that were waited for one after
+    /// the other. Of itself the manager waits for nobody: it goes on with whatever is done. `None` where no such unit is known, or no
+    /// context switch was recorded in the phase.
+    pub(crate) fn walked_by_units(&self, phase: &TransitionPhase) -> Option<(Walked, (i64, i64))> {
+        let change = match phase.transition {
+            TransitionKind::Boot => ServiceChange::Start,
+            TransitionKind::Shutdown => ServiceChange::Stop,
+            TransitionKind::Suspend => return None,
+        };
+        let ends = self.recorded(phase.range);
+        if self.trace.system.kind != SystemKind::Linux || !self.has_switches(ends) {
+            return None;
+        }
+        let way = self.holds.way(change, ends);
+        let manager = EndThread::known(FIRST_THREAD);
+        (!way.is_empty()).then(|| self.walk_through(&self.holds, &way, &manager))
+    }
+
+    /// Whether context switches were recorded between two times.
+    pub(crate) fn has_switches(&self, (start_ns, end_ns): (i64, i64)) -> bool {
+        let recorded = || crate::cpu::recorded(self.trace).is_some_and(|(from, to)| start_ns < to && from < end_ns);
+        !self.trace.context_switches.is_empty() && recorded()
     }
 
     fn walk(&self, holds: Option<&Holds>, ends: (i64, i64), tid: u32) -> Walked {

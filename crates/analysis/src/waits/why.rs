@@ -192,10 +192,19 @@ fn leave_out_unrecorded(trace: &Trace, waits: &Waits<'_>, found: &mut Vec<Stretc
     let first_ns = waits.timelines.first_switch_ns();
     let last = waits.timelines.switches_back(trace.duration_ns, 1).next();
     let last_ns = last.map_or(i64::MIN, |row| row.time_ns);
-    let is_recorded = |stretch: &Stretch| stretch.range.end_ns > first_ns && stretch.range.start_ns < last_ns;
-    if !found.iter().any(is_recorded) {
+    let has_switches = |stretch: &Stretch| stretch.range.end_ns > first_ns && stretch.range.start_ns < last_ns;
+    if !found.iter().any(has_switches) {
         return;
     }
+    // What was before the kernel's clock belongs to a boot that was recorded.
+    let is_before_kernel = |stretch: &Stretch| stretch.phase.is_some() && stretch.range.end_ns <= 0;
+    let boot_is_recorded = found.iter().any(|stretch| {
+        stretch.phase.as_ref().is_some_and(|phase| phase.transition == TransitionKind::Boot) && has_switches(stretch)
+    });
+    if !boot_is_recorded {
+        found.retain(|stretch| !is_before_kernel(stretch));
+    }
+    let is_recorded = |stretch: &Stretch| is_before_kernel(stretch) || has_switches(stretch);
     let names: Vec<String> = found
         .iter()
         .filter(|stretch| !is_recorded(stretch))
@@ -449,8 +458,12 @@ impl Waits<'_> {
                 (walked, ends, holds)
             }
             None => {
-                let ends = self.recorded(stretch.range);
-                (self.walked(ends, &stretch.end), ends, &self.holds)
+                let by_units = stretch.phase.as_ref().and_then(|phase| self.walked_by_units(phase));
+                let (walked, ends) = by_units.unwrap_or_else(|| {
+                    let ends = self.recorded(stretch.range);
+                    (self.walked(ends, &stretch.end), ends)
+                });
+                (walked, ends, &self.holds)
             }
         };
         let path = self.describe(&walked, holds, ends, &stretch.end, options);
@@ -458,14 +471,17 @@ impl Waits<'_> {
             Some(phase) => accountant.phase_of_walk(phase, &walked),
             None => accountant.of_walk(&walked, ends, &|step| holds.get(step.hold).map(|hold| hold.service)),
         };
+        // What was before the kernel's clock has an account and no path.
+        let is_before_kernel = stretch.phase.is_some() && stretch.range.end_ns <= 0;
+        let range = if is_before_kernel { stretch.range } else { Interval::new(path.start_ns, path.end_ns) };
         WhyStretch {
             kind: stretch.kind,
             name: stretch.name,
             action: stretch.action,
             thread: stretch.waiting_tid.map(|_| path.end_thread.clone()),
-            start_ns: path.start_ns,
-            end_ns: path.end_ns,
-            duration_ns: path.duration_ns,
+            start_ns: range.start_ns,
+            end_ns: range.end_ns,
+            duration_ns: range.length_ns(),
             account,
             path,
         }

@@ -23,13 +23,13 @@ const NOTABLE_GAP_NS: i64 = 1_000_000;
 /// What a phase is called in text.
 #[must_use]
 pub fn name(phase: PhaseName) -> String {
-    match phase {
-        PhaseName::Sync => "last program starts, sync".to_owned(),
-        PhaseName::TerminateRemaining => "SIGTERM to what still runs".to_owned(),
-        PhaseName::KillRemaining => "SIGKILL to what still runs".to_owned(),
-        PhaseName::Hooks => "shutdown hooks".to_owned(),
-        other => other.as_str().replace('_', " "),
-    }
+    phase.shown()
+}
+
+/// The same, of the name that JSON has.
+#[must_use]
+pub fn shown(phase: &str) -> String {
+    PhaseName::of(phase).map_or_else(|| printable(phase).into_owned(), PhaseName::shown)
 }
 
 /// A row of the table: a phase, or a stretch that belongs to none.

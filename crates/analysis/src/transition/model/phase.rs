@@ -216,6 +216,18 @@ impl PhaseName {
         Self::Kernel,
     ];
 
+    /// What it is called in text.
+    #[must_use]
+    pub fn shown(self) -> String {
+        match self {
+            Self::Sync => "last program starts, sync".to_owned(),
+            Self::TerminateRemaining => "SIGTERM to what still runs".to_owned(),
+            Self::KillRemaining => "SIGKILL to what still runs".to_owned(),
+            Self::Hooks => "shutdown hooks".to_owned(),
+            other => other.as_str().replace('_', " "),
+        }
+    }
+
     /// The phase of that name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {

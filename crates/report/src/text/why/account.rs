@@ -7,6 +7,7 @@ use onoff_analysis::account::{
 };
 use onoff_analysis::waits::{StretchKind, WhyStretch};
 
+use crate::text::phases::shown;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration, percent};
 use crate::text::style::{HEADLINE, QUIET, WORST};
@@ -45,7 +46,7 @@ pub fn sentence(account: &PhaseAccount, what: &str) -> Option<(String, String)> 
 /// Who made a transition slow, in a sentence: the same that [`sentence`] says of its phase.
 #[must_use]
 pub fn culprit(culprit: &Culprit) -> String {
-    let held = culprit_held(culprit, &printable(&culprit.phase));
+    let held = culprit_held(culprit, &shown(&culprit.phase));
     match culprit.measure {
         // That it kept the computer busy is said.
         AccountMeasure::BusySlices => format!("{held}{}.", inferred(&culprit.entry)),
@@ -55,11 +56,19 @@ pub fn culprit(culprit: &Culprit) -> String {
 
 fn culprit_held(culprit: &Culprit, what: &str) -> String {
     let entry = &culprit.entry;
+    if entry.kind == AccountSubjectKind::Processors {
+        let (cost, whole) = (duration(entry.ns), duration(culprit.phase_ns));
+        return format!("The processors held up {what} for {cost} of {whole}");
+    }
     let verb = verb(culprit.measure, entry.kind);
     format!("{} {verb} {what} for {} of {}", subject(entry), duration(entry.ns), duration(culprit.phase_ns))
 }
 
 fn culprit_did(culprit: &Culprit) -> String {
+    if culprit.entry.kind == AccountSubjectKind::Processors {
+        let names: Vec<_> = culprit.members.iter().map(|name| printable(name)).collect();
+        return format!("none was free; {} had them most", names.join(", "));
+    }
     format!("{}{}", actions(&culprit.entry), inferred(&culprit.entry))
 }
 
@@ -126,6 +135,7 @@ pub const fn kind(kind: AccountSubjectKind) -> &'static str {
         AccountSubjectKind::Subscriber => "subscriber",
         AccountSubjectKind::Firmware => "firmware",
         AccountSubjectKind::Kernel => "kernel",
+        AccountSubjectKind::Processors => "processors",
         AccountSubjectKind::Person => "person",
         AccountSubjectKind::Idle => "idle",
         AccountSubjectKind::NotKnown => "not known",
@@ -139,7 +149,7 @@ pub fn actions(entry: &AccountEntry) -> String {
         .did
         .iter()
         .filter(|one| one.did != Did::Nothing && one.ns.saturating_mul(100) >= entry.ns)
-        .map(|one| format!("{} {}", one.did.phrase(), duration(one.ns)))
+        .map(|one| format!("{} {}", one.did.phrase_of(entry.kind), duration(one.ns)))
         .collect();
     shown.join(", ")
 }

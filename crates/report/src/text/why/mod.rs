@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use onoff_analysis::waits::{PathShare, PathStep, StepKind, StretchKind, WhyReport, WhyStretch};
 
 use super::losses;
+use super::phases::shown;
 use super::printable::printable;
 use super::quantity::{count, counted, duration, percent};
 use super::style::{DOUBT, QUIET, WORST};
@@ -75,14 +76,18 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
 fn write_stretch(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let path = &stretch.path;
     let what = title(stretch);
-    account::write_headline(stretch, &what, out)?;
-    writeln!(
-        out,
+    let took = format!(
         "{what} took {}, from {} to {}",
         duration(stretch.duration_ns),
         clock(stretch.start_ns),
         clock(stretch.end_ns),
-    )?;
+    );
+    if stretch.end_ns <= 0 && stretch.duration_ns > 0 {
+        // Before the kernel's clock nobody recorded who ran.
+        return writeln!(out, "{took}; what it did is not in the recording.");
+    }
+    account::write_headline(stretch, &what, out)?;
+    writeln!(out, "{took}")?;
     if let Some((share, step)) = worst(stretch) {
         let (ns, chain) = (duration(share.ns), chain(step));
         writeln!(out, "  {WORST}{ns}{WORST:#} of it: {chain}")?;
@@ -134,7 +139,7 @@ fn title(stretch: &WhyStretch) -> String {
         (None, StretchKind::Device) => {
             format!("{} of {}", stretch.action, printable(&stretch.name))
         }
-        (None, _) => format!("{} ({})", printable(&stretch.name), stretch.action),
+        (None, _) => format!("{} ({})", shown(&stretch.name), stretch.action),
     }
 }
 
@@ -256,6 +261,7 @@ fn write_steps(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Wri
 
 /// A time since the recording began, to the µs: chains are about short times.
 fn clock(ns: i64) -> String {
-    let micros = ns / 1000;
-    format!("{}.{:06} s", micros / 1_000_000, micros % 1_000_000)
+    let sign = if ns < 0 { "-" } else { "" };
+    let micros = ns.unsigned_abs() / 1000;
+    format!("{sign}{}.{:06} s", micros / 1_000_000, micros % 1_000_000)
 }

@@ -147,12 +147,18 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     })
 }
 
-/// Start and end of the phases from the kernel's start until every job of the start is done, ns.
+/// Start and end of the phases, ns.
 pub(crate) fn spans(trace: &Trace) -> Vec<PhaseSpan> {
     let course = phases::course(trace, phases::default_target(trace).as_ref());
-    [PhaseName::Kernel, PhaseName::Initrd, PhaseName::UserSpace]
+    let settled_ns = course.finished.time_ns.and_then(|start_ns| {
+        let settling = idle::settle(trace, start_ns, BootOptions::default().idle);
+        settling.end_ns.map(|end_ns| (start_ns, end_ns))
+    });
+    let settled = settled_ns.map(|(start_ns, end_ns)| (PhaseName::PostBoot, Some(start_ns), Some(end_ns)));
+    PhaseName::LINUX_BOOT
         .into_iter()
         .filter_map(|name| course.ends(name).map(|(start, end)| (name, start.time_ns, end.time_ns)))
+        .chain(settled)
         .collect()
 }
 
@@ -168,18 +174,48 @@ fn starts_of_units(trace: &Trace, starts: &Starts<'_>, places: &HashSet<usize>) 
     units
 }
 
-/// The units on the way to the default target, in order of time, each with begin, end and main process.
+/// The units on the way to the default target, and on to the end of the start, in order of time, each with begin, end and main process.
 pub(crate) fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
     let target = phases::default_target(trace);
     let starts = Starts::of(trace);
     let (path, _) = path::steps(trace, &starts, target.as_ref());
-    path.steps
+    let mut way: Vec<_> = path
+        .steps
         .iter()
         .filter_map(|step| {
             let row = starts.row(starts.place(&step.unit, step.end_ns)?)?;
             Some((row.service, step.start_ns, step.end_ns, row.container_pid))
         })
-        .collect()
+        .collect();
+    let reached_ns = way.last().map(|step| step.2);
+    let finished_ns = phases::course(trace, target.as_ref()).finished.time_ns;
+    if let (Some(reached_ns), Some(finished_ns)) = (reached_ns, finished_ns) {
+        way.extend(after_target(trace, (reached_ns, finished_ns)));
+    }
+    way
+}
+
+/// The units that the end of the start waited for after the default target was reached: the one that ended last, and from its start back
+/// the one before it.
+fn after_target(trace: &Trace, (reached_ns, finished_ns): (i64, i64)) -> Vec<(StringId, i64, i64, Option<u32>)> {
+    let mut rows: Vec<(i64, i64, StringId, Option<u32>)> = trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.kind == ServiceChange::Start && row.automatic)
+        .filter_map(|row| Some((row.end_ns?, row.start_ns, row.service, row.container_pid)))
+        .filter(|row| row.0 > reached_ns && row.0 <= finished_ns)
+        .collect();
+    rows.sort_unstable();
+    let mut tail = Vec::new();
+    let mut until_ns = finished_ns;
+    while let Some((end_ns, start_ns, unit, pid)) = rows.pop() {
+        if end_ns <= until_ns {
+            until_ns = start_ns.max(reached_ns);
+            tail.push((unit, until_ns, end_ns, pid));
+        }
+    }
+    tail.reverse();
+    tail
 }
 
 /// The service manager's own work before the first unit.

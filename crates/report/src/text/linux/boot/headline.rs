@@ -13,6 +13,7 @@ use crate::text::phases;
 use crate::text::printable::printable;
 use crate::text::quantity::{duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+use crate::text::why::account::culprit;
 
 /// From this share of the way on, a step is worth a sentence, percent.
 const NOTABLE_SHARE: f64 = 5.0;
@@ -22,8 +23,14 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
     if let Some(sentence) = parts(report) {
         writeln!(out, "{sentence}")?;
     }
-    if let Some(sentence) = still_starting(report).or_else(|| longest(report)).or_else(|| slowest(report)) {
+    if let Some(sentence) = still_starting(report) {
         writeln!(out, "{}", styled(WORST, sentence))?;
+    } else {
+        // Whose the time was comes first; the longest step of the way is what 'systemd-analyze' knows.
+        let whose = report.culprits.first().map(culprit);
+        for sentence in whose.into_iter().chain(longest(report).or_else(|| slowest(report))) {
+            writeln!(out, "{}", styled(WORST, sentence))?;
+        }
     }
     let about = machine(recording, None);
     if !about.is_empty() {

@@ -11,9 +11,13 @@ use super::phases::words;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration};
 use crate::text::style::{DOUBT, HEADLINE, WORST, styled};
+use crate::text::why::account::culprit;
 
 pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(report))?;
+    if let Some(first) = report.culprits.first() {
+        writeln!(out, "{}", styled(WORST, culprit(first)))?;
+    }
     if let Some(longest) = &report.details.longest {
         writeln!(out, "{}", styled(WORST, told(longest)))?;
     }

@@ -11,6 +11,7 @@ use crate::text::phases::{self, device};
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration, share};
 use crate::text::style::{DOUBT, HEADLINE, QUIET, WORST, styled};
+use crate::text::why::account::culprit;
 
 /// From this share of its phase on, one device is worth a sentence, percent.
 const NOTABLE_SHARE: f64 = 10.0;
@@ -22,6 +23,9 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(sleep))?;
     for reason in &sleep.details.refusals {
         writeln!(out, "{}", styled(DOUBT, printable(reason)))?;
+    }
+    if let Some(first) = sleep.culprits.first() {
+        writeln!(out, "{}", styled(WORST, culprit(first)))?;
     }
     match (unknown(sleep), longest(sleep)) {
         (Some(text), _) => writeln!(out, "{}", styled(DOUBT, format!("Not known: {text}.")))?,
