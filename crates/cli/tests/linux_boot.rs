@@ -46,6 +46,38 @@ fn each_part_alone_is_answered() {
 }
 
 #[test]
+fn lines_of_several_computers_are_boots_of_each() {
+    let folder = Folder::new();
+    let line = |at: f64, host: &str, what: &str| (at, format!("2026-11-22T09:00:{at:09.6}+00:00 {host} {what}\n"));
+    let boot = |host: &str, begin: f64, took: f64| {
+        [
+            line(begin, host, "kernel: [    0.000000] Linux version 6.1.0"),
+            line(begin + 2.0, host, "systemd[1]: systemd 252 running in system mode"),
+            line(begin + 3.0, host, "systemd[1]: Starting slow.service - S..."),
+            line(begin + 3.0 + took, host, "systemd[1]: Started slow.service - S."),
+            line(begin + 4.0 + took, host, "systemd[1]: Reached target graphical.target - G."),
+        ]
+    };
+    let mut lines = [boot("alpha", 0.0, 5.0), boot("beta", 2.5, 2.0)].concat();
+    lines.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let text: String = lines.into_iter().map(|(_, line)| line).collect();
+    folder.file("syslog", text.as_bytes());
+    for (number, host, took) in [(-1, "alpha", "5.00 s"), (0, "beta", "2.00 s")] {
+        let answer = folder.answer(&format!("boot syslog --boot {number}"));
+        assert!(answer.contains(&format!("Slowest unit: slow.service, {took}")), "{answer}");
+        assert!(
+            answer.contains(&format!("A boot of {host}; the recording has boots of other computers too")),
+            "{answer}"
+        );
+    }
+    let list = folder.answer("boot syslog --list-boots");
+    assert!(list.contains("alpha") && list.contains("beta"), "{list}");
+    // One computer is not named, also when it learns its name while it starts.
+    folder.file("syslog", text.replace("beta", "alpha").as_bytes());
+    assert!(!folder.answer("boot syslog").contains("A boot of"));
+}
+
+#[test]
 fn a_critical_chain_alone_is_a_bound_and_says_what_to_add() {
     let folder = Folder::new();
     let chain = "graphical.target @9.000s\n└─multi-user.target @9.000s\n  └─slow.service @2.000s +7.000s\n    └─basic.target @2.000s\n";

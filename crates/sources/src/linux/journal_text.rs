@@ -7,10 +7,12 @@
 //! 1. the kernel's own stamps, which syslog daemons keep in its messages (the message that came soonest counts);
 //! 2. systemd's "Startup finished in …", which is written when as much time has passed since;
 //! 3. else the boot's first line, which is later than the kernel's start by an unknown time.
+//!
+//! A file of a central syslog server has the lines of several computers between each other: each has its own boots.
 
 use std::borrow::Cow;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use onoff_trace::CivilTime;
 
 use super::journal::{Entry, JournalFaults, STARTUP_FINISHED};
@@ -39,6 +41,7 @@ enum Stamp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line<'a> {
     stamp: Stamp,
+    host: &'a str,
     identifier: &'a str,
     pid: Option<u32>,
     message: &'a str,
@@ -101,7 +104,7 @@ fn entry(line: &str) -> Option<Line<'_>> {
     if identifier.is_empty() || identifier.contains(char::is_whitespace) {
         return None;
     }
-    Some(Line { stamp, identifier, pid, message })
+    Some(Line { stamp, host, identifier, pid, message })
 }
 
 /// The time at the line's begin, and what follows it.
@@ -216,19 +219,69 @@ impl Start {
     }
 }
 
+/// Names that a computer has before it knows its own.
+const UNNAMED: [&str; 4] = ["localhost", "localhost.localdomain", "(none)", "-"];
+
+/// Whether lines of several computers stand between each other: until the next kernel starts, a name comes back after another one.
+/// A computer that is given its name while it starts changes it once.
+fn several_computers(bytes: &[u8]) -> bool {
+    /// Names of one boot that are told apart, at most.
+    const NAMES: usize = 8;
+    let mut names: Vec<String> = Vec::new();
+    for raw in bytes.split(|&byte| byte == b'\n') {
+        let text = String::from_utf8_lossy(raw);
+        let line = match kind(&text) {
+            Kind::Entry(line) => line,
+            // journalctl writes whose boot each line is of.
+            Kind::Boot(id) if id != 0 => return false,
+            _ => continue,
+        };
+        if line.starts_a_kernel() {
+            names.clear();
+        }
+        if UNNAMED.contains(&line.host) || names.last().is_some_and(|name| name == line.host) {
+            continue;
+        }
+        if names.len() >= NAMES || names.iter().any(|name| name == line.host) {
+            return true;
+        }
+        names.push(line.host.to_owned());
+    }
+    false
+}
+
+/// A boot that lines are given to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    boot: u128,
+    /// Whether it has had an entry.
+    begun: bool,
+}
+
 /// What a text's lines turn into: boots are told apart, and each line has a time since its kernel's start.
 struct Walk {
     /// Number of the file, so that boots of two texts without ids are two.
     file: u128,
-    boot: u128,
     count: u128,
-    /// Whether the boot has had an entry.
-    begun: bool,
+    /// Whether computers are told apart.
+    several: bool,
+    /// The computer of the last line that names one; empty where computers are not told apart.
+    host: String,
+    current: HashMap<String, Current>,
 }
 
 impl Walk {
-    fn new(file: usize) -> Self {
-        Self { file: (file as u128 + 1) << 64, boot: 0, count: 0, begun: false }
+    /// Computers, at most; lines of more are given to the last of these.
+    const MOST_HOSTS: usize = 10_000;
+
+    fn new(file: usize, several: bool) -> Self {
+        Self {
+            file: (file as u128 + 1) << 64,
+            count: 0,
+            several,
+            host: String::new(),
+            current: HashMap::from([(String::new(), Current::default())]),
+        }
     }
 
     /// The boot that `kind` belongs to.
@@ -236,21 +289,41 @@ impl Walk {
         match kind {
             Kind::Boot(id) => self.next(*id),
             Kind::Entry(line) => {
-                let starts = line.identifier == "kernel" && kernel_text(line.message).1.starts_with("Linux version ");
-                if self.boot == 0 || (starts && self.begun) {
+                if self.several && !UNNAMED.contains(&line.host) && self.host != line.host {
+                    self.go_to(line.host);
+                }
+                let current = self.current();
+                if current.boot == 0 || (line.starts_a_kernel() && current.begun) {
                     self.next(0);
                 }
-                self.begun = true;
+                self.current().begun = true;
             }
             Kind::Nothing | Kind::Unreadable => {}
         }
-        self.boot
+        self.current().boot
+    }
+
+    fn go_to(&mut self, host: &str) {
+        if self.current.contains_key(host) || self.current.len() < Self::MOST_HOSTS {
+            host.clone_into(&mut self.host);
+        }
+    }
+
+    fn current(&mut self) -> &mut Current {
+        self.current.entry_ref(self.host.as_str()).or_default()
     }
 
     fn next(&mut self, id: u128) {
         self.count += 1;
-        self.boot = if id == 0 { self.file | self.count } else { id };
-        self.begun = false;
+        let boot = if id == 0 { self.file | self.count } else { id };
+        *self.current() = Current { boot, begun: false };
+    }
+}
+
+impl Line<'_> {
+    /// Whether it is the first that a kernel says.
+    fn starts_a_kernel(&self) -> bool {
+        self.identifier == "kernel" && kernel_text(self.message).1.starts_with("Linux version ")
     }
 }
 
@@ -265,9 +338,10 @@ fn kernel_text(message: &str) -> (Option<i64>, &str) {
 
 /// Calls `take` with every entry of `bytes`, in their order. `file` tells this text from others of the recording.
 pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'a>)) {
-    let starts = starts(bytes, file);
-    let mut walk = Walk::new(file);
-    let mut guessed: Option<u128> = None;
+    let several = several_computers(bytes);
+    let starts = starts(bytes, file, several);
+    let mut walk = Walk::new(file, several);
+    let mut guessed: HashSet<u128> = HashSet::new();
     for raw in bytes.split(|&byte| byte == b'\n') {
         let text = String::from_utf8_lossy(raw);
         let kind = kind(&text);
@@ -292,8 +366,7 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
                 entry.monotonic_us = start.us().and_then(|start| us.checked_sub(start)).map(|us| us.max(0));
                 entry.realtime_us = absolute.then_some(us);
                 faults.whole_seconds |= seconds;
-                if start.by_kernel_us.is_none() && start.by_startup_us.is_none() && guessed != Some(boot) {
-                    guessed = Some(boot);
+                if start.by_kernel_us.is_none() && start.by_startup_us.is_none() && guessed.insert(boot) {
                     faults.starts_unknown += 1;
                 }
             }
@@ -313,6 +386,7 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
             entry.message_id = STARTUP_FINISHED;
         }
         entry.pid = line.pid;
+        entry.set(b"_HOSTNAME", Cow::Owned(line.host.to_owned()));
         entry.set(b"MESSAGE", Cow::Owned(message.to_owned()));
         entry.set(b"SYSLOG_IDENTIFIER", Cow::Owned(identifier.to_owned()));
         entry.set(b"_COMM", Cow::Owned(identifier.to_owned()));
@@ -321,14 +395,14 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
 }
 
 /// When the kernel of each boot started, by the wall clock of the text.
-fn starts(bytes: &[u8], file: usize) -> HashMap<u128, Start> {
+fn starts(bytes: &[u8], file: usize, several: bool) -> HashMap<u128, Start> {
     let mut starts: HashMap<u128, Start> = HashMap::new();
-    let mut walk = Walk::new(file);
+    let mut walk = Walk::new(file, several);
     for raw in bytes.split(|&byte| byte == b'\n') {
         let text = String::from_utf8_lossy(raw);
         let kind = kind(&text);
         let boot = walk.boot_of(&kind);
-        let Kind::Entry(Line { stamp: Stamp::Wall { us, .. }, identifier, pid, message }) = kind else {
+        let Kind::Entry(Line { stamp: Stamp::Wall { us, .. }, identifier, pid, message, .. }) = kind else {
             continue;
         };
         let start = starts.entry(boot).or_default();
@@ -450,7 +524,35 @@ mod tests {
         assert_eq!(boots, [FIRST, FIRST, FIRST + 1, 0xab, FIRST + 3]);
     }
 
+    #[test]
+    fn computers_whose_lines_stand_between_each_other_are_told_apart() {
+        let boots = |text: &str| -> Vec<u128> { read(text).0.iter().map(|row| row.0 - FIRST).collect() };
+        // Two start side by side; afterwards the first restarts.
+        let text = "Nov 22 09:00:00 a kernel: Linux version 6.1\nNov 22 09:00:01 b kernel: Linux version 6.1\n\
+                    Nov 22 09:00:02 a x: 1\nNov 22 09:00:03 b x: 2\nNov 22 09:00:04 a x: 3\nNov 22 09:00:05 b x: 4\n\
+                    Nov 22 09:01:00 a kernel: Linux version 6.1\nNov 22 09:01:01 b x: 5\n";
+        assert_eq!(boots(text), [0, 1, 0, 1, 0, 1, 2, 1]);
+        let ms: Vec<i64> = read(text).0.iter().map(|row| row.1.unwrap() / 1000).collect();
+        assert_eq!(ms, [0, 0, 2000, 2000, 4000, 4000, 0, 60_000]);
+        // One computer that learns its name, in each of two boots; and one that forgets it for a line.
+        let text = "Nov 22 09:00:00 installer kernel: Linux version 6.1\nNov 22 09:00:02 web x: 1\n\
+                    Nov 22 09:01:00 installer kernel: Linux version 6.1\nNov 22 09:01:02 web x: 1\n\
+                    Nov 22 09:01:03 localhost x: 1\nNov 22 09:01:04 web x: 1\n";
+        assert_eq!(boots(text), [0, 0, 1, 1, 1, 1]);
+    }
+
     proptest::proptest! {
+        #[test]
+        fn any_hosts_are_read(hosts in proptest::collection::vec("(a|b|localhost|[a-z]{1,3})", 0..40), starts: u64) {
+            let line = |(number, host): (usize, &String)| {
+                let what = if starts >> number & 1 == 1 { "kernel: Linux version 6" } else { "x: y" };
+                format!("Nov 22 09:00:{:02} {host} {what}\n", number % 60)
+            };
+            let text: String = hosts.iter().enumerate().map(line).collect();
+            // Nothing is lost, whoever wrote it.
+            proptest::prop_assert_eq!(read(&text).0.len(), hosts.len());
+        }
+
         #[test]
         fn any_text_is_read(bytes: Vec<u8>, line in "[A-Z0-9a-z: .\\[\\]+T-]{0,60}") {
             let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -8,6 +8,7 @@ use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitPathStep};
 use onoff_analysis::units::Unit;
 
+use super::boots;
 use crate::text::machine::machine;
 use crate::text::phases;
 use crate::text::printable::printable;
@@ -31,6 +32,9 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
         for sentence in whose.into_iter().chain(longest(report).or_else(|| slowest(report))) {
             writeln!(out, "{}", styled(WORST, sentence))?;
         }
+    }
+    if let Some(whose) = boots::whose(&report.details.boots) {
+        writeln!(out, "{whose}")?;
     }
     let about = machine(recording, None);
     if !about.is_empty() {
