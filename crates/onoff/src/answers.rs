@@ -9,6 +9,8 @@ use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
 use onoff_analysis::transition::linux::suspend::LinuxSuspendReport;
 use onoff_analysis::transition::shutdown::ShutdownReport;
 use onoff_analysis::transition::suspend::SuspendReport;
+use onoff_report::csv::timed;
+use onoff_report::section::{self, Section};
 use onoff_report::text::boot::BootTextOptions;
 use onoff_report::text::shutdown::ShutdownTextOptions;
 use onoff_report::text::suspend::SuspendTextOptions;
@@ -74,6 +76,16 @@ impl BootAnswer {
             Self::Linux { report, .. } => json::document::write(recordings, &**report, out),
         }
     }
+
+    /// The answer's sections, each a table with all its rows; text shows `top` of each list.
+    #[must_use]
+    pub fn sections(&self, top: usize) -> Vec<Section<'_>> {
+        match self {
+            Self::Windows { report, .. } => text::boot::sections(report, top),
+            Self::FastStartup { report, .. } => text::suspend::sections(report, top),
+            Self::Linux { report, .. } => text::linux::boot::sections(report, top),
+        }
+    }
 }
 
 /// Where the time of a shutdown went.
@@ -117,6 +129,27 @@ impl ShutdownAnswer {
             Self::Linux { report, .. } => json::document::write(recordings, &**report, out),
         }
     }
+
+    /// The answer's sections, each a table with all its rows; text shows `top` of each list.
+    #[must_use]
+    pub fn sections(&self, top: usize) -> Vec<Section<'_>> {
+        match self {
+            Self::Windows { report, .. } => text::shutdown::sections(report, top),
+            Self::Linux { report, .. } => text::linux::shutdown::sections(report, top),
+        }
+    }
+
+    /// Writes everything that took time as comma-separated values, one row each.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        let rows = match self {
+            Self::Windows { report, .. } => timed::shutdown(report),
+            Self::Linux { report, .. } => timed::linux_shutdown(report),
+        };
+        section::csv::write(&[rows], out)
+    }
 }
 
 /// Where the time of sleeping and waking went.
@@ -159,5 +192,26 @@ impl SleepAnswer {
             Self::Windows { report, .. } => json::document::write(recordings, &**report, out),
             Self::Linux { report, .. } => json::document::write(recordings, &**report, out),
         }
+    }
+
+    /// The answer's sections, each a table with all its rows; text shows `top` of each list.
+    #[must_use]
+    pub fn sections(&self, top: usize) -> Vec<Section<'_>> {
+        match self {
+            Self::Windows { report, .. } => text::suspend::sections(report, top),
+            Self::Linux { report, .. } => text::linux::suspend::sections(report, top),
+        }
+    }
+
+    /// Writes everything that took time as comma-separated values, one row each.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        let rows = match self {
+            Self::Windows { report, .. } => timed::sleeps(report),
+            Self::Linux { report, .. } => timed::linux_sleeps(report),
+        };
+        section::csv::write(&[rows], out)
     }
 }

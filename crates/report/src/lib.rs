@@ -17,7 +17,7 @@ pub mod junit;
 pub mod lists;
 pub mod markdown;
 pub mod sarif;
-pub mod shutdown_csv;
+pub mod section;
 pub mod svg;
 pub mod table;
 pub mod text;

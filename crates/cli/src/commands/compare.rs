@@ -2,7 +2,7 @@
 
 use onoff_analysis::compare::compare;
 use onoff_analysis::compare::table::TableSpecification;
-use onoff_report::{csv, json, markdown, text};
+use onoff_report::{csv, json, markdown, section, text};
 
 use super::runs;
 use crate::arguments::compare::CompareFormat;
@@ -28,7 +28,7 @@ pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), F
         match question.format {
             CompareFormat::Text => text::compare::write(&comparison, &question.text, out)?,
             CompareFormat::Json => json::document::write(&recordings, &comparison, out)?,
-            CompareFormat::Csv => csv::compare::write(&comparison, out)?,
+            CompareFormat::Csv => section::csv::write(&[csv::compare::measures(&comparison)], out)?,
             CompareFormat::Markdown => markdown::write(&comparison.tables, out)?,
         }
         Ok(())

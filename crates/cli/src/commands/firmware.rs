@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use onoff_analysis::firmware::{FirmwareOptions, FirmwareReport, NoTimes, analyse, compare};
 use onoff_analysis::recording::{Provenance, ProvenanceFile};
 use onoff_files::{Options, open_firmware_boot, read_guid_names};
-use onoff_report::{csv, json, text};
+use onoff_report::{csv, json, section, text};
 use onoff_trace::firmware::FirmwareInput;
 
 use crate::arguments::firmware::FirmwareFormat;
@@ -29,7 +29,7 @@ pub fn run(recording: &Recording, question: &FirmwareQuestion, destination: &Des
             match question.format {
                 FirmwareFormat::Text => text::firmware::write(&report, &question.text, out)?,
                 FirmwareFormat::Json => json::document::write(&[provenance(&report.inputs)], &report, out)?,
-                FirmwareFormat::Csv => csv::firmware::write(&report, out)?,
+                FirmwareFormat::Csv => section::csv::write(&[csv::firmware::measured(&report)], out)?,
             }
             Ok(())
         });
@@ -42,7 +42,7 @@ pub fn run(recording: &Recording, question: &FirmwareQuestion, destination: &Des
             FirmwareFormat::Json => {
                 json::document::write(&[provenance(&other.inputs), provenance(&report.inputs)], &comparison, out)?
             }
-            FirmwareFormat::Csv => csv::firmware::write_comparison(&comparison, out)?,
+            FirmwareFormat::Csv => section::csv::write(&[csv::firmware::changes(&comparison)], out)?,
         }
         Ok(())
     })

@@ -2,7 +2,7 @@
 
 use onoff_analysis::io::{self, IoReport, TABLES};
 use onoff_analysis::recording::Provenance;
-use onoff_report::{csv, json, text};
+use onoff_report::{csv, json, section, text};
 
 use super::table::scope_of;
 use crate::arguments::table::TableFormat;
@@ -21,7 +21,7 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
             match question.format {
                 TableFormat::Text => text::io::write(&report, &question.text, out)?,
                 TableFormat::Json => json::document::write(&[provenance], &report, out)?,
-                TableFormat::Csv => csv::io::write(&report, out)?,
+                TableFormat::Csv => section::csv::write(&[csv::io::groups(&report)], out)?,
             }
             Ok(())
         });
@@ -33,7 +33,7 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
         match question.format {
             TableFormat::Text => text::io::write_comparison(&comparison, out)?,
             TableFormat::Json => json::document::write(&[provenance_of_other, provenance], &comparison, out)?,
-            TableFormat::Csv => csv::io::write_comparison(&comparison, out)?,
+            TableFormat::Csv => section::csv::write(&[csv::io::changes(&comparison)], out)?,
         }
         Ok(())
     })

@@ -1,7 +1,7 @@
 //! `onoff netboot`.
 
 use onoff_analysis::netboot::NetbootOptions;
-use onoff_report::{csv, json, svg, text};
+use onoff_report::{csv, json, section, svg, text};
 
 use crate::failure::Failure;
 use crate::invocation::Recording;
@@ -19,7 +19,7 @@ pub fn run(
     destination.write(|out| {
         match format {
             NetbootFormat::Text(options) => text::netboot::write(&report, &options, out)?,
-            NetbootFormat::Csv => csv::netboot::write(&report, out)?,
+            NetbootFormat::Csv => section::csv::write(&[csv::netboot::rows(&report)], out)?,
             NetbootFormat::Svg => svg::netboot::write(&report, out)?,
             NetbootFormat::Json => json::document::write(&[session.provenance()?], &report, out)?,
         }

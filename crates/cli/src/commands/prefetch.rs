@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use onoff::Session;
 use onoff_analysis::prefetch::{ReadAheadWork, TABLES, of_boot};
 use onoff_analysis::transition::boot::{self, BootOptions};
-use onoff_report::{csv, json, text};
+use onoff_report::{json, section, text};
 use onoff_sources::{EventFilter, EventStream, Pattern};
 use onoff_xperf::collected::ready_boot::{EVENTS, ReadyBoot};
 
@@ -34,7 +34,7 @@ pub fn run(recording: Recording, question: &PrefetchQuestion, destination: &Dest
         match question.format {
             TableFormat::Text => text::prefetch::write(&report, &question.text, out)?,
             TableFormat::Json => json::document::write(&recordings, &report, out)?,
-            TableFormat::Csv => csv::prefetch::write(&report, question.rows, out)?,
+            TableFormat::Csv => section::csv::write(&[text::prefetch::rows(&report, question.rows)], out)?,
         }
         Ok(())
     })

@@ -2,8 +2,7 @@
 
 use onoff::ShutdownAnswer;
 use onoff_analysis::transition::shutdown::ShutdownOptions;
-use onoff_report::lists::linux_shutdown::ShutdownRows;
-use onoff_report::{shutdown_csv, table, text};
+use onoff_report::text;
 use onoff_xperf::layouts::shutdown_xml::{self, ShutdownXmlOptions};
 
 use crate::failure::Failure;
@@ -29,10 +28,7 @@ pub fn run(
             (ShutdownAnswer::Windows { report, .. }, ShutdownFormat::Xml) => {
                 shutdown_xml::write(report, &ShutdownXmlOptions::default(), out)?
             }
-            (ShutdownAnswer::Windows { report, .. }, ShutdownFormat::Csv) => shutdown_csv::write(report, out)?,
-            (ShutdownAnswer::Linux { report, .. }, ShutdownFormat::Csv) => {
-                table::write_csv(&ShutdownRows::of(report), out)?
-            }
+            (_, ShutdownFormat::Csv) => answer.write_csv(out)?,
             (_, ShutdownFormat::Json | ShutdownFormat::Xml) => answer.write_json(&[session.provenance()?], out)?,
         }
         Ok(())

@@ -2,8 +2,6 @@
 
 use onoff::SleepAnswer;
 use onoff_analysis::transition::suspend::SuspendOptions;
-use onoff_report::lists::suspend::SuspendRows;
-use onoff_report::table;
 use onoff_xperf::layouts::suspend_xml;
 
 use crate::failure::Failure;
@@ -28,12 +26,7 @@ pub fn run(
             (SleepAnswer::Windows { report, .. }, SuspendFormat::Xml(options)) => {
                 suspend_xml::write(report, &options, out)?
             }
-            (SleepAnswer::Windows { report, .. }, SuspendFormat::Csv) => {
-                table::write_csv(&SuspendRows::of(report), out)?
-            }
-            (SleepAnswer::Linux { report, .. }, SuspendFormat::Csv) => {
-                table::write_csv(&SuspendRows::of_linux(report), out)?
-            }
+            (_, SuspendFormat::Csv) => answer.write_csv(out)?,
             (_, SuspendFormat::Json | SuspendFormat::Xml(_)) => answer.write_json(&[session.provenance()?], out)?,
         }
         Ok(())

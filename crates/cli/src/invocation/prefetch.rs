@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use onoff_report::csv::prefetch::PrefetchRows;
-use onoff_report::text::prefetch::PrefetchTextOptions;
+use onoff_report::text::prefetch::{PrefetchRows, PrefetchTextOptions};
 
 use super::{Invocation, Recording, Task};
 use crate::arguments::prefetch::{PrefetchArguments, PrefetchBy};

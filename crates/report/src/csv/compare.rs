@@ -1,74 +1,56 @@
 //! A comparison: one row per measure and configuration.
 
-use std::io::{self, Write};
+use onoff_analysis::compare::{Change, ComparedMeasure, Comparison, MeasureUnit};
 
-use onoff_analysis::compare::Comparison;
+use crate::section::{Heading, Section};
+use crate::table::Value;
 
-use super::row;
+/// The measures. What a row does not have is empty.
+#[must_use]
+pub fn measures(comparison: &Comparison) -> Section<'_> {
+    let (data, integer, number) = (Heading::data, integer, number);
+    let rows = comparison.measures.iter().flat_map(|measure| {
+        let configurations = comparison.configurations.iter().zip(&measure.values).enumerate();
+        configurations.map(move |(at, (configuration, spread))| {
+            let change: Option<&Change> = at.checked_sub(1).and_then(|at| measure.changes.get(at));
+            (measure, configuration, spread, change, at)
+        })
+    });
+    Section::of("measures", "Measures", rows)
+        .column(data("key"), |row| Value::text(&row.0.key))
+        .column(data("category"), |row| Value::text(row.0.category.as_str()))
+        .column(data("name"), |row| Value::text(&row.0.name))
+        .column(data("unit"), |row| Value::text(unit(row.0)))
+        .column(data("configuration"), |row| Value::text(&row.1.name))
+        .column(data("runs"), |row| Value::Count(row.2.runs))
+        .column(data("left_out"), |row| Value::Count(row.2.left_out))
+        .column(data("median"), move |row| integer(row.2.median))
+        .column(data("least"), move |row| integer(row.2.least))
+        .column(data("most"), move |row| integer(row.2.most))
+        .column(data("noise_floor"), move |row| integer(row.0.noise_floor.filter(|_| row.4 == 0)))
+        .column(data("difference"), move |row| integer(row.3.and_then(|change| change.difference)))
+        .column(data("percent"), move |row| number(row.3.and_then(|change| change.percent)))
+        .column(data("verdict"), |row| Value::text(row.3.map_or("", |change| change.verdict.as_str())))
+        .column(data("low"), move |row| integer(row.3.and_then(|change| Some(change.interval?.low))))
+        .column(data("high"), move |row| integer(row.3.and_then(|change| Some(change.interval?.high))))
+        .column(data("cliffs_delta"), move |row| number(row.3.and_then(|change| change.cliffs_delta)))
+        .column(data("p_value"), move |row| number(row.3.and_then(|change| change.p_value)))
+        .column(data("least_p_value"), move |row| number(row.3.and_then(|change| change.least_p_value)))
+        .done()
+}
 
-/// Writes the comparison. Names and units are those of the JSON; what a row does not have is empty.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "key,category,name,unit,configuration,runs,left_out,median,least,most,noise_floor,difference,percent,verdict,\
-         low,high,cliffs_delta,p_value,least_p_value"
-    )?;
-    let integer = |value: Option<i64>| value.map(|value| value.to_string()).unwrap_or_default();
-    let number = |value: Option<f64>| value.map(|value| format!("{value:.6}")).unwrap_or_default();
-    for measure in &comparison.measures {
-        let unit = match measure.unit {
-            onoff_analysis::compare::MeasureUnit::Ns => "ns",
-            onoff_analysis::compare::MeasureUnit::Bytes => "bytes",
-            onoff_analysis::compare::MeasureUnit::Count => "count",
-        };
-        for (at, (configuration, spread)) in comparison.configurations.iter().zip(&measure.values).enumerate() {
-            let change = at.checked_sub(1).and_then(|at| measure.changes.get(at));
-            let (runs, left_out) = (spread.runs.to_string(), spread.left_out.to_string());
-            let [median, least, most, noise, difference, low, high] = [
-                spread.median,
-                spread.least,
-                spread.most,
-                measure.noise_floor.filter(|_| at == 0),
-                change.and_then(|change| change.difference),
-                change.and_then(|change| Some(change.interval?.low)),
-                change.and_then(|change| Some(change.interval?.high)),
-            ]
-            .map(integer);
-            let [percent, delta, p_value, least_p_value] = [
-                change.and_then(|change| change.percent),
-                change.and_then(|change| change.cliffs_delta),
-                change.and_then(|change| change.p_value),
-                change.and_then(|change| change.least_p_value),
-            ]
-            .map(number);
-            row(
-                [
-                    measure.key.as_str(),
-                    measure.category.as_str(),
-                    &measure.name,
-                    unit,
-                    &configuration.name,
-                    &runs,
-                    &left_out,
-                    &median,
-                    &least,
-                    &most,
-                    &noise,
-                    &difference,
-                    &percent,
-                    change.map_or("", |change| change.verdict.as_str()),
-                    &low,
-                    &high,
-                    &delta,
-                    &p_value,
-                    &least_p_value,
-                ],
-                out,
-            )?;
-        }
+fn integer(value: Option<i64>) -> Value<'static> {
+    Value::of(value, Value::Id)
+}
+
+fn number(value: Option<f64>) -> Value<'static> {
+    Value::of(value, |value| Value::Real { value, decimals: 6 })
+}
+
+const fn unit(measure: &ComparedMeasure) -> &'static str {
+    match measure.unit {
+        MeasureUnit::Ns => "ns",
+        MeasureUnit::Bytes => "bytes",
+        MeasureUnit::Count => "count",
     }
-    Ok(())
 }

@@ -1,76 +1,111 @@
 //! A firmware's time: stages, phases and every measured piece of work, one row each.
 
-use std::io::{self, Write};
-
 use onoff_analysis::firmware::{FirmwareComparison, FirmwareReport};
 
-use super::row;
+use crate::section::{Heading, Section};
+use crate::table::Value;
 
-/// Writes the report. Names and units are those of the JSON; what a row does not have is empty.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "kind,text,module,guid,phase,start_ns,end_ns,duration_ns,self_ns,depth,caller,handle,apic")?;
-    for stage in &report.stages {
-        let [start, end, took] = [stage.start_ns, stage.end_ns, stage.duration_ns].map(|ns| ns.to_string());
-        let cells = ["stage", stage.name.as_str(), "", "", "", &start, &end, &took];
-        row(cells.into_iter().chain([""; 5]), out)?;
-    }
-    for phase in &report.phases {
-        let [start, end, took, own] =
-            [phase.start_ns, phase.end_ns, phase.duration_ns, phase.self_ns].map(|ns| ns.to_string());
-        let cells = ["phase", &phase.name, "", "", &phase.inside, &start, &end, &took, &own];
-        row(cells.into_iter().chain([""; 4]), out)?;
-    }
-    for work in &report.work {
-        let [start, end, took, own] =
-            [work.start_ns, work.end_ns, work.duration_ns, work.self_ns].map(|ns| ns.to_string());
-        let cells = [
-            work.work.as_str(),
-            &work.text,
-            &work.module,
-            &work.guid,
-            &work.phase,
-            &start,
-            &end,
-            &took,
-            &own,
-            &work.depth.to_string(),
-            &work.caller,
-            &work.handle,
-            &work.apic.to_string(),
-        ];
-        row(cells, out)?;
-    }
-    for (marks, ends) in [(&report.marks, true), (&report.unended, false)] {
-        for mark in marks {
-            let time = mark.time_ns.to_string();
-            let end = if ends { time.as_str() } else { "" };
-            let cells = [mark.work.as_str(), &mark.text, &mark.module, &mark.guid, "", &time, end];
-            row(cells.into_iter().chain([""; 6]), out)?;
-        }
-    }
-    Ok(())
+/// A row, with what is not known left empty.
+#[derive(Clone, Copy, Default)]
+struct Row<'a> {
+    kind: &'a str,
+    text: &'a str,
+    module: &'a str,
+    guid: &'a str,
+    phase: &'a str,
+    start_ns: i64,
+    end_ns: Option<i64>,
+    duration_ns: Option<i64>,
+    self_ns: Option<i64>,
+    depth: Option<i64>,
+    caller: &'a str,
+    handle: &'a str,
+    apic: Option<i64>,
 }
 
-/// Writes the comparison of two boots.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write_comparison(comparison: &FirmwareComparison, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "kind,name,guid,was_ns,is_ns,change_ns")?;
-    for (kind, changes) in [
+/// Everything that was measured.
+#[must_use]
+pub fn measured(report: &FirmwareReport) -> Section<'_> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    rows.extend(report.stages.iter().map(|stage| Row {
+        kind: "stage",
+        text: stage.name.as_str(),
+        start_ns: stage.start_ns,
+        end_ns: Some(stage.end_ns),
+        duration_ns: Some(stage.duration_ns),
+        ..Row::default()
+    }));
+    rows.extend(report.phases.iter().map(|phase| Row {
+        kind: "phase",
+        text: &phase.name,
+        phase: &phase.inside,
+        start_ns: phase.start_ns,
+        end_ns: Some(phase.end_ns),
+        duration_ns: Some(phase.duration_ns),
+        self_ns: Some(phase.self_ns),
+        ..Row::default()
+    }));
+    rows.extend(report.work.iter().map(|work| Row {
+        kind: work.work.as_str(),
+        text: &work.text,
+        module: &work.module,
+        guid: &work.guid,
+        phase: &work.phase,
+        start_ns: work.start_ns,
+        end_ns: Some(work.end_ns),
+        duration_ns: Some(work.duration_ns),
+        self_ns: Some(work.self_ns),
+        depth: Some(work.depth.into()),
+        caller: &work.caller,
+        handle: &work.handle,
+        apic: Some(work.apic.into()),
+    }));
+    for (marks, ends) in [(&report.marks, true), (&report.unended, false)] {
+        rows.extend(marks.iter().map(|mark| Row {
+            kind: mark.work.as_str(),
+            text: &mark.text,
+            module: &mark.module,
+            guid: &mark.guid,
+            start_ns: mark.time_ns,
+            end_ns: Some(mark.time_ns).filter(|_| ends),
+            ..Row::default()
+        }));
+    }
+    let data = Heading::data;
+    Section::of("measured", "Measured", rows)
+        .column(data("kind"), |row| Value::text(row.kind))
+        .column(data("text"), |row| Value::text(row.text))
+        .column(data("module"), |row| Value::text(row.module))
+        .column(data("guid"), |row| Value::text(row.guid))
+        .column(data("phase"), |row| Value::text(row.phase))
+        .column(data("start_ns"), |row| Value::Time(row.start_ns))
+        .column(data("end_ns"), |row| Value::of(row.end_ns, Value::Time))
+        .column(data("duration_ns"), |row| Value::of(row.duration_ns, Value::Duration))
+        .column(data("self_ns"), |row| Value::of(row.self_ns, Value::Duration))
+        .column(data("depth"), |row| Value::of(row.depth, Value::Id))
+        .column(data("caller"), |row| Value::text(row.caller))
+        .column(data("handle"), |row| Value::text(row.handle))
+        .column(data("apic"), |row| Value::of(row.apic, Value::Id))
+        .done()
+}
+
+/// What changed between two boots.
+#[must_use]
+pub fn changes(comparison: &FirmwareComparison) -> Section<'_> {
+    let kinds = [
         ("interval", &comparison.intervals),
         ("phase", &comparison.phases),
         ("driver", &comparison.drivers),
         ("device", &comparison.devices),
-    ] {
-        for change in changes {
-            let [was, is, grown] = [change.was_ns, change.is_ns, change.change_ns]
-                .map(|ns| ns.map_or_else(String::new, |ns| ns.to_string()));
-            row([kind, &change.name, &change.guid, &was, &is, &grown], out)?;
-        }
-    }
-    Ok(())
+    ];
+    let rows = kinds.into_iter().flat_map(|(kind, changes)| changes.iter().map(move |change| (kind, change)));
+    let data = Heading::data;
+    Section::of("changes", "Changes", rows)
+        .column(data("kind"), |row| Value::text(row.0))
+        .column(data("name"), |row| Value::text(&row.1.name))
+        .column(data("guid"), |row| Value::text(&row.1.guid))
+        .column(data("was_ns"), |row| Value::of(row.1.was_ns, Value::Duration))
+        .column(data("is_ns"), |row| Value::of(row.1.is_ns, Value::Duration))
+        .column(data("change_ns"), |row| Value::of(row.1.change_ns, Value::Duration))
+        .done()
 }

@@ -1,11 +1,10 @@
 //! Services and drivers, findings, or changes of an installation that is not running, one row each, for a spreadsheet.
 
-use std::io::{self, Write};
-
-use onoff_analysis::image::{ImageComparison, ImageReport};
+use onoff_analysis::image::{ImageComparison, ImageReport, ServiceKind};
 use onoff_findings::image::ImageAudit;
 
-use super::row;
+use crate::section::{Heading, Section};
+use crate::table::Value;
 
 /// What the rows are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,97 +15,76 @@ pub enum ImageRows {
     Findings,
 }
 
-/// Writes the rows. Names and units are those of the JSON; lists are joined with semicolons, what is not known is empty.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write(report: &ImageReport, audit: &ImageAudit, rows: ImageRows, out: &mut dyn Write) -> io::Result<()> {
+/// The rows. Lists are joined with semicolons, what is not known is empty.
+#[must_use]
+pub fn rows<'a>(report: &'a ImageReport, audit: &'a ImageAudit, rows: ImageRows) -> Section<'a> {
     match rows {
-        ImageRows::Services => {
-            writeln!(
-                out,
-                "name,display_name,kind,start,error_control,group,tag,depends_on_services,depends_on_groups,needed_by,has_trigger,\
-                 is_delayed,launch_protected,image_path,file,is_outside_windows,account,key,last_written_unix_ns"
-            )?;
-            for service in &report.services {
-                let kind = serde_name(&service.kind);
-                let [tag, written] = [
-                    service.tag.map_or_else(String::new, |tag| tag.to_string()),
-                    service.last_written_unix_ns.map_or_else(String::new, |ns| ns.to_string()),
-                ];
-                let lists = [&service.depends_on_services, &service.depends_on_groups, &service.needed_by]
-                    .map(|list| list.join(";"));
-                let [trigger, delayed, outside] =
-                    [service.has_trigger, service.is_delayed, service.is_outside_windows].map(|is| is.to_string());
-                let protected = service.launch_protected.to_string();
-                row(
-                    [
-                        service.name.as_str(),
-                        &service.display_name,
-                        kind,
-                        service.start.as_str(),
-                        service.error_control.as_str(),
-                        &service.group,
-                        &tag,
-                        &lists[0],
-                        &lists[1],
-                        &lists[2],
-                        &trigger,
-                        &delayed,
-                        &protected,
-                        &service.image_path,
-                        &service.file,
-                        &outside,
-                        &service.account,
-                        &service.key,
-                        &written,
-                    ],
-                    out,
-                )?;
-            }
-        }
-        ImageRows::Findings => {
-            writeln!(out, "code,severity,subject,title,advice,evidence")?;
-            for finding in &audit.findings {
-                let evidence: Vec<&str> = finding.evidence.iter().map(|one| one.text.as_str()).collect();
-                row(
-                    [
-                        finding.code,
-                        finding.severity.as_str(),
-                        &finding.subject.name,
-                        &finding.title,
-                        &finding.advice,
-                        &evidence.join("; "),
-                    ],
-                    out,
-                )?;
-            }
-        }
+        ImageRows::Services => services(report),
+        ImageRows::Findings => findings(audit),
     }
-    Ok(())
 }
 
-const fn serde_name(kind: &onoff_analysis::image::ServiceKind) -> &'static str {
-    use onoff_analysis::image::ServiceKind::{Driver, FileSystem, Other, Service, UserTemplate};
+fn services(report: &ImageReport) -> Section<'_> {
+    let list = |names: &[String]| Value::Text(names.join(";").into());
+    let data = Heading::data;
+    Section::of("services", "Services and drivers", &report.services)
+        .column(data("name"), |service| Value::text(&service.name))
+        .column(data("display_name"), |service| Value::text(&service.display_name))
+        .column(data("kind"), |service| Value::text(kind(service.kind)))
+        .column(data("start"), |service| Value::text(service.start.as_str()))
+        .column(data("error_control"), |service| Value::text(service.error_control.as_str()))
+        .column(data("group"), |service| Value::text(&service.group))
+        .column(data("tag"), |service| Value::of(service.tag, Value::Count))
+        .column(data("depends_on_services"), move |service| list(&service.depends_on_services))
+        .column(data("depends_on_groups"), move |service| list(&service.depends_on_groups))
+        .column(data("needed_by"), move |service| list(&service.needed_by))
+        .column(data("has_trigger"), |service| Value::Flag(service.has_trigger))
+        .column(data("is_delayed"), |service| Value::Flag(service.is_delayed))
+        .column(data("launch_protected"), |service| Value::Count(service.launch_protected))
+        .column(data("image_path"), |service| Value::text(&service.image_path))
+        .column(data("file"), |service| Value::text(&service.file))
+        .column(data("is_outside_windows"), |service| Value::Flag(service.is_outside_windows))
+        .column(data("account"), |service| Value::text(&service.account))
+        .column(data("key"), |service| Value::text(&service.key))
+        .column(data("last_written_unix_ns"), |service| Value::of(service.last_written_unix_ns, Value::Id))
+        .done()
+}
+
+fn findings(audit: &ImageAudit) -> Section<'_> {
+    let data = Heading::data;
+    Section::of("findings", "Findings", &audit.findings)
+        .column(data("code"), |finding| Value::text(finding.code))
+        .column(data("severity"), |finding| Value::text(finding.severity.as_str()))
+        .column(data("subject"), |finding| Value::text(&finding.subject.name))
+        .column(data("title"), |finding| Value::text(&finding.title))
+        .column(data("advice"), |finding| Value::text(&finding.advice))
+        .column(data("evidence"), |finding| {
+            let evidence: Vec<&str> = finding.evidence.iter().map(|one| one.text.as_str()).collect();
+            Value::Text(evidence.join("; ").into())
+        })
+        .done()
+}
+
+const fn kind(kind: ServiceKind) -> &'static str {
     match kind {
-        Driver => "driver",
-        FileSystem => "file_system",
-        Service => "service",
-        UserTemplate => "user_template",
-        Other => "other",
+        ServiceKind::Driver => "driver",
+        ServiceKind::FileSystem => "file_system",
+        ServiceKind::Service => "service",
+        ServiceKind::UserTemplate => "user_template",
+        ServiceKind::Other => "other",
     }
 }
 
-/// Writes what changed between two images.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write_comparison(comparison: &ImageComparison, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "what,name,field,was,is,weight")?;
-    for change in &comparison.changes {
-        let side = |text: &Option<String>| text.clone().unwrap_or_default();
-        let (was, is, weight) = (side(&change.was), side(&change.is), change.weight.to_string());
-        row([change.what, &change.name, change.field, &was, &is, &weight], out)?;
-    }
-    Ok(())
+/// What changed between two images.
+#[must_use]
+pub fn changes(comparison: &ImageComparison) -> Section<'_> {
+    let data = Heading::data;
+    Section::of("changes", "Changes", &comparison.changes)
+        .column(data("what"), |change| Value::text(change.what))
+        .column(data("name"), |change| Value::text(&change.name))
+        .column(data("field"), |change| Value::text(change.field))
+        .column(data("was"), |change| Value::text(change.was.as_deref().unwrap_or_default()))
+        .column(data("is"), |change| Value::text(change.is.as_deref().unwrap_or_default()))
+        .column(data("weight"), |change| Value::Id(change.weight.into()))
+        .done()
 }

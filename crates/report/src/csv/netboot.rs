@@ -1,92 +1,102 @@
 //! Network boots: every stage, transfer and download, one row each.
 
-use std::io::{self, Write};
-
-use onoff_analysis::netboot::report::{NetbootReport, NetworkBoot};
+use onoff_analysis::netboot::report::{FileTransfer, NetbootReport, NetworkBoot};
 use onoff_netboot::transfer::Outcome;
 
-use super::row;
+use crate::section::{Heading, Section};
+use crate::table::Value;
 
-/// Writes the report. Names and units are those of the JSON; what a row does not have is empty.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "client,kind,name,detail,start_ns,end_ns,duration_ns,bytes,block_size,window,data_packets,blocks,repeated_data,\
-         acknowledgments,timeout_count,timeout_ns,server_turn_median_ns,client_turn_median_ns,unexplained_ns"
-    )?;
-    for boot in &report.boots {
-        let client = match (boot.client.mac, boot.client.addresses.first()) {
-            (Some(mac), _) => mac.to_string(),
-            (None, address) => address.cloned().unwrap_or_default(),
-        };
-        stages(&client, boot, out)?;
-        transfers(&client, boot, out)?;
-        downloads(&client, boot, out)?;
-    }
-    Ok(())
+/// A row; what only a transfer has comes from that.
+struct Row<'a> {
+    client: String,
+    kind: &'static str,
+    name: &'a str,
+    detail: String,
+    start_ns: i64,
+    end_ns: i64,
+    duration_ns: i64,
+    bytes: Option<u64>,
+    transfer: Option<&'a FileTransfer>,
 }
 
-fn stages(client: &str, boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
-    for stage in &boot.stages {
-        let [start, end, took] = [stage.start_ns, stage.end_ns, stage.duration_ns].map(|ns| ns.to_string());
-        let cells = [client, "stage", stage.kind.as_str(), &stage.detail, &start, &end, &took];
-        row(cells.into_iter().chain([""; 12]), out)?;
-    }
-    Ok(())
+/// Stages, transfers and downloads of every boot. What a row does not have is empty.
+#[must_use]
+pub fn rows(report: &NetbootReport) -> Section<'_> {
+    let of = |row: &Row<'_>, count: fn(&FileTransfer) -> u64| Value::of(row.transfer.map(count), Value::Count);
+    let ns =
+        |row: &Row<'_>, ns: fn(&FileTransfer) -> Option<i64>| Value::of(row.transfer.and_then(ns), Value::Duration);
+    let data = Heading::data;
+    Section::of("network_boots", "Network boots", report.boots.iter().flat_map(rows_of_boot))
+        .column(data("client"), |row| Value::Text(row.client.clone().into()))
+        .column(data("kind"), |row| Value::text(row.kind))
+        .column(data("name"), |row| Value::text(row.name))
+        .column(data("detail"), |row| Value::Text(row.detail.clone().into()))
+        .column(data("start_ns"), |row| Value::Time(row.start_ns))
+        .column(data("end_ns"), |row| Value::Time(row.end_ns))
+        .column(data("duration_ns"), |row| Value::Duration(row.duration_ns))
+        .column(data("bytes"), |row| Value::of(row.bytes, Value::Bytes))
+        .column(data("block_size"), |row| of(row, |file| file.block_size.into()))
+        .column(data("window"), |row| of(row, |file| file.window.into()))
+        .column(data("data_packets"), |row| of(row, |file| file.counts.data_packets))
+        .column(data("blocks"), |row| of(row, |file| file.counts.blocks))
+        .column(data("repeated_data"), |row| of(row, |file| file.counts.repeated_data))
+        .column(data("acknowledgments"), |row| of(row, |file| file.counts.acknowledgments))
+        .column(data("timeout_count"), |row| of(row, |file| file.timeout_count))
+        .column(data("timeout_ns"), |row| ns(row, |file| Some(file.timeout_ns)))
+        .column(data("server_turn_median_ns"), |row| ns(row, |file| file.server_turn.median_ns))
+        .column(data("client_turn_median_ns"), |row| ns(row, |file| file.client_turn.median_ns))
+        .column(data("unexplained_ns"), |row| ns(row, |file| Some(file.model.as_ref()?.unexplained_ns)))
+        .done()
 }
 
-fn transfers(client: &str, boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
-    for file in &boot.transfers {
-        let outcome = match file.outcome {
-            Outcome::Complete => "complete",
-            Outcome::SizeProbe => "size_probe",
-            Outcome::Refused => "refused",
-            Outcome::Aborted => "aborted",
-            Outcome::Unfinished => "unfinished",
-        };
-        let counts = &file.counts;
-        let numbers = [
-            file.request_ns.to_string(),
-            file.end_ns.to_string(),
-            file.end_ns.saturating_sub(file.request_ns).to_string(),
-            counts.bytes.to_string(),
-            file.block_size.to_string(),
-            file.window.to_string(),
-            counts.data_packets.to_string(),
-            counts.blocks.to_string(),
-            counts.repeated_data.to_string(),
-            counts.acknowledgments.to_string(),
-            file.timeout_count.to_string(),
-            file.timeout_ns.to_string(),
-            known(file.server_turn.median_ns),
-            known(file.client_turn.median_ns),
-            known(file.model.as_ref().map(|model| model.unexplained_ns)),
-        ];
-        let cells = [client, "tftp", &file.file, outcome];
-        row(cells.into_iter().chain(numbers.iter().map(String::as_str)), out)?;
-    }
-    Ok(())
+fn rows_of_boot(boot: &NetworkBoot) -> Vec<Row<'_>> {
+    let client = match (boot.client.mac, boot.client.addresses.first()) {
+        (Some(mac), _) => mac.to_string(),
+        (None, address) => address.cloned().unwrap_or_default(),
+    };
+    let mut rows = Vec::new();
+    rows.extend(boot.stages.iter().map(|stage| Row {
+        client: client.clone(),
+        kind: "stage",
+        name: stage.kind.as_str(),
+        detail: stage.detail.clone(),
+        start_ns: stage.start_ns,
+        end_ns: stage.end_ns,
+        duration_ns: stage.duration_ns,
+        bytes: None,
+        transfer: None,
+    }));
+    rows.extend(boot.transfers.iter().map(|file| Row {
+        client: client.clone(),
+        kind: "tftp",
+        name: &file.file,
+        detail: outcome(file.outcome).to_owned(),
+        start_ns: file.request_ns,
+        end_ns: file.end_ns,
+        duration_ns: file.end_ns.saturating_sub(file.request_ns),
+        bytes: Some(file.counts.bytes),
+        transfer: Some(file),
+    }));
+    rows.extend(boot.downloads.iter().map(|download| Row {
+        client: client.clone(),
+        kind: "http",
+        name: &download.url,
+        detail: download.status.map_or_else(String::new, |status| status.to_string()),
+        start_ns: download.start_ns,
+        end_ns: download.end_ns,
+        duration_ns: download.duration_ns,
+        bytes: Some(download.bytes),
+        transfer: None,
+    }));
+    rows
 }
 
-fn downloads(client: &str, boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
-    for download in &boot.downloads {
-        let status = download.status.map_or(String::new(), |status| status.to_string());
-        let numbers = [
-            download.start_ns.to_string(),
-            download.end_ns.to_string(),
-            download.duration_ns.to_string(),
-            download.bytes.to_string(),
-        ];
-        let cells = [client, "http", &download.url, &status];
-        let cells = cells.into_iter().chain(numbers.iter().map(String::as_str));
-        row(cells.chain([""; 11]), out)?;
+const fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Complete => "complete",
+        Outcome::SizeProbe => "size_probe",
+        Outcome::Refused => "refused",
+        Outcome::Aborted => "aborted",
+        Outcome::Unfinished => "unfinished",
     }
-    Ok(())
-}
-
-fn known(ns: Option<i64>) -> String {
-    ns.map_or(String::new(), |ns| ns.to_string())
 }

@@ -7,12 +7,10 @@ mod files;
 mod grouped;
 mod hard_faults;
 mod interrupts;
-pub mod linux_shutdown;
 mod policy;
 mod processes;
 mod services;
 mod summary;
-pub mod suspend;
 
 use std::io::{self, Write};
 

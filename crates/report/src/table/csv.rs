@@ -12,29 +12,43 @@ use crate::text::printable::printable;
 /// What `out` answers.
 pub fn write<T: TableReport>(report: &T, out: &mut dyn Write) -> io::Result<()> {
     let columns = report.columns();
-    for (at, column) in columns.iter().enumerate() {
-        let comma = if at > 0 { "," } else { "" };
-        write!(out, "{comma}{}", column.name)?;
-    }
-    writeln!(out)?;
+    let mut rows = Rows::begin(columns.iter().map(|column| column.name), out)?;
     for row in report.rows() {
-        for (at, column) in columns.iter().enumerate() {
-            let comma = if at > 0 { "," } else { "" };
-            let value = (column.value)(row);
-            write!(out, "{comma}{}", quoted(&printable(&value.plain())))?;
-        }
-        writeln!(out)?;
+        let values: Vec<_> = columns.iter().map(|column| (column.value)(row)).collect();
+        rows.write(values.iter().map(super::Value::plain))?;
     }
-    Ok(())
+    rows.end()
 }
 
-/// `text` in quotes when it needs them. What a spreadsheet would take for a formula gets an apostrophe before it, which
-/// makes it text there: a recording comes from elsewhere, and a service may be called `=cmd|...`.
-pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
-    if is_formula(text) {
-        return quoted(&format!("'{text}")).into_owned().into();
+/// Rows in the making.
+pub(crate) struct Rows<'o>(csv::Writer<&'o mut dyn Write>);
+
+impl<'o> Rows<'o> {
+    /// Begins with the line of names.
+    pub(crate) fn begin<'n>(names: impl IntoIterator<Item = &'n str>, out: &'o mut dyn Write) -> io::Result<Self> {
+        let mut rows = csv::WriterBuilder::new().from_writer(out);
+        rows.write_record(names)?;
+        Ok(Self(rows))
     }
-    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")).into() } else { text.into() }
+
+    /// One row.
+    pub(crate) fn write<'c>(&mut self, cells: impl IntoIterator<Item = Cow<'c, str>>) -> io::Result<()> {
+        for cell in cells {
+            self.0.write_field(harmless(&printable(&cell)).as_bytes())?;
+        }
+        Ok(self.0.write_record(None::<&[u8]>)?)
+    }
+
+    /// Writes what is not written yet.
+    pub(crate) fn end(mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// `text` with an apostrophe before it where a spreadsheet would take it for a formula, which makes it text there: a recording
+/// comes from elsewhere, and a service may be called `=cmd|...`.
+fn harmless(text: &str) -> Cow<'_, str> {
+    if is_formula(text) { format!("'{text}").into() } else { text.into() }
 }
 
 /// Whether a spreadsheet calculates with it (OWASP, CSV injection): it begins as a formula does and is no number.
@@ -55,7 +69,7 @@ mod tests {
     fn what_a_spreadsheet_would_calculate_is_text_and_numbers_stay_numbers() {
         for (text, cell) in [
             ("=1+2", "'=1+2"),
-            ("=HYPERLINK(\"http://x\",\"y\")", "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""),
+            ("=HYPERLINK(\"http://x\")", "'=HYPERLINK(\"http://x\")"),
             ("@SUM(A1)", "'@SUM(A1)"),
             ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
             ("-2+3", "'-2+3"),
@@ -66,7 +80,7 @@ mod tests {
             ("a=b", "a=b"),
             ("", ""),
         ] {
-            assert_eq!(quoted(text), cell);
+            assert_eq!(harmless(text), cell);
         }
     }
 

@@ -77,14 +77,6 @@ impl<R> Column<R> {
     pub const fn sparse(self) -> Self {
         Self { sparse: true, ..self }
     }
-
-    /// What text shows in a row.
-    fn shown(&self, row: &R) -> String {
-        match (self.value)(row) {
-            value if self.sparse && value.is_zero() => String::new(),
-            value => value.shown().into_owned(),
-        }
-    }
 }
 
 /// A result that is a table of rows, with something to say before and after.

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::{Column, Kind, TableReport};
+use super::{Column, TableReport};
+use crate::section::{self, Heading, Section};
 use crate::text::quantity::count;
 use crate::text::style::QUIET;
-use crate::text::table::{Table, cell};
 
 /// Rows shown unless a person asks for more or fewer.
 pub const TEXT_ROWS: usize = 25;
@@ -17,18 +17,13 @@ pub const TEXT_ROWS: usize = 25;
 pub fn write<T: TableReport>(report: &T, left_out: usize, out: &mut dyn Write) -> io::Result<()> {
     report.write_before(report.rows().len() + left_out, out)?;
     writeln!(out)?;
-    let columns: Vec<Column<T::Row>> = report.columns().into_iter().filter(|column| !column.title.is_empty()).collect();
-    let mut table = Table::new();
-    for column in &columns {
-        table = match column.kind {
-            Kind::Name => table.left(column.title, column.width),
-            Kind::Id | Kind::Time | Kind::Quantity => table.right(column.title),
-        };
+    let mut section = Section::of("rows", "", report.rows());
+    for column in report.columns() {
+        let Column { name, title, kind, width, sparse, value } = column;
+        let heading = Heading { name, title, kind, width, sparse, in_text: !title.is_empty() };
+        section = section.column(heading, |row| value(row));
     }
-    for row in report.rows() {
-        table.row(columns.iter().map(|column| cell(column.shown(row))));
-    }
-    table.write(out)?;
+    section::text::write(&section.done(), out)?;
     if left_out > 0 {
         let rows = if left_out == 1 { "row" } else { "rows" };
         writeln!(out, "  {QUIET}and {} more {rows}; --top 0 shows all{QUIET:#}", count(left_out as u64))?;

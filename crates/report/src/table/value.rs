@@ -23,12 +23,28 @@ pub enum Value<'a> {
     Count(u64),
     /// A point in time, ns.
     Time(i64),
+    /// A point in time, ns, which people see as the time since another.
+    Since {
+        /// When.
+        ns: i64,
+        /// What people count from.
+        origin_ns: i64,
+    },
     /// A length of time, ns.
     Duration(i64),
     /// Bytes.
     Bytes(u64),
     /// A share, percent.
     Percent(f64),
+    /// A number with decimals.
+    Real {
+        /// The number.
+        value: f64,
+        /// Its decimals, for programs.
+        decimals: usize,
+    },
+    /// Whether it is so.
+    Flag(bool),
 }
 
 impl<'a> Value<'a> {
@@ -56,8 +72,9 @@ impl<'a> Value<'a> {
         match *self {
             Self::Count(number) | Self::Bytes(number) => number == 0,
             Self::Duration(ns) => ns == 0,
-            Self::Percent(share) => share == 0.0,
-            Self::Nothing | Self::Unknown | Self::Text(_) | Self::Id(_) | Self::Time(_) => false,
+            Self::Percent(value) | Self::Real { value, .. } => value == 0.0,
+            Self::Flag(is) => !is,
+            Self::Nothing | Self::Unknown | Self::Text(_) | Self::Id(_) | Self::Time(_) | Self::Since { .. } => false,
         }
     }
 
@@ -74,9 +91,13 @@ impl<'a> Value<'a> {
             Self::Id(number) => number.to_string().into(),
             Self::Count(number) => count(*number).into(),
             Self::Time(ns) => ExactTime(*ns).to_string().into(),
+            Self::Since { ns, origin_ns } => duration(ns.saturating_sub(*origin_ns)).into(),
             Self::Duration(ns) => duration(*ns).into(),
             Self::Bytes(bytes) => size(*bytes).into(),
             Self::Percent(share) => percent(*share).into(),
+            Self::Real { value, .. } => format!("{value:.2}").into(),
+            Self::Flag(true) => Cow::Borrowed("yes"),
+            Self::Flag(false) => Cow::Borrowed("no"),
         }
     }
 
@@ -86,9 +107,14 @@ impl<'a> Value<'a> {
         match self {
             Self::Nothing | Self::Unknown => Cow::Borrowed(""),
             Self::Text(text) => Cow::Borrowed(text),
-            Self::Id(number) | Self::Time(number) | Self::Duration(number) => number.to_string().into(),
+            Self::Id(number) | Self::Time(number) | Self::Duration(number) | Self::Since { ns: number, .. } => {
+                number.to_string().into()
+            }
             Self::Count(number) | Self::Bytes(number) => number.to_string().into(),
             Self::Percent(share) => format!("{share:.4}").into(),
+            Self::Real { value, decimals } => format!("{value:.decimals$}").into(),
+            Self::Flag(true) => Cow::Borrowed("true"),
+            Self::Flag(false) => Cow::Borrowed("false"),
         }
     }
 
@@ -112,16 +138,21 @@ impl<'a> Value<'a> {
     fn ascending(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Text(a), Self::Text(b)) => a.to_lowercase().cmp(&b.to_lowercase()).then(a.cmp(b)),
-            (Self::Percent(a), Self::Percent(b)) => a.total_cmp(b),
+            (Self::Percent(a), Self::Percent(b)) | (Self::Real { value: a, .. }, Self::Real { value: b, .. }) => {
+                a.total_cmp(b)
+            }
             _ => self.number().cmp(&other.number()),
         }
     }
 
     fn number(&self) -> i128 {
         match *self {
-            Self::Id(number) | Self::Time(number) | Self::Duration(number) => number.into(),
+            Self::Id(number) | Self::Time(number) | Self::Duration(number) | Self::Since { ns: number, .. } => {
+                number.into()
+            }
             Self::Count(number) | Self::Bytes(number) => number.into(),
-            Self::Nothing | Self::Unknown | Self::Text(_) | Self::Percent(_) => 0,
+            Self::Flag(is) => is.into(),
+            Self::Nothing | Self::Unknown | Self::Text(_) | Self::Percent(_) | Self::Real { .. } => 0,
         }
     }
 }

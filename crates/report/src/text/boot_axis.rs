@@ -8,10 +8,10 @@ use onoff_analysis::boot_axis::{
 
 use super::bar::Axis;
 use super::printable::printable;
-use super::quantity::{counted, duration, percent, share};
-use super::section::title;
+use super::quantity::{counted, duration, share};
 use super::style::{BAR, DOUBT, HEADLINE, QUIET, WORST};
-use super::table::{Table, cell, styled_cell};
+use crate::section::{self, Cell, Heading, Line, Section};
+use crate::table::Value;
 
 /// Characters of the axis.
 const BAR_CELLS: usize = 28;
@@ -32,21 +32,14 @@ pub fn write(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
         }
         None => writeln!(out, "{HEADLINE}Nothing could be put on one axis.{HEADLINE:#}")?,
     }
-    write_section(axis, out)
+    section::text::write(&section(axis), out)
 }
 
 /// The axis as a section of a boot's report.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write_section(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
+#[must_use]
+pub fn section(axis: &BootAxis) -> Section<'_> {
     let note = axis.total_ns.map(|total| format!("{}: {}", span(axis), duration(total)));
-    title("One axis", note.as_deref().unwrap_or_default(), out)?;
-    write_stages(axis, out)?;
-    for join in &axis.joins {
-        write_join(join, out)?;
-    }
-    Ok(())
+    stages(axis, note.unwrap_or_default()).lines(axis.joins.iter().map(join_line))
 }
 
 /// Whether the section says more than the table of phases does.
@@ -84,28 +77,58 @@ fn name(name: &str) -> String {
     }
 }
 
-fn write_stages(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
-    let Some((start_ns, end_ns)) = axis.start_ns.zip(axis.stages.iter().map(|stage| stage.end_ns).max()) else {
-        return Ok(());
-    };
+/// A row: a stage, or what lies inside one.
+struct Row<'a> {
+    name: String,
+    stage: &'a AxisStage,
+    part: Option<&'a str>,
+    start_ns: Option<i64>,
+    end_ns: Option<i64>,
+    took_ns: i64,
+    note: &'a str,
+}
+
+fn stages(axis: &BootAxis, note: String) -> Section<'_> {
+    let end_ns = axis.stages.iter().map(|stage| stage.end_ns).max();
+    let (start_ns, end_ns) = axis.start_ns.zip(end_ns).unwrap_or_default();
     let scale = Axis::new(start_ns, end_ns, BAR_CELLS);
     let whole_ns = axis.total_ns.unwrap_or(end_ns.saturating_sub(start_ns));
     let longest_ns = axis.stages.iter().map(|stage| stage.duration_ns).max();
-    let mut table =
-        Table::new().left("stage", 24).right("from").right("took").right("share").left("", BAR_CELLS).left("", 56);
-    for stage in &axis.stages {
-        let style = if Some(stage.duration_ns) == longest_ns { WORST } else { BAR };
-        table.row([
-            cell(name(&stage.name)),
-            cell(duration(stage.start_ns.saturating_sub(start_ns))),
-            cell(duration(stage.duration_ns)),
-            cell(percent(share(stage.duration_ns, whole_ns))),
-            styled_cell(style, scale.bar(stage.start_ns, stage.end_ns)),
-            styled_cell(QUIET, source(stage.source)),
-        ]);
-        add_parts(stage, (start_ns, whole_ns, &scale), &mut table);
+    let mut rows = Vec::new();
+    for stage in axis.stages.iter().filter(|_| axis.start_ns.is_some()) {
+        rows.push(Row {
+            name: name(&stage.name),
+            stage,
+            part: None,
+            start_ns: Some(stage.start_ns),
+            end_ns: Some(stage.end_ns),
+            took_ns: stage.duration_ns,
+            note: source(stage.source),
+        });
+        add_parts(stage, &mut rows);
     }
-    table.write(out)
+    let style = |row: &Row<'_>| match row.part {
+        None if Some(row.took_ns) == longest_ns => WORST,
+        _ => BAR,
+    };
+    Section::of("axis", "One axis", rows)
+        .note(note)
+        .column(Heading::name("stage", "stage").wide(24), |row| {
+            Cell::shown(Value::text(&row.stage.name), row.name.clone())
+        })
+        .column(Heading::data("part"), |row| Value::text(row.part.unwrap_or_default()))
+        .column(Heading::time("start_ns", "from"), |row| {
+            Value::of(row.start_ns, |ns| Value::Since { ns, origin_ns: start_ns })
+        })
+        .column(Heading::data("end_ns"), |row| Value::of(row.end_ns, Value::Time))
+        .column(Heading::quantity("duration_ns", "took"), |row| Value::Duration(row.took_ns))
+        .column(Heading::quantity("share_percent", "share"), |row| Value::Percent(share(row.took_ns, whole_ns)))
+        .column(Heading::name("", "").wide(BAR_CELLS), |row| match row.start_ns.zip(row.end_ns) {
+            Some((start, end)) => Cell::words(style(row), scale.bar(start, end)),
+            None => Value::Nothing.into(),
+        })
+        .column(Heading::name("detail", "").wide(56), |row| Value::text(row.note).styled(QUIET))
+        .done()
 }
 
 fn source(source: AxisSource) -> &'static str {
@@ -117,42 +140,42 @@ fn source(source: AxisSource) -> &'static str {
 }
 
 /// The rows of what lies inside a stage.
-fn add_parts(stage: &AxisStage, (start_ns, whole_ns, scale): (i64, i64, &Axis), table: &mut Table) {
+fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
     let mut lengths: Vec<i64> = stage.inside.iter().map(|part| part.duration_ns).collect();
     lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
     let shortest_shown = lengths.get(MOST_PARTS).map_or(i64::MIN, |&length| length.saturating_add(1));
     let is_shown = |part: &&AxisPart| {
         part.duration_ns >= shortest_shown && share(part.duration_ns, stage.duration_ns) >= BRIEF_PERCENT
     };
-    let mut row = |label: String, from_ns: Option<i64>, took_ns: i64, bar: String, note: String| {
-        table.row([
-            cell(format!("  {label}")),
-            cell(from_ns.map_or_else(String::new, |from| duration(from.saturating_sub(start_ns)))),
-            cell(duration(took_ns)),
-            cell(percent(share(took_ns, whole_ns))),
-            styled_cell(BAR, bar),
-            styled_cell(QUIET, note),
-        ]);
+    let sum = |name: String, part: &'a str, took_ns: i64, note: &'a str| Row {
+        name: format!("  {name}"),
+        stage,
+        part: Some(part),
+        start_ns: None,
+        end_ns: None,
+        took_ns,
+        note,
     };
-    for part in stage.inside.iter().filter(is_shown) {
-        let bar = scale.bar(part.start_ns, part.end_ns);
-        row(name(&part.name), Some(part.start_ns), part.duration_ns, bar, printable(&part.detail).into_owned());
-    }
+    rows.extend(stage.inside.iter().filter(is_shown).map(|part| Row {
+        start_ns: Some(part.start_ns),
+        end_ns: Some(part.end_ns),
+        ..sum(name(&part.name), &part.name, part.duration_ns, &part.detail)
+    }));
     let hidden: Vec<&AxisPart> = stage.inside.iter().filter(|part| !is_shown(part)).collect();
     if !hidden.is_empty() {
         let took_ns = hidden.iter().fold(0_i64, |sum, part| sum.saturating_add(part.duration_ns));
-        let label = format!("and {}", counted(hidden.len() as u64, "shorter part"));
-        row(label, None, took_ns, String::new(), String::new());
+        rows.push(sum(format!("and {}", counted(hidden.len() as u64, "shorter part")), "others", took_ns, ""));
     }
     let on_network = stage.inside.iter().any(|part| part.source == AxisSource::Capture);
     let is_worth_a_row = |ns: &i64| on_network && share(*ns, stage.duration_ns) >= BRIEF_PERCENT;
     if let Some(off_ns) = stage.off_network_ns.filter(is_worth_a_row) {
-        let note = "the client ran what it had loaded, or waited".to_owned();
-        row("off the network".to_owned(), None, off_ns, String::new(), note);
+        let note = "the client ran what it had loaded, or waited";
+        rows.push(sum("off the network".to_owned(), "off_network", off_ns, note));
     }
 }
 
-fn write_join(join: &AxisJoin, out: &mut dyn Write) -> io::Result<()> {
+/// What put a part on the axis, or why it has no place there.
+fn join_line(join: &AxisJoin) -> Line {
     let whose = match join.source {
         AxisSource::Firmware => "Firmware table",
         AxisSource::Capture => "Capture",
@@ -171,7 +194,7 @@ fn write_join(join: &AxisJoin, out: &mut dyn Write) -> io::Result<()> {
                 None => " How much earlier than shown they may be is not known.".to_owned(),
             };
         }
-        return writeln!(out, "  {QUIET}{}{QUIET:#}", printable(&sentence));
+        return Line { style: QUIET, text: printable(&sentence).into_owned() };
     }
     let against: Vec<String> = join.against.iter().map(speaks_against).collect();
     let reason = match join.equally_good {
@@ -179,7 +202,7 @@ fn write_join(join: &AxisJoin, out: &mut dyn Write) -> io::Result<()> {
         boots => format!("{boots} boots of the capture fit equally well; choose one machine's boot"),
     };
     let sentence = format!("{whose}: its place on the axis is not known. {}.", capitalised(&reason));
-    writeln!(out, "  {DOUBT}{}{DOUBT:#}", printable(&sentence))
+    Line { style: DOUBT, text: printable(&sentence).into_owned() }
 }
 
 fn capitalised(sentence: &str) -> String {

@@ -3,11 +3,10 @@
 use std::io::{self, Write};
 
 use onoff_analysis::lacking::{Lacking, RecordingCommand};
-use onoff_analysis::transition::MissingEvidence;
 
-use super::section::title;
 use super::style::QUIET;
-use super::table::{Table, cell, styled_cell};
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 
 /// Writes what was lacking; nothing when nothing was.
 ///
@@ -17,25 +16,43 @@ pub fn write(lacking: &Lacking, out: &mut dyn Write) -> io::Result<()> {
     if lacking.items.is_empty() {
         return Ok(());
     }
-    title("What the recording lacked", "", out)?;
-    let (parts, events): (Vec<_>, Vec<_>) = lacking.items.iter().partition(|item| !item.part.is_empty());
-    if !parts.is_empty() {
-        let mut table = Table::new().left("to know", 70).left("needs", 60).left("record", 120);
-        for item in parts {
-            table.row([cell(&*item.unknown), cell(&*item.part), styled_cell(QUIET, &*item.record)]);
-        }
-        table.write(out)?;
-    }
-    if !events.is_empty() {
-        let mut table =
-            Table::new().left("to know", 80).left("record", 60).left("keywords", 20).left("level", 5).left("", 40);
-        for item in events {
-            let [source, keywords, level, guid] = source(item);
-            table.row([cell(&*item.unknown), cell(source), cell(keywords), cell(level), styled_cell(QUIET, guid)]);
-        }
-        table.write(out)?;
-    }
+    section::text::write_all(&sections(lacking), out)?;
     write_commands(&lacking.record, out)
+}
+
+/// The parts of a recording of Linux that were lacking, and the events of others; of both only those there are.
+#[must_use]
+pub fn sections(lacking: &Lacking) -> Vec<Section<'_>> {
+    let (parts, events): (Vec<_>, Vec<_>) = lacking.items.iter().partition(|item| !item.part.is_empty());
+    let title = "What the recording lacked";
+    let first = if parts.is_empty() { title } else { "" };
+    let sections = [
+        Section::of("lacking_parts", title, parts)
+            .column(Heading::name("unknown", "to know").wide(70), |item| Value::text(&item.unknown))
+            .column(Heading::name("part", "needs").wide(60), |item| Value::text(&item.part))
+            .column(Heading::name("record", "record").wide(120), |item| Value::text(&item.record).styled(QUIET))
+            .done(),
+        Section::of("lacking_events", first, events)
+            .column(Heading::name("unknown", "to know").wide(80), |item| Value::text(&item.unknown))
+            .column(Heading::name("provider", "record").wide(60), |item| match item.provider.as_str() {
+                "" => Cell::shown(Value::Nothing, format!("kernel flags {}", item.kernel_flags.join("+"))),
+                provider => Value::text(provider).into(),
+            })
+            .column(Heading::data("kernel_flags"), |item| Value::Text(item.kernel_flags.join("+").into()))
+            .column(Heading::name("keyword", "keywords").wide(20), |item| match item.keyword.as_str() {
+                all @ "0xffffffffffffffff" => Cell::shown(Value::text(all), "all"),
+                keyword => Value::text(keyword).into(),
+            })
+            .column(Heading::name("level", "level").wide(5), |item| {
+                Value::of(Some(item.level).filter(|&level| level > 0), |level| Value::Id(level.into()))
+            })
+            .column(Heading::name("guid", "").wide(40), |item| match item.guid.as_str() {
+                "" => Value::Nothing.into(),
+                guid => Cell::shown(Value::text(guid), format!("{{{guid}}}")).styled(QUIET),
+            })
+            .done(),
+    ];
+    sections.into_iter().filter(|section| !section.is_empty()).collect()
 }
 
 /// Writes how to record what was lacking.
@@ -50,17 +67,4 @@ pub fn write_commands(commands: &[RecordingCommand], out: &mut dyn Write) -> io:
         }
     }
     Ok(())
-}
-
-/// Source, keywords, level, GUID.
-fn source(item: &MissingEvidence) -> [String; 4] {
-    if item.provider.is_empty() {
-        let flags = item.kernel_flags.join("+");
-        return [format!("kernel flags {flags}"), String::new(), String::new(), String::new()];
-    }
-    let keywords = match item.keyword.as_str() {
-        "0xffffffffffffffff" => "all".to_owned(),
-        keyword => keyword.to_owned(),
-    };
-    [item.provider.clone(), keywords, item.level.to_string(), format!("{{{}}}", item.guid)]
 }

@@ -41,13 +41,18 @@ pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// One line on the losses that touch an answer, if any do.
+pub fn touching<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    let names: Vec<String> = names.into_iter().map(|name| name.replace('_', " ")).collect();
+    (!names.is_empty()).then(|| format!("May be incomplete: {}.", names.join(", ")))
+}
+
+/// Writes that line.
 ///
 /// # Errors
 /// What `out` answers.
 pub fn write_touching(names: &[String], out: &mut dyn Write) -> io::Result<()> {
-    if names.is_empty() {
-        return Ok(());
+    match touching(names.iter().map(String::as_str)) {
+        Some(line) => writeln!(out, "  {DOUBT}{line}{DOUBT:#}"),
+        None => Ok(()),
     }
-    let names: Vec<String> = names.iter().map(|name| name.replace('_', " ")).collect();
-    writeln!(out, "  {DOUBT}May be incomplete: {}.{DOUBT:#}", names.join(", "))
 }

@@ -1,18 +1,18 @@
 //! The phases of any transition on one axis: when each was, how long it took, and what set its end.
 
-use std::io::{self, Write};
-
 use anstyle::Style;
 use onoff_analysis::Certainty;
 use onoff_analysis::cpu::CpuSource;
 use onoff_analysis::idle::Settling;
 use onoff_analysis::transition::{Half, Phase, PhaseName};
+use onoff_trace::firmware::FirmwareFault;
 
 use super::bar::Axis;
 use super::printable::printable;
-use super::quantity::{counted, duration, duration_or_dash, percent, share};
+use super::quantity::{counted, duration, share};
 use super::style::{BAR, DOUBT, MISSING, QUIET, WORST};
-use super::table::{Table, cell, styled_cell};
+use crate::section::{Cell, Heading, Line, Section};
+use crate::table::Value;
 
 /// Characters of the axis.
 const AXIS_CELLS: usize = 32;
@@ -213,11 +213,9 @@ impl PhaseTable {
         }
     }
 
-    /// Writes the table.
-    ///
-    /// # Errors
-    /// What `out` answers.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// The section with the table.
+    #[must_use]
+    pub fn section(self, note: impl Into<String>) -> Section<'static> {
         let drawn = || self.rows.iter().filter(|row| row.drawn);
         let until = |row: &PhaseRow| {
             row.end_ns.or_else(|| Some(row.start_ns?.saturating_add(row.took_ns?))).map(|end| self.awake(end))
@@ -226,57 +224,50 @@ impl PhaseTable {
         let end = drawn().filter_map(until).max().unwrap_or(0);
         let axis = Axis::new(self.awake(start), end, AXIS_CELLS);
         let longest = self.rows.iter().filter(|row| row.counts && !row.between).filter_map(|row| row.took_ns).max();
-        let mut table = Table::new()
-            .left("phase", 34)
-            .right("start")
-            .right("end")
-            .right("took")
-            .right("share")
-            .left("", AXIS_CELLS)
-            .left("ended by", 150);
-        let since = |time: Option<i64>| duration_or_dash(time.map(|time| time.saturating_sub(self.origin_ns)));
-        for row in &self.rows {
-            let is_longest = row.counts && row.took_ns.is_some_and(|ns| ns > 0) && row.took_ns == longest;
-            let style = if is_longest && !row.between {
-                WORST
-            } else if row.between {
-                QUIET
-            } else {
-                Style::new()
-            };
-            let bar = match (row.start_ns, until(row)) {
-                (Some(start), Some(end)) if row.drawn => axis.bar(self.awake(start), end),
-                _ => String::new(),
-            };
-            let part = match (row.took_ns, self.whole_ns) {
-                (Some(took), Some(whole)) if row.counts && took > 0 => percent(share(took, whole)),
-                _ => String::new(),
-            };
-            let bound = if row.at_least && row.took_ns.is_some() { "≥ " } else { "" };
-            table.row([
-                styled_cell(style, &*row.name),
-                cell(since(row.start_ns)),
-                cell(since(row.end_ns)),
-                styled_cell(style, format!("{bound}{}", duration_or_dash(row.took_ns))),
-                cell(part),
-                styled_cell(if row.between { QUIET } else { BAR }, bar),
-                styled_cell(row.note.0, &*row.note.1),
-            ]);
-        }
-        table.write(out)
+        let style = |row: &PhaseRow| match row.between {
+            true => QUIET,
+            false if row.counts && row.took_ns.is_some_and(|ns| ns > 0) && row.took_ns == longest => WORST,
+            false => Style::new(),
+        };
+        let bar = |row: &PhaseRow| match (row.start_ns, until(row)) {
+            (Some(start), Some(end)) if row.drawn => axis.bar(self.awake(start), end),
+            _ => String::new(),
+        };
+        let part = |row: &PhaseRow| match (row.took_ns, self.whole_ns) {
+            (Some(took), Some(whole)) if row.counts && took > 0 => Value::Percent(share(took, whole)),
+            _ => Value::Nothing,
+        };
+        Section::of("phases", "Phases", &self.rows)
+            .note(note)
+            .column(Heading::name("name", "phase").wide(34), |row| {
+                Value::Text(row.name.clone().into()).styled(style(row))
+            })
+            .column(Heading::time("start_ns", "start"), |row| Cell::since_or_dash(row.start_ns, self.origin_ns))
+            .column(Heading::time("end_ns", "end"), |row| Cell::since_or_dash(row.end_ns, self.origin_ns))
+            .column(Heading::quantity("duration_ns", "took"), |row| match row.took_ns {
+                Some(ns) if row.at_least => {
+                    Cell::shown(Value::Nothing, format!("≥ {}", duration(ns))).styled(style(row))
+                }
+                took => Cell::duration_or_dash(took).styled(style(row)),
+            })
+            .column(Heading::data("at_least_ns"), |row| Value::of(row.took_ns, Value::Duration))
+            .column(Heading::quantity("share_percent", "share"), |row| part(row))
+            .column(Heading::name("", "").wide(AXIS_CELLS), |row| {
+                Cell::words(if row.between { QUIET } else { BAR }, bar(row))
+            })
+            .column(Heading::name("ended_by", "ended by").wide(150), |row| {
+                Value::Text(row.note.1.clone().into()).styled(row.note.0)
+            })
+            .done()
     }
 }
 
 /// How the end of the work after a start or a resume was found; `what` names that work.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write_settling(what: &str, settling: Option<&Settling>, out: &mut dyn Write) -> io::Result<()> {
-    let Some(settling) = settling.filter(|settling| settling.start_ns.is_some()) else {
-        return Ok(());
-    };
+#[must_use]
+pub fn settling(what: &str, settling: Option<&Settling>) -> Option<Line> {
+    let settling = settling.filter(|settling| settling.start_ns.is_some())?;
     if settling.slices.is_empty() {
-        return writeln!(out, "  {DOUBT}{what}: {}.{DOUBT:#}", printable(&settling.rule));
+        return Some(Line { style: DOUBT, text: format!("{what}: {}.", printable(&settling.rule)) });
     }
     let idle = duration(settling.idle_ns);
     let found = match settling.end_ns {
@@ -294,12 +285,18 @@ pub fn write_settling(what: &str, settling: Option<&Settling>, out: &mut dyn Wri
         CpuSource::None => "nothing: processor time was not recorded",
     };
     let disk = if settling.disk_recorded { "" } else { "; disk requests were not recorded" };
-    writeln!(
-        out,
-        "  {QUIET}{what}: {} of work; {found} ({} metric, from {source}{disk}).{QUIET:#}",
+    let text = format!(
+        "{what}: {} of work; {found} ({} metric, from {source}{disk}).",
         duration(settling.busy_ns),
         settling.metric.name,
-    )
+    );
+    Some(Line { style: QUIET, text })
+}
+
+/// What is wrong with the times of a firmware.
+#[must_use]
+pub fn fault(fault: &FirmwareFault) -> Line {
+    Line { style: DOUBT, text: format!("Firmware, {}: {}.", fault.kind.as_str(), printable(&fault.text)) }
 }
 
 /// Names of the losses that touch any phase, each once.
@@ -315,10 +312,8 @@ pub fn touched_by<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Vec<String
 }
 
 /// What the inferred ends would have needed, each thing once.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write_doubts<'p>(phases: impl IntoIterator<Item = &'p Phase>, out: &mut dyn Write) -> io::Result<()> {
+#[must_use]
+pub fn doubts<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Option<Line> {
     // The first is the best: what defines the end. The others only stand in for it.
     let best = phases
         .into_iter()
@@ -330,8 +325,6 @@ pub fn write_doubts<'p>(phases: impl IntoIterator<Item = &'p Phase>, out: &mut d
             missing.push(name);
         }
     }
-    if missing.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "  {DOUBT}Better answers need: {}.{DOUBT:#}", printable(&missing.join("; ")))
+    let text = format!("Better answers need: {}.", printable(&missing.join("; ")));
+    (!missing.is_empty()).then_some(Line { style: DOUBT, text })
 }

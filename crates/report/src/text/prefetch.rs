@@ -2,14 +2,16 @@
 
 use std::io::{self, Write};
 
+use onoff_analysis::disk::DiskWork;
 use onoff_analysis::prefetch::{BootTrace, PlanReport, PrefetchReport, ReadAheadWork, TrainingEvidence};
 use onoff_analysis::transition::boot::{ReadAhead, TrainingState};
 
 use super::bar::sparkline;
 use super::printable::printable;
 use super::quantity::{count, counted, duration, percent, second_or_dash, size};
-use super::style::{DOUBT, HEADLINE, QUIET, TITLE};
-use super::table::{Table, cell, styled_cell};
+use super::style::{DOUBT, HEADLINE, QUIET};
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,22 +26,46 @@ impl PrefetchTextOptions {
     }
 }
 
+/// What the rows of a table for programs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrefetchRows {
+    /// Plans.
+    Plans,
+    /// Files.
+    Files,
+    /// Volumes.
+    Volumes,
+    /// Boots as ReadyBoot kept them.
+    Boots,
+}
+
+/// The section with those rows.
+#[must_use]
+pub fn rows(report: &PrefetchReport, rows: PrefetchRows) -> Section<'_> {
+    match rows {
+        PrefetchRows::Plans => plans(report, usize::MAX),
+        PrefetchRows::Files => files(report, usize::MAX),
+        PrefetchRows::Volumes => volumes(report),
+        PrefetchRows::Boots => boots(report, usize::MAX),
+    }
+}
+
 /// Writes the report.
 ///
 /// # Errors
 /// What `out` answers.
 pub fn write(report: &PrefetchReport, options: &PrefetchTextOptions, out: &mut dyn Write) -> io::Result<()> {
     headline(report, out)?;
-    let rows = options.rows();
-    plans(report, rows, out)?;
-    files(report, rows, out)?;
-    volumes(report, out)?;
-    boots(report, rows, out)?;
-    databases(report, out)?;
-    if let Some(work) = &report.read_ahead {
-        read_ahead(work, out)?;
-    }
-    unreadable(report, rows, out)
+    let top = options.rows();
+    let sections = [plans(report, top), files(report, top)].into_iter().filter(|section| !section.is_empty());
+    let volumes = Some(volumes(report)).filter(|section| section.len() > 1);
+    let boots = Some(boots(report, top)).filter(|section| !section.is_empty());
+    let last = report.boots.last().map(|boot| most_read(boot, top));
+    let databases = Some(databases(report)).filter(|section| !section.is_empty());
+    let sections = sections.chain(volumes).chain(boots).chain(last).chain(databases);
+    let sections: Vec<Section<'_>> = sections.chain(report.read_ahead.as_ref().map(read_ahead)).collect();
+    section::text::write_all(&sections, out)?;
+    unreadable(report, top, out)
 }
 
 fn headline(report: &PrefetchReport, out: &mut dyn Write) -> io::Result<()> {
@@ -100,17 +126,6 @@ fn training(report: &PrefetchReport) -> String {
     }
 }
 
-fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\n{TITLE}{text}{TITLE:#}{}{QUIET}{note}{QUIET:#}", if note.is_empty() { "" } else { "  " })
-}
-
-fn more(all: usize, rows: usize, out: &mut dyn Write) -> io::Result<()> {
-    match all.checked_sub(rows) {
-        None | Some(0) => Ok(()),
-        Some(left) => writeln!(out, "  {QUIET}and {} more; --top 0 shows all{QUIET:#}", count(left as u64)),
-    }
-}
-
 /// What is worth a word about a plan.
 fn note(plan: &PlanReport) -> String {
     let mut notes = Vec::new();
@@ -135,210 +150,170 @@ fn note(plan: &PlanReport) -> String {
     notes.join(", ")
 }
 
-fn plans(report: &PrefetchReport, rows: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.plans.is_empty() {
-        return Ok(());
-    }
-    title("Plans", "the last started first; a plan reads its pages before the program asks for them", out)?;
-    let mut table = Table::new()
-        .left("program", 32)
-        .right("starts")
-        .left("last start (UTC)", 20)
-        .right("files")
-        .right("reads")
-        .left("", 60);
-    for plan in report.plans.iter().take(rows) {
-        table.row([
-            cell(&*plan.executable),
-            cell(count(u64::from(plan.run_count))),
-            cell(second_or_dash(plan.last_run_unix_ns)),
-            cell(count(plan.files)),
-            cell(size(plan.bytes)),
-            styled_cell(QUIET, note(plan)),
-        ]);
-    }
-    table.write(out)?;
-    more(report.plans.len(), rows, out)
+/// A point in calendar time, which people see to the second.
+fn calendar(unix_ns: Option<i64>) -> Cell<'static> {
+    Cell::shown(Value::of(unix_ns, Value::Time), second_or_dash(unix_ns))
 }
 
-fn files(report: &PrefetchReport, rows: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.files.is_empty() {
-        return Ok(());
-    }
-    title("Files that plans read", "most bytes first; of each file what the plan reads that reads most of it", out)?;
-    let mut table = Table::new().left("file", 72).right("plans").right("reads").right("of");
-    for file in report.files.iter().take(rows) {
-        table.row([
-            cell(&*file.path),
-            cell(count(file.plans)),
-            cell(size(file.bytes)),
-            cell(file.file_bytes.map_or_else(String::new, size)),
-        ]);
-    }
-    table.write(out)?;
-    more(report.files.len(), rows, out)?;
-    if let Some(files) = report.layout_files {
-        writeln!(out, "  {QUIET}Layout.ini lays out {} on the disk.{QUIET:#}", counted(files, "file"))?;
-    }
-    Ok(())
+/// A file's name, of which people see the last part.
+fn last_part(path: &str) -> Cell<'_> {
+    Cell::shown(Value::text(path), path.rsplit(['/', '\\']).next().unwrap_or(path))
 }
 
-fn volumes(report: &PrefetchReport, out: &mut dyn Write) -> io::Result<()> {
-    if report.volumes.len() < 2 {
-        return Ok(());
-    }
-    title("Volumes", "", out)?;
-    let mut table =
-        Table::new().left("volume", 56).left("serial", 10).right("plans").right("files").right("reads").left("", 24);
-    for volume in &report.volumes {
-        table.row([
-            cell(&*volume.device),
-            cell(&*volume.serial),
-            cell(count(volume.plans)),
-            cell(count(volume.files)),
-            cell(size(volume.bytes)),
-            styled_cell(QUIET, if volume.is_system { "holds Windows" } else { "" }),
-        ]);
-    }
-    table.write(out)
+fn plans(report: &PrefetchReport, top: usize) -> Section<'_> {
+    let (data, count) = (Heading::data, Value::Count);
+    Section::of("plans", "Plans", &report.plans)
+        .note("the last started first; a plan reads its pages before the program asks for them")
+        .first(top)
+        .column(data("name"), |plan| Value::text(&plan.name))
+        .column(Heading::name("executable", "program").wide(32), |plan| Value::text(&plan.executable))
+        .column(data("path"), |plan| Value::text(&plan.path))
+        .column(data("path_hash"), |plan| Value::text(&plan.path_hash))
+        .column(data("version"), |plan| Value::Id(plan.version.into()))
+        .column(data("is_boot"), |plan| Value::Flag(plan.is_boot))
+        .column(Heading::quantity("run_count", "starts"), move |plan| count(plan.run_count.into()))
+        .column(Heading::name("last_run_unix_ns", "last start (UTC)").wide(20), |plan| calendar(plan.last_run_unix_ns))
+        .column(data("modified_unix_ns"), |plan| Value::of(plan.modified_unix_ns, Value::Time))
+        .column(Heading::quantity("files", "files"), move |plan| count(plan.files))
+        .column(data("pages"), move |plan| count(plan.pages))
+        .column(Heading::quantity("bytes", "reads"), |plan| Value::Bytes(plan.bytes))
+        .column(data("other_volume_files"), move |plan| count(plan.other_volume_files))
+        .column(data("is_older_than_program"), |plan| Value::of(plan.is_older_than_program, Value::Flag))
+        .column(data("missing_files"), move |plan| Value::of(plan.missing_files, count))
+        .column(data("newer_files"), move |plan| Value::of(plan.newer_files, count))
+        .column(data("unreadable"), move |plan| count(plan.unreadable))
+        .column(Heading::name("", "").wide(60), |plan| Cell::words(QUIET, note(plan)))
+        .done()
 }
 
-fn boots(report: &PrefetchReport, rows: usize, out: &mut dyn Write) -> io::Result<()> {
-    if !report.boots.is_empty() {
-        title("Boots that ReadyBoot kept", "experimental: the layout is known from one public description", out)?;
-        let mut table = Table::new()
-            .left("file", 40)
-            .left("written (UTC)", 20)
-            .right("length")
-            .right("reads")
-            .right("bytes")
-            .right("files")
-            .right("in sequence")
-            .left("bytes over time", 24);
-        for boot in &report.boots {
-            let name = boot.name.rsplit(['/', '\\']).next().unwrap_or(&boot.name);
-            table.row([
-                cell(name),
-                cell(second_or_dash(boot.modified_unix_ns)),
-                cell(duration(boot.duration_ns)),
-                cell(count(boot.reads)),
-                cell(size(boot.bytes)),
-                cell(count(boot.files)),
-                cell(percent(boot.sequential_percent)),
-                cell(sparkline(&boot.bytes_by_slice)),
-            ]);
-        }
-        table.write(out)?;
-        if let Some(files) = report.files_in_all_boots {
-            writeln!(out, "  {QUIET}{} read in all of them.{QUIET:#}", counted(files, "file"))?;
-        }
-        if let Some(last) = report.boots.last() {
-            top_files(last, rows, out)?;
-        }
-    }
-    match report.next_boot_files {
-        Some(files) => writeln!(
-            out,
-            "  {QUIET}ReadyBoot's layout for the next boot names {} and folders (experimental).{QUIET:#}",
-            counted(files, "file")
-        ),
-        None => Ok(()),
-    }
+fn files(report: &PrefetchReport, top: usize) -> Section<'_> {
+    let layout =
+        report.layout_files.map(|files| format!("Layout.ini lays out {} on the disk.", counted(files, "file")));
+    Section::of("files", "Files that plans read", &report.files)
+        .note("most bytes first; of each file what the plan reads that reads most of it")
+        .first(top)
+        .column(Heading::name("path", "file").wide(72), |file| Value::text(&file.path))
+        .column(Heading::quantity("plans", "plans"), |file| Value::Count(file.plans))
+        .column(Heading::data("pages"), |file| Value::Count(file.pages))
+        .column(Heading::quantity("bytes", "reads"), |file| Value::Bytes(file.bytes))
+        .column(Heading::data("planned_bytes"), |file| Value::Bytes(file.planned_bytes))
+        .column(Heading::quantity("file_bytes", "of"), |file| Value::of(file.file_bytes, Value::Bytes))
+        .done()
+        .line_if(QUIET, layout)
 }
 
-fn top_files(boot: &BootTrace, rows: usize, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out)?;
-    let mut table = Table::new().left("most read in the last of them", 80).right("reads").right("bytes");
-    for file in boot.top_files.iter().take(rows) {
-        table.row([cell(&*file.path), cell(count(file.reads)), cell(size(file.bytes))]);
-    }
-    table.write(out)?;
-    if boot.unreadable > 0 {
-        writeln!(
-            out,
-            "  {DOUBT}{} of {} not readable.{DOUBT:#}",
-            counted(boot.unreadable, "record"),
-            printable(&boot.name)
-        )?;
-    }
-    Ok(())
+fn volumes(report: &PrefetchReport) -> Section<'_> {
+    Section::of("volumes", "Volumes", &report.volumes)
+        .column(Heading::name("device", "volume").wide(56), |volume| Value::text(&volume.device))
+        .column(Heading::name("serial", "serial").wide(10), |volume| Value::text(&volume.serial))
+        .column(Heading::data("created_unix_ns"), |volume| Value::of(volume.created_unix_ns, Value::Time))
+        .column(Heading::data("is_system"), |volume| Value::Flag(volume.is_system))
+        .column(Heading::quantity("plans", "plans"), |volume| Value::Count(volume.plans))
+        .column(Heading::quantity("files", "files"), |volume| Value::Count(volume.files))
+        .column(Heading::quantity("bytes", "reads"), |volume| Value::Bytes(volume.bytes))
+        .column(Heading::name("", "").wide(24), |volume| {
+            Cell::words(QUIET, if volume.is_system { "holds Windows" } else { "" })
+        })
+        .done()
 }
 
-fn databases(report: &PrefetchReport, out: &mut dyn Write) -> io::Result<()> {
-    if report.databases.is_empty() {
-        return Ok(());
-    }
-    title("SuperFetch databases", "headers only", out)?;
-    let mut table = Table::new()
-        .left("file", 40)
-        .left("packed", 8)
-        .right("bytes")
-        .right("volumes")
-        .right("files")
-        .right("programs");
-    for database in &report.databases {
-        let name = database.name.rsplit(['/', '\\']).next().unwrap_or(&database.name);
-        table.row([
-            cell(name),
-            cell(database.packing),
-            cell(size(database.bytes)),
-            cell(count(u64::from(database.volumes))),
-            cell(count(u64::from(database.files))),
-            cell(count(u64::from(database.sources))),
-        ]);
-    }
-    table.write(out)
+fn boots(report: &PrefetchReport, top: usize) -> Section<'_> {
+    let in_all = report.files_in_all_boots.map(|files| format!("{} read in all of them.", counted(files, "file")));
+    let next = report.next_boot_files.map(|files| {
+        format!("ReadyBoot's layout for the next boot names {} and folders (experimental).", counted(files, "file"))
+    });
+    Section::of("boots", "Boots that ReadyBoot kept", &report.boots)
+        .note("experimental: the layout is known from one public description")
+        .first(top)
+        .column(Heading::name("name", "file").wide(40), |boot| last_part(&boot.name))
+        .column(Heading::name("modified_unix_ns", "written (UTC)").wide(20), |boot| calendar(boot.modified_unix_ns))
+        .column(Heading::quantity("reads", "reads"), |boot| Value::Count(boot.reads))
+        .column(Heading::quantity("bytes", "bytes"), |boot| Value::Bytes(boot.bytes))
+        .column(Heading::data("unattributed_reads"), |boot| Value::Count(boot.unattributed_reads))
+        .column(Heading::quantity("files", "files"), |boot| Value::Count(boot.files))
+        .column(Heading::quantity("duration_ns", "length"), |boot| Value::Duration(boot.duration_ns))
+        .column(Heading::quantity("sequential_percent", "in sequence"), |boot| {
+            Cell::shown(Value::Real { value: boot.sequential_percent, decimals: 3 }, percent(boot.sequential_percent))
+        })
+        .column(Heading::data("unreadable"), |boot| Value::Count(boot.unreadable))
+        .column(Heading::name("", "bytes over time").wide(24), |boot| {
+            Value::Text(sparkline(&boot.bytes_by_slice).into())
+        })
+        .done()
+        .line_if(QUIET, in_all)
+        .line_if(QUIET, next)
 }
 
-fn read_ahead(work: &ReadAheadWork, out: &mut dyn Write) -> io::Result<()> {
-    title(
-        "In the recorded boot",
-        &format!("{} to a settled desktop or the recording's end", duration(work.boot_ns)),
-        out,
-    )?;
-    let mut table = Table::new().left("", 48).right("requests").right("bytes").right("disk time");
-    for (what, done) in [
-        ("read ahead", &work.ahead),
-        ("read when it was needed (misses)", &work.misses),
-        ("  of these: read ahead too, but too late", &work.late),
-        ("written", &work.writes),
-    ] {
-        table.row([cell(what), cell(count(done.operations)), cell(size(done.bytes)), cell(duration(done.service_ns))]);
-    }
+fn most_read(boot: &BootTrace, top: usize) -> Section<'_> {
+    let unreadable = (boot.unreadable > 0)
+        .then(|| format!("{} of {} not readable.", counted(boot.unreadable, "record"), printable(&boot.name)));
+    Section::of("most_read", "Most read in the last of them", &boot.top_files)
+        .top(top)
+        .column(Heading::name("path", "file").wide(80), |file| Value::text(&file.path))
+        .column(Heading::quantity("reads", "reads"), |file| Value::Count(file.reads))
+        .column(Heading::quantity("bytes", "bytes"), |file| Value::Bytes(file.bytes))
+        .done()
+        .line_if(DOUBT, unreadable)
+}
+
+fn databases(report: &PrefetchReport) -> Section<'_> {
+    Section::of("databases", "SuperFetch databases", &report.databases)
+        .note("headers only")
+        .column(Heading::name("name", "file").wide(40), |database| last_part(&database.name))
+        .column(Heading::name("packing", "packed").wide(8), |database| Value::text(database.packing))
+        .column(Heading::quantity("bytes", "bytes"), |database| Value::Bytes(database.bytes))
+        .column(Heading::quantity("volumes", "volumes"), |database| Value::Count(database.volumes.into()))
+        .column(Heading::quantity("files", "files"), |database| Value::Count(database.files.into()))
+        .column(Heading::quantity("sources", "programs"), |database| Value::Count(database.sources.into()))
+        .done()
+}
+
+fn read_ahead(work: &ReadAheadWork) -> Section<'_> {
+    let done = |what, done: &DiskWork| (what, Some(done.operations), Some(done.bytes), Some(done.service_ns));
+    let mut rows = vec![
+        done("read ahead", &work.ahead),
+        done("read when it was needed (misses)", &work.misses),
+        done("  of these: read ahead too, but too late", &work.late),
+        done("written", &work.writes),
+    ];
     if let Some(sums) = &work.sums {
-        table.row([
-            cell("answered from what was read ahead (hits)"),
-            cell(count(sums.hits)),
-            cell(size(sums.hit_bytes)),
-            cell(""),
-        ]);
-        let wasted = work.wasted_bytes.unwrap_or(0);
-        table.row([cell("read ahead and not asked for (wasted)"), cell(""), cell(size(wasted)), cell("")]);
+        rows.push(("answered from what was read ahead (hits)", Some(sums.hits), Some(sums.hit_bytes), None));
+        rows.push(("read ahead and not needed (wasted)", None, Some(work.wasted_bytes.unwrap_or(0)), None));
     }
-    table.write(out)?;
-    match work.read_without_ns {
-        Some(without) => writeln!(
-            out,
-            "  Training is worth about {} of disk time here: {} of reads instead of {}, if each hit had taken as long as a miss.",
-            duration(without.saturating_sub(work.read_ns).max(0)),
-            duration(work.read_ns),
-            duration(without)
+    let (style, worth) = match work.read_without_ns {
+        Some(without) => (
+            anstyle::Style::new(),
+            format!(
+                "Training is worth about {} of disk time here: {} of reads instead of {}, if each hit had taken as long as a miss.",
+                duration(without.saturating_sub(work.read_ns).max(0)),
+                duration(work.read_ns),
+                duration(without)
+            ),
         ),
-        None if work.sums.is_none() => writeln!(
-            out,
-            "  {QUIET}Hits, waste and what training is worth are not known: record Microsoft-Windows-ReadyBoost.{QUIET:#}"
-        ),
-        None => writeln!(out, "  {QUIET}What training is worth is not known: no read was a miss.{QUIET:#}"),
-    }
+        None if work.sums.is_none() => {
+            let what = "Hits, waste and what training is worth are not known: record Microsoft-Windows-ReadyBoost.";
+            (QUIET, what.to_owned())
+        }
+        None => (QUIET, "What training is worth is not known: no read was a miss.".to_owned()),
+    };
+    Section::of("read_ahead", "In the recorded boot", rows)
+        .note(format!("{} to a settled desktop or the recording's end", duration(work.boot_ns)))
+        .column(Heading::name("what", "").wide(48), |row| Value::text(row.0))
+        .column(Heading::quantity("requests", "requests"), |row| Value::of(row.1, Value::Count))
+        .column(Heading::quantity("bytes", "bytes"), |row| Value::of(row.2, Value::Bytes))
+        .column(Heading::quantity("service_ns", "disk time"), |row| Value::of(row.3, Value::Duration))
+        .done()
+        .line(style, worth)
 }
 
-fn unreadable(report: &PrefetchReport, rows: usize, out: &mut dyn Write) -> io::Result<()> {
+fn unreadable(report: &PrefetchReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if report.unreadable.is_empty() {
         return Ok(());
     }
-    title("Not read", "", out)?;
-    for file in report.unreadable.iter().take(rows) {
-        writeln!(out, "  {DOUBT}{}{DOUBT:#}: {}", printable(&file.name), printable(&file.reason))?;
-    }
-    more(report.unreadable.len(), rows, out)
+    let files = Section::of("unreadable", "Not read", &report.unreadable)
+        .first(top)
+        .column(Heading::name("name", "file").wide(80), |file| Value::text(&file.name).styled(DOUBT))
+        .column(Heading::name("reason", "reason").wide(120), |file| Value::text(&file.reason))
+        .done();
+    section::text::write(&files, out)
 }

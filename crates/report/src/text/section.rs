@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use super::losses;
 use super::style::{QUIET, TITLE};
 
 /// A section's title, after an empty line.
@@ -16,13 +15,4 @@ pub fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
     } else {
         writeln!(out, "{TITLE}{text}{TITLE:#}  {QUIET}{note}{QUIET:#}")
     }
-}
-
-/// The losses that touch a section, but for those that were `told` before.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write_news(told: &[String], names: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let news: Vec<String> = names.iter().filter(|name| !told.contains(name)).cloned().collect();
-    losses::write_touching(&news, out)
 }

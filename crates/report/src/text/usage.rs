@@ -1,18 +1,16 @@
 //! What processors and disks did, phase by phase.
 
-use std::io::{self, Write};
-
 use onoff_analysis::Certainty;
-use onoff_analysis::cpu::{CpuSource, CpuUsage};
+use onoff_analysis::cpu::{CpuSource, CpuUsage, ProcessCpu};
 use onoff_analysis::disk::DiskUsage;
 use onoff_analysis::transition::{Phase, PhaseName};
 
 use super::phases;
 use super::printable::printable;
-use super::quantity::{count, duration, percent, share, size};
-use super::section::{title, write_news};
+use super::quantity::{duration, percent, share};
 use super::style::QUIET;
-use super::table::{Table, cell, styled_cell};
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
 
 /// Names beside each phase.
 const NAMES: usize = 3;
@@ -20,99 +18,84 @@ const NAMES: usize = 3;
 /// From this share of the phase's work on, a name is worth its place, percent.
 const NOTABLE_PERCENT: f64 = 1.0;
 
-/// Writes what processors and disks did in `phases`, as far as it was recorded; `told` are the losses named before. What came
-/// after the transition, and phases in which nothing happened, are left out.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write<'p>(phases: impl IntoIterator<Item = &'p Phase>, told: &[String], out: &mut dyn Write) -> io::Result<()> {
+/// What processors and disks did in `phases`, as far as it was recorded; `named` are the losses named before. What came after the
+/// transition, and phases in which nothing happened, are left out.
+pub fn sections<'p>(phases: impl IntoIterator<Item = &'p Phase>, named: &[String]) -> Vec<Section<'p>> {
     let is_shown = |phase: &&Phase| phase.name != PhaseName::TraceTail && phase.recorded_ns > 0;
     let phases: Vec<&Phase> = phases.into_iter().filter(is_shown).collect();
-    write_processors(&phases, told, out)?;
-    write_disks(&phases, told, out)
+    processors(&phases, named).into_iter().chain(disks(&phases, named)).collect()
 }
 
-fn write_processors(phases: &[&Phase], told: &[String], out: &mut dyn Write) -> io::Result<()> {
+/// The name of a phase, which people see in words.
+fn phase_cell(phase: &Phase) -> Cell<'static> {
+    Cell::shown(Value::text(phase.name.as_str()), phases::name(phase.name))
+}
+
+fn processors<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
     let is_sleep = |phase: &Phase| phase.half.is_some();
     let usages: Vec<(&Phase, &CpuUsage)> = phases
         .iter()
         .filter_map(|&phase| Some((phase, phase.cpu.as_ref()?)))
         .filter(|(phase, cpu)| !is_sleep(phase) || cpu.busy_ns > 0)
         .collect();
-    let Some((_, first)) = usages.first() else {
-        return Ok(());
-    };
+    let (_, first) = *usages.first()?;
     let note = match (first.source, first.certainty) {
         (CpuSource::Samples, _) => "busy share of all processors; estimated from samples",
         (_, Certainty::Measured) => "busy share of all processors",
         _ => "busy share of all processors; some of it not recorded",
     };
-    title("Processors", note, out)?;
-    let mut table = Table::new().left("phase", 24).right("busy").right("busy time").left("most by", 100);
-    for (phase, cpu) in &usages {
-        let names: Vec<String> = cpu
-            .by_process
-            .iter()
-            .filter(|process| share(process.cpu_ns, cpu.busy_ns) >= NOTABLE_PERCENT)
-            .take(NAMES)
-            .map(|process| format!("{} {}", process_name(&process.image, process.pid), duration(process.cpu_ns)))
-            .collect();
-        table.row([
-            cell(phases::name(phase.name)),
-            cell(percent(share(cpu.busy_ns, cpu.capacity_ns))),
-            cell(duration(cpu.busy_ns)),
-            cell(names.join(", ")),
-        ]);
-    }
-    table.write(out)?;
-    write_news(told, &first.touched_by, out)
+    let most_by = |cpu: &CpuUsage| {
+        let notable = |process: &&ProcessCpu| share(process.cpu_ns, cpu.busy_ns) >= NOTABLE_PERCENT;
+        let name = |process: &ProcessCpu| {
+            format!("{} {}", process_name(&process.image, process.pid), duration(process.cpu_ns))
+        };
+        let names: Vec<String> = cpu.by_process.iter().filter(notable).take(NAMES).map(name).collect();
+        names.join(", ")
+    };
+    let section = Section::of("processors", "Processors", usages)
+        .note(note)
+        .column(Heading::name("phase", "phase").wide(24), |row| phase_cell(row.0))
+        .column(Heading::quantity("busy_percent", "busy"), |row| {
+            Cell::shown(
+                Value::Percent(share(row.1.busy_ns, row.1.capacity_ns)),
+                percent(share(row.1.busy_ns, row.1.capacity_ns)),
+            )
+        })
+        .column(Heading::quantity("busy_ns", "busy time"), |row| Value::Duration(row.1.busy_ns))
+        .column(Heading::name("most_by", "most by").wide(100), |row| Value::Text(most_by(row.1).into()))
+        .done();
+    Some(section.touched_by(&first.touched_by, named))
 }
 
-fn write_disks(phases: &[&Phase], told: &[String], out: &mut dyn Write) -> io::Result<()> {
+fn disks<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
     let is_sleep = |phase: &Phase| phase.half.is_some();
     let usages: Vec<(&Phase, &DiskUsage)> = phases
         .iter()
         .filter_map(|&phase| Some((phase, phase.disk.as_ref()?)))
         .filter(|(phase, disk)| !is_sleep(phase) || disk.service_ns > 0 || disk.operations.flush.operations > 0)
         .collect();
-    let Some((_, first)) = usages.first() else {
-        return Ok(());
-    };
-    title("Disks", "service time summed over disks", out)?;
-    let mut table = Table::new()
-        .left("phase", 24)
-        .right("working")
-        .right("share")
-        .right("read")
-        .right("requests")
-        .right("written")
-        .right("requests")
-        .right("flushes")
-        .right("read ahead")
-        .left("most for", 90);
-    for (phase, disk) in &usages {
-        let (read, write) = (&disk.operations.read, &disk.operations.write);
-        let working = if disk.service_ns > 0 { duration(disk.service_ns) } else { "idle".to_owned() };
-        table.row([
-            cell(phases::name(phase.name)),
-            cell(working),
-            cell(some(disk.service_ns > 0, || percent(share(disk.service_ns, phase.recorded_ns)))),
-            cell(some(read.operations > 0, || size(read.bytes))),
-            cell(some(read.operations > 0, || count(read.operations))),
-            cell(some(write.operations > 0, || size(write.bytes))),
-            cell(some(write.operations > 0, || count(write.operations))),
-            cell(some(disk.operations.flush.operations > 0, || count(disk.operations.flush.operations))),
-            cell(some(disk.read_ahead.operations > 0, || size(disk.read_ahead.bytes))),
-            styled_cell(QUIET, most_for(disk)),
-        ]);
-    }
-    table.write(out)?;
-    write_news(told, &first.touched_by, out)
-}
-
-/// A text, or nothing where there is nothing to tell.
-fn some(is: bool, text: impl FnOnce() -> String) -> String {
-    if is { text() } else { String::new() }
+    let (_, first) = *usages.first()?;
+    let section = Section::of("disks", "Disks", usages)
+        .note("service time summed over disks")
+        .column(Heading::name("phase", "phase").wide(24), |row| phase_cell(row.0))
+        .column(Heading::quantity("service_ns", "working"), |row| match row.1.service_ns {
+            0 => Cell::shown(Value::Duration(0), "idle"),
+            ns => Value::Duration(ns).into(),
+        })
+        .column(Heading::quantity("service_percent", "share").sparse(), |row| {
+            Value::Percent(share(row.1.service_ns, row.0.recorded_ns))
+        })
+        .column(Heading::quantity("read_bytes", "read").sparse(), |row| Value::Bytes(row.1.operations.read.bytes))
+        .column(Heading::quantity("reads", "requests").sparse(), |row| Value::Count(row.1.operations.read.operations))
+        .column(Heading::quantity("write_bytes", "written").sparse(), |row| Value::Bytes(row.1.operations.write.bytes))
+        .column(Heading::quantity("writes", "requests").sparse(), |row| Value::Count(row.1.operations.write.operations))
+        .column(Heading::quantity("flushes", "flushes").sparse(), |row| Value::Count(row.1.operations.flush.operations))
+        .column(Heading::quantity("read_ahead_bytes", "read ahead").sparse(), |row| {
+            Value::Bytes(row.1.read_ahead.bytes)
+        })
+        .column(Heading::name("most_for", "most for").wide(90), |row| Value::Text(most_for(row.1).into()).styled(QUIET))
+        .done();
+    Some(section.touched_by(&first.touched_by, named))
 }
 
 fn most_for(disk: &DiskUsage) -> String {

@@ -11,6 +11,7 @@ use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::boot::BootReport;
 use onoff_analysis::units::Unit;
 
+use crate::text::device_work;
 use crate::text::machine::machine;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, percent, share};
@@ -109,7 +110,7 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
     }
     if let Some((device, took)) = slowest_device(report, phase).filter(|&(_, took)| notable(took)) {
         named = true;
-        sentence += &format!(" Slowest driver in it: {}, {}", driver_name(device), duration(took));
+        sentence += &format!(" Slowest driver in it: {}, {}", device_work::name(device), duration(took));
         sentence += if device.pend_ns.is_none() { ", without letting others go on." } else { "." };
     }
     if !named && let Some((process, took)) = busiest_process(phase).filter(|&(_, took)| notable(took)) {
@@ -135,13 +136,6 @@ fn slowest_device<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Devi
 fn busiest_process(phase: &Phase) -> Option<(Cow<'_, str>, i64)> {
     let process = phase.cpu.as_ref()?.by_process.first()?;
     Some((printable(&process.image), process.cpu_ns)).filter(|(name, _)| !name.is_empty())
-}
-
-/// The best name a driver or device has.
-pub(super) fn driver_name(device: &Device) -> String {
-    let names = [&device.driver, &device.friendly_name, &device.description, &device.device];
-    let name = names.into_iter().find(|name| !name.is_empty());
-    name.map_or_else(|| "unnamed".to_owned(), |name| printable(name).into_owned())
 }
 
 /// How well the read-ahead knows this machine.

@@ -1,24 +1,36 @@
 //! Logon, policy, programs that start with the session, and what else happened around them.
 
-use std::io::{self, Write};
-
 use onoff_analysis::Span;
 use onoff_analysis::activity::Work;
 use onoff_analysis::transition::boot::{BootReport, TrainingState};
 use onoff_trace::ActivityKind;
 
-use super::{title, write_touching};
-use crate::text::quantity::{count, duration, duration_or_dash};
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
+use crate::text::quantity::{count, duration};
 use crate::text::style::QUIET;
-use crate::text::table::{Table, cell, styled_cell};
 
 /// Work shorter than this is not worth a line, ns.
 const NOTABLE_NS: i64 = 1_000_000;
 
-pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn sections<'a>(report: &'a BootReport, top: usize, named: &[String]) -> Vec<Section<'a>> {
+    let sections = [logon(report, top), startup_programs(report, top), processes(report, named), read_ahead(report)];
+    sections.into_iter().flatten().collect()
+}
+
+/// Work around a logon, or the start of a session's video.
+struct Row<'a> {
+    what: &'static str,
+    name: &'a str,
+    took_ns: Option<i64>,
+    start_ns: i64,
+    detail: String,
+}
+
+fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
     let policy = &report.details.group_policy;
     let logon = &report.details.logon;
-    let mut table = Table::new().left("what", 20).left("name", 60).right("took").right("begins").left("", 110);
+    let mut rows = Vec::new();
     for (what, works) in [
         ("policy", &policy.applications),
         ("policy extension", &policy.extensions),
@@ -29,81 +41,75 @@ pub(super) fn write(report: &BootReport, top: usize, out: &mut dyn Write) -> io:
         ("user profile", &logon.user_profiles),
         ("session subscriber", &logon.notification_subscribers),
     ] {
-        rows(what, works, top, &mut table);
+        let notable = works.iter().filter(|work| work.duration_ns.is_none_or(|ns| ns >= NOTABLE_NS));
+        rows.extend(notable.take(top).map(|work| of_work(what, work)));
     }
-    video_row("video, system", &report.details.video.system_session, &mut table);
-    video_row("video, user", &report.details.video.user_session, &mut table);
-    if !table.is_empty() {
-        title("Logon and policy", "", out)?;
-        table.write(out)?;
+    let video = &report.details.video;
+    rows.extend(of_video("video, system", &video.system_session));
+    rows.extend(of_video("video, user", &video.user_session));
+    if rows.is_empty() {
+        return None;
     }
-
-    write_startup_applications(report, top, out)?;
-    write_processes(report, out)?;
-    write_read_ahead(report, out)
+    let section = Section::of("logon", "Logon and policy", rows)
+        .column(Heading::name("what", "what").wide(20), |row| Value::text(row.what))
+        .column(Heading::name("name", "name").wide(60), |row| Value::text(row.name))
+        .column(Heading::quantity("duration_ns", "took"), |row| match row.took_ns {
+            None => Cell::words(anstyle::Style::new(), "unfinished"),
+            took => Cell::took(took),
+        })
+        .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.start_ns), 0))
+        .column(Heading::name("detail", "").wide(110), |row| Value::Text(row.detail.clone().into()).styled(QUIET))
+        .done();
+    Some(section)
 }
 
-fn write_startup_applications(report: &BootReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
+fn of_work<'a>(what: &'static str, work: &'a Work) -> Row<'a> {
+    // A subscriber's detail is the number of the notification it was given.
+    let detail = match work.kind {
+        ActivityKind::NotificationSubscriber => format!("notification {}", work.detail),
+        _ => work.detail.clone(),
+    };
+    Row { what, name: &work.name, took_ns: work.duration_ns, start_ns: work.start_ns, detail }
+}
+
+fn of_video<'a>(what: &'static str, span: &'a Span) -> Option<Row<'a>> {
+    let (start_ns, took) = span.start_ns.zip(span.duration_ns)?;
+    let detail = span.rule.clone();
+    Some(Row { what, name: "driver initialisation", took_ns: Some(took), start_ns, detail })
+}
+
+fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
     let programs = &report.details.startup_applications.programs;
     if programs.is_empty() {
-        return Ok(());
+        return None;
     }
-    let note = format!("costliest of {}", count(programs.len() as u64));
-    title("Programs that start with the session", &note, out)?;
-    let mut table = Table::new().left("program", 80).right("processor").right("disk").right("begins").left("", 40);
-    for program in programs.iter().take(top) {
+    let section = Section::of("startup_programs", "Programs that start with the session", programs)
+        .note(format!("costliest of {}", count(programs.len() as u64)))
+        .top(top)
+        .column(Heading::name("name", "program").wide(80), |program| Value::text(&program.name))
+        .column(Heading::quantity("cpu_ns", "processor"), |program| Cell::duration_or_dash(program.cpu_ns))
+        .column(Heading::quantity("disk_service_ns", "disk"), |program| Cell::duration_or_dash(program.disk_service_ns))
+        .column(Heading::time("start_ns", "begins"), |program| Cell::since_or_dash(Some(program.start_ns), 0))
+        .column(Heading::data("process_pid"), |program| Value::of(program.process_pid, |pid| Value::Id(pid.into())))
         // Its process tells a command that runs another program.
-        let process = program
-            .process_pid
-            .map_or_else(|| "no process found".to_owned(), |pid| format!("{} ({pid})", program.image));
-        table.row([
-            cell(&*program.name),
-            cell(duration_or_dash(program.cpu_ns)),
-            cell(duration_or_dash(program.disk_service_ns)),
-            cell(duration(program.start_ns)),
-            styled_cell(QUIET, process),
-        ]);
-    }
-    table.write(out)
+        .column(Heading::name("image", "").wide(40), |program| {
+            let process = match program.process_pid {
+                Some(pid) => format!("{} ({pid})", program.image),
+                None => "no process found".to_owned(),
+            };
+            Cell::shown(Value::text(&program.image), process).styled(QUIET)
+        })
+        .done();
+    Some(section)
 }
 
-fn rows(what: &str, works: &[Work], top: usize, table: &mut Table) {
-    let notable = works.iter().filter(|work| work.duration_ns.is_none_or(|ns| ns >= NOTABLE_NS));
-    for work in notable.take(top) {
-        // A subscriber's detail is the number of the notification it was given.
-        let detail = match work.kind {
-            ActivityKind::NotificationSubscriber => format!("notification {}", work.detail),
-            _ => work.detail.clone(),
-        };
-        let took = work.duration_ns.map_or_else(|| "unfinished".to_owned(), duration);
-        table.row([
-            cell(what),
-            cell(&*work.name),
-            cell(took),
-            cell(duration(work.start_ns)),
-            styled_cell(QUIET, detail),
-        ]);
-    }
-}
-
-fn video_row(what: &str, span: &Span, table: &mut Table) {
-    if let (Some(start), Some(took)) = (span.start_ns, span.duration_ns) {
-        table.row([
-            cell(what),
-            cell("driver initialisation"),
-            cell(duration(took)),
-            cell(duration(start)),
-            styled_cell(QUIET, &*span.rule),
-        ]);
-    }
-}
-
-fn write_processes(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+fn processes(report: &BootReport, named: &[String]) -> Option<Section<'static>> {
     let summary = &report.details.process_summary;
     if summary.total == 0 {
-        return Ok(());
+        return None;
     }
-    let note = format!(
+    let mut section = Section::of_lines("processes", "Processes");
+    section.note = format!(
         "{}: {} expected, {} long-lived, {} short-lived, {} ended within {}",
         count(summary.total),
         count(summary.expected),
@@ -112,15 +118,14 @@ fn write_processes(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
         count(summary.very_short_lived),
         duration(summary.very_short_lived_below_ns),
     );
-    title("Processes", &note, out)?;
-    write_touching(report, &report.details.processes_touched_by, out)
+    Some(section.touched_by(&report.details.processes_touched_by, named))
 }
 
-fn write_read_ahead(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+fn read_ahead(report: &BootReport) -> Option<Section<'static>> {
     let advice = match report.details.read_ahead.state {
-        TrainingState::Untrained => "has not learnt this machine yet: expect the next boots to be faster",
-        TrainingState::Training => "is still learning this machine: measure after the third boot",
-        TrainingState::Trained | TrainingState::Unknown => return Ok(()),
+        TrainingState::Untrained => "It has not learnt this computer yet: expect the next boots to be faster.",
+        TrainingState::Training => "It is still learning this computer: measure after the third boot.",
+        TrainingState::Trained | TrainingState::Unknown => return None,
     };
-    writeln!(out, "\n{QUIET}The boot read-ahead (ReadyBoot) {advice}.{QUIET:#}")
+    Some(Section::of_lines("read_ahead", "Read-ahead of boots (ReadyBoot)").line(QUIET, advice))
 }

@@ -1,22 +1,21 @@
 //! Where the time of a boot went, for a person: the answer first, then the phases, then the worst of each kind.
 
-mod devices;
 mod headline;
 mod logon;
 mod phases;
-mod services;
 
 use std::io::{self, Write};
 
+use onoff_analysis::devices::Device;
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::boot::{BootReport, NotABoot};
 
-use super::boot_axis;
 use super::phases::touched_by;
 use super::printable::printable;
-use super::section::{title, write_news};
-use super::usage;
-use super::{lacking, losses};
+use super::quantity::{counted, duration};
+use super::style::QUIET;
+use super::{boot_axis, device_work, ending, unit_starts, usage};
+use crate::section::{self, Section};
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,19 +40,46 @@ pub fn write(
     options: &BootTextOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let top = options.top;
     headline::write(report, recording, out)?;
-    phases::write(report, out)?;
-    if let Some(axis) = report.details.axis.as_ref().filter(|axis| boot_axis::adds_to_phases(axis)) {
-        boot_axis::write_section(axis, out)?;
+    section::text::write_all(&sections(report, options.top), out)?;
+    ending::write(&report.losses, &report.lacking, out)
+}
+
+/// The sections of the report, of which text shows `top` rows of each list.
+#[must_use]
+pub fn sections(report: &BootReport, top: usize) -> Vec<Section<'_>> {
+    let named = touched_by(&report.phases);
+    let mut sections = vec![phases::section(report)];
+    sections
+        .extend(report.details.axis.as_ref().filter(|axis| boot_axis::adds_to_phases(axis)).map(boot_axis::section));
+    let services = unit_starts::section(report, &automatic_start(report), top);
+    sections.extend(services.map(|section| section.touched_by(&report.details.units_touched_by, &named)));
+    sections.extend(devices(report, top, &named));
+    sections.extend(usage::sections(&report.phases, &named));
+    sections.extend(logon::sections(report, top, &named));
+    sections
+}
+
+fn automatic_start(report: &BootReport) -> String {
+    match (report.details.auto_start.start_ns, report.details.auto_start.end_ns) {
+        (Some(start), Some(end)) => {
+            let took = duration(end.saturating_sub(start));
+            format!("; automatic start {} to {} ({took})", duration(start), duration(end))
+        }
+        _ => String::new(),
     }
-    services::write(report, top, out)?;
-    devices::write(report, top, out)?;
-    usage::write(&report.phases, &touched_by(&report.phases), out)?;
-    logon::write(report, top, out)?;
-    writeln!(out)?;
-    losses::write(&report.losses, out)?;
-    lacking::write(&report.lacking, out)
+}
+
+fn devices<'a>(report: &'a BootReport, top: usize, named: &[String]) -> Option<Section<'a>> {
+    let spans = report.details.device_phases.iter().filter_map(|phase| Some((phase.name, phase.span.duration_ns?)));
+    let spans: String = spans.map(|(name, took)| format!("; {name} {}", duration(took))).collect();
+    let mut devices: Vec<&Device> = report.details.devices.iter().collect();
+    devices.sort_by_key(|device| std::cmp::Reverse(device.pre_pend_ns.or(device.duration_ns).unwrap_or(i64::MAX)));
+    let unfinished = devices.iter().filter(|device| device.end_ns.is_none()).count() as u64;
+    let unfinished =
+        (unfinished > 0).then(|| format!("{} did not end in the recording.", counted(unfinished, "operation")));
+    let section = device_work::section("Drivers and devices", devices, &spans, top)?;
+    Some(section.line_if(QUIET, unfinished).touched_by(&report.details.devices_touched_by, named))
 }
 
 /// Why there is no report, in one line.
@@ -65,9 +91,4 @@ pub fn no_boot(answer: &NotABoot) -> String {
         printable(&answer.recorder).into_owned()
     };
     format!("{} (recorded by {recorder})", printable(&answer.to_string()))
-}
-
-/// The losses that touch a section, unless they are those that touch the phases, where they are named already.
-fn write_touching(report: &BootReport, names: &[String], out: &mut dyn Write) -> io::Result<()> {
-    write_news(&touched_by(&report.phases), names, out)
 }

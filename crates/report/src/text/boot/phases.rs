@@ -1,18 +1,14 @@
 //! The phases of a boot, with what happened before the kernel.
 
-use std::io::{self, Write};
-
 use onoff_analysis::transition::PhaseName;
 use onoff_analysis::transition::boot::{BootReport, EarlierTime};
 
-use super::{title, write_touching};
-use crate::text::losses;
+use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use crate::text::printable::printable;
 use crate::text::style::{DOUBT, QUIET};
 
-pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
-    title("Phases", "", out)?;
+pub(super) fn section(report: &BootReport) -> Section<'_> {
     let before = &report.details.before_kernel;
     let stages = before.firmware_table.as_ref().map_or(&[][..], |table| &table.stages);
     // What the firmware timed itself has a place; of what only the kernel tells of it later, the length is known.
@@ -34,14 +30,15 @@ pub(super) fn write(report: &BootReport, out: &mut dyn Write) -> io::Result<()> 
         PhaseName::PostBoot => PhaseRow::of(phase).settled(report.settling.as_ref()),
         _ => PhaseRow::of(phase),
     }));
-    PhaseTable { whole_ns: report.total_ns, rows, ..PhaseTable::default() }.write(out)?;
-    write_firmware(report, out)?;
-    phases::write_doubts(&report.phases, out)?;
-    phases::write_settling("PostBoot", report.settling.as_ref(), out)?;
-    if let Some(settling) = &report.settling {
-        write_touching(report, &settling.touched_by, out)?;
-    }
-    losses::write_touching(&phases::touched_by(&report.phases), out)
+    let named = phases::touched_by(&report.phases);
+    let lost = report.settling.as_ref().map_or(&[][..], |settling| &settling.touched_by);
+    PhaseTable { whole_ns: report.total_ns, rows, ..PhaseTable::default() }
+        .section("")
+        .lines(firmware_lines(report))
+        .lines(phases::doubts(&report.phases))
+        .lines(phases::settling("PostBoot", report.settling.as_ref()))
+        .touched_by(lost, &named)
+        .touched_by(&named, &[])
 }
 
 /// A row of what was before the kernel, and is no part of the boot.
@@ -65,21 +62,16 @@ fn earlier_row(name: &str, time: &EarlierTime) -> Option<PhaseRow> {
 }
 
 /// Where the stages before the kernel come from, and what is wrong with them.
-fn write_firmware(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
+fn firmware_lines(report: &BootReport) -> Vec<Line> {
     let Some(table) = &report.details.before_kernel.firmware_table else {
-        return Ok(());
+        return Vec::new();
     };
-    writeln!(
-        out,
-        "  {QUIET}Before 0: the firmware's own times, from {}; {}.{QUIET:#}",
-        printable(&table.from),
-        table.rule
-    )?;
-    if let Some(first) = table.disagreements.first() {
-        writeln!(out, "  {DOUBT}These and the recording's own times disagree: {}.{DOUBT:#}", printable(first))?;
-    }
-    for fault in &table.faults {
-        writeln!(out, "  {DOUBT}Firmware, {}: {}.{DOUBT:#}", fault.kind.as_str(), printable(&fault.text))?;
-    }
-    Ok(())
+    let from = format!("Before 0: the firmware's own times, from {}; {}.", printable(&table.from), table.rule);
+    let mut lines = vec![Line { style: QUIET, text: from }];
+    lines.extend(table.disagreements.first().map(|first| Line {
+        style: DOUBT,
+        text: format!("These and the recording's own times disagree: {}.", printable(first)),
+    }));
+    lines.extend(table.faults.iter().map(phases::fault));
+    lines
 }

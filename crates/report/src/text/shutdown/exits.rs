@@ -1,21 +1,16 @@
-//! What the ends of processes tell, where the providers of a shutdown were not recorded.
-
-use std::io::{self, Write};
+//! What the ends of processes show, where the providers of a shutdown were not recorded.
 
 use onoff_analysis::transition::shutdown::{ProcessExit, ShutdownReport};
 
-use crate::text::phases::touched_by;
-use crate::text::quantity::{count, duration, duration_or_dash};
-use crate::text::section::{title, write_news};
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
+use crate::text::quantity::{count, duration};
 use crate::text::style::{DOUBT, QUIET};
-use crate::text::table::{Table, cell, styled_cell};
 use crate::text::usage::process_name;
 
-pub(super) fn write(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, named: &[String]) -> Option<Section<'a>> {
     let exits = &report.details.exits;
-    let (Some(last), Some(length)) = (exits.processes.last(), exits.duration_ns) else {
-        return Ok(());
-    };
+    let (last, length) = exits.processes.last().zip(exits.duration_ns)?;
     let note = format!(
         "{} ended in {}; last to go: {}; {} still running at the recording's end",
         count(exits.processes.len() as u64),
@@ -23,41 +18,38 @@ pub(super) fn write(report: &ShutdownReport, top: usize, out: &mut dyn Write) ->
         process_name(&last.image, Some(last.pid)),
         count(exits.still_running),
     );
-    title("Ends of processes", &note, out)?;
-    // Where applications and services speak for themselves, this adds little.
-    if !report.details.sessions.is_empty() {
-        return Ok(());
-    }
-    writeln!(
-        out,
-        "  {DOUBT}inferred: nobody recorded who was told to end; longest waits between two ends first{DOUBT:#}"
-    )?;
     let mut rows: Vec<&ProcessExit> = exits.processes.iter().collect();
     rows.sort_by_key(|exit| (std::cmp::Reverse(exit.since_previous_ns), exit.end_ns));
-    let mut table = Table::new()
-        .left("process", 40)
-        .right("after the one before")
-        .right("after the first")
-        .right("took to die")
-        .right("threads")
-        .right("modules")
-        .left("", 30);
-    for exit in rows.into_iter().take(top) {
-        let whose = match (exit.is_service_host, exit.session) {
-            (true, _) => "host of services".to_owned(),
-            (false, Some(session)) => format!("session {session}"),
-            (false, None) => String::new(),
-        };
-        table.row([
-            cell(process_name(&exit.image, Some(exit.pid))),
-            cell(duration(exit.since_previous_ns)),
-            cell(duration(exit.since_first_ns)),
-            cell(duration_or_dash(exit.dying_ns)),
-            cell(count(exit.threads_ended)),
-            cell(count(exit.images_unloaded)),
-            styled_cell(QUIET, whose),
-        ]);
+    // Where applications and services speak for themselves, this adds little.
+    let is_all_there_is = report.details.sessions.is_empty();
+    let section = Section::of("exits", "Ends of processes", rows)
+        .note(note)
+        .top(if is_all_there_is { top } else { 0 })
+        .column(Heading::name("image", "process").wide(40), |exit| {
+            Cell::shown(Value::text(&exit.image), process_name(&exit.image, Some(exit.pid)))
+        })
+        .column(Heading::data("pid"), |exit| Value::Id(exit.pid.into()))
+        .column(Heading::data("session"), |exit| Value::of(exit.session, |session| Value::Id(session.into())))
+        .column(Heading::data("end_ns"), |exit| Value::Time(exit.end_ns))
+        .column(Heading::quantity("since_previous_ns", "after the one before"), |exit| {
+            Value::Duration(exit.since_previous_ns)
+        })
+        .column(Heading::quantity("since_first_ns", "after the first"), |exit| Value::Duration(exit.since_first_ns))
+        .column(Heading::quantity("dying_ns", "took to die"), |exit| Cell::duration_or_dash(exit.dying_ns))
+        .column(Heading::quantity("threads_ended", "threads"), |exit| Value::Count(exit.threads_ended))
+        .column(Heading::quantity("images_unloaded", "modules"), |exit| Value::Count(exit.images_unloaded))
+        .column(Heading::name("", "").wide(30), |exit| {
+            let whose = match (exit.is_service_host, exit.session) {
+                (true, _) => "host of services".to_owned(),
+                (false, Some(session)) => format!("session {session}"),
+                (false, None) => String::new(),
+            };
+            Cell::words(QUIET, whose)
+        })
+        .done();
+    if !is_all_there_is {
+        return Some(section);
     }
-    table.write(out)?;
-    write_news(&touched_by(&report.phases), &exits.touched_by, out)
+    let inferred = "Inferred: who was notified was not recorded; the longest waits between two ends come first.";
+    Some(section.line(DOUBT, inferred).touched_by(&exits.touched_by, named))
 }

@@ -13,8 +13,8 @@ use onoff_analysis::transition::shutdown::{NotAShutdown, ShutdownReport};
 
 use super::phases::touched_by;
 use super::printable::printable;
-use super::usage;
-use super::{lacking, losses};
+use super::{ending, usage};
+use crate::section::{self, Section};
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,19 +39,24 @@ pub fn write(
     options: &ShutdownTextOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let top = options.top;
     headline::write(report, recording, out)?;
-    phases::write(report, out)?;
-    sessions::write_applications(report, top, out)?;
-    sessions::write_services(report, top, out)?;
-    work::write_logoff(report, top, out)?;
-    work::write_kernel(report, top, out)?;
-    usage::write(&report.phases, &touched_by(&report.phases), out)?;
-    work::write_flushes(report, top, out)?;
-    exits::write(report, top, out)?;
-    writeln!(out)?;
-    losses::write(&report.losses, out)?;
-    lacking::write(&report.lacking, out)
+    section::text::write_all(&sections(report, options.top), out)?;
+    ending::write(&report.losses, &report.lacking, out)
+}
+
+/// The sections of the report, of which text shows `top` rows of each list.
+#[must_use]
+pub fn sections(report: &ShutdownReport, top: usize) -> Vec<Section<'_>> {
+    let named = touched_by(&report.phases);
+    let mut sections = vec![phases::section(report)];
+    sections.extend(sessions::applications(report, top, &named));
+    sections.extend(sessions::services(report, top, &named));
+    sections.extend(work::logoff(report, top));
+    sections.extend(work::kernel(report, top));
+    sections.extend(usage::sections(&report.phases, &named));
+    sections.extend(work::flushes(report, top));
+    sections.extend(exits::section(report, top, &named));
+    sections
 }
 
 /// Why there is no report, in one line.

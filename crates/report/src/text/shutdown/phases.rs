@@ -1,23 +1,19 @@
 //! The phases of a shutdown, and what was between them.
 
 use onoff_analysis::transition::Variant;
-use std::io::{self, Write};
-
 use onoff_analysis::transition::shutdown::{ShutdownInterval, ShutdownReport};
 use onoff_trace::duration::ExactTime;
 
 use super::work::words;
-use crate::text::losses;
+use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use crate::text::printable::printable;
 use crate::text::quantity::duration;
-use crate::text::section::title;
 use crate::text::style::QUIET;
 
-pub(super) fn write(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
     let start = report.details.starts.time_ns.unwrap_or(0);
     let note = format!("times count from the start of the shutdown, {} of the recording", ExactTime(start));
-    title("Phases", &note, out)?;
     let is_partial = matches!(report.variant, Variant::FastStartup | Variant::Logoff);
     let mut rows: Vec<(i64, PhaseRow)> = report
         .phases
@@ -34,14 +30,10 @@ pub(super) fn write(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<
     rows.extend(report.details.intervals.iter().map(between));
     rows.sort_by_key(|row| row.0);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
-    PhaseTable { origin_ns: start, whole_ns: Some(report.total_at_least_ns), away: None, rows }.write(out)?;
-    write_difference(report, out)?;
-    losses::write_touching(&phases::touched_by(&report.phases), out)
-}
-
-/// A time as seen from the begin of the shutdown, ns.
-pub(super) fn since(report: &ShutdownReport, time_ns: i64) -> i64 {
-    time_ns.saturating_sub(report.details.starts.time_ns.unwrap_or(0))
+    PhaseTable { origin_ns: start, whole_ns: Some(report.total_at_least_ns), away: None, rows }
+        .section(note)
+        .lines(difference(report))
+        .touched_by(&phases::touched_by(&report.phases), &[])
 }
 
 /// What was under way between two phases.
@@ -56,20 +48,18 @@ fn works(interval: &ShutdownInterval) -> String {
 }
 
 /// The kernel's part as xperf's readers work it out, where it was not measured.
-fn write_difference(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
+fn difference(report: &ShutdownReport) -> Option<Line> {
     let difference = &report.details.difference;
-    if difference.ended && report.phases.iter().all(|phase| phase.duration_ns.is_some()) {
-        return Ok(());
-    }
-    if matches!(report.variant, Variant::FastStartup | Variant::Logoff) {
-        return Ok(());
+    let measured = difference.ended && report.phases.iter().all(|phase| phase.duration_ns.is_some());
+    if measured || matches!(report.variant, Variant::FastStartup | Variant::Logoff) {
+        return None;
     }
     let bound = if difference.ended { "" } else { "at least " };
-    writeln!(
-        out,
-        "  {QUIET}The kernel's part by subtraction, as xperf's readers work it out: {} - {} of all sessions = {bound}{}.{QUIET:#}",
+    let text = format!(
+        "The kernel's part by subtraction, as xperf's readers work it out: {} - {} of all sessions = {bound}{}.",
         duration(difference.shutdown_ns),
         duration(difference.sessions_ns),
         duration(difference.kernel_ns),
-    )
+    );
+    Some(Line { style: QUIET, text })
 }

@@ -1,71 +1,67 @@
 //! Applications and services, the slowest first.
 
-use std::io::{self, Write};
-
 use onoff_analysis::Certainty;
 use onoff_analysis::transition::shutdown::{ApplicationEnd, ProgramKind, SessionEnd, ShutdownReport};
-
-use super::phases::since;
-use crate::text::phases::touched_by;
-use crate::text::printable::printable;
-use crate::text::quantity::{count, counted, duration, duration_or_dash};
-use crate::text::section::{title, write_news};
-use crate::text::style::{DOUBT, QUIET, WORST};
-use crate::text::table::{Table, cell, styled_cell};
-use crate::text::usage::process_name;
 use onoff_analysis::units::{ServiceNotification, TimeOut, TimeOutKind, Unit};
 
-pub(super) fn write_applications(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    for session in &report.details.sessions {
-        write_session(report, session, top, out)?;
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
+use crate::text::printable::printable;
+use crate::text::quantity::{counted, duration, duration_or_dash};
+use crate::text::style::{QUIET, WORST};
+use crate::text::usage::process_name;
+
+/// A section each session.
+pub(super) fn applications<'a>(report: &'a ShutdownReport, top: usize, named: &[String]) -> Vec<Section<'a>> {
+    let sessions = report.details.sessions.iter();
+    let mut sections: Vec<Section<'_>> = sessions.map(|session| of_session(report, session, top)).collect();
+    if let Some(last) = sections.pop() {
+        sections.push(last.touched_by(&report.details.sessions_touched_by, named));
     }
-    if !report.details.sessions.is_empty() {
-        write_news(&touched_by(&report.phases), &report.details.sessions_touched_by, out)?;
-    }
-    Ok(())
+    sections
 }
 
-fn write_session(report: &ShutdownReport, session: &SessionEnd, top: usize, out: &mut dyn Write) -> io::Result<()> {
+fn of_session<'a>(report: &'a ShutdownReport, session: &'a SessionEnd, top: usize) -> Section<'a> {
     let name = match session.session {
         Some(0) => "Session 0 (the system's)".to_owned(),
         Some(number) => format!("Session {number}"),
         None => "A session of unknown number".to_owned(),
     };
     let length = match (session.duration_ns, session.other_ns) {
-        (Some(length), Some(other)) => {
-            format!("{}, of which nobody was asked for {}; ", duration(length), duration(other))
-        }
+        (Some(length), Some(other)) => format!("{} ({} between requests); ", duration(length), duration(other)),
         _ => "it did not end in the recording; ".to_owned(),
     };
     let note = format!("{length}slowest of {}", counted(session.applications.len() as u64, "application"));
-    title(&name, &note, out)?;
     let mut applications: Vec<&ApplicationEnd> = session.applications.iter().collect();
     applications.sort_by_key(|row| (std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns));
-    let mut table = Table::new()
-        .left("application", 40)
-        .right("took")
-        .right("told")
-        .right("process ends")
-        .right("level")
-        .right("flags")
-        .left("", 90);
-    for row in applications.into_iter().take(top) {
-        let took = match row.duration_ns {
-            Some(length) if row.time_outs.is_empty() => cell(duration(length)),
-            Some(length) => styled_cell(WORST, duration(length)),
-            None => styled_cell(DOUBT, "unfinished"),
-        };
-        table.row([
-            cell(process_name(&row.image, row.pid)),
-            took,
-            cell(duration(since(report, row.start_ns))),
-            cell(duration_or_dash(row.process_end_ns.map(|ns| since(report, ns)))),
-            cell(row.level.map_or_else(String::new, |level| level.to_string())),
-            cell(row.flags.map_or_else(String::new, |flags| format!("{flags:#x}"))),
-            styled_cell(QUIET, remarks(row)),
-        ]);
+    let origin_ns = report.details.starts.time_ns.unwrap_or(0);
+    Section::of("applications", name, applications)
+        .note(note)
+        .top(top)
+        .column(Heading::data("session"), |_| Value::of(session.session, |number| Value::Id(number.into())))
+        .column(Heading::name("image", "application").wide(40), |row| {
+            Cell::shown(Value::text(&row.image), process_name(&row.image, row.pid))
+        })
+        .column(Heading::data("pid"), |row| Value::of(row.pid, |pid| Value::Id(pid.into())))
+        .column(Heading::quantity("duration_ns", "took"), |row| took(row.duration_ns, !row.time_outs.is_empty()))
+        .column(Heading::time("start_ns", "notified"), |row| Cell::since_or_dash(Some(row.start_ns), origin_ns))
+        .column(Heading::time("process_end_ns", "process ends"), |row| {
+            Cell::since_or_dash(row.process_end_ns, origin_ns)
+        })
+        .column(Heading::id("level", "level"), |row| Value::of(row.level, |level| Value::Id(level.into())))
+        .column(Heading::id("flags", "flags"), |row| {
+            Value::of(row.flags, |flags| Value::Text(format!("{flags:#x}").into()))
+        })
+        .column(Heading::name("remarks", "").wide(90), |row| Value::Text(remarks(row).into()).styled(QUIET))
+        .done()
+}
+
+/// How long it took; it stands out where a time-out ran out.
+fn took(ns: Option<i64>, ran_out: bool) -> Cell<'static> {
+    match ns {
+        Some(_) if ran_out => Cell::took(ns).styled(WORST),
+        _ => Cell::took(ns),
     }
-    table.write(out)
 }
 
 fn remarks(row: &ApplicationEnd) -> String {
@@ -95,13 +91,13 @@ fn time_out(row: &TimeOut) -> String {
     }
 }
 
-pub(super) fn write_services(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let services: Vec<&Unit> =
-        report.units.iter().filter(|service| service.notification != ServiceNotification::Earlier).collect();
+pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[String]) -> Option<Section<'a>> {
+    let is_notified = |service: &&Unit| service.notification != ServiceNotification::Earlier;
+    let mut services: Vec<&Unit> = report.units.iter().filter(is_notified).collect();
     if services.is_empty() {
-        return Ok(());
+        return None;
     }
-    let unresponsive = services.iter().filter(|row| row.time_out.is_some()).count() as u64;
+    let unresponsive = services.iter().filter(|row| row.time_out.is_some()).count();
     let mut note = format!("slowest of {}", counted(services.len() as u64, "service"));
     if let Some(length) = report.details.pre_shutdown.duration_ns {
         note += &format!("; before all others {}", duration(length));
@@ -109,64 +105,50 @@ pub(super) fn write_services(report: &ShutdownReport, top: usize, out: &mut dyn 
     if let Some(length) = report.details.service_shutdown.duration_ns {
         note += &format!("; then side by side {}", duration(length));
     }
-    title("Services", &note, out)?;
     // What did not stop comes before all that did.
-    let mut rows = services;
-    rows.sort_by_key(|row| {
+    services.sort_by_key(|row| {
         (row.time_out.is_none(), std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns)
     });
-    let mut table = Table::new()
-        .left("service", 32)
-        .right("took")
-        .right("told")
-        .right("answered in")
-        .left("", 12)
-        .left("host", 40)
-        .left("", 90);
-    for row in rows.into_iter().take(top.max(usize::try_from(unresponsive).unwrap_or(top))) {
-        let took = match row.duration_ns {
-            Some(length) if row.time_out.is_some() => styled_cell(WORST, duration(length)),
-            Some(length) => cell(duration(length)),
-            None => styled_cell(WORST, "did not stop"),
-        };
-        let answered = row.checkpoint_ns.map(|pending| pending.saturating_sub(row.start_ns));
-        table.row([
-            cell(&*row.name),
-            took,
-            cell(duration(since(report, row.start_ns))),
-            cell(duration_or_dash(answered)),
-            styled_cell(
-                QUIET,
-                match row.notification {
-                    ServiceNotification::PreShutdown => "before all",
-                    _ => "",
-                },
-            ),
-            cell(process_name(&row.image, row.pid)),
-            styled_cell(
-                QUIET,
-                row.time_out
-                    .as_ref()
-                    .map_or_else(String::new, |limit| format!("{}: {}", time_out(limit), printable(&limit.evidence))),
-            ),
-        ]);
-    }
-    table.write(out)?;
-    if unresponsive > 0 {
-        let limit = &report.details.service_time_out;
-        let length = match limit.limit_ns {
-            Some(ns) => format!("the time-out taken is {} ({})", duration(ns), limit.rule),
-            None => format!("the time-out is not known: {}", limit.rule),
-        };
-        writeln!(
-            out,
-            "  {QUIET}{} did not stop in time; {}. '--service-timeout' sets another.{QUIET:#}",
-            match unresponsive {
-                1 => "1 service".to_owned(),
-                many => format!("{} services", count(many)),
-            },
-            printable(&length),
-        )?;
-    }
-    write_news(&touched_by(&report.phases), &report.details.units_touched_by, out)
+    let origin_ns = report.details.starts.time_ns.unwrap_or(0);
+    let section = Section::of("services", "Services", services)
+        .note(note)
+        .top(top.max(unresponsive))
+        .column(Heading::name("name", "service").wide(32), |row| Value::text(&row.name))
+        .column(Heading::quantity("duration_ns", "took"), |row| match row.duration_ns {
+            None => Cell::words(WORST, "did not stop"),
+            ns => took(ns, row.time_out.is_some()),
+        })
+        .column(Heading::time("start_ns", "notified"), |row| Cell::since_or_dash(Some(row.start_ns), origin_ns))
+        .column(Heading::quantity("answered_ns", "answered in"), |row| {
+            Cell::duration_or_dash(row.checkpoint_ns.map(|pending| pending.saturating_sub(row.start_ns)))
+        })
+        .column(Heading::name("", "").wide(12), |row| {
+            let first = row.notification == ServiceNotification::PreShutdown;
+            Cell::words(QUIET, if first { "before all" } else { "" })
+        })
+        .column(Heading::name("image", "host").wide(40), |row| {
+            Cell::shown(Value::text(&row.image), process_name(&row.image, row.pid))
+        })
+        .column(Heading::data("pid"), |row| Value::of(row.pid, |pid| Value::Id(pid.into())))
+        .column(Heading::data("time_out_ns"), |row| {
+            Value::of(row.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration)
+        })
+        .column(Heading::name("", "").wide(90), |row| {
+            let remark = |limit| format!("{}: {}", time_out(limit), printable(&limit.evidence));
+            Cell::words(QUIET, row.time_out.as_ref().map_or_else(String::new, remark))
+        })
+        .done();
+    let section = section.line_if(QUIET, (unresponsive > 0).then(|| out_of_time(report, unresponsive as u64)));
+    Some(section.touched_by(&report.details.units_touched_by, named))
+}
+
+/// How many services let their time run out, and how much that was.
+fn out_of_time(report: &ShutdownReport, services: u64) -> String {
+    let limit = &report.details.service_time_out;
+    let length = match limit.limit_ns {
+        Some(ns) => format!("the time-out is {} ({})", duration(ns), limit.rule),
+        None => format!("the time-out is not known: {}", limit.rule),
+    };
+    let services = counted(services, "service");
+    format!("{services} did not stop in time; {}. '--service-timeout' sets another.", printable(&length))
 }

@@ -1,17 +1,13 @@
 //! Logoff work, the kernel's steps, and explicit flushes.
 
-use std::io::{self, Write};
-
 use onoff_analysis::activity::Work;
 use onoff_analysis::transition::shutdown::ShutdownReport;
 use onoff_trace::{ActivityKind, shutdown_step};
 
-use super::phases::since;
-use crate::text::printable::printable;
-use crate::text::quantity::{count, duration};
-use crate::text::section::title;
-use crate::text::style::{DOUBT, QUIET};
-use crate::text::table::{Cell, Table, cell, styled_cell};
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
+use crate::text::quantity::count;
+use crate::text::style::QUIET;
 use crate::text::usage::process_name;
 
 /// A step's name in words.
@@ -23,101 +19,93 @@ pub(super) fn words(name: &str) -> String {
     }
 }
 
-fn took(work: &Work) -> Cell {
-    match work.duration_ns {
-        Some(length) => cell(duration(length)),
-        None => styled_cell(DOUBT, "unfinished"),
+pub(super) fn logoff(report: &ShutdownReport, top: usize) -> Option<Section<'_>> {
+    let details = &report.details;
+    let rows: Vec<(&str, &Work)> = [
+        ("policy script", &details.scripts),
+        ("notification", &details.notifications),
+        ("subscriber", &details.subscribers),
+        ("step", &details.session_steps),
+    ]
+    .into_iter()
+    .flat_map(|(what, works)| works.iter().take(top).map(move |work| (what, work)))
+    .collect();
+    if rows.is_empty() {
+        return None;
     }
+    let name = |work: &Work| match work.kind {
+        ActivityKind::LogonNotification => format!("number {}", work.name),
+        ActivityKind::ShutdownStep => words(&work.name),
+        _ => work.name.clone(),
+    };
+    let detail = |work: &Work| match work.kind {
+        ActivityKind::NotificationSubscriber => format!("of notification {}", work.detail),
+        _ => work.detail.clone(),
+    };
+    let origin_ns = details.starts.time_ns.unwrap_or(0);
+    let section = Section::of("logoff", "Logoff and policy", rows)
+        .column(Heading::name("what", "what").wide(24), |row| Value::text(row.0))
+        .column(Heading::name("name", "name").wide(60), |row| Cell::shown(Value::text(&row.1.name), name(row.1)))
+        .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.1.duration_ns))
+        .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.1.start_ns), origin_ns))
+        .column(Heading::name("detail", "").wide(60), |row| {
+            Cell::shown(Value::text(&row.1.detail), detail(row.1)).styled(QUIET)
+        })
+        .done();
+    Some(section)
 }
 
-pub(super) fn write_logoff(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new().left("what", 24).left("name", 60).right("took").right("begins").left("", 60);
-    for (what, works) in [
-        ("policy script", &report.details.scripts),
-        ("notification", &report.details.notifications),
-        ("subscriber", &report.details.subscribers),
-        ("step", &report.details.session_steps),
-    ] {
-        for work in works.iter().take(top) {
-            let name = match work.kind {
-                ActivityKind::LogonNotification => format!("number {}", work.name),
-                ActivityKind::ShutdownStep => words(&work.name),
-                _ => work.name.clone(),
-            };
-            let detail = match work.kind {
-                ActivityKind::NotificationSubscriber => format!("of notification {}", work.detail),
-                _ => work.detail.clone(),
-            };
-            table.row([
-                cell(what),
-                cell(name),
-                took(work),
-                cell(duration(since(report, work.start_ns))),
-                styled_cell(QUIET, detail),
-            ]);
-        }
-    }
-    if table.is_empty() {
-        return Ok(());
-    }
-    title("Logoff and policy", "", out)?;
-    table.write(out)
-}
-
-pub(super) fn write_kernel(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.details.kernel_steps.is_empty() && report.details.devices.is_empty() {
-        return Ok(());
-    }
-    title("The kernel", "", out)?;
-    let mut table = Table::new().left("step", 60).right("took").right("begins");
-    for work in &report.details.kernel_steps {
-        table.row([cell(words(&work.name)), took(work), cell(duration(since(report, work.start_ns)))]);
-    }
-    for device in report.details.devices.iter().take(top) {
+pub(super) fn kernel(report: &ShutdownReport, top: usize) -> Option<Section<'_>> {
+    let steps = report.details.kernel_steps.iter().map(|work| {
+        let name = Cell::shown(Value::text(&work.name), words(&work.name));
+        ("step", name, work.start_ns, work.duration_ns)
+    });
+    let devices = report.details.devices.iter().take(top).map(|device| {
         let names = [&device.description, &device.device, &device.driver];
-        let name = names.into_iter().find(|name| !name.is_empty());
-        table.row([
-            cell(format!("device {}", name.map_or("unnamed", |name| name))),
-            match device.duration_ns {
-                Some(length) => cell(duration(length)),
-                None => styled_cell(DOUBT, "unfinished"),
-            },
-            cell(duration(since(report, device.start_ns))),
-        ]);
+        let name = names.into_iter().find(|name| !name.is_empty()).map_or("unnamed", |name| name);
+        ("device", Cell::shown(Value::text(name), format!("device {name}")), device.start_ns, device.duration_ns)
+    });
+    let rows: Vec<_> = steps.chain(devices).collect();
+    if rows.is_empty() {
+        return None;
     }
-    table.write(out)
+    let origin_ns = report.details.starts.time_ns.unwrap_or(0);
+    let section = Section::of("kernel", "The kernel", rows)
+        .column(Heading::data("kind"), |row| Value::text(row.0))
+        .column(Heading::name("name", "step").wide(60), |row| row.1.clone())
+        .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.3))
+        .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.2), origin_ns))
+        .done();
+    Some(section)
 }
 
 /// Who had the disks' caches flushed: what is flushed while the computer shuts down could have been written before.
-pub(super) fn write_flushes(report: &ShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut rows = Vec::new();
-    let mut flushes = 0_u64;
-    for phase in &report.phases {
-        for process in phase.disk.iter().flat_map(|disk| &disk.by_process) {
-            let flush = &process.operations.flush;
-            if flush.operations > 0 {
-                flushes = flushes.saturating_add(flush.operations);
-                rows.push((phase.name, process, flush));
-            }
-        }
-    }
+pub(super) fn flushes(report: &ShutdownReport, top: usize) -> Option<Section<'_>> {
+    let disks = report.phases.iter().flat_map(|phase| phase.disk.iter().map(move |disk| (phase.name, disk)));
+    let mut rows: Vec<_> = disks
+        .flat_map(|(phase, disk)| disk.by_process.iter().map(move |process| (phase, process)))
+        .map(|(phase, process)| (phase, process, &process.operations.flush))
+        .filter(|(.., flush)| flush.operations > 0)
+        .collect();
     if rows.is_empty() {
-        return Ok(());
+        return None;
     }
+    let flushes = rows.iter().fold(0_u64, |sum, (.., flush)| sum.saturating_add(flush.operations));
     rows.sort_by_key(|(.., flush)| std::cmp::Reverse(flush.service_ns));
     let note = match flushes {
         1 => "1 explicit flush of a disk's cache".to_owned(),
         _ => format!("{} explicit flushes of the disks' caches", count(flushes)),
     };
-    title("Flushes", &note, out)?;
-    let mut table = Table::new().left("process", 40).right("flushes").right("took").left("phase", 16);
-    for (phase, process, flush) in rows.into_iter().take(top) {
-        table.row([
-            cell(printable(&process_name(&process.image, process.pid)).into_owned()),
-            cell(count(flush.operations)),
-            cell(duration(flush.service_ns)),
-            cell(phase.as_str()),
-        ]);
-    }
-    table.write(out)
+    let section = Section::of("flushes", "Flushes", rows)
+        .note(note)
+        .top(top)
+        .column(Heading::name("image", "process").wide(40), |row| {
+            Cell::shown(Value::text(&row.1.image), process_name(&row.1.image, row.1.pid))
+        })
+        .column(Heading::data("pid"), |row| Value::of(row.1.pid, |pid| Value::Id(pid.into())))
+        .column(Heading::quantity("flushes", "flushes"), |row| Value::Count(row.2.operations))
+        .column(Heading::quantity("service_ns", "took"), |row| Value::Duration(row.2.service_ns))
+        .column(Heading::name("phase", "phase").wide(16), |row| Value::text(row.0.as_str()))
+        .done();
+    Some(section)
 }

@@ -1,49 +1,51 @@
-//! What the events measure beside what the kernel counted, and the parts of a resume from a memory image.
+//! What the events measure and what the kernel counted, and the parts of a resume from a memory image.
 
 use onoff_analysis::transition::Variant;
-use std::io::{self, Write};
-
 use onoff_analysis::transition::suspend::{PowerTotal, PowerTransition};
 
-use super::title;
-use crate::text::printable::printable;
-use crate::text::quantity::{count, duration, duration_or_dash, size};
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
+use crate::text::quantity::{count, duration, size};
 use crate::text::style::{DOUBT, QUIET};
-use crate::text::table::{Table, cell, styled_cell};
 
 /// A difference from which on the two accounts disagree, ns: the kernel counts milliseconds.
 const NOTABLE_NS: i64 = 2_000_000;
 
-pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn sections(transition: &PowerTransition) -> Vec<Section<'_>> {
+    let mut sections: Vec<Section<'_>> = accounts(transition).into_iter().chain(resume_parts(transition)).collect();
+    let (image, firmware) = (image(transition), firmware(transition));
+    if image.is_some() || firmware.is_some() {
+        let last = sections.pop().unwrap_or_else(|| Section::of_lines("accounts", "The system's own account"));
+        sections.push(last.line_if(QUIET, image).line_if(QUIET, firmware));
+    }
+    sections
+}
+
+fn accounts(transition: &PowerTransition) -> Option<Section<'_>> {
     let totals = [("suspend", &transition.details.suspend), ("resume", &transition.details.resume)];
-    if totals.iter().any(|(_, total)| total.kernel_ns.is_some()) {
-        title("Two accounts", "the events, and what the kernel itself counted", out)?;
-        let mut table = Table::new().left("half", 10).right("events").right("kernel").right("more").left("", 110);
-        for (name, total) in totals {
-            table.row([
-                cell(name),
-                cell(duration_or_dash(total.measured.duration_ns)),
-                cell(duration_or_dash(total.kernel_ns)),
-                cell(difference(total)),
-                styled_cell(QUIET, printable(&total.measured.rule)),
-            ]);
-        }
-        table.write(out)?;
+    if totals.iter().all(|(_, total)| total.kernel_ns.is_none()) {
+        return None;
     }
-    write_image(transition, out)?;
-    write_resume_parts(transition, out)?;
-    write_firmware(transition, out)
+    let section = Section::of("accounts", "Two accounts", totals)
+        .note("the events, and what the kernel itself counted")
+        .column(Heading::name("half", "half").wide(10), |row| Value::text(row.0))
+        .column(Heading::quantity("measured_ns", "events"), |row| Cell::duration_or_dash(row.1.measured.duration_ns))
+        .column(Heading::quantity("kernel_ns", "kernel"), |row| Cell::duration_or_dash(row.1.kernel_ns))
+        .column(Heading::quantity("difference_ns", "more"), |row| difference(row.1))
+        .column(Heading::name("rule", "").wide(110), |row| Value::text(&row.1.measured.rule).styled(QUIET))
+        .done();
+    Some(section)
 }
 
-fn difference(total: &PowerTotal) -> String {
+fn difference(total: &PowerTotal) -> Cell<'static> {
+    let value = Value::of(total.difference_ns, Value::Duration);
     match total.difference_ns {
-        Some(ns) if ns.abs() >= NOTABLE_NS => duration(ns),
-        Some(_) => "same".to_owned(),
-        None => String::new(),
+        Some(ns) if ns.abs() < NOTABLE_NS => Cell::shown(value, "same"),
+        _ => value.into(),
     }
 }
 
-fn write_image(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
+fn image(transition: &PowerTransition) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(bytes) = transition.details.hibernate_file_bytes.filter(|&bytes| bytes > 0) {
         parts.push(format!("its file has {}", size(bytes.unsigned_abs())));
@@ -51,19 +53,12 @@ fn write_image(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<
     if let Some(pages) = transition.details.hibernate_pages.filter(|&pages| pages > 0) {
         parts.push(format!("{} pages were written", count(pages.unsigned_abs())));
     }
-    if parts.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "  {QUIET}Memory image: {}.{QUIET:#}", parts.join(", "))
+    (!parts.is_empty()).then(|| format!("Memory image: {}.", parts.join(", ")))
 }
 
-fn write_resume_parts(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
-    let Some(parts) = &transition.details.resume_parts else {
-        return Ok(());
-    };
-    title("From power-on to resumed", "the kernel's account of a resume from a memory image", out)?;
-    let mut table = Table::new().left("part", 44).right("took").left("", 60);
-    for (name, ns, note) in [
+fn resume_parts(transition: &PowerTransition) -> Option<Section<'_>> {
+    let parts = transition.details.resume_parts.as_ref()?;
+    let rows = [
         ("firmware", parts.firmware_ns, ""),
         ("boot manager", parts.boot_manager_ns, ""),
         ("resume loader", parts.loader_ns, "with its share of reading"),
@@ -73,19 +68,19 @@ fn write_resume_parts(transition: &PowerTransition, out: &mut dyn Write) -> io::
         ("devices", parts.devices_ns, ""),
         ("sum", parts.total_ns, "what fleet tools call the time of a fast boot"),
         ("main path by the system's own account", parts.main_path_ns, ""),
-    ] {
-        if let Some(ns) = ns {
-            table.row([cell(name), cell(duration(ns)), styled_cell(QUIET, note)]);
-        }
-    }
-    table.write(out)?;
-    if parts.total_ns.is_none() && transition.variant == Variant::FastStartup {
-        writeln!(out, "  {DOUBT}No sum: a part was not recorded.{DOUBT:#}")?;
-    }
-    Ok(())
+    ];
+    let no_sum = parts.total_ns.is_none() && transition.variant == Variant::FastStartup;
+    let section =
+        Section::of("resume_parts", "From power-on to resumed", rows.into_iter().filter(|row| row.1.is_some()))
+            .note("the kernel's account of a resume from a memory image")
+            .column(Heading::name("part", "part"), |row| Cell::shown(Value::text(row.0.trim_start()), row.0))
+            .column(Heading::quantity("duration_ns", "took"), |row| Value::of(row.1, Value::Duration))
+            .column(Heading::name("", "").wide(60), |row| Cell::words(QUIET, row.2))
+            .done();
+    Some(section.line_if(DOUBT, no_sum.then_some("No sum: a part was not recorded.")))
 }
 
-fn write_firmware(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
+fn firmware(transition: &PowerTransition) -> Option<String> {
     let firmware = &transition.details.firmware;
     let parts: Vec<String> = [
         ("suspend", firmware.suspend_ns),
@@ -95,8 +90,5 @@ fn write_firmware(transition: &PowerTransition, out: &mut dyn Write) -> io::Resu
     .into_iter()
     .filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))))
     .collect();
-    if parts.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "  {QUIET}Firmware's own account: {}.{QUIET:#}", parts.join(", "))
+    (!parts.is_empty()).then(|| format!("Firmware's own account: {}.", parts.join(", ")))
 }

@@ -1,92 +1,87 @@
 //! The applications, services, devices and drivers that took longest.
 
-use std::io::{self, Write};
-
+use onoff_analysis::transition::PhaseName;
 use onoff_analysis::transition::suspend::{PowerDevice, PowerNotification, PowerTransition};
 use onoff_trace::NotificationKind;
 
 use super::headline::{device_name, told_name};
-use super::title;
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::quantity::{count, duration, duration_or_dash};
 use crate::text::style::{DOUBT, QUIET, WORST};
-use crate::text::table::{Table, cell, styled_cell};
 
-pub(super) fn write_told(transition: &PowerTransition, top: usize, out: &mut dyn Write) -> io::Result<()> {
+/// Applications and services that were notified.
+pub(super) fn notified(transition: &PowerTransition, top: usize) -> Vec<Section<'_>> {
     let is_service = |row: &PowerNotification| {
         matches!(
             row.kind,
             NotificationKind::ServiceQuerySuspend | NotificationKind::ServiceSuspend | NotificationKind::ServiceResume
         )
     };
-    for (name, services) in [("Applications", false), ("Services", true)] {
-        let rows: Vec<&PowerNotification> =
-            transition.details.notifications.iter().filter(|row| is_service(row) == services && row.has_end).collect();
-        if rows.is_empty() {
-            continue;
-        }
-        write_rows(name, rows, top, out)?;
-    }
-    Ok(())
+    [("applications", "Applications", false), ("services", "Services", true)]
+        .into_iter()
+        .filter_map(|(name, title, services)| {
+            let rows = transition.details.notifications.iter();
+            let rows: Vec<_> = rows.filter(|row| is_service(row) == services && row.has_end).collect();
+            (!rows.is_empty()).then(|| of_notified(name, title, rows, top))
+        })
+        .collect()
 }
 
-fn write_rows(name: &str, mut rows: Vec<&PowerNotification>, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    title(name, &format!("slowest of {}", count(rows.len() as u64)), out)?;
+fn of_notified<'a>(
+    name: &'static str,
+    title: &'static str,
+    mut rows: Vec<&'a PowerNotification>,
+    top: usize,
+) -> Section<'a> {
     rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
-    let mut table =
-        Table::new().left("name", 50).right("pid").left("phase", 18).right("took").right("begins").left("", 80);
-    for row in rows.into_iter().take(top) {
-        let (style, took) = match (row.duration_ns, &row.time_out) {
-            (Some(ns), Some(_)) => (WORST, duration(ns)),
-            (Some(ns), None) => (anstyle::Style::new(), duration(ns)),
-            (None, _) => (DOUBT, "unfinished".to_owned()),
-        };
-        let note = row
-            .time_out
-            .as_ref()
-            .map(|limit| format!("did not answer within its time-out of {}", duration_or_dash(limit.limit_ns)));
-        table.row([
-            cell(told_name(row)),
-            cell(row.pid.map(|pid| pid.to_string()).unwrap_or_default()),
-            cell(row.phase.as_str()),
-            styled_cell(style, took),
-            cell(duration(row.start_ns)),
-            styled_cell(style, note.unwrap_or_default()),
-        ]);
-    }
-    table.write(out)
+    let style = |row: &PowerNotification| match (row.duration_ns, &row.time_out) {
+        (Some(_), Some(_)) => WORST,
+        (Some(_), None) => anstyle::Style::new(),
+        (None, _) => DOUBT,
+    };
+    let note = format!("slowest of {}", count(rows.len() as u64));
+    Section::of(name, title, rows)
+        .note(note)
+        .top(top)
+        .column(Heading::name("name", "name").wide(50), |row| Cell::shown(Value::text(&row.name), told_name(row)))
+        .column(Heading::id("pid", "pid"), |row| Value::of(row.pid, |pid| Value::Id(pid.into())))
+        .column(Heading::name("phase", "phase").wide(18), |row| Value::text(row.phase.as_str()))
+        .column(Heading::data("kind"), |row| Value::text(row.kind.as_str()))
+        .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.duration_ns).styled(style(row)))
+        .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.start_ns), 0))
+        .column(Heading::data("time_out_ns"), |row| {
+            Value::of(row.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration)
+        })
+        .column(Heading::name("", "").wide(80), |row| {
+            let limit = row.time_out.as_ref().map(|limit| duration_or_dash(limit.limit_ns));
+            let note = limit.map(|limit| format!("did not answer within its time-out of {limit}"));
+            Cell::words(style(row), note.unwrap_or_default())
+        })
+        .done()
 }
 
-pub(super) fn write_devices(transition: &PowerTransition, top: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Section<'_>> {
     let mut rows: Vec<&PowerDevice> = transition.details.devices.iter().filter(|row| row.phase.is_some()).collect();
     if rows.is_empty() {
-        return Ok(());
+        return None;
     }
-    let note = format!("slowest of {} requests; alone: with no other device under way", count(rows.len() as u64));
-    title("Devices", &note, out)?;
     rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
-    let mut table = Table::new()
-        .left("driver (device)", 60)
-        .left("phase", 18)
-        .right("took")
-        .right("alone")
-        .right("begins")
-        .left("", 80);
-    for row in rows.into_iter().take(top) {
-        let took = match row.duration_ns {
-            Some(ns) => cell(duration(ns)),
-            None => styled_cell(DOUBT, "unfinished"),
-        };
-        table.row([
-            cell(device_name(row)),
-            cell(row.phase.map_or("", |phase| phase.as_str())),
-            took,
-            cell(duration_or_dash(row.alone_ns)),
-            cell(duration(row.start_ns)),
-            styled_cell(QUIET, device_note(row)),
-        ]);
-    }
-    table.write(out)?;
-    write_drivers(transition, top, out)
+    let note = format!("slowest of {} requests; alone: with no other device under way", count(rows.len() as u64));
+    let section = Section::of("devices", "Devices", rows)
+        .note(note)
+        .top(top)
+        .column(Heading::name("driver", "driver (device)").wide(60), |row| {
+            Cell::shown(Value::text(&row.driver), device_name(row))
+        })
+        .column(Heading::data("device"), |row| Value::text(row.name()))
+        .column(Heading::name("phase", "phase").wide(18), |row| Value::text(row.phase.map_or("", PhaseName::as_str)))
+        .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.duration_ns))
+        .column(Heading::quantity("alone_ns", "alone"), |row| Cell::duration_or_dash(row.alone_ns))
+        .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.start_ns), 0))
+        .column(Heading::name("", "").wide(80), |row| Cell::words(QUIET, device_note(row)))
+        .done();
+    Some(section)
 }
 
 fn device_note(row: &PowerDevice) -> String {
@@ -110,25 +105,20 @@ fn device_note(row: &PowerDevice) -> String {
     parts.join("; ")
 }
 
-fn write_drivers(transition: &PowerTransition, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let Some(first) = transition.details.drivers.first() else {
-        return Ok(());
+pub(super) fn drivers(transition: &PowerTransition, top: usize) -> Option<Section<'_>> {
+    let drivers = &transition.details.drivers;
+    let note = match drivers.first()?.own_part {
+        true => "each driver's own part of requests, added up",
+        false => "requests to the devices of each function driver, added up",
     };
-    let what = if first.own_part {
-        "each driver's own part of requests, added up"
-    } else {
-        "requests to the devices of each function driver, added up"
-    };
-    title("Drivers", what, out)?;
-    let mut table = Table::new().left("driver", 44).left("phase", 18).right("took").right("longest").right("requests");
-    for row in transition.details.drivers.iter().take(top) {
-        table.row([
-            cell(&*row.driver),
-            cell(row.phase.as_str()),
-            cell(duration(row.total_ns)),
-            cell(duration(row.longest_ns)),
-            cell(count(row.requests)),
-        ]);
-    }
-    table.write(out)
+    let section = Section::of("drivers", "Drivers", drivers)
+        .note(note)
+        .top(top)
+        .column(Heading::name("driver", "driver"), |row| Value::text(&row.driver))
+        .column(Heading::name("phase", "phase").wide(18), |row| Value::text(row.phase.as_str()))
+        .column(Heading::quantity("total_ns", "took"), |row| Value::Duration(row.total_ns))
+        .column(Heading::quantity("longest_ns", "longest"), |row| Value::Duration(row.longest_ns))
+        .column(Heading::quantity("requests", "requests"), |row| Value::Count(row.requests))
+        .done();
+    Some(section)
 }

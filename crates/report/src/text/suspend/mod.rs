@@ -13,9 +13,9 @@ use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
 
 use super::machine::machine;
-use super::section::title;
 use super::style::{QUIET, TITLE};
-use super::{lacking, losses, usage};
+use super::{ending, usage};
+use crate::section::{self, Section};
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn write(
     if let [transition] = &report.transitions[..] {
         headline::write(transition, out)?;
         writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
-        write_transition(transition, options.top, out)?;
+        section::text::write_all(&sections_of(transition, options.top), out)?;
     } else {
         overview::write(report, out)?;
         writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
@@ -51,24 +51,32 @@ pub fn write(
             writeln!(out)?;
             writeln!(out, "{TITLE}Transition {} of {}{TITLE:#}", transition.number, report.found)?;
             headline::write(transition, out)?;
-            write_transition(transition, options.top, out)?;
+            section::text::write_all(&sections_of(transition, options.top), out)?;
         }
     }
-    writeln!(out)?;
-    if let Some(lost) = report.losses() {
-        losses::write(lost, out)?;
-    }
-    match report.lacking() {
-        Some(items) => lacking::write(items, out),
+    match report.losses().zip(report.lacking()) {
+        Some((lost, lacked)) => ending::write(lost, lacked, out),
         None => Ok(()),
     }
 }
 
-fn write_transition(transition: &PowerTransition, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    phases::write(transition, out)?;
-    accounts::write(transition, out)?;
-    children::write_told(transition, top, out)?;
-    children::write_devices(transition, top, out)?;
-    usage::write(&transition.phases, &transition.touched_by, out)?;
-    losses::write_touching(&transition.touched_by, out)
+/// The sections of the report, of which text shows `top` rows of each list: those of each transition.
+#[must_use]
+pub fn sections(report: &SuspendReport, top: usize) -> Vec<Section<'_>> {
+    report.transitions.iter().flat_map(|transition| sections_of(transition, top)).collect()
+}
+
+fn sections_of(transition: &PowerTransition, top: usize) -> Vec<Section<'_>> {
+    let mut sections = Vec::new();
+    sections.extend(phases::section(transition));
+    sections.extend(accounts::sections(transition));
+    sections.extend(children::notified(transition, top));
+    sections.extend(children::devices(transition, top));
+    sections.extend(children::drivers(transition, top));
+    sections.extend(usage::sections(&transition.phases, &transition.touched_by));
+    match sections.pop() {
+        Some(last) => sections.push(last.touched_by(&transition.touched_by, &[])),
+        None => sections.push(Section::of_lines("losses", "").touched_by(&transition.touched_by, &[])),
+    }
+    sections
 }

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
 
 use super::headline::{cause, kind_name, longest_phase, resume};
-use crate::text::quantity::{counted, duration, duration_or_dash};
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
+use crate::text::quantity::{counted, duration};
 use crate::text::style::{HEADLINE, QUIET};
-use crate::text::table::{Table, cell, styled_cell};
 
 pub(super) fn write(report: &SuspendReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
@@ -15,31 +16,32 @@ pub(super) fn write(report: &SuspendReport, out: &mut dyn Write) -> io::Result<(
         "{HEADLINE}{}.{HEADLINE:#} {QUIET}--transition N shows one.{QUIET:#}",
         counted(report.found.into(), "power transition")
     )?;
-    let mut table = Table::new()
-        .right("no")
-        .left("kind", 20)
-        .right("begins")
-        .right("suspend")
-        .right("away")
-        .right("resume")
-        .right("then work")
-        .left("longest", 90);
-    for transition in &report.transitions {
-        let work = transition.settled().map(|settling| settling.busy_ns);
-        let half = |measured: Option<i64>, kernel: Option<i64>| duration_or_dash(measured.or(kernel));
-        let up = resume(transition);
-        table.row([
-            cell(transition.number.to_string()),
-            cell(kind_name(transition.variant)),
-            cell(duration(transition.start_or_zero_ns())),
-            cell(half(transition.details.suspend.measured.duration_ns, transition.details.suspend.kernel_ns)),
-            cell(half(transition.details.asleep.wall_ns, transition.details.asleep.measured.duration_ns)),
-            cell(half(up.measured.duration_ns, up.kernel_ns)),
-            cell(duration_or_dash(work)),
-            styled_cell(QUIET, longest(transition)),
-        ]);
-    }
-    table.write(out)
+    section::text::write(&section(report), out)
+}
+
+fn section(report: &SuspendReport) -> Section<'_> {
+    let first = |measured: Option<i64>, kernel: Option<i64>| Cell::duration_or_dash(measured.or(kernel));
+    Section::of("sleeps", "", &report.transitions)
+        .column(Heading::id("number", "no"), |sleep| Value::Id(sleep.number.into()))
+        .column(Heading::name("variant", "kind").wide(20), |sleep| {
+            Cell::shown(Value::text(sleep.variant.as_str()), kind_name(sleep.variant))
+        })
+        .column(Heading::time("start_ns", "begins"), |sleep| Cell::since_or_dash(Some(sleep.start_or_zero_ns()), 0))
+        .column(Heading::quantity("suspend_ns", "suspend"), |sleep| {
+            first(sleep.details.suspend.measured.duration_ns, sleep.details.suspend.kernel_ns)
+        })
+        .column(Heading::quantity("away_ns", "away"), |sleep| {
+            first(sleep.details.asleep.wall_ns, sleep.details.asleep.measured.duration_ns)
+        })
+        .column(Heading::quantity("resume_ns", "resume"), |sleep| {
+            let up = resume(sleep);
+            first(up.measured.duration_ns, up.kernel_ns)
+        })
+        .column(Heading::quantity("work_ns", "then work"), |sleep| {
+            Cell::duration_or_dash(sleep.settled().map(|settling| settling.busy_ns))
+        })
+        .column(Heading::name("", "longest").wide(90), |sleep| Cell::words(QUIET, longest(sleep)))
+        .done()
 }
 
 fn longest(transition: &PowerTransition) -> String {

@@ -1,31 +1,28 @@
 //! The phases of a power transition on one axis from which the sleep is taken out.
 
-use std::io::{self, Write};
-
 use onoff_analysis::Certainty;
 use onoff_analysis::transition::suspend::PowerTransition;
 use onoff_analysis::transition::{Half, Phase, PhaseName};
 
-use super::title;
+use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration, duration_or_dash};
 use crate::text::style::{DOUBT, QUIET};
 
-pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn section(transition: &PowerTransition) -> Option<Section<'_>> {
     if transition.phases.is_empty() {
-        return Ok(());
+        return None;
     }
-    title("Phases", "", out)?;
     let asleep = &transition.details.asleep;
     let rows = transition.phases.iter().map(|phase| row(transition, phase)).collect();
     let away = asleep.measured.start_ns.zip(asleep.measured.end_ns);
-    PhaseTable { origin_ns: 0, whole_ns: transition.total_ns, away, rows }.write(out)?;
-    if let Some((style, text)) = slept(transition) {
-        writeln!(out, "  {style}{text}.{style:#}")?;
-    }
-    phases::write_settling("PostResume", transition.settling.as_ref(), out)?;
-    write_kind(transition, out)
+    let section = PhaseTable { origin_ns: 0, whole_ns: transition.total_ns, away, rows }
+        .section("")
+        .lines(slept(transition))
+        .lines(phases::settling("PostResume", transition.settling.as_ref()))
+        .lines(kind(transition));
+    Some(section)
 }
 
 fn row(transition: &PowerTransition, phase: &Phase) -> PhaseRow {
@@ -60,48 +57,44 @@ fn missed(transition: &PowerTransition) -> String {
 }
 
 /// How the length of the sleep is known.
-fn slept(transition: &PowerTransition) -> Option<(anstyle::Style, String)> {
+fn slept(transition: &PowerTransition) -> Option<Line> {
     let asleep = &transition.details.asleep;
     transition.phases.iter().find(|phase| phase.name == PhaseName::Asleep)?;
     let counted = duration_or_dash(asleep.measured.duration_ns);
-    Some(match (asleep.wall_ns, asleep.clock_missed_ns) {
+    let (style, text) = match (asleep.wall_ns, asleep.clock_missed_ns) {
         (Some(wall), Some(missed)) if missed.abs() >= STOOD_STILL_NS => (
             QUIET,
             format!(
-                "Asleep took {} by {}; the recording's clock counted {counted} of it",
+                "Asleep took {} by {}; the recording's clock counted {counted} of it.",
                 duration(wall),
                 printable(&asleep.wall_rule)
             ),
         ),
         (Some(_), Some(_)) => return None,
-        _ => (DOUBT, format!("Asleep took {counted} by the recording's clock; real times were not recorded")),
-    })
+        _ => (DOUBT, format!("Asleep took {counted} by the recording's clock; real times were not recorded.")),
+    };
+    Some(Line { style, text })
 }
 
-fn write_kind(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
+/// What kind it was and why, and whether attempts were repeated.
+fn kind(transition: &PowerTransition) -> Vec<Line> {
     let style = match transition.details.variant_certainty {
         Certainty::Measured => QUIET,
         _ => DOUBT,
     };
     let what = transition.variant.as_str().replace('_', " ");
-    writeln!(
-        out,
-        "  {style}Kind: {what}, because {}{}.{style:#}",
-        printable(&transition.details.variant_rule),
-        match transition.details.evidence.len() as u64 {
-            0 => String::new(),
-            _ => format!(": {}", printable(&transition.details.evidence.join("; "))),
-        }
-    )?;
+    let evidence = match &transition.details.evidence[..] {
+        [] => String::new(),
+        evidence => format!(": {}", printable(&evidence.join("; "))),
+    };
+    let text = format!("Kind: {what}, because {}{evidence}.", printable(&transition.details.variant_rule));
+    let mut lines = vec![Line { style, text }];
     let mut names: Vec<_> = transition.phases.iter().map(|phase| phase.name).collect();
     names.sort_unstable();
     names.dedup();
     if names.len() < transition.phases.len() {
-        writeln!(
-            out,
-            "  {QUIET}{} phases: some attempts failed and were repeated.{QUIET:#}",
-            count(transition.phases.len() as u64)
-        )?;
+        let phases = count(transition.phases.len() as u64);
+        lines.push(Line { style: QUIET, text: format!("{phases} phases: some attempts failed and were repeated.") });
     }
-    Ok(())
+    lines
 }

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use onoff_analysis::transition::linux::boot::BootList;
 use onoff_trace::RecordedBoot;
 
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::printable::printable;
-use crate::text::quantity::{count, second_or_dash};
+use crate::text::quantity::second_or_dash;
 use crate::text::style::QUIET;
-use crate::text::table::{Table, cell, styled_cell};
 
 /// The boot's machine: its name, else its id; `-` where neither is known.
 fn machine(boot: &RecordedBoot) -> &str {
@@ -43,29 +44,35 @@ pub(super) fn whose(boots: &[RecordedBoot]) -> Option<String> {
 /// # Errors
 /// What `out` answers.
 pub fn write(list: &BootList, out: &mut dyn Write) -> io::Result<()> {
+    section::text::write(&section(list), out)
+}
+
+/// The boots.
+#[must_use]
+pub fn section(list: &BootList) -> Section<'_> {
     // One machine needs no name.
     let several = of_several_machines(&list.boots);
-    let mut table = Table::new().left("", 1).right("boot").left("id", 32);
-    if several {
-        table = table.left("machine", 32);
-    }
-    let mut table = table.left("first entry (UTC)", 24).left("last entry (UTC)", 24).right("entries").left("", 60);
-    for boot in &list.boots {
-        let state = match (boot.started, boot.stopped) {
-            (true, true) => "start and stop",
-            (true, false) => "start; not stopped in order, or still running",
-            (false, true) => "stop; its start is not there",
-            (false, false) => "neither start nor stop",
-        };
-        let marks = [cell(if boot.read { "*" } else { "" }), cell(boot.number.to_string()), cell(&*boot.id)];
-        let named = several.then(|| cell(printable(machine(boot))));
-        let times = [
-            cell(second_or_dash(boot.first_unix_ns)),
-            cell(second_or_dash(boot.last_unix_ns)),
-            cell(count(boot.entries)),
-            styled_cell(QUIET, state),
-        ];
-        table.row(marks.into_iter().chain(named).chain(times));
-    }
-    table.write(out)
+    let moment = |unix_ns| Cell::shown(Value::of(unix_ns, Value::Time), second_or_dash(unix_ns));
+    Section::of("boots", "", &list.boots)
+        .column(Heading::name("read", "").wide(1), |boot| {
+            Cell::shown(Value::Flag(boot.read), if boot.read { "*" } else { "" })
+        })
+        .column(Heading::id("number", "boot"), |boot| Value::Id(boot.number))
+        .column(Heading::name("id", "id").wide(32), |boot| Value::text(&boot.id))
+        .column(Heading::name("machine", "machine").wide(32).in_text_if(several), |boot| {
+            Cell::shown(Value::text(&boot.machine), machine(boot))
+        })
+        .column(Heading::name("first_unix_ns", "first entry (UTC)").wide(24), |boot| moment(boot.first_unix_ns))
+        .column(Heading::name("last_unix_ns", "last entry (UTC)").wide(24), |boot| moment(boot.last_unix_ns))
+        .column(Heading::quantity("entries", "entries"), |boot| Value::Count(boot.entries))
+        .column(Heading::name("", "").wide(60), |boot| {
+            let state = match (boot.started, boot.stopped) {
+                (true, true) => "start and stop",
+                (true, false) => "start; not stopped in order, or still running",
+                (false, true) => "stop; its start is not there",
+                (false, false) => "neither start nor stop",
+            };
+            Cell::words(QUIET, state)
+        })
+        .done()
 }

@@ -1,15 +1,14 @@
 //! The way to the default target: who was waited for, step by step.
 
-use std::io::{self, Write};
-
+use anstyle::Style;
 use onoff_analysis::cpu::ProcessCpu;
 use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitPathStep};
 use onoff_analysis::units::WaitKind;
 
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::quantity::{counted, duration, percent};
-use crate::text::section::title;
 use crate::text::style::{DOUBT, QUIET, WORST};
-use crate::text::table::{Table, cell, styled_cell};
 use crate::text::usage::process_name;
 
 /// Steps shorter than this that came at once are only passed through, ns: 10 ms.
@@ -21,52 +20,42 @@ const NOTABLE_GAP_NS: i64 = 100_000_000;
 /// Names beside each step.
 const NAMES: usize = 2;
 
-pub(super) fn write(report: &LinuxBootReport, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn section(report: &LinuxBootReport) -> Option<Section<'_>> {
     let path = &report.details.critical_path;
-    let (Some(target), false) = (&report.details.default_target, path.steps.is_empty()) else {
-        return Ok(());
-    };
-    let note =
-        format!("who was waited for: {} in units, {} between them", duration(path.units_ns), duration(path.gaps_ns));
-    title(&format!("The way to {}", target.unit), &note, out)?;
+    let target = report.details.default_target.as_ref().filter(|_| !path.steps.is_empty())?;
     let longest = path.steps.iter().map(|step| step.duration_ns).max();
-    let mut table = Table::new()
-        .left("unit", 44)
-        .right("begins")
-        .right("waited")
-        .right("took")
-        .left("released by", 44)
-        .left("processors", 100);
-    let mut passed = 0_u64;
     let last = path.steps.len().saturating_sub(1);
-    for (at, step) in path.steps.iter().enumerate() {
-        let brief = step.duration_ns < NOTABLE_NS && step.released_by.gap_ns < NOTABLE_GAP_NS;
-        if brief && at != last && at != 0 {
-            passed += 1;
-            continue;
-        }
-        let style =
-            if Some(step.duration_ns) == longest && step.duration_ns > 0 { WORST } else { anstyle::Style::new() };
-        let gap_style = if step.released_by.gap_ns >= NOTABLE_GAP_NS { DOUBT } else { anstyle::Style::new() };
-        table.row([
-            styled_cell(style, &*step.unit),
-            cell(duration(step.start_ns)),
-            styled_cell(gap_style, duration(step.released_by.gap_ns)),
-            styled_cell(style, duration(step.duration_ns)),
-            styled_cell(QUIET, released_by(step)),
-            styled_cell(QUIET, processors(step)),
-        ]);
-    }
-    table.write(out)?;
-    if passed > 0 {
-        writeln!(
-            out,
-            "  {QUIET}Left out: {} in between, of less than {} each.{QUIET:#}",
-            counted(passed, "unit"),
-            duration(NOTABLE_NS)
-        )?;
-    }
-    Ok(())
+    let is_brief = |step: &UnitPathStep| step.duration_ns < NOTABLE_NS && step.released_by.gap_ns < NOTABLE_GAP_NS;
+    let is_shown = |(at, step): &(usize, &UnitPathStep)| *at == 0 || *at == last || !is_brief(step);
+    let steps: Vec<&UnitPathStep> = path.steps.iter().enumerate().filter(is_shown).map(|(_, step)| step).collect();
+    let passed = path.steps.len() - steps.len();
+    let passed = (passed > 0).then(|| {
+        let units = counted(passed as u64, "unit");
+        format!("Left out: {units} in between, of less than {} each.", duration(NOTABLE_NS))
+    });
+    let style = |step: &UnitPathStep| match step.duration_ns > 0 && Some(step.duration_ns) == longest {
+        true => WORST,
+        false => Style::new(),
+    };
+    let gap_style = |gap_ns| if gap_ns >= NOTABLE_GAP_NS { DOUBT } else { Style::new() };
+    let section = Section::of("path", format!("The way to {}", target.unit), steps)
+        .note(format!(
+            "who was waited for: {} in units, {} between them",
+            duration(path.units_ns),
+            duration(path.gaps_ns)
+        ))
+        .column(Heading::name("unit", "unit").wide(44), |step| Value::text(&step.unit).styled(style(step)))
+        .column(Heading::time("start_ns", "begins"), |step| Cell::since_or_dash(Some(step.start_ns), 0))
+        .column(Heading::quantity("gap_ns", "waited"), |step| {
+            Value::Duration(step.released_by.gap_ns).styled(gap_style(step.released_by.gap_ns))
+        })
+        .column(Heading::quantity("duration_ns", "took"), |step| Value::Duration(step.duration_ns).styled(style(step)))
+        .column(Heading::name("released_by", "released by").wide(44), |step| {
+            Cell::shown(Value::text(&step.released_by.name), released_by(step)).styled(QUIET)
+        })
+        .column(Heading::name("", "processors").wide(100), |step| Cell::words(QUIET, processors(step)))
+        .done();
+    Some(section.line_if(QUIET, passed))
 }
 
 fn released_by(step: &UnitPathStep) -> String {

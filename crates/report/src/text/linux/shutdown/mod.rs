@@ -9,12 +9,11 @@ use std::io::{self, Write};
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
 
-use crate::text::lacking;
-use crate::text::losses;
+use crate::section::{self, Section};
 use crate::text::machine::machine;
 use crate::text::shutdown::ShutdownTextOptions;
 use crate::text::style::QUIET;
-use crate::text::usage;
+use crate::text::{ending, usage};
 
 /// Writes the report.
 ///
@@ -26,17 +25,23 @@ pub fn write(
     options: &ShutdownTextOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let top = options.top;
     headline::write(report, out)?;
     writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
-    phases::write(report, out)?;
-    units::write_units(report, top, out)?;
-    units::write_path(report, top, out)?;
-    units::write_killed(report, out)?;
-    units::write_processes(report, top, out)?;
-    usage::write(&report.phases, &report.touched_by, out)?;
-    losses::write_touching(&report.touched_by, out)?;
-    writeln!(out)?;
-    losses::write(&report.losses, out)?;
-    lacking::write(&report.lacking, out)
+    section::text::write_all(&sections(report, options.top), out)?;
+    ending::write(&report.losses, &report.lacking, out)
+}
+
+/// The sections of the report, of which text shows `top` rows of each list.
+#[must_use]
+pub fn sections(report: &LinuxShutdownReport, top: usize) -> Vec<Section<'_>> {
+    let mut sections = vec![phases::section(report)];
+    sections.extend(units::units(report, top));
+    sections.extend(units::path(report, top));
+    sections.extend(units::killed(report));
+    sections.extend(units::processes(report, top));
+    sections.extend(usage::sections(&report.phases, &report.touched_by));
+    if let Some(last) = sections.pop() {
+        sections.push(last.touched_by(&report.touched_by, &[]));
+    }
+    sections
 }

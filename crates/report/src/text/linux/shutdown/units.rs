@@ -1,65 +1,59 @@
 //! Units that took long to stop, who waited for whom, and processes.
 
-use std::io::{self, Write};
-
 use onoff_analysis::Certainty;
 use onoff_analysis::transition::linux::shutdown::{LinuxShutdownReport, ProcessStop};
 use onoff_analysis::units::{Unit, UnitProcess};
 
-use super::phases::since;
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::printable::printable;
-use crate::text::quantity::{counted, duration, duration_or_dash};
-use crate::text::section::title;
+use crate::text::quantity::{count, counted, duration};
 use crate::text::style::{DOUBT, MISSING, QUIET};
-use crate::text::table::{Table, cell, styled_cell};
 
-/// Processes named beside a unit.
+/// Processes named with a unit.
 const PROCESSES: usize = 3;
 
-pub(super) fn write_units(report: &LinuxShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.units.is_empty() {
-        return Ok(());
-    }
-    let note = format!("{} stopped; longest first", counted(report.units.len() as u64, "unit"));
-    title("Units", &note, out)?;
-    let mut units: Vec<(usize, &Unit)> =
-        (1..).zip(&report.units).filter(|(_, unit)| unit.duration_ns != Some(0)).collect();
-    units.sort_by_key(|(_, unit)| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
-    let mut table = Table::new()
-        .left("unit", 48)
-        .right("no")
-        .right("asked")
-        .right("took")
-        .right("time-out")
-        .left("", 24)
-        .left("waited for", 40)
-        .left("processes", 90);
-    for (order, unit) in units.into_iter().take(top) {
-        let (style, mark) = match (unit.time_out.is_some(), unit.end_ns) {
-            (true, _) => (MISSING, "time was up".to_owned()),
-            (_, None) => (MISSING, "did not stop".to_owned()),
-            _ if !unit.result.is_empty() => (DOUBT, printable(&unit.result).into_owned()),
-            _ if unit.on_path => (QUIET, "waited for".to_owned()),
-            _ => (QUIET, String::new()),
-        };
-        table.row([
-            cell(printable(&unit.name)),
-            styled_cell(QUIET, order.to_string()),
-            cell(duration(since(report, unit.start_ns))),
-            cell(duration_or_dash(unit.duration_ns)),
-            styled_cell(QUIET, unit.limit_ns.map_or_else(String::new, duration)),
-            styled_cell(style, mark),
-            styled_cell(
-                QUIET,
-                unit.waited_for.as_ref().map_or_else(String::new, |wait| printable(&wait.name).into_owned()),
-            ),
-            styled_cell(QUIET, processes(unit)),
-        ]);
-    }
-    table.write(out)
+/// What times count from, ns.
+fn origin_ns(report: &LinuxShutdownReport) -> i64 {
+    report.details.starts.time_ns.unwrap_or(0)
 }
 
-fn processes(unit: &Unit) -> String {
+pub(super) fn units(report: &LinuxShutdownReport, top: usize) -> Option<Section<'_>> {
+    if report.units.is_empty() {
+        return None;
+    }
+    let origin_ns = origin_ns(report);
+    let mut units: Vec<(i64, &Unit)> =
+        (1..).zip(&report.units).filter(|(_, unit)| unit.duration_ns != Some(0)).collect();
+    units.sort_by_key(|(_, unit)| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
+    let section = Section::of("units", "Units", units)
+        .note(format!("{} stopped; longest first", counted(report.units.len() as u64, "unit")))
+        .top(top)
+        .column(Heading::name("name", "unit").wide(48), |row| Value::text(&row.1.name))
+        .column(Heading::id("order", "no"), |row| Value::Id(row.0).styled(QUIET))
+        .column(Heading::time("start_ns", "requested"), |row| Cell::since_or_dash(Some(row.1.start_ns), origin_ns))
+        .column(Heading::quantity("duration_ns", "took"), |row| Cell::duration_or_dash(row.1.duration_ns))
+        .column(Heading::quantity("limit_ns", "time-out"), |row| {
+            Value::of(row.1.limit_ns, Value::Duration).styled(QUIET)
+        })
+        .column(Heading::name("", "").wide(24), |(_, unit)| match (unit.time_out.is_some(), unit.end_ns) {
+            (true, _) => Cell::words(MISSING, "time was up"),
+            (_, None) => Cell::words(MISSING, "did not stop"),
+            _ if !unit.result.is_empty() => Cell::words(DOUBT, unit.result.clone()),
+            _ if unit.on_path => Cell::words(QUIET, "waited for"),
+            _ => Value::Nothing.into(),
+        })
+        .column(Heading::data("result"), |row| Value::text(&row.1.result))
+        .column(Heading::data("on_path"), |row| Value::Flag(row.1.on_path))
+        .column(Heading::name("waited_for", "waited for"), |row| {
+            Value::text(row.1.waited_for.as_ref().map_or("", |wait| &wait.name)).styled(QUIET)
+        })
+        .column(Heading::name("", "processes").wide(90), |row| Cell::words(QUIET, processes_of(row.1)))
+        .done();
+    Some(section)
+}
+
+fn processes_of(unit: &Unit) -> String {
     let length = |process: &UnitProcess| {
         let from = process.start_ns.unwrap_or(unit.start_ns).max(unit.start_ns);
         process.end_ns.map(|end| end.saturating_sub(from).max(0))
@@ -82,102 +76,87 @@ fn processes(unit: &Unit) -> String {
 }
 
 /// Who waited for whom, back from the end of stopping.
-pub(super) fn write_path(report: &LinuxShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn path(report: &LinuxShutdownReport, top: usize) -> Option<Section<'_>> {
+    let path = &report.details.path;
     let mut steps: Vec<(usize, _)> =
-        report.details.path.iter().enumerate().filter(|(_, step)| step.duration_ns > 0 || step.gap_ns > 0).collect();
+        path.iter().enumerate().filter(|(_, step)| step.duration_ns > 0 || step.gap_ns > 0).collect();
     if steps.is_empty() {
-        return Ok(());
+        return None;
     }
-    let declared = report.details.path.iter().any(|step| step.certainty == Certainty::Measured);
+    let declared = path.iter().any(|step| step.certainty == Certainty::Measured);
     let note = if declared {
         "from the end of stopping back; steps that took most"
     } else {
         "from the end of stopping back, inferred from the order of stops; steps that took most"
     };
-    title("Who waited for whom", note, out)?;
     steps.sort_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns.saturating_add(step.gap_ns)));
     steps.truncate(top);
     steps.sort_by_key(|&(at, _)| at);
-    let mut table = Table::new()
-        .left("unit", 56)
-        .right("stopped after")
-        .right("took")
-        .right("until the next was asked")
-        .left("", 60);
-    for (at, step) in steps {
-        let next = at
-            .checked_sub(1)
-            .and_then(|before| report.details.path.get(before))
-            .map_or_else(|| "then units are stopped".to_owned(), |next| format!("then {}", printable(&next.name)));
-        let doubt = match (step.certainty, declared) {
-            (Certainty::Inferred, true) => " (inferred)",
-            _ => "",
+    let then = |at: usize, certainty: Certainty| {
+        let next = match at.checked_sub(1).and_then(|before| path.get(before)) {
+            Some(next) => format!("then {}", printable(&next.name)),
+            None => "then units are stopped".to_owned(),
         };
-        table.row([
-            cell(printable(&step.name)),
-            cell(duration(since(report, step.end_ns))),
-            cell(if step.duration_ns > 0 { duration(step.duration_ns) } else { String::new() }),
-            cell(duration(step.gap_ns)),
-            styled_cell(QUIET, format!("{next}{doubt}")),
-        ]);
-    }
-    table.write(out)
+        let doubt = if certainty == Certainty::Inferred && declared { " (inferred)" } else { "" };
+        next + doubt
+    };
+    let origin_ns = origin_ns(report);
+    let section = Section::of("path", "Who waited for whom", steps)
+        .note(note)
+        .column(Heading::name("name", "unit").wide(56), |row| Value::text(&row.1.name))
+        .column(Heading::time("end_ns", "stopped after"), |row| Cell::since_or_dash(Some(row.1.end_ns), origin_ns))
+        .column(Heading::quantity("duration_ns", "took").sparse(), |row| Value::Duration(row.1.duration_ns))
+        .column(Heading::quantity("gap_ns", "until the next was requested"), |row| Value::Duration(row.1.gap_ns))
+        .column(Heading::name("", "").wide(60), |row| Cell::words(QUIET, then(row.0, row.1.certainty)))
+        .done();
+    Some(section)
 }
 
-pub(super) fn write_killed(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn killed(report: &LinuxShutdownReport) -> Option<Section<'_>> {
     if report.details.killed.is_empty() {
-        return Ok(());
+        return None;
     }
-    title("Ended by force", "after their time was up", out)?;
-    let mut table = Table::new().left("process", 30).right("pid").right("after").left("unit", 48);
-    for process in &report.details.killed {
-        table.row([
-            cell(printable(match process.image.as_str() {
-                "" => &process.name,
-                image => image,
-            })),
-            cell(process.pid.map_or_else(String::new, |pid| pid.to_string())),
-            cell(duration(since(report, process.time_ns))),
-            cell(printable(&process.name)),
-        ]);
-    }
-    table.write(out)
+    let origin_ns = origin_ns(report);
+    let section = Section::of("killed", "Ended by force", &report.details.killed)
+        .note("after their time was up")
+        .column(Heading::name("image", "process").wide(30), |process| {
+            let name = if process.image.is_empty() { &process.name } else { &process.image };
+            Cell::shown(Value::text(&process.image), name.as_str())
+        })
+        .column(Heading::id("pid", "pid"), |process| Value::of(process.pid, |pid| Value::Id(pid.into())))
+        .column(Heading::time("time_ns", "after"), |process| Cell::since_or_dash(Some(process.time_ns), origin_ns))
+        .column(Heading::name("unit", "unit").wide(48), |process| Value::text(&process.name))
+        .done();
+    Some(section)
 }
 
-pub(super) fn write_processes(report: &LinuxShutdownReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.details.processes.is_empty() {
-        return Ok(());
-    }
-    let note = format!(
-        "{} asked to end by a signal; longest first",
-        counted(report.details.processes.len() as u64, "process").replace("processs", "processes")
-    );
-    title("Processes", &note, out)?;
-    let mut table = Table::new()
-        .left("process", 30)
-        .right("pid")
-        .left("signal", 10)
-        .right("asked")
-        .right("took")
-        .left("", 20)
-        .left("unit", 48);
-    for process in report.details.processes.iter().take(top) {
-        let (style, mark) = match (process.killed, process.end_ns) {
-            (true, _) => (MISSING, "ended by force"),
-            (_, None) => (DOUBT, "end not recorded"),
-            _ => (QUIET, ""),
-        };
-        table.row([
-            cell(printable(&process.image)),
-            cell(process.pid.to_string()),
-            styled_cell(QUIET, signal(process)),
-            cell(duration(since(report, process.asked_ns))),
-            cell(duration_or_dash(process.duration_ns)),
-            styled_cell(style, mark),
-            cell(printable(&process.unit)),
-        ]);
-    }
-    table.write(out)
+pub(super) fn processes(report: &LinuxShutdownReport, top: usize) -> Option<Section<'_>> {
+    let processes = &report.details.processes;
+    let number = match processes.len() {
+        0 => return None,
+        1 => "1 process".to_owned(),
+        many => format!("{} processes", count(many as u64)),
+    };
+    let origin_ns = origin_ns(report);
+    let section = Section::of("processes", "Processes", processes)
+        .note(format!("{number} requested to end by a signal; longest first"))
+        .top(top)
+        .column(Heading::name("image", "process").wide(30), |process| Value::text(&process.image))
+        .column(Heading::id("pid", "pid"), |process| Value::Id(process.pid.into()))
+        .column(Heading::name("signal", "signal").wide(10), |process| Value::Text(signal(process).into()).styled(QUIET))
+        .column(Heading::time("asked_ns", "requested"), |process| {
+            Cell::since_or_dash(Some(process.asked_ns), origin_ns)
+        })
+        .column(Heading::quantity("duration_ns", "took"), |process| Cell::duration_or_dash(process.duration_ns))
+        .column(Heading::data("killed"), |process| Value::Flag(process.killed))
+        .column(Heading::name("", "").wide(20), |process| match (process.killed, process.end_ns) {
+            (true, _) => Cell::words(MISSING, "ended by force"),
+            (_, None) => Cell::words(DOUBT, "end not recorded"),
+            _ => Value::Nothing.into(),
+        })
+        .column(Heading::name("unit", "unit").wide(48), |process| Value::text(&process.unit))
+        .done();
+    Some(section)
 }
 
 fn signal(process: &ProcessStop) -> String {

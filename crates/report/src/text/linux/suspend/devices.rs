@@ -1,124 +1,116 @@
 //! Devices, the paths of the phases that waited for them, and tasks that were frozen.
 
-use onoff_analysis::transition::{CallbackReason, Phase};
-use std::io::{self, Write};
-
 use onoff_analysis::transition::linux::suspend::LinuxSleep;
+use onoff_analysis::transition::{CallbackReason, Phase, PhaseName};
 
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::phases::{self, device};
-use crate::text::printable::printable;
-use crate::text::quantity::{count, counted, duration, duration_or_dash};
-use crate::text::section::title;
+use crate::text::quantity::{count, counted, duration};
 use crate::text::style::{MISSING, QUIET};
-use crate::text::table::{Table, cell, styled_cell};
 
 /// Phases whose path is shown: those that took longest.
 const PATHS: usize = 3;
 
-pub(super) fn write_devices(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if sleep.details.devices.is_empty() {
-        return Ok(());
+pub(super) fn devices(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
+    let devices = &sleep.details.devices;
+    if devices.is_empty() {
+        return None;
     }
-    let callbacks: u64 = sleep.details.devices.iter().map(|device| device.callbacks).sum();
+    let callbacks = devices.iter().fold(0_u64, |sum, device| sum.saturating_add(device.callbacks));
     let note = format!(
         "{}, {}; longest first, all phases together",
-        counted(sleep.details.devices.len() as u64, "device"),
+        counted(devices.len() as u64, "device"),
         counted(callbacks, "callback")
     );
-    title("Devices", &note, out)?;
-    let mut table = Table::new()
-        .left("device", 40)
-        .left("driver", 24)
-        .left("under", 24)
-        .right("down")
-        .right("up")
-        .right("both")
-        .right("waited for")
-        .left("", 16);
-    for row in sleep.details.devices.iter().take(top) {
-        table.row([
-            cell(printable(&row.device)),
-            cell(printable(&row.driver)),
-            styled_cell(QUIET, printable(&row.parent)),
-            cell(some(row.suspend_ns)),
-            cell(some(row.resume_ns)),
-            cell(duration(row.total_ns)),
-            cell(some(row.on_path_ns)),
-            styled_cell(MISSING, if row.failed { "failed" } else { "" }),
-        ]);
-    }
-    table.write(out)?;
-    let mut longest: Vec<_> =
-        sleep.details.callbacks.iter().filter(|row| row.duration_ns.is_none_or(|ns| ns > 0)).collect();
-    longest.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
-    title("Callbacks", "longest first", out)?;
-    let mut table = Table::new()
-        .left("phase", 34)
-        .left("device", 40)
-        .left("driver", 24)
-        .left("callback", 34)
-        .right("took")
-        .right("waited for")
-        .left("", 20);
-    for row in longest.into_iter().take(top) {
-        table.row([
-            cell(row.phase.map_or_else(|| "-".to_owned(), phases::name)),
-            cell(printable(&row.device)),
-            cell(printable(&row.driver)),
-            styled_cell(QUIET, printable(&row.callback)),
-            cell(duration_or_dash(row.duration_ns)),
-            cell(some(row.on_path_ns)),
-            styled_cell(
-                MISSING,
-                match (row.error, row.duration_ns) {
-                    (_, None) => "did not return".to_owned(),
-                    (Some(error), _) if error != 0 => format!("error {error}"),
-                    _ => String::new(),
-                },
-            ),
-        ]);
-    }
-    table.write(out)
+    let section = Section::of("devices", "Devices", devices)
+        .note(note)
+        .top(top)
+        .column(Heading::name("device", "device").wide(40), |row| Value::text(&row.device))
+        .column(Heading::name("driver", "driver").wide(24), |row| Value::text(&row.driver))
+        .column(Heading::name("parent", "under").wide(24), |row| Value::text(&row.parent).styled(QUIET))
+        .column(Heading::quantity("suspend_ns", "down").sparse(), |row| Value::Duration(row.suspend_ns))
+        .column(Heading::quantity("resume_ns", "up").sparse(), |row| Value::Duration(row.resume_ns))
+        .column(Heading::quantity("total_ns", "both"), |row| Value::Duration(row.total_ns))
+        .column(Heading::quantity("on_path_ns", "waited for").sparse(), |row| Value::Duration(row.on_path_ns))
+        .column(Heading::name("failed", "").wide(16), |row| {
+            Cell::shown(Value::Flag(row.failed), if row.failed { "failed" } else { "" }).styled(MISSING)
+        })
+        .done();
+    Some(section)
 }
 
-fn some(ns: i64) -> String {
-    if ns > 0 { duration(ns) } else { String::new() }
+pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
+    let mut longest: Vec<_> =
+        sleep.details.callbacks.iter().filter(|row| row.duration_ns.is_none_or(|ns| ns > 0)).collect();
+    if longest.is_empty() {
+        return None;
+    }
+    longest.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+    let section = Section::of("callbacks", "Callbacks", longest)
+        .note("longest first")
+        .top(top)
+        .column(Heading::name("phase", "phase").wide(34), |row| {
+            let name = row.phase.map_or_else(|| "-".to_owned(), phases::name);
+            Cell::shown(Value::text(row.phase.map_or("", PhaseName::as_str)), name)
+        })
+        .column(Heading::name("device", "device").wide(40), |row| Value::text(&row.device))
+        .column(Heading::name("driver", "driver").wide(24), |row| Value::text(&row.driver))
+        .column(Heading::name("callback", "callback").wide(34), |row| Value::text(&row.callback).styled(QUIET))
+        .column(Heading::data("start_ns"), |row| Value::Time(row.start_ns))
+        .column(Heading::quantity("duration_ns", "took"), |row| Cell::duration_or_dash(row.duration_ns))
+        .column(Heading::quantity("on_path_ns", "waited for").sparse(), |row| Value::Duration(row.on_path_ns))
+        .column(Heading::data("error"), |row| Value::of(row.error, |error| Value::Id(error.into())))
+        .column(Heading::name("", "").wide(20), |row| match (row.error, row.duration_ns) {
+            (_, None) => Cell::words(MISSING, "did not return"),
+            (Some(error), _) if error != 0 => Cell::words(MISSING, format!("error {error}")),
+            _ => Value::Nothing.into(),
+        })
+        .done();
+    Some(section)
 }
 
 /// What the ends of the longest phases of devices waited for.
-pub(super) fn write_paths(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let mut phases: Vec<&Phase> = sleep.phases.iter().filter(|phase| phase.work.path_ns > 0).collect();
     phases.sort_by_key(|phase| std::cmp::Reverse(phase.duration_ns));
+    phases.truncate(PATHS);
     if phases.is_empty() {
-        return Ok(());
+        return None;
     }
-    title("What phases waited for", "from the end back; steps that took most", out)?;
-    for phase in phases.into_iter().take(PATHS) {
+    let mut rows = Vec::new();
+    for &phase in &phases {
+        let mut steps: Vec<_> = phase.work.path.iter().enumerate().collect();
+        steps.sort_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns));
+        steps.truncate(top);
+        steps.sort_by_key(|&(at, _)| at);
+        rows.extend(steps.into_iter().map(|(_, step)| (phase.name, step)));
+    }
+    let mut section = Section::of("paths", "What phases waited for", rows)
+        .note("from the end back; steps that took most")
+        .column(Heading::name("phase", "phase").wide(34), |row| {
+            Cell::shown(Value::text(row.0.as_str()), phases::name(row.0))
+        })
+        .column(Heading::name("device", "device").wide(60), |row| {
+            Cell::shown(Value::text(&row.1.device), device(&row.1.device, &row.1.driver))
+        })
+        .column(Heading::data("driver"), |row| Value::text(&row.1.driver))
+        .column(Heading::quantity("duration_ns", "took"), |row| Value::Duration(row.1.duration_ns))
+        .column(Heading::name("", "why").wide(40), |row| Cell::words(QUIET, reason(row.1.because)))
+        .done();
+    for phase in phases {
         let length = phase.duration_ns.unwrap_or_default();
-        writeln!(
-            out,
-            "  {}, {}: {} in {} callbacks, {} before and between them",
+        let text = format!(
+            "{}, {}: {} in {} callbacks, {} before and between them.",
             phases::name(phase.name),
             duration(length),
             duration(phase.work.path_ns),
             count(phase.work.path.len() as u64),
             duration(length.saturating_sub(phase.work.path_ns).max(0)),
-        )?;
-        let mut steps: Vec<(usize, _)> = phase.work.path.iter().enumerate().collect();
-        steps.sort_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns));
-        steps.truncate(top);
-        steps.sort_by_key(|&(at, _)| at);
-        let mut table = Table::new().left("", 60).right("").left("", 40);
-        for (_, step) in steps {
-            table.row([
-                cell(format!("  {}", device(&step.device, &step.driver))),
-                cell(duration(step.duration_ns)),
-                styled_cell(QUIET, reason(step.because)),
-            ]);
-        }
-        table.write(out)?;
+        );
+        section = section.line(QUIET, text);
     }
-    Ok(())
+    Some(section)
 }
 
 const fn reason(because: CallbackReason) -> &'static str {
@@ -130,26 +122,23 @@ const fn reason(because: CallbackReason) -> &'static str {
     }
 }
 
-pub(super) fn write_tasks(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if sleep.details.tasks.is_empty() {
-        return Ok(());
+pub(super) fn tasks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
+    let tasks = &sleep.details.tasks;
+    if tasks.is_empty() {
+        return None;
     }
-    let note = format!(
-        "{} seen to stop; those that kept the freezing waiting first",
-        counted(sleep.details.tasks.len() as u64, "task")
-    );
-    title("Frozen", &note, out)?;
-    let mut table =
-        Table::new().left("task", 24).right("pid").right("stopped after").right("ran again after the sleep");
-    for task in sleep.details.tasks.iter().rev().take(top) {
-        let back = sleep.details.resume.start_ns;
-        let again = task.thawed_ns.zip(back).map(|(thawed, back)| thawed.saturating_sub(back));
-        table.row([
-            cell(printable(&task.name)),
-            cell(task.tid.to_string()),
-            cell(duration(task.after_ns)),
-            cell(duration_or_dash(again)),
-        ]);
-    }
-    table.write(out)
+    let note =
+        format!("{} seen to stop; those that kept the freezing waiting first", counted(tasks.len() as u64, "task"));
+    let back = sleep.details.resume.start_ns;
+    let section = Section::of("tasks", "Frozen", tasks.iter().rev())
+        .note(note)
+        .top(top)
+        .column(Heading::name("name", "task").wide(24), |task| Value::text(&task.name))
+        .column(Heading::id("tid", "pid"), |task| Value::Id(task.tid.into()))
+        .column(Heading::quantity("after_ns", "stopped after"), |task| Value::Duration(task.after_ns))
+        .column(Heading::quantity("again_ns", "ran again after the sleep"), |task| {
+            Cell::duration_or_dash(task.thawed_ns.zip(back).map(|(thawed, back)| thawed.saturating_sub(back)))
+        })
+        .done();
+    Some(section)
 }

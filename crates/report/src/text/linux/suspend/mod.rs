@@ -10,14 +10,13 @@ use std::io::{self, Write};
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::linux::suspend::{LinuxSleep, LinuxSuspendReport};
 
-use crate::text::lacking;
-use crate::text::losses;
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::machine::machine;
-use crate::text::quantity::{counted, duration, duration_or_dash};
+use crate::text::quantity::counted;
 use crate::text::style::{HEADLINE, QUIET, TITLE};
 use crate::text::suspend::SuspendTextOptions;
-use crate::text::table::{Table, cell, styled_cell};
-use crate::text::usage;
+use crate::text::{ending, usage};
 
 /// Writes the report.
 ///
@@ -32,7 +31,7 @@ pub fn write(
     if let [sleep] = &report.transitions[..] {
         headline::write(sleep, out)?;
         writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
-        write_sleep(sleep, options.top, out)?;
+        section::text::write_all(&sections_of(sleep, options.top), out)?;
     } else {
         write_overview(report, out)?;
         writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
@@ -40,26 +39,34 @@ pub fn write(
             writeln!(out)?;
             writeln!(out, "{TITLE}Sleep {} of {}{TITLE:#}", sleep.number, report.found)?;
             headline::write(sleep, out)?;
-            write_sleep(sleep, options.top, out)?;
+            section::text::write_all(&sections_of(sleep, options.top), out)?;
         }
     }
-    writeln!(out)?;
-    if let Some(lost) = report.losses() {
-        losses::write(lost, out)?;
-    }
-    match report.lacking() {
-        Some(items) => lacking::write(items, out),
+    match report.losses().zip(report.lacking()) {
+        Some((lost, lacked)) => ending::write(lost, lacked, out),
         None => Ok(()),
     }
 }
 
-fn write_sleep(sleep: &LinuxSleep, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    phases::write(sleep, out)?;
-    devices::write_devices(sleep, top, out)?;
-    devices::write_paths(sleep, top, out)?;
-    devices::write_tasks(sleep, top, out)?;
-    usage::write(&sleep.phases, &sleep.touched_by, out)?;
-    losses::write_touching(&sleep.touched_by, out)
+/// The sections of the report, of which text shows `top` rows of each list: those of each sleep.
+#[must_use]
+pub fn sections(report: &LinuxSuspendReport, top: usize) -> Vec<Section<'_>> {
+    report.transitions.iter().flat_map(|sleep| sections_of(sleep, top)).collect()
+}
+
+fn sections_of(sleep: &LinuxSleep, top: usize) -> Vec<Section<'_>> {
+    let mut sections = Vec::new();
+    sections.extend(phases::section(sleep));
+    sections.extend(devices::devices(sleep, top));
+    sections.extend(devices::callbacks(sleep, top));
+    sections.extend(devices::paths(sleep, top));
+    sections.extend(devices::tasks(sleep, top));
+    sections.extend(usage::sections(&sleep.phases, &sleep.touched_by));
+    match sections.pop() {
+        Some(last) => sections.push(last.touched_by(&sleep.touched_by, &[])),
+        None => sections.push(Section::of_lines("losses", "").touched_by(&sleep.touched_by, &[])),
+    }
+    sections
 }
 
 fn write_overview(report: &LinuxSuspendReport, out: &mut dyn Write) -> io::Result<()> {
@@ -68,30 +75,29 @@ fn write_overview(report: &LinuxSuspendReport, out: &mut dyn Write) -> io::Resul
         "{HEADLINE}{}.{HEADLINE:#} {QUIET}--transition N shows one.{QUIET:#}",
         counted(report.found.into(), "sleep")
     )?;
-    let mut table = Table::new()
-        .right("no")
-        .left("kind", 24)
-        .right("begins")
-        .right("suspend")
-        .right("asleep")
-        .right("resume")
-        .left("longest", 90);
-    for sleep in &report.transitions {
-        table.row([
-            cell(sleep.number.to_string()),
-            cell(headline::kind(sleep)),
-            cell(duration(sleep.start_or_zero_ns())),
-            cell(duration_or_dash(sleep.details.suspend.duration_ns)),
-            cell(duration_or_dash(sleep.details.asleep.slept_ns)),
-            cell(duration_or_dash(sleep.details.resume.duration_ns)),
-            styled_cell(
-                QUIET,
-                match headline::unknown(sleep) {
-                    Some(text) => format!("not known: {text}"),
-                    None => headline::longest(sleep).unwrap_or_default(),
-                },
-            ),
-        ]);
-    }
-    table.write(out)
+    section::text::write(&overview(report), out)
+}
+
+fn overview(report: &LinuxSuspendReport) -> Section<'_> {
+    Section::of("sleeps", "", &report.transitions)
+        .column(Heading::id("number", "no"), |sleep| Value::Id(sleep.number.into()))
+        .column(Heading::name("variant", "kind").wide(24), |sleep| {
+            Cell::shown(Value::text(sleep.variant.as_str()), headline::kind(sleep))
+        })
+        .column(Heading::time("start_ns", "begins"), |sleep| Cell::since_or_dash(Some(sleep.start_or_zero_ns()), 0))
+        .column(Heading::quantity("suspend_ns", "suspend"), |sleep| {
+            Cell::duration_or_dash(sleep.details.suspend.duration_ns)
+        })
+        .column(Heading::quantity("asleep_ns", "asleep"), |sleep| Cell::duration_or_dash(sleep.details.asleep.slept_ns))
+        .column(Heading::quantity("resume_ns", "resume"), |sleep| {
+            Cell::duration_or_dash(sleep.details.resume.duration_ns)
+        })
+        .column(Heading::name("", "longest").wide(90), |sleep| {
+            let longest = match headline::unknown(sleep) {
+                Some(text) => format!("not known: {text}"),
+                None => headline::longest(sleep).unwrap_or_default(),
+            };
+            Cell::words(QUIET, longest)
+        })
+        .done()
 }

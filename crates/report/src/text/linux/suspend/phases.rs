@@ -1,19 +1,17 @@
 //! The phases of a sleep of Linux on one axis, with what their ends waited for.
 
-use std::io::{self, Write};
-
 use onoff_analysis::transition::Half;
 use onoff_analysis::transition::linux::suspend::LinuxSleep;
 use onoff_trace::duration::ExactTime;
 
+use crate::section::Section;
 use crate::text::phases::{self, PhaseTable};
 use crate::text::quantity::duration;
-use crate::text::section::title;
 use crate::text::style::{MISSING, QUIET};
 
-pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn section(sleep: &LinuxSleep) -> Option<Section<'_>> {
     if sleep.phases.is_empty() {
-        return Ok(());
+        return None;
     }
     let end = sleep
         .phases
@@ -32,7 +30,7 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
         ""
     };
     let start = ExactTime(sleep.start_or_zero_ns());
-    title("Phases", &format!("times count from the decision to sleep, {start} of the recording{clock}"), out)?;
+    let note = format!("times count from the decision to sleep, {start} of the recording{clock}");
     let asleep = sleep.phases.iter().map(|phase| phase.half == Some(Half::Asleep));
     let mut rows = PhaseTable::with_gaps(&sleep.phases, sleep.start_or_zero_ns(), Some(end), |_, _| String::new());
     for (row, _) in rows.iter_mut().filter(|row| !row.between).zip(asleep).filter(|(_, asleep)| *asleep) {
@@ -42,6 +40,6 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
         };
     }
     let whole_ns = Some(end.saturating_sub(sleep.start_or_zero_ns()).saturating_sub(slept));
-    PhaseTable { origin_ns: sleep.start_or_zero_ns(), whole_ns, away, rows }.write(out)?;
-    phases::write_settling("After the resume", sleep.settling.as_ref(), out)
+    let section = PhaseTable { origin_ns: sleep.start_or_zero_ns(), whole_ns, away, rows }.section(note);
+    Some(section.lines(phases::settling("After the resume", sleep.settling.as_ref())))
 }

@@ -1,0 +1,212 @@
+//! Everything that took time in a shutdown or a sleep, one row each, whichever system it is of.
+
+use onoff_analysis::activity::Work;
+use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
+use onoff_analysis::transition::linux::suspend::LinuxSuspendReport;
+use onoff_analysis::transition::shutdown::ShutdownReport;
+use onoff_analysis::transition::suspend::{PowerDevice, PowerTransition, SuspendReport};
+use onoff_analysis::transition::{Phase, PhaseName};
+use onoff_analysis::units::{TimeOut, Unit};
+
+use crate::section::{Heading, Section};
+use crate::table::Value;
+
+/// A row, with what is not known left empty.
+#[derive(Clone, Default)]
+struct Row<'a> {
+    transition: u32,
+    kind: &'static str,
+    phase: &'static str,
+    what: &'static str,
+    name: &'a str,
+    driver: &'a str,
+    unit: &'a str,
+    pid: Option<u32>,
+    session: Option<u32>,
+    start_ns: Option<i64>,
+    end_ns: Option<i64>,
+    duration_ns: Option<i64>,
+    time_out_ns: Option<i64>,
+}
+
+impl<'a> Row<'a> {
+    fn of(kind: &'static str, name: &'a str) -> Self {
+        Self { kind, name, ..Self::default() }
+    }
+
+    fn between(self, start_ns: Option<i64>, end_ns: Option<i64>, duration_ns: Option<i64>) -> Self {
+        Self { start_ns, end_ns, duration_ns, ..self }
+    }
+
+    fn of_phase(phase: &Phase) -> Self {
+        Self::of("phase", phase.name.as_str()).between(phase.start_ns, phase.end_ns, phase.duration_ns)
+    }
+
+    fn of_unit(kind: &'static str, unit: &'a Unit) -> Self {
+        let row = Self { pid: unit.pid, ..Self::of(kind, &unit.name) };
+        row.between(Some(unit.start_ns), unit.end_ns, unit.duration_ns)
+    }
+
+    fn of_work(kind: &'static str, work: &'a Work) -> Self {
+        let row = Self { pid: work.pid, session: work.session, ..Self::of(kind, &work.name) };
+        row.between(Some(work.start_ns), work.end_ns, work.duration_ns)
+    }
+}
+
+/// The rows with the columns of those names.
+fn section<'a>(name: &'static str, title: &'static str, rows: Vec<Row<'a>>, columns: &[&'static str]) -> Section<'a> {
+    let mut section = Section::of(name, title, rows);
+    for &name in columns {
+        let heading = Heading::data(name);
+        section = match name {
+            "transition" => section.column(heading, |row| Value::Id(row.transition.into())),
+            "kind" => section.column(heading, |row| Value::text(row.kind)),
+            "phase" => section.column(heading, |row| Value::text(row.phase)),
+            "what" => section.column(heading, |row| Value::text(row.what)),
+            "driver" => section.column(heading, |row| Value::text(row.driver)),
+            "unit" => section.column(heading, |row| Value::text(row.unit)),
+            "pid" => section.column(heading, |row| Value::of(row.pid, |pid| Value::Id(pid.into()))),
+            "session" => section.column(heading, |row| Value::of(row.session, |number| Value::Id(number.into()))),
+            "start_ns" => section.column(heading, |row| Value::of(row.start_ns, Value::Time)),
+            "end_ns" => section.column(heading, |row| Value::of(row.end_ns, Value::Time)),
+            "duration_ns" => section.column(heading, |row| Value::of(row.duration_ns, Value::Duration)),
+            "time_out_ns" => section.column(heading, |row| Value::of(row.time_out_ns, Value::Duration)),
+            _ => section.column(heading, |row| Value::text(row.name)),
+        };
+    }
+    section.done()
+}
+
+/// A shutdown of Windows: phases, intervals, sessions, applications, services and steps, by start.
+#[must_use]
+pub fn shutdown(report: &ShutdownReport) -> Section<'_> {
+    let mut rows: Vec<Row<'_>> = report.phases.iter().map(Row::of_phase).collect();
+    rows.extend(report.details.intervals.iter().map(|interval| {
+        let (start, end, took) = (interval.start_ns, interval.end_ns, interval.duration_ns);
+        Row::of("interval", &interval.name).between(Some(start), Some(end), Some(took))
+    }));
+    let limit = |time_out: Option<&TimeOut>| time_out.and_then(|time_out| time_out.limit_ns);
+    for session in &report.details.sessions {
+        let row = Row { session: session.session, ..Row::of("session", "") };
+        rows.push(row.between(Some(session.start_ns), session.end_ns, session.duration_ns));
+        rows.extend(session.applications.iter().map(|application| {
+            let row = Row {
+                pid: application.pid,
+                session: session.session,
+                time_out_ns: limit(application.time_outs.first()),
+                ..Row::of("application", &application.image)
+            };
+            row.between(Some(application.start_ns), application.end_ns, application.duration_ns)
+        }));
+    }
+    rows.extend(report.units.iter().map(|service| Row {
+        session: Some(0),
+        time_out_ns: limit(service.time_out.as_ref()),
+        ..Row::of_unit("service", service)
+    }));
+    for (kind, works) in [
+        ("script", &report.details.scripts),
+        ("notification", &report.details.notifications),
+        ("subscriber", &report.details.subscribers),
+        ("session_step", &report.details.session_steps),
+        ("kernel_step", &report.details.kernel_steps),
+    ] {
+        rows.extend(works.iter().map(|work| Row::of_work(kind, work)));
+    }
+    rows.extend(report.details.exits.processes.iter().map(|exit| {
+        let row = Row { pid: Some(exit.pid), session: exit.session, ..Row::of("exit", &exit.image) };
+        row.between(Some(exit.end_ns), Some(exit.end_ns), None)
+    }));
+    rows.sort_by_key(|row| row.start_ns);
+    let columns = ["kind", "name", "pid", "session", "start_ns", "end_ns", "duration_ns", "time_out_ns"];
+    section("shutdown", "Shutdown", rows, &columns)
+}
+
+/// A shutdown of Linux: phases, units in the order of stopping, processes.
+#[must_use]
+pub fn linux_shutdown(report: &LinuxShutdownReport) -> Section<'_> {
+    let mut rows: Vec<Row<'_>> = report.phases.iter().map(Row::of_phase).collect();
+    rows.extend(report.units.iter().map(|unit| Row {
+        unit: &unit.name,
+        time_out_ns: unit.limit_ns,
+        ..Row::of_unit("unit", unit)
+    }));
+    rows.extend(report.details.processes.iter().map(|process| {
+        let row = Row { pid: Some(process.pid), unit: &process.unit, ..Row::of("process", &process.image) };
+        row.between(Some(process.asked_ns), process.end_ns, process.duration_ns)
+    }));
+    rows.extend(report.details.killed.iter().map(|process| Row {
+        pid: process.pid,
+        unit: &process.name,
+        start_ns: Some(process.time_ns),
+        ..Row::of("killed", &process.image)
+    }));
+    let columns = ["kind", "name", "pid", "unit", "start_ns", "end_ns", "duration_ns", "time_out_ns"];
+    section("shutdown", "Shutdown", rows, &columns)
+}
+
+const OF_SLEEPS: [&str; 10] =
+    ["transition", "kind", "phase", "what", "name", "driver", "pid", "start_ns", "end_ns", "duration_ns"];
+
+/// Sleeps of Windows: phases, applications, services, devices and drivers.
+#[must_use]
+pub fn sleeps(report: &SuspendReport) -> Section<'_> {
+    let mut rows = Vec::new();
+    for transition in &report.transitions {
+        let first = rows.len();
+        of_sleep(transition, &mut rows);
+        for row in rows.iter_mut().skip(first) {
+            (row.transition, row.kind) = (transition.number, transition.variant.as_str());
+        }
+    }
+    section("suspend", "Sleeps", rows, &OF_SLEEPS)
+}
+
+fn of_sleep<'a>(transition: &'a PowerTransition, rows: &mut Vec<Row<'a>>) {
+    rows.extend(transition.phases.iter().map(phase_of_sleep));
+    rows.extend(transition.details.notifications.iter().map(|notified| {
+        let row = Row {
+            phase: notified.phase.as_str(),
+            what: notified.kind.as_str(),
+            name: &notified.name,
+            pid: notified.pid,
+            ..Row::default()
+        };
+        row.between(Some(notified.start_ns), notified.end_ns, notified.duration_ns)
+    }));
+    for device in &transition.details.devices {
+        of_device("device", device, rows);
+        for nested in &device.nested {
+            of_device("device's own state", nested, rows);
+        }
+    }
+}
+
+fn phase_of_sleep(phase: &Phase) -> Row<'_> {
+    Row { phase: phase.name.as_str(), what: "phase", ..Row::of_phase(phase) }
+}
+
+fn of_device<'a>(what: &'static str, device: &'a PowerDevice, rows: &mut Vec<Row<'a>>) {
+    let phase = device.phase.map_or("", PhaseName::as_str);
+    let row = Row { phase, what, name: device.name(), driver: &device.driver, ..Row::default() };
+    rows.push(row.between(Some(device.start_ns), device.end_ns, device.duration_ns));
+    rows.extend(device.drivers.iter().map(|part| {
+        let row = Row { phase, what: "driver", name: device.name(), driver: &part.driver, ..Row::default() };
+        row.between(Some(part.start_ns), part.end_ns, part.duration_ns)
+    }));
+}
+
+/// Sleeps of Linux: phases, then callbacks of devices.
+#[must_use]
+pub fn linux_sleeps(report: &LinuxSuspendReport) -> Section<'_> {
+    let rows = report.transitions.iter().flat_map(|sleep| {
+        let callbacks = sleep.details.callbacks.iter().map(|callback| {
+            let phase = callback.phase.map_or("", PhaseName::as_str);
+            let row = Row { phase, what: "device", name: &callback.device, driver: &callback.driver, ..Row::default() };
+            row.between(Some(callback.start_ns), callback.end_ns, callback.duration_ns)
+        });
+        let rows = sleep.phases.iter().map(phase_of_sleep).chain(callbacks);
+        rows.map(|row| Row { transition: sleep.number, kind: sleep.variant.as_str(), ..row })
+    });
+    section("suspend", "Sleeps", rows.collect(), &OF_SLEEPS)
+}

@@ -1,0 +1,37 @@
+//! Sections as comma-separated values.
+
+use std::io::{self, Write};
+
+use super::Section;
+use crate::table::csv::Rows;
+
+/// Writes all rows of the sections, which are of one name and so have the same columns.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(sections: &[Section<'_>], out: &mut dyn Write) -> io::Result<()> {
+    let Some(first) = sections.first() else {
+        return Ok(());
+    };
+    let mut rows = Rows::begin(first.data().map(|column| column.heading.name), out)?;
+    for section in sections {
+        for at in 0..section.rows {
+            rows.write(section.data().filter_map(|column| column.cells.get(at)).map(|cell| cell.value.plain()))?;
+        }
+    }
+    rows.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::section;
+    use super::*;
+
+    #[test]
+    fn a_program_gets_every_row_without_what_is_for_people() {
+        let mut out = Vec::new();
+        write(&[section(), section()], &mut out).unwrap();
+        let rows = "'=cmd,1500000000,linux\nb,,linux\nc,0,linux\n";
+        assert_eq!(String::from_utf8(out).unwrap(), format!("name,duration_ns,system\n{rows}{rows}"));
+    }
+}

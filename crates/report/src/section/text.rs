@@ -1,0 +1,75 @@
+//! A section as text for people.
+
+use std::io::{self, Write};
+
+use super::{Column, Section};
+use crate::table::Kind;
+use crate::text::quantity::count;
+use crate::text::section::title;
+use crate::text::style::QUIET;
+use crate::text::table::{Table, styled_cell};
+
+/// Writes the section: title, the first rows, sentences.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if !section.title.is_empty() {
+        title(&section.title, &section.note, out)?;
+    }
+    let columns: Vec<&Column<'_>> = section.columns.iter().filter(|column| column.heading.in_text).collect();
+    let mut table = Table::new();
+    for heading in columns.iter().map(|column| column.heading) {
+        table = match heading.kind {
+            Kind::Name => table.left(heading.title, heading.width),
+            Kind::Id | Kind::Time | Kind::Quantity => table.right(heading.title),
+        };
+    }
+    for at in 0..section.rows.min(section.top) {
+        let cells = columns.iter().filter_map(|column| Some((column.heading.sparse, column.cells.get(at)?)));
+        table.row(cells.map(|(sparse, cell)| styled_cell(cell.style, cell.text(sparse))));
+    }
+    if !table.is_empty() {
+        table.write(out)?;
+    }
+    let rest = section.rows.saturating_sub(section.top);
+    if section.counts_rest && rest > 0 {
+        let rows = if rest == 1 { "row" } else { "rows" };
+        writeln!(out, "  {QUIET}and {} more {rows}; --top 0 shows all{QUIET:#}", count(rest as u64))?;
+    }
+    for line in &section.lines {
+        let style = line.style;
+        writeln!(out, "  {style}{}{style:#}", line.text)?;
+    }
+    Ok(())
+}
+
+/// Writes the sections, one after the other.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_all<'s, 'a: 's>(
+    sections: impl IntoIterator<Item = &'s Section<'a>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    sections.into_iter().try_for_each(|section| write(section, out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::section;
+    use super::*;
+
+    #[test]
+    fn text_has_the_first_rows_and_what_people_read() {
+        let mut out = Vec::new();
+        write(&section(), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let plain: String =
+            text.split('\u{1b}').map(|part| part.split_once('m').map_or(part, |(_, rest)| rest)).collect();
+        assert_eq!(
+            plain,
+            "\nUnits  slowest of 3\n  unit        took\n  =cmd      1.50 s  late\n  b     unfinished\n  All of it.\n"
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! The work on drivers and devices that kept a boot waiting longest.
+
+use onoff_analysis::devices::Device;
+
+use super::printable::printable;
+use super::quantity::count;
+use super::style::{DOUBT, QUIET};
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
+
+/// The section called `title`, of `devices` in their order; `more` follows its note. `None` where there are none.
+pub fn section<'a>(title: &'static str, devices: Vec<&'a Device>, more: &str, top: usize) -> Option<Section<'a>> {
+    if devices.is_empty() {
+        return None;
+    }
+    let note = format!("slowest of {} operations{more}", count(devices.len() as u64));
+    let pends = devices.iter().any(|device| device.pre_pend_ns.is_some());
+    let section = Section::of("devices", title, devices)
+        .note(note)
+        .top(top)
+        .column(Heading::name("driver", "driver or device").wide(44), |device| {
+            Cell::shown(Value::text(&device.driver), name(device))
+        })
+        .column(Heading::data("device"), |device| Value::text(&device.device))
+        .column(Heading::data("friendly_name"), |device| Value::text(&device.friendly_name))
+        .column(Heading::data("description"), |device| Value::text(&device.description))
+        .column(Heading::name("kind", "operation").wide(12), |device| Value::text(device.kind.as_str()))
+        .column(Heading::quantity("duration_ns", "took"), |device| Cell::took(device.duration_ns))
+        .column(Heading::quantity("pre_pend_ns", "until pending").in_text_if(pends), |device| {
+            let until = Value::of(device.pre_pend_ns, Value::Duration);
+            match (device.pend_ns, device.pre_pend_ns) {
+                (None, Some(_)) => Cell::shown(until, "never pended").styled(DOUBT),
+                (_, ns) => Cell::duration_or_dash(ns),
+            }
+        })
+        .column(Heading::time("start_ns", "begins"), |device| Cell::since_or_dash(Some(device.start_ns), 0))
+        .column(Heading::data("end_ns"), |device| Value::of(device.end_ns, Value::Time))
+        .column(Heading::data("phase"), |device| Value::text(device.phase.as_str()))
+        .column(Heading::name("", "").wide(60), |device| Cell::words(QUIET, detail(device)))
+        .done();
+    Some(section)
+}
+
+/// The best name that a driver or device has.
+#[must_use]
+pub fn name(device: &Device) -> String {
+    let names = [&device.driver, &device.friendly_name, &device.description, &device.device];
+    let name = names.into_iter().find(|name| !name.is_empty());
+    name.map_or_else(|| "unnamed".to_owned(), |name| printable(name).into_owned())
+}
+
+/// What else it is called.
+fn detail(device: &Device) -> String {
+    let names = [&device.friendly_name, &device.description, &device.device];
+    let detail = names.into_iter().find(|text| !text.is_empty() && **text != name(device));
+    detail.cloned().unwrap_or_default()
+}

@@ -1,0 +1,18 @@
+//! How every report ends: what was lost, and what the recording lacked.
+
+use std::io::{self, Write};
+
+use onoff_analysis::lacking::Lacking;
+use onoff_trace::Losses;
+
+use super::{lacking, losses};
+
+/// Writes the end of a report.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(lost: &Losses, lacked: &Lacking, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    losses::write(lost, out)?;
+    lacking::write(lacked, out)
+}

@@ -1,0 +1,82 @@
+//! The services or units of a boot that took longest to start, and who waited for them.
+
+use onoff_analysis::transition::Transition;
+use onoff_analysis::units::Unit;
+use onoff_trace::{ServiceOutcome, SystemKind};
+
+use super::printable::printable;
+use super::quantity::counted;
+use super::style::{DOUBT, QUIET, WORST};
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
+
+/// The section; `more` follows its note. `None` where nothing started.
+pub fn section<'a, D>(transition: &'a Transition<D>, more: &str, top: usize) -> Option<Section<'a>> {
+    let is_linux = transition.system == SystemKind::Linux;
+    let (title, one) = if is_linux { ("Units", "unit") } else { ("Services", "service") };
+    // What was started by the boot, or never came up.
+    let counts = |unit: &&Unit| !is_linux || unit.automatic || unit.outcome != ServiceOutcome::Completed;
+    let mut units: Vec<&Unit> = transition.units.iter().filter(counts).collect();
+    if units.is_empty() {
+        return None;
+    }
+    let note = format!("slowest of {}{more}", counted(units.len() as u64, one));
+    // What never ended is worse than whatever did.
+    units.sort_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
+    let section = Section::of("units", title, units)
+        .note(note)
+        .top(top)
+        .column(Heading::name("name", one).wide(44), |unit| Value::text(&unit.name))
+        .column(Heading::quantity("duration_ns", "took"), |unit| match (unit.duration_ns, unit.outcome) {
+            (None, ServiceOutcome::Failed) => Cell::words(DOUBT, "failed"),
+            (took, _) => Cell::took(took),
+        })
+        .column(Heading::quantity("container_ns", "container").in_text_if(!is_linux), |unit| {
+            Cell::duration_or_dash(unit.container_ns)
+        })
+        .column(Heading::quantity("image_load_ns", "image load").in_text_if(!is_linux), |unit| {
+            Cell::duration_or_dash(unit.image_load_ns)
+        })
+        .column(Heading::quantity("initialisation_ns", "init").in_text_if(!is_linux), |unit| {
+            Cell::duration_or_dash(unit.initialisation_ns)
+        })
+        .column(Heading::time("start_ns", "begins"), |unit| Cell::since_or_dash(Some(unit.start_ns), 0))
+        .column(Heading::data("end_ns"), |unit| Value::of(unit.end_ns, Value::Time))
+        .column(Heading::data("outcome"), |unit| Value::text(unit.outcome.as_str()))
+        .column(Heading::data("pid"), |unit| Value::of(unit.pid, |pid| Value::Id(pid.into())))
+        .column(Heading::name("group", "group").wide(28).in_text_if(!is_linux), |unit| Value::text(&unit.group))
+        .column(Heading::name("on_path", "").wide(12), |unit| {
+            let value = if is_linux { Value::Flag(unit.on_path) } else { Value::Nothing };
+            Cell::shown(value, if unit.on_path { "on the way" } else { "" }).styled(WORST)
+        })
+        .column(Heading::data("held_up"), |unit| Value::Text(unit.held_up.join(";").into()))
+        .column(Heading::data("waited_for"), |unit| {
+            Value::text(unit.waited_for.as_ref().map_or("", |waited| waited.name.as_str()))
+        })
+        .column(Heading::name("", "").wide(100), |unit| Cell::words(QUIET, waits(unit, is_linux)))
+        .done();
+    Some(section)
+}
+
+/// Who waited for it, and for whom it waited.
+fn waits(unit: &Unit, is_linux: bool) -> String {
+    let mut parts = Vec::new();
+    let failed = unit.outcome == ServiceOutcome::Failed;
+    if failed && (is_linux || unit.duration_ns.is_some()) {
+        parts.push(match unit.result.as_str() {
+            "" => "failed".to_owned(),
+            result => format!("failed: {result}"),
+        });
+    }
+    match unit.held_up.as_slice() {
+        [] => {}
+        [first, second, rest @ ..] if rest.len() > 1 => {
+            parts.push(format!("held up {first}, {second} and {} more", rest.len()));
+        }
+        names => parts.push(format!("held up {}", names.join(", "))),
+    }
+    if let Some(waited) = unit.waited_for.as_ref().filter(|waited| !waited.name.is_empty()) {
+        parts.push(format!("waited for {}", waited.name));
+    }
+    printable(&parts.join("; ")).into_owned()
+}
