@@ -4,7 +4,7 @@ use std::io;
 use std::ops::ControlFlow;
 
 use onoff_sources::EventFilter;
-use onoff_trace::{DescribedEvent, Losses, StreamHeader};
+use onoff_trace::{DescribedEvent, Losses, StreamHeader, Tables, Trace};
 
 use super::action::Listener;
 use super::output::Outputs;
@@ -30,8 +30,14 @@ impl Listening<'_> {
     }
 }
 
-/// Tells the events to every listener among `asked` that has not failed. Gives what the reading lost.
-pub(super) fn listen(reader: &mut Reader<'_>, asked: &mut [Asked], outputs: &mut Outputs) -> Result<Losses, Failure> {
+/// Gives the events to every listener among `asked` that has not failed. The wanted tables are filled by the same reading.
+/// Gives what it lost, and the tables.
+pub(super) fn listen(
+    reader: &mut Reader<'_>,
+    asked: &mut [Asked],
+    outputs: &mut Outputs,
+    wanted: Option<Tables>,
+) -> Result<(Losses, Option<Trace>), Failure> {
     let mut stream = reader.stream()?;
     let header = stream.header().clone();
     resolve_ranges(asked, &header);
@@ -62,21 +68,26 @@ pub(super) fn listen(reader: &mut Reader<'_>, asked: &mut [Asked], outputs: &mut
     for one in &mut listening {
         one.failed = one.listener.begin(&header, outputs.get(one.output)).err();
     }
-    let end = reader.with_progress(|options| {
-        stream.for_each(&filter, options, |event| {
-            let mut hearing = false;
-            for one in &mut listening {
-                if alone || one.hears(event) {
-                    one.failed = one.listener.event(event, outputs.get(one.output)).err();
-                }
-                hearing |= one.failed.is_none();
+    let visit = |event: &DescribedEvent<'_>| {
+        let mut hearing = false;
+        for one in &mut listening {
+            if alone || one.hears(event) {
+                one.failed = one.listener.event(event, outputs.get(one.output)).err();
             }
-            match hearing {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            }
-        })
-    });
+            hearing |= one.failed.is_none();
+        }
+        match hearing {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    };
+    let (end, trace) = reader.with_progress(|options| match wanted {
+        None => Ok((stream.for_each(&filter, options, visit), None)),
+        Some(wanted) => {
+            let (end, trace) = stream.for_each_with_tables(wanted, &filter, options, visit)?;
+            Ok::<_, Failure>((end, Some(trace)))
+        }
+    })?;
     let failures: Vec<(usize, io::Error)> =
         listening.into_iter().filter_map(|one| Some((one.at, one.failed?))).collect();
     for (at, error) in failures {
@@ -84,7 +95,7 @@ pub(super) fn listen(reader: &mut Reader<'_>, asked: &mut [Asked], outputs: &mut
             asked.state = State::Over(Err(error.into()));
         }
     }
-    Ok(end.losses)
+    Ok((end.losses, trace))
 }
 
 /// Puts the ranges of listeners into their filters, by the recording's clock.

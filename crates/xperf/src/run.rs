@@ -1,7 +1,7 @@
 //! Reads the recording once for all actions together, and writes their answers in the order in which they were asked for.
 //!
-//! Tables are read once, all that any action wants. Actions that are told the events one by one share a second reading,
-//! unless one of them writes as it listens and has to wait until another one's answer is in the same file.
+//! One reading fills all tables that any action wants, and gives the events one by one to the actions that want those. Only
+//! where an action writes as it listens, and has to wait until another one's answer is in the same file, is there another.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -78,7 +78,10 @@ pub(super) struct Asked {
 }
 
 pub(super) enum State {
-    Tables(Answer),
+    Tables {
+        wanted: Tables,
+        answer: Answer,
+    },
     Events {
         filter: EventFilter,
         range: Option<Range>,
@@ -96,7 +99,7 @@ impl Asked {
             errors: call.errors,
             output,
             state: match call.question {
-                Question::Tables { answer, .. } => State::Tables(answer),
+                Question::Tables { wanted, answer } => State::Tables { wanted, answer },
                 Question::Events { filter, range, listener } => State::Events { filter, range, listener },
             },
         }
@@ -106,30 +109,20 @@ impl Asked {
         matches!(self.state, State::Over(_))
     }
 
+    fn listens(&self) -> bool {
+        matches!(self.state, State::Events { .. })
+    }
+
     fn writes_at_once(&self) -> bool {
         matches!(&self.state, State::Events { listener, .. } if listener.writes_at_once())
     }
 }
 
 fn answer(reader: &mut Reader<'_>, line: Processing) -> Result<(), Failure> {
-    let wanted = line
-        .calls
-        .iter()
-        .filter_map(|call| match call.question {
-            Question::Tables { wanted, .. } => Some(wanted),
-            Question::Events { .. } => None,
-        })
-        .reduce(Tables::union);
     let remarks = !line.quiet;
     if line.symbols && remarks {
         remark("no symbols are loaded: functions are shown as addresses");
     }
-    let trace = wanted.map(|wanted| reader.tables(wanted)).transpose()?;
-    let facts = match &trace {
-        Some(trace) => Facts::of_trace(trace),
-        None => Facts::of_stream(reader.stream()?.header()),
-    };
-
     let mut outputs = Outputs::default();
     let mut asked: Vec<Asked> = line
         .calls
@@ -139,21 +132,43 @@ fn answer(reader: &mut Reader<'_>, line: Processing) -> Result<(), Failure> {
             Asked::new(call, output)
         })
         .collect();
-    let refusal = facts.refusal(line.tolerates_losses, line.tolerates_inversions);
-    for asked in asked.iter_mut().filter(|asked| !asked.bears_losses) {
-        if let Some(refusal) = &refusal {
+    let refuse = |asked: &mut [Asked], facts: &Facts| {
+        let Some(refusal) = facts.refusal(line.tolerates_losses, line.tolerates_inversions) else {
+            return;
+        };
+        // What was written while it was read is out.
+        for asked in asked.iter_mut().filter(|asked| !asked.bears_losses && !asked.is_over()) {
             asked.state = State::Over(Err(Failure::NothingToAnswer(refusal.clone())));
         }
+    };
+    let mut trace = None;
+    if asked.iter().any(Asked::listens) {
+        refuse(&mut asked, &Facts::of_stream(reader.stream()?.header()));
+    } else if let Some(wanted) = wanted(&asked) {
+        let read = reader.tables(wanted)?;
+        refuse(&mut asked, &Facts::of_trace(&read));
+        trace = Some(read);
     }
 
     let mut lost = trace.as_ref().map(|trace| trace.losses.clone());
     for stage in stages(&asked) {
-        let stage = asked.get_mut(stage).unwrap_or_default();
-        if stage.iter().any(|asked| matches!(asked.state, State::Events { .. })) {
-            let of_stream = listen(reader, stage, &mut outputs)?;
-            lost.get_or_insert(of_stream);
+        let wanted = wanted(&asked).filter(|_| trace.is_none());
+        let of_stage = asked.get_mut(stage.clone()).unwrap_or_default();
+        let read = match wanted {
+            _ if of_stage.iter().any(Asked::listens) => {
+                let (of_stream, read) = listen(reader, of_stage, &mut outputs, wanted)?;
+                lost.get_or_insert(of_stream);
+                read
+            }
+            Some(wanted) => Some(reader.tables(wanted)?),
+            None => None,
+        };
+        if let Some(read) = read {
+            lost = Some(read.losses.clone());
+            refuse(&mut asked, &Facts::of_trace(&read));
+            trace = Some(read);
         }
-        for asked in stage {
+        for asked in asked.get_mut(stage).unwrap_or_default() {
             finish(asked, trace.as_ref(), &mut outputs);
         }
     }
@@ -167,6 +182,15 @@ fn answer(reader: &mut Reader<'_>, line: Processing) -> Result<(), Failure> {
         let _ = losses::write(&lost, &mut anstream::stderr().lock() as &mut dyn Write);
     }
     result
+}
+
+/// The tables of all calls that are still on their way; `None` when none of them is answered from tables.
+fn wanted(asked: &[Asked]) -> Option<Tables> {
+    let of_calls = asked.iter().filter_map(|asked| match asked.state {
+        State::Tables { wanted, .. } => Some(wanted),
+        _ => None,
+    });
+    of_calls.reduce(Tables::union)
 }
 
 /// Cuts the calls into stages. Each begins with one reading for its listeners; one that writes as it listens must be the
@@ -192,8 +216,8 @@ fn finish(asked: &mut Asked, trace: Option<&Trace>, outputs: &mut Outputs) {
     let out = outputs.get(asked.output);
     let result = match (state, trace) {
         (State::Over(result), _) => result,
-        (State::Tables(answer), Some(trace)) => answer(trace, out),
-        (State::Tables(answer), None) => answer(&Trace::default(), out),
+        (State::Tables { answer, .. }, Some(trace)) => answer(trace, out),
+        (State::Tables { answer, .. }, None) => answer(&Trace::default(), out),
         (State::Events { mut listener, .. }, _) => listener.end(out),
     };
     asked.state = State::Over(result);
@@ -329,5 +353,18 @@ mod tests {
         assert_eq!(case.readings(&format!("-o @both.txt -a dumper {first} -a dumper {second}")), 2);
         assert_eq!(case.file("both.txt"), both);
         assert_eq!(case.readings(&format!("-o @mixed.txt -a services -a dumper {second} -a pnp")), 2);
+    }
+
+    #[test]
+    fn tables_and_events_come_of_one_reading_and_say_the_same_as_of_two() {
+        let case = Case::new();
+        assert_eq!(case.readings("-a boot -ao @boot.xml"), 1);
+        assert_eq!(case.readings("-a dumper -ao @events.txt"), 1);
+        let apart = (case.file("boot.xml"), case.file("events.txt"));
+        assert_eq!(case.readings("-a boot -ao @boot.xml -a dumper -ao @events.txt"), 1);
+        assert_eq!((case.file("boot.xml"), case.file("events.txt")), apart);
+        // The dumps end long before the recording does: the tables do not.
+        assert_eq!(case.readings("-a boot -ao @boot.xml -a dumper -range 0s 1s -ao @events.txt"), 1);
+        assert_eq!(case.file("boot.xml"), apart.0);
     }
 }

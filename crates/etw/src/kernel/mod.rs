@@ -22,7 +22,6 @@
 //! ```
 
 mod disk;
-mod dumper_name;
 mod file;
 mod image;
 mod memory;
@@ -38,7 +37,6 @@ mod thread;
 mod thread_switch;
 
 pub use disk::*;
-pub use dumper_name::dumper_name;
 pub use file::*;
 pub use image::*;
 pub use memory::*;

@@ -6,7 +6,7 @@ use onoff_trace::{Activities, Activity, ActivityKind, Losses, StringId, power_ph
 
 use super::activity_rules::{Name, Pairing, RULES};
 use super::counters;
-use super::phase_events::PhaseEvent;
+use super::phase_events::{Event, PhaseEvent};
 use super::processes::ProcessTracker;
 use super::texts::Texts;
 
@@ -30,6 +30,11 @@ enum Key {
     ProcessText(Option<u32>, StringId),
     Activity(Option<Guid>, StringId),
     Alone(&'static str),
+}
+
+/// The events that begin and end an activity.
+pub(super) fn events() -> impl Iterator<Item = Event> {
+    RULES.iter().flat_map(|rule| rule.begin.iter().chain(rule.end).map(|&id| (rule.provider, id)))
 }
 
 impl ActivityTracker {

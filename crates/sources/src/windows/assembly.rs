@@ -20,12 +20,12 @@ use super::file_operations::FileOperationTracker;
 use super::generic_events::GenericEventTables;
 use super::hard_faults::HardFaultTracker;
 use super::images::ImageTracker;
-use super::kernel_power::{self, KernelPowerTracker};
+use super::kernel_events::{Subject, class_hook};
+use super::kernel_power::KernelPowerTracker;
 use super::milestones::MilestoneTracker;
 use super::phases::Phases;
 use super::piece::{Piece, Running};
 use super::processes::ProcessTracker;
-use super::selection::class_hook;
 use super::stacks::StackTracker;
 use super::system::SystemTracker;
 use super::texts::Texts;
@@ -133,81 +133,81 @@ impl<'r> Assembly<'r> {
             return Some(());
         };
         let payload = KernelPayload::new(hook, record.version(), record.payload(), record.pointer_size());
-        match hook {
-            0x010a | 0x010b | 0x0137 | 0x0138 => {
+        match Subject::of(hook) {
+            Subject::DiskTransfer => {
                 let transfer = DiskTransfer::read(payload)?;
                 self.disk.on_transfer(record, &transfer, clock, losses);
             }
-            0x010e | 0x0139 => {
+            Subject::DiskFlush => {
                 let flush = DiskFlush::read(payload)?;
                 self.disk.on_flush(record, &flush, clock, losses);
             }
-            0x010c | 0x010d | 0x010f | 0x013a..=0x013c => {
+            Subject::DiskRequestStart => {
                 let start = DiskRequestStart::read(payload)?;
                 self.disk.on_start(record, &start);
             }
-            CompactContextSwitches::HOOK => {
+            Subject::CompactContextSwitches => {
                 let batch = CompactContextSwitches::read(payload)?;
                 self.compact_switches.on_batch(record, &batch, clock, losses);
             }
-            HardFault::HOOK => {
+            Subject::HardFault => {
                 let fault = HardFault::read(payload)?;
                 self.hard_faults.on_fault(record, &fault, clock, losses);
             }
-            0x0301..=0x0304 | 0x0327 => {
+            Subject::Process => {
                 let process = Process::read(payload)?;
                 self.processes.on_process(record, &process, clock, texts, losses);
             }
-            0x0501..=0x0504 => {
+            Subject::Thread => {
                 let thread = Thread::read(payload)?;
                 self.threads.on_thread(record, &thread, texts, losses);
             }
-            ThreadName::HOOK => self.threads.on_name(&ThreadName::read(payload)?, texts),
-            0x030a | 0x1402..=0x1404 => {
+            Subject::ThreadName => self.threads.on_name(&ThreadName::read(payload)?, texts),
+            Subject::Image => {
                 let image = Image::read(payload)?;
                 self.images.on_image(time_ns, &image, texts, losses);
             }
-            0x0400 | 0x0420 | 0x0423 | 0x0424 => {
+            Subject::FileName => {
                 let name = FileName::read(payload)?;
                 let text = texts.utf16(name.file_name);
                 self.file_names.on_name(time_ns, name.file_key, name.kind, text);
             }
-            FileOpen::HOOK => {
+            Subject::FileOpen => {
                 let open = FileOpen::read(payload)?;
                 self.file_operations.on_open(record, &open, texts);
             }
-            0x0441 | 0x0442 | 0x0449 => {
+            Subject::FileOperation => {
                 let operation = FileOperation::read(payload)?;
                 self.file_operations.on_operation(record, &operation);
             }
-            0x0443 | 0x0444 => {
+            Subject::FileTransfer => {
                 let transfer = FileTransfer::read(payload)?;
                 self.file_operations.on_transfer(record, &transfer);
             }
-            0x0445..=0x0447 | 0x044a | 0x044b | 0x044f..=0x0451 => {
+            Subject::FileInformation => {
                 let information = FileInformation::read(payload)?;
                 self.file_operations.on_information(record, &information, texts);
             }
-            0x0448 | 0x044d => {
+            Subject::DirectoryOperation => {
                 let directory = DirectoryOperation::read(payload)?;
                 self.file_operations.on_directory(record, &directory);
             }
-            FileOperationEnd::HOOK => {
+            Subject::FileOperationEnd => {
                 let end = FileOperationEnd::read(payload)?;
                 self.file_operations.on_end(record, &end);
             }
-            0x0425 => {
+            Subject::FileMapping => {
                 let mapping = FileMapping::read(payload)?;
                 self.file_operations.on_mapping(record, &mapping);
             }
-            Mark::HOOK => {
+            Subject::Mark => {
                 let mark = Mark::read(payload)?;
                 self.milestones.on_mark(record, &mark, texts);
             }
-            _ if kernel_power::HOOKS.contains(&hook) => {
+            Subject::Power => {
                 self.power.on_record(record, payload, texts)?;
             }
-            0x1822..=0x1824 => {
+            Subject::StackKeyDefinition => {
                 let definition = StackKeyDefinition::read(payload)?;
                 self.stacks.on_definition(time_ns, &definition);
             }

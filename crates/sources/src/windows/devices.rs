@@ -13,7 +13,7 @@ use onoff_trace::system::InstalledDevice;
 use onoff_trace::{DeviceOperation, DeviceOperationKind, DeviceOperations, DevicePhase, Losses, StringId};
 
 use super::counters;
-use super::phase_events::{KERNEL_PNP, PhaseEvent};
+use super::phase_events::{Event, KERNEL_PNP, PhaseEvent};
 use super::texts::Texts;
 
 #[derive(Debug, Default)]
@@ -35,36 +35,78 @@ enum Edge {
     Stop,
 }
 
+/// What an event says.
+#[derive(Clone, Copy)]
+enum Meaning {
+    /// Of starting the drivers that the boot loader loaded.
+    BootStart(Edge),
+    /// Of starting the drivers that the system needs.
+    SystemStart(Edge),
+    Operation(DeviceOperationKind, Edge),
+}
+
+use DeviceOperationKind::{BootInit, DeviceEnum, DeviceStart, DriverInit, DriverLoad};
+use Edge::{Start, Stop, Suspend};
+use Meaning::{BootStart, Operation, SystemStart};
+
+/// Kernel-PnP's events, by id.
+const EVENTS: &[(u16, Meaning)] = &[
+    (200, BootStart(Start)),
+    (201, BootStart(Stop)),
+    (202, SystemStart(Start)),
+    (203, SystemStart(Stop)),
+    (210, Operation(BootInit, Start)),
+    (211, Operation(BootInit, Stop)),
+    (212, Operation(DriverLoad, Start)),
+    (213, Operation(DriverLoad, Stop)),
+    (216, Operation(DeviceStart, Start)),
+    (217, Operation(DeviceStart, Suspend)),
+    (218, Operation(DeviceStart, Stop)),
+    (220, Operation(DeviceEnum, Start)),
+    (221, Operation(DeviceEnum, Suspend)),
+    (222, Operation(DeviceEnum, Stop)),
+    (226, Operation(DriverInit, Start)),
+    (227, Operation(DriverInit, Stop)),
+];
+
+/// The events of which the table is made.
+pub(super) fn events() -> impl Iterator<Item = Event> {
+    EVENTS.iter().map(|&(id, _)| (KERNEL_PNP, id))
+}
+
+/// The begin or the end of a phase.
+fn edge_of(phase: &mut [Option<i64>; 2], edge: Edge) -> &mut Option<i64> {
+    let [begin, end] = phase;
+    match edge {
+        Start | Suspend => begin,
+        Stop => end,
+    }
+}
+
 impl DeviceTracker {
     /// Takes a phase event; `None` when it lacks a field it needs.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
         if event.provider != KERNEL_PNP {
             return Some(());
         }
-        use DeviceOperationKind::{BootInit, DeviceEnum, DeviceStart, DriverInit, DriverLoad};
-        let (kind, edge) = match event.id {
-            200..=203 => {
-                self.phase_edge(event);
+        let Some(&(_, meaning)) = EVENTS.iter().find(|&&(id, _)| id == event.id) else {
+            return Some(());
+        };
+        let (kind, edge) = match meaning {
+            Operation(kind, edge) => (kind, edge),
+            BootStart(edge) => {
+                edge_of(&mut self.boot_start, edge).get_or_insert(event.time_ns());
                 return Some(());
             }
-            210 => (BootInit, Edge::Start),
-            211 => (BootInit, Edge::Stop),
-            212 => (DriverLoad, Edge::Start),
-            213 => (DriverLoad, Edge::Stop),
-            216 => (DeviceStart, Edge::Start),
-            217 => (DeviceStart, Edge::Suspend),
-            218 => (DeviceStart, Edge::Stop),
-            220 => (DeviceEnum, Edge::Start),
-            221 => (DeviceEnum, Edge::Suspend),
-            222 => (DeviceEnum, Edge::Stop),
-            226 => (DriverInit, Edge::Start),
-            227 => (DriverInit, Edge::Stop),
-            _ => return Some(()),
+            SystemStart(edge) => {
+                edge_of(&mut self.system_start, edge).get_or_insert(event.time_ns());
+                return Some(());
+            }
         };
         let name = event.text("DriverName", texts)?;
         let time_ns = event.time_ns();
         match edge {
-            Edge::Start => {
+            Start => {
                 let of_device = matches!(kind, DeviceStart | DeviceEnum);
                 let (device, driver) = if of_device { (name, StringId::EMPTY) } else { (StringId::EMPTY, name) };
                 let begun = self.under_way.entry((kind, name)).or_default();
@@ -87,14 +129,14 @@ impl DeviceTracker {
                     event: event.label(texts),
                 });
             }
-            Edge::Suspend => {
+            Suspend => {
                 let begun = self.begun(kind, name, event.record.thread_id());
                 match begun.and_then(|row| self.rows.get_mut(row)) {
                     Some(row) => row.pend_ns = Some(time_ns),
                     None => self.unmatched += 1,
                 }
             }
-            Edge::Stop => {
+            Stop => {
                 let begun = self.begun(kind, name, event.record.thread_id());
                 match begun.and_then(|row| self.rows.get_mut(row)) {
                     Some(row) => {
@@ -113,16 +155,6 @@ impl DeviceTracker {
         Some(())
     }
 
-    fn phase_edge(&mut self, event: &PhaseEvent<'_>) {
-        let edge = match event.id {
-            200 => &mut self.boot_start[0],
-            201 => &mut self.boot_start[1],
-            202 => &mut self.system_start[0],
-            _ => &mut self.system_start[1],
-        };
-        edge.get_or_insert(event.time_ns());
-    }
-
     /// The operation under way that an edge belongs to: the latest of the same thread, or else the earliest.
     ///
     /// The end of a driver's load may name it otherwise than the begin did (by service, or by object); loading and
@@ -135,7 +167,7 @@ impl DeviceTracker {
             let latest = rows.iter().copied().rev().find(|&row| of_thread(row));
             return latest.or(Some(first));
         }
-        if matches!(kind, DeviceOperationKind::DeviceStart | DeviceOperationKind::DeviceEnum) {
+        if matches!(kind, DeviceStart | DeviceEnum) {
             return None;
         }
         let recent = self.rows.len().saturating_sub(MOST_UNDER_WAY)..self.rows.len();

@@ -12,13 +12,15 @@ use super::counters;
 use super::file_names::FileNames;
 use super::threads::ThreadOwners;
 
+/// Requests under way of all disks, and when each disk last completed one.
 #[derive(Debug, Default)]
-pub(super) struct DiskTracker {
-    rows: Vec<DiskIo>,
+pub(super) struct DiskRequests {
     started: HashMap<u64, Started>,
     starts_recorded: bool,
-    /// Time of the last completion of each disk.
-    completed_ns: HashMap<u32, i64>,
+    /// Time of the last completion of each disk, by whether it is optical and its number.
+    completed_ns: HashMap<(bool, u32), i64>,
+    /// Most requests that are followed at a time; `None` for all.
+    most: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -27,30 +29,127 @@ struct Started {
     tid: Option<u32>,
 }
 
+/// What a completion says by itself.
 struct Completion {
     disk: u32,
-    operation: DiskOperation,
-    offset: u64,
-    size: u64,
-    flags: IrpFlags,
+    optical: bool,
     response_ticks: Option<u64>,
     tid: Option<u32>,
-    file_key: u64,
     irp: u64,
 }
 
-const NO_THREAD: u32 = u32::MAX;
+/// When a request was issued and completed, and by whom it was issued.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CompletedRequest {
+    /// `None` when neither its start nor how long it took is recorded.
+    pub(super) issue_ns: Option<i64>,
+    pub(super) complete_ns: i64,
+    /// How long it took as its completion says, which is by a clock of its own: µs from what the start says.
+    response_ns: Option<i64>,
+    /// Since the disk completed the request before; `None` for the first.
+    since_last_ns: Option<i64>,
+    /// The thread that issued it, where the completion or the start says so; [`NO_THREAD`] for none.
+    pub(super) issuing_tid: Option<u32>,
+    /// Whether the recording holds starts, and not this one.
+    start_missing: bool,
+    /// Whether it was issued later than it was completed, as recorded.
+    backwards: bool,
+}
+
+/// In a thread's place: no thread.
+pub(super) const NO_THREAD: u32 = u32::MAX;
+
+impl CompletedRequest {
+    /// From issue to completion, by the records' times.
+    fn took_ns(&self) -> Option<i64> {
+        self.issue_ns.map(|issue_ns| self.complete_ns.saturating_sub(issue_ns))
+    }
+
+    /// How long it took, as its completion says where it does.
+    pub(super) fn elapsed_ns(&self) -> Option<i64> {
+        self.response_ns.or(self.took_ns())
+    }
+
+    /// How long of `elapsed_ns` the disk itself worked on it.
+    pub(super) fn service_ns(&self, elapsed_ns: i64) -> i64 {
+        self.since_last_ns.map_or(elapsed_ns, |since_last_ns| elapsed_ns.min(since_last_ns)).max(0)
+    }
+}
+
+impl DiskRequests {
+    /// Follows no more than `most` requests at a time; others complete without their start.
+    pub(super) fn of_at_most(most: usize) -> Self {
+        Self { most: Some(most), ..Self::default() }
+    }
+
+    pub(super) fn on_start(&mut self, record: &Record<'_>, start: &DiskRequestStart) {
+        self.starts_recorded = true;
+        if self.most.is_some_and(|most| self.started.len() >= most && !self.started.contains_key(&start.irp)) {
+            return;
+        }
+        let tid = start.issuing_thread_id.or(record.thread_id());
+        self.started.insert(start.irp, Started { time_ns: record.time_ns(), tid });
+    }
+
+    pub(super) fn on_transfer(
+        &mut self,
+        record: &Record<'_>,
+        transfer: &DiskTransfer,
+        clock: &Clock,
+    ) -> CompletedRequest {
+        let completion = Completion {
+            disk: transfer.disk_number,
+            optical: transfer.optical,
+            response_ticks: transfer.response_ticks,
+            tid: transfer.issuing_thread_id,
+            irp: transfer.irp,
+        };
+        self.complete(record.time_ns(), &completion, clock)
+    }
+
+    pub(super) fn on_flush(&mut self, record: &Record<'_>, flush: &DiskFlush, clock: &Clock) -> CompletedRequest {
+        let completion = Completion {
+            disk: flush.disk_number,
+            optical: flush.optical,
+            response_ticks: Some(flush.response_ticks),
+            tid: flush.issuing_thread_id,
+            irp: flush.irp,
+        };
+        self.complete(record.time_ns(), &completion, clock)
+    }
+
+    fn complete(&mut self, complete_ns: i64, completion: &Completion, clock: &Clock) -> CompletedRequest {
+        let started = self.started.remove(&completion.irp);
+        let response_ns = completion.response_ticks.map(|ticks| clock.span_ns(ticks));
+        let issued_ns = match &started {
+            Some(started) => Some(started.time_ns),
+            None => response_ns.map(|response_ns| complete_ns.saturating_sub(response_ns)),
+        };
+        let before_ns = self.completed_ns.insert((completion.optical, completion.disk), complete_ns);
+        CompletedRequest {
+            issue_ns: issued_ns.map(|issued_ns| issued_ns.min(complete_ns)),
+            complete_ns,
+            response_ns,
+            since_last_ns: before_ns.map(|before_ns| complete_ns.saturating_sub(before_ns).max(0)),
+            issuing_tid: completion.tid.or(started.as_ref().and_then(|started| started.tid)),
+            start_missing: started.is_none() && self.starts_recorded,
+            backwards: issued_ns.is_some_and(|issued_ns| issued_ns > complete_ns),
+        }
+    }
+}
+
+/// The table of disk requests.
+#[derive(Debug, Default)]
+pub(super) struct DiskTracker {
+    rows: Vec<DiskIo>,
+    requests: DiskRequests,
+}
 
 impl DiskTracker {
     pub(super) fn on_start(&mut self, record: &Record<'_>, start: &DiskRequestStart) {
-        if start.optical {
-            return;
+        if !start.optical {
+            self.requests.on_start(record, start);
         }
-        self.starts_recorded = true;
-        self.started.insert(
-            start.irp,
-            Started { time_ns: record.time_ns(), tid: start.issuing_thread_id.or(record.thread_id()) },
-        );
     }
 
     pub(super) fn on_transfer(
@@ -64,18 +163,15 @@ impl DiskTracker {
             losses.add(&counters::OPTICAL_LEFT_OUT, 1);
             return;
         }
-        let completion = Completion {
+        let completed = self.requests.on_transfer(record, transfer, clock);
+        self.rows.push(DiskIo {
             disk: transfer.disk_number,
             operation: operation(transfer.operation),
             offset: transfer.byte_offset,
             size: u64::from(transfer.transfer_size),
-            flags: transfer.irp_flags,
-            response_ticks: transfer.response_ticks,
-            tid: transfer.issuing_thread_id,
-            file_key: transfer.file_key,
-            irp: transfer.irp,
-        };
-        self.complete(record, completion, clock, losses);
+            file_object: transfer.file_key,
+            ..row(record, completed, transfer.irp, transfer.irp_flags, losses)
+        });
     }
 
     pub(super) fn on_flush(&mut self, record: &Record<'_>, flush: &DiskFlush, clock: &Clock, losses: &mut Losses) {
@@ -83,67 +179,14 @@ impl DiskTracker {
             losses.add(&counters::OPTICAL_LEFT_OUT, 1);
             return;
         }
-        let completion = Completion {
-            disk: flush.disk_number,
-            operation: DiskOperation::Flush,
-            offset: 0,
-            size: 0,
-            flags: flush.irp_flags,
-            response_ticks: Some(flush.response_ticks),
-            tid: flush.issuing_thread_id,
-            file_key: 0,
-            irp: flush.irp,
-        };
-        self.complete(record, completion, clock, losses);
-    }
-
-    fn complete(&mut self, record: &Record<'_>, completion: Completion, clock: &Clock, losses: &mut Losses) {
-        let complete_ns = record.time_ns();
-        let started = self.started.remove(&completion.irp);
-        if started.is_none() && self.starts_recorded {
-            losses.add(&counters::DISK_START_MISSING, 1);
-        }
-        let issue_ns = match (&started, completion.response_ticks) {
-            (Some(started), _) => Some(started.time_ns),
-            (None, Some(ticks)) => Some(complete_ns.saturating_sub(clock.span_ns(ticks))),
-            (None, None) => None,
-        };
-        let issue_ns = issue_ns.map(|issue_ns| {
-            if issue_ns > complete_ns {
-                losses.add(&counters::TIME_BACKWARDS, 1);
-            }
-            issue_ns.min(complete_ns)
-        });
-        let before_ns = self.completed_ns.insert(completion.disk, complete_ns).unwrap_or(i64::MIN);
-        let begun_ns = issue_ns.unwrap_or(complete_ns).max(before_ns);
-        // The thread that a completion is logged on is whichever the processor ran, unless Windows 7 or older logged it:
-        // there the header is that of the issuer.
-        let tid = completion
-            .tid
-            .or(started.and_then(|started| started.tid))
-            .or(record.thread_id())
-            .filter(|&tid| tid != NO_THREAD);
-        self.rows.push(DiskIo {
-            issue_ns,
-            complete_ns,
-            disk: completion.disk,
-            operation: completion.operation,
-            offset: completion.offset,
-            size: completion.size,
-            priority: priority(completion.flags),
-            service_ns: (complete_ns - begun_ns).max(0),
-            pid: record.process_id(),
-            tid,
-            file: StringId::EMPTY,
-            file_object: completion.file_key,
-            irp: completion.irp,
-            irp_flags: completion.flags.0,
-        });
+        let completed = self.requests.on_flush(record, flush, clock);
+        let row = row(record, completed, flush.irp, flush.irp_flags, losses);
+        self.rows.push(DiskIo { disk: flush.disk_number, ..row });
     }
 
     /// The table, by completion, with files and processes resolved.
     pub(super) fn finish(self, names: &FileNames, owners: &ThreadOwners, losses: &mut Losses) -> DiskIos {
-        losses.add(&counters::DISK_UNFINISHED, self.started.len() as u64);
+        losses.add(&counters::DISK_UNFINISHED, self.requests.started.len() as u64);
         let mut unnamed = 0;
         let table = self
             .rows
@@ -160,6 +203,34 @@ impl DiskTracker {
             .collect();
         losses.add(&counters::FILE_NAME_UNKNOWN, unnamed);
         table
+    }
+}
+
+/// A row of the table: a flush of disk 0, until more is said.
+fn row(record: &Record<'_>, completed: CompletedRequest, irp: u64, flags: IrpFlags, losses: &mut Losses) -> DiskIo {
+    if completed.start_missing {
+        losses.add(&counters::DISK_START_MISSING, 1);
+    }
+    if completed.backwards {
+        losses.add(&counters::TIME_BACKWARDS, 1);
+    }
+    DiskIo {
+        issue_ns: completed.issue_ns,
+        complete_ns: completed.complete_ns,
+        disk: 0,
+        operation: DiskOperation::Flush,
+        offset: 0,
+        size: 0,
+        priority: priority(flags),
+        service_ns: completed.took_ns().map_or(0, |took_ns| completed.service_ns(took_ns)),
+        pid: record.process_id(),
+        // The thread that a completion is logged on is whichever the processor ran, unless Windows 7 or older logged it:
+        // there the header is that of the issuer.
+        tid: completed.issuing_tid.or(record.thread_id()).filter(|&tid| tid != NO_THREAD),
+        file: StringId::EMPTY,
+        file_object: 0,
+        irp,
+        irp_flags: flags.0,
     }
 }
 

@@ -17,11 +17,56 @@ use super::threads::ThreadOwners;
 const NO_CACHE: u32 = 0x1;
 const PAGING: u32 = 0x2 | 0x40;
 
+/// Operations that have begun and not ended, by request packet; a file system may pass one packet on for another
+/// operation, and then the latest ends first.
+#[derive(Debug)]
+pub(super) struct OperationsUnderWay<T> {
+    by_packet: HashMap<u64, Vec<T>>,
+    /// Most packets that are followed at a time; `None` for all.
+    most: Option<usize>,
+}
+
+impl<T> Default for OperationsUnderWay<T> {
+    fn default() -> Self {
+        Self { by_packet: HashMap::new(), most: None }
+    }
+}
+
+impl<T> OperationsUnderWay<T> {
+    /// Follows no more than `most` packets at a time; operations of others end without their begin.
+    pub(super) fn of_at_most(most: usize) -> Self {
+        Self { most: Some(most), ..Self::default() }
+    }
+
+    pub(super) fn begin(&mut self, irp: u64, operation: T) {
+        // Nobody waits for a change notification to be asked for again; the depth bounds what never ends.
+        const DEPTH: usize = 16;
+        if self.most.is_some_and(|most| self.by_packet.len() >= most && !self.by_packet.contains_key(&irp)) {
+            return;
+        }
+        let under_way = self.by_packet.entry(irp).or_default();
+        if under_way.len() == DEPTH {
+            under_way.remove(0);
+        }
+        under_way.push(operation);
+    }
+
+    /// The operation that ends; `None` when its begin is not known.
+    pub(super) fn end(&mut self, irp: u64) -> Option<T> {
+        let under_way = self.by_packet.get_mut(&irp)?;
+        let operation = under_way.pop();
+        if under_way.is_empty() {
+            self.by_packet.remove(&irp);
+        }
+        operation
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct FileOperationTracker {
     rows: Vec<Tracked>,
-    /// The operations under way by request packet; a file system may pass one packet on for another operation.
-    begun: HashMap<u64, Vec<usize>>,
+    /// Places in `rows`.
+    under_way: OperationsUnderWay<usize>,
     /// The path that each file object was opened by, for files whose key has no name.
     opened: HashMap<u64, StringId>,
     unmatched_ends: u64,
@@ -124,7 +169,7 @@ impl FileOperationTracker {
     }
 
     pub(super) fn on_end(&mut self, record: &Record<'_>, end: &FileOperationEnd) {
-        let Some(row) = self.begun.get_mut(&end.irp).and_then(Vec::pop) else {
+        let Some(row) = self.under_way.end(end.irp) else {
             self.unmatched_ends += 1;
             return;
         };
@@ -134,14 +179,8 @@ impl FileOperationTracker {
     }
 
     fn begin(&mut self, record: &Record<'_>, begin: Begin) {
-        // Nobody waits for a change notification to be asked for again; the depth bounds what never ends.
-        const DEPTH: usize = 16;
         let Begin { subject, .. } = begin;
-        let under_way = self.begun.entry(subject.irp).or_default();
-        if under_way.len() == DEPTH {
-            under_way.remove(0);
-        }
-        under_way.push(self.rows.len());
+        self.under_way.begin(subject.irp, self.rows.len());
         self.rows.push(Tracked {
             row: FileIo {
                 start_ns: record.time_ns(),

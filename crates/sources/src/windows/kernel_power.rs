@@ -10,16 +10,6 @@ use onoff_trace::{Activity, ActivityKind, StringId, power_phase, shutdown_step};
 use super::power_requests::PowerRequestTracker;
 use super::texts::Texts;
 
-/// The hooks this is made of.
-pub(super) const HOOKS: &[u16] = &[
-    PowerActionStart::HOOK,
-    PowerActionEnd::HOOK,
-    DevicesStateStart::HOOK,
-    DevicesStateEnd::HOOK,
-    DevicePowerStart::HOOK,
-    DevicePowerEnd::HOOK,
-];
-
 /// What the kernel logger says of power transitions.
 #[derive(Debug, Default)]
 pub(super) struct KernelPowerTracker {

@@ -3,8 +3,8 @@
 use onoff_trace::milestone as name;
 
 use super::phase_events::{
-    KERNEL_BOOT, KERNEL_GENERAL, KERNEL_PNP, KERNEL_POWER, PERF_TRACK, PhaseEvent, Provider, READY_BOOST, SERVICES,
-    SHELL_CORE, WININIT, WINLOGON,
+    Event, KERNEL_BOOT, KERNEL_GENERAL, KERNEL_PNP, KERNEL_POWER, PERF_TRACK, PhaseEvent, Provider, READY_BOOST,
+    SERVICES, SHELL_CORE, WININIT, WINLOGON,
 };
 
 /// The quantity that an event carries.
@@ -189,7 +189,7 @@ pub(super) const NEED_VALUE: &[&str] = &[
 ];
 
 /// Events whose older versions lack some of those quantities.
-pub(super) const MAY_LACK: [(Provider, u16); 5] =
+pub(super) const MAY_LACK: [Event; 5] =
     [(WINLOGON, 5007), (PERF_TRACK, 1500), (KERNEL_POWER, 1), (KERNEL_POWER, 121), (KERNEL_POWER, 507)];
 
 /// The quantity in the unit of its milestone.

@@ -6,13 +6,28 @@ use onoff_trace::milestone as name;
 use onoff_trace::{Milestone, Milestones, StringId};
 
 use super::milestone_rules::{Detail, MAY_LACK, NEED_VALUE, RULES, value};
-use super::phase_events::{KERNEL_PNP, PhaseEvent, WINLOGON};
+use super::phase_events::{Event, KERNEL_PNP, PhaseEvent, WINLOGON};
 use super::texts::Texts;
 
 #[derive(Debug, Default)]
 pub(super) struct MilestoneTracker {
     rows: Vec<Milestone>,
     shell_command: StringId,
+}
+
+/// The loader's begin and end.
+const LOADER_TIMES: Event = (KERNEL_PNP, 204);
+
+/// What the launch that follows launches.
+const SHELL_COMMANDS: Event = (WINLOGON, 9);
+
+/// The shell is launched.
+const SHELL_LAUNCH: Event = (WINLOGON, 5005);
+
+/// The events that are, or belong to, a milestone.
+pub(super) fn events() -> impl Iterator<Item = Event> {
+    let of_rules = RULES.iter().map(|&(provider, id, ..)| (provider, id));
+    of_rules.chain([LOADER_TIMES, SHELL_COMMANDS, SHELL_LAUNCH])
 }
 
 impl MilestoneTracker {
@@ -31,29 +46,28 @@ impl MilestoneTracker {
 
     /// Takes a phase event; `None` when it lacks a field it needs.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, processor_mhz: u32, texts: &mut Texts) -> Option<()> {
-        if event.is(KERNEL_PNP, 204) {
+        if event.is(LOADER_TIMES) {
             let value = os_loader_ns(event, processor_mhz)?;
             self.push(event, name::OS_LOADER, StringId::EMPTY, Some(value), texts);
             return Some(());
         }
-        // The command list names what the launch that follows launches.
-        if event.is(WINLOGON, 9) {
+        if event.is(SHELL_COMMANDS) {
             self.shell_command = event.text("CommandList", texts).unwrap_or_default();
             return Some(());
         }
-        if event.is(WINLOGON, 5005) {
+        if event.is(SHELL_LAUNCH) {
             let command = self.shell_command;
             self.push(event, name::SHELL_LAUNCH, command, None, texts);
             return Some(());
         }
         let mut readable = Some(());
         for &(provider, id, milestone, quantity, detail) in RULES {
-            if !event.is(provider, id) {
+            if !event.is((provider, id)) {
                 continue;
             }
             let value = value(quantity, event);
             if value.is_none() && NEED_VALUE.contains(&milestone) {
-                if !MAY_LACK.iter().any(|&(provider, id)| event.is(provider, id)) {
+                if !MAY_LACK.iter().any(|&lacking| event.is(lacking)) {
                     readable = None;
                 }
                 continue;

@@ -7,6 +7,7 @@
 //!
 //! | module | question |
 //! | --- | --- |
+//! | `kernel_events`, `phase_events` | which events are there, of which table, and what are they called? |
 //! | [`selection`] | what is done with a record? |
 //! | [`piece`] | what does one window of time hold? |
 //! | [`assembly`] | what do the windows hold together? |
@@ -30,6 +31,7 @@ mod file_operations;
 mod generic_events;
 mod hard_faults;
 mod images;
+mod kernel_events;
 mod kernel_power;
 mod losses;
 pub(crate) use losses::count as count_losses;
@@ -51,7 +53,10 @@ mod system;
 mod texts;
 mod threads;
 
-use onoff_etl::{LogfileHeader, Recording, Window};
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use onoff_etl::{LogfileHeader, Record, Recording, Window};
 use onoff_etw::Schemas;
 use onoff_trace::{Clock, RecordingFile, TableName, Tables, Trace};
 use rayon::prelude::*;
@@ -67,15 +72,30 @@ use system::SystemTracker;
 
 /// Reads an Event Trace Log, of one or several files, into the wanted tables.
 pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
-    let mut schemas = schemas::known(options)?;
+    let schemas = schemas::known(options)?;
     let recording = Recording::open(&files.inputs())?;
+    Ok(read(&recording, files, wanted, schemas, options, None))
+}
+
+/// Sees every record in the order of time, on its way to the trackers.
+type Observer<'o> = &'o mut dyn FnMut(&Record<'_>);
+
+/// Reads `recording` into the wanted tables. With an observer the windows are read one after the other.
+fn read(
+    recording: &Recording<'_>,
+    files: &Files,
+    wanted: Tables,
+    mut schemas: Schemas,
+    options: &Options,
+    observer: Option<Observer<'_>>,
+) -> Trace {
     let selection = Selection::new(wanted);
-    let mut trace = describe(&recording, files, wanted);
+    let mut trace = describe(recording, files, wanted);
     let header = recording.header();
-    let mut assembly = Assembly::new(recording.clock(), header.os_build, SystemTracker::new(&recording));
+    let mut assembly = Assembly::new(recording.clock(), header.os_build, SystemTracker::new(recording));
     let mut walk_losses = onoff_etl::Losses::default();
     if selection.survey {
-        let survey = Survey::of(&recording, &selection, files, options);
+        let survey = Survey::of(recording, &selection, files, options);
         survey.teach(&mut schemas);
         if wanted.contains(TableName::Inventory) {
             trace.inventory = Some(survey.inventory(&schemas));
@@ -86,12 +106,14 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
             walk_losses = survey.losses;
         }
     }
-    if selection.in_order {
-        read_in_order(files, &recording, &selection, &schemas, &mut assembly, options);
+    if let Some(observer) = observer {
+        read_observed(files, recording, &selection, &schemas, &mut assembly, options, observer);
+    } else if selection.in_order {
+        read_in_order(files, recording, &selection, &schemas, &mut assembly, options);
     }
     walk_losses.merge(&assembly.finish(&mut schemas, &mut trace));
-    losses::count(&recording, &walk_losses, &mut trace.losses);
-    Ok(trace)
+    losses::count(recording, &walk_losses, &mut trace.losses);
+    trace
 }
 
 fn describe(recording: &Recording<'_>, files: &Files, wanted: Tables) -> Trace {
@@ -179,8 +201,39 @@ fn read_in_order(
     absorb(assembly, before);
 }
 
+/// As [`read_in_order`], one window after the other, so that `observer` sees each record before the next one is read.
+fn read_observed(
+    files: &Files,
+    recording: &Recording<'_>,
+    selection: &Selection,
+    schemas: &Schemas,
+    assembly: &mut Assembly<'_>,
+    options: &Options,
+    observer: Observer<'_>,
+) {
+    let windows = windows(recording);
+    let total_bytes: u64 = windows.iter().map(|window| window.size() as u64).sum();
+    let mut done_bytes = 0;
+    for window in windows {
+        if selection.in_order {
+            assembly.absorb(Piece::decode(&window, selection, schemas, recording.clock(), &mut *observer));
+        } else {
+            // What is lost here the survey has counted.
+            let _ = window.for_each(|record| {
+                observer(record);
+                ControlFlow::<Infallible>::Continue(())
+            });
+        }
+        done_bytes += window.size() as u64;
+        for range in window.finished_ranges() {
+            files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
+        }
+        options.report(Progress { done_bytes, total_bytes });
+    }
+}
+
 fn decode(windows: &[Window<'_>], selection: &Selection, schemas: &Schemas, clock: &onoff_etl::Clock) -> Vec<Piece> {
-    windows.par_iter().map(|window| Piece::decode(window, selection, schemas, clock)).collect()
+    windows.par_iter().map(|window| Piece::decode(window, selection, schemas, clock, |_| {})).collect()
 }
 
 fn absorb(assembly: &mut Assembly<'_>, pieces: Vec<Piece>) {

@@ -1,10 +1,10 @@
 //! The name an event goes by: one for all that lists events, so that what one shows can be given to another.
 
 use onoff_etl::{Guid, HeaderKind, Record};
-use onoff_etw::kernel::{IMAGE_ID_CLASS, SYSTEM_CONFIG_EX_CLASS, dumper_name};
+use onoff_etw::kernel::{IMAGE_ID_CLASS, SYSTEM_CONFIG_EX_CLASS};
 use onoff_etw::{Description, SchemaSource};
 
-use super::selection::class_hook;
+use super::kernel_events::{class_hook, xperf_name};
 
 /// The hook of a kernel event, whichever header it has.
 #[inline]
@@ -45,7 +45,7 @@ fn classic_name(record: &Record<'_>) -> Option<&'static str> {
 /// `Provider/Task/Opcode` where the provider names its events so.
 pub(super) fn event_name(record: &Record<'_>, description: &Description<'_>) -> String {
     let hook = kernel_hook(record);
-    if let Some(name) = hook.and_then(dumper_name).or_else(|| classic_name(record)) {
+    if let Some(name) = hook.and_then(xperf_name).or_else(|| classic_name(record)) {
         return name.to_owned();
     }
     let provider = provider_name(description);

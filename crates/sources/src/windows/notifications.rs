@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use onoff_trace::{Losses, Notification, NotificationKind, Notifications, StringId};
 
 use super::counters;
-use super::phase_events::{CSR, KERNEL_POWER, PhaseEvent, Provider, WINSRV};
+use super::phase_events::{CSR, Event, KERNEL_POWER, PhaseEvent, Provider, WINSRV};
 use super::processes::ProcessTracker;
 use super::texts::Texts;
 
@@ -25,22 +25,22 @@ enum Subject {
 
 use Subject::{Everybody, Process, Service, Thread};
 
-/// Provider, begin, end (0 when none is recorded), kind, whom it is about.
-type Rule = (Provider, u16, u16, NotificationKind, Subject);
+/// Provider, begin, end (`None` when none is recorded), kind, whom it is about.
+type Rule = (Provider, u16, Option<u16>, NotificationKind, Subject);
 
 const RULES: &[Rule] = &[
-    (CSR, 3, 4, Kind::ApplicationShutdown, Process("ProcessId")),
-    (WINSRV, 12009, 12010, Kind::WindowsShutdown, Process("ProcessId")),
-    (WINSRV, 12001, 12002, Kind::ThreadShutdown, Thread("ThreadId")),
-    (WINSRV, 12005, 12006, Kind::Termination, Process("ProcessId")),
-    (WINSRV, 12007, 12008, Kind::ProcessWait, Process("ProcessId")),
-    (WINSRV, 12011, 12012, Kind::Broadcast, Everybody("EventType")),
-    (KERNEL_POWER, 12, 13, Kind::ApplicationQuerySuspend, Process("Pid")),
-    (KERNEL_POWER, 14, 15, Kind::ServiceQuerySuspend, Service("Name")),
-    (KERNEL_POWER, 16, 17, Kind::ApplicationSuspend, Process("Pid")),
-    (KERNEL_POWER, 18, 19, Kind::ServiceSuspend, Service("Name")),
-    (KERNEL_POWER, 28, 0, Kind::ApplicationResume, Process("Pid")),
-    (KERNEL_POWER, 29, 0, Kind::ServiceResume, Service("Name")),
+    (CSR, 3, Some(4), Kind::ApplicationShutdown, Process("ProcessId")),
+    (WINSRV, 12009, Some(12010), Kind::WindowsShutdown, Process("ProcessId")),
+    (WINSRV, 12001, Some(12002), Kind::ThreadShutdown, Thread("ThreadId")),
+    (WINSRV, 12005, Some(12006), Kind::Termination, Process("ProcessId")),
+    (WINSRV, 12007, Some(12008), Kind::ProcessWait, Process("ProcessId")),
+    (WINSRV, 12011, Some(12012), Kind::Broadcast, Everybody("EventType")),
+    (KERNEL_POWER, 12, Some(13), Kind::ApplicationQuerySuspend, Process("Pid")),
+    (KERNEL_POWER, 14, Some(15), Kind::ServiceQuerySuspend, Service("Name")),
+    (KERNEL_POWER, 16, Some(17), Kind::ApplicationSuspend, Process("Pid")),
+    (KERNEL_POWER, 18, Some(19), Kind::ServiceSuspend, Service("Name")),
+    (KERNEL_POWER, 28, None, Kind::ApplicationResume, Process("Pid")),
+    (KERNEL_POWER, 29, None, Kind::ServiceResume, Service("Name")),
 ];
 
 /// What a begin and its end have in common.
@@ -58,10 +58,17 @@ pub(super) struct NotificationTracker {
     unmatched: u64,
 }
 
+/// The events that begin and end a notification.
+pub(super) fn events() -> impl Iterator<Item = Event> {
+    RULES
+        .iter()
+        .flat_map(|&(provider, begin, end, ..)| [Some(begin), end].into_iter().flatten().map(move |id| (provider, id)))
+}
+
 impl NotificationTracker {
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) {
         let Some(&(.., kind, subject)) = RULES.iter().find(|&&(provider, begin, end, ..)| {
-            provider == event.provider && (begin == event.id || (end != 0 && end == event.id))
+            provider == event.provider && (begin == event.id || end == Some(event.id))
         }) else {
             return;
         };
@@ -70,7 +77,7 @@ impl NotificationTracker {
             Service(field) => event.text(field, texts).map(Key::Text),
         };
         let teller = Key::Teller(event.record.thread_id());
-        if RULES.iter().any(|&(provider, begin, ..)| event.is(provider, begin)) {
+        if RULES.iter().any(|&(provider, begin, ..)| event.is((provider, begin))) {
             self.begin(event, kind, subject, [Some(teller), key], texts);
         } else {
             let row = key.and_then(|key| self.open(kind, key)).or_else(|| self.open(kind, teller));

@@ -1,4 +1,4 @@
-//! The manifest events that say what a transition is doing, by provider and id, and how their fields are read.
+//! The manifest events that say what a transition is doing, and how their fields are read.
 //!
 //! They are few and are looked at when the whole recording has been read: its last records may hold their schemas, and
 //! what a service, a device or a processor is called.
@@ -8,6 +8,7 @@ use onoff_etw::Fields;
 use onoff_trace::{StringId, TableName, Tables};
 
 use super::texts::Texts;
+use super::{activities, devices, milestones, notifications, phases, power_requests, services};
 
 /// A provider of such events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +17,15 @@ pub(super) struct Provider {
     pub(super) name: &'static str,
 }
 
+/// An event of a provider, by its id.
+pub(super) type Event = (Provider, u16);
+
 macro_rules! providers {
-    ($($constant:ident = $guid:literal, $name:literal;)*) => {$(
-        pub(super) const $constant: Provider =
-            Provider { guid: Guid::from_u128($guid), name: $name };
-    )*};
+    ($($constant:ident = $guid:literal, $name:literal;)*) => {
+        $(pub(super) const $constant: Provider = Provider { guid: Guid::from_u128($guid), name: $name };)*
+
+        const PROVIDERS: &[Provider] = &[$($constant),*];
+    };
 }
 
 providers! {
@@ -44,61 +49,29 @@ providers! {
     USER_PROFILES = 0x89b1e9f0_5aff_44a6_9b44_0a07a7ce5845, "Microsoft-Windows-User Profiles Service";
 }
 
-const USED: &[(Provider, &[u16], &[TableName])] = &[
-    (KERNEL_PROCESS, &[1, 2, 15], &[TableName::Processes]),
-    (KERNEL_PROCESS, &[3, 4], &[TableName::Threads]),
-    (KERNEL_PROCESS, &[5, 6], &[TableName::Images]),
-    (KERNEL_PNP, &[200, 201, 202, 203], &[TableName::Milestones, TableName::DeviceOperations]),
-    (KERNEL_PNP, &[204], &[TableName::Milestones]),
-    (KERNEL_PNP, &[210, 211, 212, 213, 216, 217, 218, 220, 221, 222, 226, 227], &[TableName::DeviceOperations]),
-    (KERNEL_BOOT, &[7, 11, 27, 30, 32], &[TableName::Milestones]),
-    (KERNEL_GENERAL, &[1, 12, 13], &[TableName::Milestones]),
-    (KERNEL_PREFETCH, &[1, 2], &[TableName::Activities]),
-    (READY_BOOST, &[1024], &[TableName::Milestones]),
-    (SMSS, &[1, 2, 23, 24], &[TableName::Activities]),
-    (WINLOGON, &[9, 301, 5001, 5002, 5005, 5007], &[TableName::Milestones]),
-    (WINLOGON, &[1, 2, 201, 202, 203, 204, 401, 402, 403, 404, 801, 802, 805, 806, 811, 812], &[TableName::Activities]),
-    (SERVICES, &[101, 102], &[TableName::Milestones, TableName::ServiceTransitions]),
-    (SERVICES, &[103, 104], &[TableName::Activities, TableName::ServiceTransitions]),
-    (SERVICES, &[105, 205], &[TableName::ServiceTransitions]),
-    (SVCHOST, &[101, 102], &[TableName::ServiceTransitions]),
-    (SHELL_CORE, &[9601, 9602, 27230, 27231], &[TableName::Milestones]),
-    (SHELL_CORE, &[9701, 9702, 9703, 9704, 9705, 9706, 9707, 9708, 9709, 9710, 9711, 9712], &[TableName::Activities]),
-    (PERF_TRACK, &[1000, 1001, 1002, 1003, 1100, 1101, 1102, 1103, 1111, 1112, 1500], &[TableName::Milestones]),
-    (
-        GROUP_POLICY,
-        &[
-            4000, 4001, 4002, 4003, 4004, 4005, 4006, 4007, 4016, 4018, 4326, 5016, 5018, 5326, 6000, 6001, 6002, 6003,
-            6004, 6005, 6006, 6007, 6016, 6018, 6326, 7000, 7001, 7002, 7003, 7004, 7005, 7006, 7007, 7016, 7018, 7326,
-            8000, 8001, 8002, 8003, 8004, 8005, 8006, 8007,
-        ],
-        &[TableName::Activities],
-    ),
-    (USER_PROFILES, &[1, 2], &[TableName::Activities]),
-    (KERNEL_POWER, &[1, 2], &[TableName::Activities, TableName::Milestones]),
-    (
-        KERNEL_POWER,
-        &[
-            3, 4, 5, 6, 22, 23, 24, 25, 26, 27, 35, 36, 37, 38, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56,
-            57, 58, 64, 65, 66, 67, 68, 69, 70, 71, 100, 101, 102, 103, 133, 134, 188, 189, 518, 519,
-        ],
-        &[TableName::Activities],
-    ),
-    (KERNEL_POWER, &[34, 39, 42, 107, 108, 109, 117, 120, 121, 123, 130, 131, 506, 507], &[TableName::Milestones]),
-    (KERNEL_POWER, &[12, 13, 14, 15, 16, 17, 18, 19, 28, 29], &[TableName::Notifications]),
-    (KERNEL_POWER, &[7, 8, 11, 20, 21, 523], &[TableName::PowerRequests]),
-    (CSR, &[1, 2], &[TableName::Activities]),
-    (CSR, &[3, 4], &[TableName::Notifications]),
-    (WININIT, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], &[TableName::Activities]),
-    (WININIT, &[51, 53, 55], &[TableName::Milestones]),
-    (WINSRV, &[12001, 12002, 12005, 12006, 12007, 12008, 12009, 12010, 12011, 12012], &[TableName::Notifications]),
-];
+/// The tables that are made of such events, and what each tracker reads for them. The rules by which a tracker reads are
+/// what declares an event: there is no second list to forget it in.
+fn declared() -> [(TableName, Vec<Event>); 9] {
+    [
+        (TableName::Milestones, milestones::events().collect()),
+        (TableName::DeviceOperations, devices::events().collect()),
+        (TableName::ServiceTransitions, services::events().collect()),
+        (TableName::Activities, activities::events().collect()),
+        (TableName::Notifications, notifications::events().collect()),
+        (TableName::PowerRequests, power_requests::events().collect()),
+        (TableName::Processes, phases::events(phases::PROCESS).collect()),
+        (TableName::Threads, phases::events(phases::THREAD).collect()),
+        (TableName::Images, phases::events(phases::IMAGE).collect()),
+    ]
+}
 
 /// The events that the wanted tables are made of.
 pub(super) fn wanted(wanted: Tables) -> impl Iterator<Item = (Guid, u16)> {
-    USED.iter()
-        .filter(move |(_, _, tables)| tables.iter().any(|&table| wanted.contains(table)))
-        .flat_map(|(provider, ids, _)| ids.iter().map(|&id| (provider.guid, id)))
+    declared()
+        .into_iter()
+        .filter(move |&(table, _)| wanted.contains(table))
+        .flat_map(|(_, events)| events)
+        .map(|(provider, id)| (provider.guid, id))
 }
 
 /// One such event, its fields by name.
@@ -113,12 +86,12 @@ impl<'a> PhaseEvent<'a> {
     /// `None` for an event of another provider.
     pub(super) fn new(record: &'a Record<'a>, fields: &'a Fields<'a>) -> Option<Self> {
         let guid = record.class_guid()?;
-        let (provider, ..) = USED.iter().find(|(provider, ..)| provider.guid == guid)?;
+        let provider = PROVIDERS.iter().find(|provider| provider.guid == guid)?;
         Some(Self { record, provider: *provider, id: record.descriptor()?.id, fields })
     }
 
-    pub(super) fn is(&self, provider: Provider, id: u16) -> bool {
-        self.id == id && self.provider == provider
+    pub(super) fn is(&self, event: Event) -> bool {
+        (self.provider, self.id) == event
     }
 
     pub(super) fn time_ns(&self) -> i64 {

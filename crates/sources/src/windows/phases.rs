@@ -10,7 +10,7 @@ use super::devices::DeviceTracker;
 use super::images::ImageTracker;
 use super::milestones::MilestoneTracker;
 use super::notifications::NotificationTracker;
-use super::phase_events::{KERNEL_PROCESS, PhaseEvent};
+use super::phase_events::{Event, KERNEL_PROCESS, PhaseEvent};
 use super::power_requests::PowerRequestTracker;
 use super::processes::ProcessTracker;
 use super::services::ServiceTracker;
@@ -36,6 +36,29 @@ pub(super) struct Phases {
     pub(super) kernel_processes: bool,
     pub(super) kernel_threads: bool,
     pub(super) kernel_images: bool,
+}
+
+/// What an event of Kernel-Process says.
+#[derive(Clone, Copy)]
+pub(super) enum Edge {
+    Begins,
+    Ends,
+    /// It was there when the recording began.
+    Was,
+}
+
+/// Kernel-Process's events about processes, threads and modules, by id.
+pub(super) const PROCESS: &[(u16, Edge)] = &[(1, Edge::Begins), (2, Edge::Ends), (15, Edge::Was)];
+pub(super) const THREAD: &[(u16, Edge)] = &[(3, Edge::Begins), (4, Edge::Ends)];
+pub(super) const IMAGE: &[(u16, Edge)] = &[(5, Edge::Begins), (6, Edge::Ends)];
+
+/// The events themselves.
+pub(super) fn events(of: &'static [(u16, Edge)]) -> impl Iterator<Item = Event> {
+    of.iter().map(|&(id, _)| (KERNEL_PROCESS, id))
+}
+
+fn edge(of: &[(u16, Edge)], event: &PhaseEvent<'_>) -> Option<Edge> {
+    of.iter().find(|&&(id, _)| id == event.id).map(|&(_, edge)| edge)
 }
 
 impl Phases {
@@ -71,76 +94,88 @@ impl Phases {
 
     /// The Kernel-Process provider, for recordings without the kernel logger's own events.
     fn kernel_process(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
-        let time_ns = event.time_ns();
+        if let Some(edge) = edge(PROCESS, event).filter(|_| !self.kernel_processes) {
+            self.process(event, edge, texts, losses)?;
+        }
+        if let Some(edge) = edge(THREAD, event).filter(|_| !self.kernel_threads) {
+            self.thread(event, edge, losses)?;
+        }
+        if let Some(edge) = edge(IMAGE, event).filter(|_| !self.kernel_images) {
+            self.image(event, edge, texts, losses)?;
+        }
+        Some(())
+    }
+
+    fn process(&mut self, event: &PhaseEvent<'_>, edge: Edge, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
         let pid = event.number32("ProcessID")?;
-        match event.id {
-            1 | 2 | 15 if !self.kernel_processes => {
-                let path = event.text("ImageName", texts).unwrap_or_default();
-                let image = file_name(texts.get(path)).to_owned();
-                let known = Process {
-                    parent_pid: event.number32("ParentProcessID"),
-                    image: texts.str(&image),
-                    session: event.number32("SessionID"),
-                    package: event.text("PackageFullName", texts).unwrap_or_default(),
-                    ..Process::unknown(pid)
-                };
-                match event.id {
-                    1 => {
-                        let creator_tid = event.record.thread_id();
-                        self.processes.start(time_ns, Process { creator_tid, ..known }, losses);
-                    }
-                    2 => {
-                        let status = event.number32("ExitCode").map(|status| status as i32);
-                        self.processes.end(time_ns, known, status);
-                    }
-                    _ => self.processes.present(known),
-                }
+        let path = event.text("ImageName", texts).unwrap_or_default();
+        let image = file_name(texts.get(path)).to_owned();
+        let known = Process {
+            parent_pid: event.number32("ParentProcessID"),
+            image: texts.str(&image),
+            session: event.number32("SessionID"),
+            package: event.text("PackageFullName", texts).unwrap_or_default(),
+            ..Process::unknown(pid)
+        };
+        match edge {
+            Edge::Begins => {
+                let creator_tid = event.record.thread_id();
+                self.processes.start(event.time_ns(), Process { creator_tid, ..known }, losses);
             }
-            3 | 4 if !self.kernel_threads => {
-                let tid = event.number32("ThreadID")?;
-                let address = |name| event.number(name).unwrap_or(0);
-                let known = Thread {
-                    start_address: match address("Win32StartAddr") {
-                        0 => address("StartAddr"),
-                        start => start,
-                    },
-                    service_tag: event.number32("SubProcessTag").unwrap_or(0),
-                    teb: address("TebBase"),
-                    stack_base: address("StackBase"),
-                    stack_limit: address("StackLimit"),
-                    user_stack_base: address("UserStackBase"),
-                    user_stack_limit: address("UserStackLimit"),
-                    ..Thread::unknown(tid, pid)
-                };
-                match event.id {
-                    3 => {
-                        let creator_tid = event.record.thread_id();
-                        self.threads.start(time_ns, Thread { creator_tid, ..known }, losses);
-                    }
-                    _ => self.threads.end(time_ns, known),
-                }
+            Edge::Ends => {
+                let status = event.number32("ExitCode").map(|status| status as i32);
+                self.processes.end(event.time_ns(), known, status);
             }
-            5 | 6 if !self.kernel_images => {
-                let image = Image {
-                    pid,
-                    base: event.number("ImageBase")?,
-                    size: event.number("ImageSize").unwrap_or(0),
-                    load_ns: None,
-                    unload_ns: None,
-                    path: event.text("ImageName", texts).unwrap_or_default(),
-                    time_stamp: event.number32("TimeDateStamp").unwrap_or(0),
-                    checksum: event.number32("ImageCheckSum").unwrap_or(0),
-                    default_base: event.number("DefaultBase").unwrap_or(0),
-                    pdb_name: StringId::EMPTY,
-                    pdb_id: StringId::EMPTY,
-                    version: StringId::EMPTY,
-                };
-                match event.id {
-                    5 => self.images.load(time_ns, image, losses),
-                    _ => self.images.unload(time_ns, image),
-                }
+            Edge::Was => self.processes.present(known),
+        }
+        Some(())
+    }
+
+    fn thread(&mut self, event: &PhaseEvent<'_>, edge: Edge, losses: &mut Losses) -> Option<()> {
+        let (pid, tid) = (event.number32("ProcessID")?, event.number32("ThreadID")?);
+        let address = |name| event.number(name).unwrap_or(0);
+        let known = Thread {
+            start_address: match address("Win32StartAddr") {
+                0 => address("StartAddr"),
+                start => start,
+            },
+            service_tag: event.number32("SubProcessTag").unwrap_or(0),
+            teb: address("TebBase"),
+            stack_base: address("StackBase"),
+            stack_limit: address("StackLimit"),
+            user_stack_base: address("UserStackBase"),
+            user_stack_limit: address("UserStackLimit"),
+            ..Thread::unknown(tid, pid)
+        };
+        match edge {
+            Edge::Begins => {
+                let creator_tid = event.record.thread_id();
+                self.threads.start(event.time_ns(), Thread { creator_tid, ..known }, losses);
             }
-            _ => {}
+            Edge::Ends => self.threads.end(event.time_ns(), known),
+            Edge::Was => self.threads.present(known),
+        }
+        Some(())
+    }
+
+    fn image(&mut self, event: &PhaseEvent<'_>, edge: Edge, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
+        let image = Image {
+            pid: event.number32("ProcessID")?,
+            base: event.number("ImageBase")?,
+            size: event.number("ImageSize").unwrap_or(0),
+            load_ns: None,
+            unload_ns: None,
+            path: event.text("ImageName", texts).unwrap_or_default(),
+            time_stamp: event.number32("TimeDateStamp").unwrap_or(0),
+            checksum: event.number32("ImageCheckSum").unwrap_or(0),
+            default_base: event.number("DefaultBase").unwrap_or(0),
+            pdb_name: StringId::EMPTY,
+            pdb_id: StringId::EMPTY,
+            version: StringId::EMPTY,
+        };
+        match edge {
+            Edge::Begins | Edge::Was => self.images.load(event.time_ns(), image, losses),
+            Edge::Ends => self.images.unload(event.time_ns(), image),
         }
         Some(())
     }

@@ -80,10 +80,17 @@ impl Running {
 }
 
 impl Piece {
-    /// Decodes what `selection` asks for of `window`.
-    pub(super) fn decode(window: &Window<'_>, selection: &Selection, schemas: &Schemas, clock: &Clock) -> Piece {
+    /// Decodes what `selection` asks for of `window`; `observe` sees every record.
+    pub(super) fn decode(
+        window: &Window<'_>,
+        selection: &Selection,
+        schemas: &Schemas,
+        clock: &Clock,
+        mut observe: impl FnMut(&Record<'_>),
+    ) -> Piece {
         let mut piece = Piece::default();
         let walk = window.for_each(|record| {
+            observe(record);
             piece.take(record, selection, schemas, clock);
             ControlFlow::<Infallible>::Continue(())
         });

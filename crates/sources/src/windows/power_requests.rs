@@ -14,7 +14,7 @@ use onoff_trace::system::InstalledDevice;
 use onoff_trace::{Losses, PowerRequest, PowerRequestKind, PowerRequestScope, PowerRequests, PowerStateKind, StringId};
 
 use super::counters;
-use super::phase_events::{KERNEL_POWER, PhaseEvent};
+use super::phase_events::{Event, KERNEL_POWER, PhaseEvent};
 use super::texts::Texts;
 
 #[derive(Debug, Default)]
@@ -31,6 +31,31 @@ pub(super) struct PowerRequestTracker {
 const SET_POWER: u64 = 2;
 const QUERY_POWER: u64 = 3;
 
+/// What an event says.
+#[derive(Clone, Copy)]
+enum Step {
+    Sent,
+    Completed,
+    Waits,
+    DriverEnters,
+    DriverLeaves,
+}
+
+/// Kernel-Power's events, by id.
+const EVENTS: &[(u16, Step)] = &[
+    (7, Step::Sent),
+    (8, Step::Completed),
+    (11, Step::Waits),
+    (20, Step::DriverEnters),
+    (21, Step::DriverLeaves),
+    (523, Step::Completed),
+];
+
+/// The events of which the table is made.
+pub(super) fn events() -> impl Iterator<Item = Event> {
+    EVENTS.iter().map(|&(id, _)| (KERNEL_POWER, id))
+}
+
 impl PowerRequestTracker {
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -38,13 +63,13 @@ impl PowerRequestTracker {
 
     /// Takes a phase event; `None` when it lacks a field it needs.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
-        if event.provider != KERNEL_POWER || !matches!(event.id, 7 | 8 | 11 | 20 | 21 | 523) {
+        let Some(&(_, step)) = EVENTS.iter().find(|&&(id, _)| event.is((KERNEL_POWER, id))) else {
             return Some(());
-        }
+        };
         let time_ns = event.time_ns();
         let irp = event.number("Irp")?;
-        match event.id {
-            7 => {
+        match step {
+            Step::Sent => {
                 self.requests.insert(irp, self.rows.len());
                 self.rows.push(PowerRequest {
                     kind: kind(event.number("MinorFunction")?),
@@ -56,7 +81,7 @@ impl PowerRequestTracker {
                     ..unknown(PowerRequestScope::Device, time_ns, irp)
                 });
             }
-            8 | 523 => {
+            Step::Completed => {
                 let status = event.number32("Status");
                 let failed = event.text("FailedDriver", texts).unwrap_or_default();
                 match self.request(irp) {
@@ -70,11 +95,11 @@ impl PowerRequestTracker {
                     None => self.unmatched += 1,
                 }
             }
-            11 => match self.request(irp) {
+            Step::Waits => match self.request(irp) {
                 Some(row) => row.waiting_ns = row.waiting_ns.or(Some(time_ns)),
                 None => self.unmatched += 1,
             },
-            20 => {
+            Step::DriverEnters => {
                 let of_device = self.requests.get(&irp).and_then(|&row| self.rows.get(row));
                 let mut row = PowerRequest {
                     driver: event.text("DriverName", texts)?,
@@ -92,7 +117,7 @@ impl PowerRequestTracker {
                 self.drivers.insert((irp, device), self.rows.len());
                 self.rows.push(row);
             }
-            _ => {
+            Step::DriverLeaves => {
                 let device = event.number("Device").unwrap_or(0);
                 let row = self.drivers.remove(&(irp, device));
                 match row.and_then(|row| self.rows.get_mut(row)) {

@@ -17,7 +17,7 @@ use onoff_trace::system::InstalledService;
 use onoff_trace::{Losses, ServiceChange, ServiceOutcome, ServiceTransition, ServiceTransitions, StringId};
 
 use super::counters;
-use super::phase_events::{PhaseEvent, SERVICES, SVCHOST};
+use super::phase_events::{Event, PhaseEvent, SERVICES, SVCHOST};
 use super::processes::ProcessTracker;
 use super::texts::Texts;
 
@@ -57,29 +57,62 @@ struct Service {
     in_shutdown: bool,
 }
 
+/// What an event says.
+#[derive(Clone, Copy)]
+enum Meaning {
+    AutoStartBegins,
+    AutoStartEnds,
+    GroupBegins,
+    GroupEnds,
+    /// A service's state.
+    Status,
+    /// The load-order group of a service.
+    GroupOfService,
+    /// The host enters the service's main function.
+    MainFunction,
+}
+
+const EVENTS: &[(Event, Meaning)] = &[
+    ((SERVICES, 101), Meaning::AutoStartBegins),
+    ((SERVICES, 102), Meaning::AutoStartEnds),
+    ((SERVICES, 103), Meaning::GroupBegins),
+    ((SERVICES, 104), Meaning::GroupEnds),
+    ((SERVICES, 105), Meaning::Status),
+    ((SERVICES, 205), Meaning::GroupOfService),
+    ((SVCHOST, 101), Meaning::MainFunction),
+];
+
+/// The events of which the table is made.
+pub(super) fn events() -> impl Iterator<Item = Event> {
+    EVENTS.iter().map(|&(event, _)| event)
+}
+
 impl ServiceTracker {
     /// Takes a phase event; `None` when it lacks a field it needs.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
-        match (event.provider, event.id) {
-            (SERVICES, 101) => self.in_auto_start = true,
-            (SERVICES, 102) => self.in_auto_start = false,
-            (SERVICES, 103) => {
+        let Some(&(_, meaning)) = EVENTS.iter().find(|&&(declared, _)| event.is(declared)) else {
+            return Some(());
+        };
+        match meaning {
+            Meaning::AutoStartBegins => self.in_auto_start = true,
+            Meaning::AutoStartEnds => self.in_auto_start = false,
+            Meaning::GroupBegins => {
                 if self.open_groups.len() == MOST_OPEN_GROUPS {
                     self.open_groups.remove(0);
                 }
                 self.open_groups.push(event.text("GroupName", texts)?);
             }
-            (SERVICES, 104) => {
+            Meaning::GroupEnds => {
                 let group = event.text("GroupName", texts)?;
                 self.open_groups.retain(|&open| open != group);
             }
-            (SERVICES, 105) => self.status(event, texts)?,
-            (SERVICES, 205) => {
+            Meaning::Status => self.status(event, texts)?,
+            Meaning::GroupOfService => {
                 let service = event.text("ServiceName", texts)?;
                 let group = event.text("LoadOrderGroup", texts)?;
                 self.groups.insert(service, group);
             }
-            (SVCHOST, 101) => {
+            Meaning::MainFunction => {
                 let service = event.text("ServiceName", texts)?;
                 if let Some(row) = self
                     .services
@@ -93,7 +126,6 @@ impl ServiceTracker {
                     row.main_tid = event.record.thread_id();
                 }
             }
-            _ => {}
         }
         Some(())
     }

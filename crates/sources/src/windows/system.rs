@@ -52,21 +52,6 @@ impl SystemTracker {
         }
     }
 
-    /// The record's hooks that [`Self::on_record`] understands.
-    pub(super) const HOOKS: [u16; 11] = [
-        BuildLab::HOOK,
-        ProcessorConfiguration::HOOK,
-        PhysicalDisk::HOOK,
-        LogicalDisk::HOOK,
-        NetworkAdapter::HOOK,
-        VideoAdapter::HOOK,
-        ServiceConfiguration::HOOK,
-        PowerConfiguration::HOOK,
-        PlugAndPlayDevice::HOOK,
-        Platform::HOOK,
-        ProcessorDescription::HOOK,
-    ];
-
     /// Takes a record about the machine. `None` when it is too short to be read.
     pub(super) fn on_record(&mut self, record: &Record<'_>) -> Option<()> {
         let system = &mut self.system;

@@ -6,13 +6,20 @@ use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{
     ContextSwitch, DeferredProcedureCall, DiskFlush, DiskRequestStart, DiskTransfer, FileName, FileNameKind, FileOpen,
     FileOperationEnd, FileSubject, HardFault, Image, ImageEventKind, InterruptServiceRoutine, KernelPayload,
-    NetworkTransfer, Process, ReadyThread, RegistryKeyOperation, SampledProfile, Stack, StackKeyDefinition,
-    StackKeyReference, SystemConfigEx, Thread, dumper_name, thread_state_name,
+    NetworkTransfer, Process, ProcessEventKind, ReadyThread, RegistryKeyOperation, SampledProfile, Stack,
+    StackKeyDefinition, StackKeyReference, SystemConfigEx, Thread, ThreadEventKind, thread_state_name,
 };
 use onoff_trace::{Directory, wait_reason};
 
+use crate::windows::disk::{CompletedRequest, DiskRequests, NO_THREAD};
+use crate::windows::file_operations::OperationsUnderWay;
+use crate::windows::kernel_events::{Subject, xperf_name};
+
 /// Most file operations that are followed at a time; others end without their beginning.
 const MOST_FILE_OPERATIONS: usize = 1 << 16;
+
+/// Most disk requests that are followed at a time; others complete without their beginning.
+const MOST_DISK_REQUESTS: usize = 1 << 16;
 
 /// Most return addresses that are kept by their stacks' keys: 64 MB. References to others have no rows.
 const MOST_STACK_ADDRESSES: usize = 1 << 23;
@@ -49,7 +56,7 @@ pub(super) struct Followed {
 /// A file operation that has not ended.
 #[derive(Clone, Copy, Debug)]
 struct FileOperationUnderWay {
-    operation: &'static str,
+    operation: Option<&'static str>,
     start_ns: i64,
     file_object: u64,
     file_key: Option<u64>,
@@ -69,10 +76,8 @@ pub(super) struct Follower {
     running: Vec<Running>,
     /// When each thread was last switched out, ns.
     last_ran_ns: HashMap<u32, i64>,
-    /// When each disk last completed a request, ns.
-    disk_completed_ns: HashMap<u32, i64>,
-    /// By request packet.
-    file_operations: HashMap<u64, FileOperationUnderWay>,
+    disks: DiskRequests,
+    file_operations: OperationsUnderWay<FileOperationUnderWay>,
     /// Return addresses by key, as told so far or at the recording's end.
     stacks: HashMap<u64, Box<[u64]>>,
     /// Return addresses in `stacks`.
@@ -85,8 +90,8 @@ impl Follower {
             directory: Directory::new(),
             running: Vec::new(),
             last_ran_ns: HashMap::new(),
-            disk_completed_ns: HashMap::new(),
-            file_operations: HashMap::new(),
+            disks: DiskRequests::of_at_most(MOST_DISK_REQUESTS),
+            file_operations: OperationsUnderWay::of_at_most(MOST_FILE_OPERATIONS),
             stacks: HashMap::new(),
             stack_addresses: 0,
         }
@@ -96,24 +101,28 @@ impl Follower {
     /// and was never seen to start was there all the time.
     pub(super) fn look_ahead(&mut self, hook: u16, record: &Record<'_>) {
         let payload = payload(hook, record);
-        match hook {
-            0x0304 => {
-                if let Some(process) = Process::read(payload) {
+        match Subject::of(hook) {
+            Subject::Process => {
+                if let Some(process) = Process::read(payload).filter(|it| it.kind == ProcessEventKind::RundownEnd) {
                     self.directory.set_process(process.process_id, &process.image_file_name.to_str());
                 }
             }
-            0x0504 => {
-                if let Some(thread) = Thread::read(payload) {
+            Subject::Thread => {
+                if let Some(thread) = Thread::read(payload).filter(|it| it.kind == ThreadEventKind::RundownEnd) {
                     self.thread(&thread);
                 }
             }
-            0x1404 => {
-                if let Some(image) = Image::read(payload) {
+            Subject::Image => {
+                if let Some(image) = Image::read(payload).filter(|it| it.kind == ImageEventKind::RundownEnd) {
                     self.module(&image);
                 }
             }
-            0x0424 => self.file_name(payload),
-            0x1822..=0x1824 => self.stack_definition(payload),
+            Subject::FileName => {
+                if let Some(name) = FileName::read(payload).filter(|it| it.kind == FileNameKind::Rundown) {
+                    self.file_name(&name);
+                }
+            }
+            Subject::StackKeyDefinition => self.stack_definition(payload),
             _ => {}
         }
     }
@@ -160,38 +169,38 @@ impl Follower {
         let payload = payload(hook, record);
         let now = record.time_ns();
         let took = |ticks: u64| Some(now.saturating_sub(clock.ns(ticks)).max(0));
-        match hook {
-            ContextSwitch::HOOK => {
+        match Subject::of(hook) {
+            Subject::ContextSwitch => {
                 if let Some(switch) = ContextSwitch::read(payload) {
                     self.context_switch(record, &switch, followed);
                 }
             }
-            ReadyThread::HOOK => {
+            Subject::ReadyThread => {
                 self.charge_running(record, followed);
                 let ready = ReadyThread::read(payload).map(|ready| ready.thread_id);
                 followed.other_pid = ready.and_then(|tid| self.directory.process_of_thread(tid));
             }
-            SampledProfile::HOOK => {
+            Subject::SampledProfile => {
                 followed.tid = SampledProfile::read(payload).map(|sample| sample.thread_id);
                 followed.pid = None;
             }
-            0x0f32 | 0x0f43 | 0x0f5f => {
+            Subject::InterruptServiceRoutine => {
                 let routine = InterruptServiceRoutine::read(payload);
                 followed.elapsed_ns = routine.and_then(|routine| took(routine.start_ticks));
             }
-            0x0f42 | 0x0f44..=0x0f46 => {
+            Subject::DeferredProcedureCall => {
                 let call = DeferredProcedureCall::read(payload);
                 followed.elapsed_ns = call.and_then(|call| took(call.start_ticks));
             }
-            0x1820 => {
+            Subject::Stack => {
                 if let Some(stack) = Stack::read(payload) {
                     followed.stack_of_ns = Some(clock.ns(stack.event_ticks));
                     followed.pid = Some(stack.process_id);
                     followed.tid = Some(stack.thread_id);
                 }
             }
-            0x1822..=0x1824 => self.stack_definition(payload),
-            0x1825 | 0x1826 => {
+            Subject::StackKeyDefinition => self.stack_definition(payload),
+            Subject::StackKeyReference => {
                 if let Some(reference) = StackKeyReference::read(payload) {
                     followed.stack_of_ns = Some(clock.ns(reference.event_ticks));
                     followed.pid = Some(reference.process_id);
@@ -199,54 +208,62 @@ impl Follower {
                     followed.stack_key = Some(reference.stack_key);
                 }
             }
-            0x0440..=0x044b | 0x044d => self.file_operation(record, payload, followed),
-            FileOperationEnd::HOOK => self.file_operation_end(record, payload, followed),
-            0x060a..=0x062a | 0x080a..=0x082a => {
+            Subject::FileOpen
+            | Subject::FileOperation
+            | Subject::FileTransfer
+            | Subject::FileInformation
+            | Subject::DirectoryOperation => self.file_operation(record, payload, followed),
+            Subject::FileOperationEnd => self.file_operation_end(record, payload, followed),
+            Subject::NetworkTransfer => {
                 // Whatever thread ran when the network card had something says nothing about the socket's owner.
                 match NetworkTransfer::read(payload) {
                     Some(transfer) => (followed.pid, followed.tid) = (Some(transfer.process_id), None),
                     None => self.charge_running(record, followed),
                 }
             }
-            0x0301..=0x0304 | 0x0327 => {
+            Subject::Process => {
                 if let Some(process) = Process::read(payload) {
                     self.directory.set_process(process.process_id, &process.image_file_name.to_str());
                     followed.other_pid = Some(process.process_id);
                 }
             }
-            0x0501..=0x0504 => {
+            Subject::Thread => {
                 if let Some(thread) = Thread::read(payload) {
                     self.thread(&thread);
                     followed.other_pid = Some(thread.process_id);
                 }
             }
-            0x030a | 0x1402..=0x1404 => {
+            Subject::Image => {
                 if let Some(image) = Image::read(payload) {
                     self.module(&image);
                     followed.other_pid = Some(image.process_id);
                 }
             }
-            0x0400 | 0x0420 | 0x0423 | 0x0424 => self.file_name(payload),
-            0x010a | 0x010b | 0x0137 | 0x0138 => {
+            Subject::FileName => {
+                if let Some(name) = FileName::read(payload) {
+                    self.file_name(&name);
+                }
+            }
+            Subject::DiskTransfer => {
                 if let Some(transfer) = DiskTransfer::read(payload) {
-                    let response = transfer.response_ticks.map(|ticks| clock.span_ns(ticks));
-                    self.disk_request(transfer.disk_number, now, response, followed);
                     followed.file_key = Some(transfer.file_key);
-                    self.charge_issuer(transfer.issuing_thread_id, followed);
+                    let completed = self.disks.on_transfer(record, &transfer, clock);
+                    disk_request(&completed, followed);
                 }
             }
-            0x010e | 0x0139 => {
+            Subject::DiskFlush => {
                 if let Some(flush) = DiskFlush::read(payload) {
-                    let response = Some(clock.span_ns(flush.response_ticks));
-                    self.disk_request(flush.disk_number, now, response, followed);
-                    self.charge_issuer(flush.issuing_thread_id, followed);
+                    let completed = self.disks.on_flush(record, &flush, clock);
+                    disk_request(&completed, followed);
                 }
             }
-            0x010c | 0x010d | 0x010f | 0x013a..=0x013c => {
-                let issuer = DiskRequestStart::read(payload).and_then(|start| start.issuing_thread_id);
-                self.charge_issuer(issuer, followed);
+            Subject::DiskRequestStart => {
+                if let Some(start) = DiskRequestStart::read(payload) {
+                    self.disks.on_start(record, &start);
+                    charge_issuer(start.issuing_thread_id, followed);
+                }
             }
-            HardFault::HOOK => {
+            Subject::HardFault => {
                 if let Some(fault) = HardFault::read(payload) {
                     followed.elapsed_ns = took(fault.start_ticks);
                     followed.file_key = Some(fault.file_key);
@@ -254,7 +271,7 @@ impl Follower {
                     followed.pid = None;
                 }
             }
-            0x090a..=0x091d => {
+            Subject::RegistryKeyOperation => {
                 if let Some(operation) = RegistryKeyOperation::read(payload) {
                     followed.elapsed_ns = match operation.elapsed_ticks {
                         Some(ticks) => Some(clock.span_ns(u64::try_from(ticks).unwrap_or(0))),
@@ -330,21 +347,17 @@ impl Follower {
         followed.pid = None;
         followed.file_key = file_key;
         followed.file_object = Some(file_object);
-        if let Some(operation) = dumper_name(payload.hook)
-            && (self.file_operations.len() < MOST_FILE_OPERATIONS || self.file_operations.contains_key(&irp))
-        {
-            let start_ns = record.time_ns();
-            let under_way = FileOperationUnderWay { operation, start_ns, file_object, file_key, thread_id };
-            self.file_operations.insert(irp, under_way);
-        }
+        let (operation, start_ns) = (xperf_name(payload.hook), record.time_ns());
+        let under_way = FileOperationUnderWay { operation, start_ns, file_object, file_key, thread_id };
+        self.file_operations.begin(irp, under_way);
     }
 
     fn file_operation_end(&mut self, record: &Record<'_>, payload: KernelPayload<'_>, followed: &mut Followed) {
         self.charge_logger(record, followed);
-        let began = FileOperationEnd::read(payload).and_then(|end| self.file_operations.remove(&end.irp));
+        let began = FileOperationEnd::read(payload).and_then(|end| self.file_operations.end(end.irp));
         if let Some(began) = began {
             followed.elapsed_ns = Some(record.time_ns().saturating_sub(began.start_ns).max(0));
-            followed.operation = Some(began.operation);
+            followed.operation = began.operation;
             followed.file_object = Some(began.file_object);
             followed.file_key = began.file_key;
             followed.tid = Some(began.thread_id);
@@ -370,21 +383,6 @@ impl Follower {
         self.directory.set_thread(thread.thread_id, thread.process_id, start);
     }
 
-    fn charge_issuer(&self, issuer: Option<u32>, followed: &mut Followed) {
-        if issuer.is_some() {
-            followed.tid = issuer;
-            followed.pid = None;
-        }
-    }
-
-    /// A disk answers one request after another: it worked on this one since it was issued or the one before was done.
-    fn disk_request(&mut self, disk: u32, now: i64, response_ns: Option<i64>, followed: &mut Followed) {
-        let before = self.disk_completed_ns.insert(disk, now);
-        followed.elapsed_ns = response_ns;
-        followed.service_ns = response_ns
-            .map(|response| before.map_or(response, |before| response.min(now.saturating_sub(before)).max(0)));
-    }
-
     fn module(&mut self, image: &Image<'_>) {
         if image.kind == ImageEventKind::Unload {
             self.directory.remove_module(image.process_id, image.image_base);
@@ -394,13 +392,24 @@ impl Follower {
         }
     }
 
-    fn file_name(&mut self, payload: KernelPayload<'_>) {
+    fn file_name(&mut self, name: &FileName<'_>) {
         // A deleted file's name stays: what is still written back to it is its own.
-        if let Some(name) = FileName::read(payload)
-            && name.kind != FileNameKind::Delete
-        {
+        if name.kind != FileNameKind::Delete {
             self.directory.set_file(name.file_key, &name.file_name.to_string());
         }
+    }
+}
+
+fn disk_request(completed: &CompletedRequest, followed: &mut Followed) {
+    followed.elapsed_ns = completed.elapsed_ns();
+    followed.service_ns = followed.elapsed_ns.map(|elapsed_ns| completed.service_ns(elapsed_ns));
+    charge_issuer(completed.issuing_tid.filter(|&tid| tid != NO_THREAD), followed);
+}
+
+fn charge_issuer(issuer: Option<u32>, followed: &mut Followed) {
+    if issuer.is_some() {
+        followed.tid = issuer;
+        followed.pid = None;
     }
 }
 

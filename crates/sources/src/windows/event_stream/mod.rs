@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use hashbrown::HashSet;
 use onoff_etl::{BufferSpace, ExtendedItem, Guid, HeaderKind, Record, Recording};
 use onoff_etw::{Fields, Schemas, Sid, Value};
-use onoff_trace::{Derived, DescribedEvent, EventColumns, EventContext, Losses, StreamHeader};
+use onoff_trace::{Derived, DescribedEvent, EventColumns, EventContext, Losses, StreamHeader, Tables, Trace};
 
 pub use onoff_trace::Pattern;
 
@@ -147,15 +147,7 @@ impl<'f> EventStream<'f> {
     ) -> StreamEnd<B> {
         self.look_ahead();
         let Self { files, recording, schemas, follower, .. } = self;
-        let mut walker = Walker {
-            clock: recording.clock(),
-            schemas,
-            follower,
-            kinds: Kinds::default(),
-            filter,
-            spare: Fields::new(),
-            shown: 0,
-        };
+        let mut walker = Walker::new(&recording, schemas, follower, filter);
         let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
         let windows = recording.windows((bytes / STEP_BYTES).max(1));
         let total_bytes = windows.iter().map(|window| window.size() as u64).sum();
@@ -183,6 +175,38 @@ impl<'f> EventStream<'f> {
         losses::count(&recording, &walked, &mut losses);
         schemas::count(&walker.schemas, &mut losses);
         StreamEnd { outcome, shown: walker.shown, losses }
+    }
+
+    /// As [`Self::for_each`], and reads the wanted tables on the way, so that whoever needs both reads once. The reading goes
+    /// on to the recording's end when `visit` has broken off; the losses are those of the tables.
+    ///
+    /// # Errors
+    /// A schema of the user's that cannot be used.
+    pub fn for_each_with_tables<B>(
+        mut self,
+        wanted: Tables,
+        filter: &EventFilter,
+        options: &Options,
+        mut visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
+    ) -> Result<(StreamEnd<B>, Trace), Error> {
+        self.look_ahead();
+        let Self { files, recording, schemas, follower, .. } = self;
+        let mut walker = Walker::new(&recording, schemas, follower, filter);
+        let mut end = None;
+        let mut observe = |record: &Record<'_>| {
+            if end.is_none()
+                && let ControlFlow::Break(why) = walker.visit(record, &mut visit)
+            {
+                end = Some(why);
+            }
+        };
+        let schemas = schemas::known(options)?;
+        let trace = super::read(&recording, files, wanted, schemas, options, Some(&mut observe));
+        let outcome = match end {
+            Some(End::Visitor(value)) => ControlFlow::Break(value),
+            Some(End::OfRange) | None => ControlFlow::Continue(()),
+        };
+        Ok((StreamEnd { outcome, shown: walker.shown, losses: trace.losses.clone() }, trace))
     }
 }
 
@@ -287,7 +311,12 @@ fn look_ahead(recording: &Recording<'_>, schemas: &mut Schemas, follower: &mut F
     }
 }
 
-impl Walker<'_> {
+impl<'w> Walker<'w> {
+    fn new(recording: &'w Recording<'_>, schemas: Schemas, follower: Follower, filter: &'w EventFilter) -> Self {
+        let (kinds, spare) = (Kinds::default(), Fields::new());
+        Self { clock: recording.clock(), schemas, follower, kinds, filter, spare, shown: 0 }
+    }
+
     fn visit<B>(
         &mut self,
         record: &Record<'_>,
