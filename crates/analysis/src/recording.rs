@@ -33,6 +33,9 @@ pub struct RecordingSummary {
     /// How times of other clocks were brought onto that one; absent where one clock stamped everything.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clock_conversions: Vec<ClockConversion>,
+    /// Where on the axis the recording begins, ns: 0, but for a trace of a computer that had been running, whose axis begins with its
+    /// kernel.
+    pub start_ns: i64,
     /// Time of the last event, ns.
     pub duration_ns: i64,
     /// Records walked, those that describe the recording itself included.
@@ -94,7 +97,7 @@ impl Provenance {
             computer: trace.system.computer.clone(),
             os: trace.system.os.clone(),
             os_build: trace.system.os_build,
-            recorded_utc: utc(trace, 0),
+            recorded_utc: utc(trace, trace.start_ns),
         }
     }
 }
@@ -117,12 +120,13 @@ pub fn summarise(trace: &Trace) -> RecordingSummary {
         os_build: trace.system.os_build,
         pointer_bits: trace.system.pointer_bits,
         processors: trace.system.processors,
-        start_utc: utc(trace, 0),
+        start_utc: utc(trace, trace.start_ns),
         end_utc: utc(trace, trace.duration_ns),
         utc_bias_minutes: trace.clock.utc_bias_minutes,
         clock: trace.clock.source,
         clock_ticks_per_second: trace.clock.ticks_per_second,
         clock_conversions: trace.clock_conversions.clone(),
+        start_ns: trace.start_ns,
         duration_ns: trace.duration_ns,
         events: inventory.events,
         events_lost: trace.events_lost,

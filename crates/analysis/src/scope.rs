@@ -17,7 +17,10 @@ impl Scope {
     /// The whole of `trace`.
     #[must_use]
     pub fn whole(trace: &Trace) -> Self {
-        Self { range: Interval { includes_end: true, ..Interval::new(0, trace.duration_ns) }, processes: Vec::new() }
+        Self {
+            range: Interval { includes_end: true, ..Interval::new(trace.start_ns, trace.duration_ns) },
+            processes: Vec::new(),
+        }
     }
 
     /// The part of `trace` between two times, ns. What lies outside the recording is cut off; `None` when nothing is

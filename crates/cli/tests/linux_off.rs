@@ -404,3 +404,26 @@ fn the_longest_known_crumb_of_a_plain_log_is_not_the_answer() {
     assert_eq!(answer.lines().nth(1), Some("Longest: devices resume, 1.98 s."));
     assert!(answer.contains("inferred: from the last line before to"), "{answer}");
 }
+
+#[test]
+fn a_trace_of_a_running_computer_begins_where_it_begins() {
+    // One processor, from 100 s after the kernel's start: 3 s of work, 1 s idle.
+    let trace = "# tracer: nop\n\
+        <idle>-0 [000] d..2. 100.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=work next_pid=7 next_prio=120\n\
+        work-7 [000] d..2. 103.000000: sched_switch: prev_comm=work prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120\n\
+        <idle>-0 [000] d..2. 104.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=work next_pid=7 next_prio=120\n";
+    let folder = Folder::new();
+    folder.file("trace.txt", trace.as_bytes());
+    folder.file("trace_clock", b"local global counter uptime perf [mono] mono_raw boot x86-tsc\n");
+    let info = folder.answer("info trace.txt trace_clock");
+    assert!(info.starts_with("3 events over 4.00 s"), "{info}");
+    let cpu = folder.answer("cpu trace.txt trace_clock --format json");
+    let cpu: serde_json::Value = serde_json::from_str(&cpu).unwrap();
+    assert_eq!(cpu["range"]["start_ns"], 100_000_000_000_i64, "{cpu}");
+    let (_, message) = folder.refusal("cpu trace.txt trace_clock --range 0s 5s");
+    assert!(message.contains("from 100 s to 104 s"), "{message}");
+    // With what tells of the boot the recording begins there.
+    folder.file("dmesg.txt", b"[    0.000000] Linux version 6.1.0\n[    2.000000] Run /sbin/init as init process\n");
+    let info = folder.answer("info trace.txt trace_clock dmesg.txt");
+    assert!(info.contains(" over 104 s"), "{info}");
+}

@@ -122,8 +122,8 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
     let recording = DiagnosedTransition {
         name: "recording".to_owned(),
         kind: "recording".to_owned(),
-        duration_ns: Some(trace.duration_ns),
-        at_least_ns: trace.duration_ns,
+        duration_ns: Some(trace.length_ns()),
+        at_least_ns: trace.length_ns(),
     };
     run.transition(trace, &recording, &[], |check| match check {
         Check::Recording(check) => Some(check(trace)),

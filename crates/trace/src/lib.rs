@@ -178,6 +178,9 @@ pub struct Trace {
     pub clock_conversions: Vec<ClockConversion>,
     /// The boots that the recording's journals hold, in the order in which they began.
     pub boots: Vec<RecordedBoot>,
+    /// Where on the axis the recording begins, ns: 0, but for a trace of a computer that had been running, whose axis begins with its
+    /// kernel.
+    pub start_ns: i64,
     /// Time of the last event, ns.
     pub duration_ns: i64,
     /// Events that the recorder itself says it lost.
@@ -253,5 +256,11 @@ impl Trace {
     #[must_use]
     pub fn text(&self, id: StringId) -> &str {
         self.strings.get(id)
+    }
+
+    /// From the recording's first moment to its last event, ns.
+    #[must_use]
+    pub fn length_ns(&self) -> i64 {
+        self.duration_ns.saturating_sub(self.start_ns)
     }
 }

@@ -157,7 +157,7 @@ fn recorded_by(trace: &Trace, source: CpuSource) -> Option<(i64, i64)> {
         CpuSource::Samples => ends(trace.samples.pieces().iter().map(|piece| &piece.time_ns)),
         CpuSource::None => None,
     }?;
-    let begin = if first > QUIET_NS { first } else { 0 };
+    let begin = if first.saturating_sub(trace.start_ns) > QUIET_NS { first } else { trace.start_ns };
     let end = if trace.duration_ns.saturating_sub(last) > QUIET_NS { last } else { trace.duration_ns };
     Some((begin, end))
 }

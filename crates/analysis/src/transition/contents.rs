@@ -29,7 +29,7 @@ pub(crate) fn instead_of(trace: &Trace, asked: TransitionKind) -> Contents {
         1 => format!("1 process {verb}s"),
         _ => format!("{count} processes {verb}"),
     };
-    let mut found = format!("in its {}, ", Duration::from_ns(trace.duration_ns));
+    let mut found = format!("in its {}, ", Duration::from_ns(trace.length_ns()));
     if trace.processes.is_empty() {
         found.push_str("no process event was recorded");
     } else {

@@ -48,7 +48,7 @@ fn what_it_is(trace: &Trace) -> String {
         "" => "an unnamed session",
         name => name,
     };
-    format!("it was recorded by {recorder} over {}, and 'onoff info' lists what it holds", duration(trace.duration_ns))
+    format!("it was recorded by {recorder} over {}, and 'onoff info' lists what it holds", duration(trace.length_ns()))
 }
 
 /// The part of the recording asked for.
@@ -63,7 +63,8 @@ pub fn scope_of(trace: &Trace, range: Option<(TimePoint, TimePoint)>) -> Result<
     };
     Scope::between(trace, resolve(from)?, resolve(until)?).ok_or_else(|| {
         Failure::NothingToAnswer(format!(
-            "--range: holds none of the recording, which is {} long",
+            "--range: holds none of the recording, which is from {} to {}",
+            duration(trace.start_ns),
             duration(trace.duration_ns)
         ))
     })

@@ -43,7 +43,7 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
         out,
         "{HEADLINE}{} over {}, recorded by {}.{HEADLINE:#}",
         counted(summary.events, "event"),
-        duration(summary.duration_ns),
+        duration(summary.duration_ns.saturating_sub(summary.start_ns)),
         printable(recorder)
     )?;
     let mut table = Table::new().left("", 34).left("", 120);

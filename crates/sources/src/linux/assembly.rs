@@ -50,6 +50,8 @@ pub(super) struct Assembly {
     pub(super) power_requests: Vec<PowerRequest>,
     pub(super) firmware_measurements: FirmwareMeasurements,
     last_ns: i64,
+    /// The first event of a trace.
+    pub(super) trace_begin_ns: Option<i64>,
 }
 
 impl Assembly {
@@ -79,6 +81,7 @@ impl Assembly {
             power_requests: Vec::new(),
             firmware_measurements: FirmwareMeasurements::default(),
             last_ns: 0,
+            trace_begin_ns: None,
         }
     }
 
@@ -130,9 +133,24 @@ impl Assembly {
         self.milestones.push(row);
     }
 
+    /// Where the recording begins. A trace of a computer that had been running begins late on the axis; with what tells of its
+    /// boot, the recording begins there.
+    fn begin_ns(&self) -> i64 {
+        // The tracer is on within this time of the kernel's start, ns, when it records a boot.
+        const AT_BOOT_NS: i64 = 10_000_000_000;
+        let Some(begin_ns) = self.trace_begin_ns.filter(|&begin_ns| begin_ns > AT_BOOT_NS) else {
+            return 0;
+        };
+        let others = self.milestones.iter().map(|row| row.time_ns);
+        let others = others.chain(self.service_transitions.iter().map(|row| row.start_ns));
+        let others = others.chain(self.device_operations.iter().map(|row| row.start_ns));
+        if others.into_iter().any(|time_ns| time_ns < begin_ns) { 0 } else { begin_ns }
+    }
+
     /// Puts what was read into `trace`.
     pub(super) fn finish(mut self, trace: &mut Trace) {
         unit_rows::settle(&mut self);
+        let start_ns = self.begin_ns();
         self.milestones.sort_by_key(|row| row.time_ns);
         self.activities.sort_by_key(|row| row.start_ns);
         self.notifications.sort_by_key(|row| row.start_ns);
@@ -192,6 +210,7 @@ impl Assembly {
             self.system.os = "Linux".to_owned();
         }
         trace.system = self.system;
+        trace.start_ns = start_ns;
         trace.duration_ns = self.last_ns;
         trace.strings = self.texts;
         trace.losses.merge(self.losses);

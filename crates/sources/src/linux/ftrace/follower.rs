@@ -63,6 +63,7 @@ impl<'a> Follower<'a> {
         let time_ns = self.clocks.axis_or_same_ns(SourceClock::Trace, recorded);
         let assembly = &mut *self.assembly;
         assembly.reaches(time_ns);
+        assembly.trace_begin_ns.get_or_insert(time_ns);
         let Some(kind) = Kind::of(event) else {
             assembly.losses.add_at(&UNREADABLE, || format!("{} at {time_ns} ns", event.name));
             return;

@@ -35,7 +35,7 @@ pub(super) fn not_a_boot(trace: &Trace) -> NotABoot {
         reason: "no start of the service manager, of its targets or of the kernel's initialisation".to_owned(),
         found: contents.found,
         recorder: trace.recorder.clone(),
-        duration_ns: trace.duration_ns,
+        duration_ns: trace.length_ns(),
         processes_before: contents.processes_before,
         processes_started: contents.processes_started,
         processes_ended: contents.processes_ended,

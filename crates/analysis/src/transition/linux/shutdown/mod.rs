@@ -117,7 +117,7 @@ fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
             .to_owned(),
         found,
         recorder: trace.recorder.clone(),
-        duration_ns: trace.duration_ns,
+        duration_ns: trace.length_ns(),
         processes_before: contents.processes_before,
         processes_started: contents.processes_started,
         processes_ended: contents.processes_ended,
