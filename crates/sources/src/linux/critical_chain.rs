@@ -6,9 +6,9 @@
 //!   └─NetworkManager-wait-online.service @6.301s +6.186s
 //! ```
 //!
-//! Times count from the begin of user space. `+` is how long the start took, and `@` is then its begin; without `+` it is when the unit
+//! Times count from the start of user space. `+` is how long the start took, and `@` is then its begin; without `+` it is when the unit
 //! was active. A unit comes after the one below it. Source: systemd-analyze(1); what `@` is in each case, from the program's output
-//! beside the units' properties.
+//! and the units' properties.
 
 use onoff_trace::{Counter, DependencyKind, Severity, StringId, TableName, milestone};
 
@@ -49,7 +49,7 @@ const BEGIN_UNKNOWN: Counter = Counter {
 struct Entry<'t> {
     depth: usize,
     unit: &'t str,
-    /// Since the begin of user space, ns; `None` for a unit that is not started yet.
+    /// Since the start of user space, ns; `None` for a unit that is not started yet.
     at_ns: Option<i64>,
     /// How long the start took, ns.
     took_ns: Option<i64>,
