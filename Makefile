@@ -43,6 +43,7 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	python3 tools/check_rooms.py
 	python3 tools/json_reference.py --check
 	python3 tools/check_rules_page.py
+	python3 tools/check_named_tests.py
 	python3 tools/findings_page.py --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	cargo clippy --package onoff-trace --all-targets --features arrow --locked -- --deny warnings
