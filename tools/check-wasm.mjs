@@ -15,7 +15,7 @@ for (const { module: from, name } of WebAssembly.Module.imports(module)) {
 const instance = new WebAssembly.Instance(module, imports);
 const onoff = instance.exports;
 
-function ask(name, bytes, json) {
+function ask(name, bytes, json, question = "boot") {
     const name_bytes = new TextEncoder().encode(name);
     onoff.onoff_clear();
     const place = onoff.onoff_reserve(name_bytes.length + bytes.length);
@@ -24,7 +24,7 @@ function ask(name, bytes, json) {
     memory.set(name_bytes, place);
     memory.set(bytes, place + name_bytes.length);
     onoff.onoff_add_file(name_bytes.length);
-    const code = onoff.onoff_boot(json);
+    const code = onoff[`onoff_${question}`](json);
     const answer = new Uint8Array(onoff.memory.buffer, onoff.onoff_answer(), onoff.onoff_answer_length());
     return { code, text: new TextDecoder().decode(answer) };
 }
@@ -42,6 +42,23 @@ for (const recording of recordings) {
     const plain = text.text.replace(/\u001b\[[0-9;]*m/g, "");
     assert.equal(plain, execFileSync(program, ["boot", recording], { encoding: "utf8" }), `${recording}: text`);
     console.log(`${recording}: answered as the program does, in ${seconds} s`);
+}
+
+// The other questions, of recordings that have an answer.
+for (const [question, recording] of [
+    ["shutdown", "samples/slow-shutdown.etl"],
+    ["suspend", "samples/slow-sleep.etl"],
+    ["processes", "samples/slow-boot.etl"],
+    ["services", "samples/slow-boot.etl"],
+]) {
+    const bytes = readFileSync(recording);
+    const json = ask(recording, bytes, 1, question);
+    assert.equal(json.code, 0, json.text);
+    const run = (...format) => execFileSync(program, [question, recording, ...format], { encoding: "utf8", maxBuffer: 1 << 28 });
+    assert.deepEqual(JSON.parse(json.text), JSON.parse(run("--format", "json")), `${question}: JSON`);
+    const text = ask(recording, bytes, 0, question).text.replace(/\u001b\[[0-9;]*m/g, "");
+    assert.equal(text, run(), `${question}: text`);
+    console.log(`${question}: answered as the program does`);
 }
 
 // What is no recording, and a recording without a boot, are refused with a reason and another code.

@@ -21,6 +21,7 @@ pub mod why;
 
 use std::path::PathBuf;
 
+use onoff::{List, ListQuestion};
 use onoff_analysis::idle::IdleMetric;
 use onoff_analysis::netboot::NetbootOptions;
 use onoff_analysis::transition::boot::BootOptions;
@@ -32,6 +33,7 @@ use onoff_report::text::info::InfoTextOptions;
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::{EventFilter, Pattern};
 
+use crate::arguments::table::TableFormat;
 use crate::arguments::{
     Arguments, BootArguments, Command, CsvTable, EventsArguments, Idle, InfoArguments, OutputArguments, PlainFormat,
     ReadingArguments, RecordingArguments, TransitionFormat, XperfArguments,
@@ -42,13 +44,11 @@ use compare::CompareQuestion;
 use diagnose::{DiagnosisFormat, DiagnosisQuestion};
 use firmware::FirmwareQuestion;
 use gate::GateQuestion;
-use lists::List;
 use netboot::NetbootFormat;
 use record::RecordTask;
 use shutdown::ShutdownFormat;
 use summary::SummaryQuestion;
 use suspend::SuspendFormat;
-use table::TableQuestion;
 use view::ViewQuestion;
 use why::WhyTask;
 
@@ -101,7 +101,7 @@ pub enum Task {
     /// Show how programs ask for their data.
     Io(Box<io::IoQuestion>),
     /// List rows of any range.
-    List(List, TableQuestion),
+    List(List, ListQuestion, TableFormat),
     /// Show where the time of network boots went.
     Netboot(NetbootOptions, NetbootFormat),
     /// Show what Windows reads ahead.

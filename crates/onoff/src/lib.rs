@@ -32,6 +32,7 @@ mod answers;
 mod error;
 #[cfg(feature = "files")]
 mod image;
+mod lists;
 #[cfg(feature = "files")]
 mod prefetch;
 mod runs;
@@ -43,6 +44,7 @@ pub use answers::{BootAnswer, ShutdownAnswer, SleepAnswer};
 pub use error::{Error, Refusal};
 #[cfg(feature = "files")]
 pub use image::{ImageKnowledge, OpenedImage};
+pub use lists::{List, ListAnswer, ListQuestion, NoList, OutOfRange, scope_of};
 #[cfg(feature = "files")]
 pub use prefetch::prefetch;
 pub use runs::{RunsOfTransition, firmware_run, tables_of_runs};

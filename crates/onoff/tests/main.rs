@@ -9,8 +9,11 @@ use onoff::analysis::recording::Provenance;
 use onoff::analysis::transition::boot::BootOptions;
 use onoff::analysis::transition::shutdown::ShutdownOptions;
 use onoff::analysis::transition::suspend::SuspendOptions;
+use onoff::report::table::Order;
+use onoff::report::text::time_point::TimePoint;
+use onoff::sources::Pattern;
 use onoff::trace::{TableName, Tables};
-use onoff::{BootAnswer, Error, Refusal, Session, Transitions};
+use onoff::{BootAnswer, Error, List, ListQuestion, NoList, OutOfRange, Refusal, Session, Transitions};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples").join(name)
@@ -98,4 +101,56 @@ fn runs_are_of_the_first_transition_that_there_is() {
     assert_eq!((sleep.transition, sleep.runs.len()), (RunSubject::Suspend, 1));
     let refused = session("slow-boot.etl").runs("boot".to_owned(), Some(RunSubject::Shutdown), None);
     assert!(matches!(refused, Err(Refusal::Nothing(why)) if why.starts_with("boot: ")));
+}
+
+fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+    let mut bytes = Vec::new();
+    write(&mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn lists_are_answers_of_the_library() {
+    let session = session("slow-boot.etl");
+    let processes = session.list(&List::Processes, &ListQuestion::default()).unwrap();
+    let rows = written(|out| processes.write_csv(out));
+    assert!(rows.starts_with("image,"), "{rows}");
+    assert!(rows.contains("\nwinlogon.exe,"), "{rows}");
+    // One row fewer is said to be left out.
+    let order = Order { top: Some(rows.lines().count() - 2), ..Order::default() };
+    let cut = session.list(&List::Processes, &ListQuestion { order, ..ListQuestion::default() }).unwrap();
+    assert!(written(|out| cut.write_text(out)).contains("and 1 more row;"));
+}
+
+#[test]
+fn a_list_that_cannot_be_says_why() {
+    let session = session("slow-boot.etl");
+    let refused = |list: &List, question: &ListQuestion| match session.list(list, question) {
+        Err(Refusal::Nothing(why)) => why,
+        answer => panic!("{answer:?}"),
+    };
+    let sorted =
+        ListQuestion { order: Order { sort: Some("speed".to_owned()), ..Order::default() }, ..ListQuestion::default() };
+    assert!(matches!(refused(&List::Processes, &sorted), NoList::Column(_)));
+    let far = TimePoint::SinceStart(i64::MAX - 1);
+    let later = ListQuestion { range: Some((far, far)), ..ListQuestion::default() };
+    assert!(matches!(refused(&List::Processes, &later), NoList::Range(OutOfRange::Range { start_ns: 0, end_ns: 1.. })));
+    let chosen = ListQuestion { processes: vec![Pattern::new("nobody.exe")], ..ListQuestion::default() };
+    assert!(matches!(refused(&List::Processes, &chosen), NoList::Nothing(_)));
+    assert!(matches!(refused(&List::Devices, &chosen), NoList::OfNoProcess(_)));
+}
+
+#[test]
+fn sections_are_the_tables_of_the_text_with_all_their_rows() {
+    let session = session("slow-boot.etl");
+    let boot = session.boot(&BootOptions::default()).unwrap();
+    let text = written(|out| boot.write_text(out));
+    let sections = boot.sections(1);
+    let names: Vec<&str> = sections.iter().map(|section| section.name).collect();
+    assert!(names.starts_with(&["phases"]) && names.contains(&"units"), "{names:?}");
+    assert!(sections.iter().all(|section| text.contains(&*section.title)));
+    let BootAnswer::Windows { report, .. } = &boot else { panic!("{boot:?}") };
+    let units: Vec<_> = boot.sections(1).into_iter().filter(|section| section.name == "units").collect();
+    let rows = written(|out| onoff::report::section::csv::write(&units, out));
+    assert_eq!(rows.lines().count(), report.units.len() + 1);
 }

@@ -17,7 +17,13 @@ use std::fmt::{Debug, Display};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use onoff::analysis::transition::boot::BootOptions;
-use onoff::{Error, Refusal, Session};
+use onoff::analysis::transition::shutdown::ShutdownOptions;
+use onoff::analysis::transition::suspend::SuspendOptions;
+use onoff::report::table::{Order, TEXT_ROWS};
+use onoff::report::text::boot::no_boot;
+use onoff::report::text::shutdown::{ShutdownTextOptions, no_shutdown};
+use onoff::report::text::suspend::SuspendTextOptions;
+use onoff::{Error, List, ListQuestion, Refusal, Session};
 
 /// What the page has handed over, and what it gets.
 #[derive(Debug)]
@@ -78,24 +84,83 @@ pub extern "C" fn onoff_answer_length() -> usize {
 /// Asks where the time of the boot went; the answer is text where `json` is 0, else JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_boot(json: u32) -> u32 {
+    answer(json, |session, json, out| {
+        let boot = session.boot(&BootOptions::default()).map_err(|refusal| nothing(refusal, |no| no_boot(&no)))?;
+        Ok(if json { boot.write_json(&[session.provenance()?], out) } else { boot.write_text(out) })
+    })
+}
+
+/// Asks where the time of the shutdown went.
+#[unsafe(no_mangle)]
+pub extern "C" fn onoff_shutdown(json: u32) -> u32 {
+    answer(json, |session, json, out| {
+        let shutdown = session.shutdown(&ShutdownOptions::default());
+        let shutdown = shutdown.map_err(|refusal| nothing(refusal, |no| no_shutdown(&no)))?;
+        let options = ShutdownTextOptions::default();
+        Ok(if json {
+            shutdown.write_json(&[session.provenance()?], out)
+        } else {
+            shutdown.write_text_with(&options, out)
+        })
+    })
+}
+
+/// Asks where the time of the sleeps went.
+#[unsafe(no_mangle)]
+pub extern "C" fn onoff_suspend(json: u32) -> u32 {
+    answer(json, |session, json, out| {
+        let sleeps = session.sleeps(&SuspendOptions::default());
+        let sleeps = sleeps.map_err(|refusal| nothing(refusal, |no| no.to_string()))?;
+        let options = SuspendTextOptions::default();
+        Ok(if json { sleeps.write_json(&[session.provenance()?], out) } else { sleeps.write_text_with(&options, out) })
+    })
+}
+
+/// Asks which processes ran.
+#[unsafe(no_mangle)]
+pub extern "C" fn onoff_processes(json: u32) -> u32 {
+    list(json, &List::Processes)
+}
+
+/// Asks which services started and stopped.
+#[unsafe(no_mangle)]
+pub extern "C" fn onoff_services(json: u32) -> u32 {
+    list(json, &List::Services)
+}
+
+fn list(json: u32, list: &List) -> u32 {
+    answer(json, |session, json, out| {
+        let order = Order { top: (!json).then_some(TEXT_ROWS), ..Order::default() };
+        let list = session.list(list, &ListQuestion { order, ..ListQuestion::default() });
+        let list = list.map_err(|refusal| nothing(refusal, |no| no.to_string()))?;
+        Ok(if json { list.write_json(&[session.provenance()?], out) } else { list.write_text(out) })
+    })
+}
+
+/// Opens the files that were handed over, asks, and keeps the answer.
+fn answer(
+    json: u32,
+    ask: impl FnOnce(&Session, bool, &mut Vec<u8>) -> Result<std::io::Result<()>, Refusal<String>>,
+) -> u32 {
     let mut exchange = exchange();
-    let (code, answer) = answered(boot(&exchange.files, json != 0));
+    let mut written = Vec::new();
+    let asked = Session::from_bytes(exchange.files.iter().cloned())
+        .map_err(Refusal::Unreadable)
+        .and_then(|session| ask(&session, json != 0, &mut written));
+    let (code, answer) = answered(match asked {
+        Ok(Ok(())) => Ok(written),
+        Ok(Err(error)) => Err(Refusal::Nothing(error.to_string())),
+        Err(refusal) => Err(refusal),
+    });
     exchange.answer = answer;
     code
 }
 
-fn boot(files: &[(String, Vec<u8>)], json: bool) -> Result<Vec<u8>, Refusal<String>> {
-    let session = Session::from_bytes(files.iter().cloned())?;
-    let boot = session.boot(&BootOptions::default()).map_err(|refusal| match refusal {
+/// A refusal with what the recording holds instead, in words.
+fn nothing<N: Debug + Display>(refusal: Refusal<N>, instead: impl FnOnce(N) -> String) -> Refusal<String> {
+    match refusal {
         Refusal::Unreadable(error) => Refusal::Unreadable(error),
-        Refusal::Nothing(instead) => Refusal::Nothing(onoff::report::text::boot::no_boot(&instead)),
-    })?;
-    let mut answer = Vec::new();
-    let written =
-        if json { boot.write_json(&[session.provenance()?], &mut answer) } else { boot.write_text(&mut answer) };
-    match written {
-        Ok(()) => Ok(answer),
-        Err(error) => Err(Refusal::Nothing(error.to_string())),
+        Refusal::Nothing(no) => Refusal::Nothing(instead(no)),
     }
 }
 

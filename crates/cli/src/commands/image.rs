@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use onoff::{ImageKnowledge, OpenedImage};
 use onoff_analysis::image::compare;
 use onoff_findings::image::ImageAnswer;
-use onoff_report::{csv, json, section, text};
+use onoff_report::{json, section, text};
 
 use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub fn run(recording: Recording, question: &ImageQuestion, destination: &Destina
             match question.format {
                 TableFormat::Text => text::image::write_comparison(&comparison, &question.text, out)?,
                 TableFormat::Json => json::document::write(&[], &comparison, out)?,
-                TableFormat::Csv => section::csv::write(&[csv::image::changes(&comparison)], out)?,
+                TableFormat::Csv => section::csv::write(&[text::image::changed(&comparison, usize::MAX)], out)?,
             }
             Ok(())
         });
@@ -51,7 +51,7 @@ pub fn run(recording: Recording, question: &ImageQuestion, destination: &Destina
             TableFormat::Text => text::image::write(&answer, &question.text, out)?,
             TableFormat::Json => json::document::write(&recordings, &answer, out)?,
             TableFormat::Csv => {
-                let rows = csv::image::rows(&answer.image, &answer.audit, question.rows);
+                let rows = text::image::rows(&answer.image, &answer.audit, question.rows);
                 section::csv::write(&[rows], out)?
             }
         }

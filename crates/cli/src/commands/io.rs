@@ -2,9 +2,8 @@
 
 use onoff_analysis::io::{self, IoReport, TABLES};
 use onoff_analysis::recording::Provenance;
-use onoff_report::{csv, json, section, text};
+use onoff_report::{json, section, text};
 
-use super::table::scope_of;
 use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
 use crate::invocation::Recording;
@@ -21,7 +20,7 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
             match question.format {
                 TableFormat::Text => text::io::write(&report, &question.text, out)?,
                 TableFormat::Json => json::document::write(&[provenance], &report, out)?,
-                TableFormat::Csv => section::csv::write(&[csv::io::groups(&report)], out)?,
+                TableFormat::Csv => section::csv::write(&[text::io::all_groups(&report)], out)?,
             }
             Ok(())
         });
@@ -33,7 +32,7 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
         match question.format {
             TableFormat::Text => text::io::write_comparison(&comparison, out)?,
             TableFormat::Json => json::document::write(&[provenance_of_other, provenance], &comparison, out)?,
-            TableFormat::Csv => section::csv::write(&[csv::io::changes(&comparison)], out)?,
+            TableFormat::Csv => section::csv::write(&[text::io::changes(&comparison)], out)?,
         }
         Ok(())
     })
@@ -41,7 +40,9 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
 
 fn read(recording: Recording, question: &IoQuestion) -> Result<(IoReport, Provenance), Failure> {
     let (session, trace) = super::open(recording, TABLES)?;
-    let scope = scope_of(&trace, question.range)?.of_processes(question.processes.clone());
+    let scope = onoff::scope_of(&trace, question.range)
+        .map_err(|error| Failure::NothingToAnswer(format!("--range: {error}")))?
+        .of_processes(question.processes.clone());
     let report = io::analyse(&trace, &scope, &question.options);
     if report.views.is_empty() {
         return Err(Failure::NothingToAnswer(text::io::nothing(&report, &trace.recorder)));

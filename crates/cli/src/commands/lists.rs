@@ -1,45 +1,32 @@
-//! The commands that list rows of any range.
+//! The verbs that list rows of any range.
 
-use onoff_analysis::lists::{cpu, devices, interrupts, policy, processes, services};
-use onoff_analysis::storage::{disk, files, hard_faults};
+use onoff::{List, ListQuestion, NoList, Refusal};
 
-use super::table::run as table;
+use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
 use crate::invocation::Recording;
-use crate::invocation::lists::List;
-use crate::invocation::table::TableQuestion;
 use crate::output::Destination;
 
-pub fn run(recording: Recording, list: List, question: TableQuestion, to: &Destination) -> Result<(), Failure> {
-    match list {
-        List::Cpu(by) => table(recording, cpu::tables(&by), question, to, |trace, scope| cpu::list(trace, scope, &by)),
-        List::Devices => {
-            no_process(&question, "work on a device")?;
-            table(recording, devices::TABLES, question, to, devices::list)
+pub fn run(
+    recording: Recording,
+    list: &List,
+    (question, format): (&ListQuestion, TableFormat),
+    to: &Destination,
+) -> Result<(), Failure> {
+    let (session, answer) = super::ask(recording, |session| session.list(list, question))?;
+    let answer = answer.map_err(|refusal| match refusal {
+        Refusal::Unreadable(error) => error.into(),
+        Refusal::Nothing(NoList::Column(error)) => Failure::WrongUsage(format!("--sort: {error}")),
+        Refusal::Nothing(error @ NoList::OfNoProcess(_)) => Failure::WrongUsage(format!("--process: {error}")),
+        Refusal::Nothing(NoList::Range(error)) => Failure::NothingToAnswer(format!("--range: {error}")),
+        Refusal::Nothing(NoList::Nothing(nothing)) => Failure::NothingToAnswer(nothing),
+    })?;
+    to.write(|out| {
+        match format {
+            TableFormat::Text => answer.write_text(out)?,
+            TableFormat::Json => answer.write_json(&[session.provenance()?], out)?,
+            TableFormat::Csv => answer.write_csv(out)?,
         }
-        List::Disk(by) => table(recording, disk::TABLES, question, to, |trace, scope| disk::analyse(trace, scope, &by)),
-        List::Files(by) => {
-            table(recording, files::TABLES, question, to, |trace, scope| files::analyse(trace, scope, &by))
-        }
-        List::HardFaults(by) => {
-            let list = |trace: &_, scope: &_| hard_faults::analyse(trace, scope, &by);
-            table(recording, hard_faults::TABLES, question, to, list)
-        }
-        List::Interrupts(by) => {
-            no_process(&question, "an interrupt")?;
-            let list = |trace: &_, scope: &_| interrupts::list(trace, scope, &by);
-            table(recording, interrupts::TABLES, question, to, list)
-        }
-        List::Policy => table(recording, policy::TABLES, question, to, policy::list),
-        List::Processes => table(recording, processes::TABLES, question, to, processes::list),
-        List::Services => table(recording, services::TABLES, question, to, services::list),
-    }
-}
-
-/// Refuses a choice of processes where `what` belongs to none.
-fn no_process(question: &TableQuestion, what: &str) -> Result<(), Failure> {
-    if question.processes.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::WrongUsage(format!("--process: {what} belongs to no process")))
+        Ok(())
+    })
 }

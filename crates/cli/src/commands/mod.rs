@@ -20,7 +20,6 @@ mod runs;
 mod shutdown;
 mod summary;
 mod suspend;
-mod table;
 mod this_computer;
 mod view;
 mod why;
@@ -56,7 +55,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Events(question) => events::run(recording, question, &destination),
         Task::Firmware(question) => firmware::run(&recording, &question, &destination),
         Task::Io(question) => io::run(recording, &question, &destination),
-        Task::List(list, question) => lists::run(recording, list, question, &destination),
+        Task::List(list, question, format) => lists::run(recording, &list, (&question, format), &destination),
         Task::Netboot(options, format) => netboot::run(recording, &options, format, &destination),
         Task::Collect(question) => collect::run(&question),
         Task::Image(question) => image::run(recording, &question, &destination),

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use onoff_analysis::image::OverlayLimits;
-use onoff_report::csv::image::ImageRows;
-use onoff_report::text::image::ImageTextOptions;
+use onoff_report::text::image::{ImageRows, ImageTextOptions};
 
 use super::{Invocation, Recording, Task, io};
 use crate::arguments::image::{ImageArguments, ImageBy};

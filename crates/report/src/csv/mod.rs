@@ -2,7 +2,5 @@
 
 pub mod compare;
 pub mod firmware;
-pub mod image;
-pub mod io;
 pub mod netboot;
 pub mod timed;

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::image::{ImageComparison, ImageReport, OverlayGrowth, OverlayKind, ServiceEntry, WriteFilter};
+use onoff_analysis::image::{
+    HiveReport, ImageComparison, ImageReport, OverlayGrowth, OverlayKind, ServiceEntry, ServiceKind, WriteFilter,
+};
 use onoff_findings::finding::FindingSeverity;
 use onoff_findings::image::{ImageAnswer, ImageAudit, UnreadableHive};
 use onoff_findings::protected::guard;
@@ -10,8 +12,10 @@ use onoff_findings::protected::guard;
 use super::bar::sparkline;
 use super::printable::printable;
 use super::quantity::{count, counted, duration, percent, second_or_dash, size};
+use super::section::title;
 use super::style::{DOUBT, HEADLINE, QUIET, TITLE, WORST};
-use super::table::{Table, cell, styled_cell};
+use crate::section::{self, Cell, Heading, Section, SectionOf};
+use crate::table::Value;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,19 +40,13 @@ pub fn write(answer: &ImageAnswer, options: &ImageTextOptions, out: &mut dyn Wri
     if let Some(growth) = overlay {
         write_overlay(growth, rows, out)?;
     }
-    services(report, rows, out)?;
-    starts(report, rows, out)?;
-    boot_menu(report, out)?;
-    not_applicable(audit, out)?;
-    hives(report, out)?;
+    let sections = [services(report, rows), start_programs(report, rows), autologgers(report), boot_menu(report)];
+    let sections = sections.into_iter().flatten().chain(not_applicable(audit)).chain(hives(report));
+    section::text::write_all(&sections.collect::<Vec<_>>(), out)?;
     for file in unreadable {
         writeln!(out, "  {DOUBT}not read: {}: {}{DOUBT:#}", printable(&file.name), printable(&file.reason))?;
     }
     Ok(())
-}
-
-fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\n{TITLE}{text}{TITLE:#}{}{QUIET}{note}{QUIET:#}", if note.is_empty() { "" } else { "  " })
 }
 
 fn more(all: usize, rows: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -200,16 +198,23 @@ fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io
     if growth.is_cut {
         writeln!(out, "  {DOUBT}There were more clusters than are told apart: the growth is larger.{DOUBT:#}")?;
     }
-    for (heading, owners) in
-        [("folder (what excluding it saves)", &growth.folders), ("file", &growth.files), ("program", &growth.processes)]
-    {
-        writeln!(out)?;
-        let mut table = Table::new().left(heading, 72).right("new").right("written");
-        for owner in owners.iter().filter(|owner| owner.new_bytes > 0).take(rows) {
-            let name = if owner.name.is_empty() { "(not known)" } else { &owner.name };
-            table.row([cell(name), cell(size(owner.new_bytes)), cell(size(owner.written_bytes))]);
-        }
-        table.write(out)?;
+    let owners = [
+        ("folders", "By folder (what excluding it saves)", &growth.folders),
+        ("files", "By file", &growth.files),
+        ("programs", "By program", &growth.processes),
+    ];
+    for (name, title, owners) in owners {
+        let owners = owners.iter().filter(|owner| owner.new_bytes > 0);
+        let section = Section::of(name, title, owners)
+            .top(rows)
+            .column(Heading::name("name", "name").wide(72), |owner| match owner.name.as_str() {
+                "" => Cell::words(anstyle::Style::new(), "(not known)"),
+                name => Value::text(name).into(),
+            })
+            .column(Heading::quantity("new_bytes", "new"), |owner| Value::Bytes(owner.new_bytes))
+            .column(Heading::quantity("written_bytes", "written"), |owner| Value::Bytes(owner.written_bytes))
+            .done();
+        section::text::write(&section, out)?;
     }
     Ok(())
 }
@@ -235,133 +240,181 @@ fn notes(service: &ServiceEntry) -> String {
     notes.join(", ")
 }
 
-fn services(report: &ImageReport, rows: usize, out: &mut dyn Write) -> io::Result<()> {
+fn services(report: &ImageReport, top: usize) -> Option<Section<'_>> {
     let autos: Vec<&ServiceEntry> = report.services.iter().filter(|service| service.is_auto()).collect();
     if autos.is_empty() {
-        return Ok(());
+        return None;
     }
-    title(
-        "Services that start at each boot",
-        "in the order of their groups; all services and drivers: --format csv",
-        out,
-    )?;
-    let mut table = Table::new()
-        .left("service", 34)
-        .left("group", 24)
-        .left("on error", 8)
-        .left("starts after", 36)
-        .right("needed by")
-        .left("", 60);
-    for service in autos.iter().take(rows) {
-        let after = [service.depends_on_services.as_slice(), service.depends_on_groups.as_slice()].concat().join(", ");
-        table.row([
-            cell(&*service.name),
-            cell(&*service.group),
-            cell(service.error_control.as_str()),
-            cell(after),
-            cell(if service.needed_by.is_empty() { String::new() } else { count(service.needed_by.len() as u64) }),
-            styled_cell(QUIET, notes(service)),
-        ]);
-    }
-    table.write(out)?;
-    more(autos.len(), rows, out)
+    let section = service_columns(Section::of("services", "Services that start at each boot", autos))
+        .note("in the order of their groups; all services and drivers: --format csv")
+        .first(top)
+        .done();
+    Some(section)
 }
 
-fn starts(report: &ImageReport, rows: usize, out: &mut dyn Write) -> io::Result<()> {
-    if !report.start_programs.is_empty() {
-        title("Programs that start with the session", "", out)?;
-        let mut table = Table::new().left("name", 32).left("command", 72).left("key", 64);
-        for program in report.start_programs.iter().take(rows) {
-            table.row([cell(&*program.name), cell(&*program.command), styled_cell(QUIET, &*program.key)]);
+/// What the rows of a table for programs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageRows {
+    /// Services and drivers.
+    Services,
+    /// Findings.
+    Findings,
+}
+
+/// The section with those rows. Lists are joined with semicolons.
+#[must_use]
+pub fn rows<'a>(report: &'a ImageReport, audit: &'a ImageAudit, rows: ImageRows) -> Section<'a> {
+    match rows {
+        ImageRows::Services => {
+            service_columns(Section::of("services", "Services and drivers", report.services.iter())).done()
         }
-        table.write(out)?;
-        more(report.start_programs.len(), rows, out)?;
+        ImageRows::Findings => Section::of("findings", "Findings", &audit.findings)
+            .column(Heading::data("code"), |finding| Value::text(finding.code))
+            .column(Heading::data("severity"), |finding| Value::text(finding.severity.as_str()))
+            .column(Heading::data("subject"), |finding| Value::text(&finding.subject.name))
+            .column(Heading::data("title"), |finding| Value::text(&finding.title))
+            .column(Heading::data("advice"), |finding| Value::text(&finding.advice))
+            .column(Heading::data("evidence"), |finding| {
+                let evidence: Vec<&str> = finding.evidence.iter().map(|one| one.text.as_str()).collect();
+                Value::Text(evidence.join("; ").into())
+            })
+            .done(),
     }
-    let on: Vec<&str> = report.autologgers.iter().filter(|one| one.is_on).map(|one| one.name.as_str()).collect();
-    if !on.is_empty() {
-        title("Recordings that run in every boot", "", out)?;
-        writeln!(out, "  {}", printable(&on.join(", ")))?;
-    }
-    Ok(())
 }
 
-fn boot_menu(report: &ImageReport, out: &mut dyn Write) -> io::Result<()> {
-    let Some(menu) = &report.boot_menu else { return Ok(()) };
+fn service_columns<'a>(section: SectionOf<'a, &'a ServiceEntry>) -> SectionOf<'a, &'a ServiceEntry> {
+    let list = |names: &[String]| Value::Text(names.join(";").into());
+    let after =
+        |service: &ServiceEntry| [&service.depends_on_services[..], &service.depends_on_groups[..]].concat().join(", ");
+    let data = Heading::data;
+    section
+        .column(Heading::name("name", "service").wide(34), |service| Value::text(&service.name))
+        .column(data("display_name"), |service| Value::text(&service.display_name))
+        .column(data("kind"), |service| Value::text(kind(service.kind)))
+        .column(data("start"), |service| Value::text(service.start.as_str()))
+        .column(Heading::name("error_control", "on error").wide(8), |service| {
+            Value::text(service.error_control.as_str())
+        })
+        .column(Heading::name("group", "group").wide(24), |service| Value::text(&service.group))
+        .column(data("tag"), |service| Value::of(service.tag, Value::Count))
+        .column(data("depends_on_services"), move |service| list(&service.depends_on_services))
+        .column(data("depends_on_groups"), move |service| list(&service.depends_on_groups))
+        .column(Heading::name("", "starts after").wide(36), move |service| Value::Text(after(service).into()))
+        .column(Heading::quantity("needed_by", "needed by"), move |service| {
+            let names = list(&service.needed_by);
+            match service.needed_by.len() {
+                0 => Cell::shown(names, ""),
+                needed => Cell::shown(names, count(needed as u64)),
+            }
+        })
+        .column(data("has_trigger"), |service| Value::Flag(service.has_trigger))
+        .column(data("is_delayed"), |service| Value::Flag(service.is_delayed))
+        .column(data("launch_protected"), |service| Value::Count(service.launch_protected))
+        .column(data("image_path"), |service| Value::text(&service.image_path))
+        .column(data("file"), |service| Value::text(&service.file))
+        .column(data("is_outside_windows"), |service| Value::Flag(service.is_outside_windows))
+        .column(data("account"), |service| Value::text(&service.account))
+        .column(data("key"), |service| Value::text(&service.key))
+        .column(data("last_written_unix_ns"), |service| Value::of(service.last_written_unix_ns, Value::Time))
+        .column(Heading::name("", "").wide(60), |service| Cell::words(QUIET, notes(service)))
+}
+
+const fn kind(kind: ServiceKind) -> &'static str {
+    match kind {
+        ServiceKind::Driver => "driver",
+        ServiceKind::FileSystem => "file_system",
+        ServiceKind::Service => "service",
+        ServiceKind::UserTemplate => "user_template",
+        ServiceKind::Other => "other",
+    }
+}
+
+fn start_programs(report: &ImageReport, top: usize) -> Option<Section<'_>> {
+    let section = Section::of("start_programs", "Programs that start with the session", &report.start_programs)
+        .first(top)
+        .column(Heading::name("name", "name").wide(32), |program| Value::text(&program.name))
+        .column(Heading::name("command", "command").wide(72), |program| Value::text(&program.command))
+        .column(Heading::name("key", "key").wide(64), |program| Value::text(&program.key).styled(QUIET))
+        .done();
+    Some(section).filter(|section| !section.is_empty())
+}
+
+fn autologgers(report: &ImageReport) -> Option<Section<'_>> {
+    let on: Vec<&str> = report.autologgers.iter().filter(|one| one.is_on).map(|one| one.name.as_str()).collect();
+    let names = printable(&on.join(", ")).into_owned();
+    let section = Section::of_lines("autologgers", "Recordings that run in every boot");
+    (!on.is_empty()).then(|| section.line(anstyle::Style::new(), names))
+}
+
+fn boot_menu(report: &ImageReport) -> Option<Section<'_>> {
+    let menu = report.boot_menu.as_ref()?;
     let waits = match menu.timeout_s {
         Some(seconds) if menu.shown() > 1 => format!("waits {seconds} s for a choice"),
         Some(_) => "one entry: it does not wait".to_owned(),
-        None => "how long it waits is not said".to_owned(),
+        None => "how long it waits is not known".to_owned(),
     };
-    title("Boot menu", &waits, out)?;
-    let mut table = Table::new().left("entry", 36).left("file", 44).left("", 60);
-    for entry in &menu.entries {
-        let mut notes: Vec<String> =
-            entry.settings.iter().map(|one| format!("{} {}", one.name, one.number().unwrap_or(0))).collect();
-        if entry.is_default {
-            notes.insert(0, "default".to_owned());
-        }
-        if !entry.is_shown {
-            notes.push("not in the menu".to_owned());
-        }
-        table.row([cell(&*entry.description), cell(&*entry.path), styled_cell(QUIET, notes.join(", "))]);
-    }
-    table.write(out)
+    let section = Section::of("boot_menu", "Boot menu", &menu.entries)
+        .note(waits)
+        .column(Heading::name("description", "entry").wide(36), |entry| Value::text(&entry.description))
+        .column(Heading::name("path", "file").wide(44), |entry| Value::text(&entry.path))
+        .column(Heading::data("is_default"), |entry| Value::Flag(entry.is_default))
+        .column(Heading::data("is_shown"), |entry| Value::Flag(entry.is_shown))
+        .column(Heading::name("", "").wide(60), |entry| {
+            let default = entry.is_default.then(|| "default".to_owned());
+            let settings = entry.settings.iter().map(|one| format!("{} {}", one.name, one.number().unwrap_or(0)));
+            let hidden = (!entry.is_shown).then(|| "not in the menu".to_owned());
+            let notes: Vec<String> = default.into_iter().chain(settings).chain(hidden).collect();
+            Cell::words(QUIET, notes.join(", "))
+        })
+        .done();
+    Some(section)
 }
 
-fn not_applicable(audit: &ImageAudit, out: &mut dyn Write) -> io::Result<()> {
-    if audit.not_applicable.is_empty() {
-        return Ok(());
-    }
-    title("Not applicable", "a rule without its input says nothing about the computer", out)?;
-    let mut table = Table::new().left("", 40).left("", 110);
-    for rule in &audit.not_applicable {
-        table.row([styled_cell(QUIET, rule.code), cell(&*rule.reason)]);
-    }
-    table.write(out)
+fn not_applicable(audit: &ImageAudit) -> Option<Section<'_>> {
+    let section = Section::of("not_applicable", "Not applicable", &audit.not_applicable)
+        .note("a rule without its input says nothing about the computer")
+        .column(Heading::name("code", "rule").wide(40), |rule| Value::text(rule.code).styled(QUIET))
+        .column(Heading::name("reason", "why").wide(110), |rule| Value::text(&rule.reason))
+        .done();
+    Some(section).filter(|section| !section.is_empty())
 }
 
-fn hives(report: &ImageReport, out: &mut dyn Write) -> io::Result<()> {
-    if report.hives.is_empty() {
-        return Ok(());
+fn hives(report: &ImageReport) -> Option<Section<'_>> {
+    let section = Section::of("hives", "Hives", &report.hives)
+        .column(Heading::name("kind", "hive").wide(10), |hive| Value::text(hive.kind.as_str()))
+        .column(Heading::name("name", "file").wide(60), |hive| Value::text(&hive.name))
+        .column(Heading::name("last_written_unix_ns", "written (UTC)").wide(20), |hive| {
+            Cell::shown(Value::of(hive.last_written_unix_ns, Value::Time), second_or_dash(hive.last_written_unix_ns))
+        })
+        .column(Heading::quantity("keys", "keys"), |hive| Value::Count(hive.keys))
+        .column(Heading::quantity("values", "values"), |hive| Value::Count(hive.values))
+        .column(Heading::name("", "").wide(70), |hive| Cell::words(DOUBT, hive_notes(hive)))
+        .done();
+    Some(section).filter(|section| !section.is_empty())
+}
+
+/// What could not be read of a hive, and what its logs gave.
+fn hive_notes(hive: &HiveReport) -> String {
+    let mut notes = Vec::new();
+    if hive.unreadable_keys + hive.unreadable_values > 0 {
+        notes.push(format!(
+            "not readable: {}, {}",
+            counted(hive.unreadable_keys, "key"),
+            counted(hive.unreadable_values, "value")
+        ));
     }
-    title("Hives", "", out)?;
-    let mut table = Table::new()
-        .left("hive", 10)
-        .left("file", 60)
-        .left("written (UTC)", 20)
-        .right("keys")
-        .right("values")
-        .left("", 70);
-    for hive in &report.hives {
-        let mut notes = Vec::new();
-        if hive.unreadable_keys + hive.unreadable_values > 0 {
-            notes.push(format!(
-                "not readable: {}, {}",
-                counted(hive.unreadable_keys, "key"),
-                counted(hive.unreadable_values, "value")
-            ));
-        }
-        if hive.recovered_keys > 0 {
-            notes.push(format!("{} found beside broken lists", counted(hive.recovered_keys, "key")));
-        }
-        match (hive.is_dirty, hive.applied_log_entries) {
-            (false, _) => {}
-            (true, 0) if hive.logs == 0 => notes.push("its last changes are in logs that are not there".to_owned()),
-            (true, 0) => notes.push("its last changes are missing: no log fits".to_owned()),
-            (true, entries) => {
-                notes.push(format!("{} of its logs applied", counted(entries, "entry").replace("entrys", "entries")))
-            }
-        }
-        table.row([
-            cell(hive.kind.as_str()),
-            cell(&*hive.name),
-            cell(second_or_dash(hive.last_written_unix_ns)),
-            cell(count(hive.keys)),
-            cell(count(hive.values)),
-            styled_cell(DOUBT, notes.join("; ")),
-        ]);
+    if hive.recovered_keys > 0 {
+        notes.push(format!("{} found outside broken lists", counted(hive.recovered_keys, "key")));
     }
-    table.write(out)
+    match (hive.is_dirty, hive.applied_log_entries) {
+        (false, _) => {}
+        (true, 0) if hive.logs == 0 => notes.push("its last changes are in logs that are not there".to_owned()),
+        (true, 0) => notes.push("its last changes are missing: no log fits".to_owned()),
+        (true, entries) => {
+            notes.push(format!("{} of its logs applied", counted(entries, "entry").replace("entrys", "entries")))
+        }
+    }
+    notes.join("; ")
 }
 
 /// Writes what changed between two images.
@@ -383,19 +436,24 @@ pub fn write_comparison(
         out,
         "What can cost most at boot comes first: services that start by themselves, then what the loader reads.\n"
     )?;
-    let mut table = Table::new().left("what", 14).left("name", 40).left("field", 14).left("was", 40).left("is", 40);
-    let side = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    for change in changes.iter().take(rows) {
-        table.row([
-            cell(change.what.replace('_', " ")),
-            cell(&*change.name),
-            cell(change.field.replace('_', " ")),
-            cell(side(&change.was)),
-            cell(side(&change.is)),
-        ]);
-    }
-    table.write(out)?;
-    more(changes.len(), rows, out)
+    section::text::write(&changed(comparison, rows), out)
+}
+
+/// The changes.
+#[must_use]
+pub fn changed(comparison: &ImageComparison, top: usize) -> Section<'_> {
+    let words = |code: &'static str| Cell::shown(Value::text(code), code.replace('_', " "));
+    let side = |text: &'_ Option<String>| text.as_ref().map_or_else(|| "-".to_owned(), Clone::clone);
+    let value = |text: &Option<String>| Value::of(text.clone(), |text| Value::Text(text.into()));
+    Section::of("changes", "", &comparison.changes)
+        .first(top)
+        .column(Heading::name("what", "what").wide(14), move |change| words(change.what))
+        .column(Heading::name("name", "name").wide(40), |change| Value::text(&change.name))
+        .column(Heading::name("field", "field").wide(14), move |change| words(change.field))
+        .column(Heading::name("was", "was").wide(40), move |change| Cell::shown(value(&change.was), side(&change.was)))
+        .column(Heading::name("is", "is").wide(40), move |change| Cell::shown(value(&change.is), side(&change.is)))
+        .column(Heading::data("weight"), |change| Value::Id(change.weight.into()))
+        .done()
 }
 
 /// Why there is nothing to say.

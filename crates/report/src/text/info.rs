@@ -7,9 +7,10 @@ use onoff_trace::ClockConversion;
 
 use super::losses;
 use super::printable::printable;
-use super::quantity::{count, counted, duration, percent, size};
-use super::style::{DOUBT, HEADLINE, QUIET, TITLE};
-use super::table::{Table, cell, styled_cell};
+use super::quantity::{count, counted, duration, size};
+use super::style::{HEADLINE, QUIET};
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +32,8 @@ impl Default for InfoTextOptions {
 pub fn write(summary: &RecordingSummary, options: &InfoTextOptions, out: &mut dyn Write) -> io::Result<()> {
     write_recording(summary, out)?;
     write_machine(summary, out)?;
-    write_providers(summary, options.top, out)?;
-    write_kinds(summary, options.top, out)?;
+    let lists = [providers(summary, options.top), kinds(summary, options.top)];
+    section::text::write_all(lists.iter().filter(|list| !list.is_empty()), out)?;
     writeln!(out)?;
     losses::write(&summary.losses, out)
 }
@@ -46,10 +47,11 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
         duration(summary.duration_ns.saturating_sub(summary.start_ns)),
         printable(recorder)
     )?;
-    let mut table = Table::new().left("", 34).left("", 120);
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut row = |name: &str, text: String| rows.push((name.to_owned(), text));
     let folder = shared_folder(summary);
     if !folder.is_empty() {
-        table.row([styled_cell(QUIET, "recording"), cell(folder)]);
+        row("recording", folder.to_owned());
     }
     for file in &summary.files {
         let mut notes = vec![size(file.bytes)];
@@ -61,25 +63,32 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
         }
         let what = if file.content.is_empty() { "file" } else { file.content };
         let name = file.name.strip_prefix(folder).map_or(&*file.name, |name| name.trim_start_matches('/'));
-        table.row([styled_cell(QUIET, what), cell(format!("{name} ({})", notes.join(", ")))]);
+        row(what, format!("{name} ({})", notes.join(", ")));
     }
     let unknown = || "not recorded".to_owned();
-    table.row([styled_cell(QUIET, "start"), cell(summary.start_utc.clone().unwrap_or_else(unknown))]);
-    table.row([styled_cell(QUIET, "last event"), cell(summary.end_utc.clone().unwrap_or_else(unknown))]);
+    row("start", summary.start_utc.clone().unwrap_or_else(unknown));
+    row("last event", summary.end_utc.clone().unwrap_or_else(unknown));
     if !summary.clock.is_empty() {
         let rate = match summary.clock_ticks_per_second {
             0 => String::new(),
             ticks => format!(", {} ticks per second", count(ticks)),
         };
-        table.row([styled_cell(QUIET, "clock"), cell(format!("{}{rate}", summary.clock))]);
+        row("clock", format!("{}{rate}", summary.clock));
     }
     for conversion in &summary.clock_conversions {
-        table.row([styled_cell(QUIET, format!("clock of {}", conversion.from)), cell(conversion_text(conversion))]);
+        row(&format!("clock of {}", conversion.from), conversion_text(conversion));
     }
     let lost = format!("{}, {}", counted(summary.events_lost, "event"), counted(summary.buffers_lost, "buffer"));
-    let style = if summary.events_lost > 0 || summary.buffers_lost > 0 { DOUBT } else { anstyle::Style::new() };
-    table.row([styled_cell(QUIET, "lost by the recorder"), styled_cell(style, lost)]);
-    table.write(out)
+    row("lost by the recorder", lost);
+    section::text::write(&properties("recording", "", rows), out)
+}
+
+/// Names with what they are.
+fn properties(name: &'static str, title: &'static str, rows: Vec<(String, String)>) -> Section<'static> {
+    Section::of(name, title, rows)
+        .column(Heading::name("property", "").wide(34), |row| Value::Text(row.0.clone().into()).styled(QUIET))
+        .column(Heading::name("value", "").wide(120), |row| Value::Text(row.1.clone().into()))
+        .done()
 }
 
 /// The folder or archive that all parts lie in; empty where files are no parts or there is none.
@@ -123,10 +132,10 @@ fn conversion_text(conversion: &ClockConversion) -> String {
 
 fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
     let system = &summary.system;
-    let mut table = Table::new().left("", 24).left("", 120);
+    let mut rows = Vec::new();
     let mut row = |name: &str, text: String| {
         if !text.is_empty() {
-            table.row([styled_cell(QUIET, name), cell(text)]);
+            rows.push((name.to_owned(), text));
         }
     };
     let os = if summary.os.is_empty() { "Windows" } else { &summary.os };
@@ -169,8 +178,7 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
     for (what, number) in [("services", system.services.len()), ("devices", system.devices.len())] {
         row(what, if number > 0 { count(number as u64) } else { String::new() });
     }
-    writeln!(out, "\n{TITLE}Machine{TITLE:#}")?;
-    table.write(out)
+    section::text::write(&properties("computer", "Machine", rows), out)
 }
 
 /// A size; empty for zero, which means that it was not recorded.
@@ -182,50 +190,44 @@ fn joined(parts: &[&str]) -> String {
     parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(", ")
 }
 
-fn write_providers(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new().right("events").right("share").right("bytes").left("provider", 70).left("", 36);
-    for provider in summary.providers.iter().take(top) {
-        // A provider without a name shows its GUID once.
-        let guid = if provider.name == provider.guid { "" } else { &provider.guid };
-        table.row([
-            cell(count(provider.events)),
-            cell(share_of(provider.events, summary.events)),
-            cell(known_size(provider.bytes)),
-            cell(&*provider.name),
-            styled_cell(QUIET, guid),
-        ]);
-    }
-    list("Providers", table, summary.providers.len(), top, out)
+fn providers(summary: &RecordingSummary, top: usize) -> Section<'_> {
+    Section::of("providers", "Providers", &summary.providers)
+        .note(shown_of(summary.providers.len(), top))
+        .top(top)
+        .column(Heading::quantity("events", "events"), |provider| Value::Count(provider.events))
+        .column(Heading::quantity("share_percent", "share"), |provider| share_of(provider.events, summary.events))
+        .column(Heading::quantity("bytes", "bytes").sparse(), |provider| Value::Bytes(provider.bytes))
+        .column(Heading::name("name", "provider").wide(70), |provider| Value::text(&provider.name))
+        .column(Heading::name("guid", "").wide(36), |provider| {
+            // A provider without a name shows its GUID once.
+            let guid = if provider.name == provider.guid { "" } else { &provider.guid };
+            Cell::shown(Value::text(&provider.guid), guid).styled(QUIET)
+        })
+        .done()
 }
 
-fn write_kinds(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new().right("events").right("share").right("bytes").left("event", 90).left("", 60);
-    for kind in summary.kinds.iter().take(top) {
-        let provider = if kind.name.starts_with(&kind.provider) { "" } else { &kind.provider };
-        table.row([
-            cell(count(kind.events)),
-            cell(share_of(kind.events, summary.events)),
-            cell(known_size(kind.bytes)),
-            cell(&*kind.name),
-            styled_cell(QUIET, provider),
-        ]);
-    }
-    list("Events", table, summary.kinds.len(), top, out)
+fn kinds(summary: &RecordingSummary, top: usize) -> Section<'_> {
+    Section::of("events", "Events", &summary.kinds)
+        .note(shown_of(summary.kinds.len(), top))
+        .top(top)
+        .column(Heading::quantity("events", "events"), |kind| Value::Count(kind.events))
+        .column(Heading::quantity("share_percent", "share"), |kind| share_of(kind.events, summary.events))
+        .column(Heading::quantity("bytes", "bytes").sparse(), |kind| Value::Bytes(kind.bytes))
+        .column(Heading::name("name", "event").wide(90), |kind| Value::text(&kind.name))
+        .column(Heading::name("provider", "").wide(60), |kind| {
+            let provider = if kind.name.starts_with(&kind.provider) { "" } else { &kind.provider };
+            Cell::shown(Value::text(&kind.provider), provider).styled(QUIET)
+        })
+        .done()
 }
 
-fn share_of(part: u64, whole: u64) -> String {
-    if whole == 0 { String::new() } else { percent(part as f64 * 100.0 / whole as f64) }
+fn share_of(part: u64, whole: u64) -> Value<'static> {
+    if whole == 0 { Value::Nothing } else { Value::Percent(part as f64 * 100.0 / whole as f64) }
 }
 
-fn list(name: &str, table: Table, total: usize, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if table.is_empty() {
-        return Ok(());
+fn shown_of(total: usize, top: usize) -> String {
+    match total > top {
+        true => format!("{} of {}; --top shows more", count(top as u64), count(total as u64)),
+        false => count(total as u64),
     }
-    let note = if total > top {
-        format!("{} of {}; --top shows more", count(top as u64), count(total as u64))
-    } else {
-        count(total as u64)
-    };
-    writeln!(out, "\n{TITLE}{name}{TITLE:#}  {QUIET}{note}{QUIET:#}")?;
-    table.write(out)
 }

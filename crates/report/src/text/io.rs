@@ -3,14 +3,17 @@
 use std::io::{self, Write};
 
 use onoff_analysis::io::{
-    CacheCurve, DeviceOrigin, FilterCosts, FindingCode, IoComparison, IoFinding, IoReport, IoView,
+    CacheCurve, DeviceOrigin, FilterCosts, FindingCode, IoComparison, IoFinding, IoGroup, IoReport, IoView,
 };
 
 use super::losses;
 use super::printable::printable;
-use super::quantity::{count, counted, duration, duration_or_dash, percent, size};
-use super::style::{HEADLINE, QUIET, TITLE, WORST};
-use super::table::{Table, cell, styled_cell};
+use super::quantity::{count, counted, duration, percent, size};
+use super::section::title;
+use super::style::{HEADLINE, QUIET, WORST};
+use super::usage::process_name;
+use crate::section::{self, Cell, Heading, Section, SectionOf};
+use crate::table::Value;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,15 +76,6 @@ fn headline(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
 /// A mean size: whole bytes from 1 up.
 fn bytes(mean: f64) -> String {
     if mean < 1024.0 { format!("{mean:.0} B") } else { size(mean.round() as u64) }
-}
-
-fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out)?;
-    if note.is_empty() {
-        writeln!(out, "{TITLE}{text}{TITLE:#}")
-    } else {
-        writeln!(out, "{TITLE}{text}{TITLE:#}  {QUIET}{note}{QUIET:#}")
-    }
 }
 
 fn findings(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -177,6 +171,14 @@ fn capital(text: &str) -> String {
 }
 
 fn write_view(report: &IoReport, view: &IoView, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut sections = vec![pages(report, view), sizes(view), patterns(report, view), caches(report, view)];
+    sections.extend(view.filter.as_ref().map(|costs| filter(costs, report)));
+    sections.extend(groups(view, top));
+    section::text::write_all(&sections, out)
+}
+
+/// How many pages the requests of a view touch, by what keeps them.
+fn pages(report: &IoReport, view: &IoView) -> Section<'static> {
     let table = &view.table;
     let note = format!(
         "{}, {} on average, the largest {}, {}",
@@ -189,87 +191,79 @@ fn write_view(report: &IoReport, view: &IoView, top: usize, out: &mut dyn Write)
         "write" => format!("Writes by {}", who(view)),
         _ => format!("Reads by {}", who(view)),
     };
-    title(&name, &note, out)?;
     let keys = match report.key_blocks {
         0 => String::new(),
         number => format!(" and {}", counted(number, "key block")),
     };
-    let mut rows = Table::new().left("", 56).right("pages").right("bytes");
-    for (what, pages) in [
+    let rows = [
         ("pages touched".to_owned(), table.unique_pages),
         (format!("each file in one operation{}", keys.replace(" and ", ", with ")), table.one_operation_pages),
         (format!("each page once{keys}"), table.minimum_pages),
         (format!("as requested, one page{keys} each"), table.optimistic_pages),
         (format!("as requested, every page touched{keys}"), table.exact_pages),
         ("if the bytes lay together".to_owned(), table.ideal_pages),
-    ] {
-        rows.row([cell(what), cell(count(pages)), cell(size(pages.saturating_mul(report.page_bytes)))]);
-    }
-    rows.write(out)?;
-    sizes(view, out)?;
-    patterns(report, view, out)?;
-    caches(report, view, out)?;
-    if let Some(costs) = &view.filter {
-        filter(costs, report, out)?;
-    }
-    groups(view, top, out)
+    ];
+    let page_bytes = report.page_bytes;
+    Section::of("pages", name, rows)
+        .note(note)
+        .column(Heading::name("what", "").wide(56), |row| Value::Text(row.0.clone().into()))
+        .column(Heading::quantity("pages", "pages"), |row| Value::Count(row.1))
+        .column(Heading::quantity("bytes", "bytes"), |row| Value::Bytes(row.1.saturating_mul(page_bytes)))
+        .done()
 }
 
-fn sizes(view: &IoView, out: &mut dyn Write) -> io::Result<()> {
-    let table = &view.table;
-    writeln!(out)?;
-    let mut rows = Table::new().left("size", 24).right("requests").right("share").right("bytes");
-    for bin in view.histogram.bins.iter().filter(|bin| bin.requests > 0) {
-        let name = match (bin.from_bytes, bin.to_bytes) {
-            (from, to) if from == to => size(from),
-            (from, to) => format!("{} to {}", size(from), size(to.saturating_add(1))),
-        };
-        let share = percent(bin.requests as f64 * 100.0 / table.requests.max(1) as f64);
-        rows.row([cell(name), cell(count(bin.requests)), cell(share), cell(size(bin.bytes))]);
-    }
-    rows.write(out)?;
-    let exact: Vec<String> = view
-        .histogram
-        .exact
-        .iter()
-        .filter(|exact| exact.requests > 0)
-        .map(|exact| format!("{} of {} B", count(exact.requests), count(exact.size_bytes)))
-        .collect();
-    if exact.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "  {QUIET}Exactly: {}.{QUIET:#}", exact.join(", "))
+/// `part` of `whole`.
+fn part_of(part: u64, whole: u64) -> Value<'static> {
+    Value::Percent(part as f64 * 100.0 / whole.max(1) as f64)
 }
 
-fn patterns(report: &IoReport, view: &IoView, out: &mut dyn Write) -> io::Result<()> {
+fn sizes(view: &IoView) -> Section<'_> {
+    let exact = view.histogram.exact.iter().filter(|exact| exact.requests > 0);
+    let exact: Vec<String> =
+        exact.map(|exact| format!("{} of {} B", count(exact.requests), count(exact.size_bytes))).collect();
+    let exact = (!exact.is_empty()).then(|| format!("Exactly: {}.", exact.join(", ")));
+    let all = view.table.requests;
+    Section::of("sizes", "Sizes", view.histogram.bins.iter().filter(|bin| bin.requests > 0))
+        .column(Heading::name("", "size").wide(24), |bin| match (bin.from_bytes, bin.to_bytes) {
+            (from, to) if from == to => Value::Text(size(from).into()),
+            (from, to) => Value::Text(format!("{} to {}", size(from), size(to.saturating_add(1))).into()),
+        })
+        .column(Heading::data("from_bytes"), |bin| Value::Bytes(bin.from_bytes))
+        .column(Heading::data("to_bytes"), |bin| Value::Bytes(bin.to_bytes))
+        .column(Heading::quantity("requests", "requests"), |bin| Value::Count(bin.requests))
+        .column(Heading::quantity("share_percent", "share"), move |bin| part_of(bin.requests, all))
+        .column(Heading::quantity("bytes", "bytes"), |bin| Value::Bytes(bin.bytes))
+        .done()
+        .line_if(QUIET, exact)
+}
+
+fn patterns(report: &IoReport, view: &IoView) -> Section<'static> {
     let patterns = &view.patterns;
     let all = view.table.requests;
-    writeln!(out)?;
-    let mut rows = Table::new().left("order", 40).right("requests").right("share");
     let strided = match patterns.stride_bytes {
         Some(stride) => format!("at a fixed distance, mostly {} B", signed_count(stride)),
         None => "at a fixed distance".to_owned(),
     };
-    for (what, number) in [
-        ("first of its file", patterns.first),
-        ("where the one before ended", patterns.consecutive),
-        (strided.as_str(), patterns.strided),
-        ("further on", patterns.forward),
-        ("further back", patterns.backward),
-        ("inside the one before", patterns.overlapping),
-    ] {
-        if number > 0 {
-            rows.row([cell(what), cell(count(number)), cell(percent(number as f64 * 100.0 / all.max(1) as f64))]);
-        }
-    }
-    rows.write(out)?;
-    writeln!(
-        out,
-        "  Consecutive ones merged into whole pages: {}; through a buffer of {} for each file: {}.",
+    let rows = [
+        ("first of its file".to_owned(), patterns.first),
+        ("where the one before ended".to_owned(), patterns.consecutive),
+        (strided, patterns.strided),
+        ("further on".to_owned(), patterns.forward),
+        ("further back".to_owned(), patterns.backward),
+        ("inside the one before".to_owned(), patterns.overlapping),
+    ];
+    let merged = format!(
+        "Consecutive ones merged into whole pages: {}; through a buffer of {} for each file: {}.",
         requests(view, patterns.merged_requests),
         size(report.buffer_bytes),
         count(patterns.buffered_requests)
-    )
+    );
+    Section::of("patterns", "Order", rows.into_iter().filter(|row| row.1 > 0))
+        .column(Heading::name("order", "order").wide(40), |row| Value::Text(row.0.clone().into()))
+        .column(Heading::quantity("requests", "requests"), |row| Value::Count(row.1))
+        .column(Heading::quantity("share_percent", "share"), move |row| part_of(row.1, all))
+        .done()
+        .line(anstyle::Style::new(), merged)
 }
 
 fn signed_count(number: i64) -> String {
@@ -277,11 +271,11 @@ fn signed_count(number: i64) -> String {
     format!("{sign}{}", count(number.unsigned_abs()))
 }
 
-fn caches(report: &IoReport, view: &IoView, out: &mut dyn Write) -> io::Result<()> {
+fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
     let curve = &view.cache;
     if curve.most_hits() == 0 {
-        writeln!(out)?;
-        return writeln!(out, "{QUIET}A cache would not help: no page is touched twice.{QUIET:#}");
+        let nothing = "A cache would not help: no page is touched twice.";
+        return Section::of_lines("cache", "A cache of pages").line(QUIET, nothing);
     }
     let sampled = curve.sampled.map_or_else(String::new, |how| {
         format!(
@@ -291,41 +285,32 @@ fn caches(report: &IoReport, view: &IoView, out: &mut dyn Write) -> io::Result<(
             counted(how.compared_accesses, "access").replace("accesss", "accesses")
         )
     });
-    title("A cache of pages", &format!("accesses that miss, by its size{sampled}"), out)?;
-    let ahead = view.cache_with_read_ahead.as_ref();
-    let keys = view.cache_with_key_blocks.as_ref();
-    let mut rows = Table::new().right("pages").right("bytes").right("misses");
-    if ahead.is_some() {
-        rows = rows.right("with read-ahead");
+    let misses = |curve: &CacheCurve, pages| part_of(curve.accesses.saturating_sub(curve.hits(pages)), curve.accesses);
+    let page_bytes = report.page_bytes;
+    let mut section = Section::of("cache", "A cache of pages", &curve.points)
+        .note(format!("accesses that miss, by its size{sampled}"))
+        .column(Heading::quantity("pages", "pages"), |point| Value::Count(point.pages))
+        .column(Heading::quantity("bytes", "bytes"), |point| Value::Bytes(point.pages.saturating_mul(page_bytes)))
+        .column(Heading::quantity("misses_percent", "misses"), |point| Value::Percent(point.miss_ratio * 100.0));
+    if let Some(ahead) = &view.cache_with_read_ahead {
+        let heading = Heading::quantity("misses_with_read_ahead_percent", "with read-ahead");
+        section = section.column(heading, |point| misses(ahead, point.pages));
     }
-    if keys.is_some() {
-        rows = rows.right("with key blocks");
+    if let Some(keys) = &view.cache_with_key_blocks {
+        let heading = Heading::quantity("misses_with_key_blocks_percent", "with key blocks");
+        section = section.column(heading, |point| misses(keys, point.pages));
     }
-    for point in &curve.points {
-        let miss = |curve: &CacheCurve| {
-            let misses = curve.accesses.saturating_sub(curve.hits(point.pages));
-            percent(misses as f64 * 100.0 / curve.accesses.max(1) as f64)
-        };
-        let mut cells = vec![
-            cell(count(point.pages)),
-            cell(size(point.pages.saturating_mul(report.page_bytes))),
-            cell(percent(point.miss_ratio * 100.0)),
-        ];
-        cells.extend([ahead, keys].into_iter().flatten().map(|curve| cell(miss(curve))));
-        rows.row(cells);
-    }
-    rows.write(out)?;
     let enough = |pages: Option<u64>| pages.map_or_else(|| "-".to_owned(), count);
-    writeln!(
-        out,
-        "  Smallest cache for 50, 90 and 99 % of the hits that can be had: {}, {} and {} pages.",
+    let smallest = format!(
+        "Smallest cache for 50, 90 and 99 % of the hits that can be had: {}, {} and {} pages.",
         enough(curve.pages_for_50_percent),
         enough(curve.pages_for_90_percent),
         enough(curve.pages_for_99_percent)
-    )
+    );
+    section.done().line(anstyle::Style::new(), smallest)
 }
 
-fn filter(costs: &FilterCosts, report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
+fn filter(costs: &FilterCosts, report: &IoReport) -> Section<'static> {
     let note = costs.device.map_or_else(
         || "no times: give --device latency=…,bandwidth=…".to_owned(),
         |device| {
@@ -337,82 +322,101 @@ fn filter(costs: &FilterCosts, report: &IoReport, out: &mut dyn Write) -> io::Re
             format!("model: {} for each operation and {rate}/s, {origin}", duration(device.latency_ns))
         },
     );
-    title("What a filter costs", &note, out)?;
-    let mut rows = Table::new().left("", 48).right("operations").right("bytes").right("time");
     let cached = format!("{} cached", counted(costs.cache_pages, "page"));
     let with = format!("filter with blocks of {}", size(report.page_bytes));
-    for (what, cost) in [
+    let rows = [
         ("no filter, no cache".to_owned(), &costs.plain),
         (format!("no filter, {cached}"), &costs.plain_cached),
         (format!("{with}, no cache"), &costs.filtered),
         (format!("{with}, {cached} above it"), &costs.filtered_cached),
-    ] {
-        rows.row([
-            cell(what),
-            cell(count(cost.operations)),
-            cell(size(cost.bytes)),
-            cell(duration_or_dash(cost.time_ns)),
-        ]);
-    }
-    rows.write(out)
+    ];
+    Section::of("filter", "What a filter costs", rows)
+        .note(note)
+        .column(Heading::name("what", "").wide(48), |row| Value::Text(row.0.clone().into()))
+        .column(Heading::quantity("operations", "operations"), |row| Value::Count(row.1.operations))
+        .column(Heading::quantity("bytes", "bytes"), |row| Value::Bytes(row.1.bytes))
+        .column(Heading::quantity("time_ns", "time"), |row| Cell::duration_or_dash(row.1.time_ns))
+        .done()
 }
 
-fn groups(view: &IoView, top: usize, out: &mut dyn Write) -> io::Result<()> {
+fn groups(view: &IoView, top: usize) -> Option<Section<'_>> {
     if view.groups.is_empty() {
-        return Ok(());
+        return None;
     }
-    writeln!(out)?;
-    let mut rows = Table::new()
-        .left("who and what", 64)
-        .right("requests")
-        .right("bytes")
-        .right("average")
-        .right("largest")
-        .right("pages")
-        .right("requested")
-        .right("amplified")
-        .right("cache 90 %");
-    let shown = if top == 0 { usize::MAX } else { top };
-    for group in view.groups.iter().take(shown) {
-        let table = &group.table;
-        let mut name: Vec<String> = Vec::new();
-        if let Some(start_ns) = group.slice_start_ns {
-            name.push(duration(start_ns));
-        }
-        match (group.process.as_str(), group.pid) {
-            ("", Some(pid)) => name.push(format!("process {pid}")),
-            ("", None) => {}
-            (process, Some(pid)) => name.push(format!("{} ({pid})", printable(process))),
-            (process, None) => name.push(printable(process).into_owned()),
-        }
-        for text in [&group.file, &group.folder, &group.extension] {
-            if !text.is_empty() {
-                name.push(printable(text).into_owned());
+    let rows = view.groups.iter().map(|group| (view, group));
+    let section = group_columns(Section::of("groups", "Who and what", rows));
+    Some(section.first(if top == 0 { usize::MAX } else { top }).done())
+}
+
+/// The groups of all levels and directions.
+#[must_use]
+pub fn all_groups(report: &IoReport) -> Section<'_> {
+    let rows = report.views.iter().flat_map(|view| view.groups.iter().map(move |group| (view, group)));
+    group_columns(Section::of("groups", "Who and what", rows)).done()
+}
+
+/// What a group is of, in words.
+fn group_name(group: &IoGroup) -> String {
+    let mut name: Vec<String> = Vec::new();
+    if let Some(start_ns) = group.slice_start_ns {
+        name.push(duration(start_ns));
+    }
+    if !group.process.is_empty() || group.pid.is_some() {
+        name.push(process_name(&group.process, group.pid));
+    }
+    let texts = [&group.file, &group.folder, &group.extension].into_iter().filter(|text| !text.is_empty());
+    name.extend(texts.map(|text| printable(text).into_owned()));
+    name.extend(group.handle.map(|handle| format!("handle {handle:#x}")));
+    if name.is_empty() { "not named".to_owned() } else { name.join("  ") }
+}
+
+fn group_columns<'a>(section: SectionOf<'a, (&'a IoView, &'a IoGroup)>) -> SectionOf<'a, (&'a IoView, &'a IoGroup)> {
+    let (data, count) = (Heading::data, Value::Count);
+    let real = |value| Value::Real { value, decimals: 3 };
+    section
+        .column(Heading::name("", "who and what").wide(64), |row| Value::Text(group_name(row.1).into()))
+        .column(data("level"), |row| Value::text(row.0.level))
+        .column(data("direction"), |row| Value::text(row.0.direction))
+        .column(data("pid"), |row| Value::of(row.1.pid, |pid| Value::Id(pid.into())))
+        .column(data("process"), |row| Value::text(&row.1.process))
+        .column(data("file"), |row| Value::text(&row.1.file))
+        .column(data("extension"), |row| Value::text(&row.1.extension))
+        .column(data("folder"), |row| Value::text(&row.1.folder))
+        .column(data("handle"), move |row| Value::of(row.1.handle, count))
+        .column(data("slice_start_ns"), |row| Value::of(row.1.slice_start_ns, Value::Time))
+        .column(Heading::quantity("requests", "requests"), move |row| count(row.1.table.requests))
+        .column(Heading::quantity("bytes", "bytes"), |row| Value::Bytes(row.1.table.bytes))
+        .column(Heading::quantity("average_bytes", "average"), move |row| {
+            Cell::shown(real(row.1.table.average_bytes), bytes(row.1.table.average_bytes))
+        })
+        .column(Heading::quantity("largest_bytes", "largest"), |row| Value::Bytes(row.1.table.largest_bytes))
+        .column(data("files"), move |row| count(row.1.table.files))
+        .column(Heading::quantity("unique_pages", "pages"), move |row| count(row.1.table.unique_pages))
+        .column(data("one_operation_pages"), move |row| count(row.1.table.one_operation_pages))
+        .column(data("minimum_pages"), move |row| count(row.1.table.minimum_pages))
+        .column(data("optimistic_pages"), move |row| count(row.1.table.optimistic_pages))
+        .column(Heading::quantity("exact_pages", "requested"), move |row| count(row.1.table.exact_pages))
+        .column(Heading::quantity("amplification", "amplified"), move |row| {
+            Cell::shown(real(row.1.table.amplification), format!("{:.1}", row.1.table.amplification))
+        })
+        .column(data("ideal_pages"), move |row| count(row.1.table.ideal_pages))
+        .column(data("small_requests"), move |row| count(row.1.table.small_requests))
+        .column(data("misaligned_requests"), move |row| count(row.1.table.misaligned_requests))
+        .column(data("consecutive"), move |row| count(row.1.patterns.consecutive))
+        .column(data("strided"), move |row| count(row.1.patterns.strided))
+        .column(data("forward"), move |row| count(row.1.patterns.forward))
+        .column(data("backward"), move |row| count(row.1.patterns.backward))
+        .column(data("overlapping"), move |row| count(row.1.patterns.overlapping))
+        .column(data("merged_requests"), move |row| count(row.1.patterns.merged_requests))
+        .column(data("buffered_requests"), move |row| count(row.1.patterns.buffered_requests))
+        .column(data("timed_requests"), move |row| count(row.1.table.timed_requests))
+        .column(data("time_ns"), |row| Value::Duration(row.1.table.time_ns))
+        .column(Heading::quantity("pages_for_90_percent", "cache 90 %"), |row| {
+            match row.1.cache.as_ref().and_then(|curve| curve.pages_for_90_percent) {
+                Some(pages) => Cell::shown(Value::Count(pages), counted(pages, "page")).styled(QUIET),
+                None => Cell::words(QUIET, "-"),
             }
-        }
-        if let Some(handle) = group.handle {
-            name.push(format!("handle {handle:#x}"));
-        }
-        let name = if name.is_empty() { "not named".to_owned() } else { name.join("  ") };
-        let pages = group.cache.as_ref().and_then(|curve| curve.pages_for_90_percent);
-        rows.row([
-            cell(name),
-            cell(count(table.requests)),
-            cell(size(table.bytes)),
-            cell(bytes(table.average_bytes)),
-            cell(size(table.largest_bytes)),
-            cell(count(table.unique_pages)),
-            cell(count(table.exact_pages)),
-            cell(format!("{:.1}", table.amplification)),
-            styled_cell(QUIET, pages.map_or_else(|| "-".to_owned(), |pages| counted(pages, "page"))),
-        ]);
-    }
-    rows.write(out)?;
-    if view.groups.len() > shown {
-        let more = (view.groups.len() - shown) as u64;
-        writeln!(out, "  {QUIET}and {} more; --top 0 shows all{QUIET:#}", count(more))?;
-    }
-    Ok(())
+        })
 }
 
 fn notes(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
@@ -440,35 +444,36 @@ fn notes(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// What `out` answers.
 pub fn write_comparison(comparison: &IoComparison, out: &mut dyn Write) -> io::Result<()> {
-    let mut rows =
-        Table::new().left("requests by", 12).left("", 6).left("measure", 20).right("was").right("is").right("times");
-    for change in &comparison.changes {
-        let shown = |value: Option<f64>| {
-            value.map_or_else(
-                || "-".to_owned(),
-                |value| match change.measure {
-                    "bytes" | "average_bytes" | "largest_bytes" => size(value.round() as u64),
-                    "time_ns" => duration(value as i64),
-                    "amplification" => format!("{value:.1}"),
-                    _ => count(value as u64),
-                },
-            )
+    section::text::write(&changes(comparison), out)
+}
+
+/// What changed between two recordings.
+#[must_use]
+pub fn changes(comparison: &IoComparison) -> Section<'_> {
+    let shown = |measure: &str, value: Option<f64>| {
+        let text = match (value, measure) {
+            (None, _) => "-".to_owned(),
+            (Some(value), "bytes" | "average_bytes" | "largest_bytes") => size(value.round() as u64),
+            (Some(value), "time_ns") => duration(value as i64),
+            (Some(value), "amplification") => format!("{value:.1}"),
+            (Some(value), _) => count(value as u64),
         };
-        let times = match (change.was, change.is) {
-            (Some(was), Some(is)) if was > 0.0 => format!("{:.2}", is / was),
-            _ => "-".to_owned(),
-        };
-        let measure = change.measure.trim_end_matches("_ns").trim_end_matches("_bytes").replace('_', " ");
-        rows.row([
-            cell(change.level),
-            cell(change.direction),
-            cell(measure),
-            cell(shown(change.was)),
-            cell(shown(change.is)),
-            cell(times),
-        ]);
-    }
-    rows.write(out)
+        Cell::shown(Value::of(value, |value| Value::Text(value.to_string().into())), text)
+    };
+    Section::of("changes", "", &comparison.changes)
+        .column(Heading::name("level", "requests by").wide(12), |change| Value::text(change.level))
+        .column(Heading::name("direction", "").wide(6), |change| Value::text(change.direction))
+        .column(Heading::name("measure", "measure").wide(20), |change| {
+            let measure = change.measure.trim_end_matches("_ns").trim_end_matches("_bytes").replace('_', " ");
+            Cell::shown(Value::text(change.measure), measure)
+        })
+        .column(Heading::quantity("was", "was"), move |change| shown(change.measure, change.was))
+        .column(Heading::quantity("is", "is"), move |change| shown(change.measure, change.is))
+        .column(Heading::quantity("", "times"), |change| match (change.was, change.is) {
+            (Some(was), Some(is)) if was > 0.0 => Value::Text(format!("{:.2}", is / was).into()),
+            _ => Value::text("-"),
+        })
+        .done()
 }
 
 /// Why there is no report, in one line.

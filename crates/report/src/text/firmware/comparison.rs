@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use onoff_analysis::firmware::{FirmwareChange, FirmwareComparison};
 
-use super::{FirmwareTextOptions, title};
+use super::FirmwareTextOptions;
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::printable::printable;
-use crate::text::quantity::{count, duration, duration_or_dash, percent};
+use crate::text::quantity::{count, duration, percent};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
-use crate::text::table::{Table, cell};
 
 /// Writes the comparison.
 ///
@@ -24,10 +25,14 @@ pub fn write_comparison(
         writeln!(out, "{}", styled(WORST, sentence))?;
     }
     writeln!(out, "{QUIET}was: {} · is: {}{QUIET:#}", printable(&comparison.was), printable(&comparison.is))?;
-    list("From reset to the operating system", "stage", &comparison.intervals, usize::MAX, out)?;
-    list("Phases", "phase", &comparison.phases, usize::MAX, out)?;
-    list("Drivers and modules, time of their own", "module", &largest(&comparison.drivers), options.top, out)?;
-    list("Devices, time of their own in drivers' starts", "device", &largest(&comparison.devices), options.top, out)
+    let (all, top) = (usize::MAX, options.top);
+    let sections = [
+        list("intervals", "From reset to the operating system", "stage", comparison.intervals.iter().collect(), all),
+        list("phases", "Phases", "phase", comparison.phases.iter().collect(), all),
+        list("drivers", "Drivers and modules, their own time", "module", largest(&comparison.drivers), top),
+        list("devices", "Devices, their own time in drivers' starts", "device", largest(&comparison.devices), top),
+    ];
+    section::text::write_all(sections.iter().filter(|section| !section.is_empty()), out)
 }
 
 fn answer(comparison: &FirmwareComparison) -> String {
@@ -92,32 +97,35 @@ fn grown(comparison: &FirmwareComparison) -> Option<String> {
 }
 
 /// The largest changes first, growth or not.
-fn largest(changes: &[FirmwareChange]) -> Vec<FirmwareChange> {
-    let mut changed: Vec<FirmwareChange> =
-        changes.iter().filter(|change| change.change_ns.is_some_and(|ns| ns != 0)).cloned().collect();
+fn largest(changes: &[FirmwareChange]) -> Vec<&FirmwareChange> {
+    let mut changed: Vec<&FirmwareChange> =
+        changes.iter().filter(|change| change.change_ns.is_some_and(|ns| ns != 0)).collect();
     changed.sort_by_key(|change| std::cmp::Reverse(change.change_ns.map(i64::unsigned_abs)));
     changed
 }
 
-fn list(name: &str, part: &'static str, changes: &[FirmwareChange], top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if changes.is_empty() {
-        return Ok(());
-    }
+fn list<'a>(
+    name: &'static str,
+    title: &'static str,
+    one: &'static str,
+    changes: Vec<&'a FirmwareChange>,
+    top: usize,
+) -> Section<'a> {
     let note = if changes.len() > top {
         format!("{} of {} that changed", count(top as u64), count(changes.len() as u64))
     } else {
         String::new()
     };
-    title(name, &note, out)?;
-    let mut table = Table::new().left(part, 64).right("was").right("is").right("change");
-    for change in changes.iter().take(top) {
-        let grown = change.change_ns.map_or_else(|| "-".to_owned(), signed);
-        table.row([
-            cell(printable(&change.name)),
-            cell(duration_or_dash(change.was_ns)),
-            cell(duration_or_dash(change.is_ns)),
-            cell(grown),
-        ]);
-    }
-    table.write(out)
+    Section::of(name, title, changes)
+        .note(note)
+        .top(top)
+        .column(Heading::name("name", one).wide(64), |change| Value::text(&change.name))
+        .column(Heading::data("guid"), |change| Value::text(&change.guid))
+        .column(Heading::quantity("was_ns", "was"), |change| Cell::duration_or_dash(change.was_ns))
+        .column(Heading::quantity("is_ns", "is"), |change| Cell::duration_or_dash(change.is_ns))
+        .column(Heading::quantity("change_ns", "change"), |change| match change.change_ns {
+            Some(ns) => Cell::shown(Value::Duration(ns), signed(ns)),
+            None => Cell::duration_or_dash(None),
+        })
+        .done()
 }

@@ -1,32 +1,25 @@
 //! The worst of each kind: stretches without measurement, drivers, devices.
 
-use std::io::{self, Write};
+use onoff_analysis::firmware::{FirmwareGap, FirmwareReport};
 
-use onoff_analysis::firmware::FirmwareReport;
-
-use super::title;
-use crate::text::printable::printable;
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::quantity::{count, counted, duration};
 use crate::text::style::QUIET;
-use crate::text::table::{Table, cell, styled_cell};
 
-pub(super) fn write_gaps(report: &FirmwareReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.gaps.is_empty() {
-        return Ok(());
-    }
-    title("Stretches that nothing but a phase accounts for", "", out)?;
-    let mut table =
-        Table::new().right("took").right("begins").left("in", 10).left("after the", 48).left("until the", 48);
-    for gap in report.gaps.iter().take(top) {
-        table.row([
-            cell(duration(gap.duration_ns)),
-            cell(duration(gap.start_ns)),
-            cell(gap.phase.clone()),
-            styled_cell(QUIET, printable(&beside(&gap.after, &gap.phase, &gap.module_before))),
-            styled_cell(QUIET, printable(&beside(&gap.before, &gap.phase, &gap.module_after))),
-        ]);
-    }
-    table.write(out)
+pub(super) fn gaps(report: &FirmwareReport, top: usize) -> Section<'_> {
+    let edge = |edge: &str, gap: &FirmwareGap, module: &str| Cell::words(QUIET, beside(edge, &gap.phase, module));
+    Section::of("gaps", "Unmeasured gaps", &report.gaps)
+        .note("time that only a phase accounts for")
+        .top(top)
+        .column(Heading::quantity("duration_ns", "took"), |gap| Value::Duration(gap.duration_ns))
+        .column(Heading::time("start_ns", "begins"), |gap| Cell::since_or_dash(Some(gap.start_ns), 0))
+        .column(Heading::name("phase", "in").wide(10), |gap| Value::text(&gap.phase))
+        .column(Heading::name("", "after the").wide(48), move |gap| edge(&gap.after, gap, &gap.module_before))
+        .column(Heading::name("", "until the").wide(48), move |gap| edge(&gap.before, gap, &gap.module_after))
+        .column(Heading::data("after"), |gap| Value::text(&gap.after))
+        .column(Heading::data("before"), |gap| Value::text(&gap.before))
+        .done()
 }
 
 /// A gap's edge; where it is only a phase's, the module on that side too.
@@ -38,79 +31,54 @@ fn beside(edge: &str, phase: &str, module: &str) -> String {
     }
 }
 
-pub(super) fn write_drivers(report: &FirmwareReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.drivers.is_empty() {
-        return Ok(());
-    }
-    let note = format!("costliest of {}, by time of their own", count(report.drivers.len() as u64));
-    title("Drivers and modules", &note, out)?;
-    let mut table = Table::new()
-        .left("module", 50)
-        .right("own time")
-        .right("load")
-        .right("entry point")
-        .right("support asked")
-        .right("started")
-        .right("other")
-        .right("first at")
-        .left("in", 10);
-    for driver in report.drivers.iter().take(top) {
-        table.row([
-            cell(printable(&driver.name)),
-            cell(duration(driver.self_ns)),
-            cell(some(driver.load_ns)),
-            cell(some(driver.entry_point_ns)),
-            cell(calls(driver.support_ns, driver.support_calls)),
-            cell(calls(driver.driver_start_ns, driver.driver_start_calls)),
-            cell(some(driver.other_self_ns)),
-            cell(duration(driver.start_ns)),
-            cell(driver.phase.clone()),
-        ]);
-    }
-    table.write(out)?;
-    if report.drivers.iter().take(top).any(|driver| driver.name == driver.guid) {
-        writeln!(
-            out,
-            "  {QUIET}--guids FILE gives GUIDs their names: a build's Guid.xref, .inf, .dec or .fdf.{QUIET:#}"
-        )?;
-    }
-    Ok(())
+pub(super) fn drivers(report: &FirmwareReport, top: usize) -> Section<'_> {
+    let calls = |ns: i64, calls: u64| match calls {
+        0 => Cell::from(Value::Nothing),
+        1 => Value::Duration(ns).into(),
+        calls => Cell::shown(Value::Duration(ns), format!("{}× {}", count(calls), duration(ns))),
+    };
+    let unnamed = report.drivers.iter().take(top).any(|driver| driver.name == driver.guid);
+    let advice = "--guids FILE gives GUIDs their names: a build's Guid.xref, .inf, .dec or .fdf.";
+    Section::of("drivers", "Drivers and modules", &report.drivers)
+        .note(format!("costliest of {}, by their own time", count(report.drivers.len() as u64)))
+        .top(top)
+        .column(Heading::name("name", "module").wide(50), |driver| Value::text(&driver.name))
+        .column(Heading::data("guid"), |driver| Value::text(&driver.guid))
+        .column(Heading::quantity("self_ns", "own time"), |driver| Value::Duration(driver.self_ns))
+        .column(Heading::quantity("load_ns", "load").sparse(), |driver| Value::Duration(driver.load_ns))
+        .column(Heading::quantity("entry_point_ns", "entry point").sparse(), |driver| {
+            Value::Duration(driver.entry_point_ns)
+        })
+        .column(Heading::quantity("support_ns", "support checks"), move |driver| {
+            calls(driver.support_ns, driver.support_calls)
+        })
+        .column(Heading::quantity("driver_start_ns", "started"), move |driver| {
+            calls(driver.driver_start_ns, driver.driver_start_calls)
+        })
+        .column(Heading::quantity("other_self_ns", "other").sparse(), |driver| Value::Duration(driver.other_self_ns))
+        .column(Heading::time("start_ns", "first at"), |driver| Cell::since_or_dash(Some(driver.start_ns), 0))
+        .column(Heading::name("phase", "in").wide(10), |driver| Value::text(&driver.phase))
+        .done()
+        .line_if(QUIET, unnamed.then_some(advice))
 }
 
-fn some(ns: i64) -> String {
-    if ns == 0 { String::new() } else { duration(ns) }
-}
-
-fn calls(ns: i64, calls: u64) -> String {
-    match calls {
-        0 => String::new(),
-        1 => duration(ns),
-        calls => format!("{}× {}", count(calls), duration(ns)),
-    }
-}
-
-pub(super) fn write_devices(report: &FirmwareReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if report.devices.is_empty() {
-        return Ok(());
-    }
-    let note = format!("costliest of {}, by time of their own in drivers' starts", count(report.devices.len() as u64));
-    title("Devices", &note, out)?;
-    let mut table =
-        Table::new().left("device", 64).right("own time").right("starts").left("costliest driver", 50).left("", 40);
-    for device in report.devices.iter().take(top) {
-        let starts: u64 = device.drivers.iter().map(|driver| driver.calls).sum();
-        let driver = device.drivers.first().map_or_else(String::new, |driver| {
-            let more = device.drivers.len() - 1;
-            let more = if more > 0 { format!(", and {}", counted(more as u64, "other")) } else { String::new() };
-            format!("{}{more}", printable(&driver.name))
-        });
-        table.row([
-            cell(printable(&device.path)),
-            cell(duration(device.self_ns)),
-            cell(count(starts)),
-            cell(driver),
-            styled_cell(QUIET, printable(&device.name)),
-        ]);
-    }
-    table.write(out)
+pub(super) fn devices(report: &FirmwareReport, top: usize) -> Section<'_> {
+    Section::of("devices", "Devices", &report.devices)
+        .note(format!("costliest of {}, by their own time in drivers' starts", count(report.devices.len() as u64)))
+        .top(top)
+        .column(Heading::name("path", "device").wide(64), |device| Value::text(&device.path))
+        .column(Heading::quantity("self_ns", "own time"), |device| Value::Duration(device.self_ns))
+        .column(Heading::quantity("starts", "starts"), |device| {
+            Value::Count(device.drivers.iter().fold(0, |sum, driver| driver.calls.saturating_add(sum)))
+        })
+        .column(Heading::name("driver", "costliest driver").wide(50), |device| match &device.drivers[..] {
+            [] => Value::Nothing.into(),
+            [only] => Cell::from(Value::text(&only.name)),
+            [first, more @ ..] => {
+                let shown = format!("{}, and {}", first.name, counted(more.len() as u64, "other"));
+                Cell::shown(Value::text(&first.name), shown)
+            }
+        })
+        .column(Heading::name("name", "").wide(40), |device| Value::text(&device.name).styled(QUIET))
+        .done()
 }

@@ -13,8 +13,10 @@ use onoff_trace::firmware::{FirmwareFault, FirmwareLoggedBoot, FirmwareTable};
 
 use super::printable::printable;
 use super::quantity::{count, counted, duration, duration_or_dash};
+use super::section::title;
 use super::style::{DOUBT, MISSING, QUIET, TITLE};
-use super::table::{Table, cell, styled_cell};
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 
 pub use comparison::write_comparison;
 
@@ -31,25 +33,15 @@ pub struct FirmwareTextOptions {
 /// What `out` answers.
 pub fn write(report: &FirmwareReport, options: &FirmwareTextOptions, out: &mut dyn Write) -> io::Result<()> {
     headline::write(report, out)?;
-    stages::write(report, out)?;
-    stages::write_phases(report, out)?;
-    lists::write_gaps(report, options.top, out)?;
-    lists::write_drivers(report, options.top, out)?;
-    lists::write_devices(report, options.top, out)?;
+    let lists =
+        [lists::gaps(report, options.top), lists::drivers(report, options.top), lists::devices(report, options.top)];
+    let lists = lists.into_iter().filter(|list| !list.is_empty());
+    let sections = [stages::stages(report), stages::phases(report)].into_iter().flatten().chain(lists);
+    section::text::write_all(&sections.collect::<Vec<_>>(), out)?;
     write_sleep(report, out)?;
-    write_boots(&report.boots, out)?;
-    write_tables(&report.tables, out)?;
+    section::text::write_all(boots(&report.boots).iter().chain(&tables(&report.tables)), out)?;
     write_missing(&report.missing, out)?;
     write_faults(&report.faults, out)
-}
-
-fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out)?;
-    if note.is_empty() {
-        writeln!(out, "{TITLE}{text}{TITLE:#}")
-    } else {
-        writeln!(out, "{TITLE}{text}{TITLE:#}  {QUIET}{note}{QUIET:#}")
-    }
 }
 
 fn write_sleep(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
@@ -77,29 +69,41 @@ fn write_sleep(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// The boots of a serial log that runs over several.
-fn write_boots(boots: &[FirmwareLoggedBoot], out: &mut dyn Write) -> io::Result<()> {
-    if boots.is_empty() {
-        return Ok(());
-    }
-    title("Boots in the log", "--boot chooses", out)?;
-    let mut table =
-        Table::new().left("", 1).right("boot").right("line").right("loader loaded").right("system").left("", 60);
-    for boot in boots.iter().rev().take(MOST_BOOTS) {
-        table.row([
-            cell(if boot.read { "*" } else { "" }),
-            cell(boot.number.to_string()),
-            cell(count(boot.line)),
-            cell(duration_or_dash(boot.checkpoints.loader_load_ns)),
-            cell(duration_or_dash(boot.checkpoints.exit_end_ns)),
-            styled_cell(QUIET, printable(&boot.input)),
-        ]);
-    }
-    table.write(out)?;
-    match boots.len().saturating_sub(MOST_BOOTS) {
-        0 => Ok(()),
-        more => writeln!(out, "  {QUIET}and {} earlier; JSON has them all{QUIET:#}", count(more as u64)),
-    }
+/// The boots of a serial log that runs over several, the latest first.
+fn boots(boots: &[FirmwareLoggedBoot]) -> Option<Section<'_>> {
+    let more = boots.len().saturating_sub(MOST_BOOTS);
+    let more = (more > 0).then(|| format!("and {} earlier; JSON has them all", count(more as u64)));
+    let section = Section::of("boots", "Boots in the log", boots.iter().rev())
+        .note("--boot chooses")
+        .top(MOST_BOOTS)
+        .column(Heading::name("read", "").wide(1), |boot| {
+            Cell::shown(Value::Flag(boot.read), if boot.read { "*" } else { "" })
+        })
+        .column(Heading::id("number", "boot"), |boot| Value::Id(boot.number))
+        .column(Heading::quantity("line", "line"), |boot| Value::Count(boot.line))
+        .column(Heading::quantity("loader_load_ns", "loader loaded"), |boot| {
+            Cell::duration_or_dash(boot.checkpoints.loader_load_ns)
+        })
+        .column(Heading::quantity("exit_end_ns", "system"), |boot| Cell::duration_or_dash(boot.checkpoints.exit_end_ns))
+        .column(Heading::name("input", "").wide(60), |boot| Value::text(&boot.input).styled(QUIET))
+        .done();
+    Some(section.line_if(QUIET, more)).filter(|_| !boots.is_empty())
+}
+
+fn tables(tables: &[FirmwareTable]) -> Option<Section<'_>> {
+    let records = |table: &FirmwareTable| {
+        let records = table.records.iter().map(|record| format!("{} {}", count(record.count), record.name));
+        records.collect::<Vec<_>>().join(", ")
+    };
+    let section = Section::of("tables", "Tables", tables)
+        .column(Heading::name("signature", "").wide(4), |table| Value::text(&table.signature).styled(TITLE))
+        .column(Heading::quantity("length_bytes", ""), |table| {
+            Cell::shown(Value::Bytes(table.length_bytes), format!("{} B", count(table.length_bytes)))
+        })
+        .column(Heading::name("input", "").wide(60), |table| Value::text(&table.input))
+        .column(Heading::name("records", "").wide(100), move |table| Value::Text(records(table).into()).styled(QUIET))
+        .done();
+    Some(section).filter(|section| !section.is_empty())
 }
 
 fn write_missing(missing: &[FirmwareMissing], out: &mut dyn Write) -> io::Result<()> {
@@ -111,27 +115,6 @@ fn write_missing(missing: &[FirmwareMissing], out: &mut dyn Write) -> io::Result
         )?;
     }
     Ok(())
-}
-
-fn write_tables(tables: &[FirmwareTable], out: &mut dyn Write) -> io::Result<()> {
-    if tables.is_empty() {
-        return Ok(());
-    }
-    title("Tables", "", out)?;
-    let mut rows = Table::new().left("", 4).right("").left("", 60).left("", 100);
-    for table in tables {
-        let mut records: Vec<String> = Vec::new();
-        for record in &table.records {
-            records.push(format!("{} {}", count(record.count), record.name));
-        }
-        rows.row([
-            styled_cell(TITLE, table.signature.clone()),
-            cell(format!("{} B", count(table.length_bytes))),
-            cell(printable(&table.input)),
-            styled_cell(QUIET, records.join(", ")),
-        ]);
-    }
-    rows.write(out)
 }
 
 fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()> {

@@ -1,118 +1,87 @@
 //! The stages from reset to the operating system on one axis, and the firmware's phases below.
 
-use std::io::{self, Write};
-
+use anstyle::Style;
 use onoff_analysis::Certainty;
 use onoff_analysis::firmware::FirmwareReport;
 
 use super::headline::stage;
-use super::title;
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::bar::Axis;
-use crate::text::printable::printable;
 use crate::text::quantity::{duration, duration_or_dash, percent, share};
 use crate::text::style::{BAR, DOUBT, QUIET, WORST};
-use crate::text::table::{Table, cell, styled_cell};
 
 /// Characters of the axis.
 const AXIS_CELLS: usize = 32;
 
-pub(super) fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
-    let Some(end_ns) = report.stages.iter().map(|stage| stage.end_ns).max() else {
-        return Ok(());
-    };
-    title("From reset to the operating system", "", out)?;
+pub(super) fn stages(report: &FirmwareReport) -> Option<Section<'_>> {
+    let end_ns = report.stages.iter().map(|stage| stage.end_ns).max()?;
     let axis = Axis::new(0, end_ns, AXIS_CELLS);
     let longest = report.stages.iter().map(|stage| stage.duration_ns).max();
-    let mut table = Table::new()
-        .left("stage", 20)
-        .right("begins")
-        .right("ends")
-        .right("took")
-        .right("share")
-        .left("", AXIS_CELLS)
-        .left("ended when", 60);
-    for row in &report.stages {
-        let style = if longest == Some(row.duration_ns) { WORST } else { anstyle::Style::new() };
-        table.row([
-            styled_cell(style, stage(row.name)),
-            cell(duration(row.start_ns)),
-            cell(duration(row.end_ns)),
-            styled_cell(style, duration(row.duration_ns)),
-            cell(percent(share(row.duration_ns, end_ns))),
-            styled_cell(BAR, axis.bar(row.start_ns, row.end_ns)),
-            styled_cell(QUIET, row.name.ended_by()),
-        ]);
-    }
-    table.write(out)?;
+    let style = |ns: i64| if longest == Some(ns) { WORST } else { Style::new() };
     let intervals = &report.intervals;
-    writeln!(
-        out,
-        "  {QUIET}Time1 {}, Time2 {}: {}.{QUIET:#}",
+    let times = format!(
+        "Time1 {}, Time2 {}: {}.",
         duration_or_dash(intervals.time1_ns),
         duration_or_dash(intervals.time2_ns),
         intervals.definition
-    )?;
-    if !intervals.ready_to_boot_rule.is_empty() {
-        writeln!(
-            out,
-            "  {QUIET}By ready-to-boot: Time1 {}, Time2 {} ({}).{QUIET:#}",
+    );
+    let ready = (!intervals.ready_to_boot_rule.is_empty()).then(|| {
+        format!(
+            "By ready-to-boot: Time1 {}, Time2 {} ({}).",
             duration_or_dash(intervals.ready_to_boot_time1_ns),
             duration_or_dash(intervals.ready_to_boot_time2_ns),
             intervals.ready_to_boot_rule
-        )?;
-    }
-    Ok(())
-}
-
-pub(super) fn write_phases(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
-    if report.measurements == 0 {
-        if report.checkpoints.is_some() {
-            writeln!(
-                out,
-                "\n  {QUIET}This input has no measurements of the firmware's modules: no phases, drivers or devices.{QUIET:#}"
-            )?;
-        }
-        return Ok(());
-    }
-    let note = report.coverage.map_or_else(String::new, |coverage| {
-        format!(
-            "measurements account for {} of Time1 ({})",
-            percent(coverage.measured_percent),
-            duration(coverage.measured_ns)
         )
     });
-    title("Phases", &note, out)?;
-    if report.phases.is_empty() {
-        return writeln!(out, "  {QUIET}None was measured.{QUIET:#}");
+    let section = Section::of("stages", "From reset to the operating system", &report.stages)
+        .column(Heading::name("name", "stage").wide(20), |row| {
+            Cell::shown(Value::text(row.name.as_str()), stage(row.name)).styled(style(row.duration_ns))
+        })
+        .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.start_ns), 0))
+        .column(Heading::time("end_ns", "ends"), |row| Cell::since_or_dash(Some(row.end_ns), 0))
+        .column(Heading::quantity("duration_ns", "took"), |row| {
+            Value::Duration(row.duration_ns).styled(style(row.duration_ns))
+        })
+        .column(Heading::quantity("share_percent", "share"), |row| Value::Percent(share(row.duration_ns, end_ns)))
+        .column(Heading::name("", "").wide(AXIS_CELLS), |row| Cell::words(BAR, axis.bar(row.start_ns, row.end_ns)))
+        .column(Heading::name("ended_by", "ended when").wide(60), |row| Value::text(row.name.ended_by()).styled(QUIET))
+        .done();
+    Some(section.line(QUIET, times).line_if(QUIET, ready))
+}
+
+pub(super) fn phases(report: &FirmwareReport) -> Option<Section<'_>> {
+    if report.measurements == 0 {
+        let nothing = "This input has no measurements of the firmware's modules: no phases, drivers or devices.";
+        return report.checkpoints.map(|_| Section::of_lines("phases", "Phases").line(QUIET, nothing));
     }
+    let note = report.coverage.map_or_else(String::new, |coverage| {
+        let (part, ns) = (percent(coverage.measured_percent), duration(coverage.measured_ns));
+        format!("measurements account for {part} of Time1 ({ns})")
+    });
     let end_ns = report.phases.iter().map(|phase| phase.end_ns).max().unwrap_or(0);
     let axis = Axis::new(0, end_ns, AXIS_CELLS);
-    let mut table = Table::new()
-        .left("phase", 16)
-        .right("begins")
-        .right("ends")
-        .right("took")
-        .right("share")
-        .right("unexplained")
-        .left("", AXIS_CELLS)
-        .left("", 90);
-    for phase in &report.phases {
-        let indent = if phase.inside.is_empty() { "" } else { "  " };
-        let rule = match phase.certainty {
-            Certainty::Measured => styled_cell(QUIET, ""),
-            _ => styled_cell(DOUBT, format!("inferred: {}", printable(&phase.rule))),
-        };
-        let part = report.intervals.time1_ns.map_or_else(String::new, |time1| percent(share(phase.duration_ns, time1)));
-        table.row([
-            cell(format!("{indent}{}", phase.name)),
-            cell(duration(phase.start_ns)),
-            cell(duration(phase.end_ns)),
-            cell(duration(phase.duration_ns)),
-            cell(part),
-            cell(duration(phase.self_ns)),
-            styled_cell(BAR, axis.bar(phase.start_ns, phase.end_ns)),
-            rule,
-        ]);
-    }
-    table.write(out)
+    let section = Section::of("phases", "Phases", &report.phases)
+        .note(note)
+        .column(Heading::name("name", "phase").wide(16), |phase| {
+            let indent = if phase.inside.is_empty() { "" } else { "  " };
+            Cell::shown(Value::text(&phase.name), format!("{indent}{}", phase.name))
+        })
+        .column(Heading::time("start_ns", "begins"), |phase| Cell::since_or_dash(Some(phase.start_ns), 0))
+        .column(Heading::time("end_ns", "ends"), |phase| Cell::since_or_dash(Some(phase.end_ns), 0))
+        .column(Heading::quantity("duration_ns", "took"), |phase| Value::Duration(phase.duration_ns))
+        .column(Heading::quantity("share_percent", "share"), |phase| {
+            Value::of(report.intervals.time1_ns, |time1| Value::Percent(share(phase.duration_ns, time1)))
+        })
+        .column(Heading::quantity("self_ns", "unexplained"), |phase| Value::Duration(phase.self_ns))
+        .column(Heading::name("", "").wide(AXIS_CELLS), |phase| {
+            Cell::words(BAR, axis.bar(phase.start_ns, phase.end_ns))
+        })
+        .column(Heading::name("", "").wide(90), |phase| match phase.certainty {
+            Certainty::Measured => Value::Nothing.into(),
+            _ => Cell::words(DOUBT, format!("inferred: {}", phase.rule)),
+        })
+        .done();
+    let nothing = report.phases.is_empty().then_some("None was measured.");
+    Some(section.line_if(QUIET, nothing))
 }

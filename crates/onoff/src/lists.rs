@@ -1,0 +1,217 @@
+//! Lists of any part of a recording: who used the processors, what the disks did, what started.
+
+use std::fmt::Debug;
+use std::io::{self, Write};
+
+use onoff_analysis::Scope;
+use onoff_analysis::lists::cpu::CpuGroup;
+use onoff_analysis::lists::interrupts::InterruptGroup;
+use onoff_analysis::lists::{cpu, devices, interrupts, policy, processes, services};
+use onoff_analysis::recording::Provenance;
+use onoff_analysis::storage::{Key, disk, files, hard_faults};
+use onoff_report::json::{self, document::Document};
+use onoff_report::table::{Order, TableReport, UnknownColumn, arrange, write_csv, write_text};
+use onoff_report::text::quantity::duration;
+use onoff_report::text::time_point::TimePoint;
+use onoff_sources::Pattern;
+use onoff_trace::{SystemKind, Tables, Trace};
+
+use crate::error::Refusal;
+use crate::session::Session;
+
+/// What to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum List {
+    /// Who used the processors, divided by these.
+    Cpu(Vec<CpuGroup>),
+    /// Work on devices and drivers.
+    Devices,
+    /// Requests to disks, grouped by these.
+    Disk(Vec<Key>),
+    /// File operations, grouped by these.
+    Files(Vec<Key>),
+    /// Hard faults, grouped by these.
+    HardFaults(Vec<Key>),
+    /// Interrupts, divided by these.
+    Interrupts(Vec<InterruptGroup>),
+    /// Work for group policy.
+    Policy,
+    /// Processes.
+    Processes,
+    /// Starts and stops of services.
+    Services,
+}
+
+/// Of which part of the recording, and which rows.
+#[derive(Clone, Debug, Default)]
+pub struct ListQuestion {
+    /// From when to when; calendar times wait for the recording's clock. All of it when `None`.
+    pub range: Option<(TimePoint, TimePoint)>,
+    /// The processes; all when empty.
+    pub processes: Vec<Pattern>,
+    /// Which rows, in which order.
+    pub order: Order,
+}
+
+/// Why there is no list.
+#[derive(Debug, thiserror::Error)]
+pub enum NoList {
+    /// It cannot be sorted as requested.
+    #[error(transparent)]
+    Column(UnknownColumn),
+    /// The range is not in the recording.
+    #[error(transparent)]
+    Range(OutOfRange),
+    /// Processes were chosen, and what is listed belongs to none.
+    #[error("{0} belongs to no process")]
+    OfNoProcess(&'static str),
+    /// No row matches; what the recording holds instead.
+    #[error("{0}")]
+    Nothing(String),
+}
+
+/// A range that no part of a recording lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OutOfRange {
+    /// A time that has no place on the recording's clock.
+    #[error("the time lies outside what the recording can hold")]
+    Time,
+    /// A range before or after the recording.
+    #[error("holds none of the recording, which is from {} to {}", duration(*start_ns), duration(*end_ns))]
+    Range {
+        /// Where the recording begins, ns.
+        start_ns: i64,
+        /// Its last event, ns.
+        end_ns: i64,
+    },
+}
+
+/// The part of a recording between two times; all of it without them.
+///
+/// # Errors
+/// Times that are not in the recording.
+pub fn scope_of(trace: &Trace, range: Option<(TimePoint, TimePoint)>) -> Result<Scope, OutOfRange> {
+    let Some((from, until)) = range else {
+        return Ok(Scope::whole(trace));
+    };
+    let resolve = |point: TimePoint| point.resolve_on(&trace.clock).ok_or(OutOfRange::Time);
+    let (start_ns, end_ns) = (trace.start_ns, trace.duration_ns);
+    Scope::between(trace, resolve(from)?, resolve(until)?).ok_or(OutOfRange::Range { start_ns, end_ns })
+}
+
+/// A list, sorted and cut.
+#[derive(Debug)]
+pub struct ListAnswer {
+    table: Box<dyn AnyTable>,
+    left_out: usize,
+}
+
+/// A table of any rows, as the formats take it.
+trait AnyTable: Debug {
+    fn text(&self, left_out: usize, out: &mut dyn Write) -> io::Result<()>;
+    fn json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()>;
+    fn csv(&self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+impl<T: TableReport + Document + Debug> AnyTable for T {
+    fn text(&self, left_out: usize, out: &mut dyn Write) -> io::Result<()> {
+        write_text(self, left_out, out)
+    }
+
+    fn json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()> {
+        json::document::write(recordings, self, out)
+    }
+
+    fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_csv(self, out)
+    }
+}
+
+impl ListAnswer {
+    /// Writes the list for a person.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.table.text(self.left_out, out)
+    }
+
+    /// Writes the list as JSON; `recordings` are where it comes from ([`Session::provenance`]).
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()> {
+        self.table.json(recordings, out)
+    }
+
+    /// Writes the list as comma-separated values.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.table.csv(out)
+    }
+}
+
+impl Session {
+    /// Lists what a part of the recording holds.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, or a list that it has no row of.
+    pub fn list(&self, list: &List, question: &ListQuestion) -> Result<ListAnswer, Refusal<NoList>> {
+        let of_no_process = match list {
+            List::Devices => Some("work on a device"),
+            List::Interrupts(_) => Some("an interrupt"),
+            _ => None,
+        };
+        if let Some(what) = of_no_process.filter(|_| !question.processes.is_empty()) {
+            return Err(Refusal::Nothing(NoList::OfNoProcess(what)));
+        }
+        match list {
+            List::Cpu(by) => self.rows(cpu::tables(by), question, |trace, scope| cpu::list(trace, scope, by)),
+            List::Devices => self.rows(devices::TABLES, question, devices::list),
+            List::Disk(by) => self.rows(disk::TABLES, question, |trace, scope| disk::analyse(trace, scope, by)),
+            List::Files(by) => self.rows(files::TABLES, question, |trace, scope| files::analyse(trace, scope, by)),
+            List::HardFaults(by) => {
+                self.rows(hard_faults::TABLES, question, |trace, scope| hard_faults::analyse(trace, scope, by))
+            }
+            List::Interrupts(by) => {
+                self.rows(interrupts::TABLES, question, |trace, scope| interrupts::list(trace, scope, by))
+            }
+            List::Policy => self.rows(policy::TABLES, question, policy::list),
+            List::Processes => self.rows(processes::TABLES, question, processes::list),
+            List::Services => self.rows(services::TABLES, question, services::list),
+        }
+    }
+
+    /// Reads the tables, asks `list` about the part that is meant, and brings its rows into order.
+    fn rows<T: TableReport + Document + Debug + 'static>(
+        &self,
+        tables: Tables,
+        question: &ListQuestion,
+        list: impl FnOnce(&Trace, &Scope) -> T,
+    ) -> Result<ListAnswer, Refusal<NoList>> {
+        let nothing = |nothing| Refusal::Nothing(NoList::Nothing(nothing));
+        let trace = self.tables(tables)?;
+        let scope = scope_of(&trace, question.range).map_err(|error| Refusal::Nothing(NoList::Range(error)))?;
+        let mut report = list(&trace, &scope.of_processes(question.processes.clone()));
+        let left_out =
+            arrange(&mut report, &question.order).map_err(|error| Refusal::Nothing(NoList::Column(error)))?;
+        if report.rows().is_empty() {
+            let is_linux = trace.system.kind == SystemKind::Linux;
+            let on_linux = report.nothing_on_linux().filter(|_| is_linux);
+            let why = on_linux.map_or_else(|| report.nothing(), str::to_owned);
+            return Err(nothing(format!("{why}; {}", what_it_is(&trace))));
+        }
+        Ok(ListAnswer { table: Box::new(report), left_out })
+    }
+}
+
+/// What the recording is, for who got no answer from it.
+fn what_it_is(trace: &Trace) -> String {
+    let recorder = match trace.recorder.as_str() {
+        "" => "an unnamed session",
+        name => name,
+    };
+    format!("it was recorded by {recorder} over {}, and 'onoff info' lists what it holds", duration(trace.length_ns()))
+}
